@@ -1,0 +1,110 @@
+"""What every labeller is: something that answers requests, one at a time, and says who it is."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from types import TracebackType
+from typing import Any, Protocol, Self
+
+from assay.model.labels import LabellerId, Status
+from assay.tasks.base import AnyTask, Unit, Verdict, canonical, content_hash, unit_hash
+from assay.tasks.rendering import Messages
+
+
+@dataclass(frozen=True)
+class Request:
+    """One thing to ask: task, unit and the number of the sample (0 unless repeats are wanted)."""
+
+    task: AnyTask
+    unit: Unit
+    sample: int = 0
+
+    @cached_property
+    def content(self) -> Mapping[str, Any]:
+        """The unit as plain JSON."""
+        return self.unit.model_dump(mode="json")
+
+    @cached_property
+    def unit_hash(self) -> str:
+        return unit_hash(self.task.name, self.content)
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What came of a request. ``verdict`` is None exactly where ``status`` is failed, and then
+    ``error`` says why; costs are those of all turns, US dollars; times are seconds."""
+
+    status: Status
+    verdict: Verdict | None = None
+    error: str | None = None
+    tokens_in: int | None = None
+    tokens_out: int | None = None
+    cost: float | None = None
+    seconds: float | None = None
+    detail: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """What a request is expected to cost: calls, and tokens at about four characters each."""
+
+    calls: int = 0
+    tokens_in: int = 0
+    tokens_out: int = 0
+
+
+class Labeller(Protocol):
+    """A labeller. Nothing is loaded and no connection made before the first ``label``."""
+
+    @property
+    def id(self) -> LabellerId:
+        """Who it is; part of every label's key."""
+
+    @property
+    def concurrency(self) -> int:
+        """How many requests it takes at once."""
+
+    def refusal(self, task: AnyTask) -> str | None:
+        """Why it cannot do ``task`` and what can, or None where it can."""
+
+    def rendered(self, request: Request) -> bytes:
+        """What is asked, as bytes: all that makes two questions different to this labeller."""
+
+    def preview(self, request: Request) -> Messages:
+        """The prompts that would be sent, for people to read; empty where there are none."""
+
+    def estimate(self, request: Request) -> Estimate:
+        """What the request would cost."""
+
+    async def label(self, request: Request) -> Outcome:
+        """Answer. A reply that cannot be used is a failed Outcome; raises LabellerUnreachable
+        where there is no reply at all, which is not recorded and asked again next time."""
+
+    async def __aenter__(self) -> Self: ...
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None: ...
+
+
+def request_key(labeller: Labeller, request: Request) -> str:
+    """Key of a label: hash of task version, rendered content, labeller and sample number."""
+    who = labeller.id
+    return content_hash(
+        canonical(
+            [
+                request.task.name,
+                request.task.version,
+                content_hash(labeller.rendered(request)),
+                who.name,
+                who.kind,
+                dict(who.params),
+                request.sample,
+            ]
+        )
+    )

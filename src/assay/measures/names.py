@@ -1,0 +1,120 @@
+"""Measure names: from ``nDCG(gain=exp)@20`` to the measure, and from trec_eval's names.
+
+A name is ``NAME``, then optionally parameters in brackets, then optionally ``@`` and a cutoff.
+Printing a measure (``str(measure)``) gives its canonical name, which leaves defaults out, and
+``parse_measure(str(measure)) == measure`` always holds. Source: spec/measures.md.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import Field, fields
+from typing import Any
+
+from assay.measures.ranking import MEASURES, APNorm, Gain, Measure
+
+__all__ = ["describe_measures", "parse_measure"]
+
+_NAME = re.compile(
+    r"(?P<name>[A-Za-z][A-Za-z-]*)\s*(?:\((?P<arguments>[^()]*)\))?\s*(?:@\s*(?P<k>[0-9]+))?"
+)
+_TREC_EVAL_CUT = re.compile(r"(?P<stem>ndcg_cut|map_cut|P|recall|success)[._](?P<k>[0-9]+)")
+_TREC_EVAL_STEMS = {
+    "ndcg_cut": "nDCG",
+    "map_cut": "AP",
+    "P": "P",
+    "recall": "Recall",
+    "success": "Success",
+}
+_TREC_EVAL_NAMES = {"ndcg": "nDCG", "map": "AP", "recip_rank": "RR", "Rprec": "Rprec"}
+_BY_FOLDED_NAME = {name.casefold(): kind for name, kind in MEASURES.items()}
+
+
+def parse_measure(text: str) -> Measure:
+    """Return the measure that a name stands for.
+
+    Capitals do not matter in the measure's own name (``ndcg@10``). A parameter that is chosen from
+    a list may be given by its value alone (``AP(min)@5``, ``nDCG(exp)@20``). trec_eval's names are
+    understood: ``ndcg``, ``ndcg_cut_10``, ``map``, ``map_cut_10``, ``recip_rank``, ``P_10``,
+    ``recall_100``, ``success_5``, ``Rprec``.
+
+    Raises:
+        ValueError: the text is no measure name, or a parameter or cutoff is unknown, missing,
+            given twice or out of range. The message says what would be right.
+    """
+    name = _from_trec_eval(text.strip())
+    match = _NAME.fullmatch(name)
+    if match is None:
+        raise ValueError(
+            f"{text!r} is not a measure name; names look like nDCG@20, Q(beta=1)@20 or AP(rel=2)."
+            f" Known measures: {', '.join(MEASURES)}"
+        )
+    kind = _BY_FOLDED_NAME.get(match["name"].casefold())
+    if kind is None:
+        raise ValueError(
+            f"unknown measure {match['name']!r} in {text!r}. Known measures: {', '.join(MEASURES)}"
+        )
+    arguments = _arguments(kind, match["arguments"] or "", text)
+    try:
+        return kind(k=None if match["k"] is None else int(match["k"]), **arguments)
+    except ValueError as error:
+        raise ValueError(f"{text!r}: {error}") from None
+
+
+def describe_measures() -> dict[str, str]:
+    """Return, for every measure by name, one line that says what it is and what it takes."""
+    described = {}
+    for name, kind in MEASURES.items():
+        meaning = (kind.__doc__ or "").strip().splitlines()[0]
+        defaults = ", ".join(f"{field.name}={field.default}" for field in _parameters(kind))
+        described[name] = f"{meaning} [{defaults}]" if defaults else meaning
+    return described
+
+
+def _from_trec_eval(name: str) -> str:
+    cut = _TREC_EVAL_CUT.fullmatch(name)
+    if cut is not None:
+        return f"{_TREC_EVAL_STEMS[cut['stem']]}@{cut['k']}"
+    return _TREC_EVAL_NAMES.get(name, name)
+
+
+def _parameters(kind: type[Measure]) -> list[Field[Any]]:
+    return [field for field in fields(kind) if field.name != "k"]
+
+
+def _arguments(kind: type[Measure], text: str, whole: str) -> dict[str, Any]:
+    """Return the typed parameters written in *text*, the part between the brackets."""
+    parameters = {field.name: field for field in _parameters(kind)}
+    taken = ", ".join(parameters) or "none"
+    arguments: dict[str, Any] = {}
+    for part in text.split(",") if text.strip() else []:
+        key, equals, value = (piece.strip() for piece in part.partition("="))
+        if not equals:
+            key, value = _key_of_choice(parameters, key), key
+        if key not in parameters:
+            raise ValueError(
+                f"{kind.name} has no parameter {part.strip()!r} in {whole!r};"
+                f" its parameters: {taken}"
+            )
+        if key in arguments:
+            raise ValueError(f"the parameter {key!r} is given twice in {whole!r}")
+        arguments[key] = _value(parameters[key], value, whole)
+    return arguments
+
+
+def _key_of_choice(parameters: dict[str, Field[Any]], value: str) -> str:
+    """Return the parameter that has *value* among its choices, or an empty string."""
+    for name, field in parameters.items():
+        if isinstance(field.default, Gain | APNorm) and value in list(type(field.default)):
+            return name
+    return ""
+
+
+def _value(field: Field[Any], text: str, whole: str) -> Gain | APNorm | float:
+    """Read a parameter's value as the type of its default."""
+    kind: type[Gain] | type[APNorm] | type[float] = type(field.default)
+    try:
+        return kind(text)
+    except ValueError:
+        wanted = "a number" if kind is float else f"one of {', '.join(map(str, iter(kind)))}"  # type: ignore[arg-type]
+        raise ValueError(f"{field.name} in {whole!r} must be {wanted}, got {text!r}") from None

@@ -1,0 +1,1 @@
+"""The nouns of evaluation: frozen, typed, without input or output."""

@@ -1,0 +1,68 @@
+"""Errors that a person can act on. The command line prints them without a traceback."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+
+class AssayError(Exception):
+    """Base of every error that Assay raises on purpose.
+
+    ``exit_status`` is what the command line ends with: 2 for wrong usage or unreadable
+    input, 3 where a labeller could not be reached.
+    """
+
+    exit_status = 2
+
+
+class SettingsError(AssayError):
+    """A setting, a folder or an option that cannot be used, with the cure in the message."""
+
+
+class PrerequisiteError(AssayError):
+    """Something that must be installed or fetched first; the message holds the command."""
+
+
+class LabellerUnreachable(AssayError):
+    """A labeller that does not answer: no connection, wrong key, or it went on failing."""
+
+    exit_status = 3
+
+
+class LedgerError(AssayError):
+    """A ledger that cannot be opened or written."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """One fault of an input file.
+
+    ``line`` counts from 1 (0: the file as a whole), ``topic`` is the question or topic id where
+    it is known, ``why`` says what is wrong and ``cure`` what to do about it. A ``warning`` does
+    not make the file unusable.
+    """
+
+    file: str
+    line: int
+    topic: str | None
+    why: str
+    cure: str
+    severity: str = "error"
+
+    def __str__(self) -> str:
+        place = f"{self.file}:{self.line}" if self.line else self.file
+        topic = f" [{self.topic}]" if self.topic else ""
+        return f"{place}{topic} {self.why} {self.cure}".rstrip()
+
+
+class FormatError(AssayError):
+    """A file that does not keep to its format; carries *all* faults found, in line order."""
+
+    def __init__(self, faults: Sequence[Fault]) -> None:
+        self.faults = tuple(faults)
+        shown = "\n".join(f"  {fault}" for fault in self.faults[:50])
+        more = len(self.faults) - 50
+        rest = f"\n  … and {more} more (assay validate lists all)" if more > 0 else ""
+        count = len(self.faults)
+        super().__init__(f"{count} fault{'s' if count != 1 else ''} in the input:\n{shown}{rest}")

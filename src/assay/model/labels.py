@@ -1,0 +1,66 @@
+"""A label: one verdict of one labeller on one unit. Never changed, never deleted."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+
+class Status(StrEnum):
+    """``ok``: the verdict can be used. ``failed``: the labeller answered, but not usably."""
+
+    OK = "ok"
+    FAILED = "failed"
+
+
+@dataclass(frozen=True, slots=True)
+class LabellerId:
+    """Who answers. Two labellers are the same exactly if all fields are equal.
+
+    ``name`` is how people call it (``openai:gpt-4.1``, ``human:KIM``, ``rules``), ``kind`` is
+    ``model``, ``rules``, ``human``, ``recorded`` or ``ensemble``; ``params`` holds what changes
+    its answers (temperature, file hash, thresholds …), never a secret.
+    """
+
+    name: str
+    kind: str
+    params: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def is_human(self) -> bool:
+        return self.kind == "human"
+
+
+@dataclass(frozen=True, slots=True)
+class Label:
+    """A row of the ledger.
+
+    ``key`` is the hash of what was asked of whom (task version, rendered content, labeller,
+    sample number); ``unit`` is the hash of what it is about. ``verdict`` is the task's verdict as
+    plain JSON, None where ``status`` is failed. ``detail`` keeps what else is known (margin and
+    threshold of an embedded model, the raw reply of a failure). ``tokens_in``/``tokens_out`` and
+    ``cost`` (US dollars) are None where unknown. ``overrules`` is the uid of the label that a
+    person corrected. ``created`` is UTC in ISO 8601.
+    """
+
+    uid: str
+    key: str
+    task: str
+    version: str
+    unit: str
+    labeller: LabellerId
+    status: Status
+    verdict: Mapping[str, Any] | None
+    reason: str | None = None
+    error: str | None = None
+    sample: int = 0
+    overrules: str | None = None
+    tokens_in: int | None = None
+    tokens_out: int | None = None
+    cost: float | None = None
+    seconds: float | None = None
+    created: str = ""
+    detail: Mapping[str, Any] = field(default_factory=dict)
+    rowid: int = 0

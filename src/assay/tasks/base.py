@@ -1,0 +1,117 @@
+"""What a labelling task is: an input type, a verdict type, a prompt and a version.
+
+A task is plain data plus two pure functions. How the verdict is got (schema-constrained
+decoding, yes/no margins, rules, a person) is the labeller's business.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Generic, Protocol, TypeVar
+
+import orjson
+from pydantic import BaseModel, ConfigDict
+
+
+class Unit(BaseModel):
+    """Base of task inputs: what a label is about. Content only, no ids of runs or topics, so
+    that the same content is asked about once whoever submitted it."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Verdict(BaseModel):
+    """Base of task outputs. Its JSON schema is what a model's reply is constrained to."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+
+U = TypeVar("U", bound=Unit)
+V = TypeVar("V", bound=Verdict)
+
+
+@dataclass(frozen=True, slots=True)
+class YesNo:
+    """Answer to one yes/no question: ``margin`` is log P(yes) − log P(no), in nats; ``yes`` is
+    whether it lies above ``threshold``."""
+
+    yes: bool
+    margin: float
+    threshold: float
+    reason: str = ""
+
+
+class AskYesNo(Protocol):
+    """How a task that is decided by yes/no questions asks one of them."""
+
+    def __call__(self, probe: str, /, *, reason: bool = True, **context: Any) -> YesNo:
+        """Ask the question of template block ``probe`` with further template variables."""
+
+
+@dataclass(frozen=True)
+class Task(Generic[U, V]):
+    """A labelling task.
+
+    ``template`` names the chat prompt (``NAME.j2`` with the blocks ``system`` and ``user``) and
+    ``probes`` the yes/no questions (``NAME.probes.j2``), None where it cannot be decided so.
+    ``check`` returns what is wrong with a verdict that fits the schema but not the unit (it is
+    shown to the model in the repair turn), or None. ``decide`` builds the verdict from yes/no
+    questions. ``version`` changes whenever the meaning of the labels does.
+    """
+
+    name: str
+    version: str
+    title: str
+    unit: type[U]
+    verdict: type[V]
+    template: str
+    check: Callable[[U, V], str | None] = lambda _unit, _verdict: None
+    decide: Callable[[U, AskYesNo], V] | None = None
+    max_tokens: int = 400
+
+    def schema(self) -> dict[str, Any]:
+        """JSON schema of the verdict, closed to further properties (as strict servers ask)."""
+        return closed_schema(self.verdict)
+
+
+AnyTask = Task[Any, Any]
+
+
+def closed_schema(model: type[BaseModel]) -> dict[str, Any]:
+    """The model's JSON schema with ``additionalProperties: false`` on every object."""
+    schema = model.model_json_schema()
+
+    def close(node: Any) -> None:
+        if isinstance(node, dict):
+            for noise in ("title", "default", "description"):
+                if not isinstance(node.get(noise), dict):
+                    node.pop(noise, None)
+            if node.get("type") == "object":
+                node["additionalProperties"] = False
+                node["required"] = list(node.get("properties", {}))
+            for child in node.values():
+                close(child)
+        elif isinstance(node, list):
+            for child in node:
+                close(child)
+
+    close(schema)
+    return schema
+
+
+def canonical(value: Any) -> bytes:
+    """JSON with sorted keys: equal values give equal bytes on every machine."""
+    return orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
+
+
+def content_hash(value: Mapping[str, Any] | bytes) -> str:
+    """First 128 bits of SHA-256 over the canonical JSON, as 32 hexadecimal digits."""
+    data = value if isinstance(value, bytes) else canonical(value)
+    return hashlib.sha256(data).hexdigest()[:32]
+
+
+def unit_hash(task: str, content: Mapping[str, Any]) -> str:
+    """Identity of a unit: the task's name and its content."""
+    return content_hash(canonical([task, content]))

@@ -1,0 +1,165 @@
+"""The labelling tasks of R2C2: steps 3 and 4 of the pipeline, and the dialogue act of an answer.
+
+Source: NTCIR-19 R2C2 task paper, sections 3.1, 3.5 and 4.3. The prompts' wording is ours.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Annotated
+
+from pydantic import BeforeValidator, WithJsonSchema
+
+from assay.tasks.base import AnyTask, AskYesNo, Task, Unit, Verdict
+
+
+def _yes_no(value: object) -> object:
+    """Accept booleans and YES/NO in any case, and nothing that has to be guessed."""
+    if isinstance(value, bool):
+        return value
+    if isinstance(value, str):
+        folded = value.strip().strip(".\"'").casefold()
+        if folded in ("yes", "true"):
+            return True
+        if folded in ("no", "false"):
+            return False
+    raise ValueError("must be YES or NO")
+
+
+YesNoField = Annotated[
+    bool,
+    BeforeValidator(_yes_no),
+    WithJsonSchema({"type": "string", "enum": ["YES", "NO"]}),
+]
+
+
+class EntailmentUnit(Unit):
+    """A nugget and the text of the passage that it cites (step 3)."""
+
+    passage: str
+    nugget: str
+
+
+class Entailment(Verdict):
+    """Whether the passage entails the nugget. A nugget that is not entailed is bogus."""
+
+    reason: str = ""
+    entailed: YesNoField
+
+
+def _decide_entailment(unit: EntailmentUnit, ask: AskYesNo) -> Entailment:
+    answer = ask("entailed")
+    return Entailment(reason=answer.reason, entailed=answer.yes)
+
+
+ENTAILMENT = Task(
+    name="r2c2.entailment",
+    version="1",
+    title="Bogus nugget identification: does the passage entail the nugget?",
+    unit=EntailmentUnit,
+    verdict=Entailment,
+    template="r2c2_entailment",
+    decide=_decide_entailment,
+    max_tokens=300,
+)
+
+
+class AnswerUnit(Unit):
+    """A question, an answer to it, gold answers if any, and the entailed nuggets (step 4).
+
+    ``nuggets`` keeps the order of the AC run; a verdict refers to them by position from 1.
+    """
+
+    question: str
+    answer: str
+    gold: tuple[str, ...] = ()
+    nuggets: tuple[str, ...] = ()
+
+
+class NuggetHelp(Verdict):
+    """Whether nugget ``nugget`` (position from 1) helped to find the answer."""
+
+    nugget: int
+    reason: str = ""
+    helped: YesNoField
+
+
+class AnswerVerdict(Verdict):
+    """Q1: is the answer correct, assuming that the nuggets are true? Q2: which of them helped?"""
+
+    reason: str = ""
+    correct: YesNoField
+    nuggets: tuple[NuggetHelp, ...] = ()
+
+
+def _check_answer(unit: AnswerUnit, verdict: AnswerVerdict) -> str | None:
+    expected = list(range(1, len(unit.nuggets) + 1))
+    given = sorted(item.nugget for item in verdict.nuggets)
+    if given == expected:
+        return None
+    if not expected:
+        return "there are no nuggets to judge: 'nuggets' must be an empty list"
+    return f"'nuggets' must hold each of the numbers {expected} exactly once, it holds {given}"
+
+
+def _decide_answer(unit: AnswerUnit, ask: AskYesNo) -> AnswerVerdict:
+    answer = ask("correct")
+    helps = []
+    for number, text in enumerate(unit.nuggets, start=1):
+        if answer.yes:
+            helped = ask("helped", nugget=text, number=number)
+            helps.append(NuggetHelp(nugget=number, reason=helped.reason, helped=helped.yes))
+        else:
+            # Spec, step 4: with NO every entailed nugget is nonrelevant; nothing to ask.
+            why = "The answer is not correct."
+            helps.append(NuggetHelp(nugget=number, reason=why, helped=False))
+    return AnswerVerdict(reason=answer.reason, correct=answer.yes, nuggets=tuple(helps))
+
+
+ANSWER = Task(
+    name="r2c2.answer",
+    version="1",
+    title="Answer evaluation with relevant nugget identification",
+    unit=AnswerUnit,
+    verdict=AnswerVerdict,
+    template="r2c2_answer",
+    check=_check_answer,
+    decide=_decide_answer,
+    max_tokens=900,
+)
+
+
+class Act(StrEnum):
+    """What an answer does (paper, section 4.3)."""
+
+    ANSWER = "answer"
+    DONT_KNOW = "dont_know"
+    FALSE_PREMISE = "false_premise"
+    OTHER_REFUSAL = "other_refusal"
+
+
+class DialogueActUnit(Unit):
+    """A question and the answer string given to it."""
+
+    question: str
+    answer: str
+
+
+class DialogueAct(Verdict):
+    """The dialogue act of an answer; everything but ``answer`` is a refusal."""
+
+    reason: str = ""
+    act: Act
+
+
+DIALOGUE_ACT = Task(
+    name="r2c2.dialogue_act",
+    version="1",
+    title="Dialogue act: does the text answer, or refuse to?",
+    unit=DialogueActUnit,
+    verdict=DialogueAct,
+    template="r2c2_dialogue_act",
+    max_tokens=200,
+)
+
+TASKS: tuple[AnyTask, ...] = (ENTAILMENT, ANSWER, DIALOGUE_ACT)
