@@ -1,0 +1,1 @@
+"""Requests to labels: look up what is known, ask the rest, keep every answer as it comes."""

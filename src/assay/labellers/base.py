@@ -78,9 +78,11 @@ class Labeller(Protocol):
     def estimate(self, request: Request) -> Estimate:
         """What the request would cost."""
 
-    async def label(self, request: Request) -> Outcome:
-        """Answer. A reply that cannot be used is a failed Outcome; raises LabellerUnreachable
-        where there is no reply at all, which is not recorded and asked again next time."""
+    async def label(self, request: Request) -> Outcome | None:
+        """Answer. A reply that cannot be used is a failed Outcome. None where the labeller has
+        nothing to say to this request (a file of labels, a person not yet asked): it stays
+        missing. Raises LabellerUnreachable where there is no reply at all; that is not recorded,
+        and asked again next time."""
 
     async def __aenter__(self) -> Self: ...
 

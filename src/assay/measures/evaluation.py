@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Literal
 
 from assay.measures.ranking import RELEVANT, Measure
@@ -20,8 +21,7 @@ class Evaluation:
         scores: for every measure, the score of every topic of the qrels, in the qrels' order;
             0 where the run is silent.
         g_max: the highest grade that the measures were given.
-        without_relevant: topics of the qrels with no grade of 1 or more; every measure but
-            ``Judged`` is 0 there on a graded scale of whole numbers.
+        without_relevant: topics of the qrels with no grade of 1 or more, where no run can score.
         missing: topics of the qrels for which the run has no documents.
         unjudged: topics of the run that the qrels do not have; they are not scored.
     """
@@ -49,9 +49,7 @@ class Evaluation:
             KeyError: the measure was not scored.
         """
         left_out = frozenset(self.missing) if topics == "answered" else frozenset()
-        counted = [
-            score for topic, score in self.scores[measure].items() if topic not in left_out
-        ]
+        counted = [score for topic, score in self.scores[measure].items() if topic not in left_out]
         return math.fsum(counted) / len(counted) if counted else None
 
 
@@ -92,10 +90,9 @@ def evaluate(
             raise ValueError(f"topic {topic}: an ideal list is given, but the qrels lack the topic")
         ideals[topic] = grades
     if g_max is None:
-        g_max = max(
-            (grade for judged in qrels.values() for grade in judged.values()), default=0.0
-        )
-        g_max = max([g_max, 0.0, *(grade for grades in (ideal or {}).values() for grade in grades)])
+        judged_grades = (grade for judged in qrels.values() for grade in judged.values())
+        given_grades = (grade for grades in (ideal or {}).values() for grade in grades)
+        g_max = max(chain([0.0], judged_grades, given_grades))
 
     scores: dict[Measure, dict[str, float]] = {measure: {} for measure in measures}
     for topic, judged in qrels.items():

@@ -112,9 +112,12 @@ def _key_of_choice(parameters: dict[str, Field[Any]], value: str) -> str:
 
 def _value(field: Field[Any], text: str, whole: str) -> Gain | APNorm | float:
     """Read a parameter's value as the type of its default."""
-    kind: type[Gain] | type[APNorm] | type[float] = type(field.default)
+    default = field.default
     try:
-        return kind(text)
+        if isinstance(default, Gain | APNorm):
+            wanted = "one of " + ", ".join(type(default))
+            return type(default)(text)
+        wanted = "a number"
+        return float(text)
     except ValueError:
-        wanted = "a number" if kind is float else f"one of {', '.join(map(str, iter(kind)))}"  # type: ignore[arg-type]
         raise ValueError(f"{field.name} in {whole!r} must be {wanted}, got {text!r}") from None

@@ -31,6 +31,7 @@ from typing import ClassVar
 __all__ = [
     "AP",
     "ERR",
+    "IRBU",
     "MEASURES",
     "NDCG",
     "NDCGJK",
@@ -42,7 +43,6 @@ __all__ = [
     "APNorm",
     "Gain",
     "Grades",
-    "IRBU",
     "Judged",
     "Measure",
     "Precision",
@@ -143,15 +143,17 @@ class Measure(ABC):
             The score, from 0 to 1 as long as *ideal* holds the relevant grades that *grades* shows.
 
         Raises:
-            ValueError: a grade is NaN or infinite, or a grade exceeds *g_max* in a measure that
-                uses *g_max*.
+            ValueError: a grade or *g_max* is NaN or infinite, or a grade exceeds *g_max* in a
+                measure that uses *g_max*.
         """
         shown = grades if self.k is None else grades[: self.k]
         if not math.isfinite(sum(grade for grade in shown if grade is not None)):
             raise ValueError(f"a ranked grade is not a finite number: {list(shown)}")
         if not math.isfinite(sum(ideal)):
             raise ValueError(f"an ideal grade is not a finite number: {list(ideal)}")
-        return self._score(shown, ideal, g_max)
+        if not math.isfinite(g_max):
+            raise ValueError(f"g_max is not a finite number: {g_max}")
+        return float(self._score(shown, ideal, g_max))
 
     @abstractmethod
     def _score(self, grades: Grades, ideal: Sequence[float], g_max: float) -> float:
@@ -192,9 +194,7 @@ def _log_discounts(length: int) -> tuple[float, ...]:
 @lru_cache(maxsize=64)
 def _jk_discounts(length: int, b: float) -> tuple[float, ...]:
     """Return 1 for the ranks below *b* and 1 / log_b(r) from there on."""
-    return tuple(
-        1.0 if rank < b else math.log(b) / math.log(rank) for rank in range(1, length + 1)
-    )
+    return tuple(1.0 if rank < b else math.log(b) / math.log(rank) for rank in range(1, length + 1))
 
 
 def _discounted(gains: Sequence[float], discounts: Sequence[float]) -> float:

@@ -99,21 +99,21 @@ def _check_answer(unit: AnswerUnit, verdict: AnswerVerdict) -> str | None:
         return None
     if not expected:
         return "there are no nuggets to judge: 'nuggets' must be an empty list"
+    if not verdict.correct and not given:
+        # Spec, step 4: with NO every entailed nugget is nonrelevant, so none need be judged.
+        return None
     return f"'nuggets' must hold each of the numbers {expected} exactly once, it holds {given}"
 
 
 def _decide_answer(unit: AnswerUnit, ask: AskYesNo) -> AnswerVerdict:
     answer = ask("correct")
+    if not answer.yes:
+        return AnswerVerdict(reason=answer.reason, correct=False)
     helps = []
     for number, text in enumerate(unit.nuggets, start=1):
-        if answer.yes:
-            helped = ask("helped", nugget=text, number=number)
-            helps.append(NuggetHelp(nugget=number, reason=helped.reason, helped=helped.yes))
-        else:
-            # Spec, step 4: with NO every entailed nugget is nonrelevant; nothing to ask.
-            why = "The answer is not correct."
-            helps.append(NuggetHelp(nugget=number, reason=why, helped=False))
-    return AnswerVerdict(reason=answer.reason, correct=answer.yes, nuggets=tuple(helps))
+        helped = ask("helped", nugget=text, number=number)
+        helps.append(NuggetHelp(nugget=number, reason=helped.reason, helped=helped.yes))
+    return AnswerVerdict(reason=answer.reason, correct=True, nuggets=tuple(helps))
 
 
 ANSWER = Task(

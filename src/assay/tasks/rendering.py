@@ -51,7 +51,7 @@ class Renderer:
         loader = ChoiceLoader([FileSystemLoader(self.overrides), own]) if self.overrides else own
         environment = SandboxedEnvironment(
             loader=loader,
-            autoescape=False,  # noqa: S701 (plain text for a model, no HTML)
+            autoescape=False,
             undefined=StrictUndefined,
             trim_blocks=True,
             lstrip_blocks=True,

@@ -1,0 +1,144 @@
+"""Run names and question ids: how they are read and when two of them are the same.
+
+Source: R2C2 paper, section 3.4 (a run is known by its file name); ids compare as strings after
+NFC and stripping, so that 0001 and 1 are different questions.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+import unicodedata
+from collections.abc import Iterable
+from os import PathLike
+from pathlib import Path
+
+from assay.formats.parsed import FaultList, listed, printable, quoted
+
+_PACKED = (".gz", ".bz2")
+_TEXT = (".txt", ".text", ".tsv", ".csv", ".dat", ".run", ".out", ".res", ".ac", ".pr")
+_INVISIBLE = "\ufeff\u200b"
+_MOST_GUESSES = 100
+
+
+def clean(text: str) -> str:
+    """``text`` without white space, zero-width spaces and byte order marks at its ends."""
+    return text.strip().strip(_INVISIBLE).strip()
+
+
+def normal_id(text: str) -> str:
+    """A question id as it is compared: NFC, stripped."""
+    return unicodedata.normalize("NFC", clean(text))
+
+
+def run_name(path: str | PathLike[str]) -> str:
+    """A run's name: its file's name without endings.
+
+    ``WASEDA-PR-1.txt.gz`` is ``WASEDA-PR-1``; ``run.v2.txt`` is ``run.v2``. Only the endings of
+    compressed and text files are taken off, so a name with a dot (``run.v2``) stays whole.
+    """
+    name = Path(path).name
+    for endings in (_PACKED, _TEXT):
+        for ending in endings:
+            if name.lower().endswith(ending) and len(name) > len(ending):
+                name = name[: -len(ending)]
+                break
+    return name
+
+
+def check_run_name(name: str, faults: FaultList) -> None:
+    """Reports a run name that could not stand in a nugget record."""
+    bad = sorted({char for char in name if char in ";/\\" or not (char == " " or _shows(char))})
+    if bad:
+        faults.error(
+            0,
+            f"The run's name {quoted(name)} holds {listed(repr(char) for char in bad)}.",
+            "Rename the file: a name is part of the nugget records, which split at “;”.",
+        )
+    elif not clean(name) or clean(name) != name:
+        faults.error(
+            0,
+            f"The run's name {quoted(name)} begins or ends with white space, or is empty.",
+            "Rename the file.",
+        )
+    elif " " in name:
+        faults.warning(
+            0,
+            f"The run's name {quoted(name)} holds a space, at which TREC tools split lines.",
+            "Rename the file with - or _ in its place.",
+        )
+
+
+def _shows(char: str) -> bool:
+    return char.isprintable() or unicodedata.category(char) == "Zs"
+
+
+class KnownIds:
+    """The ids of a question file, with the likely reason why another id is not among them."""
+
+    def __init__(self, ids: Iterable[str]) -> None:
+        self.ids = tuple(dict.fromkeys(normal_id(one) for one in ids))
+        self._all = frozenset(self.ids)
+        self._unpadded = {_unpad(one): one for one in reversed(self.ids)}
+        self._folded = {one.casefold(): one for one in reversed(self.ids)}
+        self._guesses = 0
+
+    def __contains__(self, one: str) -> bool:
+        return one in self._all
+
+    def cure(self, one: str) -> str:
+        """What to do about an id that is not known."""
+        padded = self._unpadded.get(_unpad(one))
+        if padded is not None:
+            return f"Write {printable(padded)}: ids are strings, so leading zeros matter."
+        cased = self._folded.get(one.casefold())
+        if cased is not None:
+            return f"Write {printable(cased)}: only upper and lower case differ."
+        near = self._nearest(one)
+        hint = f" Is {near} meant?" if near else ""
+        return f"Use an id of the question file.{hint}"
+
+    def alike(self, one: str) -> bool:
+        """True where ``one`` is a known id but for leading zeros or case."""
+        return _unpad(one) in self._unpadded or one.casefold() in self._folded
+
+    def without(self, seen: Iterable[str]) -> list[str]:
+        """The known ids that are not in ``seen``, in the question file's order."""
+        found = set(seen)
+        return [one for one in self.ids if one not in found]
+
+    def _nearest(self, one: str) -> str | None:
+        self._guesses += 1
+        if self._guesses > _MOST_GUESSES or len(one) > _MOST_GUESSES:
+            return None
+        near = difflib.get_close_matches(one, self.ids[:5000], n=1, cutoff=0.7)
+        return printable(near[0]) if near else None
+
+
+def _unpad(one: str) -> str:
+    """The id without the leading zeros of its first number (Q007 and Q7 are alike)."""
+    return re.sub(r"^(\D*)0+(?=\d)", r"\1", one)
+
+
+def name_cure(name: str, known: Iterable[str]) -> str:
+    """What to do about a run name that is not among the ``known`` ones."""
+    names = sorted(known)
+    for other in names:
+        if unicodedata.normalize("NFC", other) == unicodedata.normalize("NFC", name):
+            return (
+                f"Write {printable(other)} in the same Unicode normal form as its file name: "
+                "the two look alike but differ in NFC/NFD."
+            )
+    for other in names:
+        if _fold(other) == _fold(name):
+            return f"Write {printable(other)}: only upper and lower case differ."
+    for other in names:
+        if run_name(name) == other:
+            return f"Write {printable(other)}: a run's name is its file's name without ending."
+    near = difflib.get_close_matches(name[:200], names, n=1, cutoff=0.6)
+    hint = f" Is {printable(near[0])} meant?" if near else ""
+    return f"Known PR runs: {listed(names) or 'none'}.{hint}"
+
+
+def _fold(name: str) -> str:
+    return unicodedata.normalize("NFKC", name).casefold()

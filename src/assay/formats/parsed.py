@@ -1,0 +1,101 @@
+"""What every reader returns: the value as far as it could be read, and all faults of the file.
+
+A reader never stops at the first fault, so that a person mends a file in one go. Errors make a
+file unusable (:meth:`Parsed.require` raises them all at once); warnings do not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+from assay.model.errors import Fault, FormatError
+
+T = TypeVar("T")
+
+_LONGEST_QUOTE = 80
+
+
+@dataclass(frozen=True, slots=True)
+class Parsed(Generic[T]):
+    """A file's ``value`` (best effort; None where nothing at all could be read) and its faults."""
+
+    value: T | None
+    faults: tuple[Fault, ...]
+
+    @property
+    def errors(self) -> tuple[Fault, ...]:
+        """The faults that make the file unusable, in line order."""
+        return tuple(fault for fault in self.faults if fault.severity == "error")
+
+    @property
+    def warnings(self) -> tuple[Fault, ...]:
+        """The faults that a person should know of, in line order."""
+        return tuple(fault for fault in self.faults if fault.severity != "error")
+
+    @property
+    def ok(self) -> bool:
+        """True where the file has no error (it may have warnings)."""
+        return self.value is not None and not self.errors
+
+    def require(self) -> T:
+        """The value of a file without errors.
+
+        Raises :class:`FormatError` with *all* errors of the file otherwise.
+        """
+        errors = self.errors
+        if errors or self.value is None:
+            raise FormatError(errors or self.faults)
+        return self.value
+
+
+class FaultList:
+    """Collects the faults of one file while it is read; ``done`` gives them in line order."""
+
+    def __init__(self, file: str, faults: Iterable[Fault] = ()) -> None:
+        self.file = printable(file)
+        self._faults = list(faults)
+
+    def error(self, line: int, why: str, cure: str, topic: str | None = None) -> None:
+        """A fault that makes the file unusable."""
+        self._add(line, why, cure, topic, "error")
+
+    def warning(self, line: int, why: str, cure: str, topic: str | None = None) -> None:
+        """A fault that leaves the file usable."""
+        self._add(line, why, cure, topic, "warning")
+
+    def _add(self, line: int, why: str, cure: str, topic: str | None, severity: str) -> None:
+        shown = printable(topic) if topic else None
+        self._faults.append(Fault(self.file, line, shown, why, cure, severity))
+
+    def done(self) -> tuple[Fault, ...]:
+        """All faults in line order; those of the file as a whole (line 0) come first."""
+        return tuple(sorted(self._faults, key=lambda fault: fault.line))
+
+
+def printable(text: str) -> str:
+    """``text`` with everything escaped that a terminal would act on or not show.
+
+    Control characters, line breaks, text direction marks and lone surrogates become ``\\x1b``,
+    ``\\u202e`` and so on, so that file text may go into messages.
+    """
+    if text.isprintable():
+        return text
+    return "".join(
+        char if char.isprintable() else char.encode("unicode_escape").decode("ascii")
+        for char in text
+    )
+
+
+def quoted(text: str) -> str:
+    """``text`` from a file, made printable, shortened and quoted for a message."""
+    short = text if len(text) <= _LONGEST_QUOTE else text[: _LONGEST_QUOTE - 1] + "…"
+    return f"“{printable(short)}”"
+
+
+def listed(items: Iterable[str], most: int = 40) -> str:
+    """``a, b, c``, and how many more where there are more than ``most``."""
+    every = [printable(item) for item in items]
+    rest = len(every) - most
+    return ", ".join(every[:most]) + (f" … and {rest} more" if rest > 0 else "")

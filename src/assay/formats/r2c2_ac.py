@@ -1,0 +1,325 @@
+"""R2C2 answer runs, unmarked and marked: reading them, and writing marks without other changes.
+
+A block a question, ``<0001>`` … ``</0001>``; in it first ``AnswerString;ConfidenceScore``, then
+up to ten ``NuggetNum;PRrunName;PassageRank;Nugget``, each with a letter B, R or N before its
+number once marked. Source: R2C2 paper, section 3.5, and the task's slides.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from os import PathLike
+
+from assay.formats.naming import KnownIds, check_run_name, clean, normal_id, run_name
+from assay.formats.parsed import FaultList, Parsed, listed, quoted
+from assay.formats.r2c2_nuggets import (
+    MarkPlace,
+    NuggetReader,
+    looks_like_record,
+    read_answer,
+)
+from assay.formats.text import read_text
+from assay.model.errors import AssayError
+from assay.model.rag import Answer, AnswerRun, Mark, PassageRun, Question
+
+_TAG = re.compile(r"<(\s*)(/?)(\s*)([^<>;]*?)(\s*)>")
+_BROKEN_TAG = re.compile(r"<(/?)\s*([^<>;\s]+)")
+_LEADING_TAG = re.compile(r"<\s*([^<>;/][^<>;]*?)\s*>")
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerRunFile:
+    """An AC run with what is needed to write the same file back with other marks.
+
+    ``data`` is the file, decompressed; ``places`` says for each (question id, NuggetNum) where
+    in it the mark belongs.
+    """
+
+    run: AnswerRun
+    data: bytes = field(repr=False)
+    places: Mapping[tuple[str, int], MarkPlace] = field(repr=False)
+
+    @property
+    def marks(self) -> dict[tuple[str, int], Mark]:
+        """The marks that the file holds: writing these back gives the same bytes."""
+        return {
+            (question, nugget.num): nugget.mark
+            for question, answer in self.run.answers.items()
+            for nugget in answer.nuggets
+            if nugget.mark is not None
+        }
+
+
+def write_marked(file: AnswerRunFile, marks: Mapping[tuple[str, int], Mark]) -> bytes:
+    """The file's bytes with ``marks``, by (question id, NuggetNum), and nothing else changed.
+
+    A nugget without a mark gets no letter; a letter that it had is taken off. The bytes are
+    not compressed, whatever the file was. Raises :class:`AssayError` for a mark of a nugget
+    that the run does not have.
+    """
+    wanted = {(normal_id(question), num): mark for (question, num), mark in marks.items()}
+    unknown = [f"{question} nugget {num}" for question, num in wanted.keys() - file.places.keys()]
+    if unknown:
+        raise AssayError(
+            f"The run {file.run.name} has no such nugget to mark: {listed(sorted(unknown))}."
+        )
+    pieces = []
+    end = 0
+    for key, place in sorted(file.places.items(), key=lambda item: item[1].offset):
+        pieces.append(file.data[end : place.offset])
+        mark = wanted.get(key)
+        if mark is not None:
+            pieces.append(mark.value.encode("ascii"))
+        end = place.offset + place.length
+    pieces.append(file.data[end:])
+    return b"".join(pieces)
+
+
+def read_ac_run(
+    path: str | PathLike[str],
+    *,
+    questions: Iterable[Question] | None = None,
+    pr_runs: Mapping[str, PassageRun] | None = None,
+) -> Parsed[AnswerRunFile]:
+    """Reads an AC run, marked or not; its name is the file's.
+
+    With ``questions`` the block ids are checked and questions without a block are listed; with
+    ``pr_runs`` every PassageKey must exist in one of them for its question. A block whose
+    confidence could not be read is left out of the value, as is a nugget whose number, rank or
+    mark could not. Raises :class:`FormatError` only where the file cannot be read at all.
+    """
+    source = read_text(path)
+    faults = FaultList(source.file, source.faults)
+    name = run_name(path)
+    check_run_name(name, faults)
+    known = None if questions is None else KnownIds(one.id for one in questions)
+    nuggets = NuggetReader(faults, pr_runs)
+    reader = _Reader(faults, known, nuggets)
+    for (number, line), start in zip(source.numbered(), source.line_starts(), strict=True):
+        if clean(line):
+            reader.line(_Line(number, line, start))
+    answers = reader.done()
+    run = AnswerRun(name, answers, marked=nuggets.marked > 0)
+    return Parsed(AnswerRunFile(run, source.data, reader.places), faults.done())
+
+
+@dataclass(frozen=True, slots=True)
+class _Line:
+    """A line, or the part of one that follows a tag; ``start`` is its offset in the file."""
+
+    number: int
+    text: str
+    start: int
+
+
+@dataclass(slots=True)
+class _Block:
+    question: str
+    opened: int
+    kept: bool
+    lines: list[_Line] = field(default_factory=list)
+
+
+class _Reader:
+    """The state of reading one AC run: which block is open, and what the closed ones held."""
+
+    def __init__(self, faults: FaultList, known: KnownIds | None, nuggets: NuggetReader) -> None:
+        self.faults = faults
+        self.known = known
+        self.nuggets = nuggets
+        self.answers: dict[str, Answer] = {}
+        self.places: dict[tuple[str, int], MarkPlace] = {}
+        self.opened: dict[str, int] = {}
+        self.block: _Block | None = None
+        self.outside = 0
+
+    def line(self, line: _Line) -> None:
+        text = clean(line.text)
+        tag = _TAG.fullmatch(text)
+        if tag:
+            before, slash, between, inner, after = tag.groups()
+            if inner and (before or between or after):
+                tight = f"<{slash}{inner}>"
+                self.faults.warning(
+                    line.number,
+                    f"The tag {quoted(text)} has spaces inside.",
+                    f"Write {quoted(tight)}.",
+                    normal_id(inner),
+                )
+            self._tag(line.number, bool(slash), normal_id(inner))
+            return
+        broken = _BROKEN_TAG.fullmatch(text)
+        if broken:
+            self.faults.error(
+                line.number,
+                f"The tag {quoted(text)} is not complete.",
+                "End it with “>”.",
+                normal_id(broken.group(2)),
+            )
+            self._tag(line.number, bool(broken.group(1)), normal_id(broken.group(2)))
+            return
+        if self.block is None:
+            self._outside(line, text)
+        else:
+            self._inside(line, text, self.block)
+
+    def _tag(self, number: int, closing: bool, one: str) -> None:
+        if not one:
+            self.faults.error(number, "The tag holds no question id.", "Write e.g. <0001>.")
+            if closing:
+                self._close()
+        elif not closing:
+            if self.block is not None:
+                self._unclosed(f"before <{one}> on line {number}")
+            self._open(number, one)
+        elif self.block is None:
+            self.faults.error(
+                number,
+                f"The tag </{quoted(one)[1:-1]}> closes no open block.",
+                f"Write <{quoted(one)[1:-1]}> at the block's start.",
+                one,
+            )
+        else:
+            if self.block.question != one:
+                self.faults.error(
+                    number,
+                    f"The tag </{quoted(one)[1:-1]}> closes the block "
+                    f"<{quoted(self.block.question)[1:-1]}> of line {self.block.opened}.",
+                    f"Write </{quoted(self.block.question)[1:-1]}>.",
+                    self.block.question,
+                )
+            self._close()
+
+    def _open(self, number: int, one: str) -> None:
+        first = self.opened.setdefault(one, number)
+        if first != number:
+            self.faults.error(
+                number,
+                f"A second block for the question; the first is on line {first}.",
+                "Keep one of them; the first was read.",
+                one,
+            )
+        elif self.known is not None and one not in self.known:
+            self.faults.error(
+                number,
+                f"The question id {quoted(one)} is not in the question file.",
+                self.known.cure(one),
+                one,
+            )
+        self.block = _Block(one, number, kept=first == number)
+
+    def _unclosed(self, where: str) -> None:
+        assert self.block is not None  # noqa: S101 - only called with an open block
+        one = self.block.question
+        self.faults.error(
+            self.block.opened,
+            f"The block is not closed {where}.",
+            f"Write </{quoted(one)[1:-1]}> on a line after its last nugget.",
+            one,
+        )
+        self._close()
+
+    def _outside(self, line: _Line, text: str) -> None:
+        leading = _LEADING_TAG.match(text)
+        if leading:
+            self.faults.error(
+                line.number,
+                f"Text follows the tag {quoted(leading.group())} on its line.",
+                "Put the tag on a line of its own.",
+                normal_id(leading.group(1)),
+            )
+            self._open(line.number, normal_id(leading.group(1)))
+            end = line.text.index(leading.group()) + len(leading.group())
+            start = line.start + len(line.text[:end].encode())
+            self.line(_Line(line.number, line.text[end:], start))
+            return
+        if self.outside != line.number - 1 or not self.outside:
+            cure = "Every answer and nugget stands between <QuestionID> and </QuestionID>."
+            if re.match(r"\S+;\d+;[^;]+;", text):
+                cure += " A PR run is checked with --format r2c2-pr."
+            self.faults.error(line.number, f"Text outside of a block: {quoted(text)}.", cure)
+        self.outside = line.number
+
+    def _inside(self, line: _Line, text: str, block: _Block) -> None:
+        ending = re.search(r"<\s*/\s*([^<>;/]*?)\s*>$", text)
+        if ending and normal_id(ending.group(1)) == block.question:
+            self.faults.error(
+                line.number,
+                f"The tag {quoted(ending.group())} stands behind other text.",
+                "Put the tag on a line of its own.",
+                block.question,
+            )
+            cut = line.text.rindex("<")
+            if line.text[:cut].strip():
+                block.lines.append(_Line(line.number, line.text[:cut], line.start))
+            self._close()
+            return
+        block.lines.append(line)
+
+    def _close(self) -> None:
+        block, self.block = self.block, None
+        if block is None:
+            return
+        one = block.question
+        if not block.lines:
+            self.faults.error(
+                block.opened,
+                "The block is empty.",
+                "Write AnswerString;ConfidenceScore, or leave the block out.",
+                one,
+            )
+            return
+        at, records = self._split(block)
+        answer = None if at is None else read_answer(at.number, at.text, one, self.faults)
+        nuggets = self.nuggets.block(
+            one, [(line.number, line.text, line.start) for line in records]
+        )
+        if answer is None or not block.kept:
+            return
+        text, confidence, number = answer
+        read = tuple(nugget for nugget, _ in nuggets)
+        self.answers[one] = Answer(one, text, confidence, read, number)
+        self.places.update({(one, nugget.num): place for nugget, place in nuggets})
+
+    def _split(self, block: _Block) -> tuple[_Line | None, list[_Line]]:
+        """The block's answer line and its nugget records, with a fault where they are mixed up."""
+        first, *rest = block.lines
+        if not looks_like_record(first.text, self.nuggets.pr_runs):
+            return first, rest
+        later = next(
+            (line for line in rest if not looks_like_record(line.text, self.nuggets.pr_runs)),
+            None,
+        )
+        if later is None or ";" not in later.text:
+            why = "A nugget record stands where the answer should be: the answer line is missing."
+        else:
+            why = f"A nugget record stands before the answer of line {later.number}."
+        self.faults.error(
+            first.number,
+            why,
+            "Begin the block with AnswerString;ConfidenceScore.",
+            block.question,
+        )
+        return later, [line for line in block.lines if line is not later]
+
+    def done(self) -> dict[str, Answer]:
+        """Closes what is open at the end of the file and reports what the whole run lacks."""
+        if self.block is not None:
+            self._unclosed("at the end of the file")
+        self.nuggets.done()
+        if not self.opened:
+            self.faults.error(
+                0, "The file holds no answer block.", "Write <QuestionID> … </QuestionID> blocks."
+            )
+        elif self.known is not None:
+            without = self.known.without(self.opened)
+            if without:
+                count = f"{len(without)} question{'s' if len(without) > 1 else ''}"
+                self.faults.warning(
+                    0,
+                    f"No block for {count} of the question file: {listed(without)}.",
+                    "Add them: a question without a block counts as incorrect with confidence 0.",
+                )
+        return self.answers

@@ -1,0 +1,361 @@
+"""The lines inside a block of an R2C2 answer run: the answer line and the nugget records.
+
+Source: R2C2 paper, section 3.5: the confidence is an integer from 0 to 100 after the last
+semicolon; a nugget record has a number from 1 to 10, a PassageKey and a text, which is all that
+follows the third semicolon.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+from assay.formats.naming import KnownIds, clean, name_cure
+from assay.formats.parsed import FaultList, listed, printable, quoted
+from assay.formats.r2c2_pr import MAX_RANK, integer_cure, parse_integer
+from assay.formats.text import line_break_in
+from assay.model.rag import Mark, Nugget, PassageKey, PassageRun
+
+MAX_NUGGETS = 10
+"""Most nuggets of a question, and the last NuggetNum (paper, section 3.5)."""
+MAX_CONFIDENCE = 100
+
+_FIELDS = 4
+_RECORD = re.compile(r"\s*[A-Za-z]?\s*[0-9]+\s*;([^;]*);\s*[0-9]+\s*;(.*)", re.DOTALL)
+_HEAD = re.compile(r"([A-Za-z]?)(\s*)(.*)", re.DOTALL)
+_DECIMAL = re.compile(r"[0-9]*[.,][0-9]+")
+
+
+class MarkPlace(NamedTuple):
+    """Where a nugget's mark belongs: the byte offset, and the length of the letter there."""
+
+    offset: int
+    length: int
+
+
+def looks_like_record(line: str, pr_runs: Mapping[str, PassageRun] | None) -> bool:
+    """True for ``3;RUN;2;text``; an answer such as ``1;2;3;90`` only if RUN is a known PR run."""
+    found = _RECORD.fullmatch(line)
+    if found is None:
+        return False
+    confidence = parse_integer(clean(found.group(2).rpartition(";")[2]))
+    if confidence is None:
+        return True
+    return pr_runs is not None and clean(found.group(1)) in pr_runs
+
+
+def read_answer(number: int, line: str, one: str, faults: FaultList) -> tuple[str, int, int] | None:
+    """The answer, its confidence and its line; None where the confidence cannot be read."""
+    before, semicolon, after = line.rpartition(";")
+    if not semicolon:
+        faults.error(
+            number,
+            f"The answer line {quoted(clean(line))} has no “;”.",
+            _bare_answer_cure(clean(line)),
+            one,
+        )
+        return None
+    text = clean(before)
+    if not text:
+        faults.error(
+            number,
+            "The answer is empty.",
+            "Write the answer; a system that has none may say so (“I don't know”).",
+            one,
+        )
+    hidden = line_break_in(text)
+    if hidden:
+        faults.error(number, f"The answer holds a line break ({hidden}).", "Write a space.", one)
+    confidence = _confidence(number, after, one, faults)
+    return None if confidence is None else (text, confidence, number)
+
+
+def _bare_answer_cure(text: str) -> str:
+    wanted = "Write AnswerString;ConfidenceScore."
+    found = re.fullmatch(r"(.*?)(\s*[\t,:|]\s*|\s+)([0-9]{1,3})", text)
+    if found and int(found.group(3)) <= MAX_CONFIDENCE:
+        return f"{wanted} If {found.group(3)} is the confidence, put a “;” before it."
+    return wanted
+
+
+def _confidence(number: int, cell: str, one: str, faults: FaultList) -> int | None:
+    raw = clean(cell)
+    value = parse_integer(raw)
+    if value is None or not 0 <= value <= MAX_CONFIDENCE or raw.startswith("-"):
+        why, cure = _confidence_fault(raw, value)
+        faults.error(number, why, cure, one)
+        return None
+    if raw != cell:
+        faults.warning(
+            number,
+            f"The confidence {quoted(cell)} has spaces around it.",
+            f"Write {value} directly after the “;”.",
+            one,
+        )
+    elif raw != str(value):
+        faults.warning(
+            number, f"The confidence {quoted(raw)} has leading zeros.", f"Write {value}.", one
+        )
+    return value
+
+
+def _confidence_fault(raw: str, value: int | None) -> tuple[str, str]:
+    """Why ``raw`` is no confidence score, and what to write."""
+    wanted = "Write an integer from 0 to 100"
+    shown = quoted(raw)
+    if not raw:
+        return "The confidence is empty.", f"{wanted} after the last “;”."
+    if value is not None and raw.startswith("-"):
+        return f"The confidence {shown} is below 0.", f"{wanted}; 0 is the least."
+    if value is not None:
+        return f"The confidence {shown} is above 100.", f"{wanted}; 100 is the most."
+    if raw.endswith(("%", "％")):
+        bare = clean(raw[:-1])
+        return (
+            f"The confidence {shown} has a percent sign.",
+            f"Write {bare} without the sign." if parse_integer(bare) is not None else f"{wanted}.",
+        )
+    if _DECIMAL.fullmatch(raw) and len(raw) < MAX_CONFIDENCE:
+        number = float(raw.replace(",", "."))
+        if number <= 1:
+            guess = f": {round(number * 100)} if this is a probability"
+        elif number <= MAX_CONFIDENCE:
+            guess = f": {round(number)}"
+        else:
+            guess = ""
+        return f"The confidence {shown} is not an integer.", f"{wanted}{guess}."
+    if len(raw.split()) > 2:
+        return (
+            f"The text after the last “;” ({shown}) is no confidence.",
+            f"{wanted} after the last “;”; an answer may hold “;” but the confidence comes last.",
+        )
+    return f"The confidence {shown} is not an integer.", integer_cure(raw, 0, MAX_CONFIDENCE)
+
+
+class NuggetReader:
+    """Reads nugget records and keeps count of marked and unmarked ones over the whole run."""
+
+    def __init__(self, faults: FaultList, pr_runs: Mapping[str, PassageRun] | None) -> None:
+        self.faults = faults
+        self.pr_runs = pr_runs
+        self.marked = 0
+        self.unmarked: list[int] = []
+        self._run_cures: dict[str, str] = {}
+        self._run_ids: dict[str, KnownIds] = {}
+
+    def block(
+        self, one: str, lines: Sequence[tuple[int, str, int]]
+    ) -> list[tuple[Nugget, MarkPlace]]:
+        """The nuggets of a question from ``(line number, text, byte offset)``, with their place."""
+        nuggets: dict[int, tuple[Nugget, MarkPlace]] = {}
+        if len(lines) > MAX_NUGGETS:
+            self.faults.error(
+                lines[MAX_NUGGETS][0],
+                f"The question has {len(lines)} nuggets, more than {MAX_NUGGETS}.",
+                f"Keep the best {MAX_NUGGETS}.",
+                one,
+            )
+        used: dict[int, int] = {}
+        for number, text, start in lines:
+            read = self._record(number, text, start, one, used)
+            if read is not None:
+                nuggets.setdefault(read[0].num, read)
+        return list(nuggets.values())
+
+    def done(self) -> None:
+        """Reports a run of which only some records are marked."""
+        if self.marked and self.unmarked:
+            lines = listed(map(str, self.unmarked), 10)
+            self.faults.warning(
+                self.unmarked[0],
+                f"{self.marked} nuggets are marked and {len(self.unmarked)} are not "
+                f"(line {lines}).",
+                "A marked run has B, R or N before every NuggetNum.",
+            )
+
+    def _record(
+        self, number: int, line: str, start: int, one: str, used: dict[int, int]
+    ) -> tuple[Nugget, MarkPlace] | None:
+        cells = line.split(";", _FIELDS - 1)
+        if len(cells) < _FIELDS:
+            self._too_few(number, line, one)
+            return None
+        text = clean(cells[3])
+        if not text:
+            self.faults.error(
+                number, "The nugget is empty.", "Write one factual claim in one sentence.", one
+            )
+        hidden = line_break_in(text)
+        if hidden:
+            self.faults.error(
+                number, f"The nugget holds a line break ({hidden}).", "Write a space.", one
+            )
+        head = clean(cells[0])
+        before = cells[0][: cells[0].index(head)] if head else cells[0]
+        mark, length, num = self._head(number, head, one, used)
+        key = self._key(number, clean(cells[1]), clean(cells[2]), one)
+        if num is None or key is None:
+            return None
+        place = MarkPlace(start + len(before.encode()), length)
+        return Nugget(num, key, text, mark, number), place
+
+    def _too_few(self, number: int, line: str, one: str) -> None:
+        text = clean(line)
+        fields = text.count(";")
+        answer, semicolon, last = text.rpartition(";")
+        cure = "Write NuggetNum;PRrunName;PassageRank;Nugget."
+        if semicolon and parse_integer(clean(last)) is not None and parse_integer(answer) is None:
+            cure = f"Is this a second answer? A block has one answer line. {cure}"
+        elif not fields:
+            cure = f"If this is the rest of the line before, put it there. {cure}"
+        self.faults.error(
+            number,
+            f"The nugget record {quoted(text)} has {fields} semicolon"
+            f"{'s' if fields != 1 else ''}, not three.",
+            cure,
+            one,
+        )
+
+    def _head(
+        self, number: int, head: str, one: str, used: dict[int, int]
+    ) -> tuple[Mark | None, int, int | None]:
+        """The mark, the length of its letter in bytes (0 where there is none), the number."""
+        found = _HEAD.fullmatch(head)
+        letter, space, raw = found.groups() if found else ("", "", head)
+        mark = None
+        if letter in set(Mark):
+            mark = Mark(letter)
+            self.marked += 1
+        elif letter:
+            better = letter.upper()
+            self.faults.error(
+                number,
+                f"The mark {quoted(letter)} is not B, R or N.",
+                f"Write {better}." if better in set(Mark) else "Marks are B, R and N.",
+                one,
+            )
+        else:
+            self.unmarked.append(number)
+        if letter and space:
+            self.faults.warning(
+                number, "A space between the mark and the number.", f"Write {letter}{raw}.", one
+            )
+        num = self._number(number, raw, one, used)
+        if letter and mark is None:
+            return None, 0, None
+        return mark, len(letter), num
+
+    def _number(self, number: int, raw: str, one: str, used: dict[int, int]) -> int | None:
+        num = parse_integer(raw)
+        if num is None:
+            why = (
+                f"The nugget number {quoted(raw)} is not an integer."
+                if raw
+                else "The nugget number is empty."
+            )
+            self.faults.error(number, why, integer_cure(raw, 1, MAX_NUGGETS), one)
+            return None
+        if not 1 <= num <= MAX_NUGGETS:
+            self.faults.error(
+                number,
+                f"The nugget number {num} is not between 1 and {MAX_NUGGETS}.",
+                "Nuggets are numbered from 1 to 10.",
+                one,
+            )
+            return None
+        first = used.setdefault(num, number)
+        if first != number:
+            self.faults.error(
+                number,
+                f"The nugget number {num} was used on line {first} already.",
+                "Give every nugget of a question its own number.",
+                one,
+            )
+            return None
+        if raw != str(num):
+            self.faults.warning(
+                number, f"The nugget number {quoted(raw)} has leading zeros.", f"Write {num}.", one
+            )
+        return num
+
+    def _key(self, number: int, run: str, raw: str, one: str) -> PassageKey | None:
+        rank = parse_integer(raw)
+        if rank is None:
+            why = (
+                f"The passage rank {quoted(raw)} is not an integer."
+                if raw
+                else "The passage rank is empty."
+            )
+            self.faults.error(number, why, integer_cure(raw, 1, MAX_RANK), one)
+        elif not 1 <= rank <= MAX_RANK:
+            self.faults.error(
+                number,
+                f"The passage rank {rank} is not between 1 and {MAX_RANK}.",
+                f"PR runs have ranks 1 to {MAX_RANK}.",
+                one,
+            )
+            rank = None
+        elif raw != str(rank):
+            self.faults.warning(
+                number, f"The passage rank {quoted(raw)} has leading zeros.", f"Write {rank}.", one
+            )
+        if not run:
+            self.faults.error(
+                number,
+                "The PR run's name is empty.",
+                "Write the run that the passage is from.",
+                one,
+            )
+            return None
+        if self.pr_runs is not None:
+            self._exists(number, run, rank, one, self.pr_runs)
+        return None if rank is None else PassageKey(run, rank)
+
+    def _exists(
+        self,
+        number: int,
+        run: str,
+        rank: int | None,
+        one: str,
+        pr_runs: Mapping[str, PassageRun],
+    ) -> None:
+        given = pr_runs.get(run)
+        if given is None:
+            cure = self._run_cures.get(run)
+            if cure is None:
+                cure = self._run_cures[run] = name_cure(run, pr_runs)
+            self.faults.error(number, f"There is no PR run {quoted(run)}.", cure, one)
+            return
+        passages = given.passages.get(one)
+        if passages is None:
+            ids = self._run_ids.get(run)
+            if ids is None:
+                ids = self._run_ids[run] = KnownIds(given.passages)
+            self.faults.error(
+                number,
+                f"The PR run {printable(run)} has no passages for the question.",
+                ids.cure(one) if ids.alike(one) else "Cite a run that has.",
+                one,
+            )
+        elif rank is not None and all(passage.key.rank != rank for passage in passages):
+            self.faults.error(
+                number,
+                f"The PR run {printable(run)} has no rank {rank} for the question.",
+                f"Its ranks: {_ranges(passage.key.rank for passage in passages)}.",
+                one,
+            )
+
+
+def _ranges(numbers: Iterable[int]) -> str:
+    """``1–5, 7`` for 1, 2, 3, 4, 5, 7."""
+    ordered = sorted(numbers)
+    runs: list[list[int]] = []
+    for value in ordered:
+        if runs and value == runs[-1][-1] + 1:
+            runs[-1].append(value)
+        else:
+            runs.append([value])
+    return ", ".join(
+        str(group[0]) if len(group) == 1 else f"{group[0]}–{group[-1]}" for group in runs
+    )

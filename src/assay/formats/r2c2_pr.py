@@ -1,0 +1,362 @@
+"""R2C2 passage retrieval runs: ``QuestionID;PassageRank;DocID;PassageText``, up to 20 a question.
+
+Source: R2C2 paper, section 3.4, and the task's slides (format of a PR run). Only the first three
+semicolons separate.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from os import PathLike
+from typing import Literal, Protocol, TypeAlias
+
+from assay.formats.naming import KnownIds, check_run_name, clean, normal_id, run_name
+from assay.formats.parsed import FaultList, Parsed, listed, printable, quoted
+from assay.formats.text import line_break_in, read_text
+from assay.model.rag import Passage, PassageKey, PassageRun, Question
+
+MAX_RANK = 20
+"""Most passages of a question, and the last rank (paper, section 3.4)."""
+
+_FIELDS = 4
+_MOST_DIGITS = 9
+_ENDINGS = (".gz", ".bz2", ".json", ".wikitext", ".txt")
+
+
+class DocumentTexts(Protocol):
+    """A mapping-like corpus: document id to text, None where there is no such document."""
+
+    def get(self, key: str, /) -> str | None:
+        """The document's text."""
+        ...
+
+
+Corpus: TypeAlias = DocumentTexts | Callable[[str], str | None]
+
+
+def read_pr_run(
+    path: str | PathLike[str],
+    *,
+    questions: Iterable[Question] | None = None,
+    max_passage_chars: int | None = None,
+    corpus: Corpus | None = None,
+) -> Parsed[PassageRun]:
+    """Reads a PR run; its name is the file's.
+
+    With ``questions`` the question ids are checked, with ``max_passage_chars`` the length of
+    every passage (white space included), with ``corpus`` that each document exists and holds
+    the passage as one consecutive part (white space and NFC/NFD differences are forgiven).
+    Passages are in rank order in the value, whatever their order in the file. Raises
+    :class:`FormatError` only where the file cannot be read at all.
+    """
+    source = read_text(path)
+    faults = FaultList(source.file, source.faults)
+    name = run_name(path)
+    check_run_name(name, faults)
+    known = None if questions is None else KnownIds(one.id for one in questions)
+    texts = None if corpus is None else _Texts(corpus)
+    reader = _Reader(faults, name, known, max_passage_chars, texts)
+    for number, line in source.numbered():
+        if clean(line):
+            reader.line(number, line)
+    return reader.done()
+
+
+def parse_integer(text: str) -> int | None:
+    """An integer in ASCII digits with an optional minus sign, or None."""
+    digits = text[1:] if text.startswith("-") else text
+    if digits.isascii() and digits.isdigit() and len(digits) <= _MOST_DIGITS:
+        return int(text)
+    return None
+
+
+def integer_cure(text: str, low: int, high: int) -> str:
+    """What to write in place of something that is not an integer from ``low`` to ``high``."""
+    wanted = f"Write an integer from {low} to {high}"
+    folded = unicodedata.normalize("NFKC", text)
+    if folded != text and parse_integer(folded) is not None:
+        return f"{wanted} in ASCII digits: {folded}."
+    if text.startswith("+") and parse_integer(text[1:]) is not None:
+        return f"{wanted} without a sign: {text[1:]}."
+    whole, _, rest = text.partition(".")
+    if parse_integer(whole) is not None and rest and set(rest) == {"0"}:
+        return f"{wanted} without decimals: {whole}."
+    return f"{wanted}."
+
+
+@dataclass(slots=True)
+class _Lines:
+    """What was seen of one question."""
+
+    first: int
+    last: int
+    count: int = 0
+    highest: int = 0
+    faulty: bool = False
+    out_of_order: int = 0
+    scattered: int = 0
+    passages: dict[int, Passage] = field(default_factory=dict)
+    texts: dict[tuple[str, str], int] = field(default_factory=dict)
+
+
+class _Reader:
+    """The state of reading one PR run."""
+
+    def __init__(
+        self,
+        faults: FaultList,
+        name: str,
+        known: KnownIds | None,
+        max_chars: int | None,
+        corpus: _Texts | None,
+    ) -> None:
+        self.faults = faults
+        self.name = name
+        self.known = known
+        self.max_chars = max_chars
+        self.corpus = corpus
+        self.seen: dict[str, _Lines] = {}
+        self.previous: str | None = None
+        self.previous_good = 0
+
+    def line(self, number: int, line: str) -> None:
+        cells = line.split(";", _FIELDS - 1)
+        if len(cells) < _FIELDS:
+            self._too_few(number, line, len(cells))
+            return
+        one = normal_id(cells[0])
+        if not one:
+            self.faults.error(
+                number, "The question id is empty.", "Write the id before the first “;”."
+            )
+            return
+        self.previous_good = number
+        lines = self._question(number, one)
+        doc, text = clean(cells[2]), clean(cells[3])
+        rank = self._rank(number, cells[1], one, lines)
+        if not doc:
+            self.faults.error(number, "The DocID is empty.", "Write the source document's id.", one)
+        if text:
+            self._text(number, text, one)
+        else:
+            self.faults.error(
+                number, "The passage is empty.", "Write the passage, or leave the line out.", one
+            )
+        if rank is None:
+            lines.faulty = True
+            return
+        if doc and text:
+            self._repeated(number, doc, text, one, lines)
+            if self.corpus is not None:
+                self.corpus.check(number, doc, text, one, self.faults)
+        lines.passages[rank] = Passage(one, PassageKey(self.name, rank), doc, text, number)
+
+    def _too_few(self, number: int, line: str, fields: int) -> None:
+        words = line.split()
+        cure = "Write QuestionID;PassageRank;DocID;PassageText."
+        if line.count("\t") >= _FIELDS - 1:
+            cure = "Separate the fields with “;”, not with tabs."
+        elif len(words) == 6 and words[1].upper() in {"Q0", "0"}:
+            cure = "This looks like a TREC run (--format trec-run). " + cure
+        elif self.previous_good == number - 1 and number > 1:
+            cure = (
+                f"If this is the rest of line {number - 1}'s passage, put it there: "
+                f"a passage holds no line breaks. {cure}"
+            )
+            self.previous_good = number
+        self.faults.error(
+            number,
+            f"The line has {fields - 1} semicolon{'s' if fields != 2 else ''}, not three.",
+            cure,
+        )
+
+    def _question(self, number: int, one: str) -> _Lines:
+        lines = self.seen.get(one)
+        if lines is None:
+            lines = self.seen[one] = _Lines(first=number, last=number)
+            if self.known is not None and one not in self.known:
+                self.faults.error(
+                    number,
+                    f"The question id {quoted(one)} is not in the question file.",
+                    self.known.cure(one),
+                    one,
+                )
+        elif self.previous != one and not lines.scattered:
+            lines.scattered = number
+            self.faults.warning(
+                number,
+                f"More lines of a question that ended on line {lines.last}.",
+                "Keep a question's lines together.",
+                one,
+            )
+        lines.last = number
+        lines.count += 1
+        if lines.count == MAX_RANK + 1:
+            self.faults.error(
+                number,
+                f"More than {MAX_RANK} lines for the question.",
+                f"Keep the first {MAX_RANK} passages.",
+                one,
+            )
+        self.previous = one
+        return lines
+
+    def _rank(self, number: int, cell: str, one: str, lines: _Lines) -> int | None:
+        raw = clean(cell)
+        rank = parse_integer(raw)
+        if rank is None:
+            why = f"The rank {quoted(raw)} is not an integer." if raw else "The rank is empty."
+            self.faults.error(number, why, integer_cure(raw, 1, MAX_RANK), one)
+            return None
+        if not 1 <= rank <= MAX_RANK:
+            cure = (
+                "Ranks start at 1." if rank < 1 else f"A question has at most {MAX_RANK} passages."
+            )
+            self.faults.error(
+                number, f"The rank {rank} is not between 1 and {MAX_RANK}.", cure, one
+            )
+            return None
+        before = lines.passages.get(rank)
+        if before is not None:
+            self.faults.error(
+                number,
+                f"The rank {rank} was used on line {before.line} already.",
+                "Ties are not allowed: give every passage its own rank.",
+                one,
+            )
+            return None
+        if raw != cell or raw != str(rank):
+            self.faults.warning(
+                number,
+                f"The rank {quoted(cell)} has spaces or leading zeros.",
+                f"Write {rank}.",
+                one,
+            )
+        if rank < lines.highest and not lines.out_of_order:
+            lines.out_of_order = number
+            self.faults.warning(
+                number,
+                f"Rank {rank} stands after rank {lines.highest}.",
+                "Write the passages in rank order; they were sorted here.",
+                one,
+            )
+        lines.highest = max(lines.highest, rank)
+        return rank
+
+    def _text(self, number: int, text: str, one: str) -> None:
+        hidden = line_break_in(text)
+        if hidden:
+            self.faults.error(
+                number,
+                f"The passage holds a line break ({hidden}).",
+                "Write a space in its place.",
+                one,
+            )
+        if self.max_chars is not None and len(text) > self.max_chars:
+            self.faults.error(
+                number,
+                f"The passage has {len(text)} characters, more than {self.max_chars}.",
+                "Shorten it, or split it into two passages.",
+                one,
+            )
+
+    def _repeated(self, number: int, doc: str, text: str, one: str, lines: _Lines) -> None:
+        first = lines.texts.setdefault((doc, text), number)
+        if first != number:
+            self.faults.warning(
+                number,
+                f"The same passage of the same document as on line {first}.",
+                "Leave one of them out.",
+                one,
+            )
+
+    def done(self) -> Parsed[PassageRun]:
+        for one, lines in self.seen.items():
+            missing = sorted(set(range(1, lines.highest)) - set(lines.passages))
+            if missing and not lines.faulty:
+                self.faults.warning(
+                    lines.first,
+                    f"No passage has rank {listed(map(str, missing))} (last rank: "
+                    f"{lines.highest}).",
+                    "Number the passages 1, 2, 3 without gaps.",
+                    one,
+                )
+        if not self.seen:
+            self.faults.error(
+                0, "The file holds no passage.", "Write QuestionID;PassageRank;DocID;PassageText."
+            )
+        elif self.known is not None:
+            without = self.known.without(self.seen)
+            if without:
+                count = f"{len(without)} question{'s' if len(without) > 1 else ''}"
+                self.faults.warning(
+                    0,
+                    f"No passages for {count} of the question file: {listed(without)}.",
+                    "Add passages if this is not meant.",
+                )
+        passages = {
+            one: tuple(lines.passages[rank] for rank in sorted(lines.passages))
+            for one, lines in self.seen.items()
+            if lines.passages
+        }
+        return Parsed(PassageRun(self.name, passages), self.faults.done())
+
+
+def _fold(text: str) -> str:
+    return " ".join(unicodedata.normalize("NFC", text).split())
+
+
+class _Texts:
+    """The corpus, with the last document's text kept (a run often cites it again)."""
+
+    def __init__(self, corpus: Corpus) -> None:
+        self._look_up: Callable[[str], str | None] = corpus if callable(corpus) else corpus.get
+        self._doc: str | None = None
+        self._text: str | None = None
+        self._folded: str | None = None
+
+    def check(self, number: int, doc: str, text: str, one: str, faults: FaultList) -> None:
+        """Reports a document that does not exist or does not hold ``text``."""
+        if doc != self._doc:
+            self._doc, self._text, self._folded = doc, self._look_up(doc), None
+        if self._text is None:
+            faults.error(
+                number,
+                f"There is no document {quoted(doc)} in the corpus.",
+                self._document_cure(doc),
+                one,
+            )
+            return
+        if text in self._text:
+            return
+        if self._folded is None:
+            self._folded = _fold(self._text)
+        folded = _fold(text)
+        if folded in self._folded:
+            return
+        cure = "Copy one consecutive part of the document, unchanged."
+        if folded.casefold() in self._folded.casefold():
+            cure = "Only upper and lower case differ. " + cure
+        elif _joined(folded, self._folded):
+            cure = "The parts around the dots are there: a passage is one part. " + cure
+        faults.error(number, f"The passage is not a consecutive part of {quoted(doc)}.", cure, one)
+
+    def _document_cure(self, doc: str) -> str:
+        forms: tuple[Literal["NFC", "NFD"], ...] = ("NFC", "NFD")
+        for form in forms:
+            other = unicodedata.normalize(form, doc)
+            if other != doc and self._look_up(other) is not None:
+                return f"The corpus has it in Unicode normal form {form}."
+        short = doc
+        for ending in _ENDINGS:
+            short = short.removesuffix(ending)
+        if short != doc and self._look_up(short) is not None:
+            return f"Write {printable(short)}, without the ending."
+        return "Use the DocID of the corpus."
+
+
+def _joined(text: str, document: str) -> bool:
+    parts = [part.strip() for part in text.replace("…", "...").split("...") if part.strip()]
+    return len(parts) > 1 and all(part in document for part in parts)

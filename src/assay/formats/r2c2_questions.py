@@ -1,0 +1,191 @@
+"""The R2C2 question file: ``id<TAB>text[<TAB>category[<TAB>gold answers separated by |]]``.
+
+Source: R2C2 paper, section 3.2 (question types); Assay's contract for categories and gold
+answers, which the task's own file does not carry.
+"""
+
+from __future__ import annotations
+
+import re
+from os import PathLike
+
+from assay.formats.naming import normal_id
+from assay.formats.parsed import FaultList, Parsed, listed, printable, quoted
+from assay.formats.text import line_break_in, read_text
+from assay.model.rag import Question
+
+CATEGORIES = (
+    "Simple",
+    "Simple w. Condition",
+    "Comparison",
+    "Aggregation",
+    "Multi-hop",
+    "Post-processing-heavy",
+    "Set",
+    "False Premise",
+)
+"""The question types of the task; round 1 leaves out the last two."""
+
+_HEADER = {"id", "questionid", "question_id", "question id", "qid"}
+_MOST_COLUMNS = 4
+
+
+def _key(category: str) -> str:
+    return re.sub(r"[\W_]+", "", category.casefold()).replace("simplewith", "simplew")
+
+
+_BY_KEY = {_key(category): category for category in CATEGORIES}
+
+
+def read_questions(path: str | PathLike[str]) -> Parsed[tuple[Question, ...]]:
+    """Reads a question file, with or without a header line.
+
+    A line without a tab but with a ``;`` is taken as ``id;text``, with a warning. Categories
+    compare without case and punctuation and come out in the task's own spelling; an unknown one
+    is kept as it stands. Raises :class:`FormatError` only where the file cannot be read at all.
+    """
+    source = read_text(path)
+    reader = _Reader(FaultList(source.file, source.faults))
+    for number, line in source.numbered():
+        if line.strip():
+            reader.line(number, line)
+    return reader.done()
+
+
+class _Reader:
+    """The state of reading one question file."""
+
+    def __init__(self, faults: FaultList) -> None:
+        self.faults = faults
+        self.questions: dict[str, Question] = {}
+        self.unpadded: dict[str, str] = {}
+        self.texts: dict[str, str] = {}
+        self.with_semicolon: list[int] = []
+        self.started = False
+
+    def line(self, number: int, line: str) -> None:
+        first = not self.started
+        self.started = True
+        cells = line.split("\t")
+        semicolon = len(cells) == 1 and ";" in line
+        if semicolon:
+            cells = line.split(";", 1)
+        if first and normal_id(cells[0]).casefold() in _HEADER:
+            return
+        if semicolon:
+            self.with_semicolon.append(number)
+        if len(cells) == 1:
+            self.faults.error(
+                number,
+                f"The line {quoted(line.strip())} has one field.",
+                "Write id, a tab, and the question.",
+            )
+            return
+        extra = [cell for cell in cells[_MOST_COLUMNS:] if cell.strip()]
+        cells = [*cells, "", ""][:_MOST_COLUMNS]
+        one = self._id(number, cells[0])
+        if extra:
+            self.faults.error(
+                number,
+                f"The line has more than {_MOST_COLUMNS} fields.",
+                "Fields are id, text, category and gold answers; is there a tab in the text?",
+                one,
+            )
+        text = cells[1].strip()
+        if not text:
+            self.faults.error(number, "The question's text is empty.", "Write the question.", one)
+        hidden = line_break_in(text)
+        if hidden:
+            self.faults.error(
+                number, f"The question holds a line break ({hidden}).", "Write a space.", one
+            )
+        category = self._category(number, cells[2].strip(), one)
+        gold = self._gold(number, cells[3], one)
+        if one:
+            self._keep(Question(one, text, category, gold, number))
+
+    def _id(self, number: int, cell: str) -> str:
+        one = normal_id(cell)
+        if not one:
+            self.faults.error(
+                number, "The question's id is empty.", "Write the id before the first tab."
+            )
+        elif re.search(r"[;<>]", one) or one.startswith("/") or not one.isprintable():
+            self.faults.error(
+                number,
+                f"The id {quoted(one)} holds a character that run files cannot carry.",
+                "Use no ; < > and no control characters, and no / at the start.",
+                one,
+            )
+        elif " " in one:
+            self.faults.warning(
+                number,
+                f"The id {quoted(one)} holds a space, at which TREC tools split lines.",
+                "Use an id without spaces.",
+                one,
+            )
+        return one
+
+    def _category(self, number: int, cell: str, one: str) -> str | None:
+        if not cell:
+            return None
+        known = _BY_KEY.get(_key(cell))
+        if known is None:
+            self.faults.warning(
+                number,
+                f"The category {quoted(cell)} is not one of the task's.",
+                f"Known ones: {listed(CATEGORIES)}.",
+                one,
+            )
+        return known or cell
+
+    def _gold(self, number: int, cell: str, one: str) -> tuple[str, ...]:
+        if not cell.strip():
+            return ()
+        answers = [answer.strip() for answer in cell.split("|")]
+        if not all(answers):
+            self.faults.warning(
+                number, "One of the gold answers is empty.", "Remove the extra |.", one
+            )
+        return tuple(dict.fromkeys(answer for answer in answers if answer))
+
+    def _keep(self, question: Question) -> None:
+        before = self.questions.get(question.id)
+        if before is not None:
+            self.faults.error(
+                question.line,
+                f"The id {printable(question.id)} was used on line {before.line} already.",
+                "Give every question its own id.",
+                question.id,
+            )
+            return
+        unpadded = question.id.lstrip("0")
+        twin = self.unpadded.setdefault(unpadded, question.id)
+        if twin != question.id:
+            self.faults.warning(
+                question.line,
+                f"The ids {printable(twin)} and {printable(question.id)} differ only in zeros.",
+                "They are two questions; make sure that this is meant.",
+                question.id,
+            )
+        same = self.texts.setdefault(question.text, question.id) if question.text else question.id
+        if same != question.id:
+            self.faults.warning(
+                question.line,
+                f"The question has the same text as {printable(same)}.",
+                "Remove one of them if this is not meant.",
+                question.id,
+            )
+        self.questions[question.id] = question
+
+    def done(self) -> Parsed[tuple[Question, ...]]:
+        if self.with_semicolon:
+            lines = listed([str(number) for number in self.with_semicolon], 10)
+            self.faults.warning(
+                self.with_semicolon[0],
+                f"No tab but a “;” (line {lines}): read as id;text.",
+                "Write a tab between id and text.",
+            )
+        if not self.questions:
+            self.faults.error(0, "The file holds no question.", "Write id, a tab, the question.")
+        return Parsed(tuple(self.questions.values()), self.faults.done())

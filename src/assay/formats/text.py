@@ -1,0 +1,213 @@
+"""Bytes on disk to numbered lines: compression, byte order mark, line ends, broken encoding.
+
+Compression is recognised by its magic bytes, whatever the file is called. Nothing here knows
+about a format; the faults found (bad UTF-8, NUL bytes, control characters) are common to all.
+"""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import io
+import re
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
+
+from assay.formats.parsed import FaultList, printable
+from assay.model.errors import Fault, FormatError
+
+MAX_BYTES = 4 << 30
+"""Most bytes that a file may hold once decompressed: a guard against decompression bombs."""
+
+_BOM = b"\xef\xbb\xbf"
+_GZIP = b"\x1f\x8b\x08"
+_BZIP2 = re.compile(rb"BZh[1-9](?:1AY&SY|\x17rE8P\x90)")
+_FOREIGN = (
+    (b"PK\x03\x04", "a ZIP archive (or an office document)", "Unpack it, or save it as text."),
+    (b"\xfd7zXZ\x00", "compressed with xz", "Unpack it with xz -d."),
+    (b"\x28\xb5\x2f\xfd", "compressed with zstd", "Unpack it with zstd -d."),
+    (b"7z\xbc\xaf\x27\x1c", "a 7-Zip archive", "Unpack it with 7z x."),
+    (b"%PDF-", "a PDF document", "Give the text file itself."),
+    (b"\xff\xfe", "in UTF-16", "Save it as UTF-8, e.g. with iconv -f UTF-16 -t UTF-8."),
+    (b"\xfe\xff", "in UTF-16", "Save it as UTF-8, e.g. with iconv -f UTF-16 -t UTF-8."),
+)
+# Control characters other than tab and those that some programs break lines at (LINE_BREAKS).
+_CONTROL = re.compile("[\x00-\x08\x0e-\x1b\x1f\x7f\x80-\x84\x86-\x9f]")
+
+LINE_BREAKS = re.compile("[\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
+"""Characters inside a line at which editors, browsers or ``str.splitlines`` break it."""
+
+
+@dataclass(frozen=True, slots=True)
+class SourceText:
+    """A text file, decompressed and split into lines (numbered from 1, without line ends).
+
+    ``data`` holds every byte as decompressed, the byte order mark included. ``faults`` are
+    those of the encoding; a line with broken UTF-8 is in ``lines`` with U+FFFD in its place.
+    """
+
+    path: Path
+    data: bytes
+    lines: tuple[str, ...]
+    faults: tuple[Fault, ...]
+    bom: bool
+    crlf: bool
+    last_newline_missing: bool
+    separator: bytes = b"\n"
+
+    @property
+    def file(self) -> str:
+        """The path as given, for messages."""
+        return str(self.path)
+
+    def numbered(self) -> Iterator[tuple[int, str]]:
+        """The lines with their numbers."""
+        return enumerate(self.lines, 1)
+
+    def line_starts(self) -> tuple[int, ...]:
+        """The offset in ``data`` of every line's first byte (after the byte order mark)."""
+        start = len(_BOM) if self.bom else 0
+        starts = []
+        for raw in self.data[start:].split(self.separator)[: len(self.lines)]:
+            starts.append(start)
+            start += len(raw) + 1
+        return tuple(starts)
+
+
+def read_text(path: str | PathLike[str], *, max_bytes: int = MAX_BYTES) -> SourceText:
+    """Reads a plain, gzip or bzip2 file.
+
+    Raises :class:`FormatError` where there is nothing to read: the file is missing or a folder,
+    its compression is damaged, it is not text at all, or it holds more than ``max_bytes``.
+    """
+    where = Path(path)
+    data, faults = _read_bytes(where, max_bytes)
+    for magic, what, cure in _FOREIGN:
+        if data.startswith(magic):
+            raise _unreadable(where, f"The file is {what}, not UTF-8 text.", cure)
+    bom = data.startswith(_BOM)
+    body = data[len(_BOM) :] if bom else data
+    separator = b"\n"
+    if b"\n" not in body and b"\r" in body.rstrip(b"\r"):
+        separator = b"\r"
+        faults.warning(
+            0,
+            "Lines end with a lone carriage return (old Macintosh style).",
+            "Save the file with line feeds (LF).",
+        )
+    lines = _decode(body, separator.decode(), faults)
+    return SourceText(
+        path=where,
+        data=data,
+        lines=lines,
+        faults=faults.done(),
+        bom=bom,
+        crlf=b"\r\n" in body,
+        last_newline_missing=bool(body) and not body.endswith(separator),
+        separator=separator,
+    )
+
+
+def line_break_in(text: str) -> str | None:
+    """The first hidden line break inside ``text`` by its name (``U+2028``), or None."""
+    found = LINE_BREAKS.search(text)
+    return f"U+{ord(found.group()):04X}" if found else None
+
+
+def _read_bytes(path: Path, max_bytes: int) -> tuple[bytes, FaultList]:
+    faults = FaultList(str(path))
+    try:
+        with path.open("rb") as stream:
+            raw = stream.read(max_bytes + 1)
+    except FileNotFoundError:
+        raise _unreadable(path, "There is no such file.", "Check the path.") from None
+    except IsADirectoryError:
+        raise _unreadable(path, "This is a folder.", "Give the files in it.") from None
+    except (OSError, ValueError) as error:
+        why = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+        raise _unreadable(path, f"The file cannot be read: {why}.", "") from error
+    ending = path.suffix.lower()
+    kind = ""
+    try:
+        if raw.startswith(_GZIP):
+            kind = ".gz"
+            with gzip.GzipFile(fileobj=io.BytesIO(raw)) as packed:
+                raw = packed.read(max_bytes + 1)
+        elif _BZIP2.match(raw) or (ending == ".bz2" and raw.startswith(b"BZh")):
+            kind = ".bz2"
+            with bz2.BZ2File(io.BytesIO(raw)) as packed_bz2:
+                raw = packed_bz2.read(max_bytes + 1)
+    except (OSError, EOFError, zlib.error) as error:
+        raise _unreadable(
+            path,
+            f"The {kind[1:]} compression is damaged or cut off ({error}).",
+            "Copy or compress the file again.",
+        ) from error
+    if len(raw) > max_bytes:
+        raise _unreadable(path, f"The file holds more than {max_bytes} bytes.", "Split it.")
+    if not kind and ending in {".gz", ".bz2"} and raw:
+        faults.warning(
+            0, f"The name ends in {ending} but the file is not compressed.", "Rename it."
+        )
+    return raw, faults
+
+
+def _decode(body: bytes, separator: str, faults: FaultList) -> tuple[str, ...]:
+    """The lines of ``body``; bad UTF-8 and control characters go into ``faults``."""
+    if not body:
+        return ()
+    try:
+        text = body.decode("utf-8")
+    except UnicodeDecodeError:
+        lines = [_decode_line(raw, number, faults) for number, raw in _raw(body, separator)]
+        text = separator.join(lines)
+    else:
+        clean = text.replace("\r\n", "\n") if separator == "\n" and "\r" in text else text
+        lines = clean.split(separator)
+        if "\ufffd" in text:
+            number = next(n for n, line in enumerate(lines, 1) if "\ufffd" in line)
+            faults.warning(
+                number,
+                "A replacement character (U+FFFD): the text was damaged before it came here.",
+                "Make the file again from its source.",
+            )
+    if body.endswith(separator.encode()):
+        lines.pop()
+    if _CONTROL.search(text):
+        for number, line in enumerate(lines, 1):
+            _check_control(line, number, faults)
+    return tuple(lines)
+
+
+def _raw(body: bytes, separator: str) -> Iterator[tuple[int, bytes]]:
+    for number, raw in enumerate(body.split(separator.encode()), 1):
+        yield number, raw[:-1] if separator == "\n" and raw.endswith(b"\r") else raw
+
+
+def _decode_line(raw: bytes, number: int, faults: FaultList) -> str:
+    try:
+        return raw.decode("utf-8")
+    except UnicodeDecodeError as error:
+        faults.error(
+            number,
+            f"Not UTF-8: byte 0x{raw[error.start]:02X} at byte {error.start + 1} of the line.",
+            "Save the file as UTF-8 (iconv -f OLD-ENCODING -t UTF-8).",
+        )
+        return raw.decode("utf-8", errors="replace")
+
+
+def _check_control(line: str, number: int, faults: FaultList) -> None:
+    found = sorted(set(_CONTROL.findall(line)))
+    if "\x00" in found:
+        faults.error(number, "The line holds a NUL byte.", "Remove it; is this a text file?")
+        found.remove("\x00")
+    if found:
+        names = ", ".join(f"U+{ord(char):04X}" for char in found)
+        faults.warning(number, f"The line holds control characters ({names}).", "Remove them.")
+
+
+def _unreadable(path: Path, why: str, cure: str) -> FormatError:
+    return FormatError([Fault(printable(str(path)), 0, None, why, cure)])

@@ -1,0 +1,322 @@
+"""TREC run files and qrels, as trec_eval and NTCIREVAL users keep them.
+
+Run: ``topic Q0 docid rank score run``; qrels: ``topic 0 docid grade``. Columns are separated by
+tabs or spaces. Source: trec_eval's README; for R2C2 the document id of the derived qrels is a
+PassageKey ``RUN;3``, one token.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from itertools import pairwise
+from os import PathLike
+
+from assay.formats.parsed import FaultList, Parsed, listed, printable, quoted
+from assay.formats.r2c2_pr import parse_integer
+from assay.formats.text import read_text
+from assay.model.errors import AssayError
+
+_RUN_COLUMNS = 6
+_QRELS_COLUMNS = 4
+_BLANKS = re.compile(r"[ \t\v\f\r]+")
+_KEY_WITH_SPACES = re.compile(r"(\S+)[ \t]+(\S+)[ \t]+(\S.*;[0-9]+)[ \t]+(\S+)")
+
+
+@dataclass(frozen=True, slots=True)
+class TrecRun:
+    """A ranked run: for each topic (in file order) the documents' scores and written ranks."""
+
+    name: str
+    scores: Mapping[str, Mapping[str, float]] = field(repr=False)
+    ranks: Mapping[str, Mapping[str, int]] = field(repr=False)
+
+    def ranked(self, topic: str) -> tuple[str, ...]:
+        """The topic's documents as trec_eval orders them; empty for a topic the run lacks.
+
+        By score, best first; ties by document id, last in the alphabet first. The rank column
+        plays no part.
+        """
+        scores = self.scores.get(topic, {})
+        return tuple(sorted(scores, key=lambda doc: (scores[doc], doc), reverse=True))
+
+
+@dataclass(frozen=True, slots=True)
+class Qrels:
+    """Relevance grades: for each topic (in file order) the grade of every judged document."""
+
+    grades: Mapping[str, Mapping[str, int]] = field(repr=False)
+
+
+def read_trec_run(path: str | PathLike[str]) -> Parsed[TrecRun]:
+    """Reads a run file; the run's name is its last column.
+
+    The first of several lines about one document of a topic is kept. Raises
+    :class:`FormatError` only where the file cannot be read at all.
+    """
+    source = read_text(path)
+    reader = _RunReader(FaultList(source.file, source.faults))
+    reader.read(source.lines)
+    return reader.done()
+
+
+def read_qrels(path: str | PathLike[str]) -> Parsed[Qrels]:
+    """Reads a qrels file. Grades are integers and may be negative.
+
+    A document judged twice with the same grade is a warning, with two grades an error (the
+    first is kept). A PassageKey whose run name holds spaces is put together again. Raises
+    :class:`FormatError` only where the file cannot be read at all.
+    """
+    source = read_text(path)
+    faults = FaultList(source.file, source.faults)
+    grades: dict[str, dict[str, int]] = {}
+    lines: dict[tuple[str, str], int] = {}
+    iterations: dict[str, int] = {}
+    for number, line in source.numbered():
+        cells = line.split()
+        if len(cells) != _QRELS_COLUMNS:
+            if not cells:
+                continue
+            cells = _columns(line, _QRELS_COLUMNS)
+            key = _KEY_WITH_SPACES.fullmatch(line.strip())
+            if len(cells) != _QRELS_COLUMNS and key:
+                cells = list(key.groups())
+            if len(cells) != _QRELS_COLUMNS or not all(cells):
+                faults.error(number, *_qrels_columns_fault(line, cells))
+                continue
+        topic, iteration, doc, raw = cells
+        if iteration not in {"0", "1", "Q0", "q0"}:
+            iterations.setdefault(iteration, number)
+        grade = parse_integer(raw)
+        if grade is None:
+            faults.error(
+                number, f"The grade {quoted(raw)} is not an integer.", _grade_cure(raw), topic
+            )
+            continue
+        judged = grades.setdefault(topic, {})
+        before = judged.setdefault(doc, grade)
+        first = lines.setdefault((topic, doc), number)
+        if before != grade:
+            faults.error(
+                number,
+                f"{quoted(doc)} has grade {grade} here and {before} on line {first}.",
+                "Keep one of the two; the first was read.",
+                topic,
+            )
+        elif first != number:
+            faults.warning(
+                number,
+                f"{quoted(doc)} was judged on line {first} already, with the same grade.",
+                "Remove one of the lines.",
+                topic,
+            )
+    if iterations:
+        faults.warning(
+            min(iterations.values()),
+            f"The second column holds {listed(iterations, 5)}, not 0.",
+            "It is not used; is this a subtopic, or are the columns in another order?",
+        )
+    if not grades:
+        faults.error(0, "The file holds no judgment.", "Write topic, 0, document id, grade.")
+    return Parsed(Qrels(grades), faults.done())
+
+
+def format_qrels(rows: Iterable[tuple[str, str, int]]) -> str:
+    """A qrels file from (topic, document id or PassageKey, grade) in the given order.
+
+    Columns are separated by a space; by a tab on every line where some id holds a space (an
+    R2C2 run name may). Raises :class:`AssayError` for ids that no qrels file can hold.
+    """
+    every = list(rows)
+    for topic, doc, _ in every:
+        for one in (topic, doc):
+            if not one.strip() or one != one.strip() or re.search(r"[\t\n\r\v\f\x00]", one):
+                raise AssayError(f"The id {quoted(one)} cannot stand in a qrels file.")
+    spaced = any(" " in topic or " " in doc for topic, doc, _ in every)
+    gap = "\t" if spaced else " "
+    return "".join(f"{topic}{gap}0{gap}{doc}{gap}{grade}\n" for topic, doc, grade in every)
+
+
+def _columns(line: str, wanted: int) -> list[str]:
+    """The columns of a line that white space does not split into ``wanted``.
+
+    Tabs separate if they give the right number; else ASCII white space only, so that an id may
+    hold a no-break space.
+    """
+    if line.count("\t") == wanted - 1:
+        return [cell.strip() for cell in line.split("\t")]
+    return _BLANKS.split(line.strip(" \t\v\f\r"))
+
+
+def _qrels_columns_fault(line: str, cells: list[str]) -> tuple[str, str]:
+    cure = "Write topic, 0, document id, grade."
+    if len(cells) == 3 and parse_integer(cells[2].lstrip("Ll")) is not None:
+        cure = f"Put a 0 between topic and document id. {cure}"
+    elif len(cells) == _RUN_COLUMNS:
+        cure = f"This looks like a run file (--format trec-run). {cure}"
+    return f"The line has {_count(line, cells)}, not {_QRELS_COLUMNS}.", cure
+
+
+def _grade_cure(raw: str) -> str:
+    if raw[:1] in {"L", "l"} and parse_integer(raw[1:]) is not None:
+        return f"Write {raw[1:]} for {raw}."
+    whole, _, rest = raw.partition(".")
+    if parse_integer(whole) is not None and rest and not rest.strip("0"):
+        return f"Write {whole}."
+    return "Write an integer, e.g. 0, 1 or 2."
+
+
+def _count(line: str, cells: list[str]) -> str:
+    if not all(cells) and "\t" in line:
+        return "an empty column"
+    return f"{len(cells)} column{'s' if len(cells) != 1 else ''}"
+
+
+class _RunReader:
+    """The state of reading one run file."""
+
+    def __init__(self, faults: FaultList) -> None:
+        self.faults = faults
+        self.scores: dict[str, dict[str, float]] = {}
+        self.ranks: dict[str, dict[str, int]] = {}
+        self.names: dict[str, int] = {}
+        self.unordered: dict[str, int] = {}
+        self.second: dict[str, int] = {}
+
+    def read(self, lines: Iterable[str]) -> None:
+        """Reads all lines; what is said of a good line is kept as short as it can be."""
+        isfinite = math.isfinite
+        topic = name = None
+        scores: dict[str, float] = {}
+        ranks: dict[str, int] = {}
+        last_rank, last_score = -math.inf, math.inf
+        for number, line in enumerate(lines, 1):
+            cells = line.split()
+            if len(cells) != _RUN_COLUMNS:
+                if not cells:
+                    continue
+                cells = _columns(line, _RUN_COLUMNS)
+                if len(cells) != _RUN_COLUMNS or not all(cells):
+                    self._wrong_columns(number, line, cells)
+                    continue
+            if cells[0] != topic:
+                topic = cells[0]
+                scores = self.scores.setdefault(topic, {})
+                ranks = self.ranks.setdefault(topic, {})
+                last_rank = max(ranks.values(), default=-math.inf)
+                last_score = min(scores.values(), default=math.inf)
+            _, q0, doc, raw_rank, raw_score, run = cells
+            if run != name:
+                name = run
+                self.names.setdefault(run, number)
+            if q0 != "Q0" and q0.upper() != "Q0" and q0 != "0":
+                self.second.setdefault(q0, number)
+            try:
+                rank = int(raw_rank)
+                score = float(raw_score)
+                good = (
+                    isfinite(score)
+                    and raw_score.isascii()
+                    and raw_rank.isascii()
+                    and "_" not in raw_score
+                    and "_" not in raw_rank
+                )
+            except ValueError:
+                good = False
+            if not good:
+                self._bad_number(number, topic, raw_rank, raw_score)
+                continue
+            if doc in scores:
+                self.faults.error(
+                    number,
+                    f"The document {quoted(doc)} is listed twice in the topic.",
+                    "Keep the better one; the first was read.",
+                    topic,
+                )
+                continue
+            if rank <= last_rank or score > last_score:
+                self.unordered.setdefault(topic, number)
+            last_rank, last_score = rank, score
+            scores[doc] = score
+            ranks[doc] = rank
+
+    def _wrong_columns(self, number: int, line: str, cells: list[str]) -> None:
+        cure = "Write topic, Q0, document id, rank, score, run name."
+        if len(cells) == _QRELS_COLUMNS:
+            cure = f"Is this a qrels file (--format qrels)? {cure}"
+        elif line.count(";") >= 3 and re.match(r"[^;]+;\s*\d+\s*;", line):
+            cure = f"This looks like an R2C2 PR run (--format r2c2-pr). {cure}"
+        elif len(cells) == 1 and line.count(",") == _RUN_COLUMNS - 1:
+            cure = f"Separate the columns with spaces or tabs, not with commas. {cure}"
+        self.faults.error(number, f"The line has {_count(line, cells)}, not {_RUN_COLUMNS}.", cure)
+
+    def _bad_number(self, number: int, topic: str, raw_rank: str, raw_score: str) -> None:
+        if parse_integer(raw_rank) is None:
+            self.faults.error(
+                number,
+                f"The rank {quoted(raw_rank)} is not an integer.",
+                "Write the document's position: 1, 2, 3 …",
+                topic,
+            )
+        try:
+            score = float(raw_score) if "_" not in raw_score and raw_score.isascii() else None
+        except ValueError:
+            score = None
+        if score is None:
+            self.faults.error(
+                number,
+                f"The score {quoted(raw_score)} is not a number.",
+                "Write a number such as 12.5 or 1e-3; the order is topic Q0 docid rank score run.",
+                topic,
+            )
+        elif not math.isfinite(score):
+            self.faults.error(
+                number,
+                f"The score {quoted(raw_score)} is not a finite number.",
+                "A document without a score cannot be ranked: leave it out or score it.",
+                topic,
+            )
+
+    def done(self) -> Parsed[TrecRun]:
+        scores = {topic: docs for topic, docs in self.scores.items() if docs}
+        ranks = {topic: self.ranks[topic] for topic in scores}
+        if len(self.names) > 1:
+            self.faults.error(
+                sorted(self.names.values())[1],
+                f"The file holds {len(self.names)} runs: {listed(self.names, 10)}.",
+                "Write one file a run, with one name in the last column.",
+            )
+        if self.second:
+            self.faults.warning(
+                min(self.second.values()),
+                f"The second column holds {listed(self.second, 5)}, not Q0.",
+                "It is not used; make sure that the columns are in order.",
+            )
+        wrong = [topic for topic in self.unordered if topic in scores and self._against(topic)]
+        if wrong:
+            count = f"{len(wrong)} topic{'s' if len(wrong) > 1 else ''}"
+            self.faults.warning(
+                self.unordered[wrong[0]],
+                f"Ranks and scores disagree in {count}: {listed(wrong, 10)}.",
+                "The scores decide, as in trec_eval; write scores that fall as ranks rise.",
+                wrong[0],
+            )
+        if not scores:
+            self.faults.error(
+                0,
+                "The file holds no ranked document.",
+                "Write topic, Q0, document id, rank, score, run name.",
+            )
+        name = next(iter(self.names), "")
+        return Parsed(TrecRun(printable(name), scores, ranks), self.faults.done())
+
+    def _against(self, topic: str) -> bool:
+        """True where two documents share a rank or a lower-ranked one has the higher score."""
+        ranks, scores = self.ranks[topic], self.scores[topic]
+        ordered = sorted(ranks, key=ranks.__getitem__)
+        return any(
+            ranks[one] == ranks[two] or scores[one] < scores[two]
+            for one, two in pairwise(ordered)
+        )

@@ -1,0 +1,384 @@
+"""Checks files against a named format, and guesses the format where none is named.
+
+``FORMATS`` is the registry: a format is a name, a description, a function that checks one file,
+and a function that recognises one. Formats of other protocols join with :func:`register`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from os import PathLike
+from pathlib import Path
+
+from assay.formats.parsed import FaultList, Parsed, listed, printable
+from assay.formats.r2c2_ac import AnswerRunFile, read_ac_run
+from assay.formats.r2c2_pr import Corpus, read_pr_run
+from assay.formats.r2c2_questions import read_questions
+from assay.formats.text import SourceText, read_text
+from assay.formats.trec import read_qrels, read_trec_run
+from assay.model.errors import Fault, FormatError, SettingsError
+from assay.model.rag import PassageRun, Question
+
+_SAMPLE = 50
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """What files are checked against: all of it optional."""
+
+    questions: tuple[Question, ...] | None = None
+    pr_runs: Mapping[str, PassageRun] | None = None
+    max_passage_chars: int | None = None
+    corpus: Corpus | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """The faults of a file, its run's name where it has one, and how many things it holds."""
+
+    faults: tuple[Fault, ...]
+    counts: Mapping[str, int] = field(default_factory=dict)
+    run: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Format:
+    """A file format: ``check`` reads a file, ``recognises`` says whether a text looks like it."""
+
+    name: str
+    description: str
+    check: Callable[[Path, Given], Checked]
+    recognises: Callable[[SourceText], bool] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class FileReport:
+    """The outcome for one file. ``role`` is ``checked``, ``questions`` or ``pr-run``."""
+
+    file: str
+    format: str
+    faults: tuple[Fault, ...]
+    counts: Mapping[str, int] = field(default_factory=dict)
+    readable: bool = True
+    guessed: bool = False
+    role: str = "checked"
+
+    @property
+    def errors(self) -> int:
+        """How many faults make the file unusable."""
+        return sum(fault.severity == "error" for fault in self.faults)
+
+    @property
+    def warnings(self) -> int:
+        """How many faults leave the file usable."""
+        return len(self.faults) - self.errors
+
+
+@dataclass(frozen=True, slots=True)
+class ValidationReport:
+    """The outcome for all files: those that others are checked against first."""
+
+    files: tuple[FileReport, ...]
+
+    @property
+    def ok(self) -> bool:
+        """True where no file has an error."""
+        return not any(report.errors for report in self.files)
+
+    @property
+    def exit_status(self) -> int:
+        """0 good, 1 findings, 2 where some file could not be read."""
+        if not all(report.readable for report in self.files):
+            return 2
+        return 0 if self.ok else 1
+
+    @property
+    def faults(self) -> tuple[Fault, ...]:
+        """All faults of all files."""
+        return tuple(fault for report in self.files for fault in report.faults)
+
+
+FORMATS: dict[str, Format] = {}
+
+
+def register(one: Format) -> Format:
+    """Adds a format to ``FORMATS``. Raises :class:`SettingsError` where the name is taken."""
+    if one.name in FORMATS:
+        raise SettingsError(f"The format {one.name} is registered already.")
+    FORMATS[one.name] = one
+    return one
+
+
+def validate(
+    paths: Iterable[str | PathLike[str]],
+    format_name: str | None = None,
+    *,
+    questions: str | PathLike[str] | Sequence[Question] | None = None,
+    pr_runs: Iterable[str | PathLike[str]] | Mapping[str, PassageRun] = (),
+    max_passage_chars: int | None = None,
+    corpus: Corpus | None = None,
+) -> ValidationReport:
+    """Checks every file; a file that cannot be read does not keep the others from it.
+
+    ``questions`` and ``pr_runs`` are paths, or what was read from them; faults of theirs are in
+    the report too. Without ``format_name`` each file's format is guessed. Raises
+    :class:`SettingsError` for an unknown format, or a file whose format cannot be guessed.
+    """
+    if format_name is not None and format_name not in FORMATS:
+        raise SettingsError(
+            f"There is no format {printable(format_name)}; there are: {listed(FORMATS)}."
+        )
+    reports: list[FileReport] = []
+    asked = _questions(questions, reports)
+    given = Given(asked, _pr_runs(pr_runs, asked, reports), max_passage_chars, corpus)
+    runs: dict[str, str] = {}
+    for path in map(Path, paths):
+        name = format_name
+        try:
+            name = name or guess_format(path)
+            checked = FORMATS[name].check(path, given)
+        except FormatError as error:
+            reports.append(_unreadable(path, name or "", error, "checked"))
+            continue
+        faults = checked.faults
+        if checked.run is not None:
+            faults = _same_run(path, checked.run, runs) + faults
+        reports.append(
+            FileReport(
+                printable(str(path)), name, faults, checked.counts, guessed=format_name is None
+            )
+        )
+    return ValidationReport(tuple(reports))
+
+
+def guess_format(path: str | PathLike[str]) -> str:
+    """The name of the format that a file's content looks like.
+
+    Raises :class:`SettingsError` where it looks like none, :class:`FormatError` where the file
+    cannot be read.
+    """
+    source = read_text(path)
+    for name, one in FORMATS.items():
+        if one.recognises is not None and one.recognises(source):
+            return name
+    raise SettingsError(
+        f"{printable(str(path))}: the format cannot be told from the content. "
+        f"Name it with --format: {listed(FORMATS)}."
+    )
+
+
+def _questions(
+    given: str | PathLike[str] | Sequence[Question] | None, reports: list[FileReport]
+) -> tuple[Question, ...] | None:
+    if given is None:
+        return None
+    if not isinstance(given, (str, PathLike)):
+        return tuple(given)
+    path = Path(given)
+    try:
+        parsed = read_questions(path)
+    except FormatError as error:
+        reports.append(_unreadable(path, "r2c2-questions", error, "questions"))
+        return None
+    counts = {"questions": len(parsed.value or ())}
+    reports.append(
+        FileReport(
+            printable(str(path)), "r2c2-questions", parsed.faults, counts, role="questions"
+        )
+    )
+    return parsed.value
+
+
+def _pr_runs(
+    given: Iterable[str | PathLike[str]] | Mapping[str, PassageRun],
+    questions: tuple[Question, ...] | None,
+    reports: list[FileReport],
+) -> Mapping[str, PassageRun] | None:
+    """The PR runs by name; None where none was asked for, so that keys are not checked."""
+    if isinstance(given, Mapping):
+        return given or None
+    runs: dict[str, PassageRun] = {}
+    seen: dict[str, str] = {}
+    for path in map(Path, given):
+        try:
+            parsed = read_pr_run(path, questions=questions)
+        except FormatError as error:
+            reports.append(_unreadable(path, "r2c2-pr", error, "pr-run"))
+            continue
+        faults = parsed.faults
+        counts: dict[str, int] = {}
+        if parsed.value is not None:
+            faults = _same_run(path, parsed.value.name, seen) + faults
+            runs.setdefault(parsed.value.name, parsed.value)
+            counts = _pr_counts(parsed.value)
+        reports.append(
+            FileReport(printable(str(path)), "r2c2-pr", faults, counts, role="pr-run")
+        )
+    return runs if runs or reports and reports[-1].role == "pr-run" else None
+
+
+def _same_run(path: Path, run: str, seen: dict[str, str]) -> tuple[Fault, ...]:
+    """The fault of a second file that holds a run of the same name."""
+    first = seen.setdefault(run, str(path))
+    if first == str(path):
+        return ()
+    faults = FaultList(str(path))
+    faults.error(
+        0,
+        f"The run's name {printable(run)} is that of {printable(first)} too.",
+        "Give every run its own name.",
+    )
+    return faults.done()
+
+
+def _unreadable(path: Path, name: str, error: FormatError, role: str) -> FileReport:
+    return FileReport(
+        printable(str(path)), name, error.faults, readable=False, guessed=not name, role=role
+    )
+
+
+def _check_questions(path: Path, given: Given) -> Checked:
+    parsed = read_questions(path)
+    return Checked(parsed.faults, {"questions": len(parsed.value or ())})
+
+
+def _pr_counts(run: PassageRun) -> dict[str, int]:
+    passages = sum(len(one) for one in run.passages.values())
+    return {"questions": len(run.passages), "passages": passages}
+
+
+def _check_pr(path: Path, given: Given) -> Checked:
+    parsed = read_pr_run(
+        path,
+        questions=given.questions,
+        max_passage_chars=given.max_passage_chars,
+        corpus=given.corpus,
+    )
+    run = parsed.value
+    return Checked(parsed.faults, _pr_counts(run) if run else {}, run.name if run else None)
+
+
+def _answers(parsed: Parsed[AnswerRunFile], extra: tuple[Fault, ...] = ()) -> Checked:
+    if parsed.value is None:
+        return Checked(parsed.faults)
+    run = parsed.value.run
+    nuggets = [nugget for answer in run.answers.values() for nugget in answer.nuggets]
+    counts = {"answers": len(run.answers), "nuggets": len(nuggets)}
+    if run.marked:
+        counts["marked"] = sum(nugget.mark is not None for nugget in nuggets)
+    return Checked(extra + parsed.faults, counts, run.name)
+
+
+def _check_ac(path: Path, given: Given) -> Checked:
+    return _answers(read_ac_run(path, questions=given.questions, pr_runs=given.pr_runs))
+
+
+def _check_marked(path: Path, given: Given) -> Checked:
+    parsed = read_ac_run(path, questions=given.questions, pr_runs=given.pr_runs)
+    faults = FaultList(str(path))
+    run = parsed.value.run if parsed.value else None
+    if run and not run.marked and any(answer.nuggets for answer in run.answers.values()):
+        faults.error(
+            0,
+            "No nugget is marked: this is an unmarked AC run.",
+            "A marked run has B, R or N before every NuggetNum (unmarked: --format r2c2-ac).",
+        )
+    return _answers(parsed, faults.done())
+
+
+def _check_run(path: Path, given: Given) -> Checked:
+    parsed = read_trec_run(path)
+    run = parsed.value
+    if run is None:
+        return Checked(parsed.faults)
+    documents = sum(map(len, run.scores.values()))
+    counts = {"topics": len(run.scores), "documents": documents}
+    return Checked(parsed.faults, counts, run.name or None)
+
+
+def _check_qrels(path: Path, given: Given) -> Checked:
+    parsed = read_qrels(path)
+    grades = parsed.value.grades if parsed.value else {}
+    judgments = sum(map(len, grades.values()))
+    return Checked(parsed.faults, {"topics": len(grades), "judgments": judgments})
+
+
+def _most(pattern: str) -> Callable[[SourceText], bool]:
+    """A recogniser: more than half of the first lines match ``pattern``."""
+    compiled = re.compile(pattern)
+
+    def recognises(source: SourceText) -> bool:
+        lines = [line for line in source.lines[: 2 * _SAMPLE] if line.strip()][:_SAMPLE]
+        return 2 * sum(compiled.match(line) is not None for line in lines) > len(lines)
+
+    return recognises
+
+
+def _looks_answered(source: SourceText) -> bool:
+    lines = [line.strip() for line in source.lines[:500]]
+    return any(re.fullmatch(r"<\s*[^<>;/]+>", line) for line in lines) and any(
+        re.fullmatch(r".*;\s*[^;]*", line) for line in lines
+    )
+
+
+def _looks_marked(source: SourceText) -> bool:
+    marked = re.compile(r"\s*[BRN]\s*\d+\s*;[^;]*;\s*\d+\s*;")
+    return _looks_answered(source) and any(marked.match(line) for line in source.lines)
+
+
+register(
+    Format(
+        "r2c2-questions",
+        "R2C2 question file: id, text, category, gold answers, separated by tabs",
+        _check_questions,
+    )
+)
+register(
+    Format(
+        "r2c2-pr",
+        "R2C2 passage run: QuestionID;PassageRank;DocID;PassageText",
+        _check_pr,
+        _most(r"[^;<>]+;\s*-?\d+\s*;[^;]*;"),
+    )
+)
+register(
+    Format(
+        "r2c2-marked",
+        "R2C2 answer run with B, R or N before each nugget",
+        _check_marked,
+        _looks_marked,
+    )
+)
+register(
+    Format(
+        "r2c2-ac",
+        "R2C2 answer run: a block with answer, confidence and nuggets for each question",
+        _check_ac,
+        _looks_answered,
+    )
+)
+register(
+    Format(
+        "trec-run",
+        "TREC run: topic Q0 docid rank score run",
+        _check_run,
+        _most(r"\S+\s+\S+\s+\S+\s+-?\d+\s+\S+\s+\S+\s*$"),
+    )
+)
+register(
+    Format(
+        "qrels",
+        "TREC relevance judgments: topic 0 docid grade",
+        _check_qrels,
+        _most(r"\S+\s+(?:0|1|[Qq]0)\s+\S.*\s+-?\d+\s*$"),
+    )
+)
+# Last of all: most tab-separated text looks like questions.
+FORMATS["r2c2-questions"] = Format(
+    "r2c2-questions",
+    FORMATS.pop("r2c2-questions").description,
+    _check_questions,
+    _most(r"[^\t;<>{]+[\t;]\s*\S"),
+)

