@@ -149,7 +149,8 @@ def test_reliability_bins_hold_every_answer_once(
     diagram = conf.reliability_bins(p, c, bins=bins, closed=closed)
     assert len(diagram) == bins
     assert sum(part.n for part in diagram) == len(p)
-    assert diagram[0].low == 0 and diagram[-1].high == 1
+    assert diagram[0].low == 0
+    assert diagram[-1].high == 1
     for number, part in enumerate(diagram):
         inside = [
             pair
@@ -163,7 +164,8 @@ def test_reliability_bins_hold_every_answer_once(
             assert part.accuracy == pytest.approx(sum(c for _, c in inside) / part.n)
             assert part.mean_confidence == pytest.approx(sum(p for p, _ in inside) / part.n)
         else:
-            assert part.accuracy is None and part.mean_confidence is None
+            assert part.accuracy is None
+            assert part.mean_confidence is None
     gaps = [
         (part.n / len(p), abs(part.accuracy - part.mean_confidence))
         for part in diagram

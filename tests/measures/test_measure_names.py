@@ -169,7 +169,7 @@ def measures(draw: st.DrawFn) -> Measure:
     elif kind.cutoff == "optional":
         cutoffs = st.none() | cutoffs
     parameters = {key: draw(values) for key, values in _PARAMETERS[name].items()}
-    return kind(k=draw(cutoffs), **parameters)  # type: ignore[arg-type]
+    return kind(k=draw(cutoffs), **parameters)
 
 
 @given(measures())

@@ -18,7 +18,8 @@ from assay.formats.parsed import FaultList, listed, printable, quoted
 _PACKED = (".gz", ".bz2")
 _TEXT = (".txt", ".text", ".tsv", ".csv", ".dat", ".run", ".out", ".res", ".ac", ".pr")
 _INVISIBLE = "\ufeff\u200b"
-_MOST_GUESSES = 100
+_MOST_GUESSES = 20
+_LONGEST_GUESS = 100
 
 
 def clean(text: str) -> str:
@@ -109,7 +110,7 @@ class KnownIds:
 
     def _nearest(self, one: str) -> str | None:
         self._guesses += 1
-        if self._guesses > _MOST_GUESSES or len(one) > _MOST_GUESSES:
+        if self._guesses > _MOST_GUESSES or len(one) > _LONGEST_GUESS:
             return None
         near = difflib.get_close_matches(one, self.ids[:5000], n=1, cutoff=0.7)
         return printable(near[0]) if near else None

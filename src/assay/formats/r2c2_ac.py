@@ -24,9 +24,9 @@ from assay.formats.text import read_text
 from assay.model.errors import AssayError
 from assay.model.rag import Answer, AnswerRun, Mark, PassageRun, Question
 
-_TAG = re.compile(r"<(\s*)(/?)(\s*)([^<>;]*?)(\s*)>")
+_TAG = re.compile("<([^<>;]*)>")
 _BROKEN_TAG = re.compile(r"<(/?)\s*([^<>;\s]+)")
-_LEADING_TAG = re.compile(r"<\s*([^<>;/][^<>;]*?)\s*>")
+_CLOSING_TAG = re.compile(r"<(\s*/[^<>;]*)>$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,6 +114,12 @@ class _Line:
     start: int
 
 
+def _inner(tag: str) -> tuple[bool, str]:
+    """Whether the text between < and > is of a closing tag, and the id in it."""
+    text = clean(tag)
+    return text.startswith("/"), clean(text.removeprefix("/"))
+
+
 @dataclass(slots=True)
 class _Block:
     question: str
@@ -139,16 +145,16 @@ class _Reader:
         text = clean(line.text)
         tag = _TAG.fullmatch(text)
         if tag:
-            before, slash, between, inner, after = tag.groups()
-            if inner and (before or between or after):
-                tight = f"<{slash}{inner}>"
+            closing, inner = _inner(tag.group(1))
+            tight = f"<{'/' if closing else ''}{inner}>"
+            if inner and text != tight:
                 self.faults.warning(
                     line.number,
                     f"The tag {quoted(text)} has spaces inside.",
                     f"Write {quoted(tight)}.",
                     normal_id(inner),
                 )
-            self._tag(line.number, bool(slash), normal_id(inner))
+            self._tag(line.number, closing, normal_id(inner))
             return
         broken = _BROKEN_TAG.fullmatch(text)
         if broken:
@@ -222,29 +228,30 @@ class _Reader:
         self._close()
 
     def _outside(self, line: _Line, text: str) -> None:
-        leading = _LEADING_TAG.match(text)
-        if leading:
+        leading = _TAG.match(text)
+        closing, inner = _inner(leading.group(1)) if leading else (True, "")
+        if leading and inner and not closing:
             self.faults.error(
                 line.number,
                 f"Text follows the tag {quoted(leading.group())} on its line.",
                 "Put the tag on a line of its own.",
-                normal_id(leading.group(1)),
+                normal_id(inner),
             )
-            self._open(line.number, normal_id(leading.group(1)))
+            self._open(line.number, normal_id(inner))
             end = line.text.index(leading.group()) + len(leading.group())
             start = line.start + len(line.text[:end].encode())
             self.line(_Line(line.number, line.text[end:], start))
             return
         if self.outside != line.number - 1 or not self.outside:
             cure = "Every answer and nugget stands between <QuestionID> and </QuestionID>."
-            if re.match(r"\S+;\d+;[^;]+;", text):
+            if re.match(r"[^;]+;\d+;[^;]+;", text):
                 cure += " A PR run is checked with --format r2c2-pr."
             self.faults.error(line.number, f"Text outside of a block: {quoted(text)}.", cure)
         self.outside = line.number
 
     def _inside(self, line: _Line, text: str, block: _Block) -> None:
-        ending = re.search(r"<\s*/\s*([^<>;/]*?)\s*>$", text)
-        if ending and normal_id(ending.group(1)) == block.question:
+        ending = _CLOSING_TAG.search(text)
+        if ending and normal_id(_inner(ending.group(1))[1]) == block.question:
             self.faults.error(
                 line.number,
                 f"The tag {quoted(ending.group())} stands behind other text.",

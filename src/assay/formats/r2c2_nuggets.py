@@ -22,7 +22,7 @@ MAX_NUGGETS = 10
 MAX_CONFIDENCE = 100
 
 _FIELDS = 4
-_RECORD = re.compile(r"\s*[A-Za-z]?\s*[0-9]+\s*;([^;]*);\s*[0-9]+\s*;(.*)", re.DOTALL)
+_RECORD = re.compile(r"[A-Za-z]?\s*[0-9]+\s*;([^;]*);\s*[0-9]+\s*;(.*)", re.DOTALL)
 _HEAD = re.compile(r"([A-Za-z]?)(\s*)(.*)", re.DOTALL)
 _DECIMAL = re.compile(r"[0-9]*[.,][0-9]+")
 
@@ -36,7 +36,7 @@ class MarkPlace(NamedTuple):
 
 def looks_like_record(line: str, pr_runs: Mapping[str, PassageRun] | None) -> bool:
     """True for ``3;RUN;2;text``; an answer such as ``1;2;3;90`` only if RUN is a known PR run."""
-    found = _RECORD.fullmatch(line)
+    found = _RECORD.fullmatch(clean(line))
     if found is None:
         return False
     confidence = parse_integer(clean(found.group(2).rpartition(";")[2]))
@@ -73,9 +73,9 @@ def read_answer(number: int, line: str, one: str, faults: FaultList) -> tuple[st
 
 def _bare_answer_cure(text: str) -> str:
     wanted = "Write AnswerString;ConfidenceScore."
-    found = re.fullmatch(r"(.*?)(\s*[\t,:|]\s*|\s+)([0-9]{1,3})", text)
-    if found and int(found.group(3)) <= MAX_CONFIDENCE:
-        return f"{wanted} If {found.group(3)} is the confidence, put a “;” before it."
+    found = re.search(r"[\s,:|]([0-9]{1,3})$", text)
+    if found and int(found.group(1)) <= MAX_CONFIDENCE:
+        return f"{wanted} If {found.group(1)} is the confidence, put a “;” before it."
     return wanted
 
 

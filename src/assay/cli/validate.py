@@ -1,0 +1,146 @@
+"""``assay validate``: all faults of input files, one a line."""
+
+from __future__ import annotations
+
+import glob
+from pathlib import Path
+from typing import Annotated
+
+import orjson
+import typer
+from rich.console import Console
+from rich.text import Text
+
+from assay.formats.parsed import printable
+from assay.formats.validate import FORMATS, FileReport, ValidationReport, validate
+from assay.model.errors import AssayError
+
+_FORMAT_HELP = f"{' | '.join(FORMATS)} (default: guessed from the content)"
+
+
+def validate_command(
+    files: Annotated[
+        list[Path], typer.Argument(metavar="FILE...", help="Files to check: plain, .gz or .bz2.")
+    ],
+    format_name: Annotated[str | None, typer.Option("--format", help=_FORMAT_HELP)] = None,
+    questions: Annotated[
+        Path | None, typer.Option("--questions", help="Question file that ids are checked against.")
+    ] = None,
+    pr_runs: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--pr-runs",
+            help="PR run that nuggets may cite: a file, a folder or a quoted pattern; repeatable.",
+        ),
+    ] = None,
+    max_passage_chars: Annotated[
+        int | None,
+        typer.Option("--max-passage-chars", min=1, help="Longest passage, white space included."),
+    ] = None,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print one JSON document and nothing else.")
+    ] = False,
+) -> None:
+    """Check files against their format and list every fault with its line and cure.
+
+    Exit status: 0 good, 1 faults found, 2 a file cannot be read or wrong usage.
+    """
+    try:
+        report = validate(
+            files,
+            format_name,
+            questions=questions,
+            pr_runs=[path for given in pr_runs or () for path in _expanded(given)],
+            max_passage_chars=max_passage_chars,
+        )
+    except AssayError as error:
+        if as_json:
+            _print_json({"ok": False, "error": str(error), "files": []})
+        else:
+            Console(stderr=True, soft_wrap=True, highlight=False).print(
+                Text("\n".join(map(printable, str(error).splitlines())))
+            )
+        raise typer.Exit(error.exit_status) from None
+    if as_json:
+        _print_json(_document(report))
+    else:
+        _print_report(report)
+    raise typer.Exit(report.exit_status)
+
+
+def _expanded(given: Path) -> list[Path]:
+    """The files of a folder, or those that match a pattern; else the path itself."""
+    if given.is_dir():
+        return sorted(
+            path for path in given.iterdir() if path.is_file() and not path.name.startswith(".")
+        )
+    if not given.exists() and any(mark in str(given) for mark in "*?["):
+        return [Path(path) for path in sorted(glob.glob(str(given)))] or [given]
+    return [given]
+
+
+def _print_report(report: ValidationReport) -> None:
+    """Faults and summaries; file text reaches the terminal escaped and never as markup."""
+    console = Console(soft_wrap=True, highlight=False)
+    for one in report.files:
+        for fault in one.faults:
+            place = f"{fault.file}:{fault.line}" if fault.line else fault.file
+            topic = f" [{fault.topic}]" if fault.topic else ""
+            warns = fault.severity != "error"
+            line = Text(printable(f"{place}{topic} "))
+            line.append("warning: " if warns else "", style="yellow")
+            line.append(printable(fault.why), style="" if warns else "red")
+            line.append(printable(f" {fault.cure}".rstrip()))
+            console.print(line)
+        console.print(Text(printable(_summary(one)), style="green" if not one.errors else "bold"))
+
+
+def _summary(one: FileReport) -> str:
+    """The closing line of a file."""
+    if not one.readable:
+        return f"{one.file}: unreadable"
+    kind = f"{one.format} (guessed)" if one.guessed else one.format
+    holds = ", ".join(_many(count, unit) for unit, count in one.counts.items())
+    faults = [_many(one.errors, "errors"), _many(one.warnings, "warnings")]
+    verdict = "good" if not one.faults else ", ".join(part for part in faults if part[0] != "0")
+    role = "" if one.role == "checked" else ", checked against"
+    return f"{one.file}: {verdict}; {kind}{role}{'; ' if holds else ''}{holds}"
+
+
+def _many(count: int, unit: str) -> str:
+    if count == 1 and unit.endswith("s"):
+        return f"1 {unit[:-1]}"
+    return f"{count} {unit}"
+
+
+def _document(report: ValidationReport) -> dict[str, object]:
+    return {
+        "ok": report.ok,
+        "files": [
+            {
+                "file": one.file,
+                "format": one.format,
+                "guessed": one.guessed,
+                "role": one.role,
+                "readable": one.readable,
+                "counts": dict(one.counts),
+                "errors": one.errors,
+                "warnings": one.warnings,
+                "faults": [
+                    {
+                        "line": fault.line,
+                        "topic": fault.topic,
+                        "severity": fault.severity,
+                        "why": fault.why,
+                        "cure": fault.cure,
+                    }
+                    for fault in one.faults
+                ],
+            }
+            for one in report.files
+        ],
+    }
+
+
+def _print_json(document: dict[str, object]) -> None:
+    typer.echo(orjson.dumps(document, option=orjson.OPT_INDENT_2).decode())

@@ -1,0 +1,345 @@
+"""The embedded labeller: a language model inside this process, on the CPU, without a network.
+
+It answers the yes/no questions of a task's probe template. The verdict is the margin between yes
+and no against a threshold fitted on human labels, never the model's own word; the reason is
+written afterwards, for the verdict that stands.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import time
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from functools import cached_property
+from importlib import metadata
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Protocol, Self
+
+from assay.labellers.base import Estimate, Outcome, Request
+from assay.labellers.gguf import Completion, EngineFailure, GgufEngine, Margin
+from assay.labellers.known_models import DEFAULT_MODEL, MODELS
+from assay.labellers.models import ModelFile, Progress, fetch_model, find_model, known_model
+from assay.labellers.thresholds import beside, fitted, read_thresholds, template_hash
+from assay.model.labels import LabellerId, Status
+from assay.tasks.base import AnyTask, Unit, Verdict, YesNo, canonical, content_hash
+from assay.tasks.rendering import Messages, Renderer
+
+REASON_TOKENS = 24
+_KEY_BLOCK = "_threshold"
+_BLOCK = re.compile(r"\{%[-+]?\s*block\s+(\w+)")
+_SENTENCE_END = re.compile(r"(?<=[.!?])(?=\s|$)")
+
+
+class Engine(Protocol):
+    """What the labeller needs of a model; GgufEngine is one."""
+
+    def margin(self, messages: Messages) -> Margin: ...
+
+    def complete(
+        self, messages: Messages, max_tokens: int, *, prefill: str = "", stop: tuple[str, ...] = ()
+    ) -> Completion: ...
+
+    def close(self) -> None: ...
+
+
+@dataclass(slots=True)
+class _Sitting:
+    """What is used up while one request is answered."""
+
+    probes: list[dict[str, Any]] = field(default_factory=list)
+    tokens_in: int = 0
+    tokens_out: int = 0
+
+
+class EmbeddedLabeller:
+    """Judges with a GGUF model in this process.
+
+    ``model`` is a known name or a path, None for the default. ``thresholds`` (probe key such as
+    ``r2c2.answer/correct`` → margin in nats) take the place of the fitted ones. With
+    ``allow_uncalibrated`` questions without a threshold are decided at margin 0 and their labels
+    say ``"calibrated": false``: that is for testing the plumbing. ``progress`` is told of a
+    download. ``engine`` is for tests. A known model is fetched, and any model loaded, at the first
+    ``label``; raises SettingsError at once where ``model`` is neither known nor a file.
+    """
+
+    def __init__(
+        self,
+        model: str | None,
+        renderer: Renderer,
+        *,
+        reasons: bool = True,
+        thresholds: Mapping[str, float] | None = None,
+        allow_uncalibrated: bool = False,
+        context: int = 4096,
+        threads: int | None = None,
+        progress: Progress | None = None,
+        engine: Engine | None = None,
+    ) -> None:
+        self._spec = model or DEFAULT_MODEL
+        known = known_model(self._spec)
+        self._file: ModelFile | None = None if known else find_model(self._spec)
+        self._sha256 = known.sha256 if known else self._require_file().sha256
+        self._name = known.name if known else self._require_file().name
+        self._renderer = renderer
+        self._reasons = reasons
+        self._given = thresholds
+        self._uncalibrated = allow_uncalibrated
+        self._context = context
+        self._threads = threads
+        self._progress = progress
+        self._engine = engine
+        self._worker: ThreadPoolExecutor | None = None
+
+    def _require_file(self) -> ModelFile:
+        if self._file is None:
+            self._file = fetch_model(self._spec, self._progress)
+        return self._file
+
+    @cached_property
+    def thresholds(self) -> Mapping[str, float]:
+        """Probe key → margin above which the answer is yes."""
+        if self._given is not None:
+            return dict(sorted(self._given.items()))
+        found = {key: float(row["threshold"]) for key, row in fitted(self._sha256).items()}
+        if not found and self._file is not None:
+            found = read_thresholds(beside(self._file.path), self._sha256)
+        return dict(sorted(found.items()))
+
+    @property
+    def id(self) -> LabellerId:
+        params: dict[str, Any] = {
+            "model": self._name,
+            "sha256": self._sha256,
+            "engine": "llama.cpp via xllamacpp",
+            "thresholds": self.thresholds,
+            "reasons": self._reasons,
+        }
+        if self._uncalibrated:
+            params["allow_uncalibrated"] = True
+        return LabellerId(f"embedded:{self._name}", "model", params)
+
+    @property
+    def concurrency(self) -> int:
+        return 1
+
+    def refusal(self, task: AnyTask) -> str | None:
+        if task.decide is None:
+            return (
+                f"The embedded labeller answers yes/no questions; {task.name} cannot be decided by "
+                "them. Use an 'openai:' labeller or 'rules'."
+            )
+        if self._uncalibrated:
+            return None
+        source = self._renderer.probe_source(task)
+        keys = [f"{task.name}/{probe}" for probe in probes_of(source)]
+        missing = [key for key in keys if key not in self.thresholds]
+        if missing and self._name in MODELS and not self.thresholds:
+            return (
+                f"{self._name} is at chance in judging and serves tests of the plumbing only. Use "
+                f"'embedded:{DEFAULT_MODEL}'."
+            )
+        if missing:
+            file = self._file.path if self._file else self._name
+            return (
+                f"The model {self._name} has no threshold for {', '.join(missing)}, and without "
+                "one its yes means nothing. Fit them on human labels with python "
+                f"calibration/fit_embedded.py --model {file}, which writes them beside the model, "
+                f"or use 'embedded:{DEFAULT_MODEL}'."
+            )
+        expected = template_hash(task.template)
+        if self._given is None and expected is not None and probe_hash(source) != expected:
+            return (
+                f"The thresholds of {self._name} were fitted with another wording than that of "
+                f"{task.template}.probes.j2 in your prompts folder. Remove the file, or use an "
+                "'openai:' labeller, whose prompts can be reworded."
+            )
+        return None
+
+    def rendered(self, request: Request) -> bytes:
+        return canonical([self._renderer.probe_source(request.task), request.content])
+
+    def preview(self, request: Request) -> Messages:
+        """All questions that may be put, as if every answer were yes."""
+        asked: list[Mapping[str, str]] = []
+
+        def ask(probe: str, /, *, reason: bool = True, **context: Any) -> YesNo:
+            asked.extend(self._renderer.probe(request.task, request.unit, probe, context))
+            return YesNo(True, 0.0, 0.0)
+
+        if request.task.decide is not None:
+            request.task.decide(request.unit, ask)
+        return tuple(asked)
+
+    def estimate(self, request: Request) -> Estimate:
+        """An upper bound: a label with fewer questions (a wrong answer) costs less."""
+        messages = self.preview(request)
+        characters = sum(len(message["content"]) for message in messages)
+        questions = len(messages) // 2
+        tokens_out = questions * (1 + (REASON_TOKENS if self._reasons else 0))
+        return Estimate(1, characters // 4 + 12 * questions, tokens_out)
+
+    async def label(self, request: Request) -> Outcome:
+        """Answer in the worker thread. Raises PrerequisiteError where the model or llama.cpp is
+        missing and cannot be had, with the cure."""
+        if self._worker is None:
+            self._worker = ThreadPoolExecutor(1, thread_name_prefix="assay-llm")
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self._worker, self._label, request)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if self._worker is not None:
+            worker, self._worker = self._worker, None
+            await asyncio.to_thread(worker.shutdown, wait=True, cancel_futures=True)
+        if self._engine is not None:
+            self._engine.close()
+            self._engine = None
+
+    def _load(self) -> Engine:
+        if self._engine is None:
+            path: Path = self._require_file().path
+            self._engine = GgufEngine(path, context=self._context, threads=self._threads)
+        return self._engine
+
+    def _label(self, request: Request) -> Outcome:
+        engine = self._load()
+        started = time.perf_counter()
+        sitting = _Sitting()
+        verdict: Verdict | None = None
+        error: str | None = None
+        decide = request.task.decide
+        if decide is None:
+            error = self.refusal(request.task)
+        else:
+            try:
+                verdict = decide(request.unit, _Asker(self, engine, request, sitting))
+            except EngineFailure as failure:
+                error = str(failure)
+        detail: dict[str, Any] = {
+            "model": self._name,
+            "sha256": self._sha256,
+            "engine": f"xllamacpp {_version()}",
+            "probes": sitting.probes,
+        }
+        if any(not probe["calibrated"] for probe in sitting.probes):
+            detail["calibrated"] = False
+        return Outcome(
+            status=Status.OK if error is None else Status.FAILED,
+            verdict=verdict,
+            error=error,
+            tokens_in=sitting.tokens_in,
+            tokens_out=sitting.tokens_out,
+            cost=0.0,
+            seconds=time.perf_counter() - started,
+            detail=detail,
+        )
+
+    def threshold(
+        self, task: AnyTask, unit: Unit, probe: str, context: Mapping[str, Any]
+    ) -> tuple[str, float | None]:
+        """The probe's threshold key for this unit, and the threshold under it."""
+        key = probe
+        if f"{probe}{_KEY_BLOCK}" in _BLOCK.findall(self._renderer.probe_source(task)):
+            shown = self._renderer.probe(task, unit, f"{probe}{_KEY_BLOCK}", context)
+            key = shown[1]["content"]
+        key = f"{task.name}/{key}"
+        return key, self.thresholds.get(key)
+
+    def reason(self, engine: Engine, messages: Messages, yes: bool, sitting: _Sitting) -> str:
+        """One sentence for the verdict that stands."""
+        start = f"{'Yes' if yes else 'No'}, because"
+        reply = engine.complete(messages, REASON_TOKENS, prefill=start, stop=("\n",))
+        sitting.tokens_in += reply.tokens_in
+        sitting.tokens_out += reply.tokens_out
+        return clean_reason(reply.text)
+
+
+@dataclass(frozen=True, slots=True)
+class _Asker:
+    """Puts one request's yes/no questions to the model (an AskYesNo)."""
+
+    labeller: EmbeddedLabeller
+    engine: Engine
+    request: Request
+    sitting: _Sitting
+
+    def __call__(self, probe: str, /, *, reason: bool = True, **context: Any) -> YesNo:
+        labeller, task, unit = self.labeller, self.request.task, self.request.unit
+        messages = labeller._renderer.probe(task, unit, probe, context)
+        key, threshold = labeller.threshold(task, unit, probe, context)
+        if threshold is None and not labeller._uncalibrated:
+            raise EngineFailure(f"the model {labeller._name} has no threshold for {key}")
+        limit = 0.0 if threshold is None else threshold
+        found = self.engine.margin(messages)
+        self.sitting.tokens_in += found.tokens_in
+        self.sitting.tokens_out += 1
+        yes = found.margin > limit
+        row: dict[str, Any] = {
+            "probe": key,
+            "margin": round(found.margin, 4),
+            "threshold": limit,
+            "mass": round(found.mass, 4),
+            "calibrated": threshold is not None,
+        }
+        if "number" in context:
+            row["number"] = context["number"]
+        self.sitting.probes.append(row)
+        text = ""
+        if reason and labeller._reasons:
+            text = labeller.reason(self.engine, messages, yes, self.sitting)
+        return YesNo(yes, found.margin, limit, text)
+
+
+def probes_of(source: str) -> list[str]:
+    """Names of the thresholds that a probe template needs: its blocks, or, for a block ``NAME``
+    with a block ``NAME_threshold`` beside it, the names that stand in quotation marks there."""
+    names = _BLOCK.findall(source)
+    needed: list[str] = []
+    for name in names:
+        if name == "system" or name.endswith(_KEY_BLOCK):
+            continue
+        if f"{name}{_KEY_BLOCK}" in names:
+            block = re.search(
+                rf"block\s+{name}{_KEY_BLOCK}\s*[-+]?%\}}(.*?)\{{%[-+]?\s*endblock",
+                source,
+                re.DOTALL,
+            )
+            needed.extend(re.findall(r"[\"'](\w+)[\"']", block.group(1)) if block else [name])
+        else:
+            needed.append(name)
+    return needed
+
+
+def probe_hash(source: str) -> str:
+    """Identity of a probe template's wording (line ends do not matter)."""
+    return content_hash("\n".join(source.split()).encode())
+
+
+def clean_reason(text: str) -> str:
+    """One line without control characters that ends with its first sentence, capitalised."""
+    line = " ".join("".join(c if c.isprintable() else " " for c in text).split())
+    line = line.lstrip(" ,.:;-—")
+    sentence = next((part for part in _SENTENCE_END.split(line) if len(part) > 12), line).strip()
+    if not sentence:
+        return ""
+    if sentence[-1] not in ".!?":
+        sentence = sentence.rstrip(" ,;:-—") + "…"
+    return sentence[0].upper() + sentence[1:]
+
+
+def _version() -> str:
+    try:
+        return metadata.version("xllamacpp")
+    except metadata.PackageNotFoundError:
+        return "unknown"

@@ -1,0 +1,193 @@
+"""What must be asked of labellers for an R2C2 evaluation: first step 3, then step 4."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from assay.judging.engine import Plan, Progress, Tally, judge, plan
+from assay.labellers.base import Labeller, Request
+from assay.ledger import Ledger
+from assay.ledger.policy import Policy
+from assay.model.errors import PrerequisiteError, SettingsError
+from assay.protocols.folder import Folder
+from assay.protocols.r2c2.inputs import Inputs
+from assay.protocols.r2c2.labels import (
+    LabelBook,
+    act_unit,
+    answer_unit,
+    entail,
+    entailment_unit,
+    passages_by_key,
+)
+from assay.tasks.base import AnyTask
+from assay.tasks.r2c2 import ANSWER, DIALOGUE_ACT, ENTAILMENT, TASKS
+
+
+@dataclass(frozen=True)
+class Ahead:
+    """What a judging run would ask, for ``--dry-run``. Step 4 is an upper bound while step 3 is
+    not done: it then assumes that every nugget is entailed."""
+
+    plans: tuple[tuple[str, Plan], ...]
+    answers_assumed: bool
+
+
+def labellers_for(folder: Folder) -> dict[str, Labeller]:
+    """The labeller of each task, as ``assay.toml`` or ``--labeller`` says. One SPEC is one
+    labeller, so that a model is loaded once. Dialogue acts are by ``rules`` unless named."""
+    made: dict[str, Labeller] = {}
+    result: dict[str, Labeller] = {}
+    for task in TASKS:
+        spec = _spec(folder, task)
+        if spec not in made:
+            made[spec] = folder.make_labeller(spec)
+        result[task.name] = made[spec]
+    return result
+
+
+def labellers_for_scoring(
+    folder: Folder,
+) -> tuple[dict[str, Labeller | None], list[str]]:
+    """As ``labellers_for``, but a labeller that cannot be made becomes None with a warning:
+    scoring needs to know who it is, not to ask it."""
+    result: dict[str, Labeller | None] = {}
+    warnings: list[str] = []
+    for task in TASKS:
+        try:
+            labeller = folder.make_labeller(_spec(folder, task))
+            _ = labeller.id
+        except (SettingsError, PrerequisiteError) as error:
+            result[task.name] = None
+            warnings.append(f"{task.name}: {error}")
+        else:
+            result[task.name] = labeller
+    return result, warnings
+
+
+def _spec(folder: Folder, task: AnyTask) -> str:
+    entries = folder.config.labellers
+    short = task.name.rpartition(".")[2]
+    if task is DIALOGUE_ACT and task.name not in entries and short not in entries:
+        return "rules"
+    if task is DIALOGUE_ACT:
+        return entries.get(task.name) or entries[short]
+    return folder.labeller_spec(task)
+
+
+def step3_requests(inputs: Inputs) -> Iterator[Request]:
+    """One request a nugget of every AC run (equal ones are asked once)."""
+    for question in inputs.questions:
+        passages = passages_by_key(inputs.pr_runs, question.id)
+        for file in inputs.ac_files.values():
+            answer = file.run.answers.get(question.id)
+            for nugget in answer.nuggets if answer else ():
+                yield Request(ENTAILMENT, entailment_unit(nugget, passages[str(nugget.key)]))
+
+
+def act_requests(inputs: Inputs) -> Iterator[Request]:
+    """One dialogue act an answer."""
+    for question in inputs.questions:
+        for file in inputs.ac_files.values():
+            answer = file.run.answers.get(question.id)
+            if answer is not None:
+                yield Request(DIALOGUE_ACT, act_unit(question, answer))
+
+
+def step4_requests(inputs: Inputs, book: LabelBook, *, assume: bool = False) -> Iterator[Request]:
+    """One request an answer whose nuggets have all been through step 3.
+
+    A nugget whose label failed is left out of what the answer rests on, and stays unmarked. With
+    ``assume``, unlabelled nuggets are taken as entailed (for estimates only).
+    """
+    for question in inputs.questions:
+        passages = passages_by_key(inputs.pr_runs, question.id)
+        for file in inputs.ac_files.values():
+            answer = file.run.answers.get(question.id)
+            if answer is None:
+                continue
+            step3 = entail(book, answer, passages)
+            if step3.pending and not assume:
+                continue
+            chosen = set(step3.entailed)
+            if assume:
+                chosen |= {i for i, n in enumerate(step3.nuggets) if n.entailment is None}
+            texts = tuple(n.text for i, n in enumerate(answer.nuggets) if i in chosen)
+            yield Request(ANSWER, answer_unit(question, answer, texts))
+
+
+def run_judging(
+    folder: Folder,
+    inputs: Inputs,
+    ledger: Ledger,
+    policy: Policy,
+    *,
+    progress: Progress | None = None,
+    budget: float | None = None,
+    retry_failed: bool = False,
+) -> Tally:
+    """Fill the ledger with what is missing. Raises as ``assay.judging.engine.judge`` does."""
+    labellers = labellers_for(folder)
+    # Every refusal shows before anything is paid for.
+    for task in TASKS:
+        refusal = labellers[task.name].refusal(task)
+        if refusal:
+            raise SettingsError(refusal)
+    first = [
+        (
+            "dialogue acts",
+            plan(
+                ledger,
+                labellers[DIALOGUE_ACT.name],
+                act_requests(inputs),
+                retry_failed=retry_failed,
+            ),
+        ),
+        (
+            "bogus nuggets",
+            plan(
+                ledger,
+                labellers[ENTAILMENT.name],
+                step3_requests(inputs),
+                retry_failed=retry_failed,
+            ),
+        ),
+    ]
+    tally = judge(first, ledger, progress=progress, budget=budget)
+    book = LabelBook(ledger, policy, _optional(labellers))
+    second = plan(
+        ledger, labellers[ANSWER.name], step4_requests(inputs, book), retry_failed=retry_failed
+    )
+    if tally.stopped:
+        return tally
+    left = None if budget is None else budget - tally.cost
+    return tally + judge([("answers", second)], ledger, progress=progress, budget=left)
+
+
+def look_ahead(folder: Folder, inputs: Inputs, ledger: Ledger | None, policy: Policy) -> Ahead:
+    """What ``run_judging`` would ask now. Calls nothing."""
+    labellers = labellers_for(folder)
+    acts = plan(ledger, labellers[DIALOGUE_ACT.name], act_requests(inputs))
+    bogus = plan(ledger, labellers[ENTAILMENT.name], step3_requests(inputs))
+    book = LabelBook(ledger, policy, _optional(labellers)) if ledger is not None else None
+    requests = (
+        step4_requests(inputs, book, assume=True) if book is not None else _all_answers(inputs)
+    )
+    answers = plan(ledger, labellers[ANSWER.name], requests)
+    return Ahead(
+        (("dialogue acts", acts), ("bogus nuggets", bogus), ("answers", answers)),
+        answers_assumed=bool(bogus.todo),
+    )
+
+
+def _all_answers(inputs: Inputs) -> Iterator[Request]:
+    for question in inputs.questions:
+        for file in inputs.ac_files.values():
+            answer = file.run.answers.get(question.id)
+            if answer is not None:
+                texts = tuple(nugget.text for nugget in answer.nuggets)
+                yield Request(ANSWER, answer_unit(question, answer, texts))
+
+
+def _optional(labellers: Mapping[str, Labeller]) -> dict[str, Labeller | None]:
+    return dict(labellers)

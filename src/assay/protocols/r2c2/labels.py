@@ -1,0 +1,311 @@
+"""From the ledger's labels to what counts for each nugget and answer, under a policy."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+from assay.labellers.base import Labeller, Request, request_key
+from assay.ledger import Ledger
+from assay.ledger.policy import Policy, choose
+from assay.model.labels import Label, LabellerId, Status
+from assay.model.rag import Answer, Mark, Nugget, Passage, PassageRun, Question
+from assay.protocols.r2c2.results import AnswerResult, NuggetResult, State
+from assay.tasks.base import AnyTask, unit_hash
+from assay.tasks.r2c2 import (
+    ANSWER,
+    DIALOGUE_ACT,
+    ENTAILMENT,
+    TASKS,
+    AnswerUnit,
+    DialogueActUnit,
+    EntailmentUnit,
+)
+
+Subject = tuple[str, str, tuple[str, ...]]
+
+
+@dataclass
+class LabelBook:
+    """The labels of an evaluation, looked up by unit.
+
+    ``labellers`` are the evaluation's own by task name; None where one could not be made (its
+    labels are then taken as missing).
+    """
+
+    ledger: Ledger
+    policy: Policy
+    labellers: Mapping[str, Labeller | None]
+    _by_unit: dict[str, list[Label]] = field(default_factory=dict, init=False)
+    other_versions: int = field(default=0, init=False)
+
+    def __post_init__(self) -> None:
+        versions = {task.name: task.version for task in TASKS}
+        for label in self.ledger.labels(versions):
+            if label.version == versions[label.task]:
+                self._by_unit.setdefault(label.unit, []).append(label)
+            else:
+                self.other_versions += 1
+
+    @cached_property
+    def configured(self) -> dict[str, LabellerId | None]:
+        """Identity of the evaluation's own labeller of each task."""
+        return {
+            task.name: labeller.id if (labeller := self.labellers.get(task.name)) else None
+            for task in TASKS
+        }
+
+    def of(self, unit: str) -> list[Label]:
+        """All labels of a unit, oldest first."""
+        return self._by_unit.get(unit, [])
+
+    def choose(self, task: AnyTask, unit: str, content: Mapping[str, Any]) -> Label | None:
+        """The label of a unit that counts, which may be a failed one."""
+        labels = self.of(unit)
+        if not labels:
+            return None
+        labeller = self.labellers.get(task.name)
+
+        def exact_key() -> str:
+            if labeller is None:
+                return ""
+            request = Request(task, task.unit.model_validate(content))
+            return request_key(labeller, request)
+
+        return choose(labels, self.policy, self.configured[task.name], exact_key)
+
+    @cached_property
+    def _answers_of(self) -> dict[Subject, list[Label]]:
+        """Usable answer labels by question, answer and gold answers, whatever the nuggets."""
+        subjects: dict[Subject, list[Label]] = {}
+        for unit, content in self.answer_units.items():
+            subject = (content["question"], content["answer"], tuple(content["gold"]))
+            usable = (label for label in self.of(unit) if label.status is Status.OK)
+            subjects.setdefault(subject, []).extend(usable)
+        for labels in subjects.values():
+            labels.sort(key=lambda label: label.rowid)
+        return subjects
+
+    @cached_property
+    def answer_units(self) -> dict[str, Mapping[str, Any]]:
+        """Content of every answer unit that was ever labelled."""
+        return self.ledger.units([ANSWER.name])
+
+    @cached_property
+    def people_judged_answers(self) -> bool:
+        """Whether any person ever labelled an answer (else no need to look for carried ones)."""
+        return any(
+            label.labeller.is_human and label.task == ANSWER.name
+            for labels in self._by_unit.values()
+            for label in labels
+        )
+
+    def carried(self, subject: Subject) -> Label | None:
+        """The label that counts among those given to the same question and answer beside other
+        nuggets: a person's before a machine's, the newest of each."""
+        return choose(self._answers_of.get(subject, []), self.policy, self.configured[ANSWER.name])
+
+    def machine(self, task: AnyTask, unit: str) -> Label | None:
+        """The newest usable label of the evaluation's own machine for a unit."""
+        configured = self.configured[task.name]
+        found = [
+            label
+            for label in self.of(unit)
+            if label.status is Status.OK and label.labeller == configured
+        ]
+        return found[-1] if found else None
+
+
+@dataclass(frozen=True, slots=True)
+class Entailed:
+    """Step 3 for the nuggets of one answer: each with its label, and which are entailed.
+
+    ``pending`` is True where a nugget has neither a usable nor a failed label: the answer's unit
+    is not known before it has.
+    """
+
+    nuggets: tuple[NuggetResult, ...]
+    entailed: tuple[int, ...]
+    pending: bool
+
+
+def entailment_unit(nugget: Nugget, passage: Passage) -> EntailmentUnit:
+    """What step 3 asks about: the text that the cited PR run holds, and the nugget."""
+    return EntailmentUnit(passage=passage.text, nugget=nugget.text)
+
+
+def answer_unit(question: Question, answer: Answer, entailed: tuple[str, ...]) -> AnswerUnit:
+    """What step 4 asks about."""
+    return AnswerUnit(
+        question=question.text, answer=answer.text, gold=question.gold, nuggets=entailed
+    )
+
+
+def act_unit(question: Question, answer: Answer) -> DialogueActUnit:
+    """What the dialogue act is asked about."""
+    return DialogueActUnit(question=question.text, answer=answer.text)
+
+
+def passages_by_key(pr_runs: Mapping[str, PassageRun], question: str) -> dict[str, Passage]:
+    """Passages of a question by ``RUN;RANK``."""
+    return {
+        str(passage.key): passage
+        for run in pr_runs.values()
+        for passage in run.passages.get(question, ())
+    }
+
+
+def entail(book: LabelBook, answer: Answer, passages: Mapping[str, Passage]) -> Entailed:
+    """Step 3: which nuggets of ``answer`` their passages entail."""
+    results: list[NuggetResult] = []
+    entailed: list[int] = []
+    pending = False
+    for index, nugget in enumerate(answer.nuggets):
+        passage = passages[str(nugget.key)]
+        content = {"passage": passage.text, "nugget": nugget.text}
+        unit = unit_hash(ENTAILMENT.name, content)
+        label = book.choose(ENTAILMENT, unit, content)
+        overruled = None
+        if label is not None and label.labeller.is_human:
+            overruled = book.machine(ENTAILMENT, unit)
+        if label is None:
+            pending = True
+            results.append(NuggetResult(nugget, passage, None, State.MISSING))
+        elif label.verdict is None:
+            results.append(NuggetResult(nugget, passage, None, State.FAILED, label))
+        else:
+            is_entailed = bool(label.verdict["entailed"])
+            if is_entailed:
+                entailed.append(index)
+            mark = None if is_entailed else Mark.BOGUS
+            results.append(
+                NuggetResult(nugget, passage, mark, State.COUNTED, label, overruled=overruled)
+            )
+    return Entailed(tuple(results), tuple(entailed), pending)
+
+
+def resolve(
+    book: LabelBook, run: str, question: Question, answer: Answer, passages: Mapping[str, Passage]
+) -> AnswerResult:
+    """Steps 3 and 4 for one answer: verdict, marks and what is missing."""
+    step3 = entail(book, answer, passages)
+    texts = tuple(answer.nuggets[index].text for index in step3.entailed)
+    content = {
+        "question": question.text,
+        "answer": answer.text,
+        "gold": list(question.gold),
+        "nuggets": list(texts),
+    }
+    unit = unit_hash(ANSWER.name, content)
+    label = book.choose(ANSWER, unit, content)
+    state = State.COUNTED
+    subject = (question.text, answer.text, question.gold)
+    if label is None or (book.people_judged_answers and not label.labeller.is_human):
+        other = book.carried(subject)
+        if other is not None and (label is None or other.labeller.is_human):
+            label = other
+            state = State.COUNTED if other.unit == unit else State.CARRIED
+    overruled = None
+    if label is not None and label.labeller.is_human:
+        overruled = book.machine(ANSWER, unit)
+    act, act_label = _act(book, question, answer)
+
+    def result(
+        state: State, correct: bool | None, nuggets: tuple[NuggetResult, ...]
+    ) -> AnswerResult:
+        precision = _precision(nuggets)
+        return AnswerResult(
+            run, question, answer, state, correct, precision, nuggets, label, overruled, act,
+            act_label,
+        )  # fmt: skip
+
+    if label is None:
+        return result(State.MISSING, None, step3.nuggets)
+    if label.verdict is None:
+        return result(State.FAILED, None, step3.nuggets)
+    correct = bool(label.verdict["correct"])
+    helps = _helps(book, label, texts)
+    if label.labeller.is_human and overruled is not None:
+        # A person may judge the answer alone; the machine's word on the nuggets then stands.
+        helps = {**_helps(book, overruled, texts), **helps}
+    nuggets = list(step3.nuggets)
+    for position, index in enumerate(step3.entailed):
+        helped, why = helps.get(position, (None, None))
+        if not correct:
+            helped, mark = False, Mark.NONRELEVANT
+            why = why or "The answer is not correct."
+        elif helped is None:
+            nuggets[index] = _marked(nuggets[index], None, State.MISSING, None, None)
+            continue
+        else:
+            mark = Mark.RELEVANT if helped else Mark.NONRELEVANT
+        nuggets[index] = _marked(nuggets[index], mark, State.COUNTED, helped, why)
+    return result(state, correct, tuple(nuggets))
+
+
+def _marked(
+    nugget: NuggetResult, mark: Mark | None, state: State, helped: bool | None, why: str | None
+) -> NuggetResult:
+    return NuggetResult(
+        nugget.nugget, nugget.passage, mark, state, nugget.entailment, nugget.overruled, helped, why
+    )
+
+
+def _helps(
+    book: LabelBook, label: Label, texts: tuple[str, ...]
+) -> dict[int, tuple[bool, str | None]]:
+    """What ``label`` says of the nuggets ``texts``, by position from 0.
+
+    A label given beside other nuggets is matched by the nuggets' text.
+    """
+    if label.verdict is None:
+        return {}
+    judged = tuple(book.answer_units[label.unit]["nuggets"])
+    said: dict[str, tuple[bool, str | None]] = {}
+    by_position: dict[int, tuple[bool, str | None]] = {}
+    for item in label.verdict.get("nuggets", ()):
+        position = int(item["nugget"]) - 1
+        if 0 <= position < len(judged):
+            by_position[position] = said[judged[position]] = (
+                bool(item["helped"]),
+                item.get("reason") or None,
+            )
+    if judged == texts:
+        return by_position
+    return {position: said[text] for position, text in enumerate(texts) if text in said}
+
+
+def _precision(nuggets: tuple[NuggetResult, ...]) -> float | None:
+    """Nugget precision R / (R + N + B), 0 without nuggets, None where a mark is missing."""
+    if not nuggets:
+        return 0.0
+    if any(nugget.mark is None for nugget in nuggets):
+        return None
+    return sum(nugget.mark is Mark.RELEVANT for nugget in nuggets) / len(nuggets)
+
+
+def _act(book: LabelBook, question: Question, answer: Answer) -> tuple[str | None, Label | None]:
+    content = {"question": question.text, "answer": answer.text}
+    label = book.choose(DIALOGUE_ACT, unit_hash(DIALOGUE_ACT.name, content), content)
+    if label is None or label.verdict is None:
+        return None, label
+    return str(label.verdict["act"]), label
+
+
+def left_out(run: str, question: Question) -> AnswerResult:
+    """A question that a run has no answer to: incorrect, confidence 0, precision 0."""
+    return AnswerResult(run, question, None, State.LEFT_OUT, correct=False, precision=0.0)
+
+
+def labels_of(result: AnswerResult) -> Iterator[tuple[Label, str]]:
+    """Every label that an answer's result rests on, with the place it is used at."""
+    place = f"{result.run} {result.question.id}"
+    for nugget in result.nuggets:
+        if nugget.entailment is not None:
+            yield nugget.entailment, f"{place} nugget {nugget.nugget.num}"
+    if result.label is not None:
+        yield result.label, place
+    if result.act_label is not None:
+        yield result.act_label, place

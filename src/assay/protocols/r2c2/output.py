@@ -1,0 +1,140 @@
+"""The files of an R2C2 evaluation's ``out/``."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from assay import __version__
+from assay.formats.r2c2 import write_marked
+from assay.ledger import Ledger
+from assay.ledger.exchange import label_row
+from assay.model.labels import Label
+from assay.protocols.folder import Folder, relative_to
+from assay.protocols.output import csv_bytes, sha256, write_bytes
+from assay.protocols.r2c2.inputs import Inputs
+from assay.protocols.r2c2.labels import labels_of
+from assay.protocols.r2c2.results import R2C2Result, Score
+from assay.tasks.r2c2 import TASKS
+
+SCORE_COLUMNS = ("run", "measure", "value", "low", "high", "topics", "missing")
+
+
+def write_outputs(folder: Folder, inputs: Inputs, ledger: Ledger, result: R2C2Result) -> list[Path]:
+    """Write everything but the report into ``out/`` and return the files in that order.
+
+    The same inputs and labels give the same bytes.
+    """
+    out = folder.out
+    files: dict[Path, bytes] = {
+        out / "scores.csv": csv_bytes(SCORE_COLUMNS, _score_rows(result.scores, result.pr_scores)),
+        out / "scores_attempted.csv": csv_bytes(SCORE_COLUMNS, _score_rows(result.attempted)),
+        out / "scores_by_category.csv": csv_bytes(
+            ("category", *SCORE_COLUMNS),
+            (
+                (category, *row)
+                for category, runs in result.by_category.items()
+                for row in _score_rows(runs)
+            ),
+        ),
+        out / "per_topic.csv": csv_bytes(("run", "topic", "measure", "value"), _topic_rows(result)),
+        out / "qrels.txt": "".join(qrels_lines(result)).encode(),
+    }
+    for name, file in inputs.ac_files.items():
+        files[out / "marked" / f"{name}.txt"] = write_marked(file, marks_of(result, name))
+    counted = _counted_labels(result)
+    files[out / "labels.jsonl"] = b"".join(_label_lines(counted, ledger))
+    for path, data in files.items():
+        write_bytes(path, data)
+    manifest = out / "manifest.json"
+    write_bytes(manifest, _manifest(folder, inputs, result, counted, files))
+    return [*files, manifest]
+
+
+def marks_of(result: R2C2Result, run: str) -> dict[tuple[str, int], Any]:
+    """The marks of a run's nuggets by question and NuggetNum; unlabelled ones are absent."""
+    return {
+        (question, nugget.nugget.num): nugget.mark
+        for question, answer in result.answers[run].items()
+        for nugget in answer.nuggets
+        if nugget.mark is not None
+    }
+
+
+def qrels_lines(result: R2C2Result) -> Iterator[str]:
+    """``QuestionID 0 PRrunName;PassageRank grade`` for every passage of every PR run."""
+    for question, grades in result.grades.items():
+        for key, grade in grades.items():
+            yield f"{question} 0 {key} {grade}\n"
+
+
+def _score_rows(*tables: Mapping[str, Mapping[str, Score]]) -> Iterator[tuple[object, ...]]:
+    for table in tables:
+        for run, scores in table.items():
+            for score in scores.values():
+                yield (
+                    run, score.measure, score.value, score.low, score.high, score.topics,
+                    score.missing,
+                )  # fmt: skip
+
+
+def _topic_rows(result: R2C2Result) -> Iterator[tuple[object, ...]]:
+    for run, by_measure in result.per_topic.items():
+        for measure, values in by_measure.items():
+            for topic, value in values.items():
+                yield (run, topic, measure, value)
+
+
+def _counted_labels(result: R2C2Result) -> dict[str, tuple[Label, list[str]]]:
+    """Every label that counted, with the places that it was used at, by task and unit."""
+    counted: dict[str, tuple[Label, list[str]]] = {}
+    for by_question in result.answers.values():
+        for answer in by_question.values():
+            for label, place in labels_of(answer):
+                counted.setdefault(label.uid, (label, []))[1].append(place)
+    ordered = sorted(counted.values(), key=lambda item: (item[0].task, item[0].unit, item[0].uid))
+    return {label.uid: (label, places) for label, places in ordered}
+
+
+def _label_lines(counted: Mapping[str, tuple[Label, list[str]]], ledger: Ledger) -> Iterator[bytes]:
+    contents = ledger.units(task.name for task in TASKS)
+    for label, places in counted.values():
+        row = {**label_row(label, contents[label.unit]), "used_at": places}
+        yield orjson.dumps(row) + b"\n"
+
+
+def _manifest(
+    folder: Folder,
+    inputs: Inputs,
+    result: R2C2Result,
+    counted: Iterable[str],
+    files: Mapping[Path, bytes],
+) -> bytes:
+    """Versions, settings, policy, labellers and digests of all that went in and came out."""
+    labels = hashlib.sha256("\n".join(sorted(counted)).encode()).hexdigest()
+    templates = {path.name: sha256(path) for path in sorted((folder.path / "prompts").glob("*.j2"))}
+    document = {
+        "assay": __version__,
+        "protocol": folder.config.evaluation.protocol,
+        "policy": result.policy,
+        "settings": dict(result.settings),
+        "tasks": {task.name: task.version for task in TASKS},
+        "labellers": {
+            task: None if who is None else {"name": who.name, "params": dict(who.params)}
+            for task, who in result.labellers.items()
+        },
+        "own_prompts": templates,
+        "inputs": {relative_to(folder.path, path): sha256(path) for path in inputs.files},
+        "labels_counted": len(list(counted)),
+        "labels_sha256": labels,
+        "outputs": {
+            relative_to(folder.out, path): hashlib.sha256(data).hexdigest()
+            for path, data in files.items()
+        },
+        "warnings": list(result.warnings),
+    }
+    return orjson.dumps(document, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)

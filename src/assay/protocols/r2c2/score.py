@@ -1,0 +1,354 @@
+"""Scores of an R2C2 evaluation: steps 5 and 6. Reads labels, asks nobody."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+
+import numpy as np
+
+from assay.ledger import Ledger
+from assay.ledger.policy import Policy, other_labellers
+from assay.measures.bootstrap import Interval, confidence_intervals, mean_interval
+from assay.measures.confidence import confidence_measures
+from assay.measures.evaluation import evaluate
+from assay.measures.names import parse_measure
+from assay.model.errors import SettingsError
+from assay.model.labels import Status
+from assay.model.rag import Mark, PassageKey, PassageRun, Question
+from assay.protocols.folder import Folder
+from assay.protocols.r2c2.inputs import Inputs, R2C2Settings
+from assay.protocols.r2c2.judge import labellers_for_scoring
+from assay.protocols.r2c2.labels import LabelBook, left_out, passages_by_key, resolve
+from assay.protocols.r2c2.results import AnswerResult, R2C2Result, RunNotes, Score, State
+
+PRECISION = "NuggetPrecision"
+AC_MEASURES = (
+    "HMR", "R_O", "R_U", "Accuracy", PRECISION, "ECE", "MCE", "Brier", "KS", "AUROC",
+)  # fmt: skip
+_BY_QUESTION = ("Accuracy", PRECISION)
+
+
+def score(
+    folder: Folder,
+    inputs: Inputs,
+    ledger: Ledger,
+    policy: Policy,
+    settings: R2C2Settings,
+) -> R2C2Result:
+    """Everything that the labels in the ledger say under ``policy``. Raises SettingsError for a
+    measure that does not exist."""
+    labellers, warnings = labellers_for_scoring(folder)
+    book = LabelBook(ledger, policy, labellers)
+    answers: dict[str, dict[str, AnswerResult]] = {name: {} for name in inputs.ac_files}
+    for question in inputs.questions:
+        passages = passages_by_key(inputs.pr_runs, question.id)
+        for name, file in inputs.ac_files.items():
+            answer = file.run.answers.get(question.id)
+            answers[name][question.id] = (
+                left_out(name, question)
+                if answer is None
+                else resolve(book, name, question, answer, passages)
+            )
+    grades = derive_grades(inputs.questions, inputs.pr_runs, answers)
+    pr_values = score_passage_runs(inputs.questions, inputs.pr_runs, grades, settings)
+    unsure = _questions_without_all_marks(inputs.questions, answers)
+
+    per_topic: dict[str, dict[str, dict[str, float | None]]] = {}
+    scores: dict[str, dict[str, Score]] = {}
+    attempted: dict[str, dict[str, Score]] = {}
+    pr_scores: dict[str, dict[str, Score]] = {}
+    for name, by_question in answers.items():
+        results = list(by_question.values())
+        scores[name] = score_answers(name, results, settings)
+        tried = [r for r in results if r.answer is not None and not r.refused]
+        attempted[name] = score_answers(name, tried, settings)
+        per_topic[name] = {
+            "Accuracy": {r.question.id: _number(r.correct) for r in results},
+            PRECISION: {r.question.id: r.precision for r in results},
+            "Confidence": {r.question.id: r.confidence for r in results},
+        }
+    for name, by_measure in pr_values.items():
+        per_topic[name] = {measure: dict(values) for measure, values in by_measure.items()}
+        pr_scores[name] = score_means(name, by_measure, len(unsure), settings)
+
+    return R2C2Result(
+        title=folder.config.evaluation.title or folder.path.resolve().name,
+        policy=policy.name,
+        questions=inputs.questions,
+        pr_runs=inputs.pr_runs,
+        answers=answers,
+        notes={name: _notes(name, list(found.values())) for name, found in answers.items()},
+        grades=grades,
+        scores=scores,
+        pr_scores=pr_scores,
+        attempted=attempted,
+        by_category=_by_category(inputs.questions, answers, pr_values, unsure, settings),
+        per_topic=per_topic,
+        no_relevant=tuple(
+            question.id for question in inputs.questions if not any(grades[question.id].values())
+        ),
+        labellers=book.configured,
+        settings=settings.model_dump(mode="json"),
+        warnings=(*inputs.warnings, *warnings, *_label_warnings(book, answers)),
+    )
+
+
+def score_answers(
+    run: str, results: Sequence[AnswerResult], settings: R2C2Settings
+) -> dict[str, Score]:
+    """Accuracy, mean nugget precision, HMR with R_O and R_U, and the calibration measures of one
+    run over the given questions, with bootstrap intervals over questions."""
+    labelled = [result for result in results if result.correct is not None]
+    missing = len(results) - len(labelled)
+    values: dict[str, float | None] = dict.fromkeys(AC_MEASURES)
+    intervals: dict[str, Interval] = {}
+    if labelled:
+        p = np.array([result.confidence for result in labelled])
+        c = np.array([bool(result.correct) for result in labelled])
+        bins, closed = settings.bins, settings.bins_closed
+        values.update(confidence_measures(p, c, bins=bins, closed=closed))
+        intervals.update(
+            confidence_intervals(
+                p,
+                c,
+                bins=bins,
+                closed=closed,
+                level=settings.level,
+                resamples=settings.resamples,
+                seed=settings.seed,
+            )
+        )
+    precisions = [result.precision for result in results if result.precision is not None]
+    if precisions:
+        values[PRECISION] = float(np.mean(precisions))
+        intervals[PRECISION] = _mean_interval(precisions, settings)
+    scores = {}
+    for measure, value in values.items():
+        interval = intervals.get(measure)
+        counted, without = len(labelled), missing
+        if measure == PRECISION:
+            counted, without = len(precisions), len(results) - len(precisions)
+        scores[measure] = Score(
+            run,
+            measure,
+            value,
+            interval.low if interval and value is not None else None,
+            interval.high if interval and value is not None else None,
+            counted,
+            without,
+        )
+    return scores
+
+
+def derive_grades(
+    questions: Iterable[Question],
+    pr_runs: Mapping[str, PassageRun],
+    answers: Mapping[str, Mapping[str, AnswerResult]],
+) -> dict[str, dict[PassageKey, int]]:
+    """Step 6: the grade of (question, PassageKey) is the number of relevant nuggets that cite it
+    across all AC runs; every passage of every PR run has one."""
+    grades: dict[str, dict[PassageKey, int]] = {}
+    for question in questions:
+        found = {
+            passage.key: 0
+            for run in pr_runs.values()
+            for passage in run.passages.get(question.id, ())
+        }
+        for by_question in answers.values():
+            for nugget in by_question[question.id].nuggets:
+                if nugget.mark is Mark.RELEVANT:
+                    found[nugget.nugget.key] += 1
+        grades[question.id] = found
+    return grades
+
+
+def score_passage_runs(
+    questions: Sequence[Question],
+    pr_runs: Mapping[str, PassageRun],
+    grades: Mapping[str, Mapping[PassageKey, int]],
+    settings: R2C2Settings,
+) -> dict[str, dict[str, dict[str, float]]]:
+    """PR run -> measure -> question -> value. A question that a run has no passages for is 0."""
+    try:
+        measures = [parse_measure(name) for name in settings.measures]
+    except ValueError as error:
+        raise SettingsError(f"[settings] measures: {error}") from error
+    qrels: dict[str, dict[str, float]] = {}
+    units: dict[str, dict[PassageKey, str]] = {}
+    for question in questions:
+        names = _relevance_units(question.id, pr_runs, merge=settings.merge_identical)
+        units[question.id] = names
+        judged: dict[str, float] = {}
+        for key, grade in grades[question.id].items():
+            judged[names[key]] = judged.get(names[key], 0.0) + grade
+        qrels[question.id] = judged
+    highest = max((g for judged in qrels.values() for g in judged.values()), default=0.0)
+    g_max = max(settings.g_max or 0.0, highest) or 1.0
+    values: dict[str, dict[str, dict[str, float]]] = {}
+    for name, run in pr_runs.items():
+        ranking = {
+            question.id: _ranking(run, question.id, units[question.id]) for question in questions
+        }
+        ideal = None
+        if settings.ideal == "own":
+            ideal = {
+                topic: [qrels[topic].get(unit, 0.0) for unit in ranked]
+                for topic, ranked in ranking.items()
+            }
+        found = evaluate(ranking, qrels, measures, g_max=g_max, ideal=ideal)
+        values[name] = {str(measure): dict(by_topic) for measure, by_topic in found.scores.items()}
+    return values
+
+
+def score_means(
+    run: str,
+    by_measure: Mapping[str, Mapping[str, float]],
+    missing: int,
+    settings: R2C2Settings,
+    topics: Iterable[str] | None = None,
+) -> dict[str, Score]:
+    """Means over questions with bootstrap intervals; ``missing`` questions lack some mark."""
+    scores = {}
+    for measure, by_topic in by_measure.items():
+        values = list(by_topic.values()) if topics is None else [by_topic[t] for t in topics]
+        if not values:
+            continue
+        interval = _mean_interval(values, settings)
+        mean = float(np.mean(values))
+        scores[measure] = Score(
+            run, measure, mean, interval.low, interval.high, len(values), missing
+        )
+    return scores
+
+
+def _mean_interval(values: Sequence[float], settings: R2C2Settings) -> Interval:
+    return mean_interval(
+        values, level=settings.level, resamples=settings.resamples, seed=settings.seed
+    )
+
+
+def _relevance_units(
+    question: str, pr_runs: Mapping[str, PassageRun], *, merge: bool
+) -> dict[PassageKey, str]:
+    """Name of the relevance unit of each passage: its own PassageKey, or with ``merge`` that of
+    the first passage with the same document and text."""
+    first: dict[tuple[str, str], str] = {}
+    units: dict[PassageKey, str] = {}
+    for run in pr_runs.values():
+        for passage in run.passages.get(question, ()):
+            own = str(passage.key)
+            same = (passage.doc, passage.text)
+            units[passage.key] = first.setdefault(same, own) if merge else own
+    return units
+
+
+def _ranking(run: PassageRun, question: str, units: Mapping[PassageKey, str]) -> list[str]:
+    """A run's list of relevance units; a unit that it repeats counts where it stands first, and
+    the repetition keeps its rank as a passage without a grade."""
+    seen: set[str] = set()
+    ranked = []
+    for passage in run.passages.get(question, ()):
+        unit = units[passage.key]
+        ranked.append(unit if unit not in seen else f"{passage.key} (repeated)")
+        seen.add(unit)
+    return ranked
+
+
+def _questions_without_all_marks(
+    questions: Iterable[Question], answers: Mapping[str, Mapping[str, AnswerResult]]
+) -> frozenset[str]:
+    """Questions where a label is missing, so that grades may still rise."""
+    return frozenset(
+        question.id
+        for question in questions
+        if any(
+            by_question[question.id].correct is None
+            or any(nugget.mark is None for nugget in by_question[question.id].nuggets)
+            for by_question in answers.values()
+        )
+    )
+
+
+def _by_category(
+    questions: Sequence[Question],
+    answers: Mapping[str, Mapping[str, AnswerResult]],
+    pr_values: Mapping[str, Mapping[str, Mapping[str, float]]],
+    unsure: frozenset[str],
+    settings: R2C2Settings,
+) -> dict[str, dict[str, dict[str, Score]]]:
+    categories: dict[str, list[str]] = {}
+    for question in questions:
+        if question.category:
+            categories.setdefault(question.category, []).append(question.id)
+    table: dict[str, dict[str, dict[str, Score]]] = {}
+    for category, ids in categories.items():
+        row = {
+            name: score_answers(name, [found[one] for one in ids], settings)
+            for name, found in answers.items()
+        }
+        for name, by_measure in pr_values.items():
+            missing = sum(one in unsure for one in ids)
+            row[name] = score_means(name, by_measure, missing, settings, ids)
+        table[category] = row
+    return table
+
+
+def _notes(run: str, results: Sequence[AnswerResult]) -> RunNotes:
+    nuggets = [nugget for result in results for nugget in result.nuggets]
+    people = sum(
+        1
+        for label in [r.label for r in results] + [n.entailment for n in nuggets]
+        if label is not None and label.labeller.is_human
+    )
+    return RunNotes(
+        run=run,
+        questions=len(results),
+        answered=sum(result.answer is not None for result in results),
+        left_out=tuple(r.question.id for r in results if r.answer is None),
+        refusals=dict(Counter(str(r.act) for r in results if r.refused)),
+        missing_answers=sum(r.state is State.MISSING for r in results),
+        failed_answers=sum(r.state is State.FAILED for r in results),
+        carried_answers=sum(r.state is State.CARRIED for r in results),
+        unmarked_nuggets=sum(nugget.mark is None for nugget in nuggets),
+        marks={mark.value: sum(nugget.mark is mark for nugget in nuggets) for mark in Mark},
+        by_people=people,
+    )
+
+
+def _label_warnings(
+    book: LabelBook, answers: Mapping[str, Mapping[str, AnswerResult]]
+) -> list[str]:
+    warnings = []
+    if book.other_versions:
+        warnings.append(
+            f"{book.other_versions} labels of other task versions are in the ledger; "
+            "they do not count."
+        )
+    missing = any(
+        result.state is State.MISSING or any(n.state is State.MISSING for n in result.nuggets)
+        for by_question in answers.values()
+        for result in by_question.values()
+    )
+    if missing:
+        others = {
+            name
+            for task, configured in book.configured.items()
+            for name in other_labellers(
+                (x for x in book.ledger.labels([task]) if x.status is Status.OK),
+                book.policy,
+                configured,
+            ).split(", ")
+            if name
+        }
+        if others:
+            warnings.append(
+                "Labels are missing under this policy and labeller, but the ledger holds some by "
+                f"{', '.join(sorted(others))}. Name that labeller in [labellers], or use "
+                "--policy only:NAME."
+            )
+    return warnings
+
+
+def _number(value: bool | None) -> float | None:
+    return None if value is None else float(value)

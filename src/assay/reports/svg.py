@@ -1,0 +1,104 @@
+"""Building SVG by hand: everything that goes in is escaped, the same input gives the same bytes.
+
+Colours, fonts and line widths come from the report's style sheet by class, so that a plot follows
+the reader's light or dark scheme and the printer's.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Iterable, Sequence
+
+from markupsafe import Markup, escape
+
+from assay.reports.text import visible
+
+Attribute = str | float | int | None
+
+
+def _text(value: Attribute) -> str:
+    if isinstance(value, str):
+        return visible(value)
+    if isinstance(value, int):
+        return str(value)
+    assert value is not None
+    shown = f"{value:.2f}".rstrip("0").rstrip(".")
+    return "0" if shown == "-0" else shown
+
+
+def el(tag: str, /, *children: str, **attributes: Attribute) -> Markup:
+    """Return an element. Text children and all attributes are escaped, ``Markup`` goes in as is.
+
+    ``class_`` is ``class``, an underscore in a name is a hyphen, ``None`` leaves one out.
+    """
+    given = "".join(
+        f' {name.rstrip("_").replace("_", "-")}="{escape(_text(value))}"'
+        for name, value in attributes.items()
+        if value is not None
+    )
+    inside = "".join(
+        child if isinstance(child, Markup) else str(escape(visible(child))) for child in children
+    )
+    # Tag and attribute names are ours, values and text are escaped above.
+    return Markup(f"<{tag}{given}>{inside}</{tag}>" if inside else f"<{tag}{given}/>")  # noqa: S704
+
+
+def join(parts: Iterable[Markup]) -> Markup:
+    """Return the parts one after another."""
+    return Markup("").join(parts)
+
+
+def drawing(
+    width: float, height: float, label: str, *children: Markup, class_: str = "plot"
+) -> Markup:
+    """Return an ``<svg>`` that scales with its place; *label* is its text alternative."""
+    return el(
+        "svg",
+        *children,
+        viewBox=f"0 0 {_text(float(width))} {_text(float(height))}",
+        width=width,
+        height=height,
+        class_=class_,
+        role="img",
+        aria_label=label,
+    )
+
+
+def path(points: Sequence[tuple[float, float]], *, class_: str) -> Markup:
+    """Return a line through *points*."""
+    steps = " ".join(f"{_text(float(x))},{_text(float(y))}" for x, y in points)
+    return el("polyline", points=steps, class_=class_)
+
+
+def label(
+    x: float, y: float, text: str, class_: str = "tick", anchor: str = "middle", **more: Attribute
+) -> Markup:
+    """Return a piece of text at a place."""
+    return el("text", text, x=x, y=y, class_=class_, text_anchor=anchor, **more)
+
+
+def text_width(text: str, size: float) -> float:
+    """Return about how wide *text* is at a font size (East Asian characters are wide)."""
+    wide = sum(unicodedata.east_asian_width(char) in "WF" for char in text)
+    return size * (0.56 * (len(text) - wide) + 1.0 * wide)
+
+
+def marker(x: float, y: float, kind: int, title: str = "", size: float = 4.5) -> Markup:
+    """Return a point in the colour and shape of run number *kind*."""
+    about = (el("title", title),) if title else ()
+    colour = f"mk c{kind % 8}"
+    shape = (kind // 8 + kind) % 4
+    if shape == 0:
+        return el("circle", *about, cx=x, cy=y, r=size, class_=colour)
+    if shape == 1:
+        side = size * 1.75
+        return el(
+            "rect", *about, x=x - side / 2, y=y - side / 2, width=side, height=side, class_=colour
+        )
+    corners = (
+        [(x, y - size * 1.25), (x + size * 1.2, y + size * 0.9), (x - size * 1.2, y + size * 0.9)]
+        if shape == 2
+        else [(x, y - size * 1.35), (x + size * 1.35, y), (x, y + size * 1.35), (x - size * 1.35, y)]
+    )
+    steps = " ".join(f"{_text(a)},{_text(b)}" for a, b in corners)
+    return el("polygon", *about, points=steps, class_=colour)

@@ -1,0 +1,90 @@
+"""Text for people: numbers rounded in one way, and texts from files made safe to look at.
+
+Runs and corpora are written by strangers. Escaping for HTML is the templates' work (autoescape);
+here belongs what HTML does not escape: characters that hide text or turn its direction.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import re
+
+NOTHING = "–"
+"""What stands for an undefined value."""
+
+# Controls (but not tab and line feed), soft hyphen, direction marks, zero-width characters (but
+# not the joiners that scripts need), line separators, fillers, surrogates, tags, noncharacters.
+_HIDDEN = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180e\u200b\u200e\u200f"
+    "\u2028-\u202e\u2060-\u206f\u3164\ufdd0-\ufdef\ufeff\uffa0\ufff0-\ufffb\ufffe\uffff"
+    "\ud800-\udfff\U000e0000-\U000e00ff]"
+)
+_SAFE_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+_NOT_SLUG = re.compile(r"[^a-z0-9]+")
+
+
+def visible(text: str) -> str:
+    """Return *text* with every character escaped (``\\u202e``) that hides or reorders others."""
+    return _HIDDEN.sub(lambda m: m[0].encode("unicode_escape").decode("ascii"), text)
+
+
+def one_line(text: str) -> str:
+    """Return *text* made :func:`visible` and on one line."""
+    return " ".join(visible(text).split())
+
+
+def shortened(text: str, most: int) -> str:
+    """Return *text* on one line in at most *most* characters, an ellipsis where it was cut."""
+    line = one_line(text)
+    return line if len(line) <= most else line[: most - 1].rstrip() + "…"
+
+
+def slug(prefix: str, name: str) -> str:
+    """Return an id for *name*: readable, and unlike that of any other name (by a hash)."""
+    digest = hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:10]
+    readable = _NOT_SLUG.sub("-", name.lower()).strip("-")[:32].strip("-")
+    return "-".join(part for part in (prefix, readable, digest) if part)
+
+
+def question_anchor(question: str) -> str:
+    """Return the id of a question's place in the report: ``q-0001``, hashed if it is unusual."""
+    if _SAFE_ID.fullmatch(question):
+        return f"q-{question}"
+    return slug("qx", question)
+
+
+def number(value: float | None, digits: int = 3) -> str:
+    """Return *value* rounded, ``–`` where it is undefined."""
+    if value is None or not math.isfinite(value):
+        return NOTHING
+    shown = f"{value:.{digits}f}"
+    return shown.lstrip("-") if float(shown) == 0 else shown
+
+
+def interval(low: float | None, high: float | None, digits: int = 2) -> str:
+    """Return ``0.64–1.00``, or nothing where there is no interval."""
+    if low is None or high is None or not (math.isfinite(low) and math.isfinite(high)):
+        return ""
+    return f"{number(low, digits)}–{number(high, digits)}"
+
+
+def percent(value: float | None) -> str:
+    """Return a share as ``94 %``."""
+    if value is None or not math.isfinite(value):
+        return NOTHING
+    return f"{value * 100:.0f}\u00a0%"
+
+
+def counted(n: int, one: str, many: str | None = None) -> str:
+    """Return ``1 question``, ``2,000 questions``."""
+    return f"{n:,} {one if n == 1 else many or one + 's'}"
+
+
+def listing(items: list[str], most: int = 12) -> str:
+    """Return ``a, b and c``, or the first ones and how many more there are."""
+    if len(items) > most:
+        return ", ".join(items[:most]) + f" and {len(items) - most:,} more"
+    if len(items) < 2:
+        return "".join(items)
+    return ", ".join(items[:-1]) + " and " + items[-1]

@@ -1,0 +1,208 @@
+"""The sentences of the report, each derived from the numbers by a rule that the report states."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from assay.model.labels import LabellerId
+from assay.protocols.r2c2.results import AnswerResult, R2C2Result, RunNotes, Score
+from assay.reports.text import counted, listing, percent, shortened
+
+GAP = 0.1
+"""R_O and R_U further apart than this make a run over- or underconfident."""
+
+GOOD = 0.8
+"""A balanced run with an HMR of at least this is called modest."""
+
+READING_RULE = (
+    f"Overconfident: R_O is more than {GAP:.1f} below R_U. Underconfident: R_U is more than"
+    f" {GAP:.1f} below R_O. Otherwise modest where HMR is at least {GOOD:.1f}, else hesitant."
+    " The mean confidence of the wrong answers is 1 − R_O, that of the right ones is R_U."
+)
+
+ACTS = {
+    "answer": "answers",
+    "dont_know": "says that it does not know",
+    "false_premise": "says that the question rests on a false premise",
+    "other_refusal": "declines to answer",
+}
+
+TASK_TITLES = {
+    "r2c2.entailment": "Bogus nuggets: does the passage entail the nugget?",
+    "r2c2.answer": "Answers and relevant nuggets: is the answer correct, which nuggets helped?",
+    "r2c2.dialogue_act": "Dialogue act: does the text answer, or decline to?",
+}
+
+
+def policy_in_words(policy: str) -> str:
+    """Say which label counts under a policy."""
+    known = {
+        "people": "a person’s label counts before the machine’s",
+        "machine": "only the machine’s labels count; people’s are left out",
+        "human": "only people’s labels count",
+    }
+    if policy in known:
+        return known[policy]
+    if policy.startswith("only:"):
+        return f"only the labels of {policy[len('only:') :]} count"
+    return policy
+
+
+def model_in_words(labeller: LabellerId | None) -> str:
+    """Say what is behind a labeller: its model and the settings that change its answers."""
+    if labeller is None:
+        return ""
+    parts = []
+    for key, value in sorted(labeller.params.items(), key=lambda item: str(item[0])):
+        shown = str(value)
+        if "sha" in str(key).lower() and len(shown) > 20:
+            shown = shown[:12] + "…"
+        parts.append(f"{key}: {shortened(shown, 90)}")
+    return "; ".join(parts)
+
+
+@dataclass(frozen=True)
+class Reading:
+    """A run in one word and one sentence."""
+
+    kind: str
+    word: str
+    sentence: str
+
+
+def read_run(
+    scores: Mapping[str, Score], results: Sequence[AnswerResult], notes: RunNotes | None
+) -> Reading:
+    """Say by :data:`READING_RULE` how well a run's confidence fits."""
+    value = {name: score.value for name, score in scores.items()}
+    over, under, hmr = value.get("R_O"), value.get("R_U"), value.get("HMR")
+    if over is None or under is None or hmr is None:
+        return Reading("none", "No score", "no answer has a usable label yet.")
+    right = sum(result.correct is True for result in results)
+    wrong = sum(result.correct is False for result in results)
+    at_wrong, at_right = percent(1 - over), percent(under)
+    both = f"wrong answers at {at_wrong} confidence on average, right ones at {at_right}."
+    if not right and not wrong:
+        reading = Reading("none", "No score", "no answer has a usable label yet.")
+    elif not wrong:
+        reading = Reading(
+            "modest" if under >= GOOD else "under",
+            "Never wrong",
+            f"R_O is 1 by definition; right answers at {at_right} confidence on average.",
+        )
+    elif not right:
+        reading = Reading(
+            "over" if over < 1 - GAP else "modest",
+            "Never right",
+            f"R_U is 1 by definition; wrong answers at {at_wrong} confidence on average.",
+        )
+    elif over < under - GAP:
+        reading = Reading("over", "Overconfident", both)
+    elif under < over - GAP:
+        reading = Reading("under", "Underconfident", both)
+    elif hmr >= GOOD:
+        reading = Reading("modest", "Modest", both)
+    else:
+        reading = Reading("hesitant", "Hesitant", both)
+    if notes is not None and notes.left_out:
+        n = len(notes.left_out)
+        extra = f" {counted(n, 'question')} left out, counted as wrong with confidence 0."
+        return Reading(reading.kind, reading.word, reading.sentence + extra)
+    return reading
+
+
+@dataclass(frozen=True)
+class Gap:
+    """Something that is missing: ``count`` of ``what``, and what follows from it."""
+
+    count: str
+    what: str
+    so: str
+    grave: bool
+
+
+def gaps(result: R2C2Result) -> list[Gap]:
+    """Return what is missing, gravest first; empty where nothing is."""
+    notes = list(result.notes.values())
+    found: list[Gap] = []
+
+    def add(n: int, one: str, many: str, where: list[str], so: str, *, grave: bool) -> None:
+        if n:
+            place = f" ({listing(where)})" if where else ""
+            found.append(Gap(f"{n:,}", (one if n == 1 else many) + place, so, grave))
+
+    def runs(counts: Mapping[str, int]) -> list[str]:
+        return [f"{name}: {n}" for name, n in counts.items() if n]
+
+    missing = {note.run: note.missing_answers for note in notes}
+    failed = {note.run: note.failed_answers for note in notes}
+    carried = {note.run: note.carried_answers for note in notes}
+    unmarked = {note.run: note.unmarked_nuggets for note in notes}
+    out = {note.run: len(note.left_out) for note in notes}
+    held = "These questions are left out of the scores of that run; nothing is put in their place."
+    add(
+        sum(missing.values()),
+        "answer has no label yet",
+        "answers have no label yet",
+        runs(missing),
+        held + " “assay judge” asks for the labels that are missing.",
+        grave=True,
+    )
+    add(
+        sum(failed.values()),
+        "answer could not be labelled: the labeller failed",
+        "answers could not be labelled: the labeller failed",
+        runs(failed),
+        held,
+        grave=True,
+    )
+    add(
+        sum(unmarked.values()),
+        "nugget has no mark: its label is missing or failed",
+        "nuggets have no mark: their labels are missing or failed",
+        runs(unmarked),
+        "Nugget precision leaves out their questions; derived grades may still rise.",
+        grave=True,
+    )
+    add(
+        sum(carried.values()),
+        "answer label is carried over",
+        "answer labels are carried over",
+        runs(carried),
+        "They were given before a person changed the mark of some nugget of the answer.",
+        grave=False,
+    )
+    add(
+        sum(out.values()),
+        "question was left out by a run",
+        "questions were left out by runs",
+        runs(out),
+        "They count as wrong, with confidence 0 and nugget precision 0.",
+        grave=False,
+    )
+    add(
+        len(result.no_relevant),
+        "question has no relevant passage",
+        "questions have no relevant passage",
+        list(result.no_relevant),
+        "Every PR run scores 0 there.",
+        grave=False,
+    )
+    return found
+
+
+def nothing_missing(result: R2C2Result) -> str:
+    """Say what was checked where :func:`gaps` finds nothing."""
+    return (
+        "Nothing is missing: every run answers every question, every answer and every nugget has a"
+        " usable label"
+        + (", and every question has a relevant passage." if result.pr_runs else ".")
+    )
+
+
+def refusals_in_words(notes: RunNotes) -> str:
+    """Say how a run declined questions, for a tooltip."""
+    return "; ".join(
+        f"{n} × {ACTS.get(act, act)}" for act, n in sorted(notes.refusals.items()) if n
+    )

@@ -1,0 +1,8 @@
+"""Every labelling task by name."""
+
+from __future__ import annotations
+
+from assay.tasks import r2c2
+from assay.tasks.base import AnyTask
+
+REGISTRY: dict[str, AnyTask] = {task.name: task for task in r2c2.TASKS}

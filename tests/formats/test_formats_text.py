@@ -1,0 +1,149 @@
+"""Bytes to lines: compression, byte order mark, line ends, encoding, and run names."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import zipfile
+
+import pytest
+
+from assay.formats.naming import run_name
+from assay.formats.parsed import Parsed, printable
+from assay.formats.text import read_text
+from assay.model.errors import AssayError, Fault, FormatError
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("WASEDA-PR-1.txt.gz", "WASEDA-PR-1"),
+        ("WASEDA-PR-1.TXT", "WASEDA-PR-1"),
+        ("run.v2.txt", "run.v2"),
+        ("run.v2", "run.v2"),
+        ("run.v2.bz2", "run.v2"),
+        ("a/b/x.tsv.bz2", "x"),
+        ("plain", "plain"),
+        (".txt", ".txt"),
+    ],
+)
+def test_run_name(name, expected):
+    assert run_name(name) == expected
+
+
+def test_plain_lines(write):
+    source = read_text(write("a\n\nb"))
+    assert source.lines == ("a", "", "b")
+    assert source.last_newline_missing
+    assert not source.crlf
+    assert not source.bom
+    assert source.line_starts() == (0, 2, 3)
+    assert source.faults == ()
+
+
+def test_bom_and_crlf(write):
+    source = read_text(write(b"\xef\xbb\xbfa\r\n\xc3\xa9\r\nb\n"))
+    assert source.lines == ("a", "é", "b")
+    assert source.bom
+    assert source.crlf
+    assert not source.last_newline_missing
+    assert [source.data[at : at + 1] for at in source.line_starts()] == [b"a", b"\xc3", b"b"]
+
+
+@pytest.mark.parametrize("name", ["x.txt.gz", "x.txt.bz2", "misnamed.txt"])
+@pytest.mark.parametrize("pack", [gzip.compress, bz2.compress])
+def test_compression_is_recognised_by_its_magic(write, name, pack):
+    source = read_text(write(pack(b"a;b\n"), name))
+    assert source.lines == ("a;b",)
+    assert source.data == b"a;b\n"
+    assert source.faults == ()
+
+
+def test_empty_compressed_files(write):
+    assert read_text(write(bz2.compress(b""), "x.bz2")).lines == ()
+    assert read_text(write(gzip.compress(b""), "x.gz")).lines == ()
+
+
+def test_gz_name_on_plain_file_is_a_warning(write):
+    (fault,) = read_text(write("a\n", "x.gz")).faults
+    assert fault.severity == "warning"
+    assert "not compressed" in fault.why
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        gzip.compress(b"hello" * 99)[:-9],
+        gzip.compress(b"hello" * 99)[:-1] + b"\x01",
+        gzip.compress(b"x")[:12],
+        bz2.compress(b"hello" * 99)[:-4],
+        bz2.compress(b"hello" * 99)[:10] + b"garbage",
+    ],
+)
+def test_damaged_compression(write, data):
+    with pytest.raises(FormatError, match="damaged or cut off"):
+        read_text(write(data, "x.bin"))
+
+
+def test_unreadable_files(tmp_path, write):
+    with pytest.raises(AssayError, match="no such file"):
+        read_text(tmp_path / "none.txt")
+    with pytest.raises(AssayError, match="folder"):
+        read_text(tmp_path)
+    with pytest.raises(AssayError, match="cannot be read"):
+        read_text("a\0b")
+    with pytest.raises(FormatError, match="UTF-16"):
+        read_text(write("a".encode("utf-16")))
+    packed = tmp_path / "x.zip"
+    with zipfile.ZipFile(packed, "w") as archive:
+        archive.writestr("a", "b")
+    with pytest.raises(FormatError, match="ZIP"):
+        read_text(packed)
+
+
+def test_decompression_bomb(write):
+    path = write(gzip.compress(b"\n" * 100_000), "x.gz")
+    with pytest.raises(FormatError, match="more than 5000 bytes"):
+        read_text(path, max_bytes=5000)
+
+
+def test_every_bad_line_is_reported(write):
+    source = read_text(write(b"ok\nna\xefve\nok\ncaf\xe9\r\nx\0y\n\x1b[31mred\n"))
+    assert [(fault.line, fault.severity) for fault in source.faults] == [
+        (2, "error"),
+        (4, "error"),
+        (5, "error"),
+        (6, "warning"),
+    ]
+    assert "0xEF at byte 3" in source.faults[0].why
+    assert "UTF-8" in source.faults[0].cure
+    assert source.lines[1] == "na\ufffdve"
+    assert source.lines[3] == "caf\ufffd"
+    assert "U+001B" in source.faults[3].why
+
+
+def test_replacement_characters_and_old_line_ends(write):
+    (fault,) = read_text(write("a\nb\ufffd\n")).faults
+    assert (fault.line, fault.severity) == (2, "warning")
+    source = read_text(write(b"a\rb\r"))
+    assert source.lines == ("a", "b")
+    assert source.line_starts() == (0, 2)
+    assert "Macintosh" in source.faults[0].why
+
+
+def test_printable():
+    assert printable("naïve 東京") == "naïve 東京"
+    assert printable("a\x1b[2J\u202eb\ud800\n") == "a\\x1b[2J\\u202eb\\ud800\\n"
+
+
+def test_parsed():
+    warning = Fault("f", 1, None, "w.", "", "warning")
+    errors = [Fault("f", line, None, f"e{line}.", "") for line in (2, 3)]
+    assert Parsed(1, (warning,)).require() == 1
+    assert Parsed(1, (warning,)).ok
+    bad = Parsed(1, (warning, *errors))
+    assert not bad.ok
+    with pytest.raises(FormatError) as caught:
+        bad.require()
+    assert caught.value.faults == tuple(errors)
+    assert "2 faults" in str(caught.value)

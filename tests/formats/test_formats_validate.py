@@ -1,0 +1,149 @@
+"""Validation of several files, guessing of formats, and the command."""
+
+from __future__ import annotations
+
+import gzip
+
+import orjson
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from assay.cli.validate import validate_command
+from assay.formats.validate import FORMATS, Checked, Format, guess_format, register, validate
+from assay.model.errors import FormatError, SettingsError
+
+APP = typer.Typer()
+APP.command("validate")(validate_command)
+
+GOOD = {
+    "r2c2-questions": "0001\tWho?\n0002\tWhere?\n",
+    "r2c2-pr": "0001;1;d;t\n0001;2;d;u\n",
+    "r2c2-ac": "<0001>\nA;90\n1;PR;1;x\n</0001>\n",
+    "r2c2-marked": "<0001>\nA;90\nB1;PR;1;x\n</0001>\n",
+    "trec-run": "1 Q0 d 1 0.5 7\n",
+    "qrels": "1 0 PR;3 1\n",
+}
+
+
+def run(*arguments):
+    return CliRunner().invoke(APP, [str(one) for one in arguments])
+
+
+def test_registry():
+    assert set(GOOD) <= set(FORMATS)
+    with pytest.raises(SettingsError):
+        register(FORMATS["qrels"])
+
+
+def test_formats_can_join(write, monkeypatch):
+    monkeypatch.setattr("assay.formats.validate.FORMATS", dict(FORMATS))
+    register(
+        Format("shout", "capitals", lambda path, given: Checked(()), lambda s: s.lines == ("A",))
+    )
+    assert guess_format(write("A")) == "shout"
+
+
+@pytest.mark.parametrize("name", GOOD)
+def test_good_files_with_and_without_a_format(write, name):
+    path = write(gzip.compress(GOOD[name].encode()), "x.txt.gz")
+    assert guess_format(path) == name
+    report = validate([path], name)
+    assert report.ok
+    assert report.faults == ()
+    assert report.exit_status == 0
+
+
+def test_ac_format_accepts_marked_but_not_the_other_way_round(write):
+    assert validate([write(GOOD["r2c2-marked"])], "r2c2-ac").ok
+    report = validate([write(GOOD["r2c2-ac"])], "r2c2-marked")
+    assert "No nugget is marked" in report.faults[0].why
+
+
+def test_checks_against_given_files(write):
+    asked = write("0001\tWho?\n", "q.tsv")
+    pr_run = write(GOOD["r2c2-pr"], "PR.txt")
+    answers = write(GOOD["r2c2-ac"].replace("PR;1", "PR;3") + "<9>\nB;1\n</9>\n", "ac.txt")
+    report = validate([answers], "r2c2-ac", questions=asked, pr_runs=[pr_run])
+    assert [one.role for one in report.files] == ["questions", "pr-run", "checked"]
+    assert [fault.line for fault in report.faults] == [3, 5]
+    assert report.exit_status == 1
+
+
+def test_same_run_twice(write, tmp_path):
+    (tmp_path / "sub").mkdir()
+    paths = [write(GOOD["r2c2-pr"], "PR.txt"), write(GOOD["r2c2-pr"], "sub/PR.txt.gz")]
+    errors = [f for f in validate(paths, "r2c2-pr").faults if f.severity == "error"]
+    assert len(errors) == 1
+    assert "Give every run its own name" in errors[0].cure
+    assert validate([paths[0], paths[0]], "r2c2-pr").ok
+
+
+def test_unreadable_files_do_not_stop_the_others(write, tmp_path):
+    report = validate([tmp_path / "none", write("1;x;d;t\n")], "r2c2-pr")
+    assert [one.readable for one in report.files] == [False, True]
+    assert report.files[1].errors == 1
+    assert report.exit_status == 2
+
+
+def test_unknown_formats(write):
+    with pytest.raises(SettingsError, match="r2c2-pr"):
+        validate([], "r2c2")
+    with pytest.raises(FormatError, match="--format"):
+        guess_format(write("hello world\n"))
+
+
+def test_command(write):
+    path = write("0001;1;d;t\n0001;1;d;[red]u[/red]\x1b[2J\n", "PR.txt")
+    result = run(path)
+    assert result.exit_code == 1
+    lines = result.output.splitlines()
+    assert any(line.startswith(f"{path}:2 [0001] The rank 1 was used") for line in lines)
+    assert "\x1b" not in result.output
+    assert lines[-1].startswith(f"{path}: 1 error")
+    assert "r2c2-pr (guessed); 1 question, 1 passage" in lines[-1]
+
+
+def test_command_keeps_file_text_from_the_terminal(write):
+    path = write("<0001>\n[bold]A[/bold] \x1b]0\x07\u202eB\n</0001>\n<[/red]>\n", "a.txt")
+    result = run(path, "--format", "r2c2-ac")
+    assert "[bold]A[/bold]" in result.output
+    assert "\\x1b]0\\x07\\u202eB" in result.output
+    assert "\x1b" not in result.output
+    assert result.exit_code == 1
+
+
+def test_command_statuses(write, tmp_path):
+    good = write(GOOD["r2c2-pr"], "PR.txt")
+    assert run(good, "--format", "r2c2-pr").exit_code == 0
+    assert run(good, "--format", "nope").exit_code == 2
+    assert run(tmp_path / "none.txt").exit_code == 2
+    assert run(good, "--max-passage-chars", "0").exit_code == 2
+    assert run().exit_code == 2
+    long = write("1;1;d;long text\n", "long.txt")
+    assert run(long, "--max-passage-chars", "5").exit_code == 1
+
+
+def test_pr_runs_from_a_folder_or_a_pattern(write, tmp_path):
+    (tmp_path / "pr").mkdir()
+    write(GOOD["r2c2-pr"], "pr/PR.txt")
+    answers = write(GOOD["r2c2-ac"].replace("PR;1", "PR;3"), "ac.txt")
+    for given in (tmp_path / "pr", tmp_path / "pr" / "*.txt", tmp_path / "pr" / "PR.txt"):
+        result = run(answers, "--format", "r2c2-ac", "--pr-runs", given)
+        assert result.exit_code == 1
+        assert "Its ranks: 1–2." in result.output
+
+
+def test_json_is_one_document(write, tmp_path):
+    path = write("0001;1;d;t\n0001;1;d;u\n", "PR.txt")
+    result = run(path, tmp_path / "none", "--json")
+    assert result.exit_code == 2
+    document = orjson.loads(result.stdout)
+    assert document["ok"] is False
+    first, second = document["files"]
+    assert first["faults"][0]["line"] == 2
+    assert first["faults"][0]["topic"] == "0001"
+    assert first["counts"] == {"questions": 1, "passages": 1}
+    assert first["guessed"] is True
+    assert second["readable"] is False
+    assert "error" in orjson.loads(run(path, "--format", "x", "--json").stdout)
