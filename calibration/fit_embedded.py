@@ -12,11 +12,10 @@ from __future__ import annotations
 import argparse
 import datetime
 import json
-import math
 import sys
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -36,7 +35,8 @@ from assay.tasks.rendering import Messages, Renderer
 
 TASK_BY_NAME: dict[str, AnyTask] = {task.name: task for task in TASKS}
 PACKAGED = Path(__file__).parents[1] / "src/assay/labellers/thresholds.json"
-Margins = Callable[[Pair], float | None]
+USABLE_AUC = 0.65
+"""Below this on the reporting half the model is as good as guessing: no threshold is given."""
 Scored = list[tuple[Pair, float]]
 
 
@@ -48,9 +48,7 @@ def main() -> int:
         "--shared", type=Path, required=True, help="folder with judge/, wice/, openqa/"
     )
     parser.add_argument("--model", default="qwen2.5-1.5b", help="a known name or a GGUF file")
-    parser.add_argument(
-        "--cache", type=Path, help="JSONL of margins (default: beside the models' cache)"
-    )
+    parser.add_argument("--cache", type=Path, help="JSONL of margins (default: in the cache)")
     parser.add_argument("--output", type=Path, help="where the thresholds go")
     parser.add_argument("--report-only", action="store_true", help="write no thresholds")
     options = parser.parse_args()
@@ -127,12 +125,13 @@ def fit(rows: Scored) -> dict[str, Any]:
     slope = LogisticRegression(C=1e6).fit(fit_margins[:, None], fit_labels)
     chance = slope.predict_proba(margins[:, None])[:, 1]
     said = margins > threshold
+    auc = float(roc_auc_score(labels, margins))
     return {
-        "threshold": round(threshold, 3),
+        "threshold": round(threshold, 3) if auc >= USABLE_AUC else None,
         "sources": sorted({pair.source for pair, _ in rows}),
         "n_fit": len(fit_labels),
         "n_report": len(labels),
-        "auc": round(float(roc_auc_score(labels, margins)), 4),
+        "auc": round(auc, 4),
         "accuracy": round(float((said == labels).mean()), 4),
         "balanced_accuracy": round(balanced_accuracy(said, labels), 4),
         "brier": round(float(((chance - labels) ** 2).mean()), 4),
@@ -167,19 +166,23 @@ def best_threshold(margins: np.ndarray, labels: np.ndarray) -> float:
 
 def show(probes: Mapping[str, Mapping[str, Any]], by_key: Mapping[str, Scored]) -> None:
     for key, row in probes.items():
+        threshold = row["threshold"]
         print(
-            f"{key}: threshold {row['threshold']:.2f}; on the {row['n_report']} pairs not fitted: "
-            f"AUC {row['auc']:.3f}, accuracy {row['accuracy']:.3f}, balanced "
-            f"{row['balanced_accuracy']:.3f}, Brier {row['brier']:.3f}, "
-            f"yes at margin 0 {row['yes_at_zero']:.2f} (fitting half: AUC {row['auc_fit']:.3f})"
+            f"{key}: threshold {'none' if threshold is None else threshold}; on the "
+            f"{row['n_report']} pairs not fitted: AUC {row['auc']:.3f}, accuracy "
+            f"{row['accuracy']:.3f}, balanced {row['balanced_accuracy']:.3f}, Brier "
+            f"{row['brier']:.3f}, yes at margin 0 {row['yes_at_zero']:.2f} (fitting half: n "
+            f"{row['n_fit']}, AUC {row['auc_fit']:.3f})"
         )
         for source in row["sources"]:
-            rows = [r for r in by_key[key] if r[0].source == source and r[0].half == 1]
-            margins, labels = arrays(rows)
+            margins, labels = arrays(
+                [r for r in by_key[key] if r[0].source == source and r[0].half == 1]
+            )
             if 0 < labels.sum() < len(labels):
-                accuracy = ((margins > row["threshold"]) == labels).mean()
-                auc = roc_auc_score(labels, margins)
-                print(f"    {source}: n {len(rows)}, AUC {auc:.3f}, accuracy {accuracy:.3f}")
+                found = f"AUC {roc_auc_score(labels, margins):.3f}"
+                if threshold is not None:
+                    found += f", accuracy {((margins > threshold) == labels).mean():.3f}"
+                print(f"    {source}: n {len(labels)}, {found}")
 
 
 def store(
@@ -191,8 +194,6 @@ def store(
     for key in probes:
         task = TASK_BY_NAME[key.partition("/")[0]]
         document["templates"][task.template] = probe_hash(renderer.probe_source(task))
-    if any(not math.isfinite(row["threshold"]) for row in probes.values()):
-        raise SystemExit("A threshold is not finite: there are too few pairs.")
     document["models"][sha256] = {"name": name, "probes": dict(probes)}
     target.write_text(json.dumps(document, indent=2, sort_keys=True) + "\n", encoding="utf-8")
 

@@ -23,7 +23,7 @@ from assay.labellers.base import Estimate, Outcome, Request
 from assay.labellers.gguf import Completion, EngineFailure, GgufEngine, Margin
 from assay.labellers.known_models import DEFAULT_MODEL, MODELS
 from assay.labellers.models import ModelFile, Progress, fetch_model, find_model, known_model
-from assay.labellers.thresholds import beside, fitted, read_thresholds, template_hash
+from assay.labellers.thresholds import beside, fitted, read_probes, template_hash, usable
 from assay.model.labels import LabellerId, Status
 from assay.tasks.base import AnyTask, Unit, Verdict, YesNo, canonical, content_hash
 from assay.tasks.rendering import Messages, Renderer
@@ -31,7 +31,7 @@ from assay.tasks.rendering import Messages, Renderer
 REASON_TOKENS = 24
 _KEY_BLOCK = "_threshold"
 _BLOCK = re.compile(r"\{%[-+]?\s*block\s+(\w+)")
-_SENTENCE_END = re.compile(r"(?<=[.!?])(?=\s|$)")
+_SENTENCE_END = re.compile(r"(?<=\w{3}[.!?])(?=\s|$)")  # not after "Dr." or an initial
 
 
 class Engine(Protocol):
@@ -104,9 +104,9 @@ class EmbeddedLabeller:
         """Probe key → margin above which the answer is yes."""
         if self._given is not None:
             return dict(sorted(self._given.items()))
-        found = {key: float(row["threshold"]) for key, row in fitted(self._sha256).items()}
+        found = usable(fitted(self._sha256))
         if not found and self._file is not None:
-            found = read_thresholds(beside(self._file.path), self._sha256)
+            found = usable(read_probes(beside(self._file.path), self._sha256))
         return dict(sorted(found.items()))
 
     @property
@@ -136,7 +136,8 @@ class EmbeddedLabeller:
             return None
         source = self._renderer.probe_source(task)
         keys = [f"{task.name}/{probe}" for probe in probes_of(source)]
-        missing = [key for key in keys if key not in self.thresholds]
+        chance = fitted(self._sha256) if self._given is None else {}
+        missing = [key for key in keys if key not in self.thresholds and key not in chance]
         if missing and self._name in MODELS and not self.thresholds:
             return (
                 f"{self._name} is at chance in judging and serves tests of the plumbing only. Use "
@@ -256,6 +257,16 @@ class EmbeddedLabeller:
         key = f"{task.name}/{key}"
         return key, self.thresholds.get(key)
 
+    def unfit(self, key: str) -> str:
+        """Why the question ``key`` cannot be decided by this model."""
+        row = fitted(self._sha256).get(key)
+        if row is None:
+            return f"the model {self._name} has no threshold for {key}"
+        return (
+            f"{self._name} is close to chance at {key} (AUC {row['auc']:.2f} on {row['n_report']} "
+            "pairs labelled by people): give gold answers, cite nuggets, or use another labeller"
+        )
+
     def reason(self, engine: Engine, messages: Messages, yes: bool, sitting: _Sitting) -> str:
         """One sentence for the verdict that stands."""
         start = f"{'Yes' if yes else 'No'}, because"
@@ -279,7 +290,7 @@ class _Asker:
         messages = labeller._renderer.probe(task, unit, probe, context)
         key, threshold = labeller.threshold(task, unit, probe, context)
         if threshold is None and not labeller._uncalibrated:
-            raise EngineFailure(f"the model {labeller._name} has no threshold for {key}")
+            raise EngineFailure(labeller.unfit(key))
         limit = 0.0 if threshold is None else threshold
         found = self.engine.margin(messages)
         self.sitting.tokens_in += found.tokens_in

@@ -34,6 +34,7 @@ _LONGEST_WAIT = 60.0  # seconds between two attempts, also where Retry-After ask
 _KEPT_REPLY = 4000  # characters of an unusable reply that are kept in the ledger
 _FORMAT_WORDS = ("response_format", "json_schema", "json_object", "guided", "grammar", "schema")
 _LENGTH_WORDS = ("context length", "context_length", "maximum context", "too long", "too many tok")
+_sleep = asyncio.sleep  # tests wait less
 
 
 class _Mode(IntEnum):
@@ -244,7 +245,7 @@ class OpenAILabeller:
             attempt += 1
             if attempt < _ATTEMPTS:
                 backoff = min(_LONGEST_WAIT, 0.5 * 2 ** (attempt - 1)) * random.uniform(0.5, 1)  # noqa: S311
-                await asyncio.sleep(min(_LONGEST_WAIT, max(wait or 0.0, backoff)))
+                await _sleep(min(_LONGEST_WAIT, max(wait or 0.0, backoff)))
         raise self._unreachable(f"{last} ({_ATTEMPTS} attempts)")
 
     def _adapt(self, reply: Reply, mode: _Mode, plain: bool) -> bool:

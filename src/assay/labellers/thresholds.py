@@ -43,16 +43,25 @@ def beside(path: Path) -> Path:
     return path.with_name(f"{path.name}.thresholds.json")
 
 
-def read_thresholds(path: Path, sha256: str) -> dict[str, float]:
-    """Thresholds of model ``sha256`` from a file that ``fit_embedded.py`` wrote; empty without one.
+def usable(probes: Mapping[str, Mapping[str, Any]]) -> dict[str, float]:
+    """Probe key → threshold, without the questions at which the model was found to be no good
+    (their threshold is null)."""
+    return {
+        key: float(row["threshold"]) for key, row in probes.items() if row["threshold"] is not None
+    }
+
+
+def read_probes(path: Path, sha256: str) -> Mapping[str, Mapping[str, Any]]:
+    """The same for model ``sha256`` from a file that ``fit_embedded.py`` wrote; empty without one.
 
     Raises SettingsError where the file cannot be understood.
     """
     try:
         document = orjson.loads(path.read_bytes())
-        probes = document["models"].get(sha256, {}).get("probes", {})
-        return {str(key): float(value["threshold"]) for key, value in probes.items()}
+        probes: dict[str, dict[str, Any]] = document["models"].get(sha256, {}).get("probes", {})
+        usable(probes)
     except FileNotFoundError:
         return {}
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise SettingsError(f"The thresholds in {path} cannot be read: {error}.") from error
+    return probes

@@ -161,9 +161,13 @@ def _label_from(
     detail = row.get("detail") if isinstance(row.get("detail"), dict) and not edited else {}
     reason = row.get("reason") if not edited else None
     said = (verdict or {}).get("reason") or reason or None
-    key = None if edited else row.get("key")
+    kept_key = None if edited else row.get("key")
     return NewLabel(
-        key=key if isinstance(key, str) else _key(task.name, task.version, content, labeller),
+        key=(
+            kept_key
+            if isinstance(kept_key, str)
+            else _key(task.name, task.version, content, labeller)
+        ),
         task=task.name,
         version=str(row.get("version") or task.version),
         unit=identity,
@@ -193,12 +197,12 @@ def _labeller(value: Any) -> LabellerId | None:
             return None
         return LabellerId(name, kind if kind in _KINDS else "recorded", {})
     if isinstance(value, dict) and isinstance(value.get("name"), str) and value["name"]:
-        name, kind, params = value["name"], value.get("kind"), value.get("params") or {}
-        if name.startswith("human:"):
+        who, given, params = value["name"], value.get("kind"), value.get("params") or {}
+        if who.startswith("human:"):
             # An export's object edited to a person's name keeps the machine's kind and params.
-            return LabellerId(name, "human", {}) if name != "human:" else None
-        if kind in _KINDS and kind != "human" and isinstance(params, dict):
-            return LabellerId(name, kind, params)
+            return LabellerId(who, "human", {}) if who != "human:" else None
+        if given in _KINDS and given != "human" and isinstance(params, dict):
+            return LabellerId(who, given, params)
     return None
 
 

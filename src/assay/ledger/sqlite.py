@@ -119,12 +119,13 @@ class Ledger:
         created = label.created or datetime.now(UTC).isoformat(timespec="microseconds")
         uid = label.uid(created)
         self._db.execute(
-            "INSERT OR IGNORE INTO units (hash, task, content) VALUES (?, ?, ?)",
+            "INSERT INTO units (hash, task, content) VALUES (?, ?, ?) ON CONFLICT (hash) DO NOTHING",
             (label.unit, label.task, canonical(label.content).decode()),
         )
         cursor = self._db.execute(
-            f"INSERT OR IGNORE INTO labels ({_COLUMNS}) "  # noqa: S608 (constant column list)
-            "VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
+            # Not OR IGNORE: that would drop rows that break a rule of the table in silence.
+            f"INSERT INTO labels ({_COLUMNS}) "  # noqa: S608 (constant column list)
+            "VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?) ON CONFLICT (uid) DO NOTHING",
             (
                 uid,
                 label.key,
@@ -157,7 +158,9 @@ class Ledger:
             return known
         row = (labeller.name, labeller.kind, params.decode())
         self._db.execute(
-            "INSERT OR IGNORE INTO labellers (name, kind, params) VALUES (?, ?, ?)", row
+            "INSERT INTO labellers (name, kind, params) VALUES (?, ?, ?) "
+            "ON CONFLICT (name, kind, params) DO NOTHING",
+            row,
         )
         found = self._db.execute(
             "SELECT id FROM labellers WHERE name = ? AND kind = ? AND params = ?", row

@@ -5,6 +5,7 @@ Source: NTCIR-19 R2C2 task paper, sections 3.1, 3.5 and 4.3. The prompts' wordin
 
 from __future__ import annotations
 
+import re
 from enum import StrEnum
 from typing import Annotated
 
@@ -138,6 +139,13 @@ class Act(StrEnum):
     OTHER_REFUSAL = "other_refusal"
 
 
+def _folded(value: object) -> object:
+    """Letter case and the way that words are joined do not matter."""
+    if isinstance(value, str) and not isinstance(value, Act):
+        return re.sub(r"[\s-]+", "_", value.strip().casefold().replace("'", ""))
+    return value
+
+
 class DialogueActUnit(Unit):
     """A question and the answer string given to it."""
 
@@ -149,7 +157,7 @@ class DialogueAct(Verdict):
     """The dialogue act of an answer; everything but ``answer`` is a refusal."""
 
     reason: str = ""
-    act: Act
+    act: Annotated[Act, BeforeValidator(_folded)]
 
 
 DIALOGUE_ACT = Task(

@@ -1,0 +1,48 @@
+# Needs Python 3.11 or newer with pip; everything else is installed into .venv.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+
+.PHONY: demo test check lint install install-test lock clean help
+
+help:
+	@echo "make demo    install, then judge and score examples/films with the embedded model"
+	@echo "make test    install, then lint, type-check and run all tests"
+	@echo "make lock    bring requirements*.lock up to date"
+
+$(BIN)/python:
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Assay needs Python 3.11 or newer; set PYTHON=...")'
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.installed: requirements.lock pyproject.toml | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements.lock
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps -e .
+	@touch $@
+
+$(VENV)/.installed-test: requirements-test.lock $(VENV)/.installed
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements-test.lock
+	@touch $@
+
+install: $(VENV)/.installed
+install-test: $(VENV)/.installed-test
+
+demo: install
+	$(BIN)/assay evaluate examples/films
+
+lint: install-test
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+test: lint
+	$(BIN)/python -m pytest
+
+check: test
+
+lock: install-test
+	$(BIN)/uv pip compile --quiet --universal --no-header --no-annotate --no-emit-index-url --generate-hashes --extra embedded pyproject.toml -o requirements.lock
+	$(BIN)/uv pip compile --quiet --universal --no-header --no-annotate --no-emit-index-url --generate-hashes --extra embedded --extra test pyproject.toml -o requirements-test.lock
+
+clean:
+	rm -rf $(VENV) examples/*/out examples/*/labels.sqlite*

@@ -1,0 +1,131 @@
+"""``assay confidence``: HMR and the calibration measures of a table of confidences."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+import numpy as np
+import numpy.typing as npt
+import typer
+from rich.table import Table
+
+from assay.cli.common import CsvOption, JsonOption, err, out, print_csv, print_json, safe
+from assay.formats.confidence import ConfidenceTable, read_confidence
+from assay.measures.confidence import confidence_measures
+from assay.reports.confidence import save_confidence_plot
+
+MEASURES = ("HMR", "R_O", "R_U", "ECE", "MCE", "Brier", "KS", "AUROC", "Accuracy")
+Arrays = tuple[npt.NDArray[np.float64], npt.NDArray[np.bool_]]
+
+
+def confidence_command(
+    file: Annotated[
+        Path, typer.Argument(metavar="FILE.csv", help="Columns run, topic, confidence, correct.")
+    ],
+    bins: Annotated[int, typer.Option("--bins", min=1, help="Bins of ECE and MCE.")] = 10,
+    left_closed: Annotated[
+        bool, typer.Option("--left-closed", help="Bins closed on the left instead of the right.")
+    ] = False,
+    topics: Annotated[
+        str,
+        typer.Option(
+            "--topics",
+            help="Topics that a run has no row for: 'all' counts them as incorrect with "
+            "confidence 0 (R2C2's rule), 'answered' leaves them out.",
+        ),
+    ] = "all",
+    per_topic: Annotated[
+        bool, typer.Option("--per-topic", help="Add each topic's Brier score and correctness.")
+    ] = False,
+    plot: Annotated[
+        Path | None,
+        typer.Option("--plot", help="Draw reliability and risk-coverage (.svg, .pdf or .png)."),
+    ] = None,
+    as_json: JsonOption = False,
+    as_csv: CsvOption = False,
+) -> None:
+    """HMR, R_O, R_U, ECE, MCE, Brier, KS, AUROC and accuracy of each run.
+
+    Confidences are 0-100. Rows with an empty confidence or correctness are counted, not scored.
+    """
+    if topics not in ("all", "qrels", "answered"):
+        raise typer.BadParameter("must be 'all' or 'answered'", param_hint="--topics")
+    parsed = read_confidence(file)
+    table = parsed.require()
+    for fault in parsed.warnings:
+        err().print(f"Note: {fault}", markup=False, soft_wrap=True)
+    rows: list[tuple[str, str, str, float | None]] = []
+    counts: dict[str, tuple[int, int, int]] = {}
+    data: dict[str, Arrays] = {}
+    closed: Literal["right", "left"] = "left" if left_closed else "right"
+    silent = _silent(table) if topics != "answered" else {}
+    for run in table.runs:
+        scored = [row for row in table.of(run) if row.scored]
+        left_out = silent.get(run, ())
+        p = np.array([row.probability for row in scored] + [0.0] * len(left_out), dtype=float)
+        c = np.array([bool(row.correct) for row in scored] + [False] * len(left_out))
+        counts[run] = (len(p), len(table.of(run)) - len(scored), len(left_out))
+        values: dict[str, float | None] = dict.fromkeys(MEASURES)
+        if len(p):
+            values = confidence_measures(p, c, bins=bins, closed=closed)
+            data[run] = (p, c)
+        rows.extend((run, "all", name, values[name]) for name in MEASURES)
+        if per_topic:
+            ids = [row.topic for row in scored] + list(left_out)
+            for topic, one_p, one_c in zip(ids, p, c, strict=True):
+                rows.append((run, topic, "Brier", float((one_p - one_c) ** 2)))
+                rows.append((run, topic, "Accuracy", float(one_c)))
+    if plot is not None:
+        if not data:
+            raise typer.BadParameter("no run has a scored row to draw", param_hint="--plot")
+        save_confidence_plot(plot, data, bins)
+    if as_json:
+        names = ("run", "topic", "measure", "value")
+        print_json(
+            {
+                "scores": [dict(zip(names, row, strict=True)) for row in rows],
+                "runs": {
+                    run: {"scored": n, "missing": missing, "left_out": absent}
+                    for run, (n, missing, absent) in counts.items()
+                },
+            }
+        )
+    elif as_csv:
+        print_csv(("run", "topic", "measure", "value"), rows)
+    else:
+        _print_table(rows, counts, bins)
+        if plot is not None:
+            out().print(f"Plot: {safe(plot)}", soft_wrap=True)
+
+
+def _silent(table: ConfidenceTable) -> dict[str, tuple[str, ...]]:
+    """For each run the topics that other runs have and it has no row for."""
+    topics = dict.fromkeys(row.topic for row in table.rows)
+    absent = {}
+    for run in table.runs:
+        own = {row.topic for row in table.of(run)}
+        absent[run] = tuple(topic for topic in topics if topic not in own)
+    return absent
+
+
+def _print_table(
+    rows: list[tuple[str, str, str, float | None]],
+    counts: dict[str, tuple[int, int, int]],
+    bins: int,
+) -> None:
+    values = {(run, name): value for run, topic, name, value in rows if topic == "all"}
+    runs = sorted(counts, key=lambda run: -(values[run, "HMR"] or 0.0))
+    table = Table(title="Confidence", title_justify="left")
+    table.add_column("run", overflow="fold")
+    for name in (*MEASURES, "n", "missing", "left out"):
+        table.add_column(name, justify="right")
+    for run in runs:
+        numbers = (values[run, name] for name in MEASURES)
+        shown = ["–" if value is None else f"{value:.4f}" for value in numbers]
+        table.add_row(safe(run), *shown, *(str(count) for count in counts[run]))
+    out().print(table)
+    out().print(
+        f"ECE and MCE over {bins} bins. 'missing' rows have no confidence or no correctness and "
+        "are not scored; 'left out' topics count as incorrect with confidence 0."
+    )

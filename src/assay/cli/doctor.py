@@ -1,0 +1,190 @@
+"""``assay doctor``: what is installed, which endpoints answer, and the cure for what is missing."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import platform
+import sys
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Annotated
+
+import aiohttp
+import typer
+from rich.table import Table
+
+from assay import __version__
+from assay.cli.common import JsonOption, out, print_json, safe
+from assay.labellers.known_models import DEFAULT_MODEL, MODELS
+from assay.labellers.models import find_model
+from assay.labellers.spec import LabellerOptions, openai_settings
+from assay.model.errors import AssayError, FormatError
+from assay.protocols.folder import Folder
+from assay.protocols.r2c2.inputs import R2C2Settings, load_inputs
+from assay.protocols.r2c2.judge import labellers_for
+from assay.tasks.r2c2 import TASKS
+
+_PACKAGES = ("aiohttp", "jinja2", "matplotlib", "numpy", "orjson", "pydantic", "rich", "typer")
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing that was looked at. ``needed`` things that are not ``ok`` are a finding."""
+
+    what: str
+    ok: bool
+    says: str
+    cure: str = ""
+    needed: bool = True
+
+
+def doctor_command(
+    folder: Annotated[
+        Path | None,
+        typer.Argument(metavar="[FOLDER]", help="Also check this evaluation and its labellers."),
+    ] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Say what is installed, which endpoints answer and what is missing, with the cure.
+
+    Exit status 1 where something that is needed is missing.
+    """
+    findings = [*_installed(), *_environment()]
+    if folder is not None:
+        findings.extend(_folder(folder))
+    if as_json:
+        print_json([asdict(finding) for finding in findings])
+    else:
+        table = Table(title=f"Assay {__version__}", title_justify="left", show_header=False)
+        table.add_column(no_wrap=True)
+        table.add_column(no_wrap=True)
+        table.add_column(overflow="fold")
+        for finding in findings:
+            word = "ok" if finding.ok else "missing" if finding.needed else "–"
+            text = finding.says + (f" {finding.cure}" if finding.cure and not finding.ok else "")
+            table.add_row(word, safe(finding.what), safe(text))
+        out().print(table)
+    if any(finding.needed and not finding.ok for finding in findings):
+        raise typer.Exit(1)
+
+
+def _installed() -> Iterator[Finding]:
+    current = platform.python_version()
+    yield Finding("Python", sys.version_info >= (3, 11), current, "Assay needs 3.11 or newer.")
+    for name in _PACKAGES:
+        found = _version(name)
+        yield Finding(name, found is not None, found or "not installed.", f"pip install {name}")
+    found = _version("xllamacpp")
+    cure = "pip install 'assay-rag[embedded]'"
+    yield Finding("xllamacpp (embedded)", found is not None, found or "not installed.", cure, False)
+    for model in MODELS.values():
+        try:
+            path = find_model(model.name).path
+        except AssayError as error:
+            default = " It is the default labeller's." if model.name == DEFAULT_MODEL else ""
+            yield Finding(f"model {model.name}", False, f"{error}{default}", needed=False)
+        else:
+            yield Finding(f"model {model.name}", True, str(path))
+
+
+def _version(name: str) -> str | None:
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return None
+
+
+def _environment() -> Iterator[Finding]:
+    names = sorted(
+        name
+        for name in os.environ
+        if name in ("OPENAI_API_KEY", "OPENAI_BASE_URL")
+        or (name.startswith("ASSAY_") and name.endswith("_API_KEY"))
+    )
+    says = f"set: {', '.join(names)} (values are not shown)" if names else "none is set."
+    cure = "Needed for 'openai:' labellers whose server asks for a key."
+    yield Finding("API keys", bool(names), says, cure, needed=False)
+
+
+def _folder(path: Path) -> Iterator[Finding]:
+    try:
+        folder = Folder.open(path)
+        settings = folder.settings(R2C2Settings)
+    except AssayError as error:
+        yield Finding("assay.toml", False, str(error))
+        return
+    yield Finding("assay.toml", True, f"protocol {folder.config.evaluation.protocol}")
+    try:
+        inputs = load_inputs(folder, settings)
+    except FormatError as error:
+        yield Finding("inputs", False, f"{len(error.faults)} faults.", "Run 'assay validate'.")
+    except AssayError as error:
+        yield Finding("inputs", False, str(error))
+    else:
+        says = (
+            f"{len(inputs.questions)} questions, {len(inputs.pr_runs)} PR runs, "
+            f"{len(inputs.ac_files)} AC runs"
+        )
+        yield Finding("inputs", True, says)
+    yield from _ledger(folder)
+    try:
+        labellers = labellers_for(folder)
+    except AssayError as error:
+        yield Finding("labellers", False, str(error))
+        return
+    for task in TASKS:
+        labeller = labellers[task.name]
+        try:
+            refusal = labeller.refusal(task)
+        except AssayError as error:
+            refusal = str(error)
+        yield Finding(f"{task.name} by {labeller.id.name}", refusal is None, refusal or "can do it")
+    for spec in dict.fromkeys(folder.config.labellers.values()):
+        if spec.startswith("openai:"):
+            yield _endpoint(spec)
+
+
+def _ledger(folder: Folder) -> Iterator[Finding]:
+    if not folder.ledger_path.exists():
+        yield Finding("ledger", True, "none yet; 'assay judge' makes it")
+        return
+    try:
+        with folder.open_ledger() as ledger:
+            count = sum(row["labels"] for row in ledger.stats())
+            yield Finding("ledger", True, f"{count} labels, version {ledger.version()}")
+    except AssayError as error:
+        yield Finding("ledger", False, str(error))
+
+
+def _endpoint(spec: str) -> Finding:
+    """Whether an endpoint answers ``GET /models``; asks no model and costs nothing."""
+    settings = openai_settings(spec.partition(":")[2], LabellerOptions())
+    url = settings.base_url.rstrip("/") + "/models"
+    headers = {"Authorization": f"Bearer {settings.api_key}"} if settings.api_key else {}
+
+    async def ask() -> tuple[int, str]:
+        timeout = aiohttp.ClientTimeout(total=10)
+        async with (
+            aiohttp.ClientSession(timeout=timeout, trust_env=True) as session,
+            session.get(url, headers=headers) as response,
+        ):
+            return response.status, await response.text()
+
+    what = f"endpoint {settings.base_url}"
+    try:
+        status, body = asyncio.run(ask())
+    except (aiohttp.ClientError, TimeoutError, OSError) as error:
+        return Finding(what, False, f"does not answer: {error}.", "Check the address and server.")
+    if status in (401, 403):
+        return Finding(
+            what, False, f"HTTP {status}.", "Set OPENAI_API_KEY or ASSAY_<NAME>_API_KEY."
+        )
+    if status != 200:
+        # Some servers have no list of models; that they answer is what counts.
+        return Finding(what, True, f"answers (HTTP {status} for its list of models)")
+    listed = f'"{settings.model}"' in body
+    says = "answers" if listed else f"answers, but does not list the model '{settings.model}'"
+    return Finding(what, True, says)

@@ -1,0 +1,264 @@
+"""``assay labels``: the ledger as people see it."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Annotated, Any
+
+import orjson
+import typer
+from rich.table import Table
+
+from assay.cli.common import CsvOption, FolderArgument, JsonOption, out, print_csv, print_json, safe
+from assay.ledger import Ledger
+from assay.ledger.exchange import export_rows, import_file, label_row
+from assay.model.errors import SettingsError
+from assay.model.labels import Label
+from assay.protocols.folder import Folder
+from assay.protocols.output import write_bytes
+from assay.tasks.registry import REGISTRY
+
+app = typer.Typer(
+    add_completion=False, no_args_is_help=True, rich_markup_mode=None, help="The ledger of labels."
+)
+
+TaskOption = Annotated[
+    str | None, typer.Option("--task", help=f"Only this task: {', '.join(REGISTRY)}.")
+]
+LabellerFilter = Annotated[
+    str | None, typer.Option("--by", metavar="NAME", help="Only labels by this labeller.")
+]
+StatusOption = Annotated[str | None, typer.Option("--status", help="Only ok, or only failed.")]
+
+
+def _open(folder: Path) -> Ledger:
+    return Folder.open(folder).open_ledger(create=False)
+
+
+def _tasks(name: str | None) -> list[str] | None:
+    """Full names of the task that ``name`` (whole, or its last part) means."""
+    if name is None:
+        return None
+    found = [task for task in REGISTRY if name in (task, task.rpartition(".")[2])]
+    if not found:
+        raise SettingsError(f"There is no task '{name}'. Tasks: {', '.join(REGISTRY)}.")
+    return found
+
+
+@app.command("stats")
+def stats_command(
+    folder: FolderArgument, as_json: JsonOption = False, as_csv: CsvOption = False
+) -> None:
+    """Count labels, tokens and cost by task and labeller."""
+    with _open(folder) as ledger:
+        rows = ledger.stats()
+    if as_json:
+        print_json(rows)
+        return
+    names = ("task", "labeller", "status", "labels", "tokens_in", "tokens_out", "cost", "seconds")
+    if as_csv:
+        print_csv(names, ([row[name] for name in names] for row in rows))
+        return
+    table = Table(title="Labels", title_justify="left")
+    for name in names:
+        table.add_column(name.replace("_", " "), justify="left" if name in names[:3] else "right")
+    for row in rows:
+        table.add_row(*(_cell(row[name]) for name in names))
+    out().print(table)
+
+
+def _cell(value: object) -> str:
+    if value is None:
+        return "–"
+    if isinstance(value, float):
+        return f"{value:,.2f}"
+    return f"{value:,}" if isinstance(value, int) else safe(value)
+
+
+@app.command("list")
+def list_command(
+    folder: FolderArgument,
+    task: TaskOption = None,
+    by: LabellerFilter = None,
+    status: StatusOption = None,
+    contains: Annotated[
+        str | None, typer.Option("--contains", help="Only labels whose unit or reason holds this.")
+    ] = None,
+    limit: Annotated[int, typer.Option("--limit", min=0, help="At most N labels; 0: all.")] = 50,
+    as_json: JsonOption = False,
+) -> None:
+    """List labels, newest first: id, task, verdict, what it is about, who gave it."""
+    with _open(folder) as ledger:
+        found = list(_filtered(ledger, _tasks(task), by, status, contains))
+    found.reverse()
+    shown = found[:limit] if limit else found
+    if as_json:
+        print_json([label_row(label, content) for label, content in shown])
+        return
+    table = Table(title=f"{len(shown)} of {len(found)} labels", title_justify="left")
+    table.add_column("id", no_wrap=True)
+    table.add_column("task", no_wrap=True)
+    table.add_column("verdict", no_wrap=True)
+    table.add_column("about", ratio=1, overflow="ellipsis", no_wrap=True)
+    table.add_column("by", no_wrap=True)
+    for label, content in shown:
+        table.add_row(
+            label.uid[:10],
+            label.task.rpartition(".")[2],
+            safe(_verdict(label)),
+            safe(_about(content)),
+            safe(label.labeller.name),
+        )
+    out().print(table)
+
+
+def _filtered(
+    ledger: Ledger,
+    tasks: list[str] | None,
+    by: str | None,
+    status: str | None,
+    contains: str | None,
+) -> Iterator[tuple[Label, Mapping[str, Any]]]:
+    contents = ledger.units(tasks)
+    wanted = None if contains is None else contains.casefold()
+    for label in ledger.labels(tasks):
+        if by is not None and label.labeller.name != by:
+            continue
+        if status is not None and label.status.value != status:
+            continue
+        content = contents[label.unit]
+        if wanted is not None:
+            text = f"{orjson.dumps(dict(content)).decode()} {label.reason or ''}"
+            if wanted not in text.casefold():
+                continue
+        yield label, content
+
+
+def _verdict(label: Label) -> str:
+    """A verdict in a few characters."""
+    if label.verdict is None:
+        return "failed"
+    parts = []
+    for name, value in label.verdict.items():
+        if name == "reason":
+            continue
+        if isinstance(value, bool):
+            parts.append(f"{name} {'YES' if value else 'NO'}")
+        elif isinstance(value, list):
+            helped = [str(item["nugget"]) for item in value if item.get("helped")]
+            parts.append(f"helped {','.join(helped) or 'none'}")
+        else:
+            parts.append(str(value))
+    return "; ".join(parts)
+
+
+def _about(content: Mapping[str, Any]) -> str:
+    texts = [value for value in content.values() if isinstance(value, str)]
+    return " | ".join(reversed(texts))
+
+
+@app.command("show")
+def show_command(
+    folder: FolderArgument,
+    uid: Annotated[str, typer.Argument(metavar="ID", help="A label's id, or its beginning.")],
+    as_json: JsonOption = False,
+) -> None:
+    """Show one label whole, with every other label of the same unit."""
+    with _open(folder) as ledger:
+        found = ledger.find(uid)
+        if len(found) != 1:
+            what = "No label's id begins" if not found else f"{len(found)} labels' ids begin"
+            raise SettingsError(f"{what} with '{uid}'. 'assay labels list' shows ids.")
+        labels = list(ledger.labels())
+        label = next(one for one in labels if one.uid == found[0])
+        same = [one for one in labels if one.unit == label.unit and one.uid != label.uid]
+        content = ledger.units([label.task])[label.unit]
+    document = {**label_row(label, content), "others": [label_row(o, content) for o in same]}
+    if as_json:
+        print_json(document)
+        return
+    console = out()
+    for line in orjson.dumps(document, option=orjson.OPT_INDENT_2).decode().splitlines():
+        console.print(safe(line), soft_wrap=True)
+
+
+@app.command("export")
+def export_command(
+    folder: FolderArgument,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="File to write; default: standard output.")
+    ] = None,
+    task: TaskOption = None,
+) -> None:
+    """Write labels as JSON Lines, oldest first. 'import' reads them back."""
+    with _open(folder) as ledger:
+        lines = [orjson.dumps(row) + b"\n" for row in export_rows(ledger, _tasks(task))]
+    if output is None:
+        sys.stdout.buffer.write(b"".join(lines))
+        return
+    write_bytes(output, b"".join(lines))
+    out().print(f"{len(lines)} labels written to {safe(output)}", soft_wrap=True)
+
+
+@app.command("import")
+def import_command(
+    folder: FolderArgument,
+    file: Annotated[Path, typer.Argument(metavar="FILE.jsonl", help="Labels as JSON Lines.")],
+    as_json: JsonOption = False,
+) -> None:
+    """Read labels from JSON Lines into the ledger, all or nothing.
+
+    To correct a machine's label: export, change "verdict" and set "labeller" to "human:NAME" in
+    the lines concerned, and import them. The old label stays beside the new one.
+    """
+    with Folder.open(folder).open_ledger() as ledger:
+        done = import_file(ledger, file)
+    if as_json:
+        print_json({"added": done.added, "known": done.known})
+    else:
+        out().print(f"{done.added} labels added, {done.known} were known.")
+
+
+@app.command("diff")
+def diff_command(
+    folder: FolderArgument,
+    first: Annotated[str, typer.Argument(metavar="A", help="A labeller's name, as in 'stats'.")],
+    second: Annotated[str, typer.Argument(metavar="B", help="Another labeller's name.")],
+    task: TaskOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Compare two labellers on the units that both labelled. Exit status 1 where they differ."""
+    with _open(folder) as ledger:
+        contents = ledger.units(_tasks(task))
+        sides: tuple[dict[str, Label], dict[str, Label]] = ({}, {})
+        for label in ledger.labels(_tasks(task)):
+            for side, name in zip(sides, (first, second), strict=True):
+                if label.labeller.name == name and label.verdict is not None:
+                    side[label.unit] = label
+    both = [unit for unit in sides[0] if unit in sides[1]]
+    if not both:
+        raise SettingsError(f"No unit was labelled by both '{first}' and '{second}'.")
+    differ = [unit for unit in both if _verdict(sides[0][unit]) != _verdict(sides[1][unit])]
+    if as_json:
+        rows = [
+            {
+                "task": sides[0][unit].task,
+                "unit": dict(contents[unit]),
+                first: label_row(sides[0][unit], contents[unit]),
+                second: label_row(sides[1][unit], contents[unit]),
+            }
+            for unit in differ
+        ]
+        print_json({"both": len(both), "differ": len(differ), "rows": rows})
+    else:
+        table = Table(title=f"{len(differ)} of {len(both)} units differ", title_justify="left")
+        for name in ("task", "about", first, second):
+            table.add_column(safe(name), ratio=2 if name == "about" else 1)
+        for unit in differ:
+            a, b = sides[0][unit], sides[1][unit]
+            cells = (a.task.rpartition(".")[2], _about(contents[unit]), _verdict(a), _verdict(b))
+            table.add_row(*(safe(cell) for cell in cells))
+        out().print(table)
+    raise typer.Exit(1 if differ else 0)

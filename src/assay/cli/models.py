@@ -1,0 +1,63 @@
+"""``assay models``: the embedded models that Assay knows."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn
+from rich.table import Table
+
+from assay.cli.common import JsonOption, err, out, print_json, safe
+from assay.labellers.known_models import DEFAULT_MODEL, MODELS
+from assay.labellers.models import cache_folder, fetch_model
+
+app = typer.Typer(
+    add_completion=False, no_args_is_help=True, rich_markup_mode=None, help="Embedded models."
+)
+
+
+@app.command("list")
+def list_command(as_json: JsonOption = False) -> None:
+    """The known models, their size and licence, and whether they are here."""
+    folder = cache_folder()
+    rows = [
+        {
+            "name": model.name,
+            "default": model.name == DEFAULT_MODEL,
+            "size": model.size,
+            "licence": model.licence,
+            "sha256": model.sha256,
+            "about": model.about,
+            "path": str(folder / model.file) if (folder / model.file).is_file() else None,
+        }
+        for model in MODELS.values()
+    ]
+    if as_json:
+        print_json(rows)
+        return
+    table = Table(title="Embedded models", title_justify="left")
+    for name in ("name", "size", "licence", "here", "about"):
+        table.add_column(name)
+    for row in rows:
+        here = "yes" if row["path"] else "no"
+        size = f"{int(str(row['size'])) / 1e6:,.0f} MB"
+        table.add_row(str(row["name"]), size, str(row["licence"]), here, str(row["about"]))
+    out().print(table)
+
+
+@app.command("fetch")
+def fetch_command(
+    name: Annotated[str, typer.Argument(help=f"One of: {', '.join(MODELS)}.")] = DEFAULT_MODEL,
+) -> None:
+    """Fetch a model into the cache and verify it; nothing is done where it is there already."""
+    columns = (TextColumn("{task.description}"), BarColumn(bar_width=24), DownloadColumn())
+    with Progress(*columns, console=err(), transient=True) as bar:
+        task = bar.add_task(name, total=None)
+
+        def tell(what: str, done: int, size: int) -> None:
+            bar.update(task, description=what, completed=done, total=size)
+
+        file = fetch_model(name, tell)
+    out().print(f"{name}: {safe(Path(file.path))}", soft_wrap=True)

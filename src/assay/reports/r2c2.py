@@ -1,0 +1,391 @@
+"""The HTML report of an R2C2 evaluation: one file that loads nothing.
+
+Its Content-Security-Policy names the hashes of the report's own style sheet and script, so that
+nothing else could run or load even if a text of a run were to slip through unescaped. The same
+result gives the same bytes.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+
+from assay.measures.confidence import Closed
+from assay.model.rag import Question
+from assay.protocols.r2c2.results import R2C2Result
+from assay.reports.definitions import DEFINITIONS
+from assay.reports.leaderboards import (
+    LOWER_IS_BETTER,
+    SMALL_N,
+    Row,
+    ac_board,
+    heat_tables,
+    mark_counts,
+    pr_board,
+    ranked,
+    task_rows,
+)
+from assay.reports.plots import Curve, interval_axis, reliability, risk_coverage_plot
+from assay.reports.questions import question_view
+from assay.reports.reward_map import RewardPoint, reward_map
+from assay.reports.svg import el, marker
+from assay.reports.text import NOTHING, counted, listing, number, percent, shortened, visible
+from assay.reports.wording import READING_RULE, gaps, nothing_missing, policy_in_words
+
+__all__ = ["render_report"]
+
+MAX_BYTES = 26_000_000
+"""Questions are shown in full until they take this much."""
+
+_NAMED_RUNS = 14
+"""With more runs than this the plots number them."""
+
+_ALIGNED_RUNS = 6
+"""With more runs than this the matrix of a question stands below its text."""
+
+_FILTERS = (
+    ("right", "right"),
+    ("wrong", "wrong"),
+    ("declined", "declined"),
+    ("out", "left out"),
+    ("missing", "without a label"),
+    ("failed", "label failed"),
+    ("mixed", "runs disagree"),
+    ("bogus", "some nugget bogus"),
+    ("overruled", "overruled by a person"),
+)
+
+
+def render_report(
+    result: R2C2Result,
+    *,
+    generated_by: str,
+    max_questions: int = 300,
+    max_bytes: int = MAX_BYTES,
+) -> str:
+    """Return the report as HTML.
+
+    At most *max_questions* questions are shown in full, fewer where these would take more than
+    *max_bytes*; the others keep their line in the matrix, and the report says so.
+    """
+    environment = _environment()
+    css, js = _source("report.css"), _source("report.js")
+    ac, pr = ac_board(result), pr_board(result)
+    order = [row.run for row in ac.rows]
+    wide = " many" if len(order) > _ALIGNED_RUNS else ""
+    questions, in_full = _questions(environment, result, order, wide, max_questions, max_bytes)
+    curves = _curves(result, ac.rows)
+    rewards = _reward_points(result, ac.rows)
+    html = environment.get_template("report.html.j2").render(
+        r=result,
+        generated_by=generated_by,
+        # Our own style sheet and script, read from the package.
+        css=Markup(css),  # noqa: S704
+        js=Markup(js),  # noqa: S704
+        csp=_policy(css, js),
+        about={part: d.says for d in DEFINITIONS for part in d.name.split(", ")},
+        lede=_lede(result, ac.rows),
+        facts=_facts(result),
+        gaps=gaps(result),
+        complete=nothing_missing(result),
+        policy=policy_in_words(result.policy),
+        tasks=task_rows(result),
+        level=_level(result.settings),
+        bins=_bins(result.settings),
+        acts_note=_acts_note(result),
+        ac=ac,
+        pr=pr,
+        lower=LOWER_IS_BETTER,
+        axis=interval_axis(),
+        rule=READING_RULE,
+        reward_map=reward_map(rewards) if rewards else None,
+        whiskers=len(rewards) <= 8,
+        numbered=len(order) > _NAMED_RUNS,
+        risk_all=risk_coverage_plot(curves) if curves else None,
+        panels=_panels(result, ac.rows, curves),
+        grades_note=_grades_note(result),
+        no_relevant=_no_relevant(result),
+        heat=heat_tables(result),
+        small_n=SMALL_N,
+        categories=list(dict.fromkeys(q.category for q in result.questions if q.category)),
+        outcomes=_FILTERS,
+        limited=_limited(len(result.questions), in_full),
+        questions=questions,
+        wide=wide,
+        definitions=DEFINITIONS,
+        settings=[(key, _setting(value)) for key, value in result.settings.items()],
+    )
+    return html if html.endswith("\n") else html + "\n"
+
+
+# --- templates -----------------------------------------------------------------------------------
+
+
+@cache
+def _environment() -> Environment:
+    environment = Environment(
+        loader=PackageLoader("assay.reports", "templates"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        finalize=_shown,
+    )
+    environment.globals["swatch"] = _swatch
+    return environment
+
+
+def _shown(value: object) -> object:
+    """Return what a template prints for a value: no hidden characters, no None, no NaN."""
+    if isinstance(value, Markup):
+        return value
+    if isinstance(value, str):
+        return visible(value)
+    if value is None or (isinstance(value, float) and not math.isfinite(value)):
+        return NOTHING
+    return value
+
+
+def _source(name: str) -> str:
+    return (files("assay.reports") / "templates" / name).read_text(encoding="utf-8")
+
+
+def _policy(css: str, js: str) -> str:
+    def digest(text: str) -> str:
+        return base64.b64encode(hashlib.sha256(text.encode()).digest()).decode("ascii")
+
+    return (
+        f"default-src 'none'; style-src 'sha256-{digest(css)}'; script-src 'sha256-{digest(js)}';"
+        " base-uri 'none'; form-action 'none'"
+    )
+
+
+@cache
+def _swatch(kind: int | None) -> Markup:
+    if kind is None:
+        return Markup("")
+    return el(
+        "svg",
+        marker(7, 7, kind, size=4.5),
+        viewBox="0 0 14 14",
+        width=14,
+        height=14,
+        class_="swatch",
+        aria_hidden="true",
+    )
+
+
+# --- words ---------------------------------------------------------------------------------------
+
+
+def _lede(result: R2C2Result, rows: Sequence[Row]) -> list[str]:
+    sentences = [
+        f"{counted(len(rows), 'answering run')} and {counted(len(result.pr_runs), 'passage run')}"
+        f" on {counted(len(result.questions), 'question')}."
+    ]
+    found = []
+    best = [row for row in rows if row.cells[0].key is not None]
+    if best:
+        score = result.scores[best[0].run]["HMR"]
+        found.append(f"{best[0].run} has the highest HMR, {number(score.value)}")
+        first = ranked(result.scores, "Accuracy")[0]
+        top = result.scores[first].get("Accuracy")
+        if top is not None and top.value is not None:
+            same = "it" if first == best[0].run else first
+            found.append(f"{same} is right most often, {percent(top.value)} of the time")
+    sentence = "; ".join(found)
+    return sentences + ([sentence + "."] if sentence else [])
+
+
+def _facts(result: R2C2Result) -> list[tuple[str, str]]:
+    marks = mark_counts(result)
+    people = sum(task.by_people for task in task_rows(result))
+    passages = sum(len(p) for run in result.pr_runs.values() for p in run.passages.values())
+    return [
+        ("Questions", f"{len(result.questions):,}"),
+        ("Answering runs", f"{len(result.answers):,}"),
+        ("Passage runs", f"{len(result.pr_runs):,}"),
+        ("Passages", f"{passages:,}"),
+        ("Relevant nuggets", f"{marks['R']:,}"),
+        ("Nonrelevant nuggets", f"{marks['N']:,}"),
+        ("Bogus nuggets", f"{marks['B']:,}"),
+        ("Labels by people", f"{people:,}"),
+    ]
+
+
+def _level(settings: Mapping[str, object]) -> str:
+    level = settings.get("level")
+    return f"{level * 100:g}\u00a0%" if isinstance(level, float) else ""
+
+
+def _bins(settings: Mapping[str, object]) -> int:
+    bins = settings.get("bins")
+    return bins if isinstance(bins, int) and not isinstance(bins, bool) and bins > 0 else 10
+
+
+def _closed(settings: Mapping[str, object]) -> Closed:
+    return "left" if settings.get("bins_closed") == "left" else "right"
+
+
+def _setting(value: object) -> str:
+    if value is None:
+        return "not set"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, list | tuple):
+        return ", ".join(str(item) for item in value)
+    return str(value)
+
+
+def _acts_note(result: R2C2Result) -> str:
+    labelled = any(
+        answer.act is not None for found in result.answers.values() for answer in found.values()
+    )
+    if labelled or not result.answers:
+        return ""
+    return "Nobody labelled which answers decline, so none counts as declined."
+
+
+def _grades_note(result: R2C2Result) -> str:
+    own = result.settings.get("ideal") == "own"
+    parts = [
+        "The ideal list of a question is taken from "
+        + ("the run’s own passages." if own else "the passages of all runs.")
+    ]
+    if result.settings.get("merge_identical"):
+        parts.append("Identical passages of several runs are one relevance unit.")
+    unsure = max(
+        (score.missing for scores in result.pr_scores.values() for score in scores.values()),
+        default=0,
+    )
+    if unsure:
+        parts.append(f"In {counted(unsure, 'question')} labels are missing: grades may still rise.")
+    return " ".join(parts)
+
+
+def _no_relevant(result: R2C2Result) -> str:
+    n = len(result.no_relevant)
+    if not n:
+        return "Every question has a relevant passage."
+    which = listing(list(result.no_relevant), most=30)
+    return f"{counted(n, 'question')} without a relevant passage: {which}. Every run scores 0 there."
+
+
+def _limited(total: int, in_full: int) -> str:
+    if in_full == total:
+        return ""
+    return (
+        f"To keep this file small, the first {in_full:,} of {total:,} questions are shown in full,"
+        " the others as a line of the matrix. All scores above are over all questions; the answers"
+        " and labels of every question are in out/marked/ and out/labels.jsonl."
+    )
+
+
+# --- parts ---------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Panel:
+    name: str
+    anchor: str
+    kind: int
+    summary: str
+    reliability: Markup | None
+    risk: Markup | None
+
+
+def _short(row: Row, runs: int) -> str:
+    return str(row.rank) if runs > _NAMED_RUNS else shortened(row.run, 20)
+
+
+def _curves(result: R2C2Result, rows: Sequence[Row]) -> list[Curve]:
+    curves = []
+    for row in rows:
+        found = [a for a in result.answers.get(row.run, {}).values() if a.correct is not None]
+        if found:
+            p = [answer.confidence for answer in found]
+            c = [float(bool(answer.correct)) for answer in found]
+            curves.append(Curve(row.run, _short(row, len(rows)), row.kind, p, c))
+    return curves
+
+
+def _reward_points(result: R2C2Result, rows: Sequence[Row]) -> list[RewardPoint]:
+    points = []
+    for row in rows:
+        over, under = (result.scores[row.run].get(name) for name in ("R_O", "R_U"))
+        if over is None or under is None or over.value is None or under.value is None:
+            continue
+        ranges = [
+            None if one.low is None or one.high is None else (one.low, one.high)
+            for one in (over, under)
+        ]
+        points.append(
+            RewardPoint(
+                row.run, _short(row, len(rows)), row.kind, over.value, under.value, *ranges
+            )
+        )
+    return points
+
+
+def _panels(result: R2C2Result, rows: Sequence[Row], curves: Sequence[Curve]) -> list[_Panel]:
+    drawn = {curve.name: curve for curve in curves}
+    panels = []
+    for row in rows:
+        answers = list(result.answers.get(row.run, {}).values())
+        right = sum(answer.correct is True for answer in answers)
+        wrong = sum(answer.correct is False for answer in answers)
+        word = row.reading.word if row.reading else ""
+        summary = f"{word}. {right} right, {wrong} wrong"
+        summary += "".join(f"; {words}" for words in row.counts)
+        curve = drawn.get(row.run)
+        bins, closed = _bins(result.settings), _closed(result.settings)
+        pictures: tuple[Markup | None, Markup | None] = (None, None)
+        if curve is not None:
+            pictures = (
+                reliability(curve.p, curve.c, name=row.run, bins=bins, closed=closed),
+                risk_coverage_plot(_company(curve, curves), focus=row.run),
+            )
+        panels.append(_Panel(row.run, row.anchor, row.kind, summary + ".", *pictures))
+    return panels
+
+
+def _company(curve: Curve, curves: Sequence[Curve]) -> list[Curve]:
+    """Return the curve with the ten best of the others, so that the file stays small."""
+    return [curve, *[other for other in curves if other.name != curve.name][:10]]
+
+
+def _questions(
+    environment: Environment,
+    result: R2C2Result,
+    order: Sequence[str],
+    wide: str,
+    max_questions: int,
+    max_bytes: int,
+) -> tuple[Markup, int]:
+    """Return the questions, and how many of them are shown in full."""
+    module: Any = environment.get_template("question.html.j2").module
+    parts: list[Markup] = []
+    in_full, size = 0, 0
+
+    def line(question: Question) -> Markup:
+        return Markup(module.line(question_view(result, question, order, full=False), wide))  # noqa: S704
+
+    for place, question in enumerate(result.questions):
+        if in_full == place < max_questions:
+            text = Markup(module.full(question_view(result, question, order, full=True), wide))  # noqa: S704
+            size += len(text.encode())
+            if size <= max_bytes:
+                parts.append(text)
+                in_full += 1
+                continue
+        parts.append(line(question))
+    return Markup("").join(parts), in_full

@@ -1,0 +1,105 @@
+"""A real HTTP server on this machine that speaks chat completions, with scripted faults."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+from aiohttp import web
+
+Script = Callable[[dict[str, Any], int], Any]
+
+
+def completion(content: str | None, **more: Any) -> dict[str, Any]:
+    """A chat completion with ``content``."""
+    message = {"role": "assistant", "content": content, **more.pop("message", {})}
+    return {
+        "choices": [{"index": 0, "message": message, "finish_reason": "stop", **more}],
+        "usage": {"prompt_tokens": 100, "completion_tokens": 10},
+    }
+
+
+@dataclass
+class Server:
+    """Where it listens, and every request body that it got."""
+
+    url: str = ""
+    requests: list[dict[str, Any]] = field(default_factory=list)
+    headers: list[dict[str, str]] = field(default_factory=list)
+    most_at_once: int = 0
+
+
+@contextmanager
+def serve(script: Script) -> Iterator[Server]:
+    """Run a server whose reply to a request body and its number is what ``script`` returns: a
+    dict (200), (status, dict[, headers]), a float (seconds of silence), or None (reset)."""
+    server = Server()
+    loop = asyncio.new_event_loop()
+    ready = threading.Event()
+    busy = 0
+
+    async def handle(request: web.Request) -> web.StreamResponse:
+        nonlocal busy
+        busy += 1
+        server.most_at_once = max(server.most_at_once, busy)
+        try:
+            body = json.loads(await request.read())
+            server.requests.append(body)
+            server.headers.append(dict(request.headers))
+            made = script(body, len(server.requests))
+            if isinstance(made, float):
+                await asyncio.sleep(made)
+                made = completion("too late")
+            if made is None:
+                assert request.transport is not None
+                request.transport.abort()
+                return web.Response()
+            status, document, headers = 200, made, {}
+            if isinstance(made, tuple):
+                status, document, headers = (*made, {})[:3]
+            await asyncio.sleep(0.002)
+            text = document if isinstance(document, str) else json.dumps(document)
+            return web.Response(
+                status=status, text=text, content_type="application/json", headers=headers
+            )
+        finally:
+            busy -= 1
+
+    async def models(request: web.Request) -> web.Response:
+        return web.json_response({"data": [{"id": "m"}]})
+
+    async def start() -> None:
+        app = web.Application()
+        app.router.add_post("/v1/chat/completions", handle)
+        app.router.add_get("/v1/models", models)
+        runner = web.AppRunner(app)
+        await runner.setup()
+        site = web.TCPSite(runner, "127.0.0.1", 0)
+        await site.start()
+        port = runner.addresses[0][1]
+        server.url = f"http://127.0.0.1:{port}/v1"
+        ready.set()
+
+    def run() -> None:
+        asyncio.set_event_loop(loop)
+        loop.run_until_complete(start())
+        loop.run_forever()
+
+    thread = threading.Thread(target=run, daemon=True)
+    thread.start()
+    assert ready.wait(10)
+    try:
+        yield server
+    finally:
+        loop.call_soon_threadsafe(loop.stop)
+        thread.join(10)
+
+
+def ask_of(body: dict[str, Any]) -> str:
+    """The user's message of a request."""
+    return str(body["messages"][1]["content"])

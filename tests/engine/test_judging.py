@@ -1,0 +1,221 @@
+"""The engine: nothing is asked twice, nothing that arrived is lost."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from assay.judging.engine import judge, plan
+from assay.labellers.base import Request
+from assay.labellers.openai import OpenAILabeller, OpenAISettings, Price
+from assay.labellers.recorded import RecordedLabeller
+from assay.labellers.rules import RulesLabeller
+from assay.ledger import Ledger
+from assay.model.errors import FormatError, LabellerUnreachable, SettingsError
+from assay.model.labels import Status
+from assay.tasks.r2c2 import ENTAILMENT, EntailmentUnit
+from assay.tasks.rendering import Renderer
+from tests.engine.server import ask_of, completion, serve
+
+
+def requests(count: int) -> list[Request]:
+    return [
+        Request(ENTAILMENT, EntailmentUnit(passage=f"passage {n}", nugget=f"nugget {n}"))
+        for n in range(count)
+    ]
+
+
+def entailed(body, number):
+    """The verdict depends on the question alone: odd passages entail."""
+    n = int(ask_of(body).split("passage ")[1].split()[0])
+    return completion(json.dumps({"reason": f"n{n}", "entailed": "YES" if n % 2 else "NO"}))
+
+
+def labeller(url: str, **settings) -> OpenAILabeller:
+    return OpenAILabeller(OpenAISettings("m", base_url=url, **settings), Renderer())
+
+
+def run(path: Path, url: str, wanted, **more):
+    with Ledger.open(path) as ledger:
+        made = labeller(url, price=Price(1.0, 1.0), **more.pop("settings", {}))
+        return judge([("t", plan(ledger, made, wanted, **more.pop("plan", {})))], ledger, **more)
+
+
+def test_equal_questions_are_asked_once_and_never_again(tmp_path):
+    with serve(entailed) as server:
+        first = run(tmp_path / "l", server.url, requests(20) * 3)
+        again = run(tmp_path / "l", server.url, requests(25))
+    assert (first.wanted, first.asked) == (20, 20)
+    assert (again.known, again.asked) == (20, 5)
+    assert len(server.requests) == 25
+
+
+def test_requests_go_out_side_by_side(tmp_path):
+    with serve(entailed) as server:
+        run(tmp_path / "l", server.url, requests(60), settings={"concurrency": 8})
+    assert 4 <= server.most_at_once <= 8
+
+
+def test_verdicts_and_reasons_are_kept(tmp_path):
+    with serve(entailed) as server:
+        run(tmp_path / "l", server.url, requests(4))
+    with Ledger.open(tmp_path / "l") as ledger:
+        contents = ledger.units()
+        for label in ledger.labels():
+            n = int(contents[label.unit]["nugget"].split()[1])
+            assert label.verdict == {"reason": f"n{n}", "entailed": bool(n % 2)}
+            assert label.reason == f"n{n}"
+            assert label.tokens_in == 100
+
+
+def test_failures_are_labels_of_their_own_and_asked_again_only_on_demand(tmp_path):
+    def script(body, number):
+        return completion("no idea") if "passage 3\n" in ask_of(body) else entailed(body, number)
+
+    with serve(script) as server:
+        first = run(tmp_path / "l", server.url, requests(5))
+        second = run(tmp_path / "l", server.url, requests(5))
+    assert (first.asked, first.failed) == (5, 1)
+    assert (second.asked, second.known_failed) == (0, 1)
+    with serve(entailed) as server:
+        third = run(tmp_path / "l", server.url, requests(5), plan={"retry_failed": True})
+    assert (third.asked, third.failed) == (1, 0)
+    with Ledger.open(tmp_path / "l") as ledger:
+        statuses = [label.status for label in ledger.labels()]
+    assert statuses.count(Status.FAILED) == 1
+    assert statuses.count(Status.OK) == 5
+
+
+def test_an_endpoint_that_dies_stops_the_run_and_keeps_what_was_done(tmp_path):
+    def script(body, number):
+        return entailed(body, number) if number <= 7 else (401, {"error": "key expired"})
+
+    with serve(script) as server:
+        with pytest.raises(LabellerUnreachable, match=r"7 answers of this run are kept"):
+            run(tmp_path / "l", server.url, requests(50), settings={"concurrency": 1})
+        assert len(server.requests) == 8
+    with Ledger.open(tmp_path / "l") as ledger:
+        assert len(list(ledger.labels())) == 7
+
+
+def test_the_budget_stops_the_run(tmp_path):
+    with serve(entailed) as server:  # 110 tokens at a dollar a million each
+        tally = run(
+            tmp_path / "l",
+            server.url,
+            requests(50),
+            budget=0.00055,
+            settings={"concurrency": 1},
+        )
+    assert tally.stopped == "budget"
+    assert tally.asked == 5
+    assert tally.skipped == 45
+
+
+def test_a_labeller_that_cannot_do_the_task_is_told_before_anything_is_asked(tmp_path):
+    with Ledger.open(tmp_path / "l") as ledger, pytest.raises(SettingsError, match="embedded"):
+        plan(ledger, RulesLabeller(), requests(1))
+
+
+def test_recorded_labels_leave_gaps_missing(tmp_path):
+    rows = [
+        {
+            "task": "r2c2.entailment",
+            "unit": {"passage": "passage 0", "nugget": "nugget 0"},
+            "verdict": {"entailed": "NO", "reason": "r"},
+            "labeller": "human:KIM",
+        },
+    ]
+    (tmp_path / "r.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    with Ledger.open(tmp_path / "l") as ledger:
+        made = RecordedLabeller(tmp_path / "r.jsonl")
+        tally = judge([("t", plan(ledger, made, requests(2)))], ledger)
+        assert (tally.asked, tally.unanswered) == (1, 1)
+        (label,) = ledger.labels()
+        assert label.labeller.name == "recorded:r.jsonl"
+        assert label.detail["recorded_from"] == "human:KIM"
+
+
+def test_every_faulty_line_of_a_recorded_file_is_named(tmp_path):
+    (tmp_path / "r.jsonl").write_text('nonsense\n{"task": "t"}\n{"task": "t", "unit": {}}\n')
+    with Ledger.open(tmp_path / "l") as ledger:
+        made = RecordedLabeller(tmp_path / "r.jsonl")
+        with pytest.raises(FormatError) as caught:
+            judge([("t", plan(ledger, made, requests(1)))], ledger)
+    assert [fault.line for fault in caught.value.faults] == [1, 2, 3]
+
+
+_CHILD = """
+import sys
+from pathlib import Path
+from tests.engine.test_judging import requests, run
+run(Path(sys.argv[1]), sys.argv[2], requests(int(sys.argv[3])), settings={"concurrency": 4})
+"""
+
+
+def child(path: Path, url: str, count: int) -> subprocess.Popen[bytes]:
+    root = Path(__file__).parents[2]
+    return subprocess.Popen([sys.executable, "-c", _CHILD, str(path), url, str(count)], cwd=root)
+
+
+def test_a_kill_at_any_moment_loses_nothing_and_pays_nothing_twice(tmp_path):
+    count, path = 300, tmp_path / "l"
+    random.seed(7)
+    with serve(entailed) as server:
+        for _ in range(6):
+            process = child(path, server.url, count)
+            seen = len(server.requests)
+            until = seen + random.randint(1, 60)
+            deadline = time.monotonic() + 20
+            while len(server.requests) < until and time.monotonic() < deadline:
+                time.sleep(0.002)
+            process.send_signal(signal.SIGKILL)
+            process.wait(10)
+        assert child(path, server.url, count).wait(60) == 0
+        asked = len(server.requests)
+    with Ledger.open(path) as ledger:
+        labels = list(ledger.labels())
+    assert len(labels) == count
+    assert len({label.key for label in labels}) == count
+    # At each kill at most the four requests under way are lost (their replies never arrived).
+    assert asked <= count + 6 * 4
+
+
+def test_ctrl_c_waits_for_the_answers_under_way(tmp_path):
+    def slow(body, number):
+        time.sleep(0.01)
+        return entailed(body, number)
+
+    with serve(slow) as server:
+        process = child(tmp_path / "l", server.url, 2000)
+        while len(server.requests) < 20:
+            time.sleep(0.005)
+        process.send_signal(signal.SIGINT)
+        assert process.wait(20) == 0
+        asked = len(server.requests)
+    with Ledger.open(tmp_path / "l") as ledger:
+        assert len(list(ledger.labels())) == asked
+    assert asked < 2000
+
+
+def test_no_key_reaches_the_ledger(tmp_path):
+    key = "sk-very-secret-0123456789"
+
+    def script(body, number):
+        if number == 1:
+            return 400, {"error": {"message": f"maximum context length, key {key}"}}
+        return entailed(body, number)
+
+    with serve(script) as server:
+        run(tmp_path / "l", server.url, requests(3), settings={"api_key": key})
+    for file in tmp_path.iterdir():
+        assert key.encode() not in file.read_bytes()
+    assert os.listdir(tmp_path)

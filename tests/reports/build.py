@@ -1,0 +1,353 @@
+"""Results to make reports of: the films example with its gold verdicts, and small made-up ones."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+
+from assay.formats.r2c2 import read_ac_run, read_pr_run, read_questions
+from assay.measures.bootstrap import confidence_intervals, mean_interval
+from assay.measures.confidence import confidence_measures
+from assay.measures.evaluation import evaluate
+from assay.measures.names import parse_measure
+from assay.model.labels import Label, LabellerId, Status
+from assay.model.rag import Answer, Mark, Nugget, Passage, PassageKey, PassageRun, Question
+from assay.protocols.r2c2.results import (
+    AnswerResult,
+    NuggetResult,
+    R2C2Result,
+    RunNotes,
+    Score,
+    State,
+)
+
+FILMS = Path(__file__).resolve().parents[2] / "examples" / "films"
+MODEL = LabellerId(
+    "embedded:qwen2.5-coder-1.5b",
+    "model",
+    {"model": "Qwen2.5-Coder-1.5B-Instruct", "sha256": "cc324af070c2ecbfd324a30884d2f951a7ff"},
+)
+PERSON = LabellerId("human:KIM", "human")
+PR_MEASURES = ("nDCG@20", "Q@20", "nERR@20", "iRBU@20")
+SETTINGS = {
+    "policy": "people",
+    "ideal": "pooled",
+    "merge_identical": False,
+    "g_max": None,
+    "bins": 10,
+    "bins_closed": "right",
+    "level": 0.95,
+    "resamples": 300,
+    "seed": 1,
+    "max_passage_chars": None,
+    "measures": PR_MEASURES,
+}
+
+
+def label(task, verdict, reason="", labeller=MODEL, *, uid=None, detail=None, error=None):
+    """A label; without a verdict a failed one."""
+    uid = uid or f"{task}/{verdict}/{reason}/{labeller.name}"
+    return Label(
+        uid=uid,
+        key=uid,
+        task=task,
+        version="1",
+        unit="u",
+        labeller=labeller,
+        status=Status.OK if verdict is not None else Status.FAILED,
+        verdict=verdict,
+        reason=reason or None,
+        error=error,
+        detail=detail or {},
+    )
+
+
+def score_answers(run, results):
+    """Scores of a run over the given answers."""
+    labelled = [r for r in results if r.correct is not None]
+    values, spans = {}, {}
+    names = ("HMR", "R_O", "R_U", "Accuracy", "ECE", "MCE", "Brier", "KS", "AUROC")
+    if labelled:
+        p, c = [r.confidence for r in labelled], [float(r.correct) for r in labelled]
+        values = confidence_measures(p, c)
+        spans = confidence_intervals(p, c, resamples=300, seed=1)
+    scores = {}
+    for name in names:
+        span = spans.get(name)
+        ends = (span.low, span.high) if span else (None, None)
+        scores[name] = Score(
+            run, name, values.get(name), *ends, len(labelled), len(results) - len(labelled)
+        )
+    precisions = [r.precision for r in results if r.precision is not None]
+    scores["NuggetPrecision"] = mean_score(
+        run, "NuggetPrecision", precisions, len(results) - len(precisions)
+    )
+    return scores
+
+
+def mean_score(run, name, values, missing=0):
+    if not values:
+        return Score(run, name, None, None, None, 0, missing)
+    span = mean_interval(values, resamples=300, seed=1)
+    return Score(
+        run, name, sum(values) / len(values), span.low, span.high, len(values), missing
+    )
+
+
+def notes_of(run, results):
+    nuggets = [n for r in results for n in r.nuggets]
+    return RunNotes(
+        run=run,
+        questions=len(results),
+        answered=sum(r.answer is not None for r in results),
+        left_out=tuple(r.question.id for r in results if r.answer is None),
+        refusals=dict(Counter(r.act for r in results if r.refused)),
+        missing_answers=sum(r.state is State.MISSING for r in results),
+        failed_answers=sum(r.state is State.FAILED for r in results),
+        carried_answers=sum(r.state is State.CARRIED for r in results),
+        unmarked_nuggets=sum(n.mark is None for n in nuggets),
+        marks={m.value: sum(n.mark is m for n in nuggets) for m in Mark},
+        by_people=0,
+    )
+
+
+def assemble(questions, pr_runs, answers, *, title="Films", warnings=(), policy="people"):
+    """A result from questions, PR runs and answers[run][question]."""
+    grades = {}
+    for q in questions:
+        found = {p.key: 0 for run in pr_runs.values() for p in run.passages.get(q.id, ())}
+        for by_question in answers.values():
+            for nugget in by_question[q.id].nuggets:
+                if nugget.mark is Mark.RELEVANT and nugget.nugget.key in found:
+                    found[nugget.nugget.key] += 1
+        grades[q.id] = found
+    measures = [parse_measure(name) for name in PR_MEASURES]
+    qrels = {q: {str(k): float(g) for k, g in by.items()} for q, by in grades.items()}
+    per_topic = {}
+    for name, run in pr_runs.items():
+        ranking = {q: [str(p.key) for p in found] for q, found in run.passages.items()}
+        done = evaluate(ranking, qrels, measures)
+        per_topic[name] = {str(m): dict(by) for m, by in done.scores.items()}
+    categories = dict.fromkeys(q.category for q in questions if q.category)
+
+    def table(ids):
+        rows = {run: score_answers(run, [found[i] for i in ids]) for run, found in answers.items()}
+        for run in pr_runs:
+            rows[run] = {
+                m: mean_score(run, m, [by[i] for i in ids]) for m, by in per_topic[run].items()
+            }
+        return rows
+
+    overall = table([q.id for q in questions])
+    return R2C2Result(
+        title=title,
+        policy=policy,
+        questions=tuple(questions),
+        pr_runs=pr_runs,
+        answers=answers,
+        notes={run: notes_of(run, list(found.values())) for run, found in answers.items()},
+        grades=grades,
+        scores={run: overall[run] for run in answers},
+        pr_scores={run: overall[run] for run in pr_runs},
+        attempted={
+            run: score_answers(run, [r for r in found.values() if r.answer and not r.refused])
+            for run, found in answers.items()
+        },
+        by_category={
+            c: table([q.id for q in questions if q.category == c]) for c in categories
+        },
+        per_topic=per_topic,
+        no_relevant=tuple(q for q, by in grades.items() if not any(by.values())),
+        labellers={"r2c2.entailment": MODEL, "r2c2.answer": MODEL, "r2c2.dialogue_act": None},
+        settings=SETTINGS,
+        warnings=tuple(warnings),
+    )
+
+
+def judged(run, question, answer, passages, bogus, correct, relevant, *, act="answer"):
+    """An answer with its labels, as the protocol would resolve them."""
+    if answer is None:
+        return AnswerResult(run, question, None, State.LEFT_OUT, False, 0.0)
+    nuggets = []
+    for nugget in answer.nuggets:
+        entailed = nugget.num not in bogus
+        helped = (nugget.num in relevant) if entailed and correct else None
+        mark = Mark.BOGUS if not entailed else Mark.RELEVANT if helped else Mark.NONRELEVANT
+        said = (
+            "The passage states this in other words."
+            if entailed
+            else "The passage does not mention it; the nugget adds a name of its own."
+        )
+        nuggets.append(
+            NuggetResult(
+                nugget,
+                passages.get(nugget.key),
+                mark,
+                State.COUNTED,
+                label(
+                    "r2c2.entailment",
+                    {"entailed": entailed},
+                    said,
+                    uid=f"e/{run}/{question.id}/{nugget.num}",
+                    detail={"margin": 2.31 if entailed else -1.07, "threshold": 0.4},
+                ),
+                helped=helped,
+                help_reason="It names the person asked for." if helped else None,
+            )
+        )
+    marks = [n.mark for n in nuggets]
+    return AnswerResult(
+        run,
+        question,
+        answer,
+        State.COUNTED,
+        correct,
+        marks.count(Mark.RELEVANT) / len(marks) if marks else 0.0,
+        tuple(nuggets),
+        label(
+            "r2c2.answer",
+            {"correct": correct, "nuggets": []},
+            "It means the same as the gold answer." if correct else "It is not the gold answer.",
+            uid=f"a/{run}/{question.id}",
+        ),
+        act=act,
+        act_label=label("r2c2.dialogue_act", {"act": act}, uid=f"d/{run}/{question.id}"),
+    )
+
+
+def films():
+    """The films example, judged by its gold verdicts, with one label that a person overruled."""
+    questions = read_questions(FILMS / "questions.tsv").require()
+    pr_runs = {
+        path.stem: read_pr_run(path, questions=questions).require()
+        for path in sorted((FILMS / "pr").glob("*.txt"))
+    }
+    bogus, verdicts = set(), {}
+    for line in (FILMS / "gold/entailment.tsv").read_text("utf-8").splitlines():
+        run, question, num, verdict = line.split("\t")
+        if verdict == "NO":
+            bogus.add((run, question, int(num)))
+    for line in (FILMS / "gold/answers.tsv").read_text("utf-8").splitlines():
+        run, question, verdict, relevant = [*line.split("\t"), ""][:4]
+        verdicts[run, question] = (
+            verdict == "YES",
+            {int(n) for n in relevant.split(",") if n.strip()},
+        )
+    answers = {}
+    for path in sorted((FILMS / "ac").glob("*.txt")):
+        name = path.stem
+        run = read_ac_run(path, questions=questions, pr_runs=pr_runs).require().run
+        answers[name] = {}
+        for q in questions:
+            passages = {p.key: p for r in pr_runs.values() for p in r.passages.get(q.id, ())}
+            answer = run.answers.get(q.id)
+            act = "dont_know" if answer and "don't know" in answer.text.lower() else "answer"
+            correct, relevant = verdicts.get((name, q.id), (False, set()))
+            bad = {n for r, i, n in bogus if r == name and i == q.id}
+            answers[name][q.id] = judged(
+                name, q, answer, passages, bad, correct, relevant, act=act
+            )
+    first = answers["MODEST"]["0001"]
+    person = label("r2c2.entailment", {"entailed": False}, "It was Janet Leigh.", PERSON)
+    nuggets = list(first.nuggets)
+    machine = label("r2c2.entailment", {"entailed": True}, "Harvey and Janet are both named.")
+    nuggets[2] = replace(nuggets[2], entailment=person, overruled=machine)
+    answers["MODEST"]["0001"] = replace(first, nuggets=tuple(nuggets))
+    return assemble(questions, pr_runs, answers, title="Films: fourteen questions")
+
+
+def small(n=1, *, runs=("A",), text="t", correct=lambda run, i: True, nuggets=1):
+    """A made-up result of ``n`` questions; ``correct`` says who is right where."""
+    questions = [Question(f"{i:04d}", f"{text} {i}", "Simple", ("gold",)) for i in range(1, n + 1)]
+    passages = {
+        q.id: (Passage(q.id, PassageKey("P", 1), "doc", f"passage {text}"),) for q in questions
+    }
+    answers = {}
+    for r, run in enumerate(runs):
+        answers[run] = {}
+        for i, q in enumerate(questions):
+            cited = tuple(
+                Nugget(k + 1, PassageKey("P", 1), f"nugget {text}") for k in range(nuggets)
+            )
+            answer = Answer(q.id, f"answer {text}", (37 * i + 11 * r) % 101, cited)
+            keys = {p.key: p for p in passages[q.id]}
+            good = correct(run, i)
+            answers[run][q.id] = judged(run, q, answer, keys, {2}, good, {1})
+    return assemble(questions, {"P": PassageRun("P", passages)}, answers)
+
+
+HOSTILE = (
+    "<script>alert(1)</script></style><img src=x onerror=alert(2)>\"'`&amp;{{7*7}}{% raw %}"
+    "]]>--><!--\u202etxt\u2066\x1b[31m\u200b\U000e0041\ud800 [bold red]x[/] [/nothing]"
+)
+
+
+def hostile():
+    """A result in which every text is hostile."""
+    bad = HOSTILE
+    key = PassageKey(bad, 1)
+    labeller = LabellerId(bad, "human", {bad: bad, "model": bad})
+    question = Question(bad, bad, bad, (bad,))
+    passage = Passage(bad, key, bad, bad * 5)
+    machine = replace(MODEL, name=bad + "m")
+
+    def said(task, verdict, who, uid):
+        return label(
+            task,
+            verdict,
+            bad,
+            who,
+            uid=uid,
+            detail={"margin": 1.5, "x": {"margin": 2, "probe": bad}},
+            error=bad,
+        )
+
+    nuggets = tuple(
+        NuggetResult(
+            Nugget(i, key, bad),
+            passage if i < 3 else None,
+            mark,
+            State.COUNTED if mark else State.FAILED,
+            said("r2c2.entailment", {"entailed": True} if mark else None, labeller, f"e{i}"),
+            said("r2c2.entailment", {"entailed": False}, machine, f"o{i}"),
+            True,
+            bad,
+        )
+        for i, mark in enumerate((Mark.RELEVANT, Mark.BOGUS, Mark.NONRELEVANT, None), start=1)
+    )
+    answers = {
+        name: {
+            bad: AnswerResult(
+                name,
+                question,
+                Answer(bad, bad, 50, tuple(n.nugget for n in nuggets)),
+                State.COUNTED,
+                name != bad,
+                0.25,
+                nuggets,
+                said("r2c2.answer", {"correct": True}, labeller, f"a{name}"),
+                said("r2c2.answer", {"correct": False}, machine, f"b{name}"),
+                bad,
+                said(bad, {"act": bad}, labeller, f"c{name}"),
+            )
+        }
+        for name in (bad, bad + "2")
+    }
+    result = assemble(
+        [question],
+        {bad: PassageRun(bad, {bad: (passage,)})},
+        answers,
+        title=bad,
+        warnings=(bad,),
+        policy="only:" + bad,
+    )
+    return replace(
+        result,
+        labellers={"r2c2.entailment": labeller, bad: machine},
+        settings={**SETTINGS, bad: bad},
+    )
+
+
+CASES = SimpleNamespace(films=films, small=small, hostile=hostile)
