@@ -106,19 +106,19 @@ def answers(shared: Path) -> Iterator[Pair]:
     rows = _evouna(shared)
     sentences = _correct_sentences(rows)
     short = [row for row in rows if len(row["hypothesis"]) <= 120]
-    golden = balanced(short, 150, "gold", 0.5, "question")
+    golden = balanced(short, 110, "gold", 0.5, "question")
     openqa = read_rows(shared / "judge" / "openqa_eval.jsonl.gz")
-    golden += balanced(openqa, 90, "gold", 0.5, "question")
+    golden += balanced(openqa, 70, "gold", 0.5, "question")
     for number, row in enumerate(golden):
         facts = sentences.get(row["question"], [])[:2] if number % 2 else []
         facts = [fact for fact in facts if fact != row["hypothesis"]]
         yield _correct("correct_gold", row, gold=_gold(row), nuggets=facts)
     with_facts = [row for row in short if sentences.get(row["question"])]
-    for row in balanced(with_facts, 160, "facts", 0.5, "question"):
+    for row in balanced(with_facts, 130, "facts", 0.5, "question"):
         facts = [f for f in sentences[row["question"]] if f != row["hypothesis"]][:2]
         if facts:
             yield _correct("correct_nuggets", row, gold=[], nuggets=facts)
-    for row in balanced(_openqa_human(shared), 160, "plain", 0.5, "question"):
+    for row in balanced(_openqa_human(shared), 120, "plain", 0.5, "question"):
         yield _correct("correct", row, gold=[], nuggets=[])
 
 
@@ -126,7 +126,7 @@ def helped(shared: Path) -> Iterator[Pair]:
     """Whether a fact helps: sentences that people found to (not) answer a question (SelQA, QNLI;
     their answers are not known, so the correct answer is left open), and correct sentences about
     the same or the most similar other question (EVOUNA), given the gold answer."""
-    for source, count in (("selqa", 80), ("qnli", 80)):
+    for source, count in (("selqa", 70), ("qnli", 80)):
         rows = [
             row
             for row in read_rows(shared / "judge" / f"{source}.jsonl.gz")
@@ -140,7 +140,7 @@ def helped(shared: Path) -> Iterator[Pair]:
     questions = sorted(q for q in sentences if len(sentences[q]) > 1)
     random.Random("helped").shuffle(questions)
     words = {q: set(re.findall(r"\w{4,}", q.lower())) for q in questions}
-    for number, question in enumerate(questions[:100]):
+    for number, question in enumerate(questions[:80]):
         if number % 2:
             yield _helped("evouna", question, gold[question], sentences[question][0], True)
             continue

@@ -162,7 +162,7 @@ def test_a_touched_file_is_hashed_and_stamped_again(index: Index) -> None:
 
 
 def test_a_model_that_is_not_there_says_how_to_get_it(index: Index) -> None:
-    with pytest.raises(PrerequisiteError, match=r"python -m assay\.labellers\.models tiny"):
+    with pytest.raises(PrerequisiteError, match="assay models fetch tiny"):
         models.find_model("tiny")
 
 

@@ -91,9 +91,7 @@ def mean_score(run, name, values, missing=0):
     if not values:
         return Score(run, name, None, None, None, 0, missing)
     span = mean_interval(values, resamples=300, seed=1)
-    return Score(
-        run, name, sum(values) / len(values), span.low, span.high, len(values), missing
-    )
+    return Score(run, name, sum(values) / len(values), span.low, span.high, len(values), missing)
 
 
 def notes_of(run, results):
@@ -155,9 +153,7 @@ def assemble(questions, pr_runs, answers, *, title="Films", warnings=(), policy=
             run: score_answers(run, [r for r in found.values() if r.answer and not r.refused])
             for run, found in answers.items()
         },
-        by_category={
-            c: table([q.id for q in questions if q.category == c]) for c in categories
-        },
+        by_category={c: table([q.id for q in questions if q.category == c]) for c in categories},
         per_topic=per_topic,
         no_relevant=tuple(q for q, by in grades.items() if not any(by.values())),
         labellers={"r2c2.entailment": MODEL, "r2c2.answer": MODEL, "r2c2.dialogue_act": None},
@@ -246,9 +242,7 @@ def films():
             act = "dont_know" if answer and "don't know" in answer.text.lower() else "answer"
             correct, relevant = verdicts.get((name, q.id), (False, set()))
             bad = {n for r, i, n in bogus if r == name and i == q.id}
-            answers[name][q.id] = judged(
-                name, q, answer, passages, bad, correct, relevant, act=act
-            )
+            answers[name][q.id] = judged(name, q, answer, passages, bad, correct, relevant, act=act)
     first = answers["MODEST"]["0001"]
     person = label("r2c2.entailment", {"entailed": False}, "It was Janet Leigh.", PERSON)
     nuggets = list(first.nuggets)

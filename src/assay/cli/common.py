@@ -10,6 +10,7 @@ from typing import Annotated, Any
 
 import orjson
 import typer
+from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.progress import (
     BarColumn,
@@ -19,12 +20,15 @@ from rich.progress import (
     TimeElapsedColumn,
     TimeRemainingColumn,
 )
+from rich.table import Table
 
 from assay.formats.parsed import printable
 from assay.labellers.base import Outcome
 from assay.labellers.spec import SPEC_HELP
 from assay.ledger.policy import POLICY_HELP
 from assay.model.labels import Status
+
+_FEW = 20  # fewer questions than this are over before a line about them helps
 
 FolderArgument = Annotated[
     Path, typer.Argument(metavar="FOLDER", help="Evaluation folder with an assay.toml.")
@@ -74,6 +78,13 @@ def print_csv(header: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
 def safe(text: object) -> str:
     """Text from files and labels as it may be shown: controls visible, no Rich markup."""
     return printable(str(text)).replace("[", r"\[")
+
+
+def plain_table(title: str, *, header: bool = True) -> Table:
+    """A table without a frame, narrow enough for 80 columns and easy to read as text."""
+    return Table(
+        title=title, title_justify="left", box=SIMPLE_HEAD, pad_edge=False, show_header=header
+    )
 
 
 class JudgingBar:
@@ -130,7 +141,7 @@ class JudgingBar:
         elif not self._quiet:
             todo = self._total - self._known
             tenth = self._done * 10 // todo
-            if tenth > self._told:
+            if tenth > self._told and todo >= _FEW:
                 self._told = tenth
                 self._console.print(
                     f"{self._title}: {self._done}/{todo}{self._extra(', ')}", markup=False

@@ -8,9 +8,17 @@ from typing import Annotated, Literal
 import numpy as np
 import numpy.typing as npt
 import typer
-from rich.table import Table
 
-from assay.cli.common import CsvOption, JsonOption, err, out, print_csv, print_json, safe
+from assay.cli.common import (
+    CsvOption,
+    JsonOption,
+    err,
+    out,
+    plain_table,
+    print_csv,
+    print_json,
+    safe,
+)
 from assay.formats.confidence import ConfidenceTable, read_confidence
 from assay.measures.confidence import confidence_measures
 from assay.reports.confidence import save_confidence_plot
@@ -116,7 +124,7 @@ def _print_table(
 ) -> None:
     values = {(run, name): value for run, topic, name, value in rows if topic == "all"}
     runs = sorted(counts, key=lambda run: -(values[run, "HMR"] or 0.0))
-    table = Table(title="Confidence", title_justify="left")
+    table = plain_table("Confidence")
     table.add_column("run", overflow="fold")
     for name in (*MEASURES, "n", "missing", "left out"):
         table.add_column(name, justify="right")

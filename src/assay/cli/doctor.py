@@ -14,10 +14,9 @@ from typing import Annotated
 
 import aiohttp
 import typer
-from rich.table import Table
 
 from assay import __version__
-from assay.cli.common import JsonOption, out, print_json, safe
+from assay.cli.common import JsonOption, out, plain_table, print_json, safe
 from assay.labellers.known_models import DEFAULT_MODEL, MODELS
 from assay.labellers.models import find_model
 from assay.labellers.spec import LabellerOptions, openai_settings
@@ -58,7 +57,7 @@ def doctor_command(
     if as_json:
         print_json([asdict(finding) for finding in findings])
     else:
-        table = Table(title=f"Assay {__version__}", title_justify="left", show_header=False)
+        table = plain_table(f"Assay {__version__}", header=False)
         table.add_column(no_wrap=True)
         table.add_column(no_wrap=True)
         table.add_column(overflow="fold")

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.table import Table
 
 from assay import __version__
 from assay.cli.common import (
@@ -20,6 +19,7 @@ from assay.cli.common import (
     PolicyOption,
     err,
     out,
+    plain_table,
     print_csv,
     print_json,
     safe,
@@ -233,9 +233,9 @@ def _print_ahead(job: _Job, *, as_json: bool) -> None:
     if as_json:
         print_json({"ahead": rows, "answers_are_upper_bound": ahead.answers_assumed})
         return
-    table = Table(title="Ahead (nothing was asked)", title_justify="left")
+    table = plain_table("Ahead (nothing was asked)")
     table.add_column("task")
-    table.add_column("labeller")
+    table.add_column("labeller", overflow="fold")
     for name in ("known", "to ask", "calls", "tokens in", "tokens out"):
         table.add_column(name, justify="right")
     for row in rows:

@@ -5,13 +5,21 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import orjson
 import typer
-from rich.table import Table
 
-from assay.cli.common import CsvOption, FolderArgument, JsonOption, out, print_csv, print_json, safe
+from assay.cli.common import (
+    CsvOption,
+    FolderArgument,
+    JsonOption,
+    out,
+    plain_table,
+    print_csv,
+    print_json,
+    safe,
+)
 from assay.ledger import Ledger
 from assay.ledger.exchange import export_rows, import_file, label_row
 from assay.model.errors import SettingsError
@@ -61,11 +69,13 @@ def stats_command(
     if as_csv:
         print_csv(names, ([row[name] for name in names] for row in rows))
         return
-    table = Table(title="Labels", title_justify="left")
+    table = plain_table("Labels")
     for name in names:
-        table.add_column(name.replace("_", " "), justify="left" if name in names[:3] else "right")
+        side: Literal["left", "right"] = "left" if name in names[:3] else "right"
+        table.add_column(name.replace("_", " "), justify=side, overflow="fold")
     for row in rows:
-        table.add_row(*(_cell(row[name]) for name in names))
+        short = {**row, "task": str(row["task"]).rpartition(".")[2]}
+        table.add_row(*(_cell(short[name]) for name in names))
     out().print(table)
 
 
@@ -97,12 +107,13 @@ def list_command(
     if as_json:
         print_json([label_row(label, content) for label, content in shown])
         return
-    table = Table(title=f"{len(shown)} of {len(found)} labels", title_justify="left")
-    table.add_column("id", no_wrap=True)
-    table.add_column("task", no_wrap=True)
-    table.add_column("verdict", no_wrap=True)
-    table.add_column("about", ratio=1, overflow="ellipsis", no_wrap=True)
-    table.add_column("by", no_wrap=True)
+    table = plain_table(f"{len(shown)} of {len(found)} labels")
+    console = out()
+    for name, width in (("id", 10), ("task", 12), ("verdict", 18)):
+        table.add_column(name, no_wrap=True, width=width)
+    # Rich would shrink every column alike; ids must stay whole, the text may be cut.
+    table.add_column("about", no_wrap=True, width=max(16, console.width - 64))
+    table.add_column("by", no_wrap=True, width=16)
     for label, content in shown:
         table.add_row(
             label.uid[:10],
@@ -111,7 +122,7 @@ def list_command(
             safe(_about(content)),
             safe(label.labeller.name),
         )
-    out().print(table)
+    console.print(table)
 
 
 def _filtered(
@@ -253,7 +264,7 @@ def diff_command(
         ]
         print_json({"both": len(both), "differ": len(differ), "rows": rows})
     else:
-        table = Table(title=f"{len(differ)} of {len(both)} units differ", title_justify="left")
+        table = plain_table(f"{len(differ)} of {len(both)} units differ")
         for name in ("task", "about", first, second):
             table.add_column(safe(name), ratio=2 if name == "about" else 1)
         for unit in differ:

@@ -7,9 +7,8 @@ from typing import Annotated
 
 import typer
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn
-from rich.table import Table
 
-from assay.cli.common import JsonOption, err, out, print_json, safe
+from assay.cli.common import JsonOption, err, out, plain_table, print_json, safe
 from assay.labellers.known_models import DEFAULT_MODEL, MODELS
 from assay.labellers.models import cache_folder, fetch_model
 
@@ -37,7 +36,7 @@ def list_command(as_json: JsonOption = False) -> None:
     if as_json:
         print_json(rows)
         return
-    table = Table(title="Embedded models", title_justify="left")
+    table = plain_table("Embedded models")
     for name in ("name", "size", "licence", "here", "about"):
         table.add_column(name)
     for row in rows:

@@ -24,7 +24,9 @@ _LONGEST_GUESS = 100
 
 def clean(text: str) -> str:
     """``text`` without white space, zero-width spaces and byte order marks at its ends."""
-    return text.strip().strip(_INVISIBLE).strip()
+    text = text.strip()
+    # Called for every cell of every file; hardly any has what the second strip looks for.
+    return text if text.isascii() else text.strip(_INVISIBLE).strip()
 
 
 def normal_id(text: str) -> str:

@@ -28,7 +28,7 @@ from assay.model.labels import LabellerId, Status
 from assay.tasks.base import AnyTask, Unit, Verdict, YesNo, canonical, content_hash
 from assay.tasks.rendering import Messages, Renderer
 
-REASON_TOKENS = 24
+REASON_TOKENS = 20
 _KEY_BLOCK = "_threshold"
 _BLOCK = re.compile(r"\{%[-+]?\s*block\s+(\w+)")
 _SENTENCE_END = re.compile(r"(?<=\w{3}[.!?])(?=\s|$)")  # not after "Dr." or an initial

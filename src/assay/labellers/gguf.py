@@ -302,6 +302,12 @@ def _parameters(backend: Any, path: Path, context: int, threads: int, folder: Pa
     parameters.n_parallel = 1
     parameters.cpuparams.n_threads = threads
     parameters.cpuparams_batch.n_threads = threads
+    # Waiting threads sleep: spinning ones slow down everything where cores are shared.
+    parameters.cpuparams.poll = 0
+    parameters.cpuparams_batch.poll = 0
+    # No copies of earlier prompts: the slot's own prefix is what is used, and copying costs more
+    # (measured: 1.26 s a question with them, .92 s without), beside up to 8 GB of memory.
+    parameters.cache_ram_mib = 0
     parameters.verbosity = -1
     parameters.use_jinja = False
     parameters.ui = False

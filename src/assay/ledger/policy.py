@@ -46,11 +46,12 @@ class Policy:
         """How much a label weighs: 0 does not count, 1 a machine's, 2 a person's."""
         if self.only is not None:
             return 1 if label.labeller.name == self.only else 0
-        if label.labeller.is_human:
+        who = label.labeller
+        if who.is_human:
             return 2 if self.people else 0
         if not self.machine or configured is None:
             return 0
-        return 1 if label.labeller == configured else 0
+        return 1 if who is configured or who == configured else 0
 
 
 def choose(
@@ -65,6 +66,8 @@ def choose(
     the question as it is asked now; the label under it counts, else the newest. A usable label
     goes before a failed one of the same weight.
     """
+    if len(labels) == 1:  # nearly always
+        return labels[0] if policy.rank(labels[0], configured) else None
     best: list[Label] = []
     weight = 0
     for label in labels:

@@ -119,7 +119,8 @@ class Ledger:
         created = label.created or datetime.now(UTC).isoformat(timespec="microseconds")
         uid = label.uid(created)
         self._db.execute(
-            "INSERT INTO units (hash, task, content) VALUES (?, ?, ?) ON CONFLICT (hash) DO NOTHING",
+            "INSERT INTO units (hash, task, content) VALUES (?, ?, ?) "
+            "ON CONFLICT (hash) DO NOTHING",
             (label.unit, label.task, canonical(label.content).decode()),
         )
         cursor = self._db.execute(
@@ -242,6 +243,17 @@ class Ledger:
                 names or [],
             )
             return {unit: orjson.loads(content) for unit, content in rows}
+
+    def unit_texts(self, tasks: Iterable[str]) -> dict[str, str]:
+        """Content of every unit of the tasks as the JSON text that is stored."""
+        names = list(tasks)
+        with _explained(self.path):
+            marks = ",".join("?" * len(names))
+            rows = self._db.execute(
+                f"SELECT hash, content FROM units WHERE task IN ({marks})",  # noqa: S608
+                names,
+            )
+            return dict(rows)
 
     def find(self, uid_prefix: str) -> list[str]:
         """Uids that begin with ``uid_prefix``, at most ten."""

@@ -7,8 +7,9 @@ resamples. Source: Efron & Tibshirani 1993, chapter 13 (percentile interval).
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
@@ -19,6 +20,9 @@ __all__ = ["Interval", "confidence_intervals", "mean_interval"]
 
 _CELLS_AT_ONCE = 1_000_000
 """How many drawn topics (resamples × topics) are held in memory at a time: 8 MB."""
+
+_CELLS_KEPT = 4_000_000
+"""Up to how many drawn topics the draws are kept for the next score: 32 MB each."""
 
 
 @dataclass(frozen=True)
@@ -58,7 +62,8 @@ def mean_interval(
     if not np.isfinite(array).all():
         raise ValueError(f"value {np.flatnonzero(~np.isfinite(array))[0] + 1} is not finite")
     _check_settings(level, resamples)
-    means = [array[drawn].mean(axis=1) for drawn in _draws(len(array), resamples, seed)]
+    # A resample's mean is a product with how often each topic was drawn.
+    means = [counts @ array / len(array) for counts in _counts(len(array), resamples, seed)]
     # The mean of n equal values can miss the value by a rounding error; the true mean cannot.
     bounded = np.clip(np.concatenate(means), array.min(), array.max())
     return _percentiles(bounded, level)
@@ -119,8 +124,39 @@ def _check_settings(level: float, resamples: int) -> None:
         raise ValueError(f"resamples must be 1 or more, got {resamples}")
 
 
-def _draws(n: int, resamples: int, seed: int) -> Iterator[Integers]:
-    """Yield blocks of resamples: rows of *n* indices drawn with replacement."""
+@lru_cache(maxsize=4)
+def _kept_draws(n: int, resamples: int, seed: int) -> tuple[Integers, ...]:
+    return tuple(_fresh_draws(n, resamples, seed))
+
+
+@lru_cache(maxsize=4)
+def _kept_counts(n: int, resamples: int, seed: int) -> tuple[Floats, ...]:
+    return tuple(map(_count, _draws(n, resamples, seed)))
+
+
+def _draws(n: int, resamples: int, seed: int) -> Iterable[Integers]:
+    """Blocks of resamples: rows of *n* indices drawn with replacement.
+
+    Scores of many runs over the same topics ask for the same draws; small ones are kept.
+    """
+    keep = n * resamples <= _CELLS_KEPT
+    return (_kept_draws if keep else _fresh_draws)(n, resamples, seed)
+
+
+def _counts(n: int, resamples: int, seed: int) -> Iterable[Floats]:
+    """The same blocks as how often each topic was drawn: rows of *n* counts."""
+    if n * resamples <= _CELLS_KEPT:
+        return _kept_counts(n, resamples, seed)
+    return map(_count, _fresh_draws(n, resamples, seed))
+
+
+def _count(drawn: Integers) -> Floats:
+    rows, n = drawn.shape
+    cells = drawn + n * np.arange(rows)[:, None]
+    return np.bincount(cells.ravel(), minlength=rows * n).reshape(rows, n).astype(np.float64)
+
+
+def _fresh_draws(n: int, resamples: int, seed: int) -> Iterator[Integers]:
     generator = np.random.default_rng(seed)
     at_once = max(1, _CELLS_AT_ONCE // n)
     for start in range(0, resamples, at_once):

@@ -37,7 +37,7 @@ class Cell:
     text: str
     below: str = ""
     key: float | None = None
-    bar: Markup = Markup("")
+    bar: Markup | None = None
 
 
 @dataclass(frozen=True)
@@ -51,6 +51,7 @@ class Row:
     cells: tuple[Cell, ...]
     counts: tuple[str, ...] = ()
     reading: Reading | None = None
+    about: str = ""
 
 
 @dataclass(frozen=True)
@@ -95,7 +96,7 @@ def counts_in_words(notes: RunNotes | None) -> tuple[str, ...]:
     refused = sum(notes.refusals.values())
     parts = [
         (len(notes.left_out), f"{len(notes.left_out)} left out"),
-        (refused, f"{refused} declined ({refusals_in_words(notes)})"),
+        (refused, f"{refused} declined"),
         (notes.missing_answers, counted(notes.missing_answers, "label") + " missing"),
         (notes.failed_answers, f"{notes.failed_answers} failed"),
         (notes.carried_answers, f"{notes.carried_answers} carried"),
@@ -129,6 +130,7 @@ def ac_board(result: R2C2Result) -> Board:
                 cells,
                 counts_in_words(notes),
                 read_run(scores, results, notes),
+                refusals_in_words(notes) if notes else "",
             )
         )
     return Board(columns, tuple(rows))

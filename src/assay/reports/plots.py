@@ -21,11 +21,14 @@ from assay.measures.confidence import (
     reliability_bins,
     risk_coverage,
 )
-from assay.reports.svg import drawing, el, join, label, marker, path
+from assay.reports.svg import drawing, el, join, label, marker, path, text_width, turned
 from assay.reports.text import interval, number, percent, shortened
 
-_BAR = (132.0, 20.0, 5.0)
+_BAR = (104.0, 20.0, 5.0)
 """Width, height and margin of an interval bar in a table."""
+
+_MOST_COUNTS = 12
+"""With more bins than this their counts are left out."""
 
 
 def _share(value: float) -> float:
@@ -98,7 +101,7 @@ def reliability(
     right = np.bincount(numbers[correct], minlength=bins)
     wrong = np.bincount(numbers[~correct], minlength=bins)
     left, top, side = 40.0, 10.0, 210.0
-    below, band = top + side + 20, 84.0
+    below, band = top + side + 24, 84.0
     width, height = 262.0, below + band + 36
 
     def x(score: float) -> float:
@@ -129,13 +132,22 @@ def reliability(
         )
         size = 3.0 + 4.0 * math.sqrt(bar.n / most)
         parts.append(el("circle", el("title", about), cx=at, cy=up, r=size, class_="dot"))
-        beside = at + size + 3 if at < left + side - 24 else at - size - 3
-        anchor = "start" if beside > at else "end"
-        lower = min(max(up + 4, top + 11), top + side - 4)
-        parts.append(label(beside, lower, str(bar.n), class_="tick halo", anchor=anchor))
+    if bins <= _MOST_COUNTS:
+        parts.append(label(left - 6, top + side + 14, "n", anchor="end"))
+        parts.extend(
+            label(x((bar.low + bar.high) / 2), top + side + 14, str(bar.n))
+            for bar in table
+            if bar.n
+        )
     parts.append(_histogram(right, wrong, x, below, band))
     parts.append(
-        label(0, 0, "accuracy", class_="axis", transform=f"translate(11 {top + side / 2:g}) rotate(-90)")
+        label(
+            0,
+            0,
+            "accuracy",
+            class_="axis",
+            transform=turned(11, top + side / 2),
+        )
     )
     parts.append(label(left + side / 2, height - 4, "confidence", class_="axis"))
     spoken = f"Reliability of {name}: " + "; ".join(
@@ -169,11 +181,11 @@ def _histogram(
                 parts.append(
                     el("rect", x=at, y=start, width=wide, height=unit * n, class_=f"fill {kind}")
                 )
-                if bins <= 12 and n < 1000:
+                if bins <= _MOST_COUNTS and n < 1000:
                     parts.append(label(at + wide / 2, words, str(n), class_="tick"))
     parts.append(el("line", x1=x(0), x2=x(1), y1=zero, y2=zero, class_="ax"))
-    for y, words in ((zero - 5, "right"), (zero + 12, "wrong")):
-        parts.append(label(x(0) - 5, y, words, class_=f"tick {words}-text", anchor="end"))
+    for at, side in ((zero - 5, "right"), (zero + 12, "wrong")):
+        parts.append(label(x(0) - 5, at, side, class_=f"tick {side}-text", anchor="end"))
     return join(parts)
 
 
@@ -194,9 +206,9 @@ class Curve:
 def risk_coverage_plot(curves: Sequence[Curve], *, focus: str | None = None) -> Markup:
     """Return risk–coverage curves; with *focus* that run's alone is coloured, the others grey."""
     small = focus is not None
-    left, top = 40.0, 10.0
-    wide, high = (210.0, 210.0) if small else (272.0, 340.0)
-    width, height = (262.0, high + top + 40) if small else (420.0, high + top + 40)
+    left, top = (50.0, 10.0) if small else (52.0, 24.0)
+    wide, high = (200.0, 210.0) if small else (230.0, 352.0)
+    width, height = (262.0, high + top + 40) if small else (420.0, high + top + 48)
 
     def place(coverage: float, risk: float) -> tuple[float, float]:
         return left + coverage * wide, top + (1 - risk) * high
@@ -233,7 +245,7 @@ def risk_coverage_plot(curves: Sequence[Curve], *, focus: str | None = None) -> 
             0,
             "risk: share of it wrong",
             class_="axis",
-            transform=f"translate(11 {top + high / 2:g}) rotate(-90)",
+            transform=turned(11, top + high / 2),
         )
     )
     spoken = f"Risk–coverage curve of {focus}" if focus else "Risk–coverage curves of all runs"
@@ -258,6 +270,8 @@ def _end_labels(
         start, curve = named[i]
         kind = f"c{curve.kind % 8}"
         parts.append(path([(x + 3, start), (x + 12, height)], class_=f"lead {kind}"))
-        words = shortened(curve.short, 15)
+        words = curve.short
+        while len(words) > 1 and text_width(words, 11) > 120:
+            words = shortened(words, len(words) - 1)
         parts.append(label(x + 15, height + 4, words, class_=f"name text-{kind}", anchor="start"))
     return parts

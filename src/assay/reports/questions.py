@@ -171,7 +171,9 @@ def _flag(label: Label, field: str) -> bool | None:
     return value if isinstance(value, bool) else None
 
 
-def _said(label: Label | None, field: str, yes: str, no: str, *, struck: bool = False) -> list[Said]:
+def _said(
+    label: Label | None, field: str, yes: str, no: str, *, struck: bool = False
+) -> list[Said]:
     if label is None:
         return []
     if label.status is Status.FAILED:
@@ -217,9 +219,7 @@ def _nugget(result: NuggetResult) -> NuggetView:
         str(result.nugget.key),
         "" if result.passage is None else result.passage.doc,
         None if result.passage is None else result.passage.text,
-        _both(
-            result.entailment, result.overruled, "entailed", "entailed", "not entailed"
-        ),
+        _both(result.entailment, result.overruled, "entailed", "entailed", "not entailed"),
         "" if result.helped is None else helped[result.helped],
         result.help_reason or "",
     )

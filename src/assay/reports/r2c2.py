@@ -85,6 +85,7 @@ def render_report(
     questions, in_full = _questions(environment, result, order, wide, max_questions, max_bytes)
     curves = _curves(result, ac.rows)
     rewards = _reward_points(result, ac.rows)
+    missing = gaps(result)
     html = environment.get_template("report.html.j2").render(
         r=result,
         generated_by=generated_by,
@@ -95,7 +96,8 @@ def render_report(
         about={part: d.says for d in DEFINITIONS for part in d.name.split(", ")},
         lede=_lede(result, ac.rows),
         facts=_facts(result),
-        gaps=gaps(result),
+        gaps=missing,
+        grave=any(gap.grave for gap in missing),
         complete=nothing_missing(result),
         policy=policy_in_words(result.policy),
         tasks=task_rows(result),
@@ -188,10 +190,8 @@ def _swatch(kind: int | None) -> Markup:
 
 
 def _lede(result: R2C2Result, rows: Sequence[Row]) -> list[str]:
-    sentences = [
-        f"{counted(len(rows), 'answering run')} and {counted(len(result.pr_runs), 'passage run')}"
-        f" on {counted(len(result.questions), 'question')}."
-    ]
+    runs = counted(len(rows), "answering run"), counted(len(result.pr_runs), "passage run")
+    sentences = [f"{runs[0]} and {runs[1]} on {counted(len(result.questions), 'question')}."]
     found = []
     best = [row for row in rows if row.cells[0].key is not None]
     if best:
@@ -200,8 +200,8 @@ def _lede(result: R2C2Result, rows: Sequence[Row]) -> list[str]:
         first = ranked(result.scores, "Accuracy")[0]
         top = result.scores[first].get("Accuracy")
         if top is not None and top.value is not None:
-            same = "it" if first == best[0].run else first
-            found.append(f"{same} is right most often, {percent(top.value)} of the time")
+            same = "it is also" if first == best[0].run else f"{first} is"
+            found.append(f"{same} right most often ({percent(top.value)} of the questions)")
     sentence = "; ".join(found)
     return sentences + ([sentence + "."] if sentence else [])
 
@@ -215,9 +215,7 @@ def _facts(result: R2C2Result) -> list[tuple[str, str]]:
         ("Answering runs", f"{len(result.answers):,}"),
         ("Passage runs", f"{len(result.pr_runs):,}"),
         ("Passages", f"{passages:,}"),
-        ("Relevant nuggets", f"{marks['R']:,}"),
-        ("Nonrelevant nuggets", f"{marks['N']:,}"),
-        ("Bogus nuggets", f"{marks['B']:,}"),
+        ("Nuggets R · N · B", f"{marks['R']:,} · {marks['N']:,} · {marks['B']:,}"),
         ("Labels by people", f"{people:,}"),
     ]
 
@@ -277,7 +275,9 @@ def _no_relevant(result: R2C2Result) -> str:
     if not n:
         return "Every question has a relevant passage."
     which = listing(list(result.no_relevant), most=30)
-    return f"{counted(n, 'question')} without a relevant passage: {which}. Every run scores 0 there."
+    return (
+        f"{counted(n, 'question')} without a relevant passage: {which}. Every run scores 0 there."
+    )
 
 
 def _limited(total: int, in_full: int) -> str:
@@ -329,9 +329,7 @@ def _reward_points(result: R2C2Result, rows: Sequence[Row]) -> list[RewardPoint]
             for one in (over, under)
         ]
         points.append(
-            RewardPoint(
-                row.run, _short(row, len(rows)), row.kind, over.value, under.value, *ranges
-            )
+            RewardPoint(row.run, _short(row, len(rows)), row.kind, over.value, under.value, *ranges)
         )
     return points
 
@@ -346,6 +344,7 @@ def _panels(result: R2C2Result, rows: Sequence[Row], curves: Sequence[Curve]) ->
         word = row.reading.word if row.reading else ""
         summary = f"{word}. {right} right, {wrong} wrong"
         summary += "".join(f"; {words}" for words in row.counts)
+        summary += f" ({row.about})" if row.about else ""
         curve = drawn.get(row.run)
         bins, closed = _bins(result.settings), _closed(result.settings)
         pictures: tuple[Markup | None, Markup | None] = (None, None)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from markupsafe import Markup
 
-from assay.reports.svg import drawing, el, label, marker, path, text_width
+from assay.reports.svg import drawing, el, label, marker, path, text_width, turned
 from assay.reports.text import number
 
 _Place = Callable[[float, float], tuple[float, float]]
@@ -70,8 +70,8 @@ def _free_place(
 
 def reward_map(points: Sequence[RewardPoint]) -> Markup:
     """Return R_O against R_U, one labelled point a run, over contours of equal HMR."""
-    width, height = 420.0, 410.0
-    left, top, side = 44.0, 16.0, 352.0
+    width, height = 420.0, 424.0
+    left, top, side = 46.0, 24.0, 352.0
 
     def place(over: float, under: float) -> tuple[float, float]:
         return left + _clip(over) * side, top + (1 - _clip(under)) * side
@@ -92,15 +92,10 @@ def reward_map(points: Sequence[RewardPoint]) -> Markup:
         x, y = place(tick, tick)
         parts.append(label(x, top + side + 15, number(tick, 1)))
         parts.append(label(left - 7, y + 4, number(tick, 1), anchor="end"))
-    for x, y, words, anchor in (
-        (left + 8, top + 16, "overconfident", "start"),
-        (left + side - 8, top + side - 9, "underconfident", "end"),
-    ):
-        parts.append(label(x, y, words, class_="corner", anchor=anchor))
-        reach = text_width(words, 12)
-        taken.append((x, y - 12, x + reach, y + 4) if anchor == "start" else (x - reach, y - 12, x, y + 4))
+    parts.append(label(left, top - 7, "↖ overconfident", class_="corner", anchor="start"))
+    parts.append(label(left + side, height - 6, "underconfident ↘", class_="corner", anchor="end"))
     parts.append(
-        label(left + side / 2, height - 6, "R_O: overconfidence suppressed →", class_="axis")
+        label(left, height - 6, "R_O: overconfidence suppressed →", class_="axis", anchor="start")
     )
     parts.append(
         label(
@@ -108,13 +103,17 @@ def reward_map(points: Sequence[RewardPoint]) -> Markup:
             0,
             "R_U: underconfidence suppressed →",
             class_="axis",
-            transform=f"translate(12 {top + side / 2:g}) rotate(-90)",
+            transform=turned(12, top + side / 2),
         )
     )
     for point in points:
         x, y = place(point.over, point.under)
         taken.append((x - 6, y - 6, x + 6, y + 6))
-    parts.extend(_whiskers(points, place) if len(points) <= 8 else [])
+    if len(points) <= 8:
+        for point in points:
+            lines, boxes = _whiskers(point, place)
+            parts.extend(lines)
+            taken.extend(boxes)
     parts.extend(_labelled(points, place, taken, (left, top, left + side, top + side)))
     spoken = "R_O against R_U: " + "; ".join(
         f"{point.name} {number(point.over, 2)}, {number(point.under, 2)}" for point in points
@@ -122,17 +121,19 @@ def reward_map(points: Sequence[RewardPoint]) -> Markup:
     return drawing(width, height, spoken, *parts, class_="plot map")
 
 
-def _whiskers(points: Sequence[RewardPoint], place: _Place) -> list[Markup]:
-    lines = []
-    for point in points:
-        for ends in (
-            [(end, point.under) for end in point.over_range or ()],
-            [(point.over, end) for end in point.under_range or ()],
-        ):
-            if ends:
-                at = [place(*end) for end in ends]
-                lines.append(path(at, class_=f"whisker c{point.kind % 8}"))
-    return lines
+def _whiskers(point: RewardPoint, place: _Place) -> tuple[list[Markup], list[_Box]]:
+    """Return the lines of a point's intervals and the boxes that they take."""
+    lines, boxes = [], []
+    for ends in (
+        [(end, point.under) for end in point.over_range or ()],
+        [(point.over, end) for end in point.under_range or ()],
+    ):
+        if ends:
+            at = [place(*end) for end in ends]
+            lines.append(path(at, class_=f"whisker c{point.kind % 8}"))
+            xs, ys = [x for x, _ in at], [y for _, y in at]
+            boxes.append((min(xs) - 1, min(ys) - 1, max(xs) + 1, max(ys) + 1))
+    return lines, boxes
 
 
 def _labelled(

@@ -19,9 +19,8 @@ Attribute = str | float | int | None
 def _text(value: Attribute) -> str:
     if isinstance(value, str):
         return visible(value)
-    if isinstance(value, int):
+    if value is None or isinstance(value, int):
         return str(value)
-    assert value is not None
     shown = f"{value:.2f}".rstrip("0").rstrip(".")
     return "0" if shown == "-0" else shown
 
@@ -80,7 +79,10 @@ def label(
 def text_width(text: str, size: float) -> float:
     """Return about how wide *text* is at a font size (East Asian characters are wide)."""
     wide = sum(unicodedata.east_asian_width(char) in "WF" for char in text)
-    return size * (0.56 * (len(text) - wide) + 1.0 * wide)
+    tall = sum(char.isupper() or char in "mwMW_@%" for char in text) - sum(
+        char.isupper() and unicodedata.east_asian_width(char) in "WF" for char in text
+    )
+    return size * (1.05 * wide + 0.76 * tall + 0.6 * (len(text) - wide - tall))
 
 
 def marker(x: float, y: float, kind: int, title: str = "", size: float = 4.5) -> Markup:
@@ -98,7 +100,17 @@ def marker(x: float, y: float, kind: int, title: str = "", size: float = 4.5) ->
     corners = (
         [(x, y - size * 1.25), (x + size * 1.2, y + size * 0.9), (x - size * 1.2, y + size * 0.9)]
         if shape == 2
-        else [(x, y - size * 1.35), (x + size * 1.35, y), (x, y + size * 1.35), (x - size * 1.35, y)]
+        else [
+            (x, y - size * 1.35),
+            (x + size * 1.35, y),
+            (x, y + size * 1.35),
+            (x - size * 1.35, y),
+        ]
     )
     steps = " ".join(f"{_text(a)},{_text(b)}" for a, b in corners)
     return el("polygon", *about, points=steps, class_=colour)
+
+
+def turned(x: float, y: float) -> str:
+    """Return the transformation that puts text upright along an axis, centred on a place."""
+    return f"translate({_text(float(x))} {_text(float(y))}) rotate(-90)"

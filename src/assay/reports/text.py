@@ -63,10 +63,11 @@ def number(value: float | None, digits: int = 3) -> str:
 
 
 def interval(low: float | None, high: float | None, digits: int = 2) -> str:
-    """Return ``0.64–1.00``, or nothing where there is no interval."""
+    """Return ``.64–1.00``, or nothing where there is no interval."""
     if low is None or high is None or not (math.isfinite(low) and math.isfinite(high)):
         return ""
-    return f"{number(low, digits)}–{number(high, digits)}"
+    ends = (number(low, digits), number(high, digits))
+    return "–".join(end.replace("0.", ".", 1) if end.startswith("0.") else end for end in ends)
 
 
 def percent(value: float | None) -> str:

@@ -82,7 +82,7 @@ def step3_requests(inputs: Inputs) -> Iterator[Request]:
         for file in inputs.ac_files.values():
             answer = file.run.answers.get(question.id)
             for nugget in answer.nuggets if answer else ():
-                yield Request(ENTAILMENT, entailment_unit(nugget, passages[str(nugget.key)]))
+                yield Request(ENTAILMENT, entailment_unit(nugget, passages[nugget.key]))
 
 
 def act_requests(inputs: Inputs) -> Iterator[Request]:

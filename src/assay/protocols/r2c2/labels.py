@@ -11,7 +11,15 @@ from assay.labellers.base import Labeller, Request, request_key
 from assay.ledger import Ledger
 from assay.ledger.policy import Policy, choose
 from assay.model.labels import Label, LabellerId, Status
-from assay.model.rag import Answer, Mark, Nugget, Passage, PassageRun, Question
+from assay.model.rag import (
+    Answer,
+    Mark,
+    Nugget,
+    Passage,
+    PassageKey,
+    PassageRun,
+    Question,
+)
 from assay.protocols.r2c2.results import AnswerResult, NuggetResult, State
 from assay.tasks.base import AnyTask, unit_hash
 from assay.tasks.r2c2 import (
@@ -52,10 +60,14 @@ class LabelBook:
     @cached_property
     def configured(self) -> dict[str, LabellerId | None]:
         """Identity of the evaluation's own labeller of each task."""
-        return {
-            task.name: labeller.id if (labeller := self.labellers.get(task.name)) else None
-            for task in TASKS
-        }
+        # The ledger's own objects where it has them: comparing those costs next to nothing.
+        known = list(self.ledger.labellers().values())
+        found: dict[str, LabellerId | None] = {}
+        for task in TASKS:
+            labeller = self.labellers.get(task.name)
+            who = None if labeller is None else labeller.id
+            found[task.name] = next((one for one in known if one == who), who)
+        return found
 
     def of(self, unit: str) -> list[Label]:
         """All labels of a unit, oldest first."""
@@ -148,22 +160,24 @@ def act_unit(question: Question, answer: Answer) -> DialogueActUnit:
     return DialogueActUnit(question=question.text, answer=answer.text)
 
 
-def passages_by_key(pr_runs: Mapping[str, PassageRun], question: str) -> dict[str, Passage]:
-    """Passages of a question by ``RUN;RANK``."""
+def passages_by_key(
+    pr_runs: Mapping[str, PassageRun], question: str
+) -> dict[PassageKey, Passage]:
+    """Passages of a question by PassageKey."""
     return {
-        str(passage.key): passage
+        passage.key: passage
         for run in pr_runs.values()
         for passage in run.passages.get(question, ())
     }
 
 
-def entail(book: LabelBook, answer: Answer, passages: Mapping[str, Passage]) -> Entailed:
+def entail(book: LabelBook, answer: Answer, passages: Mapping[PassageKey, Passage]) -> Entailed:
     """Step 3: which nuggets of ``answer`` their passages entail."""
     results: list[NuggetResult] = []
     entailed: list[int] = []
     pending = False
     for index, nugget in enumerate(answer.nuggets):
-        passage = passages[str(nugget.key)]
+        passage = passages[nugget.key]
         content = {"passage": passage.text, "nugget": nugget.text}
         unit = unit_hash(ENTAILMENT.name, content)
         label = book.choose(ENTAILMENT, unit, content)
@@ -187,7 +201,11 @@ def entail(book: LabelBook, answer: Answer, passages: Mapping[str, Passage]) -> 
 
 
 def resolve(
-    book: LabelBook, run: str, question: Question, answer: Answer, passages: Mapping[str, Passage]
+    book: LabelBook,
+    run: str,
+    question: Question,
+    answer: Answer,
+    passages: Mapping[PassageKey, Passage],
 ) -> AnswerResult:
     """Steps 3 and 4 for one answer: verdict, marks and what is missing."""
     step3 = entail(book, answer, passages)

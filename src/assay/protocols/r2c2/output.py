@@ -90,21 +90,27 @@ def _topic_rows(result: R2C2Result) -> Iterator[tuple[object, ...]]:
 
 
 def _counted_labels(result: R2C2Result) -> dict[str, tuple[Label, list[str]]]:
-    """Every label that counted, with the places that it was used at, by task and unit."""
+    """Every label that counted, with the places that it was used at, in the ledger's order."""
     counted: dict[str, tuple[Label, list[str]]] = {}
     for by_question in result.answers.values():
         for answer in by_question.values():
             for label, place in labels_of(answer):
-                counted.setdefault(label.uid, (label, []))[1].append(place)
-    ordered = sorted(counted.values(), key=lambda item: (item[0].task, item[0].unit, item[0].uid))
-    return {label.uid: (label, places) for label, places in ordered}
+                found = counted.get(label.uid)
+                if found is None:
+                    counted[label.uid] = (label, [place])
+                else:
+                    found[1].append(place)
+    return dict(sorted(counted.items(), key=lambda item: item[1][0].rowid))
 
 
-def _label_lines(counted: Mapping[str, tuple[Label, list[str]]], ledger: Ledger) -> Iterator[bytes]:
-    contents = ledger.units(task.name for task in TASKS)
+def _label_lines(
+    counted: Mapping[str, tuple[Label, list[str]]], ledger: Ledger
+) -> Iterator[bytes]:
+    texts = ledger.unit_texts(task.name for task in TASKS)
     for label, places in counted.values():
-        row = {**label_row(label, contents[label.unit]), "used_at": places}
-        yield orjson.dumps(row) + b"\n"
+        row = label_row(label, orjson.Fragment(texts[label.unit]))
+        row["used_at"] = places
+        yield orjson.dumps(row, option=orjson.OPT_APPEND_NEWLINE)
 
 
 def _manifest(

@@ -1,0 +1,133 @@
+"""``assay score`` over a made evaluation with 200,000 labels, as a whole process.
+
+Run: ``python benchmarks/score.py [--labels N] [--repeat K]``. Prints the times of each run, the
+median and the peak memory.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import resource
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from assay.labellers.base import Request, request_key
+from assay.ledger import Ledger, NewLabel
+from assay.ledger.policy import Policy
+from assay.model.labels import Status
+from assay.protocols.folder import Folder
+from assay.protocols.r2c2.inputs import R2C2Settings, load_inputs
+from assay.protocols.r2c2.judge import (
+    act_requests,
+    labellers_for,
+    step3_requests,
+    step4_requests,
+)
+from assay.protocols.r2c2.labels import LabelBook
+from assay.tasks.r2c2 import ANSWER, ENTAILMENT
+
+NUGGETS, RUNS = 8, 20
+WORDS = "film actor director year city star role scene music award story sequel studio".split()
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--labels", type=int, default=200_000)
+    parser.add_argument("--repeat", type=int, default=5)
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        count = make(folder, options.labels)
+        size = (folder / "labels.sqlite").stat().st_size / 1e6
+        print(f"{count:,} labels, ledger of {size:.0f} MB")
+        times = []
+        for _ in range(options.repeat):
+            started = time.perf_counter()
+            command = [sys.executable, "-m", "assay.cli.main", "score", str(folder), "--csv"]
+            subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+            times.append(time.perf_counter() - started)
+            print(f"  {times[-1]:.2f} s")
+        peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1e3
+        print(f"median {statistics.median(times):.2f} s, peak memory {peak:.0f} MB")
+
+
+def make(folder: Path, labels: int) -> int:
+    """Write an evaluation whose every label is distinct, and label it; returns the count."""
+    rng = random.Random(1)
+    questions = labels // (RUNS * (NUGGETS + 2))
+
+    def text(words: int) -> str:
+        return " ".join(rng.choices(WORDS, k=words))
+
+    (folder / "pr").mkdir()
+    (folder / "ac").mkdir()
+    ids = [f"{n:05}" for n in range(1, questions + 1)]
+    (folder / "questions.tsv").write_text(
+        "".join(f"{one}\tWhich {text(8)} {one}?\tSimple\tgold {one}\n" for one in ids)
+    )
+    for run in range(3):
+        lines = [f"{q};{rank};doc{rank};{text(25)} {q}" for q in ids for rank in range(1, 21)]
+        (folder / "pr" / f"PR-{run}.txt").write_text("\n".join(lines) + "\n")
+    for run in range(RUNS):
+        blocks = []
+        for q in ids:
+            nuggets = "".join(
+                f"{n};PR-{rng.randrange(3)};{rng.randint(1, 20)};{text(10)} {q} {run} {n}\n"
+                for n in range(1, NUGGETS + 1)
+            )
+            blocks.append(f"<{q}>\nanswer {q} {run};{rng.randint(0, 100)}\n{nuggets}</{q}>\n")
+        (folder / "ac" / f"AC-{run:02}.txt").write_text("".join(blocks))
+    (folder / "assay.toml").write_text(
+        '[evaluation]\nprotocol = "r2c2"\n[inputs]\nquestions = "questions.tsv"\n'
+        'pr_runs = "pr/*.txt"\nac_runs = "ac/*.txt"\n[labellers]\ndefault = "openai:m"\n'
+    )
+    opened = Folder.open(folder)
+    inputs = load_inputs(opened, R2C2Settings())
+    labellers = labellers_for(opened)
+    count = 0
+    with opened.open_ledger() as ledger:
+
+        def write(requests: list[Request]) -> None:
+            nonlocal count
+            made = [
+                NewLabel(
+                    key=request_key(labellers[request.task.name], request),
+                    task=request.task.name,
+                    version=request.task.version,
+                    unit=request.unit_hash,
+                    content=request.content,
+                    labeller=labellers[request.task.name].id,
+                    status=Status.OK,
+                    verdict=verdict(request, rng),
+                    reason="as the passage says",
+                )
+                for request in requests
+            ]
+            count += len(ledger.add(made))
+
+        write(list(act_requests(inputs)))
+        write(list(step3_requests(inputs)))
+        book = LabelBook(ledger, Policy.parse("people"), dict(labellers))
+        write(list(step4_requests(inputs, book)))
+    return count
+
+
+def verdict(request: Request, rng: random.Random) -> dict[str, object]:
+    if request.task is ENTAILMENT:
+        return {"reason": "as the passage says", "entailed": rng.random() < 0.8}
+    if request.task is ANSWER:
+        nuggets = [
+            {"nugget": n, "reason": "a step", "helped": rng.random() < 0.5}
+            for n in range(1, len(request.content["nuggets"]) + 1)
+        ]
+        return {"reason": "so", "correct": rng.random() < 0.6, "nuggets": nuggets}
+    return {"reason": "", "act": "answer"}
+
+
+if __name__ == "__main__":
+    main()
