@@ -2,30 +2,115 @@
 
     python calibration/check_example.py [--model qwen2.5-1.5b] [--no-reasons]
 
-Nothing is ever fitted on these verdicts: they are ours, and few.
+Every nugget and answer is judged as `assay judge` would, answers with the nuggets that the gold
+verdicts call entailed. Nothing is ever fitted on these verdicts: they are ours, and few.
 """
 
 from __future__ import annotations
 
 import argparse
 import asyncio
-import csv
 import sys
 import time
+from collections import defaultdict
 from collections.abc import Iterable
 from pathlib import Path
 
-from assay.formats.r2c2_ac import read_ac_run
-from assay.formats.r2c2_pr import read_pr_run
-from assay.formats.r2c2_questions import read_questions
 from assay.labellers.base import Outcome, Request
 from assay.labellers.embedded import EmbeddedLabeller
-from assay.tasks.r2c2 import ANSWER, ENTAILMENT, AnswerUnit, EntailmentUnit
+from assay.protocols.folder import Folder
+from assay.protocols.r2c2.inputs import R2C2Settings, load_inputs
+from assay.protocols.r2c2.labels import answer_unit, entailment_unit, passages_by_key
+from assay.tasks.r2c2 import ANSWER, ENTAILMENT
 from assay.tasks.rendering import Renderer
 
 FILMS = Path(__file__).parents[1] / "examples/films"
+Place = tuple[str, ...]
 
 
-def rows(name: str) -> list[list[str]]:
-    with (FILMS / "gold" / name).open(encoding="utf-8", newline="") as stream:
-        return list(csv.reader(stream, delimiter="\t"))
+def gold_rows(name: str) -> list[list[str]]:
+    lines = (FILMS / "gold" / name).read_text(encoding="utf-8").splitlines()
+    return [line.split("\t") for line in lines if line]
+
+
+def requests() -> dict[Request, list[tuple[Place, dict[int, bool]]]]:
+    """What is asked, with every (run, question[, nugget]) it is about and what gold says: the
+    verdict under 0, and of nuggets that helped under their position."""
+    inputs = load_inputs(folder := Folder.open(FILMS), folder.settings(R2C2Settings))
+    entailed = {(run, q, int(n)): verdict for run, q, n, verdict in gold_rows("entailment.tsv")}
+    answers = {(row[0], row[1]): [*row[2:], ""][:2] for row in gold_rows("answers.tsv")}
+    steps: tuple[dict, dict] = ({}, {})
+    for question in inputs.questions:
+        passages = passages_by_key(inputs.pr_runs, question.id)
+        for run, file in inputs.ac_files.items():
+            answer = file.run.answers.get(question.id)
+            if answer is None:
+                continue
+            for nugget in answer.nuggets:
+                place = (run, question.id, nugget.num)
+                request = Request(ENTAILMENT, entailment_unit(nugget, passages[nugget.key]))
+                says = {0: entailed[place] == "YES"}
+                steps[0].setdefault(request, []).append((tuple(map(str, place)), says))
+            kept = [n for n in answer.nuggets if entailed[run, question.id, n.num] == "YES"]
+            verdict, helped = answers[run, question.id]
+            numbers = {int(number) for number in helped.split(",") if number}
+            says = {0: verdict == "YES"}
+            says |= {at: nugget.num in numbers for at, nugget in enumerate(kept, 1)}
+            texts = tuple(nugget.text for nugget in kept)
+            request = Request(ANSWER, answer_unit(question, answer, texts))
+            steps[1].setdefault(request, []).append(((run, question.id), says))
+    return steps[0] | steps[1]
+
+
+async def judge(labeller: EmbeddedLabeller, asked: Iterable[Request]) -> dict[Request, Outcome]:
+    async with labeller:
+        return {request: await labeller.label(request) for request in asked}
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--model", default=None)
+    parser.add_argument("--no-reasons", action="store_true")
+    parser.add_argument("--verbose", action="store_true", help="print what differs")
+    options = parser.parse_args()
+    asked = requests()
+    labeller = EmbeddedLabeller(options.model, Renderer(), reasons=not options.no_reasons)
+    started = time.monotonic()
+    outcomes = asyncio.run(judge(labeller, asked))
+    seconds = time.monotonic() - started
+    right: dict[str, list[tuple[bool, bool]]] = defaultdict(list)
+    for request, outcome in outcomes.items():
+        if outcome.verdict is None:
+            print(f"failed: {outcome.error}")
+            continue
+        verdict = outcome.verdict.model_dump()
+        for place, says in asked[request]:
+            pairs = {0: (verdict.get("entailed", verdict.get("correct")), verdict["reason"])}
+            if pairs[0][0] and says[0]:  # helps are compared where both find the answer right
+                for help_ in verdict.get("nuggets", ()):
+                    pairs[help_["nugget"]] = (help_["helped"], help_["reason"])
+            for at, (said, reason) in pairs.items():
+                name = "helped" if at else ("entailed" if "entailed" in verdict else "correct")
+                right[name].append((said, says[at]))
+                if options.verbose and said != says[at]:
+                    row = outcome.detail["probes"][at]
+                    print(name, *place, at, "said", said, row["margin"], request.content, reason)
+    for name, found in right.items():
+        yes = [said for said, gold in found if gold]
+        no = [not said for said, gold in found if not gold]
+        print(
+            f"{name}: {sum(said == gold for said, gold in found)} of {len(found)} as gold; "
+            f"{sum(yes)} of {len(yes)} yes, {sum(no)} of {len(no)} no"
+        )
+    questions = sum(len(outcome.detail["probes"]) for outcome in outcomes.values())
+    read = sum(outcome.tokens_in or 0 for outcome in outcomes.values())
+    wrote = sum(outcome.tokens_out or 0 for outcome in outcomes.values())
+    print(
+        f"{len(outcomes)} labels, {questions} questions in {seconds:.0f} s with loading; "
+        f"{read} tokens in, {wrote} out"
+    )
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -23,8 +23,7 @@ from assay.labellers.spec import LabellerOptions, openai_settings
 from assay.model.errors import AssayError, FormatError
 from assay.protocols.folder import Folder
 from assay.protocols.r2c2.inputs import R2C2Settings, load_inputs
-from assay.protocols.r2c2.judge import labellers_for
-from assay.tasks.r2c2 import TASKS
+from assay.protocols.r2c2.judge import active_tasks, labellers_for
 
 _PACKAGES = ("aiohttp", "jinja2", "matplotlib", "numpy", "orjson", "pydantic", "rich", "typer")
 
@@ -134,7 +133,7 @@ def _folder(path: Path) -> Iterator[Finding]:
     except AssayError as error:
         yield Finding("labellers", False, str(error))
         return
-    for task in TASKS:
+    for task in active_tasks(folder):
         labeller = labellers[task.name]
         try:
             refusal = labeller.refusal(task)

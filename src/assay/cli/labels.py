@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 import orjson
 import typer
@@ -70,12 +70,18 @@ def stats_command(
         print_csv(names, ([row[name] for name in names] for row in rows))
         return
     table = plain_table("Labels")
-    for name in names:
-        side: Literal["left", "right"] = "left" if name in names[:3] else "right"
-        table.add_column(name.replace("_", " "), justify=side, overflow="fold")
+    shown = {"tokens_in": "read", "tokens_out": "written", "cost": "cost, $"}
+    for name in names[:-1]:
+        text = name in names[:3]
+        table.add_column(
+            shown.get(name, name),
+            justify="left" if text else "right",
+            no_wrap=name != "labeller",
+            overflow="fold",
+        )
     for row in rows:
         short = {**row, "task": str(row["task"]).rpartition(".")[2]}
-        table.add_row(*(_cell(short[name]) for name in names))
+        table.add_row(*(_cell(short[name]) for name in names[:-1]))
     out().print(table)
 
 
@@ -109,14 +115,14 @@ def list_command(
         return
     table = plain_table(f"{len(shown)} of {len(found)} labels")
     console = out()
-    for name, width in (("id", 10), ("task", 12), ("verdict", 18)):
+    for name, width in (("id", 8), ("task", 12), ("verdict", 18)):
         table.add_column(name, no_wrap=True, width=width)
     # Rich would shrink every column alike; ids must stay whole, the text may be cut.
-    table.add_column("about", no_wrap=True, width=max(16, console.width - 64))
-    table.add_column("by", no_wrap=True, width=16)
+    table.add_column("about", no_wrap=True, width=max(16, console.width - 68))
+    table.add_column("by", no_wrap=True, width=14)
     for label, content in shown:
         table.add_row(
-            label.uid[:10],
+            label.uid[:8],
             label.task.rpartition(".")[2],
             safe(_verdict(label)),
             safe(_about(content)),

@@ -170,4 +170,30 @@ DIALOGUE_ACT = Task(
     max_tokens=200,
 )
 
-TASKS: tuple[AnyTask, ...] = (ENTAILMENT, ANSWER, DIALOGUE_ACT)
+
+class RelevanceUnit(Unit):
+    """A question, gold answers if any, and the text of a passage of a PR run."""
+
+    question: str
+    passage: str
+    gold: tuple[str, ...] = ()
+
+
+class Relevance(Verdict):
+    """Whether a passage helps to find the answer, judged on its own."""
+
+    reason: str = ""
+    relevant: YesNoField
+
+
+RELEVANCE = Task(
+    name="r2c2.relevance",
+    version="1",
+    title="Relevance of a passage, to check the derived grades (paper, section 4.1)",
+    unit=RelevanceUnit,
+    verdict=Relevance,
+    template="r2c2_relevance",
+    max_tokens=200,
+)
+
+TASKS: tuple[AnyTask, ...] = (ENTAILMENT, ANSWER, DIALOGUE_ACT, RELEVANCE)

@@ -28,6 +28,8 @@ class R2C2Settings(BaseModel):
     ECE and MCE. ``level``, ``resamples``, ``seed``: of the bootstrap intervals over questions.
     ``max_passage_chars``: the slides' limit on a passage's length (200), off by default.
     ``policy``: which label counts. ``measures``: what PR runs are scored by.
+    ``relevance_check``: also have every passage judged by the labeller of ``relevance``, and set
+    that against the derived grades.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -42,6 +44,7 @@ class R2C2Settings(BaseModel):
     resamples: int = Field(2000, ge=100, le=1_000_000)
     seed: int = Field(20251210, ge=0)
     max_passage_chars: int | None = Field(None, ge=1)
+    relevance_check: bool = False
     measures: tuple[str, ...] = ("nDCG@20", "Q@20", "nERR@20", "iRBU@20")
 
 

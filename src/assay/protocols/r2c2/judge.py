@@ -11,7 +11,7 @@ from assay.ledger import Ledger
 from assay.ledger.policy import Policy
 from assay.model.errors import PrerequisiteError, SettingsError
 from assay.protocols.folder import Folder
-from assay.protocols.r2c2.inputs import Inputs
+from assay.protocols.r2c2.inputs import Inputs, R2C2Settings
 from assay.protocols.r2c2.labels import (
     LabelBook,
     act_unit,
@@ -19,9 +19,12 @@ from assay.protocols.r2c2.labels import (
     entail,
     entailment_unit,
     passages_by_key,
+    relevance_unit,
 )
 from assay.tasks.base import AnyTask
-from assay.tasks.r2c2 import ANSWER, DIALOGUE_ACT, ENTAILMENT, TASKS
+from assay.tasks.r2c2 import ANSWER, DIALOGUE_ACT, ENTAILMENT, RELEVANCE, TASKS
+
+_Part = tuple[str, AnyTask, Iterator[Request]]
 
 
 @dataclass(frozen=True)
@@ -33,12 +36,18 @@ class Ahead:
     answers_assumed: bool
 
 
+def active_tasks(folder: Folder) -> list[AnyTask]:
+    """The tasks that the folder's settings ask for."""
+    check = folder.settings(R2C2Settings).relevance_check
+    return [task for task in TASKS if task is not RELEVANCE or check]
+
+
 def labellers_for(folder: Folder) -> dict[str, Labeller]:
-    """The labeller of each task, as ``assay.toml`` or ``--labeller`` says. One SPEC is one
+    """The labeller of each active task, as ``assay.toml`` or ``--labeller`` says. One SPEC is one
     labeller, so that a model is loaded once. Dialogue acts are by ``rules`` unless named."""
     made: dict[str, Labeller] = {}
     result: dict[str, Labeller] = {}
-    for task in TASKS:
+    for task in active_tasks(folder):
         spec = _spec(folder, task)
         if spec not in made:
             made[spec] = folder.make_labeller(spec)
@@ -53,7 +62,7 @@ def labellers_for_scoring(
     scoring needs to know who it is, not to ask it."""
     result: dict[str, Labeller | None] = {}
     warnings: list[str] = []
-    for task in TASKS:
+    for task in active_tasks(folder):
         try:
             labeller = folder.make_labeller(_spec(folder, task))
             _ = labeller.id
@@ -94,6 +103,25 @@ def act_requests(inputs: Inputs) -> Iterator[Request]:
                 yield Request(DIALOGUE_ACT, act_unit(question, answer))
 
 
+def relevance_requests(inputs: Inputs) -> Iterator[Request]:
+    """One request a passage of every PR run (equal ones are asked once)."""
+    for question in inputs.questions:
+        for run in inputs.pr_runs.values():
+            for passage in run.passages.get(question.id, ()):
+                yield Request(RELEVANCE, relevance_unit(question, passage))
+
+
+def _independent(inputs: Inputs, labellers: Mapping[str, Labeller]) -> list[_Part]:
+    """Everything that can be asked before step 3 is known."""
+    parts: list[_Part] = [
+        ("dialogue acts", DIALOGUE_ACT, act_requests(inputs)),
+        ("bogus nuggets", ENTAILMENT, step3_requests(inputs)),
+    ]
+    if RELEVANCE.name in labellers:
+        parts.append(("relevance", RELEVANCE, relevance_requests(inputs)))
+    return parts
+
+
 def step4_requests(inputs: Inputs, book: LabelBook, *, assume: bool = False) -> Iterator[Request]:
     """One request an answer whose nuggets have all been through step 3.
 
@@ -129,29 +157,13 @@ def run_judging(
     """Fill the ledger with what is missing. Raises as ``assay.judging.engine.judge`` does."""
     labellers = labellers_for(folder)
     # Every refusal shows before anything is paid for.
-    for task in TASKS:
+    for task in active_tasks(folder):
         refusal = labellers[task.name].refusal(task)
         if refusal:
             raise SettingsError(refusal)
     first = [
-        (
-            "dialogue acts",
-            plan(
-                ledger,
-                labellers[DIALOGUE_ACT.name],
-                act_requests(inputs),
-                retry_failed=retry_failed,
-            ),
-        ),
-        (
-            "bogus nuggets",
-            plan(
-                ledger,
-                labellers[ENTAILMENT.name],
-                step3_requests(inputs),
-                retry_failed=retry_failed,
-            ),
-        ),
+        (title, plan(ledger, labellers[task.name], requests, retry_failed=retry_failed))
+        for title, task, requests in _independent(inputs, labellers)
     ]
     tally = judge(first, ledger, progress=progress, budget=budget)
     book = LabelBook(ledger, policy, _optional(labellers))
@@ -167,17 +179,17 @@ def run_judging(
 def look_ahead(folder: Folder, inputs: Inputs, ledger: Ledger | None, policy: Policy) -> Ahead:
     """What ``run_judging`` would ask now. Calls nothing."""
     labellers = labellers_for(folder)
-    acts = plan(ledger, labellers[DIALOGUE_ACT.name], act_requests(inputs))
-    bogus = plan(ledger, labellers[ENTAILMENT.name], step3_requests(inputs))
+    plans = [
+        (title, plan(ledger, labellers[task.name], requests))
+        for title, task, requests in _independent(inputs, labellers)
+    ]
     book = LabelBook(ledger, policy, _optional(labellers)) if ledger is not None else None
     requests = (
         step4_requests(inputs, book, assume=True) if book is not None else _all_answers(inputs)
     )
     answers = plan(ledger, labellers[ANSWER.name], requests)
-    return Ahead(
-        (("dialogue acts", acts), ("bogus nuggets", bogus), ("answers", answers)),
-        answers_assumed=bool(bogus.todo),
-    )
+    unlabelled = any(each.todo for title, each in plans if title == "bogus nuggets")
+    return Ahead((*plans, ("answers", answers)), answers_assumed=unlabelled)
 
 
 def _all_answers(inputs: Inputs) -> Iterator[Request]:

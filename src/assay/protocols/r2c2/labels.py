@@ -30,6 +30,7 @@ from assay.tasks.r2c2 import (
     AnswerUnit,
     DialogueActUnit,
     EntailmentUnit,
+    RelevanceUnit,
 )
 
 Subject = tuple[str, str, tuple[str, ...]]
@@ -160,9 +161,12 @@ def act_unit(question: Question, answer: Answer) -> DialogueActUnit:
     return DialogueActUnit(question=question.text, answer=answer.text)
 
 
-def passages_by_key(
-    pr_runs: Mapping[str, PassageRun], question: str
-) -> dict[PassageKey, Passage]:
+def relevance_unit(question: Question, passage: Passage) -> RelevanceUnit:
+    """What the check of derived grades asks about."""
+    return RelevanceUnit(question=question.text, passage=passage.text, gold=question.gold)
+
+
+def passages_by_key(pr_runs: Mapping[str, PassageRun], question: str) -> dict[PassageKey, Passage]:
     """Passages of a question by PassageKey."""
     return {
         passage.key: passage

@@ -44,6 +44,10 @@ def write_outputs(folder: Folder, inputs: Inputs, ledger: Ledger, result: R2C2Re
         out / "per_topic.csv": csv_bytes(("run", "topic", "measure", "value"), _topic_rows(result)),
         out / "qrels.txt": "".join(qrels_lines(result)).encode(),
     }
+    if result.relevance is not None:
+        files[out / "relevance.csv"] = csv_bytes(
+            ("topic", "passage", "doc", "grade", "judged"), _relevance_rows(result)
+        )
     for name, file in inputs.ac_files.items():
         files[out / "marked" / f"{name}.txt"] = write_marked(file, marks_of(result, name))
     counted = _counted_labels(result)
@@ -89,6 +93,18 @@ def _topic_rows(result: R2C2Result) -> Iterator[tuple[object, ...]]:
                 yield (run, topic, measure, value)
 
 
+def _relevance_rows(result: R2C2Result) -> Iterator[tuple[object, ...]]:
+    """Every passage with its derived grade and what the check says of it (1, 0 or empty)."""
+    judged = {} if result.relevance is None else result.relevance.judged
+    for run in result.pr_runs.values():
+        for question, passages in run.passages.items():
+            for passage in passages:
+                said = judged[question][passage.key]
+                grade = result.grades[question][passage.key]
+                shown = None if said is None else int(said)
+                yield (question, str(passage.key), passage.doc, grade, shown)
+
+
 def _counted_labels(result: R2C2Result) -> dict[str, tuple[Label, list[str]]]:
     """Every label that counted, with the places that it was used at, in the ledger's order."""
     counted: dict[str, tuple[Label, list[str]]] = {}
@@ -100,12 +116,13 @@ def _counted_labels(result: R2C2Result) -> dict[str, tuple[Label, list[str]]]:
                     counted[label.uid] = (label, [place])
                 else:
                     found[1].append(place)
+    for question, labels in (result.relevance.labels if result.relevance else {}).items():
+        for key, label in labels.items():
+            counted.setdefault(label.uid, (label, []))[1].append(f"{question} passage {key}")
     return dict(sorted(counted.items(), key=lambda item: item[1][0].rowid))
 
 
-def _label_lines(
-    counted: Mapping[str, tuple[Label, list[str]]], ledger: Ledger
-) -> Iterator[bytes]:
+def _label_lines(counted: Mapping[str, tuple[Label, list[str]]], ledger: Ledger) -> Iterator[bytes]:
     texts = ledger.unit_texts(task.name for task in TASKS)
     for label, places in counted.values():
         row = label_row(label, orjson.Fragment(texts[label.unit]))

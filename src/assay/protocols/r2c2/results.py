@@ -105,6 +105,27 @@ class RunNotes:
     by_people: int
 
 
+@dataclass(frozen=True, slots=True)
+class RelevanceCheck:
+    """Passages judged on their own beside their derived grades (paper, section 4.1).
+
+    ``judged[question][PassageKey]`` is None where a label is missing or failed. ``both``,
+    ``derived_only``, ``judged_only`` and ``neither`` count passages by derived grade >= 1 and
+    judged relevant; ``kappa`` is Cohen's, None where undefined; ``missed`` lists the passages that
+    are judged relevant and have grade 0.
+    """
+
+    judged: Mapping[str, Mapping[PassageKey, bool | None]]
+    labels: Mapping[str, Mapping[PassageKey, Label]]
+    both: int
+    derived_only: int
+    judged_only: int
+    neither: int
+    missing: int
+    kappa: float | None
+    missed: tuple[Passage, ...]
+
+
 @dataclass(frozen=True)
 class R2C2Result:
     """Everything that an R2C2 evaluation found, in the order of the question file.
@@ -133,3 +154,4 @@ class R2C2Result:
     labellers: Mapping[str, LabellerId | None]
     settings: Mapping[str, object]
     warnings: tuple[str, ...] = field(default=())
+    relevance: RelevanceCheck | None = None

@@ -20,6 +20,7 @@ from assay.protocols.folder import Folder
 from assay.protocols.r2c2.inputs import Inputs, R2C2Settings
 from assay.protocols.r2c2.judge import labellers_for_scoring
 from assay.protocols.r2c2.labels import LabelBook, left_out, passages_by_key, resolve
+from assay.protocols.r2c2.relevance import check_relevance
 from assay.protocols.r2c2.results import AnswerResult, R2C2Result, RunNotes, Score, State
 
 PRECISION = "NuggetPrecision"
@@ -90,6 +91,7 @@ def score(
         ),
         labellers=book.configured,
         settings=settings.model_dump(mode="json"),
+        relevance=check_relevance(book, inputs, grades) if settings.relevance_check else None,
         warnings=(*inputs.warnings, *warnings, *_label_warnings(book, answers)),
     )
 

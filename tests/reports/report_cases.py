@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
-from types import SimpleNamespace
 
 from assay.formats.r2c2 import read_ac_run, read_pr_run, read_questions
 from assay.measures.bootstrap import confidence_intervals, mean_interval
@@ -342,6 +341,3 @@ def hostile():
         labellers={"r2c2.entailment": labeller, bad: machine},
         settings={**SETTINGS, bad: bad},
     )
-
-
-CASES = SimpleNamespace(films=films, small=small, hostile=hostile)

@@ -1,0 +1,18 @@
+"""The films report, made once."""
+
+from __future__ import annotations
+
+import pytest
+
+from assay.reports.r2c2 import render_report
+from tests.reports import report_cases
+
+
+@pytest.fixture(scope="session")
+def films():
+    return report_cases.films()
+
+
+@pytest.fixture(scope="session")
+def films_html(films):
+    return render_report(films, generated_by="assay test")

@@ -1,0 +1,244 @@
+"""The HTML report: safe, complete, deterministic, and plain about what is missing."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import re
+import subprocess
+import sys
+from dataclasses import replace
+
+import pytest
+
+from assay.model.labels import Status
+from assay.model.rag import Answer, Question
+from assay.protocols.r2c2.results import AnswerResult, State
+from assay.reports.r2c2 import render_report
+from assay.reports.text import question_anchor, slug, visible
+from tests.reports import report_cases as cases
+from tests.reports.report_page import Page
+
+HIDDEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f]")
+
+
+def report(result, **options):
+    return render_report(result, generated_by="assay test", **options)
+
+
+def read(result, **options):
+    """The page of a result, with what must hold for every report."""
+    html = report(result, **options)
+    html.encode("utf-8")
+    page = Page(html)
+    assert page.faults == []
+    assert len(page.ids) == len(set(page.ids))
+    assert all(link.startswith("#") for link in page.links)
+    assert {link[1:] for link in page.links} <= set(page.ids)
+    assert page.tags.count("script") == 1
+    assert page.tags.count("style") == 1
+    assert not HIDDEN.search(html)
+    for text in page.texts:
+        assert not re.search(r"\b(None|nan|NaN|inf|Infinity)\b", text), text
+    assert not re.search(r'[">](None|nan|inf)[<"]', html)
+    return page
+
+
+def test_the_films_report_is_sound(films):
+    page = read(films)
+    assert page.text.count("helped to find the answer") > 30
+    for words in ("MODEST", "0.877", "Anthony Mackie", "Janet Leigh", "human:KIM", "left out"):
+        assert words in page.text
+
+
+def test_equal_results_give_equal_bytes(films, films_html):
+    assert report(cases.films()) == films_html
+    code = (
+        "import hashlib; from tests.reports import report_cases as c;"
+        "from assay.reports.r2c2 import render_report as r;"
+        "print(hashlib.sha256(r(c.films(), generated_by='assay test').encode()).hexdigest())"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        check=True,
+        env={"PYTHONPATH": ":".join(sys.path), "PYTHONHASHSEED": "7"},
+    )
+    assert done.stdout.strip() == hashlib.sha256(films_html.encode()).hexdigest()
+
+
+def test_the_policy_admits_only_the_reports_own_style_and_script(films_html):
+    policy = re.search(r'Content-Security-Policy" content="([^"]*)"', films_html)[1]
+    policy = policy.replace("&#39;", "'")
+    assert "default-src 'none'" in policy
+    assert "unsafe" not in policy
+    for tag in ("style", "script"):
+        inside = re.search(rf"<{tag}>(.*?)</{tag}>", films_html, re.DOTALL)[1]
+        digest = base64.b64encode(hashlib.sha256(inside.encode()).digest()).decode()
+        assert f"{tag}-src 'sha256-{digest}'" in policy
+    assert "url(" not in films_html
+    assert "@import" not in films_html
+    assert not re.search(r"(src|href|action)\s*=\s*[\"']?\s*(https?:|//|data:)", films_html)
+
+
+def test_hostile_texts_are_only_ever_text():
+    result = cases.hostile()
+    html = report(result)
+    page = read(result)
+    for raw in ("<script>alert", "</style><img", "onerror=alert(2)>", "<!--", "\u202e", "\ud800"):
+        assert raw not in html
+    shown = visible(cases.HOSTILE)
+    assert "{{7*7}}" in page.text
+    assert page.text.count(shown) > 40
+    assert any(shown in value for value in page.values)
+    for identifier in page.ids:
+        assert re.fullmatch(r"[A-Za-z0-9._-]+", identifier), identifier
+
+
+def test_an_unusual_id_is_hashed_and_a_plain_one_is_kept():
+    assert question_anchor("0001") == "q-0001"
+    assert re.fullmatch(r"qx-a-b-[0-9a-f]{10}", question_anchor("A b"))
+    assert slug("run", "A b") != slug("run", "a-b")
+    assert re.fullmatch(r"run-[0-9a-f]{10}", slug("run", "映画"))
+
+
+def test_a_person_who_overruled_stands_before_the_struck_label(films_html):
+    place = films_html.index("It was Janet Leigh.")
+    struck = films_html.index("<s>entailed</s>")
+    assert 0 < struck - place < 400
+    assert "Harvey and Janet are both named." in films_html[struck : struck + 400]
+
+
+def test_what_is_missing_is_said_first():
+    result = cases.small(4, runs=("A", "B"))
+    answers = {run: dict(found) for run, found in result.answers.items()}
+    one = answers["A"]["0001"]
+    unmarked = replace(one.nuggets[0], mark=None, state=State.MISSING, entailment=None)
+    failed = replace(
+        one.nuggets[0].entailment, status=Status.FAILED, verdict=None, error="no JSON in the reply"
+    )
+    answers["A"]["0001"] = replace(
+        one, state=State.MISSING, correct=None, precision=None, label=None, nuggets=(unmarked,)
+    )
+    broken = replace(one.nuggets[0], mark=None, state=State.FAILED, entailment=failed)
+    answers["A"]["0002"] = replace(
+        answers["A"]["0002"], state=State.FAILED, correct=None, precision=None, nuggets=(broken,)
+    )
+    answers["A"]["0003"] = replace(answers["A"]["0003"], state=State.CARRIED)
+    answers["B"]["0004"] = AnswerResult("B", result.questions[3], None, State.LEFT_OUT, False, 0.0)
+    page = read(cases.assemble(result.questions, result.pr_runs, answers, warnings=("Mind this.",)))
+    top = (
+        page.text[: page.text.index("Answering runs  Over-")]
+        if ("Answering runs  Over-" in page.text)
+        else page.text[:4000]
+    )
+    for words in (
+        "1 answer has no label yet (A: 1)",
+        "1 answer could not be labelled: the labeller failed (A: 1)",
+        "2 nuggets have no mark: their labels are missing or failed (A: 2)",
+        "1 answer label is carried over (A: 1)",
+        "1 question was left out by a run (B: 1)",
+        "Mind this.",
+    ):
+        assert words in top
+    for words in ("no JSON in the reply", "No label has been given to this answer yet."):
+        assert words in page.text
+    assert "Nothing is missing" not in page.text
+
+
+def test_where_nothing_is_missing_the_report_says_so():
+    page = read(cases.small(3))
+    assert "Nothing is missing: every run answers every question" in page.text
+    assert "What is missing" not in page.text
+
+
+@pytest.mark.parametrize(
+    "result",
+    [
+        cases.small(1),
+        cases.small(1, nuggets=0),
+        cases.small(3, correct=lambda run, i: False),
+        cases.small(3, nuggets=0),
+        cases.small(30, runs=tuple(f"run {i}" for i in range(25)), correct=lambda r, i: i % 3 > 0),
+    ],
+    ids=["one question", "one question without nuggets", "none right", "no nuggets", "many runs"],
+)
+def test_small_and_large_results_are_sound(result):
+    read(result)
+
+
+def test_a_run_without_a_right_answer_is_read_by_its_confidence():
+    page = read(cases.small(3, correct=lambda run, i: False))
+    assert "Never right" in page.text
+    assert "AUROC" in page.text
+
+
+def test_a_run_that_leaves_out_everything():
+    result = cases.small(2, runs=("A", "B"))
+    answers = {
+        "A": result.answers["A"],
+        "B": {
+            q.id: AnswerResult("B", q, None, State.LEFT_OUT, False, 0.0) for q in result.questions
+        },
+    }
+    page = read(cases.assemble(result.questions, result.pr_runs, answers))
+    assert "2 questions were left out by runs (B: 2)" in page.text
+    assert "2 left out" in page.text
+
+
+def test_no_label_at_all():
+    result = cases.small(2)
+    answers = {
+        "A": {
+            q: replace(
+                a,
+                state=State.MISSING,
+                correct=None,
+                precision=None,
+                label=None,
+                act=None,
+                act_label=None,
+                nuggets=tuple(
+                    replace(n, mark=None, state=State.MISSING, entailment=None) for n in a.nuggets
+                ),
+            )
+            for q, a in result.answers["A"].items()
+        }
+    }
+    page = read(cases.assemble(result.questions, result.pr_runs, answers))
+    assert "so there is nothing to draw" in page.text
+    assert "No score" in page.text
+
+
+def test_no_passage_runs_and_no_categories():
+    question = Question("1", "Who?")
+    answer = AnswerResult(
+        "A", question, Answer("1", "I", 0), State.COUNTED, True, 0.0, label=cases.label("t", {})
+    )
+    page = read(cases.assemble([question], {}, {"A": {"1": answer}}))
+    assert "Scores by category" not in page.text
+    assert "No gold answers were given." in page.text
+    assert "verdict unreadable" in page.text
+
+
+def test_a_large_evaluation_keeps_some_questions_in_the_matrix_only(films):
+    page = read(films, max_questions=3)
+    assert "the first 3 of 14 questions are shown in full" in page.text
+    assert {f"q-{i:04d}" for i in range(1, 15)} <= set(page.ids)
+    small = read(films, max_bytes=50_000)
+    assert re.search(r"the first [1-9] of 14 questions", small.text)
+    assert len(report(films, max_bytes=50_000)) < 250_000
+
+
+def test_grades_say_which_nuggets_gave_them(films):
+    page = read(films)
+    assert "MODEST 5, BOGUS 3" in page.text
+
+
+def test_importing_the_reports_loads_neither_matplotlib_nor_jinja():
+    code = (
+        "import sys, assay.reports, assay.reports.confidence;"
+        "assert 'matplotlib' not in sys.modules and 'jinja2' not in sys.modules"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, env={"PYTHONPATH": ":".join(sys.path)})

@@ -1,0 +1,149 @@
+"""The report in headless Chromium: nothing overflows, nothing fails, and its controls work."""
+
+from __future__ import annotations
+
+import http.server
+import json
+import os
+import re
+import shutil
+import subprocess
+import threading
+
+import pytest
+
+from assay.reports.r2c2 import render_report
+from tests.reports import report_cases as cases
+
+pytestmark = pytest.mark.browser
+
+PROBE = """<!DOCTYPE html><meta charset="utf-8"><link rel="icon" href="data:,">
+<iframe id="f" width="WIDTH" height="900" style="border:0" src="/report.html#q-0002"></iframe>
+<pre id="out">not done</pre>
+<script>
+const frame = document.getElementById("f");
+frame.addEventListener("load", () => setTimeout(() => {
+  const out = {};
+  try {
+    const doc = frame.contentDocument, root = doc.documentElement;
+    const find = (selector) => doc.querySelector(selector);
+    const wide = () => Math.max(root.scrollWidth, doc.body.scrollWidth);
+    out.width = frame.clientWidth;
+    out.closed = wide();
+    out.styled = frame.contentWindow.getComputedStyle(find("main")).maxWidth;
+    out.js = root.classList.contains("js");
+    out.linked = find("#q-0002") ? find("#q-0002").open : null;
+    doc.querySelectorAll("details").forEach((item) => { item.open = true; });
+    out.open = wide();
+    const shown = () => [...doc.querySelectorAll(".q")].filter((q) => q.offsetParent).length;
+    out.all = shown();
+    const box = find("#f-text");
+    box.value = "catwoman meriwether";
+    box.dispatchEvent(new Event("input"));
+    out.found = shown();
+    out.count = find("#f-count").textContent;
+    const first = () => find("#ac tbody th").textContent.trim();
+    out.before = first();
+    const heads = [...doc.querySelectorAll("#ac thead th")];
+    heads.find((head) => head.textContent.startsWith("R_O")).querySelector("button").click();
+    out.after = first();
+  } catch (error) { out.error = String(error); }
+  document.getElementById("out").textContent = "RESULT" + JSON.stringify(out) + "END";
+}, 300));
+</script>"""
+
+
+@pytest.fixture(scope="session")
+def chromium():
+    found = next(
+        filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None
+    )
+    if found is None:
+        message = "no Chromium here; install it (apt-get install chromium)"
+        pytest.fail(message) if os.environ.get("CI") else pytest.skip(message)
+    return found
+
+
+def opened(chromium, html, width, tmp_path):
+    """What the probe found in the report at a width, all requests, and the browser's console."""
+    requests = []
+    pages = {"/report.html": html, "/probe.html": PROBE.replace("WIDTH", str(width))}
+
+    class Handler(http.server.BaseHTTPRequestHandler):
+        def do_GET(self):
+            requests.append(self.path)
+            body = pages.get(self.path.split("#")[0], "").encode()
+            self.send_response(200 if body else 404)
+            self.send_header("Content-Type", "text/html; charset=utf-8")
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *_):
+            pass
+
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    try:
+        done = subprocess.run(
+            [
+                chromium,
+                "--headless",
+                "--no-sandbox",
+                "--disable-gpu",
+                "--no-first-run",
+                "--disable-background-networking",
+                "--disable-component-update",
+                "--disable-sync",
+                "--disable-dev-shm-usage",
+                "--enable-logging=stderr",
+                f"--user-data-dir={tmp_path / 'profile'}",
+                f"--window-size={max(width, 600)},1000",
+                "--virtual-time-budget=20000",
+                "--dump-dom",
+                f"http://127.0.0.1:{server.server_address[1]}/probe.html",
+            ],
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+        )
+    finally:
+        server.shutdown()
+        server.server_close()
+    match = re.search(r"RESULT(\{.*?\})END", done.stdout)
+    assert match, done.stdout[-500:] + done.stderr[-1500:]
+    console = [line for line in done.stderr.splitlines() if "CONSOLE" in line]
+    return json.loads(match[1].replace("&amp;", "&")), requests, console
+
+
+@pytest.mark.parametrize("width", [360, 1280])
+def test_the_report_fits_and_works(chromium, films_html, width, tmp_path):
+    found, requests, console = opened(chromium, films_html, width, tmp_path)
+    assert "error" not in found, found
+    assert found["width"] == width
+    assert found["closed"] <= width
+    assert found["open"] <= width
+    assert found["styled"] != "none"
+    assert found["js"]
+    assert found["linked"]
+    assert found["all"] == 14
+    assert found["found"] == 1
+    assert found["count"] == "1 of 14"
+    assert (found["before"], found["after"]) == ("MODEST", "UNDERCONFIDENT")
+    assert sorted(requests) == ["/probe.html", "/report.html"]
+    assert console == []
+
+
+@pytest.mark.parametrize(
+    "make",
+    [cases.hostile, lambda: cases.small(8, runs=tuple(f"Run-{i}-of-a-Group" for i in range(24)))],
+    ids=["hostile", "24 runs"],
+)
+def test_unusual_reports_fit_a_phone(chromium, make, tmp_path):
+    html = render_report(make(), generated_by="assay test")
+    found, requests, console = opened(chromium, html, 360, tmp_path)
+    assert found["closed"] <= 360
+    assert found["open"] <= 360
+    assert sorted(requests) == ["/probe.html", "/report.html"]
+    assert console == []

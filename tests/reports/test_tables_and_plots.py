@@ -1,0 +1,131 @@
+"""The terminal's tables, the reading of runs, and the plots for papers."""
+
+from __future__ import annotations
+
+import io
+import xml.etree.ElementTree as ET
+
+import pytest
+from rich.console import Console
+
+from assay.protocols.r2c2.results import Score
+from assay.reports.confidence import plot_confidence, save_confidence_plot
+from assay.reports.plots import interval_bar, reliability, risk_coverage_plot
+from assay.reports.tables import leaderboard_tables
+from assay.reports.text import interval, number, percent, visible
+from assay.reports.wording import read_run
+from tests.reports import report_cases as cases
+
+
+def shown(result, width):
+    target = io.StringIO()
+    console = Console(file=target, width=width, color_system=None)
+    for table in leaderboard_tables(result):
+        console.print(table)
+    return target.getvalue()
+
+
+@pytest.mark.parametrize("width", [80, 100])
+def test_the_tables_fit_and_hold_scores_policy_and_gaps(films, width):
+    text = shown(films, width)
+    assert max(map(len, text.splitlines())) <= width
+    for words in (
+        "UNDERCONFIDENT",
+        "0.877 .",
+        "FILMS-DENSE",
+        "person’s label",
+        "left out by a run",
+    ):
+        assert words in text
+
+
+def test_rich_markup_in_names_is_shown_and_not_obeyed():
+    text = shown(cases.hostile(), 100)
+    flat = "".join(text.split())
+    assert "<script>alert(1)</script>" in flat
+    assert "\x1b" not in text
+    assert "\u202e" not in text
+    marked = cases.small(2, runs=("[red]x[/red]", "[/nothing]"))
+    assert "[red]x[/red]" in shown(marked, 100)
+    assert "[/nothing]" in shown(marked, 100)
+
+
+def scored(hmr, over, under):
+    return {
+        name: Score("A", name, value, None, None, 3, 0)
+        for name, value in (("HMR", hmr), ("R_O", over), ("R_U", under))
+    }
+
+
+@pytest.mark.parametrize(
+    ("over", "under", "word"),
+    [(0.1, 0.9, "Overconfident"), (0.9, 0.1, "Underconfident"), (0.9, 0.9, "Modest"),
+     (0.5, 0.5, "Hesitant")],
+)  # fmt: skip
+def test_a_run_is_read_by_the_stated_rule(over, under, word):
+    result = cases.small(4, correct=lambda run, i: i % 2 == 0)
+    results = list(result.answers["A"].values())
+    hmr = 2 * over * under / (over + under)
+    assert read_run(scored(hmr, over, under), results, None).word == word
+    assert read_run(scored(None, None, None), results, None).word == "No score"
+
+
+def test_numbers_are_rounded_in_one_way():
+    assert number(0.94736842) == "0.947"
+    assert number(None) == number(float("nan")) == number(float("inf")) == "–"
+    assert number(-0.0001, 2) == "0.00"
+    assert interval(0.6, 1.0) == ".60–1.00"
+    assert interval(None, 1.0) == ""
+    assert percent(0.5) == "50\u00a0%"
+
+
+def test_hidden_characters_become_visible_and_others_stay():
+    assert visible("a\u202eb\x00\ud800") == "a\\u202eb\\x00\\ud800"
+    assert visible("映画\u3000\u00e9\n\t👩\u200d🚀") == "映画\u3000\u00e9\n\t👩\u200d🚀"
+
+
+def test_drawings_are_well_formed_xml_and_escape_names():
+    name = "<b>&\"'"
+    for svg in (
+        interval_bar(0.5, 0.2, 0.7, name=name, kind=0),
+        interval_bar(None, None, None, name=name, kind=None),
+        reliability([0.1, 0.9, 1.0, 0.0], [0, 1, 1, 0], name=name),
+        reliability([1.0], [0], name=name, bins=100),
+        risk_coverage_plot([]),
+    ):
+        ET.fromstring(svg)
+        assert "<b>" not in svg
+
+
+DATA = {
+    "A": ([0.9, 0.8, 0.6, 0.3, 0.1, 1, 0.5, 0], [1, 0, 1, 0, 1, 1, 0, 0]),
+    "_hidden $x$ <b> \u202e 映画": ([0.5], [1]),
+    "all wrong": ([0.9, 0.1], [0, 0]),
+}
+
+
+def test_the_plot_for_papers_is_deterministic_and_well_formed(tmp_path):
+    svg = plot_confidence(DATA, 10)
+    assert svg == plot_confidence(DATA, 10)
+    ET.fromstring(svg)
+    assert "\u202e" not in svg
+    assert "<dc:date>" not in svg
+    for name in ("f.svg", "f.PDF", "f.png"):
+        save_confidence_plot(tmp_path / name, {"A": DATA["A"]}, 5)
+        first = (tmp_path / name).read_bytes()
+        save_confidence_plot(tmp_path / name, {"A": DATA["A"]}, 5)
+        assert (tmp_path / name).read_bytes() == first
+        assert len(first) > 1000
+
+
+def test_the_plot_says_what_is_wrong(tmp_path):
+    with pytest.raises(ValueError, match=r"\.svg, \.pdf or \.png"):
+        save_confidence_plot(tmp_path / "f.gif", DATA)
+    with pytest.raises(ValueError, match="run B: confidence 90"):
+        plot_confidence({"B": ([90], [1])})
+    with pytest.raises(ValueError, match="no run"):
+        plot_confidence({})
+
+
+def test_many_runs_can_be_plotted():
+    assert "first 12 of 30" in plot_confidence({f"r{i}": DATA["A"] for i in range(30)}, 20)
