@@ -25,7 +25,7 @@ YES = '{"reason": "r", "entailed": "YES"}'
         '{"entailed": "Yes.", "reason": "r", "more": 1}',
         f"```json\n{YES}\n```",
         f"Here is my verdict: {YES} I hope that helps {{really}}.",
-        f"<think>maybe {{\"entailed\": \"NO\"}}?</think>{YES}",
+        f'<think>maybe {{"entailed": "NO"}}?</think>{YES}',
         f'{{"entailed": "NO", "reason": "first"}} No, wait. {YES}',
         '{"reason": "a } in a \\"string\\" {", "entailed": "YES"}',
     ],
@@ -45,7 +45,7 @@ def test_wrapped_verdicts_are_found(reply):
         '{"reason": "cut off", "entailed": "YE',
         '{"reason": "no verdict"}',
         '["YES"]',
-        "<think>so {\"entailed\": \"YES\"} it is, but",
+        '<think>so {"entailed": "YES"} it is, but',
         "{" * 5000,
     ],
 )

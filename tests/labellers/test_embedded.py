@@ -7,6 +7,8 @@ import asyncio
 import math
 import os
 import re
+import threading
+import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -260,6 +262,30 @@ def test_the_engine_is_closed_at_the_end() -> None:
     engine = FakeEngine(0.0)
     label(labeller(engine), Request(ENTAILMENT, UNIT))
     assert engine.closed
+
+
+def test_a_cancelled_label_ends_at_its_next_question() -> None:
+    started = threading.Event()
+
+    class Slow(FakeEngine):
+        def margin(self, messages: Messages) -> Margin:
+            started.set()
+            time.sleep(0.1)
+            return super().margin(messages)
+
+    engine = Slow(*[2.0] * 50)
+    many = ANSWERED.model_copy(update={"nuggets": tuple(f"Fact {n}." for n in range(40))})
+
+    async def run() -> None:
+        async with labeller(engine, reasons=False) as judge:
+            task = asyncio.create_task(judge.label(Request(ANSWER, many)))
+            await asyncio.to_thread(started.wait)
+            task.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await task
+
+    asyncio.run(run())
+    assert len(engine.asked) < 5
 
 
 # Who it is

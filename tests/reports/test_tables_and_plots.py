@@ -60,7 +60,7 @@ def scored(hmr, over, under):
 @pytest.mark.parametrize(
     ("over", "under", "word"),
     [(0.1, 0.9, "Overconfident"), (0.9, 0.1, "Underconfident"), (0.9, 0.9, "Modest"),
-     (0.5, 0.5, "Hesitant")],
+     (0.5, 0.5, "Middling")],
 )  # fmt: skip
 def test_a_run_is_read_by_the_stated_rule(over, under, word):
     result = cases.small(4, correct=lambda run, i: i % 2 == 0)

@@ -291,8 +291,9 @@ def _write_report(job: _Job, result: R2C2Result) -> Path:
 
 
 def _missing(result: R2C2Result) -> int:
-    """How many answers and nuggets could not be scored for want of a usable label."""
-    return sum(
+    """How many answers, nuggets and checked passages have no usable label."""
+    passages = result.relevance.missing if result.relevance else 0
+    return passages + sum(
         notes.missing_answers + notes.failed_answers + notes.unmarked_nuggets
         for notes in result.notes.values()
     )
@@ -346,7 +347,7 @@ def _show(
         )
     if missing:
         err().print(
-            f"{missing} answers or nuggets have no usable label; 'assay judge' asks for missing "
+            f"{missing} answers, nuggets or passages have no usable label; 'assay judge' asks for missing "
             "ones, --retry-failed for failed ones.",
             markup=False,
         )

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import re
+import threading
 import time
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -93,6 +94,7 @@ class EmbeddedLabeller:
         self._progress = progress
         self._engine = engine
         self._worker: ThreadPoolExecutor | None = None
+        self._stopping = threading.Event()
 
     def _require_file(self) -> ModelFile:
         if self._file is None:
@@ -201,8 +203,10 @@ class EmbeddedLabeller:
         trace: TracebackType | None,
     ) -> None:
         if self._worker is not None:
+            self._stopping.set()  # what was cancelled ends at its next question
             worker, self._worker = self._worker, None
             await asyncio.to_thread(worker.shutdown, wait=True, cancel_futures=True)
+            self._stopping.clear()
         if self._engine is not None:
             self._engine.close()
             self._engine = None
@@ -287,6 +291,8 @@ class _Asker:
 
     def __call__(self, probe: str, /, *, reason: bool = True, **context: Any) -> YesNo:
         labeller, task, unit = self.labeller, self.request.task, self.request.unit
+        if labeller._stopping.is_set():
+            raise EngineFailure("interrupted")
         messages = labeller._renderer.probe(task, unit, probe, context)
         key, threshold = labeller.threshold(task, unit, probe, context)
         if threshold is None and not labeller._uncalibrated:

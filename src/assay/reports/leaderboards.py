@@ -69,7 +69,7 @@ def cell(score: Score | None) -> Cell:
     return Cell(number(score.value), interval(score.low, score.high), score.value)
 
 
-def barred(score: Score | None, kind: int, name: str) -> Cell:
+def barred(score: Score | None, kind: int | None, name: str) -> Cell:
     """Return a cell with an interval bar."""
     plain = cell(score)
     value, low, high = (None, None, None) if score is None else (score.value, score.low, score.high)
@@ -163,7 +163,7 @@ def pr_board(result: R2C2Result) -> Board:
             for by_key in result.grades.values()
         )
         cells = (
-            *(barred(scores.get(name), rank - 1, name) for name in measures),
+            *(barred(scores.get(name), None, name) for name in measures),
             Cell(f"{n:,}", key=n),
             Cell(f"{relevant:,}", key=relevant),
             Cell(f"{best:,}", key=best),

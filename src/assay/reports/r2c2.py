@@ -43,7 +43,7 @@ from assay.reports.wording import READING_RULE, gaps, nothing_missing, policy_in
 
 __all__ = ["render_report"]
 
-MAX_BYTES = 26_000_000
+MAX_BYTES = 22_000_000
 """Questions are shown in full until they take this much."""
 
 _NAMED_RUNS = 14

@@ -61,7 +61,9 @@ def _best(scores: Iterable[Score | None], *, lowest: bool) -> float | None:
 
 
 def _ac_table(result: R2C2Result) -> Table:
-    lines = [f"• {gap.count} {gap.what}." for gap in gaps(result)] or [nothing_missing(result)]
+    lines = [f"• {gap.count} {gap.what}." for gap in gaps(result)] or [
+        f"Nothing is missing. {nothing_missing(result)}"
+    ]
     declined = [
         f"{run}: {sum(notes.refusals.values())}"
         for run, notes in result.notes.items()

@@ -17,7 +17,7 @@ GOOD = 0.8
 
 READING_RULE = (
     f"Overconfident: R_O is more than {GAP:.1f} below R_U. Underconfident: R_U is more than"
-    f" {GAP:.1f} below R_O. Otherwise modest where HMR is at least {GOOD:.1f}, else hesitant."
+    f" {GAP:.1f} below R_O. Otherwise modest where HMR is at least {GOOD:.1f}, else middling."
     " The mean confidence of the wrong answers is 1 − R_O, that of the right ones is R_U."
 )
 
@@ -104,7 +104,7 @@ def read_run(
     elif hmr >= GOOD:
         reading = Reading("modest", "Modest", both)
     else:
-        reading = Reading("hesitant", "Hesitant", both)
+        reading = Reading("middling", "Middling", both)
     if notes is not None and notes.left_out:
         n = len(notes.left_out)
         extra = f" {counted(n, 'question')} left out, counted as wrong with confidence 0."
@@ -195,9 +195,8 @@ def gaps(result: R2C2Result) -> list[Gap]:
 def nothing_missing(result: R2C2Result) -> str:
     """Say what was checked where :func:`gaps` finds nothing."""
     return (
-        "Nothing is missing: every run answers every question, every answer and every nugget has a"
-        " usable label"
-        + (", and every question has a relevant passage." if result.pr_runs else ".")
+        "Every run answers every question, and every answer and every nugget has a usable label"
+        + ("; every question has a relevant passage." if result.pr_runs else ".")
     )
 
 

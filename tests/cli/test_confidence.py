@@ -1,0 +1,114 @@
+"""``assay confidence`` on real confidences of LLMs and on the spec's worked example."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from pathlib import Path
+
+import pytest
+
+WORKED = list(zip([90, 80, 60, 30, 10, 100, 50, 0], [1, 0, 1, 0, 1, 1, 0, 0], strict=True))
+
+
+def write(path: Path, rows) -> Path:
+    path.write_text("run,topic,confidence,correct\n" + "".join(",".join(r) + "\n" for r in rows))
+    return path
+
+
+@pytest.fixture
+def worked(tmp_path: Path) -> Path:
+    rows = [("A", str(i), str(p), str(c)) for i, (p, c) in enumerate(WORKED)]
+    return write(tmp_path / "c.csv", rows)
+
+
+def table(text: str) -> dict[tuple[str, str, str], str]:
+    return {
+        (r["run"], r["topic"], r["measure"]): r["value"] for r in csv.DictReader(io.StringIO(text))
+    }
+
+
+def test_the_specs_worked_example(worked, assay):
+    done = assay("confidence", worked, "--csv")
+    assert done.returncode == 0, done.stderr
+    got = table(done.stdout)
+    golden = {
+        "R_O": 0.6, "R_U": 0.65, "HMR": 0.624, "Brier": 0.245, "KS": 0.1125, "ECE": 0.375,
+        "MCE": 0.8, "Accuracy": 0.5,
+    }  # fmt: skip
+    for measure, value in golden.items():
+        assert float(got["A", "all", measure]) == pytest.approx(value, abs=1e-9), measure
+    five = table(assay("confidence", worked, "--csv", "--bins", "5").stdout)
+    assert float(five["A", "all", "ECE"]) == pytest.approx(0.275)
+    left = table(assay("confidence", worked, "--csv", "--bins", "5", "--left-closed").stdout)
+    assert float(left["A", "all", "ECE"]) == pytest.approx(0.35)
+
+
+def test_published_brier_scores_and_aurocs_of_real_confidences(shared_data, tmp_path, assay):
+    folder = shared_data / "data" / "confidence"
+    with (folder / "gastro.csv").open() as file:
+        answers = list(csv.DictReader(file))
+    with (folder / "published.csv").open() as file:
+        published = {row["Model"]: row for row in csv.DictReader(file)}
+    rows = [
+        (
+            run,
+            str(topic),
+            # stated from 0 to 10; an empty cell is a missing confidence
+            str(float(row[f"{run}_confidence"]) * 10) if row[f"{run}_confidence"] else "",
+            row[f"{run}_correctness"],
+        )
+        for run in published
+        for topic, row in enumerate(answers, start=1)
+    ]
+    done = assay("confidence", write(tmp_path / "g.csv", rows), "--json")
+    assert done.returncode == 0, done.stderr
+    document = json.loads(done.stdout)
+    got = {(s["run"], s["measure"]): s["value"] for s in document["scores"]}
+    assert len(published) == 18
+    for run, row in published.items():
+        assert document["runs"][run]["scored"] == int(float(row["N Samples"])), run
+        assert got[run, "Brier"] == pytest.approx(float(row["Brier Score"]), abs=5e-7), run
+        assert got[run, "AUROC"] == pytest.approx(float(row["ROC_AUC"]), abs=5e-7), run
+
+
+def test_undefined_values_are_empty_and_missing_rows_counted(tmp_path, assay):
+    rows = [("A", "1", "70", "1"), ("A", "2", "", "1"), ("B", "1", "", "0")]
+    file = write(tmp_path / "c.csv", rows)
+    got = table(assay("confidence", file, "--csv", "--topics", "answered").stdout)
+    assert got["A", "all", "AUROC"] == ""
+    assert got["B", "all", "HMR"] == ""
+    document = json.loads(assay("confidence", file, "--json", "--topics", "answered").stdout)
+    assert document["runs"]["A"] == {"scored": 1, "missing": 1, "left_out": 0}
+    assert document["runs"]["B"] == {"scored": 0, "missing": 1, "left_out": 0}
+
+
+def test_topics_that_a_run_is_silent_on(tmp_path, assay):
+    rows = [("A", "1", "70", "1"), ("A", "2", "40", "0"), ("B", "1", "70", "1")]
+    file = write(tmp_path / "c.csv", rows)
+    assert float(table(assay("confidence", file, "--csv").stdout)["B", "all", "Accuracy"]) == 0.5
+    answered = table(assay("confidence", file, "--csv", "--topics", "answered").stdout)
+    assert float(answered["B", "all", "Accuracy"]) == 1
+
+
+def test_single_topics_on_demand(worked, assay):
+    got = table(assay("confidence", worked, "--csv", "--per-topic").stdout)
+    assert float(got["A", "1", "Brier"]) == pytest.approx(0.64)
+
+
+@pytest.mark.parametrize("ending", ["svg", "pdf", "png"])
+def test_the_plot_is_drawn(worked, tmp_path, assay, ending):
+    done = assay("confidence", worked, "--plot", tmp_path / f"p.{ending}")
+    assert done.returncode == 0, done.stderr
+    starts = {"svg": b"<", "pdf": b"%PDF", "png": b"\x89PNG"}
+    assert (tmp_path / f"p.{ending}").read_bytes().startswith(starts[ending])
+
+
+def test_faults_are_all_listed(tmp_path, assay):
+    file = write(tmp_path / "c.csv", [("A", "1", "170", "1"), ("A", "2", "x", "perhaps")])
+    done = assay("confidence", file)
+    assert done.returncode == 2
+    assert "c.csv:2" in done.stderr
+    assert "c.csv:3" in done.stderr
+    assert "Traceback" not in done.stderr
