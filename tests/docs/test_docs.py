@@ -1,0 +1,80 @@
+"""What the documentation says is so: its commands run, its output is what they print."""
+
+from __future__ import annotations
+
+import os
+import re
+import runpy
+import shlex
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import ROOT
+
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+
+
+def examples(page: Path) -> list[tuple[str, str]]:
+    """Each ``$ command`` of the page's console blocks with the output shown below it."""
+    found = []
+    for block in re.findall(r"^```console\n(.*?)^```", page.read_text(), re.DOTALL | re.MULTILINE):
+        for part in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]:
+            command, _, output = part.partition("\n")
+            found.append((command, output.strip("\n")))
+    return found
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Path:
+    """A folder with the examples, and ``FOLDER``: the slide example, evaluated."""
+    ignore = shutil.ignore_patterns("out", "labels.sqlite*")
+    shutil.copytree(ROOT / "examples", tmp_path / "examples", ignore=ignore)
+    shutil.copytree(tmp_path / "examples" / "slide", tmp_path / "FOLDER")
+    run("assay evaluate FOLDER", tmp_path)
+    return tmp_path
+
+
+def run(command: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    words = shlex.split(command)
+    assert words[0] == "assay", command
+    clean = {k: v for k, v in os.environ.items() if not k.endswith("_API_KEY")}
+    return subprocess.run(
+        [sys.executable, "-m", "assay.cli.main", *words[1:]],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+        env={**clean, "COLUMNS": "80", "NO_COLOR": "1"},
+    )
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_the_commands_of_a_page_run_and_print_what_it_shows(page: Path, place: Path):
+    for command, output in examples(page):
+        done = run(command, place)
+        assert done.returncode in (0, 1), f"{command}\n{done.stderr}"
+        if output:
+            shown = "\n".join(line.rstrip() for line in done.stdout.splitlines()).strip("\n")
+            assert shown == "\n".join(line.rstrip() for line in output.splitlines()), command
+
+
+def test_the_pages_have_examples_at_all():
+    assert sum(len(examples(page)) for page in PAGES) >= 6
+
+
+def test_the_command_line_page_is_what_help_says():
+    page = runpy.run_path(str(ROOT / "docs" / "make_cli.py"))["page"]
+    made = (ROOT / "docs" / "cli.md").read_text()
+    assert made == page(), "run: python docs/make_cli.py"
+
+
+def test_links_between_pages_lead_somewhere():
+    for page in PAGES:
+        for target in re.findall(r"\]\(([^)#]+)[^)]*\)", page.read_text()):
+            if "://" not in target:
+                assert (page.parent / target).exists(), f"{page.name}: {target}"
