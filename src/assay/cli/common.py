@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import sys
+import time
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Annotated, Any
@@ -28,7 +29,7 @@ from assay.labellers.spec import SPEC_HELP
 from assay.ledger.policy import POLICY_HELP
 from assay.model.labels import Status
 
-_FEW = 20  # fewer questions than this are over before a line about them helps
+_EVERY = 5.0  # seconds between two lines about progress where there is no bar
 
 FolderArgument = Annotated[
     Path, typer.Argument(metavar="FOLDER", help="Evaluation folder with an assay.toml.")
@@ -90,7 +91,7 @@ def plain_table(title: str, *, header: bool = True) -> Table:
 class JudgingBar:
     """A progress bar for judging: done, rate, remaining, cost, failures.
 
-    Where standard error is no terminal, a line is printed every tenth of the way instead.
+    Where standard error is no terminal, a line is printed every few seconds instead.
     """
 
     def __init__(self, *, quiet: bool = False) -> None:
@@ -101,11 +102,12 @@ class JudgingBar:
         self._title = ""
         self._total = self._known = self._done = self._failed = 0
         self._cost = 0.0
-        self._told = 0
+        self._told = time.monotonic()
 
     def begin(self, title: str, total: int, known: int) -> None:
         self._title, self._total, self._known = title, total, known
-        self._done = self._failed = self._told = 0
+        self._done = self._failed = 0
+        self._told = time.monotonic()
         if self._quiet or total == known:
             return
         if self._console.is_terminal:
@@ -140,9 +142,9 @@ class JudgingBar:
             )
         elif not self._quiet:
             todo = self._total - self._known
-            tenth = self._done * 10 // todo
-            if tenth > self._told and todo >= _FEW:
-                self._told = tenth
+            now = time.monotonic()
+            if now - self._told >= _EVERY:
+                self._told = now
                 self._console.print(
                     f"{self._title}: {self._done}/{todo}{self._extra(', ')}", markup=False
                 )

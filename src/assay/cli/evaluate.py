@@ -347,8 +347,8 @@ def _show(
         )
     if missing:
         err().print(
-            f"{missing} answers, nuggets or passages have no usable label; 'assay judge' asks for missing "
-            "ones, --retry-failed for failed ones.",
+            f"{missing} answers, nuggets or passages have no usable label; 'assay judge' asks for "
+            "missing ones, --retry-failed for failed ones.",
             markup=False,
         )
         raise typer.Exit(1)

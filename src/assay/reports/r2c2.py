@@ -116,6 +116,7 @@ def render_report(
         panels=_panels(result, ac.rows, curves),
         grades_note=_grades_note(result),
         no_relevant=_no_relevant(result),
+        relevance_note=_relevance_note(result),
         heat=heat_tables(result),
         small_n=SMALL_N,
         categories=list(dict.fromkeys(q.category for q in result.questions if q.category)),
@@ -268,6 +269,17 @@ def _grades_note(result: R2C2Result) -> str:
     if unsure:
         parts.append(f"In {counted(unsure, 'question')} labels are missing: grades may still rise.")
     return " ".join(parts)
+
+
+def _relevance_note(result: R2C2Result) -> str:
+    check = result.relevance
+    if check is None:
+        return ""
+    kappa = "undefined" if check.kappa is None else f"{check.kappa:.3f}"
+    note = f"Each passage was also judged on its own. Agreement with the grades: Cohen’s κ {kappa}."
+    if check.missing:
+        note += f" {counted(check.missing, 'passage')} without a usable label."
+    return note
 
 
 def _no_relevant(result: R2C2Result) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Literal, TypeVar
@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from assay.formats.r2c2 import AnswerRunFile, Parsed, read_ac_run, read_pr_run, read_questions
 from assay.model.errors import Fault, FormatError, SettingsError
 from assay.model.rag import PassageRun, Question
-from assay.protocols.folder import Folder
+from assay.protocols.folder import Folder, relative_to
 
 T = TypeVar("T")
 
@@ -71,7 +71,10 @@ def load_inputs(folder: Folder, settings: R2C2Settings) -> Inputs:
             faults.extend(error.faults)
             return None
         faults.extend(parsed.errors)
-        warnings.extend(str(fault) for fault in parsed.warnings)
+        for fault in parsed.warnings:
+            # Names relative to the folder: reports are sent round, and should not change with it.
+            name = relative_to(folder.path, Path(fault.file))
+            warnings.append(str(replace(fault, file=name)))
         return parsed.value
 
     question_files = folder.input_files("questions")

@@ -89,7 +89,7 @@ def score(
         no_relevant=tuple(
             question.id for question in inputs.questions if not any(grades[question.id].values())
         ),
-        labellers=book.configured,
+        labellers={task: who for task, who in book.configured.items() if task in labellers},
         settings=settings.model_dump(mode="json"),
         relevance=check_relevance(book, inputs, grades) if settings.relevance_check else None,
         warnings=(*inputs.warnings, *warnings, *_label_warnings(book, answers)),
