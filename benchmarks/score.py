@@ -17,7 +17,7 @@ import time
 from pathlib import Path
 
 from assay.labellers.base import Request, request_key
-from assay.ledger import Ledger, NewLabel
+from assay.ledger import NewLabel
 from assay.ledger.policy import Policy
 from assay.model.labels import Status
 from assay.protocols.folder import Folder

@@ -176,7 +176,7 @@ def test_relevance_labels_check_the_derived_grades(slide, assay):
         ["0", "0"], ["0", "0"], ["0", "1"], ["1", "1"], ["1", "1"],
     ]  # fmt: skip
     report = (slide / "out" / "report.html").read_text()
-    assert "1 passages are relevant by themselves but earned no grade" in report
+    assert "1 relevant passage that earned no grade" in report
 
 
 def test_hostile_texts_reach_no_terminal_and_no_page_unescaped(slide, assay):
