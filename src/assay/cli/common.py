@@ -88,6 +88,21 @@ def plain_table(title: str, *, header: bool = True) -> Table:
     )
 
 
+class FetchLines:
+    """Says that a model is being fetched: a line at each new step and every tenth of the way."""
+
+    def __init__(self) -> None:
+        self._last = ("", -1)
+
+    def __call__(self, what: str, done: int, size: int) -> None:
+        tenth = done * 10 // size if size else 0
+        if (what, tenth) != self._last:
+            self._last = (what, tenth)
+            err().print(
+                f"{what}: {done / 1e6:,.0f} of {size / 1e6:,.0f} MB", markup=False, soft_wrap=True
+            )
+
+
 class JudgingBar:
     """A progress bar for judging: done, rate, remaining, cost, failures.
 

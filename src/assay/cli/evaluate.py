@@ -12,6 +12,7 @@ from assay import __version__
 from assay.cli.common import (
     BudgetOption,
     CsvOption,
+    FetchLines,
     FolderArgument,
     JsonOption,
     JudgingBar,
@@ -57,7 +58,7 @@ class _Job:
 
     @classmethod
     def open(cls, path: Path, labeller: str | None, policy: str | None) -> _Job:
-        folder = Folder.open(path, labeller=labeller)
+        folder = Folder.open(path, labeller=labeller, fetching=FetchLines())
         settings = folder.settings(R2C2Settings)
         chosen = Policy.parse(policy or settings.policy)
         return cls(folder, settings, chosen, load_inputs(folder, settings))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -33,6 +33,8 @@ class LabellerOptions:
     reasons: bool = True
     prices: Mapping[str, Price] = field(default_factory=dict)
     extra: Mapping[str, Any] = field(default_factory=dict)
+    # Told of a model being fetched: what, bytes done, bytes in all.
+    fetching: Callable[[str, int, int], None] | None = None
 
 
 def make_labeller(
@@ -47,7 +49,7 @@ def make_labeller(
         model = rest or None
         if model and (model.endswith(".gguf") or "/" in model) and not Path(model).is_absolute():
             model = str(folder / model)
-        return EmbeddedLabeller(model, renderer, reasons=options.reasons)
+        return EmbeddedLabeller(model, renderer, reasons=options.reasons, progress=options.fetching)
     if kind == "openai" and rest:
         return OpenAILabeller(openai_settings(rest, options), renderer)
     if kind == "recorded" and rest:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import glob
 import tomllib
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -74,14 +75,22 @@ class Config(_Section):
 
 @dataclass(frozen=True)
 class Folder:
-    """An evaluation on disk. ``labeller`` overrides every labeller of ``assay.toml``."""
+    """An evaluation on disk. ``labeller`` overrides every labeller of ``assay.toml``;
+    ``fetching`` is told of a model being fetched (what, bytes done, bytes in all)."""
 
     path: Path
     config: Config
     labeller: str | None = None
+    fetching: Callable[[str, int, int], None] | None = None
 
     @classmethod
-    def open(cls, path: Path, *, labeller: str | None = None) -> Folder:
+    def open(
+        cls,
+        path: Path,
+        *,
+        labeller: str | None = None,
+        fetching: Callable[[str, int, int], None] | None = None,
+    ) -> Folder:
         """Read ``assay.toml``; raises SettingsError that names each wrong entry."""
         file = path / "assay.toml" if path.is_dir() else path
         if not file.exists():
@@ -107,7 +116,7 @@ class Folder:
                 f"{file}: [ledger] url: PostgreSQL ledgers are not built yet; leave it out to "
                 "use labels.sqlite in the folder."
             )
-        return cls(file.parent, config, labeller)
+        return cls(file.parent, config, labeller, fetching)
 
     @property
     def out(self) -> Path:
@@ -171,6 +180,7 @@ class Folder:
             reasons=judging.reasons,
             prices=prices,
             extra=judging.extra,
+            fetching=self.fetching,
         )
         return make_labeller(spec, folder=self.path, renderer=self.renderer, options=options)
 
