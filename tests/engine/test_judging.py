@@ -16,6 +16,7 @@ import pytest
 from assay.judging.engine import judge, plan
 from assay.labellers.base import Request
 from assay.labellers.openai import OpenAILabeller, OpenAISettings, Price
+from assay.labellers.pace import Limits
 from assay.labellers.recorded import RecordedLabeller
 from assay.labellers.rules import RulesLabeller
 from assay.ledger import Ledger
@@ -40,7 +41,8 @@ def entailed(body, number):
 
 
 def labeller(url: str, **settings) -> OpenAILabeller:
-    return OpenAILabeller(OpenAISettings("m", base_url=url, **settings), Renderer())
+    limits = Limits(settings.pop("concurrency", 32))
+    return OpenAILabeller(OpenAISettings("m", (url,), limits=limits, **settings), Renderer())
 
 
 def run(path: Path, url: str, wanted, **more):

@@ -8,9 +8,11 @@ from datetime import UTC, datetime
 
 import pytest
 
-from assay.labellers import openai as module
+from assay.labellers import endpoints as module
 from assay.labellers.base import Request, request_key
-from assay.labellers.openai import OpenAILabeller, OpenAISettings, Price, retry_after
+from assay.labellers.endpoints import retry_after
+from assay.labellers.openai import OpenAILabeller, OpenAISettings, Price
+from assay.labellers.pace import Limits
 from assay.model.errors import LabellerUnreachable
 from assay.model.labels import Status
 from assay.tasks.r2c2 import ENTAILMENT, EntailmentUnit
@@ -23,7 +25,7 @@ REQUEST = Request(ENTAILMENT, EntailmentUnit(passage="The film is from 1976.", n
 
 def ask(url: str, **settings):
     async def one():
-        made = OpenAISettings("m", base_url=url, **{"timeout": 1.0, **settings})
+        made = OpenAISettings("m", (url,), **{"timeout": 1.0, **settings})
         async with OpenAILabeller(made, Renderer()) as labeller:
             return await labeller.label(REQUEST)
 
@@ -178,10 +180,10 @@ def test_retry_after_as_a_date():
 
 def test_the_key_depends_on_what_is_asked_of_whom_and_not_on_where():
     def key(model="m", url="http://a/v1", nugget="1976", **more):
-        labeller = OpenAILabeller(OpenAISettings(model, base_url=url, **more), Renderer())
+        labeller = OpenAILabeller(OpenAISettings(model, (url,), **more), Renderer())
         return request_key(
             labeller, Request(ENTAILMENT, EntailmentUnit(passage="p", nugget=nugget))
         )
 
-    assert key() == key(url="http://b/v1", api_key="x", concurrency=3)
+    assert key() == key(url="http://b/v1", api_key="x", limits=Limits(3))
     assert len({key(), key(model="n"), key(nugget="1977"), key(temperature=0.5)}) == 4

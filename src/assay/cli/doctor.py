@@ -19,6 +19,7 @@ from assay import __version__
 from assay.cli.common import JsonOption, out, plain_table, print_json, safe
 from assay.labellers.known_models import DEFAULT_MODEL, MODELS
 from assay.labellers.models import find_model
+from assay.labellers.openai import OpenAISettings
 from assay.labellers.spec import LabellerOptions, openai_settings
 from assay.model.errors import AssayError, FormatError
 from assay.protocols.folder import Folder
@@ -142,7 +143,7 @@ def _folder(path: Path) -> Iterator[Finding]:
         yield Finding(f"{task.name} by {labeller.id.name}", refusal is None, refusal or "can do it")
     for spec in dict.fromkeys(folder.config.labellers.values()):
         if spec.startswith("openai:"):
-            yield _endpoint(spec)
+            yield from _endpoints(spec)
 
 
 def _ledger(folder: Folder) -> Iterator[Finding]:
@@ -157,10 +158,15 @@ def _ledger(folder: Folder) -> Iterator[Finding]:
         yield Finding("ledger", False, str(error))
 
 
-def _endpoint(spec: str) -> Finding:
-    """Whether an endpoint answers ``GET /models``; asks no model and costs nothing."""
+def _endpoints(spec: str) -> Iterator[Finding]:
     settings = openai_settings(spec.partition(":")[2], LabellerOptions())
-    url = settings.base_url.rstrip("/") + "/models"
+    for base_url in settings.base_urls:
+        yield _endpoint(settings, base_url)
+
+
+def _endpoint(settings: OpenAISettings, base_url: str) -> Finding:
+    """Whether an endpoint answers ``GET /models``; asks no model and costs nothing."""
+    url = base_url.rstrip("/") + "/models"
     headers = {"Authorization": f"Bearer {settings.api_key}"} if settings.api_key else {}
 
     async def ask() -> tuple[int, str]:
@@ -171,7 +177,7 @@ def _endpoint(spec: str) -> Finding:
         ):
             return response.status, await response.text()
 
-    what = f"endpoint {settings.base_url}"
+    what = f"endpoint {base_url}"
     try:
         status, body = asyncio.run(ask())
     except (aiohttp.ClientError, TimeoutError, OSError) as error:

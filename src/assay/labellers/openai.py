@@ -7,42 +7,26 @@ then the failure is recorded with the raw reply.
 
 from __future__ import annotations
 
-import asyncio
-import random
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
-from enum import IntEnum
+from functools import partial
 from types import TracebackType
 from typing import Any, Self
 
 import orjson
 
 from assay.labellers.base import Estimate, Outcome, Request
+from assay.labellers.endpoints import Endpoints, Form, Mode, Refused
+from assay.labellers.pace import Limits
 from assay.labellers.replies import UnusableReply, parse_reply
-from assay.labellers.transport import HttpTransport, Reply, Transport, TransportError
-from assay.model.errors import LabellerUnreachable
+from assay.labellers.transport import HttpTransport, Transport
 from assay.model.labels import LabellerId, Status
 from assay.tasks.base import AnyTask, canonical
 from assay.tasks.rendering import Messages, Renderer
 
 DEFAULT_BASE_URL = "https://api.openai.com/v1"
-_ATTEMPTS = 7
-_LONGEST_WAIT = 60.0  # seconds between two attempts, also where Retry-After asks for more
 _KEPT_REPLY = 4000  # characters of an unusable reply that are kept in the ledger
-_FORMAT_WORDS = ("response_format", "json_schema", "json_object", "guided", "grammar", "schema")
-_LENGTH_WORDS = ("context length", "context_length", "maximum context", "too long", "too many tok")
-_sleep = asyncio.sleep  # tests wait less
-
-
-class _Mode(IntEnum):
-    """What the server is asked to constrain the reply to, from most to least."""
-
-    SCHEMA = 0
-    JSON = 1
-    PLAIN = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,13 +39,14 @@ class Price:
 
 @dataclass(frozen=True, slots=True)
 class OpenAISettings:
-    """How an endpoint is called. ``api_key`` is sent and never written anywhere."""
+    """How a model is called. ``limits`` hold for each of ``base_urls``; ``api_key`` is sent and
+    never written anywhere."""
 
     model: str
-    base_url: str = DEFAULT_BASE_URL
+    base_urls: tuple[str, ...] = (DEFAULT_BASE_URL,)
     api_key: str | None = field(default=None, repr=False)
     temperature: float | None = 0.0
-    concurrency: int = 32
+    limits: Limits = field(default_factory=Limits)
     timeout: float = 120.0
     price: Price | None = None
     extra: Mapping[str, Any] = field(default_factory=dict)
@@ -92,9 +77,15 @@ class OpenAILabeller:
     ) -> None:
         self._settings = settings
         self._renderer = renderer
-        self._transport: Transport = transport or HttpTransport(settings.concurrency)
-        self._mode = _Mode.SCHEMA
-        self._plain_parameters = False
+        self._transport: Transport = transport or HttpTransport(settings.limits.concurrency)
+        self._endpoints = Endpoints(
+            f"openai:{settings.model}",
+            settings.base_urls,
+            settings.api_key,
+            settings.limits,
+            settings.timeout,
+            self._transport,
+        )
 
     @property
     def id(self) -> LabellerId:
@@ -107,7 +98,7 @@ class OpenAILabeller:
 
     @property
     def concurrency(self) -> int:
-        return self._settings.concurrency
+        return self._settings.limits.concurrency * len(self._settings.base_urls)
 
     def refusal(self, task: AnyTask) -> str | None:
         return None
@@ -124,6 +115,7 @@ class OpenAILabeller:
         return Estimate(calls=1, tokens_in=characters // 4 + 8, tokens_out=60 + 40 * items)
 
     async def __aenter__(self) -> Self:
+        self._endpoints.fresh()
         return self
 
     async def __aexit__(
@@ -140,9 +132,11 @@ class OpenAILabeller:
         messages: list[dict[str, str]] = [dict(message) for message in self.preview(request)]
         problem, raw = "", ""
         for turn in range(2):
-            reply = await self._call(request.task, messages, repair=turn > 0)
-            if isinstance(reply, str):
-                return self._outcome(usage, started, error=reply)
+            make = partial(self._body, request.task, messages, more=1 + turn)
+            try:
+                reply = await self._endpoints.call(make, _size(messages))
+            except Refused as refused:
+                return self._outcome(usage, started, error=str(refused), raw=raw)
             usage.add(reply)
             text, problem = _content(reply)
             if text is None:
@@ -175,7 +169,7 @@ class OpenAILabeller:
     def _outcome(self, usage: _Usage, started: float, *, error: str, raw: str = "") -> Outcome:
         return Outcome(
             status=Status.FAILED,
-            error=self._redact(error),
+            error=self._endpoints.redact(error),
             tokens_in=usage.tokens_in if usage.known else None,
             tokens_out=usage.tokens_out if usage.known else None,
             cost=self._cost(usage),
@@ -189,132 +183,29 @@ class OpenAILabeller:
             return None
         return (usage.tokens_in * price.input + usage.tokens_out * price.output) / 1e6
 
-    def _body(self, task: AnyTask, messages: list[dict[str, str]], mode: _Mode, more: int) -> bytes:
+    def _body(
+        self, task: AnyTask, messages: list[dict[str, str]], form: Form, *, more: int
+    ) -> bytes:
         body: dict[str, Any] = {"model": self._settings.model, "messages": messages}
         limit = task.max_tokens * more
-        if self._plain_parameters:
-            body["max_completion_tokens"] = limit
-        else:
+        if form.old_parameters:
             body["max_tokens"] = limit
             if self._settings.temperature is not None:
                 body["temperature"] = self._settings.temperature
-        if mode is _Mode.SCHEMA:
+        else:
+            body["max_completion_tokens"] = limit
+        if form.mode is Mode.SCHEMA:
             schema = {"name": "verdict", "strict": True, "schema": task.schema()}
             body["response_format"] = {"type": "json_schema", "json_schema": schema}
-        elif mode is _Mode.JSON:
+        elif form.mode is Mode.JSON:
             body["response_format"] = {"type": "json_object"}
         body.update(self._settings.extra)
         return orjson.dumps(body)
 
-    async def _call(
-        self, task: AnyTask, messages: list[dict[str, str]], *, repair: bool
-    ) -> Mapping[str, Any] | str:
-        """One turn. Returns the reply, or why the request cannot be answered at all."""
-        url = self._settings.base_url.rstrip("/") + "/chat/completions"
-        headers = {"Content-Type": "application/json"}
-        if self._settings.api_key:
-            headers["Authorization"] = f"Bearer {self._settings.api_key}"
-        last = ""
-        attempt = 0
-        while attempt < _ATTEMPTS:
-            mode = self._mode
-            plain = self._plain_parameters
-            body = self._body(task, messages, mode, 2 if repair else 1)
-            wait: float | None = None
-            try:
-                reply = await self._transport.post(url, headers, body, self._settings.timeout)
-            except TransportError as error:
-                last = str(error)
-            else:
-                if reply.status == 200:
-                    parsed = _json_object(reply.body)
-                    if parsed is not None:
-                        return parsed
-                    last = "HTTP 200 with a body that is no JSON object"
-                elif reply.status in (400, 404, 413, 415, 422) and self._adapt(reply, mode, plain):
-                    continue  # another mode: not an attempt that failed
-                elif reply.status in (400, 413, 422):
-                    return f"HTTP {reply.status}: {_message(reply)}"
-                elif reply.status in (408, 409, 425, 429) or reply.status >= 500:
-                    last = f"HTTP {reply.status}: {_message(reply)}"
-                    if reply.status == 429 and "insufficient_quota" in _message(reply):
-                        raise self._unreachable(last)
-                    wait = retry_after(reply.headers, datetime.now(UTC))
-                else:
-                    raise self._unreachable(f"HTTP {reply.status}: {_message(reply)}")
-            attempt += 1
-            if attempt < _ATTEMPTS:
-                backoff = min(_LONGEST_WAIT, 0.5 * 2 ** (attempt - 1)) * random.uniform(0.5, 1)  # noqa: S311
-                await _sleep(min(_LONGEST_WAIT, max(wait or 0.0, backoff)))
-        raise self._unreachable(f"{last} ({_ATTEMPTS} attempts)")
 
-    def _adapt(self, reply: Reply, mode: _Mode, plain: bool) -> bool:
-        """After a refusal of the request's form, ask for less. True if there is another try."""
-        message = _message(reply).casefold()
-        if any(word in message for word in _LENGTH_WORDS):
-            return False
-        if not plain and ("max_completion_tokens" in message or "temperature" in message):
-            self._plain_parameters = True
-            return True
-        if mode is not _Mode.PLAIN and any(word in message for word in _FORMAT_WORDS):
-            # Another request may have adapted meanwhile: then just try what it settled on.
-            self._mode = max(self._mode, _Mode(mode + 1))
-            return True
-        return False
-
-    def _unreachable(self, why: str) -> LabellerUnreachable:
-        cure = "Check the address and that the server runs."
-        if "HTTP 401" in why or "HTTP 403" in why:
-            cure = "Check the API key (OPENAI_API_KEY, or ASSAY_<NAME>_API_KEY)."
-        elif "HTTP 404" in why:
-            cure = "Check the address (it should end in /v1) and the model's name."
-        elif "HTTP 429" in why:
-            cure = "The endpoint's rate limit or quota holds; run again later."
-        return LabellerUnreachable(
-            self._redact(
-                f"{self.id.name} at {self._settings.base_url} does not answer: {why}. {cure}"
-            )
-        )
-
-    def _redact(self, text: str) -> str:
-        key = self._settings.api_key
-        return text.replace(key, "[key]") if key else text
-
-
-def retry_after(headers: Mapping[str, str], now: datetime) -> float | None:
-    """Seconds that a Retry-After header asks to wait (a number or a date), or None."""
-    value = headers.get("retry-after", "").strip()
-    if not value:
-        return None
-    try:
-        return max(0.0, float(value))
-    except ValueError:
-        pass
-    try:
-        when = parsedate_to_datetime(value)
-    except ValueError:
-        return None
-    return max(0.0, (when - now).total_seconds()) if when.tzinfo else None
-
-
-def _json_object(body: bytes) -> Mapping[str, Any] | None:
-    try:
-        value = orjson.loads(body)
-    except orjson.JSONDecodeError:
-        return None
-    return value if isinstance(value, dict) else None
-
-
-def _message(reply: Reply) -> str:
-    """What an error reply says, shortened."""
-    body = _json_object(reply.body)
-    error: Any = (body or {}).get("error", body)
-    if isinstance(error, dict):
-        code = error.get("code") or error.get("type") or ""
-        text = f"{error.get('message') or error.get('detail') or error} {code}".strip()
-    else:
-        text = str(error) if error else reply.body[:300].decode("utf-8", "replace")
-    return " ".join(text.split())[:300]
+def _size(messages: list[dict[str, str]]) -> int:
+    """About how many tokens messages hold, at four characters each."""
+    return sum(len(message["content"]) for message in messages) // 4
 
 
 def _content(reply: Mapping[str, Any]) -> tuple[str | None, str]:

@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 from assay.labellers.base import Labeller
 from assay.labellers.embedded import EmbeddedLabeller
 from assay.labellers.openai import DEFAULT_BASE_URL, OpenAILabeller, OpenAISettings, Price
+from assay.labellers.pace import Limits
 from assay.labellers.recorded import RecordedLabeller
 from assay.labellers.rules import RulesLabeller
 from assay.model.errors import SettingsError
@@ -27,7 +28,7 @@ SPEC_HELP = (
 class LabellerOptions:
     """What ``[judging]`` and ``[prices]`` of ``assay.toml`` say about labellers."""
 
-    concurrency: int = 32
+    limits: Limits = field(default_factory=Limits)
     timeout: float = 120.0
     temperature: float | None = 0.0
     reasons: bool = True
@@ -67,28 +68,30 @@ def make_labeller(
 
 
 def openai_settings(rest: str, options: LabellerOptions) -> OpenAISettings:
-    """Settings of ``openai:`` from ``MODEL[@BASE_URL]``; the key comes from the environment:
-    ``ASSAY_<HOST>_API_KEY``, ``ASSAY_<MODEL>_API_KEY`` or ``OPENAI_API_KEY``, the first set."""
-    model, base_url = rest, os.environ.get("OPENAI_BASE_URL") or DEFAULT_BASE_URL
-    found = re.search(r"@(?=https?://)", rest)
-    if found:
-        model, base_url = rest[: found.start()], rest[found.end() :]
+    """Settings of ``openai:`` from ``MODEL[@BASE_URL[@BASE_URL…]]``; several addresses of one
+    model share the load. The key comes from the environment: ``ASSAY_<HOST>_API_KEY``,
+    ``ASSAY_<MODEL>_API_KEY`` or ``OPENAI_API_KEY``, the first set."""
+    default = os.environ.get("OPENAI_BASE_URL") or DEFAULT_BASE_URL
+    model, *urls = re.split(r"@(?=https?://)", rest)
+    urls = urls or [default]
     if not model:
         raise SettingsError(f"'openai:{rest}' names no model. Write openai:MODEL[@BASE_URL].")
-    parts = urlsplit(base_url)
-    if parts.username or parts.password:
-        raise SettingsError(
-            "The address of an endpoint must not hold a password: it would stand in files and "
-            "logs. Put the key into OPENAI_API_KEY or ASSAY_<NAME>_API_KEY."
-        )
-    names = [f"ASSAY_{_env_name(name)}_API_KEY" for name in (parts.hostname or "", model)]
+    for url in urls:
+        parts = urlsplit(url)
+        if parts.username or parts.password:
+            raise SettingsError(
+                "The address of an endpoint must not hold a password: it would stand in files "
+                "and logs. Put the key into OPENAI_API_KEY or ASSAY_<NAME>_API_KEY."
+            )
+    hosts = [urlsplit(url).hostname or "" for url in urls]
+    names = [f"ASSAY_{_env_name(name)}_API_KEY" for name in (*hosts, model)]
     key = next((os.environ[n] for n in [*names, "OPENAI_API_KEY"] if os.environ.get(n)), None)
     return OpenAISettings(
         model=model,
-        base_url=base_url,
+        base_urls=tuple(urls),
         api_key=key,
         temperature=options.temperature,
-        concurrency=options.concurrency,
+        limits=options.limits,
         timeout=options.timeout,
         price=options.prices.get(model),
         extra=options.extra,

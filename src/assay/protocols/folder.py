@@ -14,6 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from assay.labellers.base import Labeller
 from assay.labellers.openai import Price
+from assay.labellers.pace import Limits
 from assay.labellers.spec import LabellerOptions, make_labeller
 from assay.ledger import Ledger
 from assay.model.errors import SettingsError
@@ -39,7 +40,9 @@ class EvaluationSection(_Section):
 class JudgingSection(_Section):
     """``[judging]``: how labellers are called."""
 
-    concurrency: int = Field(32, ge=1, le=4096)
+    concurrency: int = Field(64, ge=1, le=4096)
+    requests_per_minute: float | None = Field(None, gt=0)
+    tokens_per_minute: float | None = Field(None, gt=0)
     timeout: float = Field(120.0, gt=0)
     temperature: float | None = 0.0
     reasons: bool = True
@@ -174,7 +177,9 @@ class Folder:
         judging = self.config.judging
         prices = {name: Price(p.input, p.output) for name, p in self.config.prices.items()}
         options = LabellerOptions(
-            concurrency=judging.concurrency,
+            limits=Limits(
+                judging.concurrency, judging.requests_per_minute, judging.tokens_per_minute
+            ),
             timeout=judging.timeout,
             temperature=judging.temperature,
             reasons=judging.reasons,

@@ -1,0 +1,8 @@
+"""What the numbers mean: agreement, correlation, significance, sample size, paired confidence.
+
+Pure functions on arrays, imported by module name: :mod:`~assay.statistics.agreement`,
+:mod:`~assay.statistics.correlation`, :mod:`~assay.statistics.significance`,
+:mod:`~assay.statistics.samplesize` and :mod:`~assay.statistics.confidence`. Score matrices are
+topics × runs everywhere. Undefined is ``None``, never NaN; bad input is a ``ValueError`` that says
+what and where; whatever is random takes a seed and gives the same numbers for the same seed.
+"""

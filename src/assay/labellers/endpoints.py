@@ -1,0 +1,225 @@
+"""Calling chat-completions endpoints: retries, pace, and what a server cannot do.
+
+Several addresses of one model share the load. Passing faults (429, 5xx, resets, timeouts) are
+waited out; a wrong key or address ends the run; a request that goes on failing while others are
+answered is a failure of its own.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from enum import IntEnum
+from typing import Any
+
+import orjson
+
+from assay.labellers.pace import Limits, Pace, rate_limit_wait
+from assay.labellers.transport import Reply, Transport, TransportError
+from assay.model.errors import LabellerUnreachable
+
+_FEW_ATTEMPTS = 7  # then the run ends, if nobody else is answered either
+_MANY_ATTEMPTS = 15  # then the request is given up
+_LONGEST_WAIT = 60.0  # seconds between two attempts, also where Retry-After asks for more
+_FORMAT_WORDS = ("response_format", "json_schema", "json_object", "guided", "grammar", "schema")
+_LENGTH_WORDS = ("context length", "context_length", "maximum context", "too long", "too many tok")
+_sleep = asyncio.sleep  # tests wait less
+
+
+class Mode(IntEnum):
+    """What the server is asked to constrain the reply to, from most to least."""
+
+    SCHEMA = 0
+    JSON = 1
+    PLAIN = 2
+
+
+@dataclass(slots=True)
+class Form:
+    """What requests look like; lowered as the server refuses parts of it. ``old_parameters``:
+    ``max_tokens`` and ``temperature`` are understood."""
+
+    mode: Mode = Mode.SCHEMA
+    old_parameters: bool = True
+
+    def lower(self, reply: Reply, sent: Form) -> bool:
+        """After the refusal of a request sent as ``sent``, ask for less; False where its form was
+        not what the server minded. Another request may have lowered the form meanwhile."""
+        message = message_of(reply).casefold()
+        if any(word in message for word in _LENGTH_WORDS):
+            return False
+        if sent.old_parameters and ("max_completion_tokens" in message or "temperature" in message):
+            self.old_parameters = False
+            return True
+        if sent.mode is not Mode.PLAIN and any(word in message for word in _FORMAT_WORDS):
+            self.mode = max(self.mode, Mode(sent.mode + 1))
+            return True
+        return False
+
+
+class Refused(Exception):
+    """The server will not answer this request; asking again is no use."""
+
+
+@dataclass
+class _Endpoint:
+    url: str
+    pace: Pace
+    answered: int = 0
+
+
+class Endpoints:
+    """One or more addresses of a model. ``name`` is for messages, ``api_key`` goes to the server
+    and nowhere else."""
+
+    def __init__(
+        self,
+        name: str,
+        base_urls: Sequence[str],
+        api_key: str | None,
+        limits: Limits,
+        timeout: float,
+        transport: Transport,
+    ) -> None:
+        self._name = name
+        self._endpoints = [_Endpoint(url, Pace(limits)) for url in base_urls]
+        self._api_key = api_key
+        self._timeout = timeout
+        self._transport = transport
+        self.form = Form()
+
+    def fresh(self) -> None:
+        """Forget waits of an event loop that is over; what was learnt of the server is kept."""
+        for endpoint in self._endpoints:
+            endpoint.pace.reset()
+
+    async def call(self, make: Callable[[Form], bytes], tokens: int) -> Mapping[str, Any]:
+        """Send the request that ``make`` gives for a form, about ``tokens`` long, and return the
+        reply's JSON object.
+
+        Raises Refused where this request cannot be answered, and LabellerUnreachable where no
+        request can.
+        """
+        attempt = 0
+        before = self._answered()
+        while True:
+            sent = Form(self.form.mode, self.form.old_parameters)
+            endpoint = min(self._endpoints, key=lambda one: one.pace.load)
+            await endpoint.pace.enter(tokens)
+            started = time.monotonic()
+            try:
+                reply = await self._post(endpoint, make(sent))
+                found = self._read(endpoint, reply, started, sent)
+            except TransportError as error:
+                why, wait = str(error), None
+                endpoint.pace.pushed_back(None, started)
+            else:
+                if isinstance(found, Mapping):
+                    return found
+                if found is None:
+                    continue  # another form: not an attempt that failed
+                why, wait = found
+            finally:
+                endpoint.pace.leave()
+            attempt += 1
+            if attempt >= _FEW_ATTEMPTS and self._answered() == before:
+                raise self._unreachable(endpoint, f"{why} ({attempt} attempts)")
+            if attempt >= _MANY_ATTEMPTS:
+                raise Refused(f"{self.redact(why)} ({attempt} attempts; others were answered)")
+            backoff = min(_LONGEST_WAIT, 0.5 * 2 ** (attempt - 1)) * random.uniform(0.5, 1)  # noqa: S311
+            await _sleep(min(_LONGEST_WAIT, max(wait or 0.0, backoff)))
+
+    async def _post(self, endpoint: _Endpoint, body: bytes) -> Reply:
+        headers = {"Content-Type": "application/json"}
+        if self._api_key:
+            headers["Authorization"] = f"Bearer {self._api_key}"
+        url = endpoint.url.rstrip("/") + "/chat/completions"
+        return await self._transport.post(url, headers, body, self._timeout)
+
+    def _read(
+        self, endpoint: _Endpoint, reply: Reply, started: float, sent: Form
+    ) -> Mapping[str, Any] | tuple[str, float | None] | None:
+        """The reply's object; or why to try again and how long to wait first; or None where the
+        request's form was lowered."""
+        spent = rate_limit_wait(reply.headers)
+        if spent:
+            endpoint.pace.pause(min(spent, _LONGEST_WAIT))
+        if reply.status == 200:
+            parsed = json_object(reply.body)
+            if parsed is None:
+                return "HTTP 200 with a body that is no JSON object", None
+            endpoint.answered += 1
+            endpoint.pace.answered()
+            return parsed
+        why = f"HTTP {reply.status}: {message_of(reply)}"
+        if reply.status in (400, 404, 413, 415, 422) and self.form.lower(reply, sent):
+            return None
+        if reply.status in (400, 413, 422):
+            raise Refused(self.redact(why))
+        if reply.status in (408, 409, 425, 429) or reply.status >= 500:
+            if reply.status == 429 and "insufficient_quota" in why:
+                raise self._unreachable(endpoint, why)
+            wait = retry_after(reply.headers, datetime.now(UTC))
+            if reply.status in (408, 429, 503):
+                endpoint.pace.pushed_back(min(wait or 0.0, _LONGEST_WAIT), started)
+            return why, wait
+        raise self._unreachable(endpoint, why)
+
+    def _answered(self) -> int:
+        return sum(endpoint.answered for endpoint in self._endpoints)
+
+    def _unreachable(self, endpoint: _Endpoint, why: str) -> LabellerUnreachable:
+        cure = "Check the address and that the server runs."
+        if "HTTP 401" in why or "HTTP 403" in why:
+            cure = "Check the API key (OPENAI_API_KEY, or ASSAY_<NAME>_API_KEY)."
+        elif "HTTP 404" in why:
+            cure = "Check the address (it should end in /v1) and the model's name."
+        elif "HTTP 429" in why:
+            cure = "The endpoint's rate limit or quota holds; run again later."
+        text = f"{self._name} at {endpoint.url} does not answer: {why}. {cure}"
+        return LabellerUnreachable(self.redact(text))
+
+    def redact(self, text: str) -> str:
+        """``text`` without the key."""
+        return text.replace(self._api_key, "[key]") if self._api_key else text
+
+
+def retry_after(headers: Mapping[str, str], now: datetime) -> float | None:
+    """Seconds that a Retry-After header asks to wait (a number or a date), or None."""
+    value = headers.get("retry-after", "").strip()
+    if not value:
+        return None
+    try:
+        return max(0.0, float(value))
+    except ValueError:
+        pass
+    try:
+        when = parsedate_to_datetime(value)
+    except ValueError:
+        return None
+    return max(0.0, (when - now).total_seconds()) if when.tzinfo else None
+
+
+def json_object(body: bytes) -> Mapping[str, Any] | None:
+    try:
+        value = orjson.loads(body)
+    except orjson.JSONDecodeError:
+        return None
+    return value if isinstance(value, dict) else None
+
+
+def message_of(reply: Reply) -> str:
+    """What an error reply says, shortened."""
+    body = json_object(reply.body)
+    error: Any = (body or {}).get("error", body)
+    if isinstance(error, dict):
+        code = error.get("code") or error.get("type") or ""
+        text = f"{error.get('message') or error.get('detail') or error} {code}".strip()
+    else:
+        text = str(error) if error else reply.body[:300].decode("utf-8", "replace")
+    return " ".join(text.split())[:300]

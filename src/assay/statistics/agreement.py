@@ -1,0 +1,367 @@
+"""Whether labellers agree: counts, Cohen's κ and Krippendorff's α, with intervals over topics.
+
+Labels are numbers; ``None`` and NaN mean that a labeller gave none. The distance of two labels is
+the distance of their values, so scales need not be evenly spaced and empty labels change nothing.
+
+Intervals resample topics with all their labels, because labels of one topic are not independent
+of one another. The definitions are in :mod:`assay.statistics.kappa`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from assay.measures.bootstrap import Interval
+from assay.measures.confidence import Floats, Integers
+from assay.statistics.checks import defined, numbers, probability
+from assay.statistics.kappa import (
+    Metric,
+    Weights,
+    all_coefficients,
+    alpha_of_coincidences,
+    kappa_of_tables,
+    unit_coincidences,
+)
+from assay.statistics.resampling import percentile_interval, topic_counts
+from assay.statistics.tables import (
+    Outside,
+    check_size,
+    number_topics,
+    on_scale,
+    pair_labels,
+    topic_tables,
+    unit_counts,
+)
+
+__all__ = [
+    "Agreement",
+    "Estimate",
+    "LabelAgreement",
+    "Metric",
+    "Outside",
+    "PairOrders",
+    "Weights",
+    "agree",
+    "binarise",
+    "cohen_kappa",
+    "confusion",
+    "krippendorff_alpha",
+    "krippendorff_interval",
+    "pair_orders",
+    "raw_agreement",
+]
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A value with its interval.
+
+    Attributes:
+        value: the statistic, ``None`` where the data leave it undefined.
+        interval: its bootstrap interval, ``None`` where there is none: no topics were given, there
+            is only one, or the value is undefined.
+    """
+
+    value: float | None
+    interval: Interval | None
+
+
+@dataclass(frozen=True)
+class LabelAgreement:
+    """How the labellers agree on one label.
+
+    Attributes:
+        label: the label.
+        first: how often the first labeller gave it.
+        second: how often the second did.
+        both: how often both gave it to the same item.
+        agreement: 2 both / (first + second), the specific agreement; ``None`` if no one gave it.
+    """
+
+    label: float
+    first: int
+    second: int
+    both: int
+    agreement: float | None
+
+
+@dataclass(frozen=True)
+class PairOrders:
+    """How two labellers order the pairs of items of a topic, summed over topics.
+
+    Attributes:
+        agree: pairs that both order the same way.
+        tie: pairs that at least one labeller gives the same label.
+        disagree: pairs that they order in opposite ways.
+    """
+
+    agree: int
+    tie: int
+    disagree: int
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """The agreement of two labellers.
+
+    Attributes:
+        labels: the label values of the table, ascending: the scale, and labels outside it.
+        table: counts; rows are the first labeller's labels, columns the second's.
+        estimates: by name, in the order of :func:`assay.statistics.kappa.all_coefficients`.
+        by_label: one entry for every label value.
+        orders: how the pairs of items of a topic are ordered.
+        n: items that both labelled.
+        missing_first: items that only the first labeller left out.
+        missing_second: items that only the second left out.
+        topics: how many topics the n items have; ``None`` where no topics were given.
+        outside: the labels that are not on the scale.
+    """
+
+    labels: tuple[float, ...]
+    table: tuple[tuple[int, ...], ...]
+    estimates: Mapping[str, Estimate]
+    by_label: tuple[LabelAgreement, ...]
+    orders: PairOrders
+    n: int
+    missing_first: int
+    missing_second: int
+    topics: int | None
+    outside: tuple[Outside, ...]
+
+
+def agree(
+    first: npt.ArrayLike,
+    second: npt.ArrayLike,
+    *,
+    topics: Sequence[Hashable] | None = None,
+    scale: Sequence[float] | None = None,
+    clip: bool = False,
+    level: float = 0.95,
+    resamples: int = 2000,
+    seed: int = 0,
+) -> Agreement:
+    """Return everything about the agreement of two labellers on the same items.
+
+    Args:
+        first: the first labeller's labels, one per item.
+        second: the second's, of the same items in the same order.
+        topics: the topic of every item; without it there are no intervals and all items are one
+            topic for :class:`PairOrders`.
+        scale: the labels that there are; ``None`` means those that were given. κ is binarised at
+            every label of the scale but the lowest, where all items would be on one side.
+        clip: whether labels beyond the ends of the scale are moved to its nearest end. Otherwise
+            they count as they are, as labels of their own. They are reported either way.
+        level: of the bootstrap intervals.
+        resamples: of the bootstrap over topics.
+        seed: of the bootstrap.
+
+    Raises:
+        ValueError: no item has two labels, lengths differ, a label is not a number, the scale is
+            empty or repeats a label, there are too many different labels, or a setting is out of
+            range.
+    """
+    a, b, kept = pair_labels(first, second)
+    a, b, outside = on_scale(a, b, scale, clip)
+    values = np.unique(np.concatenate([a, b, [] if scale is None else scale]))
+    known = np.unique(np.concatenate([a, b])) if scale is None else np.unique(scale)
+    topic, count = np.zeros(len(a), dtype=np.int64), 1
+    if topics is not None:
+        topic, count = number_topics(topics, kept)
+    tables = topic_tables(a, b, topic, count, values)
+    whole = tables.sum(axis=0)
+    thresholds = [float(value) for value in known[1:]]
+    point = all_coefficients(whole[None], values, thresholds)
+    intervals: dict[str, Interval | None] = {}
+    probability(level, "level")
+    if topics is not None and count > 1:
+        intervals = _intervals(tables, values, thresholds, level, resamples, seed)
+    estimates = {
+        name: Estimate(value, None if value is None else intervals.get(name))
+        for name, value in ((name, defined(found[0])) for name, found in point.items())
+    }
+    missing = np.isnan(numbers(first, "labels", missing=True))
+    missing_too = np.isnan(numbers(second, "labels", missing=True))
+    return Agreement(
+        labels=tuple(map(float, values)),
+        table=tuple(tuple(map(int, row)) for row in whole),
+        estimates=estimates,
+        by_label=_by_label(whole, values),
+        orders=_orders(tables),
+        n=len(a),
+        missing_first=int((missing & ~missing_too).sum()),
+        missing_second=int((missing_too & ~missing).sum()),
+        topics=None if topics is None else count,
+        outside=outside,
+    )
+
+
+def confusion(
+    first: npt.ArrayLike, second: npt.ArrayLike, labels: Sequence[float] | None = None
+) -> Integers:
+    """Return the k × k counts: rows are the first labeller's labels, columns the second's.
+
+    Args:
+        first: labels, one per item.
+        second: labels of the same items.
+        labels: the k label values of rows and columns; ``None`` means those given, ascending.
+
+    Raises:
+        ValueError: no item has two labels, lengths differ, or a label is not among *labels*.
+    """
+    a, b, _ = pair_labels(first, second)
+    values = np.unique(np.concatenate([a, b])) if labels is None else np.asarray(labels, float)
+    strange = np.setdiff1d(np.concatenate([a, b]), values)
+    if len(strange):
+        raise ValueError(f"label {strange[0]:g} is not among the labels {list(map(float, values))}")
+    order = np.argsort(values)
+    table = topic_tables(a, b, np.zeros(len(a), dtype=np.int64), 1, values[order])[0]
+    back = np.argsort(order)
+    counts: Integers = table[np.ix_(back, back)].astype(np.int64)
+    return counts
+
+
+def raw_agreement(first: npt.ArrayLike, second: npt.ArrayLike) -> float:
+    """Return the share of items with two labels that are the same.
+
+    Raises:
+        ValueError: no item has two labels, or lengths differ.
+    """
+    a, b, _ = pair_labels(first, second)
+    return float((a == b).mean())
+
+
+def cohen_kappa(
+    first: npt.ArrayLike, second: npt.ArrayLike, weights: Weights = "unweighted"
+) -> float | None:
+    """Return Cohen's κ, ``None`` where chance allows no disagreement (one label given throughout).
+
+    Raises:
+        ValueError: no item has two labels, lengths differ, or *weights* is not known.
+    """
+    a, b, _ = pair_labels(first, second)
+    values = np.unique(np.concatenate([a, b]))
+    tables = topic_tables(a, b, np.zeros(len(a), dtype=np.int64), 1, values)
+    return defined(kappa_of_tables(tables, values, weights)[0])
+
+
+def binarise(labels: npt.ArrayLike, threshold: float) -> Floats:
+    """Return 1 for labels of at least *threshold*, 0 for others, NaN for missing ones.
+
+    Raises:
+        ValueError: a label is not a number.
+    """
+    array = numbers(labels, "labels", missing=True)
+    return np.where(np.isnan(array), np.nan, array >= threshold)
+
+
+def krippendorff_alpha(labels: npt.ArrayLike, metric: Metric = "nominal") -> float | None:
+    """Return Krippendorff's α of any number of labellers.
+
+    Args:
+        labels: labellers × units, ``None`` or NaN where a labeller gave none. Units with fewer
+            than two labels say nothing about agreement and are left out.
+        metric: how much two labels disagree, see :data:`assay.statistics.kappa.Metric`.
+
+    Returns:
+        ``None`` where no unit has two labels, or all pairable labels are the same.
+
+    Raises:
+        ValueError: the labels are not a table of numbers, or *metric* is not known.
+    """
+    counts, values = unit_counts(labels)
+    table = unit_coincidences(counts).sum(axis=0)
+    return defined(alpha_of_coincidences(table[None], values, metric)[0])
+
+
+def krippendorff_interval(
+    labels: npt.ArrayLike,
+    topics: Sequence[Hashable],
+    metric: Metric = "nominal",
+    *,
+    level: float = 0.95,
+    resamples: int = 2000,
+    seed: int,
+) -> Interval | None:
+    """Return the bootstrap interval of α, resampling topics (one given per unit).
+
+    Returns:
+        ``None`` where there is one topic only, or α is undefined.
+
+    Raises:
+        ValueError: as :func:`krippendorff_alpha`, or the topics do not fit the units.
+    """
+    counts, values = unit_counts(labels)
+    probability(level, "level")
+    topic, count = number_topics(topics, np.ones(len(counts), dtype=np.bool_))
+    if count < 2 or krippendorff_alpha(labels, metric) is None:
+        return None
+    k = len(values)
+    check_size(count, k)
+    tables = np.zeros((count, k * k))
+    np.add.at(tables, topic, unit_coincidences(counts).reshape(-1, k * k))
+    found = [
+        alpha_of_coincidences((drawn @ tables).reshape(-1, k, k), values, metric)
+        for drawn in topic_counts(count, resamples, seed)
+    ]
+    return percentile_interval(np.concatenate(found), level)
+
+
+def pair_orders(
+    first: npt.ArrayLike, second: npt.ArrayLike, topics: Sequence[Hashable] | None = None
+) -> PairOrders:
+    """Count the pairs of items that two labellers order alike, in opposite ways, or not at all.
+
+    Only items of the same topic are paired; without *topics* all are.
+
+    Raises:
+        ValueError: no item has two labels, or lengths differ.
+    """
+    return agree(first, second, topics=topics, resamples=1).orders
+
+
+def _intervals(
+    tables: Floats,
+    values: Floats,
+    thresholds: Sequence[float],
+    level: float,
+    resamples: int,
+    seed: int,
+) -> dict[str, Interval | None]:
+    topics, k = len(tables), len(values)
+    flat = tables.reshape(topics, k * k)
+    found: dict[str, list[Floats]] = {}
+    at_once = max(1, 2_000_000 // (k * k))
+    for counts in topic_counts(topics, resamples, seed):
+        for start in range(0, len(counts), at_once):
+            drawn = (counts[start : start + at_once] @ flat).reshape(-1, k, k)
+            for name, part in all_coefficients(drawn, values, thresholds).items():
+                found.setdefault(name, []).append(part)
+    return {
+        name: percentile_interval(np.concatenate(parts), level) for name, parts in found.items()
+    }
+
+
+def _by_label(table: Floats, values: Floats) -> tuple[LabelAgreement, ...]:
+    rows, columns, same = table.sum(axis=1), table.sum(axis=0), table.diagonal()
+    return tuple(
+        LabelAgreement(
+            float(value), int(r), int(c), int(s), float(2 * s / (r + c)) if r + c else None
+        )
+        for value, r, c, s in zip(values, rows, columns, same, strict=True)
+    )
+
+
+def _orders(tables: Floats) -> PairOrders:
+    """Count pairs within topics: each pair is one cell of the table with another."""
+    n = tables.sum(axis=(1, 2))
+    # Items that both label higher than a cell's labels: those beyond it in both directions.
+    beyond = np.flip(np.flip(tables, (1, 2)).cumsum(axis=1).cumsum(axis=2), (1, 2))
+    right = np.flip(np.flip(tables, 1).cumsum(axis=1), 1).cumsum(axis=2)
+    alike = (tables[:, :-1, :-1] * beyond[:, 1:, 1:]).sum()
+    opposite = (tables[:, :-1, 1:] * right[:, 1:, :-1]).sum()
+    pairs = (n * (n - 1) / 2).sum()
+    return PairOrders(int(alike), int(pairs - alike - opposite), int(opposite))

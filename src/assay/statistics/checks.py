@@ -1,0 +1,96 @@
+"""Checks of what the statistics are given: a ``ValueError`` says what is wrong and where."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import numpy.typing as npt
+
+from assay.measures.confidence import Floats
+
+__all__ = ["defined", "numbers", "probability", "score_matrix", "score_pair", "whole_number"]
+
+
+def numbers(values: npt.ArrayLike, what: str, *, missing: bool = False) -> Floats:
+    """Return *values* as an array of floats.
+
+    Args:
+        values: numbers in any shape; ``None`` and NaN mean missing.
+        what: the name of the values in messages, e.g. ``labels``.
+        missing: whether missing values are allowed; they are NaN in the result.
+
+    Raises:
+        ValueError: something is not a number, is infinite, or is missing and must not be.
+    """
+    try:
+        array = np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ValueError(
+            f"the {what} are not all numbers, or their rows differ in length"
+        ) from None
+    bad = np.isinf(array) if missing else ~np.isfinite(array)
+    if bad.any():
+        place = ", ".join(str(i + 1) for i in np.argwhere(bad)[0]) or "1"
+        raise ValueError(f"the {what} hold {array[bad].flat[0]} at position {place}")
+    return array
+
+
+def score_matrix(values: npt.ArrayLike, *, topics: int = 2, runs: int = 2) -> Floats:
+    """Return a complete topics × runs matrix of scores.
+
+    Raises:
+        ValueError: it is not two-dimensional, too small, or a score is missing or infinite.
+    """
+    array = numbers(values, "scores (topic, run)")
+    if array.ndim != 2:
+        raise ValueError(f"give a matrix of topics × runs, got {array.ndim} dimensions")
+    if array.shape[0] < topics or array.shape[1] < runs:
+        raise ValueError(
+            f"{array.shape[0]} topics × {array.shape[1]} runs are too few: at least {topics} topics"
+            f" and {runs} runs are needed"
+        )
+    return array
+
+
+def score_pair(x: npt.ArrayLike, y: npt.ArrayLike, *, least: int = 2) -> tuple[Floats, Floats]:
+    """Return two flat arrays of equal length, at least *least* values each.
+
+    Raises:
+        ValueError: they are not flat, differ in length, are too short or hold a non-number.
+    """
+    first, second = numbers(x, "first scores"), numbers(y, "second scores")
+    if first.ndim != 1 or second.ndim != 1:
+        raise ValueError(f"give two flat lists, got shapes {first.shape} and {second.shape}")
+    if len(first) != len(second):
+        raise ValueError(f"{len(first)} first scores, but {len(second)} second ones")
+    if len(first) < least:
+        raise ValueError(f"{len(first)} pairs of scores are too few: at least {least} are needed")
+    return first, second
+
+
+def probability(value: float, name: str) -> float:
+    """Return *value*, which must lie strictly between 0 and 1.
+
+    Raises:
+        ValueError: it does not.
+    """
+    if not 0 < value < 1:
+        raise ValueError(f"{name} must be between 0 and 1, got {value}")
+    return float(value)
+
+
+def whole_number(value: int, name: str, least: int = 1) -> int:
+    """Return *value*, which must be a whole number of at least *least*.
+
+    Raises:
+        ValueError: it is not.
+    """
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
+        raise ValueError(f"{name} must be a whole number from {least}, got {value}")
+    return int(value)
+
+
+def defined(value: float | np.floating) -> float | None:
+    """Return *value* as a float, ``None`` where it is NaN or infinite."""
+    return float(value) if math.isfinite(value) else None

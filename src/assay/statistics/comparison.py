@@ -1,0 +1,208 @@
+"""A whole comparison of runs: every pair with interval, p-value, effect size, and the groups."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from assay.measures.confidence import Floats
+from assay.statistics.checks import defined, probability, score_matrix
+from assay.statistics.letters import compact_letters, joined, top_group
+from assay.statistics.resampling import EXACT_LIMIT, is_exact, topic_counts
+from assay.statistics.samplesize import Variance, residual_variance
+from assay.statistics.significance import (
+    holm,
+    randomisation_p,
+    residual_effect_sizes,
+    t_columns,
+)
+from assay.statistics.tukey import randomised_tukey
+
+__all__ = ["Comparison", "PairComparison", "Test", "compare_runs"]
+
+Test = Literal["tukey", "t", "randomisation"]
+"""``tukey``: randomised Tukey HSD, adjusted for all pairs by itself. ``t`` and ``randomisation``:
+every pair on its own, then Holm's correction over all pairs."""
+
+_PAIRS_AT_ONCE = 500
+
+
+@dataclass(frozen=True)
+class PairComparison:
+    """Two runs.
+
+    Attributes:
+        run_a: the run with the higher mean, or the earlier one of equals.
+        run_b: the other.
+        difference: mean of *run_a* − mean of *run_b*.
+        low: lower end of the bootstrap interval of the difference, not adjusted for other pairs.
+        high: its upper end.
+        p: the p-value of this pair alone; ``None`` for ``tukey``, which has none, and for a t-test
+            of equal differences.
+        p_adjusted: the p-value adjusted for all pairs; ``None`` where undefined.
+        effect: difference / √V_E2, the residual standard deviation; ``None`` where that is 0.
+        paired_effect: difference / standard deviation of the pair's differences; ``None`` likewise.
+    """
+
+    run_a: str
+    run_b: str
+    difference: float
+    low: float
+    high: float
+    p: float | None
+    p_adjusted: float | None
+    effect: float | None
+    paired_effect: float | None
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """All pairs of some runs.
+
+    Attributes:
+        test: which test.
+        alpha: the level at which runs count as different.
+        topics: n.
+        means: mean score by run, best first.
+        pairs: all pairs, in the order of the means.
+        letters: the letters by run; runs that share one do not differ, see
+            :func:`assay.statistics.letters.compact_letters`.
+        top: the runs that do not differ from the best, best first.
+        variance: the residual variance of the topics × runs matrix.
+        exact: whether the test went through all permutations; ``None`` for the t-test.
+        permutations: how many permutations the test rests on; ``None`` for the t-test.
+    """
+
+    test: Test
+    alpha: float
+    topics: int
+    means: Mapping[str, float]
+    pairs: tuple[PairComparison, ...]
+    letters: Mapping[str, str]
+    top: tuple[str, ...]
+    variance: Variance
+    exact: bool | None
+    permutations: int | None
+
+
+def compare_runs(
+    matrix: npt.ArrayLike,
+    runs: Sequence[str],
+    *,
+    test: Test = "tukey",
+    alpha: float = 0.05,
+    level: float = 0.95,
+    resamples: int = 2000,
+    permutations: int = 10_000,
+    seed: int,
+    exact_limit: int = EXACT_LIMIT,
+    workers: int | None = None,
+) -> Comparison:
+    """Compare every run with every other.
+
+    Args:
+        matrix: scores, n topics × m runs, none missing.
+        runs: the m names of the columns.
+        test: see :data:`Test`.
+        alpha: the level of the letters and the top group. Where p is undefined because all
+            differences of a pair are equal, runs count as different unless the difference is 0.
+        level: of the bootstrap intervals.
+        resamples: of the bootstrap over topics.
+        permutations: of the randomisation tests where they are not exact.
+        seed: of all random draws.
+        exact_limit: up to how many permutations are all gone through.
+        workers: threads of ``tukey``.
+
+    Raises:
+        ValueError: the matrix is not complete, the names do not fit it or repeat, or a setting is
+            out of range.
+    """
+    scores = score_matrix(matrix)
+    topics, m = scores.shape
+    if len(runs) != m or len(set(runs)) != m:
+        raise ValueError(f"{m} columns of scores need {m} different run names, got {list(runs)}")
+    if test not in ("tukey", "t", "randomisation"):
+        raise ValueError(f"test must be 'tukey', 't' or 'randomisation', got {test!r}")
+    probability(alpha, "alpha")
+    order = np.argsort(-scores.mean(axis=0), kind="stable")
+    scores = scores[:, order]
+    names = [str(runs[i]) for i in order]
+    first, second = np.triu_indices(m, 1)
+    differences = scores[:, first] - scores[:, second]
+    t, p_of_t = t_columns(differences)
+    exact: bool | None = None
+    used: int | None = None
+    p: list[float | None]
+    adjusted: list[float | None]
+    if test == "tukey":
+        result = randomised_tukey(
+            scores, permutations=permutations, seed=seed, exact_limit=exact_limit, workers=workers
+        )
+        p, adjusted = [None] * len(first), [float(x) for x in result.p[first, second]]
+        exact, used = result.exact, result.permutations
+    elif test == "t":
+        p = [defined(x) for x in p_of_t]
+        adjusted = holm(p)
+    else:
+        p = [float(x) for x in randomisation_p(differences, permutations, seed, exact_limit)]
+        adjusted = holm(p)
+        exact = is_exact(topics, exact_limit)
+        used = 2**topics if exact else permutations
+    observed = differences.mean(axis=0)
+    low, high = _intervals(differences, level, resamples, seed)
+    effects = residual_effect_sizes(scores)
+    different = np.zeros((m, m), dtype=np.bool_)
+    constant = np.abs(observed) > 1e-12 * np.abs(scores).max()
+    different[first, second] = [
+        bool(shifted) if value is None else value < alpha
+        for value, shifted in zip(adjusted, constant, strict=True)
+    ]
+    different |= different.T
+    means = scores.mean(axis=0)
+    pairs = tuple(
+        PairComparison(
+            run_a=names[a],
+            run_b=names[b],
+            difference=float(observed[k]),
+            low=float(low[k]),
+            high=float(high[k]),
+            p=p[k],
+            p_adjusted=adjusted[k],
+            effect=None if effects is None else float(effects[a, b]),
+            paired_effect=defined(t[k] / np.sqrt(topics)),
+        )
+        for k, (a, b) in enumerate(zip(first, second, strict=True))
+    )
+    return Comparison(
+        test=test,
+        alpha=alpha,
+        topics=topics,
+        means=dict(zip(names, map(float, means), strict=True)),
+        pairs=pairs,
+        letters=dict(zip(names, map(joined, compact_letters(means, different)), strict=True)),
+        top=tuple(names[i] for i in top_group(means, different)),
+        variance=residual_variance(scores),
+        exact=exact,
+        permutations=used,
+    )
+
+
+def _intervals(
+    differences: Floats, level: float, resamples: int, seed: int
+) -> tuple[Floats, Floats]:
+    """Return the ends of the bootstrap interval of every column's mean, on the same resamples."""
+    probability(level, "level")
+    counts = np.concatenate(list(topic_counts(len(differences), resamples, seed)))
+    ends = np.empty((2, differences.shape[1]))
+    for start in range(0, differences.shape[1], _PAIRS_AT_ONCE):
+        part = differences[:, start : start + _PAIRS_AT_ONCE]
+        # The mean of n equal values can miss the value by a rounding error; the true cannot.
+        means = np.clip(counts @ part / len(part), part.min(axis=0), part.max(axis=0))
+        ends[:, start : start + _PAIRS_AT_ONCE] = np.quantile(
+            means, [(1 - level) / 2, (1 + level) / 2], axis=0
+        )
+    return ends[0], ends[1]

@@ -1,0 +1,100 @@
+"""Groups of runs that a test cannot tell apart: the compact letter display and the top group.
+
+Source: Piepho, An algorithm for a letter-based representation of all-pairwise comparisons, JCGS 13
+(2004). The groups here are the maximal sets of runs without a significant pair, which is what his
+insert-and-absorb algorithm arrives at.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from assay.statistics.checks import numbers
+
+__all__ = ["compact_letters", "joined", "top_group"]
+
+_MOST_GROUPS = 5_000
+
+
+def compact_letters(means: npt.ArrayLike, different: npt.ArrayLike) -> list[tuple[str, ...]]:
+    """Return the letters of every run: two runs share one if and only if they do not differ.
+
+    Args:
+        means: m means, which order the letters: the best run has an ``a``.
+        different: m × m, true where the two runs differ significantly.
+
+    Returns:
+        For every run, in the given order, its letters: ``a`` to ``z``, then ``aa``, ``ab``, …
+
+    Raises:
+        ValueError: the shapes do not fit, *different* is not symmetric or true on its diagonal, or
+            the pairs are so tangled that more than 5,000 groups are needed.
+    """
+    values, table = _check(means, different)
+    order = np.argsort(-values, kind="stable")
+    alike = ~table[np.ix_(order, order)]
+    neighbours = [sum(1 << int(j) for j in np.flatnonzero(row)) for row in alike]
+    groups: list[int] = []  # sets of places in the order, as bits
+    for place, near in enumerate(neighbours):
+        new = {group & near | 1 << place for group in groups} or {1 << place}
+        largest = _maximal(new)
+        groups = [group for group in groups if group & ~near] + largest
+        if len(groups) > _MOST_GROUPS:
+            raise ValueError(f"the significant pairs need more than {_MOST_GROUPS} letters")
+    groups.sort(key=lambda group: [i for i in range(len(order)) if group >> i & 1])
+    letters: list[tuple[str, ...]] = [()] * len(order)
+    for place, run in enumerate(order):
+        letters[run] = tuple(
+            _letter(number) for number, group in enumerate(groups) if group >> place & 1
+        )
+    return letters
+
+
+def top_group(means: npt.ArrayLike, different: npt.ArrayLike) -> list[int]:
+    """Return the runs that do not differ significantly from the best, best mean first.
+
+    Raises:
+        ValueError: as in :func:`compact_letters`.
+    """
+    values, table = _check(means, different)
+    order = np.argsort(-values, kind="stable")
+    return [int(run) for run in order if not table[order[0], run]]
+
+
+def _check(
+    means: npt.ArrayLike, different: npt.ArrayLike
+) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.bool_]]:
+    values = numbers(means, "means")
+    table = np.asarray(different, dtype=np.bool_)
+    if values.ndim != 1 or not len(values) or table.shape != (len(values), len(values)):
+        raise ValueError(f"{values.shape} means do not fit a {table.shape} table of pairs")
+    if table.diagonal().any() or (table != table.T).any():
+        raise ValueError("the table of different pairs must be symmetric, false on its diagonal")
+    return values, table
+
+
+def _maximal(groups: set[int]) -> list[int]:
+    """Return the sets that no other of them contains, in a fixed order."""
+    kept: list[int] = []
+    for group in sorted(groups, key=lambda bits: (-bits.bit_count(), bits)):
+        if not any(group & ~larger == 0 for larger in kept):
+            kept.append(group)
+    return kept
+
+
+def _letter(number: int) -> str:
+    """Return a, …, z, aa, ab, …: the names of spreadsheet columns."""
+    name = ""
+    number += 1
+    while number:
+        number, rest = divmod(number - 1, 26)
+        name = chr(ord("a") + rest) + name
+    return name
+
+
+def joined(letters: Sequence[str]) -> str:
+    """Return a run's letters as people write them: ``abc``, with commas where one is longer."""
+    return ("," if any(len(letter) > 1 for letter in letters) else "").join(letters)

@@ -1,0 +1,236 @@
+"""Which differences between runs are real: paired tests, corrections and effect sizes.
+
+Everything is paired: the same topics scored for both runs. All tests are two-sided. The test of
+all pairs at once is in :mod:`assay.statistics.tukey`, the letters in
+:mod:`assay.statistics.letters`, and whole comparisons in :mod:`assay.statistics.comparison`.
+
+Sources: Sakai, Laboratory Experiments in Information Retrieval (2018), chapters 2, 4 and 5; Smucker
+et al., CIKM 2007 (randomisation); Phipson & Smyth 2010 (Monte Carlo p-values); Holm 1979.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+from scipy import stats
+
+from assay.measures.bootstrap import Interval, mean_interval
+from assay.measures.confidence import Floats
+from assay.statistics.checks import defined, score_pair
+from assay.statistics.letters import compact_letters, joined, top_group
+from assay.statistics.resampling import EXACT_LIMIT, is_exact, swap_masks
+from assay.statistics.samplesize import residual_variance
+from assay.statistics.tukey import TukeyResult, randomised_tukey
+
+__all__ = [
+    "RandomisationResult",
+    "TTest",
+    "TukeyResult",
+    "bootstrap_difference",
+    "compact_letters",
+    "holm",
+    "joined",
+    "paired_effect_size",
+    "paired_t_test",
+    "randomisation_p",
+    "randomisation_test",
+    "randomised_tukey",
+    "residual_effect_sizes",
+    "t_columns",
+    "top_group",
+]
+
+_ROUNDING = 1e-12
+"""Spread or distance below this share of the largest value is taken for a rounding error."""
+
+
+@dataclass(frozen=True)
+class TTest:
+    """The outcome of a paired t-test.
+
+    Attributes:
+        difference: mean of x − mean of y.
+        t: the statistic, ``None`` where all differences are equal.
+        degrees: n − 1.
+        p: the two-sided p-value, ``None`` where *t* is.
+    """
+
+    difference: float
+    t: float | None
+    degrees: int
+    p: float | None
+
+
+@dataclass(frozen=True)
+class RandomisationResult:
+    """The outcome of a paired randomisation test.
+
+    Attributes:
+        difference: mean of x − mean of y.
+        p: the two-sided p-value; 1 where the runs are equal.
+        exact: whether all 2^n swaps were gone through.
+        permutations: how many swaps p rests on.
+    """
+
+    difference: float
+    p: float
+    exact: bool
+    permutations: int
+
+
+def paired_t_test(x: npt.ArrayLike, y: npt.ArrayLike) -> TTest:
+    """Test whether the mean of x − y is 0.
+
+    Where all differences are equal (two runs that are the same, or shifted by a constant) the
+    statistic divides by 0: t and p are ``None``.
+
+    Args:
+        x: n scores of one run.
+        y: n scores of the other, of the same topics in the same order.
+
+    Raises:
+        ValueError: fewer than 2 topics, different lengths, or a score that is not finite.
+    """
+    first, second = score_pair(x, y)
+    t, p = t_columns((first - second)[:, None])
+    return TTest(float((first - second).mean()), defined(t[0]), len(first) - 1, defined(p[0]))
+
+
+def t_columns(differences: Floats) -> tuple[Floats, Floats]:
+    """Return t and p of every column of n × k differences; NaN where a column is constant."""
+    n = len(differences)
+    spread = differences.std(axis=0, ddof=1)
+    spread[spread <= _ROUNDING * np.abs(differences).max(axis=0)] = np.nan
+    t = differences.mean(axis=0) * math.sqrt(n) / spread
+    return t, 2 * stats.t.sf(np.abs(t), n - 1)
+
+
+def randomisation_test(
+    x: npt.ArrayLike,
+    y: npt.ArrayLike,
+    *,
+    permutations: int = 10_000,
+    seed: int,
+    exact_limit: int = EXACT_LIMIT,
+) -> RandomisationResult:
+    """Test whether the two runs are exchangeable, by swapping their scores topic by topic.
+
+    p is the share of swaps whose absolute mean difference is at least the observed one; with
+    random swaps the observed one counts as one more, p = (count + 1) / (B + 1).
+
+    Args:
+        x: n scores of one run.
+        y: n scores of the other, of the same topics in the same order.
+        permutations: B, the number of random swaps.
+        seed: of the random swaps.
+        exact_limit: all 2^n swaps are gone through where they are no more than this.
+
+    Raises:
+        ValueError: fewer than 2 topics, different lengths, a score that is not finite, or a
+            setting out of range.
+    """
+    first, second = score_pair(x, y)
+    differences = (first - second)[:, None]
+    p = randomisation_p(differences, permutations, seed, exact_limit)
+    exact = is_exact(len(first), exact_limit)
+    return RandomisationResult(
+        difference=float(differences.mean()),
+        p=float(p[0]),
+        exact=exact,
+        permutations=2 ** len(first) if exact else permutations,
+    )
+
+
+def randomisation_p(
+    differences: Floats, permutations: int, seed: int, exact_limit: int = EXACT_LIMIT
+) -> Floats:
+    """Return the p-value of every column of n × k differences, all on the same swaps."""
+    n, columns = differences.shape
+    slack = _ROUNDING * np.abs(differences).sum(axis=0)
+    observed = np.abs(differences.sum(axis=0)) - slack
+    counts, total = np.zeros(columns), 0
+    width = max(1, 1_000_000 // n)
+    for masks in swap_masks(n, permutations, seed, exact_limit):
+        signs = 1.0 - 2.0 * masks
+        total += len(signs)
+        for start in range(0, len(signs), width):
+            sums = signs[start : start + width] @ differences
+            counts += (np.abs(sums) >= observed).sum(axis=0)
+    if is_exact(n, exact_limit):
+        return counts / total
+    return (counts + 1) / (total + 1)
+
+
+def bootstrap_difference(
+    x: npt.ArrayLike,
+    y: npt.ArrayLike,
+    *,
+    level: float = 0.95,
+    resamples: int = 2000,
+    seed: int,
+) -> Interval:
+    """Return the percentile interval of mean(x − y), resampling topics.
+
+    Raises:
+        ValueError: fewer than 2 topics, different lengths, a score that is not finite, or a
+            setting out of range.
+    """
+    first, second = score_pair(x, y)
+    return mean_interval(first - second, level=level, resamples=resamples, seed=seed)
+
+
+def holm(p_values: Sequence[float | None]) -> list[float | None]:
+    """Return Holm's step-down adjusted p-values, in the given order.
+
+    An undefined p (``None``) stays undefined and does not count as a member of the family.
+
+    Raises:
+        ValueError: a p-value is not from 0 to 1.
+    """
+    known = [(p, place) for place, p in enumerate(p_values) if p is not None]
+    for p, place in known:
+        if not 0 <= p <= 1:
+            raise ValueError(f"p-value {place + 1} is {p}, not from 0 to 1")
+    adjusted: list[float | None] = [None] * len(p_values)
+    highest = 0.0
+    for rank, (p, place) in enumerate(sorted(known)):
+        highest = max(highest, min(1.0, p * (len(known) - rank)))
+        adjusted[place] = highest
+    return adjusted
+
+
+def paired_effect_size(x: npt.ArrayLike, y: npt.ArrayLike) -> float | None:
+    """Return mean(x − y) / √V, V the sample variance of x − y (Sakai 2018, section 5.1).
+
+    How many standard deviations of the differences the mean difference measures; ``None`` where
+    all differences are equal.
+
+    Raises:
+        ValueError: fewer than 2 topics, different lengths, or a score that is not finite.
+    """
+    result = paired_t_test(x, y)
+    return None if result.t is None else result.t / math.sqrt(result.degrees + 1)
+
+
+def residual_effect_sizes(matrix: npt.ArrayLike) -> Floats | None:
+    """Return m × m effect sizes (mean of the row's run − mean of the column's) / √V_E2.
+
+    V_E2 is the residual variance of the two-way ANOVA without replication, the same yardstick for
+    all pairs (Sakai 2018, section 5.4).
+
+    Returns:
+        ``None`` where the residual variance is 0.
+
+    Raises:
+        ValueError: the matrix is not complete or smaller than 2 topics × 2 runs.
+    """
+    variance = residual_variance(matrix)
+    scores = np.asarray(matrix, dtype=np.float64)
+    if math.sqrt(variance.value) <= _ROUNDING * float(np.abs(scores).max()):
+        return None
+    means = scores.mean(axis=0)
+    return np.asarray((means[:, None] - means[None, :]) / math.sqrt(variance.value))
