@@ -25,14 +25,15 @@ from assay.cli.common import (
     print_json,
     safe,
 )
-from assay.judging.engine import Tally
+from assay.judging.batch import export_batch, import_batch
+from assay.judging.engine import Plan, Tally, judge
 from assay.ledger import Ledger
 from assay.ledger.policy import Policy
 from assay.model.errors import SettingsError
 from assay.protocols.folder import Folder
 from assay.protocols.output import write_bytes
 from assay.protocols.r2c2.inputs import Inputs, R2C2Settings, load_inputs
-from assay.protocols.r2c2.judge import look_ahead, run_judging
+from assay.protocols.r2c2.judge import look_ahead, plans_now, run_judging
 from assay.protocols.r2c2.output import SCORE_COLUMNS, write_outputs
 from assay.protocols.r2c2.results import R2C2Result, Score
 from assay.protocols.r2c2.score import score
@@ -106,10 +107,25 @@ def judge_command(
         typer.Option("--show-prompts", metavar="N", min=0, help="Print N prompts; ask nothing."),
     ] = 0,
     retry_failed: RetryOption = False,
+    batch_out: Annotated[
+        Path | None,
+        typer.Option("--export-batch", metavar="FILE", help="Write an OpenAI batch file instead."),
+    ] = None,
+    batch_in: Annotated[
+        Path | None,
+        typer.Option("--import-batch", metavar="FILE", help="Take the results of a batch file."),
+    ] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Ask labellers for every label that is missing, and keep each as it comes."""
+    """Ask labellers for every label that is missing, and keep each as it comes.
+
+    With batch files: export, have the file run (by an endpoint's batch service, or vllm
+    run-batch), import the results; then again, for the answers that wait for step 3.
+    """
     job = _Job.open(folder, labeller, policy)
+    if batch_out is not None or batch_in is not None:
+        _batch(job, batch_out, batch_in, retry_failed=retry_failed, as_json=as_json)
+        return
     if show_prompts:
         _print_prompts(job, show_prompts, as_json=as_json)
         return
@@ -172,6 +188,42 @@ def _judge(
     if not quiet:
         err().print(_told(tally), markup=False)
     return tally
+
+
+def _batch(
+    job: _Job,
+    batch_out: Path | None,
+    batch_in: Path | None,
+    *,
+    retry_failed: bool,
+    as_json: bool,
+) -> None:
+    """Import results if there are any, then export what can be asked now."""
+    document: dict[str, Any] = {}
+    with job.folder.open_ledger() as ledger:
+
+        def plans() -> list[tuple[str, Plan]]:
+            return plans_now(job.folder, job.inputs, ledger, job.policy, retry_failed=retry_failed)
+
+        if batch_in is not None:
+            taken = import_batch(plans(), ledger, batch_in)
+            document["imported"] = asdict(taken)
+            if not as_json:
+                out().print(
+                    f"{taken.added} labels added, {taken.failed} of them unusable; {taken.known} "
+                    f"were known, {taken.unanswered} not answered, {taken.unasked} not asked for."
+                )
+        if batch_out is not None:
+            # What costs nothing is done at once; it has no place in a batch file.
+            free = [(t, p) for t, p in plans() if p.labeller.id.kind == "rules"]
+            judge(free, ledger, progress=JudgingBar(quiet=as_json))
+            data, count = export_batch(plans())
+            write_bytes(batch_out, data)
+            document["exported"] = count
+            if not as_json:
+                out().print(f"{count} questions written to {safe(batch_out)}", soft_wrap=True)
+    if as_json:
+        print_json(document)
 
 
 def _require_prices(job: _Job) -> None:

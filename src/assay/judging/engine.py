@@ -119,11 +119,15 @@ def plan(
         distinct.setdefault(request_key(labeller, request), request)
     known = ledger.statuses(distinct) if ledger is not None else {}
     failed = sum(1 for status in known.values() if status is Status.FAILED)
-    todo = tuple(
+    missing = [
         (key, request)
         for key, request in distinct.items()
         if key not in known or (retry_failed and known[key] is Status.FAILED)
-    )
+    ]
+    # Units begin with what they share (the passage, the question): asked one after the other,
+    # their prompts have a prefix in common that servers and the embedded model have cached.
+    missing.sort(key=lambda item: [str(value) for value in item[1].content.values()])
+    todo = tuple(missing)
     return Plan(labeller, todo, len(distinct) - len(todo), 0 if retry_failed else failed)
 
 
@@ -160,7 +164,7 @@ async def _execute(
                 run.unreachable = error
                 return
             if outcome is not None:
-                ledger.add([_new_label(plan_.labeller, key, request, outcome)])
+                ledger.add([new_label(plan_.labeller, key, request, outcome)])
             run.tally = _count(run.tally, outcome)
             progress.step(outcome)
             if budget is not None and run.tally.cost >= budget:
@@ -236,7 +240,8 @@ def _count(tally: Tally, outcome: Outcome | None) -> Tally:
     )
 
 
-def _new_label(labeller: Labeller, key: str, request: Request, outcome: Outcome) -> NewLabel:
+def new_label(labeller: Labeller, key: str, request: Request, outcome: Outcome) -> NewLabel:
+    """An answer as the label that the ledger keeps."""
     verdict = None if outcome.verdict is None else outcome.verdict.model_dump(mode="json")
     return NewLabel(
         key=key,

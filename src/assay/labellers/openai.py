@@ -22,7 +22,7 @@ from assay.labellers.pace import Limits
 from assay.labellers.replies import UnusableReply, parse_reply
 from assay.labellers.transport import HttpTransport, Transport
 from assay.model.labels import LabellerId, Status
-from assay.tasks.base import AnyTask, canonical
+from assay.tasks.base import AnyTask, Verdict, canonical
 from assay.tasks.rendering import Messages, Renderer
 
 DEFAULT_BASE_URL = "https://api.openai.com/v1"
@@ -58,15 +58,28 @@ class _Usage:
     tokens_out: int = 0
     known: bool = True
     calls: int = 0
+    cached: int = 0
+    model: str | None = None
 
     def add(self, reply: Mapping[str, Any]) -> None:
         self.calls += 1
+        if isinstance(reply.get("model"), str):
+            self.model = reply["model"]
         usage = reply.get("usage")
         if isinstance(usage, dict) and isinstance(usage.get("prompt_tokens"), int):
             self.tokens_in += usage["prompt_tokens"]
             self.tokens_out += usage.get("completion_tokens") or 0
+            details = usage.get("prompt_tokens_details")
+            if isinstance(details, dict) and isinstance(details.get("cached_tokens"), int):
+                self.cached += details["cached_tokens"]
         else:
             self.known = False
+
+    def detail(self) -> dict[str, Any]:
+        """What a label keeps beside tokens: the model as the server names it, further turns,
+        tokens that the server had cached."""
+        found = {"model": self.model, "calls": self.calls if self.calls > 1 else None}
+        return {k: v for k, v in {**found, "cached_tokens": self.cached or None}.items() if v}
 
 
 class OpenAILabeller:
@@ -126,6 +139,25 @@ class OpenAILabeller:
     ) -> None:
         await self._transport.close()
 
+    def body(self, request: Request) -> bytes:
+        """The request body of the first turn, as a batch file holds it."""
+        messages = [dict(message) for message in self.preview(request)]
+        return self._body(request.task, messages, self._endpoints.form, more=1)
+
+    def read(self, request: Request, reply: Mapping[str, Any]) -> Outcome:
+        """What a reply got without a repair turn (from a batch file) comes to."""
+        usage = _Usage()
+        usage.add(reply)
+        text, problem = _content(reply)
+        if text is None:
+            return self._outcome(usage, None, error=problem)
+        try:
+            verdict = parse_reply(request.task, request.unit, text)
+        except UnusableReply as error:
+            why = f"{problem}; {error}" if problem else str(error)
+            return self._outcome(usage, None, error=f"unusable reply: {why}", raw=text)
+        return self._good(usage, None, verdict)
+
     async def label(self, request: Request) -> Outcome:
         started = time.perf_counter()
         usage = _Usage()
@@ -147,15 +179,7 @@ class OpenAILabeller:
             except UnusableReply as error:
                 problem = f"{problem}; {error}" if problem else str(error)
             else:
-                return Outcome(
-                    status=Status.OK,
-                    verdict=verdict,
-                    tokens_in=usage.tokens_in if usage.known else None,
-                    tokens_out=usage.tokens_out if usage.known else None,
-                    cost=self._cost(usage),
-                    seconds=time.perf_counter() - started,
-                    detail={"calls": usage.calls} if usage.calls > 1 else {},
-                )
+                return self._good(usage, started, verdict)
             messages.append({"role": "assistant", "content": text[:_KEPT_REPLY] or "(empty)"})
             messages.append(
                 {
@@ -166,15 +190,29 @@ class OpenAILabeller:
             )
         return self._outcome(usage, started, error=f"unusable reply: {problem}", raw=raw)
 
-    def _outcome(self, usage: _Usage, started: float, *, error: str, raw: str = "") -> Outcome:
+    def _good(self, usage: _Usage, started: float | None, verdict: Verdict) -> Outcome:
+        return Outcome(
+            status=Status.OK,
+            verdict=verdict,
+            tokens_in=usage.tokens_in if usage.known else None,
+            tokens_out=usage.tokens_out if usage.known else None,
+            cost=self._cost(usage),
+            seconds=None if started is None else time.perf_counter() - started,
+            detail=usage.detail(),
+        )
+
+    def _outcome(
+        self, usage: _Usage, started: float | None, *, error: str, raw: str = ""
+    ) -> Outcome:
+        kept = {"raw": raw[:_KEPT_REPLY]} if raw else {}
         return Outcome(
             status=Status.FAILED,
             error=self._endpoints.redact(error),
             tokens_in=usage.tokens_in if usage.known else None,
             tokens_out=usage.tokens_out if usage.known else None,
             cost=self._cost(usage),
-            seconds=time.perf_counter() - started,
-            detail={"calls": usage.calls, "raw": raw[:_KEPT_REPLY]} if raw else {},
+            seconds=None if started is None else time.perf_counter() - started,
+            detail={**usage.detail(), **kept},
         )
 
     def _cost(self, usage: _Usage) -> float | None:

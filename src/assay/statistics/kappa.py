@@ -81,7 +81,8 @@ def alpha_of_coincidences(coincidences: Floats, values: Floats, metric: Metric) 
 
 
 def _ratio(above: Floats, below: Floats) -> Floats:
-    return np.divide(above, below, out=np.full(len(below), np.nan), where=below > 0)
+    ratio: Floats = np.divide(above, below, out=np.full(len(below), np.nan), where=below > 0)
+    return ratio
 
 
 def unit_coincidences(counts: Floats) -> Floats:

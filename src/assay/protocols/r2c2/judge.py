@@ -176,6 +176,20 @@ def run_judging(
     return tally + judge([("answers", second)], ledger, progress=progress, budget=left)
 
 
+def plans_now(
+    folder: Folder, inputs: Inputs, ledger: Ledger, policy: Policy, *, retry_failed: bool = False
+) -> list[tuple[str, Plan]]:
+    """All that can be asked before any further label is known: step 3, and step 4 of the answers
+    whose nuggets are labelled (for batch files)."""
+    labellers = labellers_for(folder)
+    book = LabelBook(ledger, policy, _optional(labellers))
+    parts = [*_independent(inputs, labellers), ("answers", ANSWER, step4_requests(inputs, book))]
+    return [
+        (title, plan(ledger, labellers[task.name], requests, retry_failed=retry_failed))
+        for title, task, requests in parts
+    ]
+
+
 def look_ahead(folder: Folder, inputs: Inputs, ledger: Ledger | None, policy: Policy) -> Ahead:
     """What ``run_judging`` would ask now. Calls nothing."""
     labellers = labellers_for(folder)

@@ -1,0 +1,90 @@
+"""Batch files in OpenAI's format, which ``vllm run-batch`` reads too: questions out, replies in.
+
+A line's ``custom_id`` is the label's key, so replies may come back in any order, in parts, and
+more than once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from assay.labellers.base import Outcome, Request
+from assay.labellers.openai import OpenAILabeller
+from assay.model.errors import Fault, FormatError
+
+
+def batch_lines(labeller: OpenAILabeller, todo: Iterable[tuple[str, Request]]) -> Iterator[bytes]:
+    """One line a question that must be asked."""
+    for key, request in todo:
+        yield orjson.dumps(
+            {
+                "custom_id": key,
+                "method": "POST",
+                "url": "/v1/chat/completions",
+                "body": orjson.Fragment(labeller.body(request)),
+            },
+            option=orjson.OPT_APPEND_NEWLINE,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class BatchReply:
+    """One line of a result file: the reply's JSON object, or why there is none."""
+
+    key: str
+    reply: Mapping[str, Any] | None
+    error: str | None
+
+
+def read_replies(path: Path) -> list[BatchReply]:
+    """Every reply of a result file. Raises FormatError with all lines that are no replies."""
+    try:
+        lines = path.read_bytes().splitlines()
+    except OSError as error:
+        cure = "Give the name of a batch result file."
+        raise FormatError([Fault(str(path), 0, None, f"{error.strerror}.", cure)]) from error
+    replies: list[BatchReply] = []
+    faults: list[Fault] = []
+    for number, line in enumerate(lines, start=1):
+        if not line.strip():
+            continue
+        found = _reply(line)
+        if isinstance(found, str):
+            cure = "Give the file of results as the server wrote it, not the file of questions."
+            faults.append(Fault(str(path), number, None, found, cure))
+        else:
+            replies.append(found)
+    if faults:
+        raise FormatError(faults)
+    return replies
+
+
+def _reply(line: bytes) -> BatchReply | str:
+    try:
+        row = orjson.loads(line)
+    except orjson.JSONDecodeError as error:
+        return f"This is not JSON ({error})."
+    if not isinstance(row, dict) or not isinstance(row.get("custom_id"), str):
+        return "There is no 'custom_id'."
+    if "response" not in row and "error" not in row:
+        return "There is neither 'response' nor 'error'."
+    response = row.get("response") or {}
+    body = response.get("body") if isinstance(response, dict) else None
+    status = response.get("status_code", 200) if isinstance(response, dict) else None
+    if row.get("error") or status != 200 or not isinstance(body, dict):
+        why = row.get("error") or body or f"status {status}"
+        return BatchReply(row["custom_id"], None, f"batch: {str(why)[:300]}")
+    return BatchReply(row["custom_id"], body, None)
+
+
+def outcome_of(labeller: OpenAILabeller, request: Request, reply: BatchReply) -> Outcome | None:
+    """What a reply of a batch comes to; None where the server did not answer this question, so
+    that it stays missing and can be asked again."""
+    if reply.reply is None:
+        return None
+    return labeller.read(request, reply.reply)

@@ -1,0 +1,322 @@
+"""Whether two sets of scores rank runs alike: τ-b, ρ, AP correlation and RBO, in three settings.
+
+The first scores are the truth and the second the estimate; that matters to AP correlation alone.
+Higher scores are better. Ties:
+
+- Kendall's τ-b leaves out pairs that are tied (Kendall 1945), Spearman's ρ takes middle ranks.
+- AP correlation (Yilmaz, Aslam & Robertson, SIGIR 2008) is the expectation over all orders of tied
+  estimates: τ_ap,a of Urbano & Marrero, ICTIR 2017. Pairs that are tied in the truth, which τ_ap,a
+  excludes, count half, as if they too were put in a random order.
+- RBO (Webber, Moffat & Zobel, TOIS 28, 2010), extrapolated, over scores with ties is RBO^b of
+  Corsi & Urbano, SIGIR 2024: an item that ties across a depth is within it to the degree to which
+  a random order shows it, and overlaps are divided by the lists' own, as in τ-b, so that a list
+  has an RBO of 1 with itself. Without ties it is Webber's.
+
+τ-b, ρ and AP correlation are undefined (``None``) where all first or all second scores are equal.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from assay.measures.confidence import Floats
+from assay.statistics import ranks
+from assay.statistics.checks import defined, numbers, probability, score_pair
+from assay.statistics.settings import MEASURES, Correlation, all_settings
+
+__all__ = [
+    "Correlation",
+    "CorrelationReport",
+    "Missing",
+    "RunMean",
+    "ap_correlation",
+    "correlate",
+    "correlate_runs",
+    "kendall_tau",
+    "rbo",
+    "rbo_lists",
+    "spearman_rho",
+]
+
+Scores = Mapping[str, Mapping[str, float | None]]
+"""Scores by run, then topic; ``None`` and NaN mean that the run has none for the topic."""
+
+Missing = Literal["topics", "cells", "zero"]
+"""What becomes of a shared topic that a shared run lacks in either table: ``topics`` leaves the
+topic out for all runs, ``cells`` leaves it out for that run in both tables, ``zero`` counts 0."""
+
+
+def kendall_tau(x: npt.ArrayLike, y: npt.ArrayLike) -> float | None:
+    """Return Kendall's τ-b, ``None`` where all x or all y are equal.
+
+    Raises:
+        ValueError: the lists differ in length, have fewer than 2 scores or hold a non-number.
+    """
+    first, second = score_pair(x, y)
+    return defined(ranks.tau_rows(first[None], second[None])[0])
+
+
+def spearman_rho(x: npt.ArrayLike, y: npt.ArrayLike) -> float | None:
+    """Return Spearman's ρ, ``None`` where all x or all y are equal.
+
+    Raises:
+        ValueError: as :func:`kendall_tau`.
+    """
+    first, second = score_pair(x, y)
+    return defined(ranks.rho_rows(first[None], second[None])[0])
+
+
+def ap_correlation(truth: npt.ArrayLike, estimate: npt.ArrayLike) -> float | None:
+    """Return τ_ap = 2/(N − 1) Σ_{i≥2} C(i)/(i − 1) − 1 over the ranks i of the estimate.
+
+    C(i) is how many items above rank i are rightly there; errors at the top weigh more. Not
+    symmetric. ``None`` where all true or all estimated scores are equal.
+
+    Raises:
+        ValueError: as :func:`kendall_tau`.
+    """
+    first, second = score_pair(truth, estimate)
+    return defined(ranks.ap_rows(first[None], second[None])[0])
+
+
+def rbo(x: npt.ArrayLike, y: npt.ArrayLike, p: float = 0.9) -> float:
+    """Return the extrapolated rank-biased overlap of two scorings of the same items.
+
+    Args:
+        x: scores, higher is better.
+        y: scores of the same items in the same order.
+        p: the persistence: the first d ranks carry about 1 − p^d of the weight.
+
+    Raises:
+        ValueError: as :func:`kendall_tau` (one item is enough), or p is not between 0 and 1.
+    """
+    first, second = score_pair(x, y, least=1)
+    return float(ranks.rbo_rows(first[None], second[None], probability(p, "p"))[0])
+
+
+def rbo_lists(
+    first: Sequence[Hashable], second: Sequence[Hashable], p: float = 0.9
+) -> float | None:
+    """Return the extrapolated rank-biased overlap of two ranked lists, best first, without ties.
+
+    The lists may hold different items and differ in length (Webber et al. 2010, equation 32, which
+    is their equation 30 for equal lengths).
+
+    Returns:
+        ``None`` where a list is empty.
+
+    Raises:
+        ValueError: a list repeats an item, or p is not between 0 and 1.
+    """
+    probability(p, "p")
+    for which, items in (("first", first), ("second", second)):
+        if len(set(items)) != len(items):
+            raise ValueError(f"the {which} list repeats an item")
+    short, long = sorted((first, second), key=len)
+    s, length = len(short), len(long)
+    if not s:
+        return None
+    in_short, in_long, overlap = set(), set(), 0
+    overlaps: list[int] = []
+    for depth in range(length):
+        in_long.add(long[depth])
+        if depth < s:
+            in_short.add(short[depth])
+            overlap += (short[depth] in in_long) + (long[depth] in in_short)
+            overlap -= short[depth] == long[depth]
+        else:
+            overlap += long[depth] in in_short
+        overlaps.append(overlap)
+    x = np.array(overlaps, dtype=np.float64)
+    depths = np.arange(1, length + 1)
+    agreement = x / depths
+    agreement[s:] += x[s - 1] * (depths[s:] - s) / (s * depths[s:])
+    return float(ranks.extrapolated(agreement[None], p)[0])
+
+
+# --- tables of scores ----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class RunMean:
+    """A run's mean scores over the topics used, for a plot.
+
+    Attributes:
+        run: the name.
+        first: the mean in the first table.
+        second: the mean in the second.
+        topics: how many topics it is the mean of.
+    """
+
+    run: str
+    first: float
+    second: float
+    topics: int
+
+
+@dataclass(frozen=True)
+class CorrelationReport:
+    """How two tables of scores correlate.
+
+    Attributes:
+        rows: the coefficients, by setting, then measure.
+        run_means: the runs used, in the first table's order.
+        topics: the topics used, in the first table's order; none if only means were given.
+        runs_only_first: runs that the second table lacks.
+        runs_only_second: runs that the first table lacks.
+        topics_only_first: topics that the second table has for no shared run.
+        topics_only_second: topics that the first table has for no shared run.
+        missing: shared runs and topics for which a table has no score.
+        topics_left_out: shared topics left out because of *missing*.
+    """
+
+    rows: tuple[Correlation, ...]
+    run_means: tuple[RunMean, ...]
+    topics: tuple[str, ...]
+    runs_only_first: tuple[str, ...]
+    runs_only_second: tuple[str, ...]
+    topics_only_first: tuple[str, ...]
+    topics_only_second: tuple[str, ...]
+    missing: tuple[tuple[str, str], ...]
+    topics_left_out: tuple[str, ...]
+
+
+def correlate_runs(
+    first: Mapping[str, float | None], second: Mapping[str, float | None], *, p: float = 0.9
+) -> CorrelationReport:
+    """Correlate two lists of run scores; without topics there are no intervals.
+
+    Args:
+        first: score by run, the truth; a run without a score (``None``, NaN) counts as missing.
+        second: score by run, the estimate.
+        p: the persistence of RBO.
+
+    Raises:
+        ValueError: fewer than 2 runs are in both, a score is not a number, or p is out of range.
+    """
+    given, estimated = _known(first), _known(second)
+    shared = [run for run in given if run in estimated]
+    x, y = _rows(shared, given, estimated)
+    probability(p, "p")
+    found = ranks.all_rows(x[None], y[None], p)
+    return CorrelationReport(
+        rows=tuple(
+            Correlation("runs", name, defined(found[name][0]), None, len(shared))
+            for name in MEASURES
+        ),
+        run_means=tuple(
+            RunMean(run, float(a), float(b), 0) for run, a, b in zip(shared, x, y, strict=True)
+        ),
+        topics=(),
+        runs_only_first=tuple(run for run in given if run not in estimated),
+        runs_only_second=tuple(run for run in estimated if run not in given),
+        topics_only_first=(),
+        topics_only_second=(),
+        missing=(),
+        topics_left_out=(),
+    )
+
+
+def correlate(
+    first: Scores,
+    second: Scores,
+    *,
+    p: float = 0.9,
+    missing: Missing = "topics",
+    level: float = 0.95,
+    resamples: int = 2000,
+    seed: int,
+) -> CorrelationReport:
+    """Correlate two tables of scores by run and topic in the three settings of the TREC RAG paper.
+
+    Runs and topics that both tables have are used. Run means nearer to each other than 10⁻¹² of
+    the largest count as tied. Intervals resample topics: a topic drawn twice counts twice.
+
+    Args:
+        first: the truth.
+        second: the estimate.
+        p: the persistence of RBO.
+        missing: what becomes of topics that a run lacks, see :data:`Missing`.
+        level: of the intervals.
+        resamples: of the bootstrap.
+        seed: of the bootstrap.
+
+    Raises:
+        ValueError: fewer than 2 runs or no topic can be used, a run has no topic left, a score is
+            not a number, or a setting is out of range.
+    """
+    probability(p, "p")
+    probability(level, "level")
+    if missing not in ("topics", "cells", "zero"):
+        raise ValueError(f"missing must be 'topics', 'cells' or 'zero', got {missing!r}")
+    runs = [run for run in first if run in second]
+    if len(runs) < 2:
+        raise ValueError(f"{len(runs)} runs are in both tables: at least 2 are needed")
+    ours = [_known(first[run]) for run in runs]
+    theirs = [_known(second[run]) for run in runs]
+    topics_first = list(dict.fromkeys(topic for row in ours for topic in row))
+    topics_second = list(dict.fromkeys(topic for row in theirs for topic in row))
+    known = set(topics_second)
+    topics = [topic for topic in topics_first if topic in known]
+    x = _matrix(ours, topics)
+    y = _matrix(theirs, topics)
+    holes = np.isnan(x) | np.isnan(y)
+    gaps = tuple((runs[r], topics[t]) for t, r in np.argwhere(holes))
+    left_out: tuple[str, ...] = ()
+    if missing == "zero":
+        x, y = np.nan_to_num(x), np.nan_to_num(y)
+    elif missing == "topics":
+        whole = [not row.any() for row in holes]
+        left_out = tuple(topic for topic, use in zip(topics, whole, strict=True) if not use)
+        topics = [topic for topic, use in zip(topics, whole, strict=True) if use]
+        x, y = x[whole], y[whole]
+    else:
+        x, y = np.where(holes, np.nan, x), np.where(holes, np.nan, y)
+    if not topics:
+        raise ValueError("no topic is left that both tables have for every run they share")
+    present = ~np.isnan(x)
+    if not present.any(axis=0).all():
+        silent = runs[int(np.flatnonzero(~present.any(axis=0))[0])]
+        raise ValueError(f"run {silent} has no topic that both tables score")
+    return CorrelationReport(
+        rows=tuple(all_settings(x, y, p, level, resamples, seed)),
+        run_means=tuple(
+            RunMean(run, float(np.nanmean(x[:, r])), float(np.nanmean(y[:, r])), int(n))
+            for r, (run, n) in enumerate(zip(runs, present.sum(axis=0), strict=True))
+        ),
+        topics=tuple(topics),
+        runs_only_first=tuple(run for run in first if run not in second),
+        runs_only_second=tuple(run for run in second if run not in first),
+        topics_only_first=tuple(topic for topic in topics_first if topic not in known),
+        topics_only_second=tuple(t for t in topics_second if t not in set(topics_first)),
+        missing=gaps,
+        topics_left_out=left_out,
+    )
+
+
+def _known(scores: Mapping[str, float | None]) -> dict[str, float]:
+    values = numbers(np.array(list(scores.values()), dtype=object), "scores", missing=True)
+    return {
+        name: float(value)
+        for name, value in zip(scores, values, strict=True)
+        if not np.isnan(value)
+    }
+
+
+def _rows(
+    shared: Sequence[str], first: Mapping[str, float], second: Mapping[str, float]
+) -> tuple[Floats, Floats]:
+    if len(shared) < 2:
+        raise ValueError(f"{len(shared)} runs are in both lists: at least 2 are needed")
+    return np.array([first[run] for run in shared]), np.array([second[run] for run in shared])
+
+
+def _matrix(rows: Sequence[Mapping[str, float]], topics: Sequence[str]) -> Floats:
+    """Return topics × runs, NaN where a run lacks a topic."""
+    cells = [[row.get(topic, np.nan) for row in rows] for topic in topics]
+    return np.array(cells, dtype=np.float64).reshape(len(topics), len(rows))

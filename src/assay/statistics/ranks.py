@@ -1,0 +1,139 @@
+"""Rank correlations of many pairs of score lists at once: rows of B × n arrays.
+
+The definitions and sources are in :mod:`assay.statistics.correlation`. Undefined is NaN here.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from scipy import stats
+
+from assay.measures.confidence import Floats
+
+__all__ = ["all_rows", "ap_rows", "ap_weights", "rbo_depth", "rbo_rows", "rho_rows", "tau_rows"]
+
+_CELLS_AT_ONCE = 2_000_000
+"""How many compared pairs are held in memory at a time: 16 MB an array."""
+
+_NEGLIGIBLE = 1e-15
+"""Ranks whose weight in RBO is below this are left out."""
+
+
+def all_rows(x: Floats, y: Floats, p: float) -> dict[str, Floats]:
+    """Return ``tau``, ``rho``, ``ap`` (x is the truth) and ``rbo`` of every row."""
+    return {
+        "tau": tau_rows(x, y),
+        "rho": rho_rows(x, y),
+        "ap": ap_rows(x, y),
+        "rbo": rbo_rows(x, y, p),
+    }
+
+
+def _blocks(rows: int, n: int) -> list[tuple[slice, slice]]:
+    """Return blocks of rows × pivots whose comparison with all n fits into memory."""
+    some_rows = max(1, _CELLS_AT_ONCE // (n * n))
+    pivots = max(1, min(n, _CELLS_AT_ONCE // n))
+    return [
+        (slice(r, r + some_rows), slice(i, i + pivots))
+        for r in range(0, rows, some_rows)
+        for i in range(0, n, pivots)
+    ]
+
+
+def tau_rows(x: Floats, y: Floats) -> Floats:
+    """Return Kendall's τ-b of every row; NaN where a row is constant."""
+    rows, n = x.shape
+    above, untied_x, untied_y = np.zeros(rows), np.zeros(rows), np.zeros(rows)
+    for part, pivots in _blocks(rows, n):
+        order_x = np.sign(x[part, pivots, None] - x[part, None, :])
+        order_y = np.sign(y[part, pivots, None] - y[part, None, :])
+        above[part] += np.einsum("bij,bij->b", order_x, order_y)
+        untied_x[part] += np.count_nonzero(order_x, axis=(1, 2))
+        untied_y[part] += np.count_nonzero(order_y, axis=(1, 2))
+    below = np.sqrt(untied_x) * np.sqrt(untied_y)
+    return _bounded(np.divide(above, below, out=np.full(rows, np.nan), where=below > 0))
+
+
+def rho_rows(x: Floats, y: Floats) -> Floats:
+    """Return Spearman's ρ, on middle ranks, of every row; NaN where a row is constant."""
+    ranks_x, ranks_y = stats.rankdata(x, axis=1), stats.rankdata(y, axis=1)
+    middle = (x.shape[1] + 1) / 2
+    ranks_x, ranks_y = ranks_x - middle, ranks_y - middle
+    below = np.sqrt(np.square(ranks_x).sum(axis=1)) * np.sqrt(np.square(ranks_y).sum(axis=1))
+    above = (ranks_x * ranks_y).sum(axis=1)
+    return _bounded(np.divide(above, below, out=np.full(len(x), np.nan), where=below > 0))
+
+
+def ap_rows(truth: Floats, estimate: Floats) -> Floats:
+    """Return the AP correlation of every row; NaN where a row is constant."""
+    rows, n = truth.shape
+    total = np.zeros(rows)
+    for part, pivots in _blocks(rows, n):
+        order = estimate[part, None, :] - estimate[part, pivots, None]
+        above = order > 0
+        true_order = truth[part, None, :] - truth[part, pivots, None]
+        right = (above * (true_order > 0)).sum(axis=2) + (above * (true_order == 0)).sum(axis=2) / 2
+        t, g = above.sum(axis=2), (order == 0).sum(axis=2)
+        total[part] += (ap_weights(t, g, n) * (right - t / 2)).sum(axis=1)
+    constant = (np.ptp(truth, axis=1) == 0) | (np.ptp(estimate, axis=1) == 0)
+    return _bounded(np.where(constant, np.nan, 2 * total / max(1, n - 1)))
+
+
+def ap_weights(
+    above: np.typing.NDArray[np.integer], group: np.typing.NDArray[np.integer], n: int
+) -> Floats:
+    """Return what a surplus of right items above an item weighs in the AP correlation.
+
+    An item of a group of g ties with t items above is at rank t + 1 + k, k from 0 to g − 1, in one
+    g-th of the orders of the group; on average c_t of the t above and half of the k are rightly
+    there. So Σ C(i) / (i − 1) over the group is Σ_k [½ + (c_t − t / 2) / (t + k)]: each item weighs
+    (H(t + g − 1) − H(t − 1)) / g times c_t − t / 2, with the harmonic numbers H.
+    """
+    harmonic = np.concatenate([[0.0, 0.0], np.cumsum(1.0 / np.arange(1, n + 1))])  # from H(−1)
+    weights: Floats = (harmonic[above + group] - harmonic[above]) / np.maximum(group, 1)
+    return weights
+
+
+def rbo_depth(n: int, p: float) -> int:
+    """Return the depth beyond which the weights of all ranks together are negligible."""
+    return min(n, math.ceil(math.log(_NEGLIGIBLE) / math.log(p)))
+
+
+def rbo_rows(x: Floats, y: Floats, p: float) -> Floats:
+    """Return the extrapolated RBO of every row, both lists ranking the same n items."""
+    rows, n = x.shape
+    depth = rbo_depth(n, p)
+    depths = np.arange(1, depth + 1, dtype=np.float64)
+    found = np.empty(rows)
+    at_once = max(1, _CELLS_AT_ONCE // (n * depth))
+    for start in range(0, rows, at_once):
+        part = slice(start, start + at_once)
+        shown_x, shown_y = _shown(x[part], depths), _shown(y[part], depths)
+        overlap = np.einsum("bnd,bnd->bd", shown_x, shown_y)
+        size_x = np.einsum("bnd,bnd->bd", shown_x, shown_x)
+        size_y = np.einsum("bnd,bnd->bd", shown_y, shown_y)
+        found[part] = extrapolated(overlap / np.sqrt(size_x * size_y), p)
+    return found
+
+
+def extrapolated(agreements: Floats, p: float) -> Floats:
+    """Return (1 − p)/p Σ_d A_d p^d + A_D p^D for B × D agreements at the depths 1 to D."""
+    weights = (1 - p) * p ** np.arange(agreements.shape[1], dtype=np.float64)
+    value: Floats = agreements @ weights + agreements[:, -1] * p ** agreements.shape[1]
+    return np.clip(value, 0.0, 1.0)
+
+
+def _shown(scores: Floats, depths: Floats) -> Floats:
+    """Return how much of each item is within each depth: B × n × D, ties in random order."""
+    higher = len(scores[0]) - stats.rankdata(scores, method="max", axis=1)
+    ties = stats.rankdata(scores, method="max", axis=1)
+    ties = ties - stats.rankdata(scores, method="min", axis=1) + 1
+    shown: Floats = np.clip((depths - higher[:, :, None]) / ties[:, :, None], 0.0, 1.0)
+    return shown
+
+
+def _bounded(values: Floats) -> Floats:
+    """Cut rounding errors beyond −1 and 1; NaN stays."""
+    return np.clip(values, -1.0, 1.0)

@@ -1,0 +1,106 @@
+"""The three settings in which the TREC RAG paper correlates scores, with intervals over topics."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from assay.measures.bootstrap import Interval
+from assay.measures.confidence import Floats
+from assay.statistics import ranks
+from assay.statistics.checks import defined
+from assay.statistics.resampling import percentile_interval, topic_counts
+from assay.statistics.stacked import StackedPairs
+
+__all__ = ["MEASURES", "Correlation", "all_settings"]
+
+MEASURES = ("tau", "rho", "ap", "rbo")
+"""Kendall's τ-b, Spearman's ρ, AP correlation and rank-biased overlap."""
+
+
+@dataclass(frozen=True)
+class Correlation:
+    """One coefficient in one setting.
+
+    Attributes:
+        setting: ``runs`` (of run means), ``topics-mean`` (mean of the coefficients of the topics)
+            or ``pairs`` (all topic–run pairs at once).
+        measure: ``tau``, ``rho``, ``ap`` or ``rbo``.
+        value: the coefficient, ``None`` where undefined.
+        interval: its bootstrap interval over topics; ``None`` where there is one topic only, or no
+            resample defines it.
+        n: how many runs, topics with a defined coefficient, or pairs it rests on.
+    """
+
+    setting: str
+    measure: str
+    value: float | None
+    interval: Interval | None
+    n: int
+
+
+def all_settings(
+    x: Floats, y: Floats, p: float, level: float, resamples: int, seed: int
+) -> list[Correlation]:
+    """Return the coefficients of topics × runs scores, missing where both are NaN."""
+    topics = len(x)
+    ones = np.ones((1, topics))
+    draws = [ones, *(topic_counts(topics, resamples, seed) if topics > 1 else [])]
+    weights = np.concatenate(draws)  # the first row is the data themselves
+    per_topic = _topic_values(x, y, p)
+    present = ~np.isnan(x)
+    topic, _ = np.nonzero(present)
+    used = present.any(axis=1)
+    pairs = StackedPairs(x[present], y[present], (np.cumsum(used) - 1)[topic])
+    stacked = pairs.values(weights[:, used], p)
+    means = ranks.all_rows(_means(weights, x), _means(weights, y), p)
+    rows: list[Correlation] = []
+    for setting in ("runs", "topics-mean", "pairs"):
+        for name in MEASURES:
+            if setting == "runs":
+                values, n = means[name], x.shape[1]
+            elif setting == "pairs":
+                values, n = stacked[name], pairs.n
+            else:
+                known = ~np.isnan(per_topic[name])
+                counted = weights @ known
+                values = np.divide(
+                    weights @ np.nan_to_num(per_topic[name]),
+                    counted,
+                    out=np.full(len(weights), np.nan),
+                    where=counted > 0,
+                )
+                n = int(known.sum())
+            value = defined(values[0])
+            interval = None
+            if topics > 1 and value is not None:
+                interval = percentile_interval(values[1:], level)
+            rows.append(Correlation(setting, name, value, interval, n))
+    return rows
+
+
+def _means(weights: Floats, scores: Floats) -> Floats:
+    """Return the run means of every resample, resamples × runs.
+
+    A run that has none of a resample's topics ranks by its mean over all of them.
+    """
+    present = ~np.isnan(scores)
+    n = weights @ present
+    overall = np.broadcast_to(np.nanmean(scores, axis=0), n.shape)
+    means = np.divide(weights @ np.nan_to_num(scores), n, out=overall.copy(), where=n > 0)
+    largest = max(float(np.abs(means).max()), 1e-300)
+    return np.asarray(np.round(means / largest, 12))
+
+
+def _topic_values(x: Floats, y: Floats, p: float) -> dict[str, Floats]:
+    """Return the coefficients of every topic, NaN where fewer than two runs have it."""
+    present = ~np.isnan(x)
+    found = {name: np.full(len(x), np.nan) for name in MEASURES}
+    for pattern in np.unique(present, axis=0):
+        if pattern.sum() < 2:
+            continue
+        rows = (present == pattern).all(axis=1)
+        for name, values in ranks.all_rows(x[rows][:, pattern], y[rows][:, pattern], p).items():
+            found[name][rows] = values
+    return found

@@ -1,0 +1,144 @@
+"""How fast endpoints are asked: up until push-back, down only for push-back."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+
+import pytest
+
+from assay.judging.engine import judge, plan
+from assay.labellers import endpoints as module
+from assay.labellers.openai import OpenAILabeller, OpenAISettings
+from assay.labellers.pace import Limits, Pace, rate_limit_wait
+from assay.ledger import Ledger
+from assay.model.labels import Status
+from assay.tasks.rendering import Renderer
+from tests.engine.server import completion, serve
+from tests.engine.test_judging import entailed, requests
+
+
+class Clock:
+    now = 100.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def test_the_window_rises_with_answers_and_halves_once_for_a_burst_of_push_back():
+    clock = Clock()
+    pace = Pace(Limits(concurrency=100), clock)
+    for _ in range(40):
+        pace.answered()
+    assert pace.window == 56
+    for _ in range(10):  # all sent before the first of them came back
+        pace.pushed_back(None, started=99.0 if _ else 100.0)
+    assert pace.window == 28
+    for _ in range(28):
+        pace.answered()
+    assert pace.window in (28, 29)
+    clock.now = 101.0
+    pace.pushed_back(None, started=100.5)
+    assert pace.window == 14
+
+
+def test_the_window_never_passes_its_limit_nor_falls_below_one():
+    pace = Pace(Limits(concurrency=20), Clock())
+    for _ in range(100):
+        pace.answered()
+    assert pace.window == 20
+    clock = Clock()
+    pace = Pace(Limits(concurrency=4), clock)
+    for n in range(10):
+        clock.now += 1
+        pace.pushed_back(None, started=clock.now - 0.1)
+        assert pace.window >= 1, n
+
+
+def test_requests_and_tokens_a_minute_are_kept():
+    async def sent(limits: Limits, tokens: int) -> int:
+        pace = Pace(limits)
+        done = 0
+
+        async def one() -> None:
+            nonlocal done
+            await pace.enter(tokens)
+            done += 1
+            pace.leave()
+
+        tasks = [asyncio.create_task(one()) for _ in range(50)]
+        await asyncio.sleep(0.6)
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        return done
+
+    # 600 a minute are 10 a second, after a first burst of a tenth of a minute's worth at most
+    assert 5 <= asyncio.run(sent(Limits(50, requests_per_minute=60), 1)) <= 8
+    assert asyncio.run(sent(Limits(50, tokens_per_minute=6000), 100)) <= 8
+    assert asyncio.run(sent(Limits(50), 100)) == 50
+
+
+@pytest.mark.parametrize(
+    ("headers", "wait"),
+    [
+        ({"x-ratelimit-remaining-requests": "0", "x-ratelimit-reset-requests": "1m2.5s"}, 62.5),
+        ({"x-ratelimit-remaining-tokens": "0", "x-ratelimit-reset-tokens": "120ms"}, 0.12),
+        ({"x-ratelimit-remaining-tokens": "0", "x-ratelimit-reset-tokens": "7"}, 7.0),
+        ({"x-ratelimit-remaining-tokens": "5", "x-ratelimit-reset-tokens": "7"}, None),
+        ({"x-ratelimit-remaining-requests": "0", "x-ratelimit-reset-requests": "soon"}, None),
+        ({}, None),
+    ],
+)
+def test_rate_limit_headers(headers, wait):
+    assert rate_limit_wait(headers) == (wait if wait is None else pytest.approx(wait))
+
+
+def test_several_endpoints_share_the_load(tmp_path):
+    def slow(body, number):
+        time.sleep(0.001)
+        return entailed(body, number)
+
+    with serve(slow) as first, serve(slow) as second, Ledger.open(tmp_path / "l") as ledger:
+        settings = OpenAISettings("m", (first.url, second.url), limits=Limits(8))
+        tally = judge(
+            [("t", plan(ledger, OpenAILabeller(settings, Renderer()), requests(200)))], ledger
+        )
+        assert tally.asked == 200
+        assert min(len(first.requests), len(second.requests)) > 50
+
+
+def test_a_request_that_never_succeeds_does_not_stop_the_others(tmp_path, monkeypatch):
+    async def short(seconds):
+        await asyncio.sleep(0.001)
+
+    monkeypatch.setattr(module, "_sleep", short)
+
+    def script(body, number):
+        poisoned = "passage 3\n" in body["messages"][1]["content"]
+        return (500, {"error": "crash"}) if poisoned else entailed(body, number)
+
+    with serve(script) as server, Ledger.open(tmp_path / "l") as ledger:
+        settings = OpenAISettings("m", (server.url,), limits=Limits(2))
+        tally = judge(
+            [("t", plan(ledger, OpenAILabeller(settings, Renderer()), requests(100)))], ledger
+        )
+        labels = list(ledger.labels())
+    assert (tally.asked, tally.failed) == (100, 1)
+    (failed,) = [label for label in labels if label.status is Status.FAILED]
+    assert "others were answered" in failed.error
+
+
+def test_what_the_server_says_of_itself_is_kept(tmp_path):
+    def script(body, number):
+        reply = completion(json.dumps({"reason": "", "entailed": "NO"}))
+        reply["model"] = "m-2026-01-01"
+        reply["usage"]["prompt_tokens_details"] = {"cached_tokens": 64}
+        return reply
+
+    with serve(script) as server, Ledger.open(tmp_path / "l") as ledger:
+        settings = OpenAISettings("m", (server.url,))
+        judge([("t", plan(ledger, OpenAILabeller(settings, Renderer()), requests(1)))], ledger)
+        (label,) = ledger.labels()
+    assert label.detail == {"model": "m-2026-01-01", "cached_tokens": 64}

@@ -1,0 +1,265 @@
+"""Agreement: worked examples, published values, other people's code, and what must hold."""
+
+from __future__ import annotations
+
+import csv
+import math
+from itertools import combinations
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.metrics import cohen_kappa_score, confusion_matrix
+
+from assay.statistics import agreement as agr
+from assay.statistics.agreement import agree
+
+FIRST = [0, 1, 2, 3, 4, 2, 1, 0]
+SECOND = [0, 2, 2, 3, 3, 1, 1, 1]
+_ = None
+FOUR_OBSERVERS = [  # Krippendorff 2011, the example of four observers and twelve units
+    [1, 2, 3, 3, 2, 1, 4, 1, 2, _, _, _],
+    [1, 2, 3, 3, 2, 2, 4, 1, 2, 5, _, 3],
+    [_, 3, 3, 3, 2, 3, 4, 2, 2, 5, 1, _],
+    [1, 2, 3, 3, 2, 4, 4, 1, 2, 5, 1, _],
+]
+pairs = st.lists(st.tuples(st.integers(0, 4), st.integers(0, 4)), min_size=1, max_size=30)
+topical = st.lists(
+    st.tuples(st.integers(0, 3), st.integers(0, 3), st.sampled_from("abc")), min_size=1, max_size=25
+)
+
+
+def test_the_worked_kappas() -> None:
+    assert agr.cohen_kappa(FIRST, SECOND) == pytest.approx(0.36, abs=1e-12)
+    assert agr.cohen_kappa(FIRST, SECOND, "linear") == pytest.approx(0.619048, abs=5e-7)
+    assert agr.cohen_kappa(FIRST, SECOND, "quadratic") == pytest.approx(0.816092, abs=5e-7)
+    assert agr.raw_agreement(FIRST, SECOND) == 0.5
+
+
+def test_krippendorffs_example() -> None:
+    assert agr.krippendorff_alpha(FOUR_OBSERVERS, "nominal") == pytest.approx(0.743, abs=5e-4)
+    assert agr.krippendorff_alpha(FOUR_OBSERVERS, "ordinal") == pytest.approx(0.815, abs=5e-4)
+    assert agr.krippendorff_alpha(FOUR_OBSERVERS, "interval") == pytest.approx(0.849, abs=5e-4)
+
+
+def _qrels(file: Path) -> dict[tuple[str, str], int]:
+    lines = (line.split() for line in file.read_text(encoding="utf-8").splitlines())
+    return {(fields[0], fields[2]): int(fields[3]) for fields in lines if fields}
+
+
+def test_the_published_values_of_12_judges(shared_data: Path) -> None:
+    folder = shared_data / "data" / "llmjudge"
+    human = _qrels(folder / "llmjudge_test_qrel_idx.txt")
+    topics = [topic for topic, _ in human]
+    with (folder / "published.tsv").open(encoding="utf-8") as lines:
+        published = list(csv.DictReader(lines, delimiter="\t"))
+    assert len(published) == 12
+    columns = {
+        "kappa4": "kappa",
+        "alpha": "alpha_ordinal",
+        "k_0_123": "kappa@1",
+        "k_01_23": "kappa@2",
+        "k_012_3": "kappa@3",
+    }
+    for row in published:
+        judge = _qrels(folder / "scores" / f"{row['submission']}.txt")
+        found = agree(
+            list(human.values()),
+            [judge[item] for item in human],
+            topics=topics,
+            scale=range(4),
+            clip=True,
+            resamples=200,
+            seed=1,
+        )
+        assert (found.n, found.topics) == (4423, 25)
+        for column, name in columns.items():
+            estimate = found.estimates[name]
+            assert estimate.value is not None
+            assert f"{estimate.value + 0.0:.4f}" == row[column], (row["submission"], name)
+            assert estimate.interval is not None
+            assert estimate.interval.low <= estimate.value <= estimate.interval.high
+        outside = [(o.label, o.count, o.counted_as) for o in found.outside]
+        assert outside == ([(5.0, 2, 3.0)] if row["submission"] == "RMITIR-llama70B" else [])
+
+
+@given(pairs)
+def test_kappa_and_the_table_are_those_of_scikit_learn(labels: list[tuple[int, int]]) -> None:
+    a, b = [x for x, _ in labels], [y for _, y in labels]
+    assert (agr.confusion(a, b, range(5)) == confusion_matrix(a, b, labels=range(5))).all()
+    for ours, theirs in (("unweighted", None), ("linear", "linear"), ("quadratic", "quadratic")):
+        found = agr.cohen_kappa(a, b, ours)  # type: ignore[arg-type]
+        if found is None:
+            assert len({*a, *b}) == 1
+            continue
+        expected = cohen_kappa_score(a, b, weights=theirs, labels=range(5))
+        assert found == pytest.approx(expected, abs=1e-9)
+        assert -1 - 1e-9 <= found <= 1
+        assert found == pytest.approx(agr.cohen_kappa(b, a, ours), abs=1e-12)  # type: ignore[arg-type]
+
+
+@given(st.lists(st.integers(0, 4), min_size=2, max_size=20))
+def test_identical_labels_agree_fully(labels: list[int]) -> None:
+    found = agree(labels, labels, resamples=1)
+    expected = None if len(set(labels)) == 1 else 1.0
+    for name, estimate in found.estimates.items():
+        assert estimate.value == (1.0 if name == "agreement" else expected)
+    assert found.orders.disagree == 0
+    assert agr.krippendorff_alpha([labels] * 3, "ordinal") == expected
+
+
+def _plain_alpha(table: list[list[float | None]], metric: str) -> float | None:
+    """α by its definition: mean disagreement within units over that between all labels."""
+    units = [[v for v in column if v is not None] for column in zip(*table, strict=True)]
+    units = [unit for unit in units if len(unit) > 1]
+    every = [v for unit in units for v in unit]
+
+    def distance(x: float, y: float) -> float:
+        if metric == "nominal":
+            return float(x != y)
+        if metric == "interval":
+            return (x - y) ** 2
+        low, high = min(x, y), max(x, y)
+        between = sum(low <= v <= high for v in every)
+        return (between - (every.count(x) + every.count(y)) / 2) ** 2 if x != y else 0.0
+
+    observed = sum(
+        2 * distance(x, y) / (len(unit) - 1) for unit in units for x, y in combinations(unit, 2)
+    )
+    expected = sum(2 * distance(x, y) for x, y in combinations(every, 2))
+    return 1 - (len(every) - 1) * observed / expected if expected else None
+
+
+@settings(deadline=None)
+@given(
+    st.integers(2, 4).flatmap(
+        lambda labellers: st.lists(
+            st.lists(
+                st.one_of(st.none(), st.integers(0, 4)), min_size=labellers, max_size=labellers
+            ),
+            min_size=1,
+            max_size=12,
+        )
+    ),
+    st.sampled_from(["nominal", "ordinal", "interval"]),
+)
+def test_alpha_is_the_plain_one(units: list[list[int | None]], metric: str) -> None:
+    table = [list(row) for row in zip(*units, strict=True)]
+    expected = _plain_alpha(table, metric)
+    found = agr.krippendorff_alpha(table, metric)  # type: ignore[arg-type]
+    if expected is None:
+        assert found is None
+    else:
+        assert found == pytest.approx(expected, abs=1e-9)
+        assert found == pytest.approx(
+            agr.krippendorff_alpha(table[::-1], metric),  # type: ignore[arg-type]
+            abs=1e-9,
+        )
+
+
+@given(pairs)
+def test_everything_at_once_is_each_by_itself(labels: list[tuple[int, int]]) -> None:
+    a, b = [x for x, _ in labels], [y for _, y in labels]
+    found = {name: e.value for name, e in agree(a, b, scale=range(5)).estimates.items()}
+    assert found["agreement"] == pytest.approx(agr.raw_agreement(a, b))
+    assert found["kappa"] == agr.cohen_kappa(a, b)
+    assert found["alpha_ordinal"] == pytest.approx(agr.krippendorff_alpha([a, b], "ordinal"))
+    assert found["alpha_nominal"] == pytest.approx(agr.krippendorff_alpha([a, b]))
+    for t in range(1, 5):
+        binary = agr.cohen_kappa(agr.binarise(a, t), agr.binarise(b, t))
+        assert found[f"kappa@{t}"] == pytest.approx(binary)
+    assert "kappa@0" not in found
+
+
+@given(topical)
+def test_pairs_of_items_are_counted_within_topics(labels: list[tuple[int, int, str]]) -> None:
+    a, b, topics = (list(column) for column in zip(*labels, strict=True))
+    signs = [
+        np.sign(a[i] - a[j]) * np.sign(b[i] - b[j])
+        for i, j in combinations(range(len(a)), 2)
+        if topics[i] == topics[j]
+    ]
+    expected = agr.PairOrders(signs.count(1), signs.count(0), signs.count(-1))
+    assert agr.pair_orders(a, b, topics) == expected
+
+
+def test_intervals_resample_topics_not_labels() -> None:
+    """Against a plain loop over the same draws."""
+    generator = np.random.default_rng(5)
+    topics = generator.integers(0, 6, 60)
+    a = generator.integers(0, 3, 60)
+    b = np.where(generator.random(60) < 0.6, a, generator.integers(0, 3, 60))
+    found = agree(a, b, topics=list(topics), resamples=100, level=0.9, seed=3)
+    order = list(dict.fromkeys(topics))
+    kappas, alphas = [], []
+    for drawn in np.random.default_rng(3).integers(0, 6, size=(100, 6)):
+        items = np.concatenate([np.flatnonzero(topics == order[t]) for t in drawn])
+        kappas.append(agr.cohen_kappa(a[items], b[items]))
+        alphas.append(agr.krippendorff_alpha([a[items], b[items]], "ordinal"))
+    for name, values in (("kappa", kappas), ("alpha_ordinal", alphas)):
+        interval = found.estimates[name].interval
+        assert interval is not None
+        low, high = np.quantile(np.array(values, dtype=float), [0.05, 0.95])
+        assert (interval.low, interval.high) == pytest.approx((low, high), abs=1e-9)
+    interval = agr.krippendorff_interval(
+        [a, b], list(topics), "ordinal", resamples=100, level=0.9, seed=3
+    )
+    assert interval is not None
+    ordinal = found.estimates["alpha_ordinal"].interval
+    assert ordinal is not None
+    assert (interval.low, interval.high) == pytest.approx((ordinal.low, ordinal.high), abs=1e-9)
+
+
+def test_labels_outside_the_scale_are_reported_and_clipped_only_when_asked() -> None:
+    a, b = [0, 1, 2, 3, 3], [0, 1, 2, 5, -1]
+    kept = agree(a, b, scale=range(4))
+    assert kept.labels == (-1, 0, 1, 2, 3, 5)
+    assert [(o.labeller, o.label, o.counted_as) for o in kept.outside] == [
+        ("second", -1, -1),
+        ("second", 5, 5),
+    ]
+    assert kept.estimates["agreement"].value == 0.6
+    assert [name for name in kept.estimates if "@" in name] == ["kappa@1", "kappa@2", "kappa@3"]
+    clipped = agree(a, b, scale=range(4), clip=True)
+    assert clipped.labels == (0, 1, 2, 3)
+    assert [(o.label, o.counted_as) for o in clipped.outside] == [(-1, 0), (5, 3)]
+    assert clipped.estimates["agreement"].value == 0.8
+
+
+def test_missing_labels_are_left_out_and_counted() -> None:
+    found = agree([1, None, 2, math.nan, 0], [1, 2, None, None, 0], topics=list("aabbb"))
+    assert (found.n, found.missing_first, found.missing_second, found.topics) == (2, 1, 1, 2)
+    assert found.by_label[0] == agr.LabelAgreement(0.0, 1, 1, 1, 1.0)
+
+
+def test_undefined_is_none_and_one_topic_has_no_interval() -> None:
+    found = agree([2, 2], [2, 2], topics=["a", "b"], scale=range(4))
+    assert found.estimates["kappa"] == agr.Estimate(None, None)
+    assert found.estimates["agreement"].value == 1
+    assert found.by_label[0].agreement is None
+    assert agr.krippendorff_alpha([[None, 1], [2, None]]) is None
+    assert agree([1, 2], [1, 1], topics=["a", "a"]).estimates["kappa"].interval is None
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: agree([1], [1, 2]), "shapes"),
+        (lambda: agree([None], [1]), "none of the 1 items"),
+        (lambda: agree(["x"], [1]), "not all numbers"),
+        (lambda: agree([math.inf], [1]), "position 1"),
+        (lambda: agree([1], [1], clip=True), "give one"),
+        (lambda: agree([1], [1], scale=[1, 1]), "different labels"),
+        (lambda: agree([1, 2], [1, 2], topics=["a"]), "1 topics do not fit 2 items"),
+        (lambda: agree([1, 2], [1, 2], topics=["a", "b"], level=1), "level"),
+        (lambda: agr.confusion([1], [2], [1]), "label 2"),
+        (lambda: agr.cohen_kappa([1], [2], "cubic"), "weights"),  # type: ignore[arg-type]
+        (lambda: agr.krippendorff_alpha([[1]], "ratio"), "metric"),  # type: ignore[arg-type]
+        (lambda: agr.krippendorff_alpha([1, 2]), "labellers × units"),
+    ],
+)
+def test_bad_input_says_what_is_wrong(call: object, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        call()  # type: ignore[operator]
