@@ -296,7 +296,7 @@ def test_id_is_known_without_a_model(monkeypatch: pytest.MonkeyPatch, tmp_path: 
     who = EmbeddedLabeller(None, Renderer()).id
     assert (who.name, who.kind) == ("embedded:qwen2.5-1.5b", "model")
     assert who.params["sha256"] == MODELS[DEFAULT_MODEL].sha256
-    assert set(who.params["thresholds"]) >= set(LIMITS)
+    assert set(who.params["thresholds"]) == set(LIMITS) - {"r2c2.answer/correct"}
     assert list(tmp_path.iterdir()) == []
 
 
@@ -373,7 +373,17 @@ def test_the_thresholds_were_fitted_with_the_wording_in_the_package() -> None:
         for probe in probes_of(source):
             row = fitted[f"{task.name}/{probe}"]
             assert row["n_fit"] >= 60
-            assert row["auc"] > 0.6
+            assert (row["threshold"] is None) == (row["auc"] < 0.65)
+
+
+def test_a_question_at_which_the_model_guesses_is_a_failed_label() -> None:
+    """Without gold answers and nuggets the default model is at chance (AUC .54)."""
+    bare = ANSWERED.model_copy(update={"gold": (), "nuggets": ()})
+    judge = EmbeddedLabeller(None, Renderer(), engine=FakeEngine(5.0))
+    assert judge.refusal(ANSWER) is None
+    outcome = label(judge, Request(ANSWER, bare))
+    assert outcome.status is Status.FAILED
+    assert "close to chance" in (outcome.error or "")
 
 
 def test_estimate_and_preview_hold_every_question() -> None:

@@ -85,6 +85,7 @@ def test_the_published_values_of_12_judges(shared_data: Path) -> None:
         assert outside == ([(5.0, 2, 3.0)] if row["submission"] == "RMITIR-llama70B" else [])
 
 
+@settings(deadline=None)
 @given(pairs)
 def test_kappa_and_the_table_are_those_of_scikit_learn(labels: list[tuple[int, int]]) -> None:
     a, b = [x for x, _ in labels], [y for _, y in labels]
@@ -100,6 +101,7 @@ def test_kappa_and_the_table_are_those_of_scikit_learn(labels: list[tuple[int, i
         assert found == pytest.approx(agr.cohen_kappa(b, a, ours), abs=1e-12)  # type: ignore[arg-type]
 
 
+@settings(deadline=None)
 @given(st.lists(st.integers(0, 4), min_size=2, max_size=20))
 def test_identical_labels_agree_fully(labels: list[int]) -> None:
     found = agree(labels, labels, resamples=1)
@@ -159,6 +161,7 @@ def test_alpha_is_the_plain_one(units: list[list[int | None]], metric: str) -> N
         )
 
 
+@settings(deadline=None)
 @given(pairs)
 def test_everything_at_once_is_each_by_itself(labels: list[tuple[int, int]]) -> None:
     a, b = [x for x, _ in labels], [y for _, y in labels]
@@ -173,6 +176,7 @@ def test_everything_at_once_is_each_by_itself(labels: list[tuple[int, int]]) -> 
     assert "kappa@0" not in found
 
 
+@settings(deadline=None)
 @given(topical)
 def test_pairs_of_items_are_counted_within_topics(labels: list[tuple[int, int, str]]) -> None:
     a, b, topics = (list(column) for column in zip(*labels, strict=True))

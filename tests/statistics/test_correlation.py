@@ -37,6 +37,7 @@ def test_ap_correlation_with_ties_is_that_of_urbano_and_marrero() -> None:
     assert cor.ap_correlation(x, y_ties) == pytest.approx(0.7454, abs=5e-5)
 
 
+@settings(deadline=None)
 @given(scores)
 def test_tau_and_rho_are_those_of_scipy(pairs: list[tuple[int, int]]) -> None:
     x, y = [a for a, _ in pairs], [b for _, b in pairs]
@@ -80,6 +81,7 @@ def _plain_rbo(first: list[int], second: list[int], p: float) -> float:
     return (1 - p) / p * total + ((x[n] - x[s]) / n + x[s] / s) * p**n
 
 
+@settings(deadline=None)
 @given(st.permutations(range(8)), st.permutations(range(8)), st.integers(1, 8), st.integers(1, 8))
 def test_rbo_of_lists_is_the_plain_one(
     first: list[int], second: list[int], length: int, other: int
@@ -90,10 +92,9 @@ def test_rbo_of_lists_is_the_plain_one(
     assert cor.rbo(x, y, 0.8) == pytest.approx(cor.rbo_lists(first, second, 0.8), abs=1e-12)
 
 
+@settings(deadline=None)
 @given(scores, st.floats(0.05, 0.99))
-def test_rbo_is_bounded_symmetric_and_1_with_itself(
-    pairs: list[tuple[int, int]], p: float
-) -> None:
+def test_rbo_is_bounded_symmetric_and_1_with_itself(pairs: list[tuple[int, int]], p: float) -> None:
     x, y = [a for a, _ in pairs], [b for _, b in pairs]
     assert 0 <= cor.rbo(x, y, p) <= 1
     assert cor.rbo(x, y, p) == pytest.approx(cor.rbo(y, x, p), abs=1e-12)

@@ -140,7 +140,7 @@ class EmbeddedLabeller:
         keys = [f"{task.name}/{probe}" for probe in probes_of(source)]
         chance = fitted(self._sha256) if self._given is None else {}
         missing = [key for key in keys if key not in self.thresholds and key not in chance]
-        if missing and self._name in MODELS and not self.thresholds:
+        if missing and self._name in MODELS and not chance:
             return (
                 f"{self._name} is at chance in judging and serves tests of the plumbing only. Use "
                 f"'embedded:{DEFAULT_MODEL}'."

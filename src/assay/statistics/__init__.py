@@ -2,7 +2,10 @@
 
 Pure functions on arrays, imported by module name: :mod:`~assay.statistics.agreement`,
 :mod:`~assay.statistics.correlation`, :mod:`~assay.statistics.significance`,
-:mod:`~assay.statistics.samplesize` and :mod:`~assay.statistics.confidence`. Score matrices are
-topics × runs everywhere. Undefined is ``None``, never NaN; bad input is a ``ValueError`` that says
-what and where; whatever is random takes a seed and gives the same numbers for the same seed.
+:mod:`~assay.statistics.comparison`, :mod:`~assay.statistics.samplesize` and
+:mod:`~assay.statistics.confidence`.
+
+Score matrices are topics × runs. Undefined is ``None``, never NaN; bad input is a ``ValueError``
+that says what and where; whatever is random takes a seed and gives the same numbers for the same
+seed.
 """

@@ -23,8 +23,8 @@ from assay.statistics.kappa import (
     Weights,
     all_coefficients,
     alpha_of_coincidences,
+    coincidence_tables,
     kappa_of_tables,
-    unit_coincidences,
 )
 from assay.statistics.resampling import percentile_interval, topic_counts
 from assay.statistics.tables import (
@@ -273,8 +273,8 @@ def krippendorff_alpha(labels: npt.ArrayLike, metric: Metric = "nominal") -> flo
         ValueError: the labels are not a table of numbers, or *metric* is not known.
     """
     counts, values = unit_counts(labels)
-    table = unit_coincidences(counts).sum(axis=0)
-    return defined(alpha_of_coincidences(table[None], values, metric)[0])
+    table = coincidence_tables(counts, np.zeros(len(counts), dtype=np.int64), 1)
+    return defined(alpha_of_coincidences(table, values, metric)[0])
 
 
 def krippendorff_interval(
@@ -301,8 +301,7 @@ def krippendorff_interval(
         return None
     k = len(values)
     check_size(count, k)
-    tables = np.zeros((count, k * k))
-    np.add.at(tables, topic, unit_coincidences(counts).reshape(-1, k * k))
+    tables = coincidence_tables(counts, topic, count).reshape(count, k * k)
     found = [
         alpha_of_coincidences((drawn @ tables).reshape(-1, k, k), values, metric)
         for drawn in topic_counts(count, resamples, seed)

@@ -15,15 +15,15 @@ from typing import Literal
 
 import numpy as np
 
-from assay.measures.confidence import Floats
+from assay.measures.confidence import Floats, Integers
 
 __all__ = [
     "Metric",
     "Weights",
     "all_coefficients",
     "alpha_of_coincidences",
+    "coincidence_tables",
     "kappa_of_tables",
-    "unit_coincidences",
 ]
 
 Weights = Literal["unweighted", "linear", "quadratic"]
@@ -85,21 +85,28 @@ def _ratio(above: Floats, below: Floats) -> Floats:
     return ratio
 
 
-def unit_coincidences(counts: Floats) -> Floats:
-    """Return the coincidence table of every unit, units × k × k.
-
-    Args:
-        counts: units × k, how many labellers gave the unit each label.
+def coincidence_tables(counts: Floats, topic: Integers, topics: int) -> Floats:
+    """Return the coincidence table of every topic, topics × k × k.
 
     A unit with m labels adds each of its m(m − 1) ordered pairs with weight 1 / (m − 1); a unit
     with fewer than two labels adds nothing.
+
+    Args:
+        counts: units × k, how many labellers gave the unit each label.
+        topic: the number of each unit's topic, from 0.
+        topics: how many topics there are.
     """
+    k = counts.shape[1]
     m = counts.sum(axis=1)
-    pairs = counts[:, :, None] * counts[:, None, :]
-    places = np.arange(counts.shape[1])
-    pairs[:, places, places] -= counts
     share = np.divide(1.0, m - 1.0, out=np.zeros(len(m)), where=m > 1)
-    return np.asarray(pairs * share[:, None, None])
+    order = np.argsort(topic, kind="stable")
+    ends = np.searchsorted(topic[order], np.arange(topics + 1))
+    tables = np.empty((topics, k, k))
+    for number in range(topics):
+        units = order[ends[number] : ends[number + 1]]
+        weighted = counts[units] * share[units, None]
+        tables[number] = weighted.T @ counts[units] - np.diag(weighted.sum(axis=0))
+    return tables
 
 
 def all_coefficients(

@@ -52,7 +52,7 @@ def tau_rows(x: Floats, y: Floats) -> Floats:
         above[part] += np.einsum("bij,bij->b", order_x, order_y)
         untied_x[part] += np.count_nonzero(order_x, axis=(1, 2))
         untied_y[part] += np.count_nonzero(order_y, axis=(1, 2))
-    below = np.sqrt(untied_x) * np.sqrt(untied_y)
+    below = np.sqrt(untied_x * untied_y)
     return _bounded(np.divide(above, below, out=np.full(rows, np.nan), where=below > 0))
 
 
@@ -61,7 +61,7 @@ def rho_rows(x: Floats, y: Floats) -> Floats:
     ranks_x, ranks_y = stats.rankdata(x, axis=1), stats.rankdata(y, axis=1)
     middle = (x.shape[1] + 1) / 2
     ranks_x, ranks_y = ranks_x - middle, ranks_y - middle
-    below = np.sqrt(np.square(ranks_x).sum(axis=1)) * np.sqrt(np.square(ranks_y).sum(axis=1))
+    below = np.sqrt(np.square(ranks_x).sum(axis=1) * np.square(ranks_y).sum(axis=1))
     above = (ranks_x * ranks_y).sum(axis=1)
     return _bounded(np.divide(above, below, out=np.full(len(x), np.nan), where=below > 0))
 

@@ -169,8 +169,9 @@ def expected_width(topics: int, variance: float, alpha: float) -> float:
 def _f_power(upper: int, lower: int, noncentrality: float, alpha: float) -> float:
     critical = stats.f.isf(alpha, upper, lower)
     power = float(stats.ncf.sf(critical, upper, lower, noncentrality))
-    # Far out scipy's noncentral F runs out of digits; the power there is 1.
-    return min(1.0, power) if math.isfinite(power) else 1.0
+    if math.isnan(power) and noncentrality > 1e4:  # scipy runs out of digits where the power is 1
+        return 1.0
+    return min(1.0, power)
 
 
 def _check(difference: float, variance: float, alpha: float) -> None:

@@ -74,7 +74,7 @@ class StackedPairs:
         )
         defined = (x_pairs > 0) & (y_pairs > 0)
         nothing = np.full(len(n), np.nan)
-        tau = np.divide(same, np.sqrt(x_pairs) * np.sqrt(y_pairs), out=nothing, where=defined)
+        tau = np.divide(same, np.sqrt(x_pairs * y_pairs), out=nothing, where=defined)
 
         middle = (n[:, None] - 1) / 2
         from_x = above_x + (ties_x - 1) / 2 - middle
@@ -83,7 +83,7 @@ class StackedPairs:
             (of_pair * cells).sum(axis=1)
             for cells in (from_x * from_y, np.square(from_x), np.square(from_y))
         )
-        below = np.sqrt(squares_x) * np.sqrt(squares_y)
+        below = np.sqrt(squares_x * squares_y)
         rho = np.divide(products, below, out=np.full(len(n), np.nan), where=defined)
 
         surplus = weights.astype(np.float32) @ self._surplus

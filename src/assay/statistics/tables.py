@@ -113,7 +113,7 @@ def unit_counts(labels: npt.ArrayLike) -> tuple[Floats, Floats]:
     given = ~np.isnan(array)
     values = np.unique(array[given]) if given.any() else np.zeros(1)
     k, units = len(values), array.shape[1]
-    check_size(units, k)
+    check_size(1, k)
     unit = np.broadcast_to(np.arange(units), array.shape)[given]
     cells = unit * k + np.searchsorted(values, array[given])
     counts = np.bincount(cells, minlength=units * k)

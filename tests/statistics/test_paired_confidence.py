@@ -1,0 +1,83 @@
+"""Two runs' HMR, R_O, R_U and Accuracy on the same questions: plain loops and what must hold."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from assay.measures import confidence as conf
+from assay.statistics.confidence import compare_confidence
+
+percent = st.integers(0, 100).map(lambda value: value / 100)
+answers = st.lists(
+    st.tuples(percent, st.integers(0, 1), percent, st.integers(0, 1)), min_size=1, max_size=7
+)
+PLAIN = {
+    "HMR": conf.hmr,
+    "R_O": conf.reward_over,
+    "R_U": conf.reward_under,
+    "Accuracy": conf.accuracy,
+}
+
+
+@given(answers)
+@settings(deadline=None, max_examples=40)
+def test_the_exact_test_and_the_bootstrap_are_the_plain_ones(
+    rows: list[tuple[float, int, float, int]],
+) -> None:
+    p, c, q, d = np.array(rows).T
+    n = len(p)
+    found = compare_confidence(p, c, q, d, resamples=25, seed=3, level=0.9)
+    assert list(found) == list(PLAIN)
+    swaps = np.array(list(product((False, True), repeat=n)))
+    draws = np.random.default_rng(3).integers(0, n, size=(25, n))
+    for name, measure in PLAIN.items():
+        result = found[name]
+        assert (result.first, result.second) == (measure(p, c), measure(q, d))
+        assert result.difference == result.first - result.second
+        null = [
+            abs(
+                measure(np.where(s, q, p), np.where(s, d, c))
+                - measure(np.where(s, p, q), np.where(s, c, d))
+            )
+            for s in swaps
+        ]
+        assert result.exact
+        expected = np.mean(np.array(null) >= abs(result.difference) - 1e-12)
+        assert result.p == pytest.approx(expected, abs=1e-12)
+        drawn = [measure(p[i], c[i]) - measure(q[i], d[i]) for i in draws]
+        low, high = np.quantile(drawn, [0.05, 0.95])
+        assert (result.interval.low, result.interval.high) == pytest.approx((low, high), abs=1e-9)
+
+
+def test_random_swaps_come_near_all_of_them_and_rest_on_the_seed() -> None:
+    generator = np.random.default_rng(2)
+    p, q = generator.random((2, 12))
+    c, d = generator.random((2, 12)) < 0.5
+    exact = compare_confidence(p, c, q, d, seed=1)
+    random = compare_confidence(p, c, q, d, seed=1, permutations=30_000, exact_limit=0)
+    for name, result in exact.items():
+        assert random[name].p == pytest.approx(result.p, abs=0.02)
+        assert not random[name].exact
+    assert exact == compare_confidence(p, c, q, d, seed=1)
+    assert exact["HMR"].interval != compare_confidence(p, c, q, d, seed=2)["HMR"].interval
+
+
+def test_a_run_does_not_differ_from_itself() -> None:
+    p, c = [0.3, 0.9, 0.5], [0, 1, 1]
+    for result in compare_confidence(p, c, p, c, seed=1).values():
+        assert (result.difference, result.p) == (0, 1)
+        assert (result.interval.low, result.interval.high) == (0, 0)
+
+
+def test_bad_input_says_what_is_wrong() -> None:
+    with pytest.raises(ValueError, match="2 and 1 questions"):
+        compare_confidence([0.1, 0.2], [0, 1], [0.1], [1], seed=1)
+    with pytest.raises(ValueError, match=r"confidence 1.5 of answer 1"):
+        compare_confidence([0.1], [0], [1.5], [1], seed=1)
+    with pytest.raises(ValueError, match="permutations"):
+        compare_confidence([0.1], [0], [0.5], [1], seed=1, permutations=0)

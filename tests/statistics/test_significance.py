@@ -1,0 +1,230 @@
+"""Tests of differences: worked example, scipy, plain loops, and what must hold."""
+
+from __future__ import annotations
+
+import math
+from itertools import combinations, product
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+
+from assay.statistics import significance as sig
+from assay.statistics import tukey
+from assay.statistics.comparison import compare_runs
+
+SCORES = [[0.5, 0.6, 0.4], [0.7, 0.8, 0.5], [0.2, 0.4, 0.3], [0.9, 0.85, 0.6], [0.3, 0.35, 0.1]]
+WORKED = {(0, 1): 0.677469, (0, 2): 0.249228, (1, 2): 0.014660}
+grades = st.integers(0, 8).map(lambda eighth: eighth / 8)
+pairs = st.lists(st.tuples(grades, grades), min_size=2, max_size=9)
+
+
+def test_randomised_tukey_over_all_7776_permutations() -> None:
+    found = sig.randomised_tukey(SCORES, seed=1)
+    assert found.exact
+    assert found.permutations == 7776
+    for (a, b), p in WORKED.items():
+        assert found.p[a, b] == found.p[b, a] == pytest.approx(p, abs=5e-7)
+    assert (found.p.diagonal() == 1).all()
+    assert found.differences[0, 1] == pytest.approx(-0.08)
+
+
+def test_random_permutations_come_near_the_exact_ones() -> None:
+    found = sig.randomised_tukey(SCORES, permutations=50_000, seed=1, exact_limit=0)
+    assert not found.exact
+    for pair, p in WORKED.items():
+        assert found.p[pair] == pytest.approx(p, abs=5 * math.sqrt(p * (1 - p) / 50_000))
+
+
+def test_tukey_is_the_same_for_any_number_of_threads(monkeypatch: pytest.MonkeyPatch) -> None:
+    matrix = np.random.default_rng(4).random((12, 6))
+    monkeypatch.setattr(tukey, "_CELLS_AT_ONCE", 1000)
+    by_threads = [
+        sig.randomised_tukey(matrix, permutations=700, seed=9, workers=workers).p
+        for workers in (1, 2, 5, None)
+    ]
+    assert all((p == by_threads[0]).all() for p in by_threads)
+    assert (sig.randomised_tukey(matrix, permutations=700, seed=8).p != by_threads[0]).any()
+    assert by_threads[0].min() >= 1 / 701
+
+
+@given(st.lists(st.tuples(grades, grades), min_size=2, max_size=7))
+@settings(deadline=None)
+def test_tukey_of_two_runs_is_the_paired_randomisation_test(
+    scores: list[tuple[float, float]],
+) -> None:
+    x, y = np.array(scores).T
+    pair = sig.randomisation_test(x, y, seed=0)
+    assert sig.randomised_tukey(scores, seed=0).p[0, 1] == pytest.approx(pair.p, abs=1e-12)
+    differences = x - y
+    sums = [abs(np.dot(signs, differences)) for signs in product((1, -1), repeat=len(x))]
+    expected = np.mean(np.array(sums) >= abs(differences.sum()) - 1e-9)
+    assert pair.exact
+    assert pair.permutations == 2 ** len(x)
+    assert pair.p == pytest.approx(expected, abs=1e-12)
+
+
+def test_the_exact_randomisation_test_is_the_limit_of_the_random_one() -> None:
+    generator = np.random.default_rng(7)
+    x, y = generator.random((2, 12))
+    exact = sig.randomisation_test(x, y, seed=0)
+    random = sig.randomisation_test(x, y, permutations=40_000, seed=0, exact_limit=0)
+    assert exact.exact
+    assert not random.exact
+    assert random.p == pytest.approx(exact.p, abs=0.015)
+    theirs = stats.permutation_test(
+        (x, y), lambda a, b: np.mean(a - b), permutation_type="samples", n_resamples=np.inf
+    )
+    assert exact.p == pytest.approx(theirs.pvalue, abs=1e-12)
+
+
+@settings(deadline=None)
+@given(pairs)
+def test_the_t_test_is_that_of_scipy(scores: list[tuple[float, float]]) -> None:
+    x, y = np.array(scores).T
+    found = sig.paired_t_test(x, y)
+    if len(set(x - y)) == 1:
+        assert (found.t, found.p) == (None, None)
+        assert sig.paired_effect_size(x, y) is None
+        return
+    theirs = stats.ttest_rel(x, y)
+    assert found.t == pytest.approx(theirs.statistic, abs=1e-9)
+    assert found.p == pytest.approx(theirs.pvalue, abs=1e-12)
+    assert found.degrees == len(x) - 1
+    effect = (x - y).mean() / (x - y).std(ddof=1)
+    assert sig.paired_effect_size(x, y) == pytest.approx(effect, abs=1e-9)
+
+
+def test_runs_that_are_equal_or_shifted_have_no_t() -> None:
+    x = np.array([0.1, 0.7, 0.3])
+    for shift in (0, 0.1):
+        found = sig.paired_t_test(x + shift, x)
+        assert (found.t, found.p) == (None, None)
+    assert sig.randomisation_test(x, x, seed=1).p == 1
+    interval = sig.bootstrap_difference(x + 0.25, x, seed=1)
+    assert interval.low == pytest.approx(0.25)
+    assert interval.high == pytest.approx(0.25)
+
+
+def test_holm_by_hand() -> None:
+    assert sig.holm([0.01, 0.04, 0.03, 0.005]) == pytest.approx([0.03, 0.06, 0.06, 0.02])
+    assert sig.holm([0.01, None, 0.5]) == [pytest.approx(0.02), None, 0.5]
+    assert sig.holm([]) == []
+
+
+@settings(deadline=None)
+@given(st.lists(st.floats(0, 1), min_size=1, max_size=20))
+def test_holm_keeps_the_order_and_never_lowers(p_values: list[float]) -> None:
+    adjusted = sig.holm(p_values)
+    for p, q in zip(p_values, adjusted, strict=True):
+        assert q is not None
+        assert p <= q <= min(1.0, p * len(p_values))  # never above Bonferroni's
+    for (p, q), (r, s) in combinations(zip(p_values, adjusted, strict=True), 2):
+        if p < r:
+            assert q <= s  # type: ignore[operator]
+
+
+@settings(deadline=None)
+@given(
+    st.integers(1, 9).flatmap(
+        lambda m: st.tuples(
+            st.lists(st.integers(0, 4), min_size=m, max_size=m),
+            st.lists(st.booleans(), min_size=m * m, max_size=m * m),
+        )
+    )
+)
+def test_runs_share_a_letter_if_and_only_if_they_do_not_differ(
+    case: tuple[list[int], list[bool]],
+) -> None:
+    means, cells = case
+    m = len(means)
+    different = np.triu(np.array(cells).reshape(m, m), 1)
+    different |= different.T
+    letters = sig.compact_letters(means, different)
+    for a in range(m):
+        assert letters[a]
+        for b in range(m):
+            assert bool(set(letters[a]) & set(letters[b])) == (not different[a, b])
+    groups = {
+        letter: {i for i in range(m) if letter in letters[i]}
+        for letter in {letter for row in letters for letter in row}
+    }
+    assert not any(a < b for a, b in product(groups.values(), repeat=2))  # none is superfluous
+    top = sig.top_group(means, different)
+    assert means[top[0]] == max(means)
+    assert "a" in letters[top[0]]
+
+
+def test_letters_of_many_groups() -> None:
+    means = np.arange(30.0)
+    letters = sig.compact_letters(means, ~np.eye(30, dtype=bool))
+    assert [letters[29], letters[4], letters[3], letters[0]] == [("a",), ("z",), ("aa",), ("ad",)]
+    assert sig.joined(("a", "b")) == "ab"
+    assert sig.joined(("z", "aa")) == "z,aa"
+
+
+def test_a_whole_comparison_of_the_worked_example() -> None:
+    found = compare_runs(SCORES, ["one", "two", "three"], seed=1)
+    assert list(found.means) == ["two", "one", "three"]
+    assert found.letters == {"two": "a", "one": "ab", "three": "b"}
+    assert found.top == ("two", "one")
+    assert found.exact
+    assert found.variance.value == pytest.approx(0.00616667, abs=5e-9)
+    best = found.pairs[1]
+    assert (best.run_a, best.run_b) == ("two", "three")
+    assert best.p is None
+    assert best.p_adjusted == pytest.approx(0.014660, abs=5e-7)
+    assert best.effect == pytest.approx(best.difference / math.sqrt(found.variance.value))
+    matrix = np.array(SCORES)
+    interval = sig.bootstrap_difference(matrix[:, 1], matrix[:, 2], seed=1)
+    assert (best.low, best.high) == pytest.approx((interval.low, interval.high), abs=1e-12)
+    assert best.paired_effect == pytest.approx(sig.paired_effect_size(matrix[:, 1], matrix[:, 2]))
+
+
+@pytest.mark.parametrize("test", ["t", "randomisation"])
+def test_pairwise_tests_are_corrected_by_holm(test: str) -> None:
+    matrix = np.random.default_rng(6).random((9, 4)) + np.arange(4) / 5
+    found = compare_runs(matrix, list("abcd"), test=test, seed=2)  # type: ignore[arg-type]
+    assert [pair.p_adjusted for pair in found.pairs] == sig.holm([pair.p for pair in found.pairs])
+    for pair in found.pairs:
+        x, y = matrix[:, ord(pair.run_a) - 97], matrix[:, ord(pair.run_b) - 97]
+        alone = sig.paired_t_test(x, y).p if test == "t" else sig.randomisation_test(x, y, seed=2).p
+        assert pair.p == pytest.approx(alone, abs=1e-12)
+        assert (pair.difference >= 0) == (found.means[pair.run_a] >= found.means[pair.run_b])
+        shared = set(found.letters[pair.run_a]) & set(found.letters[pair.run_b])
+        assert bool(shared) == (pair.p_adjusted >= 0.05)  # type: ignore[operator]
+
+
+def test_runs_shifted_by_a_constant_differ_and_equal_runs_do_not() -> None:
+    base = np.array([0.1, 0.5, 0.3])
+    found = compare_runs(
+        np.stack([base, base, base + 0.125], axis=1), list("abc"), test="t", seed=1
+    )
+    assert found.letters == {"c": "a", "a": "b", "b": "b"}
+    assert all(pair.p is None and pair.p_adjusted is None for pair in found.pairs)
+    assert all(pair.effect is None and pair.paired_effect is None for pair in found.pairs)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: sig.randomised_tukey([[1, 2]], seed=1), "1 topics × 2 runs are too few"),
+        (lambda: sig.randomised_tukey([1, 2], seed=1), "1 dimensions"),
+        (lambda: sig.randomised_tukey([[1, 2], [3, None]], seed=1), "position 2, 2"),
+        (lambda: sig.randomised_tukey([[1, 2], [3]], seed=1), "differ in length"),
+        (lambda: sig.randomised_tukey(SCORES, seed=1, permutations=0), "permutations"),
+        (lambda: sig.paired_t_test([1], [1]), "at least 2"),
+        (lambda: sig.bootstrap_difference([1, 2], [1, 3], seed=1, level=2), "level"),
+        (lambda: sig.holm([0.1, 1.2]), "p-value 2"),
+        (lambda: sig.compact_letters([1, 2], [[False, True], [False, False]]), "symmetric"),
+        (lambda: sig.compact_letters([1, 2], [[False]]), "do not fit"),
+        (lambda: compare_runs(SCORES, ["a", "a", "b"], seed=1), "different run names"),
+        (lambda: compare_runs(SCORES, "abc", test="z", seed=1), "test must be"),  # type: ignore[arg-type]
+        (lambda: compare_runs(SCORES, "abc", alpha=0, seed=1), "alpha"),
+    ],
+)
+def test_bad_input_says_what_is_wrong(call: object, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        call()  # type: ignore[operator]
