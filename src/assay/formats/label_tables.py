@@ -1,0 +1,251 @@
+"""Labels by topic and document: qrels, or CSV with the columns topic, doc, label.
+
+Also here is what all tables with a header have in common (:func:`read_cells`): separators, quotes,
+rows that do not fit. Only the table with a header is read here; qrels are those of
+:mod:`assay.formats.trec`.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from os import PathLike
+
+from assay.formats.naming import clean, normal_id
+from assay.formats.parsed import FaultList, Parsed, listed, printable, quoted
+from assay.formats.text import read_text
+from assay.formats.trec import read_qrels
+
+__all__ = ["Cells", "LabelTable", "finite_number", "read_cells", "read_labels"]
+
+TOPIC = ("topic", "topic_id", "qid", "query", "query_id", "question", "narrative", "narrative_id")
+DOC = ("doc", "doc_id", "docid", "docno", "item", "unit")
+LABEL = ("label",)
+
+Unit = tuple[str, str]
+
+
+# --- tables with a header ------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Cells:
+    """A table as it stands in a file.
+
+    Attributes:
+        line: the number of the header's line.
+        header: the columns' names as written, without white space around them.
+        rows: every row with its line number; all are as wide as the header.
+    """
+
+    line: int
+    header: tuple[str, ...]
+    rows: tuple[tuple[int, tuple[str, ...]], ...] = field(repr=False)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The columns' names without regard to case, spaces as underscores (``run_id``)."""
+        return tuple("_".join(name.casefold().split()) for name in self.header)
+
+    def places(self, among: Sequence[str]) -> list[int]:
+        """The columns whose name is one of *among*."""
+        return [place for place, name in enumerate(self.names) if name in among]
+
+
+def read_cells(lines: Sequence[str], faults: FaultList) -> Cells | None:
+    """Split the lines of a CSV or TSV file into cells; None where there is no line with text.
+
+    The header decides what separates: commas, tabs or (with a warning) semicolons. Rows that are
+    not as wide as the header are reported and left out.
+    """
+    header = next((line for line in lines if line.strip()), "")
+    mark = _separator(header)
+    if mark == ";":
+        faults.warning(
+            1, "The columns are separated by semicolons.", "Write commas; read all the same."
+        )
+    reader = csv.reader(io.StringIO("\n".join(lines), newline=""), delimiter=mark, strict=True)
+    found: list[tuple[int, tuple[str, ...]]] = []
+    line = 0
+    while True:
+        start = line + 1
+        try:
+            cells = next(reader)
+        except StopIteration:
+            break
+        except csv.Error as error:
+            line = max(reader.line_num, start)
+            faults.error(
+                start,
+                f"The line is not valid CSV ({error}).",
+                'Put cells with commas into quotes, and write "" for a quote inside.',
+            )
+            continue
+        line = reader.line_num
+        if not any(cell.strip() for cell in cells):
+            continue
+        if found and len(cells) != len(found[0][1]):
+            faults.error(
+                start,
+                f"The line has {len(cells)} cells, the header {len(found[0][1])}.",
+                "Put cells that hold the separator into quotes; leave unknown cells empty.",
+            )
+            continue
+        found.append((start, tuple(clean(cell) for cell in cells)))
+    if not found:
+        return None
+    return Cells(found[0][0], found[0][1], tuple(found[1:]))
+
+
+def one_column(
+    cells: Cells, among: Sequence[str], what: str, faults: FaultList, cure: str
+) -> int | None:
+    """The one column whose name is among some; a fault and None where there is none or several."""
+    places = cells.places(among)
+    if not places:
+        faults.error(
+            cells.line, f"The header lacks {what}; it has {listed(cells.header, 12)}.", cure
+        )
+        return None
+    if len(places) > 1:
+        twice = listed(cells.header[place] for place in places)
+        faults.error(
+            cells.line,
+            f"The header has more than one {what} column: {twice}.",
+            "Rename all but one of them.",
+        )
+        return None
+    return places[0]
+
+
+def finite_number(text: str) -> float | None:
+    """The number that a cell holds; None where it holds none that can be counted with."""
+    if not text.isascii() or "_" in text:
+        return None
+    try:
+        value = float(text)
+    except ValueError:
+        return None
+    return value if math.isfinite(value) else None
+
+
+def _separator(header: str) -> str:
+    return next((mark for mark in (",", "\t", ";") if mark in header), ",")
+
+
+# --- labels --------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class LabelTable:
+    """The labels of one file, by topic and document in file order.
+
+    Attributes:
+        labels: the label of every unit; None where the cell is empty.
+        qrels: whether the file is qrels, where −1 says that the document was not judged.
+    """
+
+    labels: Mapping[Unit, float | None] = field(repr=False)
+    qrels: bool
+
+
+def read_labels(path: str | PathLike[str]) -> Parsed[LabelTable]:
+    """Read qrels, or CSV with the columns topic, doc (or docid, item, unit) and label.
+
+    Columns may be in any order, others are ignored. A file is taken for a table where its first
+    line looks like one: it names a label column, or has commas where qrels have spaces. Raises
+    :class:`FormatError` only where the file cannot be read at all.
+    """
+    source = read_text(path)
+    if not _is_table(source.lines):
+        parsed = read_qrels(path)
+        if parsed.value is None:
+            return Parsed(None, parsed.faults)
+        grades = parsed.value.grades
+        labels = {
+            (normal_id(topic), normal_id(doc)): float(grade)
+            for topic, judged in grades.items()
+            for doc, grade in judged.items()
+        }
+        return Parsed(LabelTable(labels, qrels=True), parsed.faults)
+    faults = FaultList(source.file, source.faults)
+    cells = read_cells(source.lines, faults)
+    if cells is None:
+        faults.error(0, "The file is empty.", "Begin with the line topic,doc,label.")
+        return Parsed(None, faults.done())
+    cure = "Begin the file with the line topic,doc,label."
+    topic = one_column(cells, TOPIC, "topic", faults, cure)
+    doc = one_column(cells, DOC, "doc", faults, cure)
+    label = one_column(cells, LABEL, "label", faults, cure)
+    if topic is None or doc is None or label is None:
+        return Parsed(None, faults.done())
+    found = _labels(cells, (topic, doc, label), faults)
+    if not found:
+        faults.error(0, "The file holds no label.", "Add one line a topic and document.")
+    return Parsed(LabelTable(found, qrels=False), faults.done())
+
+
+def _is_table(lines: Sequence[str]) -> bool:
+    first = next((line for line in lines if line.strip()), "")
+    names = [clean(cell).casefold() for cell in first.split(_separator(first))]
+    if any(name in LABEL for name in names):
+        return True
+    if any(name in TOPIC for name in names) and len(names) > 1:
+        return True
+    return not first.strip() or ("," in first and len(first.split()) < 4)
+
+
+def _labels(
+    cells: Cells, places: tuple[int, int, int], faults: FaultList
+) -> dict[Unit, float | None]:
+    found: dict[Unit, float | None] = {}
+    lines: dict[Unit, int] = {}
+    empty: list[int] = []
+    for number, row in cells.rows:
+        topic, doc, raw = normal_id(row[places[0]]), normal_id(row[places[1]]), row[places[2]]
+        if not topic or not doc:
+            what = "doc" if topic else "topic"
+            faults.error(number, f"The {what} is empty.", f"Write the {what}.", topic)
+            continue
+        value = finite_number(raw) if raw else None
+        if raw and value is None:
+            faults.error(
+                number,
+                f"The label {quoted(raw)} is not a number.",
+                "Write labels as numbers; leave the cell empty where there is none.",
+                topic,
+            )
+            continue
+        first = lines.setdefault((topic, doc), number)
+        if first != number:
+            known = found[topic, doc]
+            if known == value:
+                faults.warning(
+                    number,
+                    f"{quoted(doc)} was labelled on line {first} already, with the same label.",
+                    "Remove one of the lines.",
+                    topic,
+                )
+            else:
+                faults.error(
+                    number,
+                    f"{quoted(doc)} has label {printable(raw) or 'none'} here and "
+                    f"{'none' if known is None else f'{known:g}'} on line {first}.",
+                    "Keep one of the two; the first was read.",
+                    topic,
+                )
+            continue
+        if value is None:
+            empty.append(number)
+        found[topic, doc] = value
+    if empty:
+        faults.warning(
+            empty[0],
+            f"The label is missing on {len(empty)} line{'s' if len(empty) > 1 else ''} "
+            f"({listed(map(str, empty), 10)}).",
+            "These are counted as unlabelled.",
+        )
+    return found

@@ -1,0 +1,356 @@
+"""Scores of runs: CSV or TSV with a run column, perhaps a topic column, and scores.
+
+Three shapes are known: one column a score (``run,topic,nDCG@20,AP``), one line a score as Assay
+itself writes them (``run,topic,measure,value``), and matrices of topics × runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from os import PathLike
+from pathlib import Path
+
+from assay.formats.label_tables import TOPIC, Cells, finite_number, one_column, read_cells
+from assay.formats.naming import normal_id
+from assay.formats.parsed import FaultList, Parsed, listed, printable, quoted
+from assay.formats.text import read_text
+
+__all__ = ["ScoreMatrix", "ScoreTable", "read_matrix", "read_scores"]
+
+RUN = ("run", "run_id", "runid")
+MEASURE = ("measure",)
+VALUE = ("value", "score")
+ALL = "all"
+"""The topic whose line holds a run's mean, as trec_eval and Assay write it."""
+
+_NOTHING = frozenset({"", "na", "n/a", "nan", "null", "none", "–", "-"})
+_FIRST_OF_MATRIX = (*TOPIC, "", "id", "item", "#")
+
+
+@dataclass(frozen=True, slots=True)
+class ScoreTable:
+    """One score of every run of a file, in file order; None stands for an empty cell.
+
+    Attributes:
+        name: the score's name: the measure, or the column.
+        by_topic: by run, then topic; empty where the file has no topics.
+        means: by run, what the file gives for the run as a whole: a line without a topic, or of
+            the topic ``all``.
+    """
+
+    name: str
+    by_topic: Mapping[str, Mapping[str, float | None]] = field(repr=False)
+    means: Mapping[str, float | None] = field(repr=False)
+
+    def run_scores(self) -> dict[str, float | None]:
+        """One score a run: as the file gives it, else the mean over the topics that it has."""
+        found: dict[str, float | None] = dict(self.means)
+        for run, scores in self.by_topic.items():
+            known = [score for score in scores.values() if score is not None]
+            if found.get(run) is None:
+                found[run] = sum(known) / len(known) if known else None
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class ScoreMatrix:
+    """Scores of topics × runs, none missing.
+
+    Attributes:
+        name: the score's name.
+        topics: the topics, one a row.
+        runs: the runs, one a column.
+        scores: the rows.
+        left_out: topics that some run has no score for; they are in no row.
+    """
+
+    name: str
+    topics: tuple[str, ...]
+    runs: tuple[str, ...]
+    scores: tuple[tuple[float, ...], ...] = field(repr=False)
+    left_out: tuple[str, ...] = ()
+
+
+def read_scores(path: str | PathLike[str], score: str | None = None) -> Parsed[ScoreTable]:
+    """Read one score of a table of runs.
+
+    Args:
+        path: a CSV or TSV file with a header; other columns are ignored.
+        score: the score's column, or its name in the column ``measure``; None where there is
+            one only.
+
+    Raises:
+        FormatError: the file cannot be read at all.
+    """
+    source = read_text(path)
+    faults = FaultList(source.file, source.faults)
+    cells = read_cells(source.lines, faults)
+    if cells is None:
+        faults.error(0, "The file is empty.", "Begin with a header: run,topic,score.")
+        return Parsed(None, faults.done())
+    return Parsed(_scores(cells, score, faults), faults.done())
+
+
+def read_matrix(path: str | PathLike[str], score: str | None = None) -> Parsed[ScoreMatrix]:
+    """Read a matrix of topics × runs: one column a run, or a table as :func:`read_scores` takes.
+
+    Args:
+        path: a CSV or TSV file. The first column of a matrix holds the topics.
+        score: which score of a long table; None where there is one only.
+
+    Raises:
+        FormatError: the file cannot be read at all.
+    """
+    source = read_text(path)
+    faults = FaultList(source.file, source.faults)
+    cells = read_cells(source.lines, faults)
+    if cells is None:
+        faults.error(0, "The file is empty.", "Begin with a header: topic, then a column a run.")
+        return Parsed(None, faults.done())
+    if cells.places(RUN) and (cells.places(TOPIC) or cells.places((*MEASURE, *VALUE))):
+        table = _scores(cells, score, faults)
+        if table is None:
+            return Parsed(None, faults.done())
+        if not table.by_topic:
+            faults.error(
+                cells.line,
+                "The table has no scores of single topics.",
+                "Write one line a run and topic: run,topic,score.",
+            )
+            return Parsed(None, faults.done())
+        return Parsed(_complete(table.name, table.by_topic, faults), faults.done())
+    wide = _wide(cells, faults)
+    if wide is None:
+        return Parsed(None, faults.done())
+    name = score or Path(path).name.partition(".")[0] or "score"
+    return Parsed(_complete(printable(name), wide, faults), faults.done())
+
+
+# --- tables with a run column --------------------------------------------------------------------
+
+
+def _scores(cells: Cells, score: str | None, faults: FaultList) -> ScoreTable | None:
+    run = one_column(
+        cells, RUN, "run", faults, "Name the columns: run, then topic if there are any, then score."
+    )
+    topics = cells.places(TOPIC)
+    topic = one_column(cells, TOPIC, "topic", faults, "") if topics else None
+    if run is None or (topics and topic is None):
+        return None
+    measures, values = cells.places(MEASURE), cells.places(VALUE)
+    if len(measures) == 1 and len(values) == 1:
+        name = _measure(cells, measures[0], score, faults)
+        rows = [row for row in cells.rows if row[1][measures[0]] == name]
+        place: int | None = values[0]
+    else:
+        rows = list(cells.rows)
+        place = _column(cells, {run, *topics}, score, faults)
+        name = None if place is None else cells.header[place]
+    if name is None or place is None:
+        return None
+    reader = _ScoreReader(faults)
+    for number, row in rows:
+        own = None if topic is None else normal_id(row[topic])
+        reader.row(number, printable(row[run]), own, row[place])
+    reader.done()
+    return ScoreTable(printable(name), reader.by_topic, reader.means)
+
+
+def _measure(cells: Cells, place: int, score: str | None, faults: FaultList) -> str | None:
+    known = tuple(dict.fromkeys(row[place] for _, row in cells.rows if row[place]))
+    return _chosen(known, score, cells.line, faults, "measure")
+
+
+def _column(
+    cells: Cells, others: set[int], score: str | None, faults: FaultList
+) -> int | None:
+    free = [place for place in range(len(cells.header)) if place not in others]
+    if score is None:
+        numeric = [place for place in free if _is_numeric(cells, place)]
+        named = [place for place in numeric if cells.names[place] in VALUE]
+        free = named if len(named) == 1 else numeric or free
+    name = _chosen([cells.header[place] for place in free], score, cells.line, faults, "column")
+    return None if name is None else free[[cells.header[place] for place in free].index(name)]
+
+
+def _chosen(
+    known: Sequence[str], score: str | None, line: int, faults: FaultList, what: str
+) -> str | None:
+    """The score that is asked for, or the only one; else a fault that lists what there is."""
+    if score is None:
+        if len(known) == 1:
+            return known[0]
+        if known:
+            faults.error(
+                line,
+                f"The file has {len(known)} scores: {listed(known, 20)}.",
+                f"Say which {what} is meant, e.g. --score {quoted(known[0])}.",
+            )
+        else:
+            faults.error(line, "The file has no column of scores.", "Add a column named score.")
+        return None
+    same = [name for name in known if name == score.strip()]
+    folded = [name for name in known if name.casefold() == score.strip().casefold()]
+    found = same or folded
+    if len(found) == 1:
+        return found[0]
+    why = "more than one" if found else "no"
+    faults.error(
+        line,
+        f"The file has {why} {what} {quoted(score)}.",
+        f"It has {listed(known, 20) or 'none'}.",
+    )
+    return None
+
+
+def _is_numeric(cells: Cells, place: int) -> bool:
+    raw = [row[place] for _, row in cells.rows if row[place].casefold() not in _NOTHING]
+    return bool(raw) and all(finite_number(one) is not None for one in raw)
+
+
+class _ScoreReader:
+    """Collects scores line by line."""
+
+    def __init__(self, faults: FaultList) -> None:
+        self.faults = faults
+        self.by_topic: dict[str, dict[str, float | None]] = {}
+        self.means: dict[str, float | None] = {}
+        self.lines: dict[tuple[str, str | None], int] = {}
+        self.empty: list[int] = []
+
+    def row(self, number: int, run: str, topic: str | None, raw: str) -> None:
+        """Take one line; *topic* is None where the table has no topics."""
+        if not run or topic == "":
+            what = "run" if not run else "topic"
+            self.faults.error(number, f"The {what} is empty.", f"Write the {what}.", topic)
+            return
+        score: float | None = None
+        if raw.casefold() in _NOTHING:
+            self.empty.append(number)
+        else:
+            score = finite_number(raw)
+            if score is None:
+                self.faults.error(
+                    number,
+                    f"The score {quoted(raw)} is not a finite number.",
+                    "Write a number with a decimal point; leave the cell empty where it is "
+                    "missing.",
+                    topic,
+                )
+                return
+        whole = topic is None or topic == ALL
+        first = self.lines.setdefault((run, None if whole else topic), number)
+        if first != number:
+            self.faults.error(
+                number,
+                f"Run {quoted(run)} has {'a score' if whole else 'the topic'} on line {first} "
+                "already.",
+                "Keep one of the lines; the first was read.",
+                topic,
+            )
+        elif whole or topic is None:
+            self.means[run] = score
+        else:
+            self.by_topic.setdefault(run, {})[topic] = score
+
+    def done(self) -> None:
+        """Report what is missing."""
+        if self.empty:
+            self.faults.warning(
+                self.empty[0],
+                f"The score is missing on {len(self.empty)} "
+                f"line{'s' if len(self.empty) > 1 else ''} "
+                f"({listed(map(str, self.empty), 10)}).",
+                "These are left out, never counted as 0.",
+            )
+        if not self.lines:
+            self.faults.error(0, "The file holds no score.", "Add one line a run.")
+
+
+# --- matrices ------------------------------------------------------------------------------------
+
+
+def _wide(cells: Cells, faults: FaultList) -> dict[str, dict[str, float | None]] | None:
+    """The scores of a matrix by run, then topic; None where it cannot be made out."""
+    header, rows = cells.header, list(cells.rows)
+    if all(finite_number(name) is not None for name in header):
+        rows.insert(0, (cells.line, header))
+        named = _counted([row[0] for _, row in rows])
+        header = tuple(f"run {place + 1 - named}" for place in range(len(header)))
+        faults.warning(
+            cells.line,
+            "The file has no header: the runs are named by their columns.",
+            "Begin with a header: topic, then the runs' names.",
+        )
+    else:
+        named = cells.names[0] in _FIRST_OF_MATRIX or not _is_numeric(cells, 0)
+    if not named:
+        faults.warning(
+            cells.line,
+            "There is no column of topics: every column is taken for a run.",
+            "Begin the header with topic.",
+        )
+    runs = header[1:] if named else header
+    double = [name for place, name in enumerate(runs) if name in runs[:place]]
+    if double or not all(runs):
+        why = f"the run {quoted(double[0])} twice" if double else "a column without a name"
+        faults.error(cells.line, f"The header has {why}.", "Give every run a name of its own.")
+        return None
+    table: dict[str, dict[str, float | None]] = {printable(run): {} for run in runs}
+    lines: dict[str, int] = {}
+    for place, (number, row) in enumerate(rows):
+        topic = normal_id(row[0]) if named else str(place + 1)
+        if not topic or lines.setdefault(topic, number) != number:
+            why = f"The topic is on line {lines[topic]} already." if topic else "The topic is empty."
+            faults.error(number, why, "Write one line a topic, with its name first.", topic)
+            continue
+        for run, raw in zip(runs, row[1:] if named else row, strict=True):
+            score = None if raw.casefold() in _NOTHING else finite_number(raw)
+            if score is None and raw.casefold() not in _NOTHING:
+                faults.error(
+                    number,
+                    f"The score {quoted(raw)} of run {quoted(run)} is not a finite number.",
+                    "Write a number with a decimal point; leave the cell empty where it is "
+                    "missing.",
+                    topic,
+                )
+            table[printable(run)][topic] = score
+    if not rows:
+        faults.error(0, "The file holds no topic.", "Add one line a topic.")
+    return table
+
+
+def _counted(column: Sequence[str]) -> bool:
+    """True where a column holds 1, 2, 3, …: numbers of topics, not scores."""
+    return len(column) > 1 and list(column) == [str(place + 1) for place in range(len(column))]
+
+
+def _complete(
+    name: str, by_run: Mapping[str, Mapping[str, float | None]], faults: FaultList
+) -> ScoreMatrix:
+    """The matrix of the topics that every run has a score for."""
+    runs = tuple(by_run)
+    rows: dict[str, tuple[float, ...]] = {}
+    left_out: list[str] = []
+    for topic in dict.fromkeys(topic for scores in by_run.values() for topic in scores):
+        row = [by_run[run].get(topic) for run in runs]
+        known = tuple(score for score in row if score is not None)
+        if len(known) == len(row):
+            rows[topic] = known
+        else:
+            left_out.append(topic)
+    if left_out:
+        count = f"{len(left_out)} topic{'s' if len(left_out) > 1 else ''}"
+        faults.warning(
+            0,
+            f"Some run has no score for {count}: {listed(left_out, 10)}.",
+            "These are left out for all runs.",
+        )
+    if len(runs) < 2 or len(rows) < 2:
+        faults.error(
+            0,
+            f"The matrix has {len(rows)} complete topics and {len(runs)} runs.",
+            "At least 2 of both are needed.",
+        )
+    return ScoreMatrix(name, tuple(rows), runs, tuple(rows.values()), tuple(left_out))

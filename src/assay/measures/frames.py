@@ -1,0 +1,248 @@
+"""Score runs that are in memory: dicts, DataFrames of pandas or polars, or tuples of ir_measures.
+
+Nothing here needs pandas or polars: a table is whatever has ``columns`` and gives a column that
+can be turned into a list. The columns are pyterrier's (``qid docno score``, ``label``) or those of
+ir_measures (``query_id doc_id score``, ``relevance``).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import chain, repeat
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from assay.measures.base import Measure
+from assay.measures.batch import score_hits
+from assay.measures.evaluation import Evaluation
+from assay.measures.hits import Floats, Hits, Integers, Judgements
+from assay.measures.names import parse_measure
+from assay.measures.order import Ties, rank_order
+
+__all__ = ["RunScores", "evaluate_runs", "run_hits", "run_scores", "to_judgements", "to_run"]
+
+_TOPIC = ("qid", "query_id", "topic")
+_DOCUMENT = ("docno", "doc_id", "docid")
+_GRADE = ("label", "relevance", "grade")
+_SCORE = ("score",)
+
+
+@dataclass(frozen=True)
+class RunScores:
+    """The scores of one run, with the topics in the qrels' order.
+
+    Attributes:
+        topics: all topics of the qrels.
+        values: for every measure one score a topic; 0 where the run is silent.
+        answered: for every topic whether the run has documents for it.
+        unjudged: topics of the run that the qrels do not have; they are not scored.
+    """
+
+    topics: tuple[str, ...] = field(repr=False)
+    values: Mapping[Measure, Floats] = field(repr=False)
+    answered: npt.NDArray[np.bool_] = field(repr=False)
+    unjudged: tuple[str, ...]
+    without_relevant: tuple[str, ...]
+    g_max: float
+
+    @property
+    def missing(self) -> tuple[str, ...]:
+        """Topics of the qrels for which the run has no documents."""
+        return tuple(self.topics[place] for place in np.flatnonzero(~self.answered))
+
+    def mean(
+        self, measure: Measure, *, topics: Literal["qrels", "answered"] = "qrels"
+    ) -> float | None:
+        """Return the mean over topics; see :meth:`assay.measures.Evaluation.mean`."""
+        values = self.values[measure]
+        counted = values[self.answered] if topics == "answered" else values
+        return math.fsum(counted.tolist()) / len(counted) if len(counted) else None
+
+    def evaluation(self) -> Evaluation:
+        """Return the same scores in the form of :func:`assay.measures.evaluate`."""
+        return Evaluation(
+            scores={
+                measure: dict(zip(self.topics, values.tolist(), strict=True))
+                for measure, values in self.values.items()
+            },
+            g_max=self.g_max,
+            without_relevant=self.without_relevant,
+            missing=self.missing,
+            unjudged=self.unjudged,
+        )
+
+
+def evaluate_runs(
+    qrels: Any,
+    runs: Mapping[str, Any],
+    measures: Iterable[Measure | str],
+    *,
+    g_max: float | None = None,
+    ties: Ties = "trec",
+) -> dict[str, RunScores]:
+    """Score runs that are in memory.
+
+    Args:
+        qrels: topic → document id → grade, a DataFrame, ir_measures' ``Qrel`` tuples, or
+            :class:`Judgements`, which spares the preparation when called again.
+        runs: name → run: topic → document id → score, topic → document ids in rank order, a
+            DataFrame, or ir_measures' ``ScoredDoc`` tuples.
+        measures: measures or their names.
+        g_max: the highest grade of the scale; by default the highest in the qrels.
+        ties: what decides between equal scores.
+
+    Raises:
+        ValueError: a name is no measure, a table lacks a column, a document is ranked or judged
+            twice, a score or grade is not a finite number, or a grade is above *g_max*.
+    """
+    wanted = [parse_measure(one) if isinstance(one, str) else one for one in measures]
+    judged = to_judgements(qrels, g_max=g_max)
+    found: dict[str, RunScores] = {}
+    for name, given in runs.items():
+        run = to_run(given)
+        try:
+            hits = run_hits(run, judged, ties=ties)
+        except ValueError as error:
+            raise ValueError(f"run {name}: {error}") from None
+        unjudged = tuple(topic for topic in run if topic not in judged.index)
+        found.update(zip([name], run_scores(hits, judged, wanted, [unjudged]), strict=True))
+    return found
+
+
+def run_scores(
+    hits: Hits, judged: Judgements, measures: Iterable[Measure], unjudged: Sequence[tuple[str, ...]]
+) -> list[RunScores]:
+    """Score the hits of several runs, one after the other; *unjudged* has an entry for each."""
+    scores = score_hits(hits, judged, measures)
+    answered = hits.shown.reshape(-1, len(judged.topics)) > 0
+    return [
+        RunScores(
+            topics=judged.topics,
+            values={measure: table[number] for measure, table in scores.items()},
+            answered=answered[number],
+            unjudged=extra,
+            without_relevant=judged.without_relevant,
+            g_max=judged.g_max,
+        )
+        for number, extra in enumerate(unjudged)
+    ]
+
+
+def to_judgements(qrels: Any, *, g_max: float | None = None) -> Judgements:
+    """Return qrels of any kind that :func:`evaluate_runs` takes, ready to score against.
+
+    Raises:
+        ValueError: as :func:`evaluate_runs` and :class:`Judgements` say.
+    """
+    if isinstance(qrels, Judgements):
+        if g_max is not None and g_max != qrels.g_max:
+            return Judgements(qrels.grades, float(g_max), qrels.ideals)
+        return qrels
+    grades = qrels if isinstance(qrels, Mapping) else _nested(qrels, _GRADE, "judged")
+    return Judgements(grades, None if g_max is None else float(g_max))  # type: ignore[arg-type]
+
+
+def to_run(run: Any) -> Mapping[str, Mapping[str, float] | Sequence[str]]:
+    """Return a run of any kind that :func:`evaluate_runs` takes as a dict of dicts or lists."""
+    return run if isinstance(run, Mapping) else _nested(run, _SCORE, "ranked")
+
+
+def run_hits(
+    run: Mapping[str, Mapping[str, float] | Sequence[str]],
+    judged: Judgements,
+    *,
+    ties: Ties = "trec",
+) -> Hits:
+    """Return the judged documents of a run with their ranks.
+
+    A list of document ids is taken in its own order, a mapping by its scores.
+
+    Raises:
+        ValueError: a document is ranked twice in a topic, or a score is not a finite number.
+    """
+    numbers = [judged.index[topic] for topic in run if topic in judged.index]
+    rankings = [run[topic] for topic in run if topic in judged.index]
+    shown = np.zeros(len(judged.topics), dtype=np.int64)
+    shown[numbers] = [len(documents) for documents in rankings]
+    lists = np.repeat(np.array(numbers, dtype=np.int64), shown[numbers])
+    scores = _scores(rankings, judged.topics, numbers, len(lists))
+    gains = chain.from_iterable(
+        map(judged.grades[judged.topics[number]].get, documents, repeat(math.nan))
+        for number, documents in zip(numbers, rankings, strict=True)
+    )
+    grades = np.fromiter(gains, np.float64, len(lists))
+
+    def descending(rows: Integers) -> Integers:
+        documents = list(chain.from_iterable(rankings))
+        some = [documents[row] for row in rows.tolist()]
+        return np.array(sorted(range(len(some)), key=some.__getitem__, reverse=True))
+
+    order = rank_order(lists, scores, descending, ties)
+    if order is not None:
+        lists, grades = lists[order], grades[order]
+    hits = np.flatnonzero(~np.isnan(grades))
+    mine = lists[hits]
+    first = np.searchsorted(lists, np.arange(len(shown)))
+    return Hits(mine, hits - first[mine] + 1, grades[hits], shown)
+
+
+def _scores(
+    rankings: Sequence[Mapping[str, float] | Sequence[str]],
+    topics: Sequence[str],
+    numbers: Sequence[int],
+    size: int,
+) -> Floats:
+    """Return all scores, one list after the other; ranked lists get falling ones."""
+    parts: list[Iterable[float]] = []
+    for number, documents in zip(numbers, rankings, strict=True):
+        if isinstance(documents, Mapping):
+            parts.append(documents.values())
+        elif len(set(documents)) < len(documents):
+            twice = next(one for place, one in enumerate(documents) if one in documents[:place])
+            raise ValueError(f"topic {topics[number]}: document {twice} is ranked twice")
+        else:
+            parts.append(range(0, -len(documents), -1))
+    scores = np.fromiter(chain.from_iterable(parts), np.float64, size)
+    if not np.isfinite(scores).all():
+        place = int(np.flatnonzero(~np.isfinite(scores))[0])
+        ends = np.cumsum([len(documents) for documents in rankings])
+        topic = topics[numbers[int(np.searchsorted(ends, place, side="right"))]]
+        raise ValueError(f"topic {topic}: a score is not a finite number ({scores[place]})")
+    return scores
+
+
+def _nested(table: Any, value: Sequence[str], done: str) -> dict[str, dict[str, float]]:
+    """Return topic → document → value of a DataFrame or of an iterable of named tuples."""
+    if hasattr(table, "columns"):
+        names = [str(name) for name in table.columns]
+        columns = [_column(table, names, wanted) for wanted in (_TOPIC, _DOCUMENT, value)]
+    else:
+        rows = list(table)
+        wanted = ("query_id", "doc_id", "relevance" if value is _GRADE else "score")
+        try:
+            columns = [[getattr(row, name) for row in rows] for name in wanted]
+        except AttributeError:
+            raise ValueError(
+                f"neither a dict, nor a DataFrame, nor tuples with the fields {', '.join(wanted)}"
+            ) from None
+    nested: dict[str, dict[str, float]] = {}
+    for topic, document, number in zip(*columns, strict=True):
+        documents = nested.setdefault(str(topic), {})
+        if str(document) in documents:
+            raise ValueError(f"topic {topic}: document {document} is {done} twice")
+        documents[str(document)] = number
+    return nested
+
+
+def _column(table: Any, names: Sequence[str], wanted: Sequence[str]) -> list[Any]:
+    name = next((one for one in wanted if one in names), None)
+    if name is None:
+        raise ValueError(
+            f"the table has no column {' or '.join(wanted)}; its columns: {', '.join(names)}"
+        )
+    column = table[name]
+    return list(column.to_list() if hasattr(column, "to_list") else column)

@@ -1,0 +1,180 @@
+"""The judged documents of many ranked lists as flat arrays: the ground of vectorised scoring.
+
+A measure of ``spec/measures.md`` depends only on the ranks and grades of the judged documents
+shown, on how many documents are shown, and on the topic's ideal list; unjudged documents have no
+gain. So ten million ranked documents shrink to the few that somebody judged before anything is
+computed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import chain
+
+import numpy as np
+import numpy.typing as npt
+
+from assay.measures.base import RELEVANT
+
+__all__ = ["Floats", "Hits", "Integers", "Judgements", "running"]
+
+Floats = npt.NDArray[np.float64]
+Integers = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class Hits:
+    """The judged documents of ranked lists, list after list and best rank first.
+
+    Attributes:
+        lists: for each hit the number of its list, never falling.
+        ranks: its rank in that list, from 1.
+        grades: its grade, which may be negative.
+        shown: for each *list* how many documents it shows, judged or not; 0 for a silent topic.
+    """
+
+    lists: Integers
+    ranks: Integers
+    grades: Floats
+    shown: Integers
+
+    @classmethod
+    def collect(cls, lists: Integers, ranks: Integers, grades: Floats, shown: Integers) -> Hits:
+        """Return hits that may come in any order, sorted."""
+        if len(lists) > 1:
+            falls = lists[1:] < lists[:-1]
+            if (falls | ((lists[1:] == lists[:-1]) & (ranks[1:] < ranks[:-1]))).any():
+                order = np.lexsort((ranks, lists))
+                lists, ranks, grades = lists[order], ranks[order], grades[order]
+        return cls(lists, ranks, grades, shown)
+
+    def only(self, wanted: npt.NDArray[np.bool_]) -> Hits:
+        """Return the hits that a mask selects; the lists stay as they are."""
+        return Hits(self.lists[wanted], self.ranks[wanted], self.grades[wanted], self.shown)
+
+    def cut(self, k: int | None) -> Hits:
+        """Return the hits among the first *k* documents of each list."""
+        return self if k is None else self.only(self.ranks <= k)
+
+    def starts(self) -> Integers:
+        """Return where each list's hits begin, and at the end how many there are."""
+        return np.searchsorted(self.lists, np.arange(len(self.shown) + 1)).astype(np.int64)
+
+    def total(self, values: Floats) -> Floats:
+        """Return for each list the sum of its hits' values, added in rank order."""
+        sums = np.bincount(self.lists, weights=values, minlength=len(self.shown))
+        return sums.astype(np.float64, copy=False)
+
+    def count(self) -> Integers:
+        """Return for each list how many hits it has."""
+        return np.bincount(self.lists, minlength=len(self.shown)).astype(np.int64)
+
+
+def running(ufunc: np.ufunc, values: Floats, starts: Integers) -> Floats:
+    """Return running sums or products that begin anew in each list.
+
+    Lists of similar length (up to a factor of 2) are accumulated side by side, each from its first
+    value on, so that the result is that of a loop over each list: no sum of one list is ever taken
+    from that of all, which would lose digits.
+    """
+    result = np.empty_like(values)
+    lengths = np.diff(starts)
+    order = np.argsort(lengths, kind="stable")
+    order = order[int(np.searchsorted(lengths[order], 1)) :]
+    while len(order):
+        sizes = lengths[order]
+        alike = int(np.searchsorted(sizes, 2 * sizes[0], side="right"))
+        some, order = order[:alike], order[alike:]
+        columns = np.arange(sizes[alike - 1])
+        places = starts[some][:, None] + columns
+        inside = columns < lengths[some][:, None]
+        padded = values[np.minimum(places, len(values) - 1)]
+        result[places[inside]] = ufunc.accumulate(padded, axis=1)[inside]
+    return result
+
+
+@dataclass(frozen=True)
+class Judgements:
+    """Qrels, ready to score any number of runs against.
+
+    Args:
+        grades: topic → document id → grade.
+        g_max: the highest grade of the scale; by default the highest in *grades* and *ideals*.
+        ideals: topic → all grades of its ideal list, for topics whose ideal list is not to be
+            taken from *grades* (see :func:`assay.measures.evaluate`).
+
+    Raises:
+        ValueError: there is no topic, *ideals* has a topic that *grades* lacks, or a grade or
+            *g_max* is not a finite number.
+    """
+
+    grades: Mapping[str, Mapping[str, float]] = field(repr=False)
+    g_max: float = field(default=None)  # type: ignore[assignment]  # None only until __post_init__
+    ideals: Mapping[str, Sequence[float]] = field(default_factory=dict, repr=False)
+    topics: tuple[str, ...] = field(init=False, repr=False)
+    index: Mapping[str, int] = field(init=False, repr=False)
+    best: Hits = field(init=False, repr=False)
+    without_relevant: tuple[str, ...] = field(init=False)
+    _known: dict[object, Floats] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        if not self.grades:
+            raise ValueError("the qrels have no topics: there is nothing to score against")
+        for topic in self.ideals:
+            if topic not in self.grades:
+                raise ValueError(
+                    f"topic {topic}: an ideal list is given, but the qrels lack the topic"
+                )
+        topics = tuple(self.grades)
+        own = _lists([judged.values() for judged in self.grades.values()])
+        best = own
+        if self.ideals:
+            given = [self.ideals.get(topic, self.grades[topic].values()) for topic in topics]
+            best = _lists(given)
+        highest = max([0.0, *(float(hits.grades.max(initial=0.0)) for hits in (own, best))])
+        g_max = highest if self.g_max is None else float(self.g_max)
+        if not np.isfinite([g_max, own.grades.sum(), best.grades.sum()]).all():
+            raise ValueError("a grade of the qrels, of an ideal list or g_max is not finite")
+        without = own.only(own.grades >= RELEVANT).count() == 0
+        for name, value in (
+            ("topics", topics),
+            ("index", {topic: number for number, topic in enumerate(topics)}),
+            ("g_max", g_max),
+            ("best", best),
+            ("without_relevant", tuple(topics[place] for place in np.flatnonzero(without))),
+            ("_known", {}),
+        ):
+            object.__setattr__(self, name, value)
+
+    def ideal(self, topic: int) -> Floats:
+        """Return the grades of a topic's ideal list, highest first."""
+        first, last = np.searchsorted(self.best.lists, [topic, topic + 1])
+        return self.best.grades[first:last]
+
+    def relevant(self, rel: float = RELEVANT) -> Integers:
+        """Return for each topic R, the number of grades in its ideal list of at least *rel*."""
+        return self.best.only(self.best.grades >= rel).count()
+
+    def remembered(self, measure: object) -> Floats | None:
+        """Return what was kept for *measure* by :meth:`remember`."""
+        return self._known.get(measure)
+
+    def remember(self, measure: object, values: Floats) -> Floats:
+        """Keep the ideal lists' own scores, which are the same for every run."""
+        self._known[measure] = values
+        return values
+
+
+def _lists(grades: Sequence[object]) -> Hits:
+    """Return each list of grades sorted, highest first, as hits."""
+    every: list[list[float]] = [list(some) for some in grades]  # type: ignore[call-overload]
+    shown = np.fromiter(map(len, every), np.int64, len(every))
+    lists = np.repeat(np.arange(len(every)), shown)
+    try:
+        flat = np.fromiter(chain.from_iterable(every), np.float64, int(shown.sum()))
+    except OverflowError:
+        raise ValueError("a grade is too large for a float") from None
+    order = np.lexsort((-flat, lists))
+    first = np.repeat(np.cumsum(shown) - shown, shown)
+    return Hits(lists, np.arange(len(flat)) - first + 1, flat[order], shown)

@@ -1,0 +1,73 @@
+"""In what order a run's documents are read: by score, and what decides between equal scores."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Literal, get_args
+
+import numpy as np
+import numpy.typing as npt
+
+from assay.measures.hits import Floats, Integers
+
+__all__ = ["TIES", "Ties", "rank_order", "single"]
+
+Ties = Literal["trec", "file"]
+"""``trec``: as trec_eval, which keeps scores in 32 bits and puts equal ones in descending order of
+the document id's bytes. ``file``: scores in 64 bits; equal ones stay in the order given, as in
+NTCIREVAL."""
+
+TIES: tuple[Ties, ...] = get_args(Ties)
+
+
+def single(scores: Floats, ties: Ties) -> npt.NDArray[np.float32] | Floats:
+    """Return the scores as they are compared: in 32 bits for ``trec``, else as they are."""
+    if ties == "file":
+        return scores
+    with np.errstate(over="ignore"):
+        return scores.astype(np.float32)
+
+
+def rank_order(
+    lists: Integers,
+    scores: Floats,
+    descending: Callable[[Integers], Integers],
+    ties: Ties = "trec",
+) -> Integers | None:
+    """Return the order that sorts documents by list and within a list best first.
+
+    Args:
+        lists: the number of each document's list.
+        scores: its score, a finite number.
+        descending: given row numbers, the positions *in them* that sort their document ids in
+            descending order; asked only for documents with equal scores.
+        ties: what decides between equal scores.
+
+    Returns:
+        Row numbers in order; ``None`` where the rows are in order already.
+    """
+    if len(lists) < 2:
+        return None
+    keys = single(scores, ties)
+    order: Integers | None = None
+    same = lists[1:] == lists[:-1]
+    if ((lists[1:] < lists[:-1]) | (same & (keys[1:] > keys[:-1]))).any():
+        order = np.lexsort((-keys, lists))
+        lists, keys = lists[order], keys[order]
+        same = lists[1:] == lists[:-1]
+    if ties == "file":
+        return order
+    tied = same & (keys[1:] == keys[:-1])
+    if not tied.any():
+        return order
+    if order is None:
+        order = np.arange(len(lists))
+    member = np.zeros(len(lists), dtype=bool)
+    member[1:] = tied
+    member[:-1] |= tied
+    places = np.flatnonzero(member)
+    groups = np.concatenate([[0], np.cumsum(~tied)])[places]
+    rows = order[places]
+    by_id = descending(rows)
+    order[places] = rows[by_id[np.argsort(groups[by_id], kind="stable")]]
+    return order
