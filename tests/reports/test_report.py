@@ -115,8 +115,8 @@ def test_what_is_missing_is_said_first():
     answers = {run: dict(found) for run, found in result.answers.items()}
     one = answers["A"]["0001"]
     unmarked = replace(one.nuggets[0], mark=None, state=State.MISSING, entailment=None)
-    failed = replace(
-        one.nuggets[0].entailment, status=Status.FAILED, verdict=None, error="no JSON in the reply"
+    failed = one.nuggets[0].entailment._replace(
+        status=Status.FAILED, verdict=None, error="no JSON in the reply"
     )
     answers["A"]["0001"] = replace(
         one, state=State.MISSING, correct=None, precision=None, label=None, nuggets=(unmarked,)

@@ -10,6 +10,7 @@ import difflib
 import re
 import unicodedata
 from collections.abc import Iterable
+from functools import lru_cache
 from os import PathLike
 from pathlib import Path
 
@@ -29,6 +30,7 @@ def clean(text: str) -> str:
     return text if text.isascii() else text.strip(_INVISIBLE).strip()
 
 
+@lru_cache(maxsize=100_000)
 def normal_id(text: str) -> str:
     """A question id as it is compared: NFC, stripped."""
     return unicodedata.normalize("NFC", clean(text))

@@ -133,6 +133,10 @@ def _confidence_fault(raw: str, value: int | None) -> tuple[str, str]:
     return f"The confidence {shown} is not an integer.", integer_cure(raw, 0, MAX_CONFIDENCE)
 
 
+_NUMBERS = {str(num): num for num in range(1, MAX_NUGGETS + 1)}
+_RANKS = {str(rank): rank for rank in range(1, MAX_RANK + 1)}
+
+
 class NuggetReader:
     """Reads nugget records and keeps count of marked and unmarked ones over the whole run."""
 
@@ -158,7 +162,9 @@ class NuggetReader:
             )
         used: dict[int, int] = {}
         for number, text, start in lines:
-            read = self._record(number, text, start, one, used)
+            read = self._plain(number, text, start, one, used) or self._record(
+                number, text, start, one, used
+            )
             if read is not None:
                 nuggets.setdefault(read[0].num, read)
         return list(nuggets.values())
@@ -173,6 +179,25 @@ class NuggetReader:
                 f"(line {lines}).",
                 "A marked run has B, R or N before every NuggetNum.",
             )
+
+    def _plain(
+        self, number: int, line: str, start: int, one: str, used: dict[int, int]
+    ) -> tuple[Nugget, MarkPlace] | None:
+        """A record in which nothing at all is out of the ordinary, as nearly all are; None for
+        any other, which ``_record`` reads with care."""
+        cells = line.split(";", _FIELDS - 1)
+        if self.pr_runs is None or len(cells) < _FIELDS or not line.isprintable():
+            return None
+        num, rank, text = _NUMBERS.get(cells[0]), _RANKS.get(cells[2]), cells[3]
+        if num is None or rank is None or num in used or clean(text) != text or not text:
+            return None
+        run = self.pr_runs.get(cells[1])
+        passages = run.passages.get(one, ()) if run is not None else ()
+        if len(passages) < rank or passages[rank - 1].key.rank != rank:
+            return None
+        used[num] = number
+        self.unmarked.append(number)
+        return Nugget(num, passages[rank - 1].key, text, None, number), MarkPlace(start, 0)
 
     def _record(
         self, number: int, line: str, start: int, one: str, used: dict[int, int]

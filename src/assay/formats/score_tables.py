@@ -162,9 +162,7 @@ def _measure(cells: Cells, place: int, score: str | None, faults: FaultList) -> 
     return _chosen(known, score, cells.line, faults, "measure")
 
 
-def _column(
-    cells: Cells, others: set[int], score: str | None, faults: FaultList
-) -> int | None:
+def _column(cells: Cells, others: set[int], score: str | None, faults: FaultList) -> int | None:
     free = [place for place in range(len(cells.header)) if place not in others]
     if score is None:
         numeric = [place for place in free if _is_numeric(cells, place)]
@@ -284,7 +282,7 @@ def _wide(cells: Cells, faults: FaultList) -> dict[str, dict[str, float | None]]
             "Begin with a header: topic, then the runs' names.",
         )
     else:
-        named = cells.names[0] in _FIRST_OF_MATRIX or not _is_numeric(cells, 0)
+        named = cells.names[0] in _FIRST_OF_MATRIX or _ids(cells)
     if not named:
         faults.warning(
             cells.line,
@@ -302,7 +300,9 @@ def _wide(cells: Cells, faults: FaultList) -> dict[str, dict[str, float | None]]
     for place, (number, row) in enumerate(rows):
         topic = normal_id(row[0]) if named else str(place + 1)
         if not topic or lines.setdefault(topic, number) != number:
-            why = f"The topic is on line {lines[topic]} already." if topic else "The topic is empty."
+            why = (
+                f"The topic is on line {lines[topic]} already." if topic else "The topic is empty."
+            )
             faults.error(number, why, "Write one line a topic, with its name first.", topic)
             continue
         for run, raw in zip(runs, row[1:] if named else row, strict=True):
@@ -324,6 +324,15 @@ def _wide(cells: Cells, faults: FaultList) -> dict[str, dict[str, float | None]]
 def _counted(column: Sequence[str]) -> bool:
     """True where a column holds 1, 2, 3, …: numbers of topics, not scores."""
     return len(column) > 1 and list(column) == [str(place + 1) for place in range(len(column))]
+
+
+def _ids(cells: Cells) -> bool:
+    """True where the first column holds names or distinct whole numbers, and the others scores."""
+    if not _is_numeric(cells, 0):
+        return True
+    columns = list(zip(*(row for _, row in cells.rows), strict=True))
+    whole = [all(cell.isdigit() for cell in column) for column in columns]
+    return whole[0] and not all(whole) and len(set(columns[0])) == len(columns[0])
 
 
 def _complete(

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
 
 class Status(StrEnum):
@@ -33,9 +34,8 @@ class LabellerId:
         return self.kind == "human"
 
 
-@dataclass(frozen=True, slots=True)
-class Label:
-    """A row of the ledger.
+class Label(NamedTuple):
+    """A row of the ledger. (A named tuple: scoring makes hundreds of thousands.)
 
     ``key`` is the hash of what was asked of whom (task version, rendered content, labeller,
     sample number); ``unit`` is the hash of what it is about. ``verdict`` is the task's verdict as
@@ -62,5 +62,5 @@ class Label:
     cost: float | None = None
     seconds: float | None = None
     created: str = ""
-    detail: Mapping[str, Any] = field(default_factory=dict)
+    detail: Mapping[str, Any] = MappingProxyType({})
     rowid: int = 0

@@ -63,7 +63,8 @@ def score(
         results = list(by_question.values())
         scores[name] = score_answers(name, results, settings)
         tried = [r for r in results if r.answer is not None and not r.refused]
-        attempted[name] = score_answers(name, tried, settings)
+        whole = len(tried) == len(results)
+        attempted[name] = scores[name] if whole else score_answers(name, tried, settings)
         per_topic[name] = {
             "Accuracy": {r.question.id: _number(r.correct) for r in results},
             PRECISION: {r.question.id: r.precision for r in results},
@@ -84,7 +85,9 @@ def score(
         scores=scores,
         pr_scores=pr_scores,
         attempted=attempted,
-        by_category=_by_category(inputs.questions, answers, pr_values, unsure, settings),
+        by_category=_by_category(
+            inputs.questions, answers, pr_values, unsure, settings, {**scores, **pr_scores}
+        ),
         per_topic=per_topic,
         no_relevant=tuple(
             question.id for question in inputs.questions if not any(grades[question.id].values())
@@ -278,6 +281,7 @@ def _by_category(
     pr_values: Mapping[str, Mapping[str, Mapping[str, float]]],
     unsure: frozenset[str],
     settings: R2C2Settings,
+    overall: Mapping[str, dict[str, Score]],
 ) -> dict[str, dict[str, dict[str, Score]]]:
     categories: dict[str, list[str]] = {}
     for question in questions:
@@ -285,6 +289,9 @@ def _by_category(
             categories.setdefault(question.category, []).append(question.id)
     table: dict[str, dict[str, dict[str, Score]]] = {}
     for category, ids in categories.items():
+        if len(ids) == len(questions):  # a single category: nothing new to compute
+            table[category] = dict(overall)
+            continue
         row = {
             name: score_answers(name, [found[one] for one in ids], settings)
             for name, found in answers.items()

@@ -1,0 +1,235 @@
+"""nDCG@20, AP and RR of many runs: Assay beside pytrec-eval-terrier, ir_measures and ranx.
+
+Run: ``python benchmarks/measures.py --peer-python PATH [--set small|large|RUNSxTOPICSxDOCUMENTS]
+[--repeat K]``, where PATH is the Python of an environment that holds the peers
+(``pip install pytrec-eval-terrier ir_measures ranx``). Without it only Assay is timed.
+
+Two things are timed, each tool in a process of its own and one after the other, K times round:
+
+* *files*: read the qrels and every run file, and compute the means of each run;
+* *memory*: the same means from each tool's own form in memory (Assay, pytrec-eval-terrier: dicts;
+  ir_measures: lists of tuples; ranx: its Run objects). Runs are loaded one by one, untimed.
+
+Imports are not timed; ranx compiles before the clock starts. Printed are the medians, each tool's
+time over Assay's, the peak memory of the process (files), and whether all agree on the means.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import resource
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterable
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+SETS = {"small": (100, 100, 100), "large": (50, 1000, 1000)}
+PEERS = ("pytrec_eval", "ir_measures", "ranx")
+JUDGED = 100  # documents judged a topic
+MODES = ("files", "memory")
+
+Means = list[float]
+Load = Callable[[Path], Any]
+Evaluate = Callable[[Any], Means]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--peer-python", help="Python of the environment with the peers")
+    parser.add_argument("--set", action="append", help="small, large or e.g. 10x100x1000")
+    parser.add_argument("--repeat", type=int, default=5)
+    parser.add_argument("--worker", nargs=3, help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.worker:
+        tool, mode, folder = options.worker
+        print(json.dumps(work(tool, mode, Path(folder))))
+        return
+    for name in options.set or ["small"]:
+        runs, topics, documents = SETS.get(name) or map(int, name.split("x"))
+        with tempfile.TemporaryDirectory() as folder:
+            make(Path(folder), runs, topics, documents)
+            print(f"{runs} runs x {topics} topics x {documents} documents")
+            compare(Path(folder), options.peer_python, options.repeat)
+
+
+def make(folder: Path, runs: int, topics: int, documents: int) -> None:
+    """Write qrels with grades 0 to 3 and runs that rank relevant documents somewhat higher."""
+    np = import_module("numpy")
+    rng = np.random.default_rng(20)
+    pool = max(2 * documents, 2 * JUDGED)
+    grades = np.zeros((topics, pool))
+    with (folder / "qrels.txt").open("w") as file:
+        for topic in range(topics):
+            for doc in sorted(rng.choice(pool, JUDGED, replace=False).tolist()):
+                grades[topic, doc] = grade = int(rng.integers(0, 4))
+                file.write(f"{topic + 1} 0 D{topic:04}-{doc:06} {grade}\n")
+    for run in range(runs):
+        with (folder / f"run{run:03}.txt").open("w") as file:
+            for topic in range(topics):
+                scores = rng.normal(20, 5, pool) + 2 * grades[topic]
+                best = np.argsort(-scores)[:documents]
+                file.writelines(
+                    f"{topic + 1} Q0 D{topic:04}-{doc:06} {rank} {score:.6f} system{run:03}\n"
+                    for rank, (doc, score) in enumerate(
+                        zip(best.tolist(), scores[best].tolist(), strict=True), 1
+                    )
+                )
+
+
+def compare(folder: Path, peer_python: str | None, repeat: int) -> None:
+    tools = ("assay", *(PEERS if peer_python else ()))
+    for mode in MODES:
+        times: dict[str, list[float]] = {tool: [] for tool in tools}
+        peaks: dict[str, list[float]] = {tool: [] for tool in tools}
+        means: dict[str, list[Means]] = {}
+        for _ in range(repeat):
+            for tool in tools:
+                python = sys.executable if tool == "assay" else str(peer_python)
+                command = [python, __file__, "--worker", tool, mode, str(folder)]
+                done = subprocess.run(command, check=True, capture_output=True, text=True)
+                result = json.loads(done.stdout.splitlines()[-1])
+                times[tool].append(result["seconds"])
+                peaks[tool].append(result["peak"])
+                means[tool] = result["means"]
+        own = statistics.median(times["assay"])
+        for tool in tools:
+            median = statistics.median(times[tool])
+            peak = f", peak {statistics.median(peaks[tool]):5.0f} MB" if mode == "files" else ""
+            agree = (
+                "" if tool == "assay" else f", means differ by {_apart(means, tool):.0e} at most"
+            )
+            print(f"  {mode:6} {tool:12} {median:8.3f} s ({median / own:5.2f}){peak}{agree}")
+
+
+def _apart(means: dict[str, list[Means]], tool: str) -> float:
+    pairs = zip(means["assay"], means[tool], strict=True)
+    return max(abs(a - b) for one, two in pairs for a, b in zip(one, two, strict=True))
+
+
+# --- one tool in one process ---------------------------------------------------------------------
+
+
+def work(tool: str, mode: str, folder: Path) -> dict[str, Any]:
+    """Time one tool once; all that is imported here is the tool itself."""
+    prepare = {"assay": assay, "pytrec_eval": pytrec_eval, "ir_measures": ir_measures, "ranx": ranx}
+    paths = sorted(folder.glob("run*.txt"))
+    start, from_files, load, evaluate = prepare[tool]()
+    seconds = 0.0
+    begun = time.perf_counter()
+    state = start(folder / "qrels.txt")
+    if mode == "files":
+        means = list(from_files(state, paths))
+        seconds = time.perf_counter() - begun
+    else:
+        means = []
+        for path in paths:
+            run = load(path)
+            begun = time.perf_counter()
+            means.append(evaluate(state, run))
+            seconds += time.perf_counter() - begun
+            del run
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3
+    return {"seconds": seconds, "peak": peak, "means": means}
+
+
+Tool = tuple[
+    Callable[[Path], Any],
+    Callable[[Any, list[Path]], Iterable[Means]],
+    Load,
+    Callable[[Any, Any], Means],
+]
+
+
+def assay() -> Tool:
+    trec = import_module("assay.formats.trec")
+    fast = import_module("assay.formats.trec_fast")
+    frames = import_module("assay.measures.frames")
+    parse = import_module("assay.measures").parse_measure
+    wanted = [parse(name) for name in ("nDCG@20", "AP", "RR")]
+
+    def start(path: Path) -> Any:
+        return frames.to_judgements(trec.read_qrels(path).require().grades)
+
+    def from_files(judged: Any, paths: list[Path]) -> Iterable[Means]:
+        for batch in fast.read_runs(paths, judged):
+            for scores in frames.run_scores(batch.hits, judged, wanted, batch.unjudged):
+                yield [scores.mean(measure) for measure in wanted]
+
+    def evaluate(judged: Any, run: Any) -> Means:
+        scores = frames.evaluate_runs(judged, {"run": run}, wanted)["run"]
+        return [scores.mean(measure) for measure in wanted]
+
+    return start, from_files, lambda path: trec.read_trec_run(path).require().scores, evaluate
+
+
+def pytrec_eval() -> Tool:
+    tool = import_module("pytrec_eval")
+    names = ("ndcg_cut_20", "map", "recip_rank")
+
+    def start(path: Path) -> Any:
+        with path.open() as file:
+            qrels = tool.parse_qrel(file)
+        return tool.RelevanceEvaluator(qrels, {"ndcg_cut.20", "map", "recip_rank"})
+
+    def load(path: Path) -> Any:
+        with path.open() as file:
+            return tool.parse_run(file)
+
+    def evaluate(evaluator: Any, run: Any) -> Means:
+        scores = list(evaluator.evaluate(run).values())
+        return [sum(topic[name] for topic in scores) / len(scores) for name in names]
+
+    return start, lambda state, paths: (evaluate(state, load(p)) for p in paths), load, evaluate
+
+
+def ir_measures() -> Tool:
+    tool = import_module("ir_measures")
+    wanted = [tool.nDCG @ 20, tool.AP, tool.RR]
+
+    def start(path: Path) -> Any:
+        return tool.evaluator(wanted, list(tool.read_trec_qrels(str(path))))
+
+    def load(path: Path) -> Any:
+        return list(tool.read_trec_run(str(path)))
+
+    def evaluate(evaluator: Any, run: Any) -> Means:
+        means = evaluator.calc_aggregate(run)
+        return [means[measure] for measure in wanted]
+
+    def from_files(evaluator: Any, paths: list[Path]) -> Iterable[Means]:
+        return (evaluate(evaluator, tool.read_trec_run(str(path))) for path in paths)
+
+    return start, from_files, load, evaluate
+
+
+def ranx() -> Tool:
+    tool = import_module("ranx")
+    names = ["ndcg@20", "map", "mrr"]
+    with tempfile.TemporaryDirectory() as folder:  # compiles what the clock must not see
+        qrels, run = Path(folder) / "qrels.txt", Path(folder) / "run.txt"
+        qrels.write_text("1 0 a 1\n1 0 b 0\n2 0 a 1\n")
+        run.write_text("1 Q0 a 1 2.5 r\n1 Q0 b 2 1.5 r\n2 Q0 a 1 1 r\n")
+        own = tool.Qrels.from_file(str(qrels), kind="trec")
+        tool.evaluate(own, tool.Run.from_file(str(run), kind="trec"), names)
+
+    def start(path: Path) -> Any:
+        return tool.Qrels.from_file(str(path), kind="trec")
+
+    def load(path: Path) -> Any:
+        return tool.Run.from_file(str(path), kind="trec")
+
+    def evaluate(qrels: Any, run: Any) -> Means:
+        means = tool.evaluate(qrels, run, names)
+        return [float(means[name]) for name in names]
+
+    return start, lambda state, paths: (evaluate(state, load(p)) for p in paths), load, evaluate
+
+
+if __name__ == "__main__":
+    main()

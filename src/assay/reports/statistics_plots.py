@@ -1,0 +1,195 @@
+"""Plots for papers: the scatter of two score tables, and the intervals of differences of runs.
+
+Drawn by matplotlib, which is imported when a plot is drawn and not before. The bytes of a plot
+depend on its data alone: no dates, no random ids.
+"""
+
+from __future__ import annotations
+
+import io
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from assay.model.errors import SettingsError
+from assay.reports.confidence import _METADATA, _STYLE
+from assay.reports.text import counted, shortened
+
+__all__ = ["DifferencePanel", "checked_plot", "save_differences", "save_scatter"]
+
+_POINT, _MEAN, _LINE = "#8fb8d8", "#c0392b", "#888888"
+_REAL, _NOT_REAL = "#0072b2", "#9a9a9a"
+_MOST_NAMED = 8
+_MOST_PAIRS = 45
+_MOST_RUNS = 60
+
+
+@dataclass(frozen=True, slots=True)
+class DifferencePanel:
+    """The differences of runs by one measure.
+
+    Attributes:
+        title: the measure.
+        pairs: (run, other run, difference, low, high, whether it is significant), best run first.
+        note: the test and level, shown below.
+    """
+
+    title: str
+    pairs: Sequence[tuple[str, str, float, float, float, bool]]
+    note: str = ""
+
+
+def checked_plot(path: str | Path) -> str:
+    """Return the format of a plot's file: svg, pdf or png.
+
+    Raises:
+        ValueError: the name ends otherwise.
+    """
+    kind = Path(path).suffix.lower().lstrip(".")
+    if kind not in _METADATA:
+        raise ValueError(f"{path}: a plot's name must end in .svg, .pdf or .png")
+    return kind
+
+
+def save_scatter(
+    path: str | Path,
+    means: Sequence[tuple[str, float, float]],
+    points: Sequence[tuple[float, float]],
+    names: tuple[str, str],
+) -> None:
+    """Draw run means over topic–run points, with the line on which both tables agree.
+
+    Args:
+        path: the file to write; its ending says in which format.
+        means: (run, score in the first table, score in the second).
+        points: (score in the first table, in the second) of every topic and run; may be empty.
+        names: what the axes show.
+
+    Raises:
+        ValueError: the name of *path* ends in nothing known, or there is nothing to draw.
+        SettingsError: the file cannot be written.
+    """
+    if not means:
+        raise ValueError("there is no run to plot")
+
+    def fill(figure: Any) -> None:
+        figure.set_size_inches(4.2, 4.2)
+        axes = figure.add_subplot()
+        _scatter(axes, means, points)
+        axes.set_xlabel(shortened(names[0], 60))
+        axes.set_ylabel(shortened(names[1], 60))
+
+    _save(path, fill)
+
+
+def save_differences(path: str | Path, panels: Sequence[DifferencePanel]) -> None:
+    """Draw the interval of every pair's difference, one panel a measure.
+
+    Where there are more than 45 pairs, only those with the best run are drawn; the caption says
+    so.
+
+    Raises:
+        ValueError: the name of *path* ends in nothing known, or there is nothing to draw.
+        SettingsError: the file cannot be written.
+    """
+    if not panels or not all(panel.pairs for panel in panels):
+        raise ValueError("there is no pair of runs to plot")
+
+    def fill(figure: Any) -> None:
+        rows = max(len(_drawn_pairs(panel)[0]) for panel in panels)
+        figure.set_size_inches(5.4 * len(panels), 1.3 + 0.22 * rows)
+        for place, panel in enumerate(panels):
+            _differences(figure.add_subplot(1, len(panels), place + 1), panel)
+
+    _save(path, fill)
+
+
+def _save(path: str | Path, fill: Callable[[Any], None]) -> None:
+    import matplotlib as mpl  # noqa: PLC0415 (slow to import; only plots need it)
+    from matplotlib.figure import Figure  # noqa: PLC0415
+
+    kind = checked_plot(path)
+    with mpl.rc_context(_STYLE), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="Glyph .* missing")
+        figure = Figure(layout="constrained")
+        fill(figure)
+        target = io.BytesIO()
+        figure.savefig(target, format=kind, dpi=200, metadata=_METADATA[kind])
+    try:
+        Path(path).write_bytes(target.getvalue())
+    except OSError as error:
+        raise SettingsError(f"the plot cannot be written: {error}") from None
+
+
+def _scatter(
+    axes: Any, means: Sequence[tuple[str, float, float]], points: Sequence[tuple[float, float]]
+) -> None:
+    values = [value for _, *pair in means for value in pair]
+    values += [value for pair in points for value in pair]
+    low, high = min(values), max(values)
+    if low >= 0 and high <= 1 and high - low > 0.3:
+        low, high = 0.0, 1.0
+    margin = 0.03 * (high - low) or 0.03
+    ends = (low - margin, high + margin)
+    axes.plot(ends, ends, color=_LINE, linestyle=(0, (4, 3)), linewidth=0.9, zorder=1)
+    if points:
+        axes.scatter(
+            [x for x, _ in points],
+            [y for _, y in points],
+            s=7,
+            color=_POINT,
+            alpha=0.55 if len(points) < 5000 else 0.2,
+            linewidths=0,
+            zorder=2,
+            label=f"topic and run ({len(points):,})",
+        )
+    axes.scatter(
+        [x for _, x, _ in means],
+        [y for _, _, y in means],
+        s=26,
+        color=_MEAN,
+        edgecolors="white",
+        linewidths=0.6,
+        zorder=3,
+        label=f"run mean ({len(means):,})",
+    )
+    if len(means) <= _MOST_NAMED:
+        for run, x, y in means:
+            axes.annotate(
+                shortened(run, 24), (x, y), (4, -9), textcoords="offset points", fontsize=7
+            )
+    axes.set(xlim=ends, ylim=ends, aspect="equal")
+    axes.legend(frameon=False, fontsize=7.5, loc="upper left", handletextpad=0.2)
+
+
+def _drawn_pairs(
+    panel: DifferencePanel,
+) -> tuple[Sequence[tuple[str, str, float, float, float, bool]], str]:
+    """The pairs that are drawn, and what is said of those that are not."""
+    if len(panel.pairs) <= _MOST_PAIRS:
+        return panel.pairs, ""
+    best = panel.pairs[0][0]
+    shown = [pair for pair in panel.pairs if pair[0] == best][:_MOST_RUNS]
+    return shown, f"{len(shown)} of {counted(len(panel.pairs), 'pair')}: those with the best run. "
+
+
+def _differences(axes: Any, panel: DifferencePanel) -> None:
+    pairs, said = _drawn_pairs(panel)
+    axes.axvline(0, color=_LINE, linestyle=(0, (4, 3)), linewidth=0.9, zorder=1)
+    for place, (_, _, difference, low, high, real) in enumerate(pairs):
+        colour = _REAL if real else _NOT_REAL
+        axes.plot([low, high], [place, place], color=colour, linewidth=1.6, zorder=2)
+        axes.plot(
+            difference, place, "o", color=colour, markersize=4.2, zorder=3,
+            markerfacecolor=colour if real else "white",
+        )  # fmt: skip
+    named = [f"{shortened(one, 24)} − {shortened(two, 24)}" for one, two, *_ in pairs]
+    axes.set_yticks(range(len(pairs)), named, fontsize=7.5)
+    axes.set_ylim(len(pairs) - 0.4, -0.6)
+    axes.grid(axis="x", color="#e4e4e4", linewidth=0.6)
+    axes.set_axisbelow(True)
+    axes.tick_params(axis="y", length=0)
+    axes.set_title(shortened(panel.title, 40), fontsize=9, fontweight="bold", loc="left")
+    axes.set_xlabel(f"difference of means\n{said}{panel.note}", fontsize=8)
