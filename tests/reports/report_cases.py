@@ -246,7 +246,7 @@ def films():
     person = label("r2c2.entailment", {"entailed": False}, "It was Janet Leigh.", PERSON)
     nuggets = list(first.nuggets)
     machine = label("r2c2.entailment", {"entailed": True}, "Harvey and Janet are both named.")
-    nuggets[2] = replace(nuggets[2], entailment=person, overruled=machine)
+    nuggets[2] = nuggets[2]._replace(entailment=person, overruled=machine)
     answers["MODEST"]["0001"] = replace(first, nuggets=tuple(nuggets))
     return assemble(questions, pr_runs, answers, title="Films: fourteen questions")
 

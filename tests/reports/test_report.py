@@ -114,14 +114,14 @@ def test_what_is_missing_is_said_first():
     result = cases.small(4, runs=("A", "B"))
     answers = {run: dict(found) for run, found in result.answers.items()}
     one = answers["A"]["0001"]
-    unmarked = replace(one.nuggets[0], mark=None, state=State.MISSING, entailment=None)
+    unmarked = one.nuggets[0]._replace(mark=None, state=State.MISSING, entailment=None)
     failed = one.nuggets[0].entailment._replace(
         status=Status.FAILED, verdict=None, error="no JSON in the reply"
     )
     answers["A"]["0001"] = replace(
         one, state=State.MISSING, correct=None, precision=None, label=None, nuggets=(unmarked,)
     )
-    broken = replace(one.nuggets[0], mark=None, state=State.FAILED, entailment=failed)
+    broken = one.nuggets[0]._replace(mark=None, state=State.FAILED, entailment=failed)
     answers["A"]["0002"] = replace(
         answers["A"]["0002"], state=State.FAILED, correct=None, precision=None, nuggets=(broken,)
     )
@@ -201,7 +201,7 @@ def test_no_label_at_all():
                 act=None,
                 act_label=None,
                 nuggets=tuple(
-                    replace(n, mark=None, state=State.MISSING, entailment=None) for n in a.nuggets
+                    n._replace(mark=None, state=State.MISSING, entailment=None) for n in a.nuggets
                 ),
             )
             for q, a in result.answers["A"].items()

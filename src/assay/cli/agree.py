@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from rich.text import Text
 
 from assay.cli.common import (
     CsvOption,
@@ -16,10 +17,9 @@ from assay.cli.common import (
     plain_table,
     print_csv,
     print_json,
-    safe,
 )
 from assay.formats.label_tables import LabelTable, Unit, read_labels
-from assay.formats.parsed import Parsed
+from assay.formats.parsed import Parsed, printable
 from assay.model.errors import SettingsError
 from assay.statistics.agreement import Agreement, agree
 
@@ -155,7 +155,7 @@ def _scale(text: str | None) -> list[float] | None:
             raise ValueError
     except ValueError:
         raise typer.BadParameter(
-            f"{safe(text)} is no scale; write 0:4, or a list as 0,0.5,1", param_hint="--scale"
+            f"{text!r} is no scale; write 0:4, or a list as 0,0.5,1", param_hint="--scale"
         ) from None
     return sorted(labels)
 
@@ -247,7 +247,7 @@ def _show(
     for name in HEADER:
         table.add_column(name, justify="left" if name == "measure" else "right")
     for name, *numbers in rows:
-        table.add_row(safe(name), *(_number(value) for value in numbers))
+        table.add_row(name, *(_number(value) for value in numbers))
     out().print(table)
     if len(result.labels) <= _MOST_LABELS:
         counts = plain_table("Counts: A down, B across")
@@ -265,16 +265,18 @@ def _show(
         for name in ("units", *names):
             topics.add_column(name, justify="right")
         for topic, n, values in single:
-            topics.add_row(safe(topic), str(n), *(_number(values[name]) for name in names))
+            topics.add_row(
+                Text(printable(topic)), str(n), *(_number(values[name]) for name in names)
+            )
         out().print(topics)
     for line in _remarks(result, pair, files, clip, seed):
-        out().print(line, soft_wrap=True)
+        out().print(line, markup=False, soft_wrap=True)
 
 
 def _remarks(
     result: Agreement, pair: _Pair, files: tuple[Path, Path], clip: bool, seed: int
 ) -> Iterable[str]:
-    yield f"A is {safe(files[0])}, B is {safe(files[1])}."
+    yield f"A is {printable(str(files[0]))}, B is {printable(str(files[1]))}."
     yield (
         f"{result.n:,} units of {result.topics or 0:,} topics are labelled in both; "
         f"{pair.only_first:,} are in A only and {pair.only_second:,} in B only; without a label: "

@@ -10,6 +10,7 @@ from typing import Annotated, Any, TypeVar, cast
 
 import numpy as np
 import typer
+from rich.text import Text
 
 from assay.cli.common import (
     CsvOption,
@@ -19,7 +20,6 @@ from assay.cli.common import (
     plain_table,
     print_csv,
     print_json,
-    safe,
 )
 from assay.formats.parsed import Parsed, listed
 from assay.formats.score_tables import ScoreMatrix, read_matrix
@@ -29,6 +29,7 @@ from assay.measures.names import parse_measure
 from assay.measures.ranking import Measure
 from assay.model.errors import SettingsError
 from assay.reports.statistics_plots import DifferencePanel, checked_plot, save_differences
+from assay.reports.text import counted
 from assay.statistics.comparison import Comparison, PairComparison, Test, compare_runs
 from assay.statistics.resampling import topic_counts
 from assay.statistics.significance import compact_letters, holm, joined, top_group
@@ -116,16 +117,14 @@ def compare_command(
         raise typer.BadParameter("must be 'qrels' or 'answered'", param_hint="--topics")
     if not 0 < alpha < 1:
         raise typer.BadParameter("must be between 0 and 1", param_hint="--alpha")
-    if plot is not None:
-        try:
-            checked_plot(plot)
-        except ValueError as error:
-            raise typer.BadParameter(str(error), param_hint="--plot") from None
-    tables = _matrices(files or [], matrix, _split(measures or []), topics)
     try:
-        compared = [
-            _Compared(one, _compare(one, test, alpha, permutations, seed)) for one in tables
-        ]
+        checked_plot(plot or "none.svg")
+    except ValueError as error:
+        raise typer.BadParameter(str(error), param_hint="--plot") from None
+    tables = _matrices(files or [], matrix, _split(measures or []), topics)
+    draws = (permutations, seed)
+    try:
+        compared = [_Compared(one, _compare(one, test, alpha, *draws)) for one in tables]
     except ValueError as error:
         raise SettingsError(str(error)) from None
     if plot is not None:
@@ -133,14 +132,15 @@ def compare_command(
     rows = [row for one in compared for row in _rows(one)]
     policy = "matrix" if matrix is not None else topics
     if as_json:
-        print_json(_document(rows, compared, test, alpha, policy, seed))
+        settings = {"test": test, "alpha": alpha, "topics": policy, "level": 0.95, "seed": seed}
+        print_json(_document(rows, compared, settings))
     elif as_csv:
         print_csv(HEADER, rows)
     else:
         for done in compared:
             _show(done, test, policy, seed)
         if plot is not None:
-            out().print(f"Plot: {safe(plot)}", soft_wrap=True)
+            out().print(f"Plot: {plot}", markup=False, soft_wrap=True)
 
 
 def _compare(
@@ -222,7 +222,10 @@ def _matrices(
     if matrix is not None:
         if files:
             raise typer.BadParameter("give either --matrix or qrels and runs", param_hint="QRELS")
-        return [_used(read_matrix(matrix, name)) for name in (names or (None,))]
+        tables = [_used(read_matrix(matrix, name)) for name in (names or (None,))]
+        if len(tables) > 1 and tables[0].wide:
+            raise typer.BadParameter(f"{matrix} holds one score only", param_hint="-m")
+        return tables
     if len(files) < 3:
         raise typer.BadParameter(
             "give qrels and at least two runs, or --matrix FILE.csv", param_hint="QRELS RUN..."
@@ -241,11 +244,11 @@ def _matrices(
 def _used(parsed: Parsed[T]) -> T:
     value = parsed.require()
     for fault in parsed.warnings:
-        _note(str(fault))
+        _note(fault)
     return value
 
 
-def _note(text: str) -> None:
+def _note(text: object) -> None:
     err().print(f"Note: {text}", markup=False, soft_wrap=True)
 
 
@@ -265,7 +268,6 @@ def _runs(files: Sequence[Path]) -> list[TrecRun]:
 def _evaluated(
     qrels: Qrels, runs: Sequence[TrecRun], measures: Sequence[Measure], topics: str
 ) -> list[ScoreMatrix]:
-    names = tuple(run.name for run in runs)
     silent: set[str] = set()
     columns: dict[Measure, list[Mapping[str, float]]] = {measure: [] for measure in measures}
     for run in runs:
@@ -276,25 +278,22 @@ def _evaluated(
             raise SettingsError(f"run {run.name}: {error}") from None
         if found.missing:
             silent.update(found.missing)
-            count = f"{len(found.missing)} topics: {listed(found.missing, 10)}"
-            _note(f"run {run.name} is silent on {count}.")
+            count = counted(len(found.missing), "topic")
+            _note(f"run {run.name} is silent on {count}: {listed(found.missing, 10)}.")
         for measure in measures:
             columns[measure].append(found.scores[measure])
     gaps = silent if topics == "answered" else set()
     kept = [topic for topic in qrels.grades if topic not in gaps]
     left_out = tuple(topic for topic in qrels.grades if topic in gaps)
+    names = tuple(run.name for run in runs)
     if len(kept) < 2:
-        raise SettingsError(f"{len(kept)} topics are left to compare on: at least 2 are needed.")
-    return [
-        ScoreMatrix(
-            str(measure),
-            tuple(kept),
-            names,
-            tuple(tuple(scores[topic] for scores in columns[measure]) for topic in kept),
-            left_out,
-        )
-        for measure in measures
-    ]
+        count = counted(len(kept), "topic")
+        raise SettingsError(f"{count} left to compare on: at least 2 are needed.")
+    tables = []
+    for measure in measures:
+        rows = (tuple(scores[topic] for scores in columns[measure]) for topic in kept)
+        tables.append(ScoreMatrix(str(measure), tuple(kept), names, tuple(rows), left_out))
+    return tables
 
 
 # --- output --------------------------------------------------------------------------------------
@@ -322,10 +321,7 @@ def _panel(one: _Compared, test: str) -> DifferencePanel:
 def _document(
     rows: Iterable[tuple[str | float | None, ...]],
     compared: Iterable[_Compared],
-    test: str,
-    alpha: float,
-    policy: str,
-    seed: int,
+    settings: Mapping[str, object],
 ) -> dict[str, Any]:
     return {
         "rows": [dict(zip(HEADER, row, strict=True)) for row in rows],
@@ -349,25 +345,20 @@ def _document(
             }
             for one in compared
         ],
-        "settings": {
-            "test": test,
-            "alpha": alpha,
-            "missing_topics": policy,
-            "level": 0.95,
-            "seed": seed,
-        },
+        "settings": settings,
     }
 
 
 def _show(one: _Compared, test: str, policy: str, seed: int) -> None:
     result = one.result
-    table = plain_table(f"Runs by mean {safe(one.matrix.name)}")
+    table = plain_table("")
+    table.title = Text(f"Runs by mean {one.matrix.name}")
     table.add_column("run", overflow="fold")
     for name in ("mean", "letters", "top group"):
         table.add_column(name, justify="right" if name == "mean" else "left")
     for run, mean in result.means.items():
         top = "yes" if run in result.top else ""
-        table.add_row(safe(run), f"{mean:.4f}", result.letters[run], top)
+        table.add_row(Text(run), f"{mean:.4f}", result.letters[run], top)
     out().print(table)
     real = [pair for pair in result.pairs if _is_real(pair, result.alpha)]
     if real:
@@ -381,11 +372,11 @@ def _show(one: _Compared, test: str, policy: str, seed: int) -> None:
             effect = "–" if pair.effect is None else f"{pair.effect:.2f}"
             p = "–" if pair.p_adjusted is None else f"{pair.p_adjusted:.4f}"
             different.add_row(
-                safe(pair.run_a), safe(pair.run_b), f"{pair.difference:.4f}", ends, p, effect
+                Text(pair.run_a), Text(pair.run_b), f"{pair.difference:.4f}", ends, p, effect
             )
         out().print(different)
     for line in _remarks(one, len(real), test, policy, seed):
-        out().print(line, soft_wrap=True)
+        out().print(line, markup=False, soft_wrap=True)
 
 
 def _remarks(one: _Compared, real: int, test: str, policy: str, seed: int) -> Iterable[str]:
@@ -403,10 +394,10 @@ def _remarks(one: _Compared, real: int, test: str, policy: str, seed: int) -> It
         drawn = f"{result.permutations:,} random {what}, seed {seed}"
         how += f"; {exact if result.exact else drawn}"
     yield how + f". Intervals: bootstrap over topics, seed {seed}."
-    yield {
-        "qrels": "Topics of the qrels on which a run is silent count 0.",
-        "answered": f"{len(one.matrix.left_out)} topics on which some run is silent are left out "
-        "for all runs.",
-        "matrix": f"{len(one.matrix.left_out)} topics that some run has no score for are left out "
-        "for all runs.",
-    }[policy]
+    if policy == "qrels":
+        yield "Topics of the qrels on which a run is silent count 0."
+    elif one.matrix.left_out:
+        count = counted(len(one.matrix.left_out), "topic")
+        yield f"{count} that some run has no score for: left out for all runs."
+    else:
+        yield "No topic is left out: every run has a score for all of them."

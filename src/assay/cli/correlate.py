@@ -16,9 +16,8 @@ from assay.cli.common import (
     plain_table,
     print_csv,
     print_json,
-    safe,
 )
-from assay.formats.parsed import listed
+from assay.formats.parsed import listed, printable
 from assay.formats.score_tables import ScoreTable, read_scores
 from assay.model.errors import SettingsError
 from assay.reports.statistics_plots import checked_plot, save_scatter
@@ -97,7 +96,7 @@ def correlate_command(
     else:
         _show(report, rows, (first, second), (a, b), missing, p, seed)
         if plot is not None:
-            out().print(f"Plot: {safe(plot)}", soft_wrap=True)
+            out().print(f"Plot: {plot}", markup=False, soft_wrap=True)
 
 
 def _names(given: Sequence[str]) -> tuple[str | None, str | None]:
@@ -210,10 +209,12 @@ def _show(
     for name in HEADER:
         table.add_column(name, justify="left" if name in ("setting", "measure") else "right")
     for setting, measure, value, low, high, n in rows:
+        if not n:
+            continue  # a setting that needs topics; said below
         table.add_row(setting, measure, _number(value), _number(low), _number(high), f"{n:,}")
     out().print(table)
     for line in _remarks(report, tables, files, missing, p, seed):
-        out().print(line, soft_wrap=True)
+        out().print(line, markup=False, soft_wrap=True)
 
 
 def _remarks(
@@ -225,8 +226,8 @@ def _remarks(
     seed: int,
 ) -> Iterable[str]:
     yield (
-        f"A is {safe(tables[0].name)} of {safe(files[0])} (the truth of ap), "
-        f"B is {safe(tables[1].name)} of {safe(files[1])}. RBO with p = {p:g}."
+        f"A is {tables[0].name} of {printable(str(files[0]))} (the truth of ap), "
+        f"B is {tables[1].name} of {printable(str(files[1]))}. RBO with p = {p:g}."
     )
     for side, runs, topics in (
         ("A", report.runs_only_first, report.topics_only_first),
@@ -261,7 +262,7 @@ def _remarks(
 
 
 def _some(names: Sequence[str]) -> str:
-    return safe(listed(names, _SHOWN))
+    return listed(names, _SHOWN)
 
 
 def _number(value: float | None) -> str:

@@ -91,7 +91,7 @@ def _root(
 def main() -> None:
     """Entry point: errors of Assay's own become a message and an exit status."""
     # A command makes many small objects and ends: looking for cycles among them is wasted time.
-    gc.set_threshold(200_000, 50, 100)
+    gc.set_threshold(1_000_000, 100, 100)
     try:
         app()
     except AssayError as error:

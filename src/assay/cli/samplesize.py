@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
 import typer
+from rich.text import Text
 
 from assay.cli.common import (
     CsvOption,
@@ -18,8 +19,8 @@ from assay.cli.common import (
     plain_table,
     print_csv,
     print_json,
-    safe,
 )
+from assay.formats.parsed import printable
 from assay.formats.score_tables import ScoreMatrix, read_matrix
 from assay.model.errors import SettingsError
 from assay.statistics.samplesize import (
@@ -238,7 +239,7 @@ def _show_experiments(done: Sequence[_Experiment], pooled: Variance, alpha: floa
     for one in done:
         topics, runs = len(one.matrix.topics), len(one.matrix.runs)
         table.add_row(
-            safe(one.path.name), f"{topics:,}", f"{runs:,}", f"{one.variance.degrees:,}",
+            Text(printable(one.path.name)), f"{topics:,}", f"{runs:,}", f"{one.variance.degrees:,}",
             f"{one.variance.value:.8f}",
         )  # fmt: skip
     if len(done) > 1:
@@ -251,7 +252,7 @@ def _show_experiments(done: Sequence[_Experiment], pooled: Variance, alpha: floa
     for one in done:
         for found in one.powers:
             power.add_row(
-                safe(one.path.name), f"{found.difference:.4f}", f"{found.paired_t:.4f}",
+                Text(printable(one.path.name)), f"{found.difference:.4f}", f"{found.paired_t:.4f}",
                 f"{found.anova:.4f}", f"{found.width:.4f}",
             )  # fmt: skip
     out().print(power)

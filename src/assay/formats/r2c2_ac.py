@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from os import PathLike
+from typing import NamedTuple
 
 from assay.formats.naming import KnownIds, check_run_name, clean, normal_id, run_name
 from assay.formats.parsed import FaultList, Parsed, listed, quoted
@@ -105,8 +106,7 @@ def read_ac_run(
     return Parsed(AnswerRunFile(run, source.data, reader.places), faults.done())
 
 
-@dataclass(frozen=True, slots=True)
-class _Line:
+class _Line(NamedTuple):
     """A line, or the part of one that follows a tag; ``start`` is its offset in the file."""
 
     number: int
@@ -143,6 +143,9 @@ class _Reader:
 
     def line(self, line: _Line) -> None:
         text = clean(line.text)
+        if self.block is not None and not text.startswith("<"):
+            self._inside(line, text, self.block)
+            return
         tag = _TAG.fullmatch(text)
         if tag:
             closing, inner = _inner(tag.group(1))

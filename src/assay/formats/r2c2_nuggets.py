@@ -189,7 +189,7 @@ class NuggetReader:
         if self.pr_runs is None or len(cells) < _FIELDS or not line.isprintable():
             return None
         num, rank, text = _NUMBERS.get(cells[0]), _RANKS.get(cells[2]), cells[3]
-        if num is None or rank is None or num in used or clean(text) != text or not text:
+        if num is None or rank is None or num in used or not text or text.strip() != text:
             return None
         run = self.pr_runs.get(cells[1])
         passages = run.passages.get(one, ()) if run is not None else ()

@@ -7,7 +7,7 @@ itself writes them (``run,topic,measure,value``), and matrices of topics × runs
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from os import PathLike
 from pathlib import Path
 
@@ -63,6 +63,7 @@ class ScoreMatrix:
         runs: the runs, one a column.
         scores: the rows.
         left_out: topics that some run has no score for; they are in no row.
+        wide: whether the file has one column a run, and so one score only.
     """
 
     name: str
@@ -70,6 +71,7 @@ class ScoreMatrix:
     runs: tuple[str, ...]
     scores: tuple[tuple[float, ...], ...] = field(repr=False)
     left_out: tuple[str, ...] = ()
+    wide: bool = False
 
 
 def read_scores(path: str | PathLike[str], score: str | None = None) -> Parsed[ScoreTable]:
@@ -124,7 +126,8 @@ def read_matrix(path: str | PathLike[str], score: str | None = None) -> Parsed[S
     if wide is None:
         return Parsed(None, faults.done())
     name = score or Path(path).name.partition(".")[0] or "score"
-    return Parsed(_complete(printable(name), wide, faults), faults.done())
+    matrix = replace(_complete(printable(name), wide, faults), wide=True)
+    return Parsed(matrix, faults.done())
 
 
 # --- tables with a run column --------------------------------------------------------------------

@@ -172,7 +172,7 @@ def _drawn_pairs(
         return panel.pairs, ""
     best = panel.pairs[0][0]
     shown = [pair for pair in panel.pairs if pair[0] == best][:_MOST_RUNS]
-    return shown, f"{len(shown)} of {counted(len(panel.pairs), 'pair')}: those with the best run. "
+    return shown, f"{len(shown)} of {counted(len(panel.pairs), 'pair')}: those with the best run.\n"
 
 
 def _differences(axes: Any, panel: DifferencePanel) -> None:

@@ -263,20 +263,12 @@ def resolve(
             helped, mark = False, Mark.NONRELEVANT
             why = why or "The answer is not correct."
         elif helped is None:
-            nuggets[index] = _marked(nuggets[index], None, State.MISSING, None, None)
+            nuggets[index] = nuggets[index]._replace(state=State.MISSING)
             continue
         else:
             mark = Mark.RELEVANT if helped else Mark.NONRELEVANT
-        nuggets[index] = _marked(nuggets[index], mark, State.COUNTED, helped, why)
+        nuggets[index] = nuggets[index]._replace(mark=mark, helped=helped, help_reason=why)
     return result(state, correct, tuple(nuggets))
-
-
-def _marked(
-    nugget: NuggetResult, mark: Mark | None, state: State, helped: bool | None, why: str | None
-) -> NuggetResult:
-    return NuggetResult(
-        nugget.nugget, nugget.passage, mark, state, nugget.entailment, nugget.overruled, helped, why
-    )
 
 
 def _helps(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -52,11 +53,17 @@ def write_outputs(folder: Folder, inputs: Inputs, ledger: Ledger, result: R2C2Re
         files[out / "marked" / f"{name}.txt"] = write_marked(file, marks_of(result, name))
     counted = _counted_labels(result)
     files[out / "labels.jsonl"] = _label_lines(counted, ledger)
-    for path, data in files.items():
-        write_bytes(path, data)
     manifest = out / "manifest.json"
-    write_bytes(manifest, _manifest(folder, inputs, result, counted, files))
+    with ThreadPoolExecutor(1) as digests:  # hashing lets other threads run
+        hashed = digests.submit(_digests, files)
+        for path, data in files.items():
+            write_bytes(path, data)
+        write_bytes(manifest, _manifest(folder, inputs, result, counted, hashed.result()))
     return [*files, manifest]
+
+
+def _digests(files: Mapping[Path, bytes | bytearray]) -> dict[Path, str]:
+    return {path: hashlib.sha256(data).hexdigest() for path, data in files.items()}
 
 
 def marks_of(result: R2C2Result, run: str) -> dict[tuple[str, int], Any]:
@@ -126,8 +133,13 @@ def _label_lines(counted: Mapping[str, tuple[Label, list[str]]], ledger: Ledger)
     texts = ledger.unit_texts(task.name for task in TASKS)
     # One growing buffer: orjson's results hold far more memory than their length while they live.
     data = bytearray()
+    named: dict[int, orjson.Fragment] = {}
     for label, places in counted.values():
         row = label_row(label, orjson.Fragment(texts[label.unit]))
+        who = named.get(id(label.labeller))
+        if who is None:
+            who = named[id(label.labeller)] = orjson.Fragment(orjson.dumps(row["labeller"]))
+        row["labeller"] = who
         row["used_at"] = places
         data += orjson.dumps(row, option=orjson.OPT_APPEND_NEWLINE)
     return data
@@ -138,7 +150,7 @@ def _manifest(
     inputs: Inputs,
     result: R2C2Result,
     counted: Iterable[str],
-    files: Mapping[Path, bytes | bytearray],
+    digests: Mapping[Path, str],
 ) -> bytes:
     """Versions, settings, policy, labellers and digests of all that went in and came out."""
     labels = hashlib.sha256("\n".join(sorted(counted)).encode()).hexdigest()
@@ -157,10 +169,7 @@ def _manifest(
         "inputs": {relative_to(folder.path, path): sha256(path) for path in inputs.files},
         "labels_counted": len(list(counted)),
         "labels_sha256": labels,
-        "outputs": {
-            relative_to(folder.out, path): hashlib.sha256(data).hexdigest()
-            for path, data in files.items()
-        },
+        "outputs": {relative_to(folder.out, path): digest for path, digest in digests.items()},
         "warnings": list(result.warnings),
     }
     return orjson.dumps(document, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import NamedTuple
 
 from assay.model.labels import Label, LabellerId
 from assay.model.rag import Answer, Mark, Nugget, Passage, PassageKey, PassageRun, Question
@@ -21,9 +22,8 @@ class State(StrEnum):
     LEFT_OUT = "left out"
 
 
-@dataclass(frozen=True, slots=True)
-class NuggetResult:
-    """A nugget of an answer with what was found about it.
+class NuggetResult(NamedTuple):
+    """A nugget of an answer with what was found about it. (A named tuple: there are many.)
 
     ``mark`` is None where a label is missing or failed. ``entailment`` is the label that counted
     (or the failed one), ``overruled`` the machine's label that a person's took the place of.

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 
@@ -59,9 +61,19 @@ def score(
     scores: dict[str, dict[str, Score]] = {}
     attempted: dict[str, dict[str, Score]] = {}
     pr_scores: dict[str, dict[str, Score]] = {}
+    with ThreadPoolExecutor(min(4, os.cpu_count() or 1)) as workers:  # numpy lets them overlap
+        scores.update(
+            zip(
+                answers,
+                workers.map(
+                    lambda name: score_answers(name, list(answers[name].values()), settings),
+                    answers,
+                ),
+                strict=True,
+            )
+        )
     for name, by_question in answers.items():
         results = list(by_question.values())
-        scores[name] = score_answers(name, results, settings)
         tried = [r for r in results if r.answer is not None and not r.refused]
         whole = len(tried) == len(results)
         attempted[name] = scores[name] if whole else score_answers(name, tried, settings)
