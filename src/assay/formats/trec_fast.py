@@ -132,19 +132,13 @@ class _Index:
     """Finds the judged documents among very many: by hash first, then by comparing the ids."""
 
     def __init__(self, judged: Judgements) -> None:
-        sizes = [len(documents) for documents in judged.grades.values()]
-        topics = np.repeat(np.arange(len(sizes)), sizes)
         ids = pl.Series(
             [document for documents in judged.grades.values() for document in documents],
             dtype=pl.String,
         )
-        grades = np.array(
-            [grade for documents in judged.grades.values() for grade in documents.values()],
-            dtype=np.float64,
-        )
-        keys = ids.hash().to_numpy() ^ _mix(topics)
+        keys = ids.hash().to_numpy() ^ _mix(judged.lists)
         order = np.argsort(keys)
-        self.keys, self.ids, self.grades = keys[order], ids.gather(order), grades[order]
+        self.keys, self.ids, self.grades = keys[order], ids.gather(order), judged.flat[order]
         self.usable = len(keys) > 0 and not (self.keys[1:] == self.keys[:-1]).any()
         self.maybe = np.zeros(1 << _TABLE_BITS, dtype=bool)
         self.maybe[self._slots(keys)] = True

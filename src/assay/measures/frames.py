@@ -21,7 +21,7 @@ from assay.measures.batch import score_hits
 from assay.measures.evaluation import Evaluation
 from assay.measures.hits import Floats, Hits, Integers, Judgements
 from assay.measures.names import parse_measure
-from assay.measures.order import Ties, rank_order
+from assay.measures.order import Ties, rank_order, sort_keys
 
 __all__ = ["RunScores", "evaluate_runs", "run_hits", "run_scores", "to_judgements", "to_run"]
 
@@ -29,6 +29,7 @@ _TOPIC = ("qid", "query_id", "topic")
 _DOCUMENT = ("docno", "doc_id", "docid")
 _GRADE = ("label", "relevance", "grade")
 _SCORE = ("score",)
+_NOTHING: Mapping[str, float] = {}
 
 
 @dataclass(frozen=True)
@@ -164,15 +165,17 @@ def run_hits(
     Raises:
         ValueError: a document is ranked twice in a topic, or a score is not a finite number.
     """
-    numbers = [judged.index[topic] for topic in run if topic in judged.index]
-    rankings = [run[topic] for topic in run if topic in judged.index]
-    shown = np.zeros(len(judged.topics), dtype=np.int64)
-    shown[numbers] = [len(documents) for documents in rankings]
-    lists = np.repeat(np.array(numbers, dtype=np.int64), shown[numbers])
-    scores = _scores(rankings, judged.topics, numbers, len(lists))
+    rankings = [run.get(topic, ()) for topic in judged.topics]
+    shown = np.fromiter(map(len, rankings), np.int64, len(rankings))
+    lists = np.repeat(np.arange(len(shown)), shown)
+    scores = _scores(rankings, judged.topics, len(lists))
+    if ties == "trec" and all(isinstance(some, Mapping) for some in rankings if some):
+        hits = _untied_hits(rankings, lists, scores, shown, judged)
+        if hits is not None:
+            return hits
     gains = chain.from_iterable(
-        map(judged.grades[judged.topics[number]].get, documents, repeat(math.nan))
-        for number, documents in zip(numbers, rankings, strict=True)
+        map(grades.get, documents, repeat(math.nan))
+        for grades, documents in zip(judged.grades.values(), rankings, strict=True)
     )
     grades = np.fromiter(gains, np.float64, len(lists))
 
@@ -183,34 +186,66 @@ def run_hits(
 
     order = rank_order(lists, scores, descending, ties)
     if order is not None:
-        lists, grades = lists[order], grades[order]
-    hits = np.flatnonzero(~np.isnan(grades))
-    mine = lists[hits]
-    first = np.searchsorted(lists, np.arange(len(shown)))
-    return Hits(mine, hits - first[mine] + 1, grades[hits], shown)
+        grades = grades[order]  # lists stay as they are: they rise already
+    places = np.flatnonzero(~np.isnan(grades))
+    mine = lists[places]
+    return Hits(mine, places - (np.cumsum(shown) - shown)[mine] + 1, grades[places], shown)
+
+
+def _untied_hits(
+    rankings: Sequence[Any],
+    lists: Integers,
+    scores: Floats,
+    shown: Integers,
+    judged: Judgements,
+) -> Hits | None:
+    """Return the hits of mappings without equal scores in a topic; ``None`` if there are some.
+
+    Then a rank follows from the score alone, and only judged documents have to be looked up: the
+    ids of all others are never touched.
+    """
+    if len(judged.flat) > 2 * len(lists):
+        return None
+    keys = sort_keys(lists, scores)
+    if not (keys[1:] > keys[:-1]).all():
+        keys = np.sort(keys)
+        if (keys[1:] == keys[:-1]).any():
+            return None
+    found = np.fromiter(
+        chain.from_iterable(
+            map(documents.get if documents else _NOTHING.get, grades, repeat(math.nan))
+            for grades, documents in zip(judged.grades.values(), rankings, strict=True)
+        ),
+        np.float64,
+        len(judged.flat),
+    )
+    rows = np.flatnonzero(~np.isnan(found))
+    mine = judged.lists[rows]
+    places = np.searchsorted(keys, sort_keys(mine, found[rows]))
+    order = np.argsort(places)
+    places, mine, rows = places[order], mine[order], rows[order]
+    first = np.cumsum(shown) - shown
+    return Hits(mine, places - first[mine] + 1, judged.flat[rows], shown)
 
 
 def _scores(
-    rankings: Sequence[Mapping[str, float] | Sequence[str]],
-    topics: Sequence[str],
-    numbers: Sequence[int],
-    size: int,
+    rankings: Sequence[Mapping[str, float] | Sequence[str]], topics: Sequence[str], size: int
 ) -> Floats:
     """Return all scores, one list after the other; ranked lists get falling ones."""
     parts: list[Iterable[float]] = []
-    for number, documents in zip(numbers, rankings, strict=True):
+    for topic, documents in zip(topics, rankings, strict=True):
         if isinstance(documents, Mapping):
             parts.append(documents.values())
         elif len(set(documents)) < len(documents):
             twice = next(one for place, one in enumerate(documents) if one in documents[:place])
-            raise ValueError(f"topic {topics[number]}: document {twice} is ranked twice")
+            raise ValueError(f"topic {topic}: document {twice} is ranked twice")
         else:
             parts.append(range(0, -len(documents), -1))
     scores = np.fromiter(chain.from_iterable(parts), np.float64, size)
     if not np.isfinite(scores).all():
         place = int(np.flatnonzero(~np.isfinite(scores))[0])
         ends = np.cumsum([len(documents) for documents in rankings])
-        topic = topics[numbers[int(np.searchsorted(ends, place, side="right"))]]
+        topic = topics[int(np.searchsorted(ends, place, side="right"))]
         raise ValueError(f"topic {topic}: a score is not a finite number ({scores[place]})")
     return scores
 

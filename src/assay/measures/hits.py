@@ -8,7 +8,7 @@ computed.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 
@@ -104,6 +104,9 @@ class Judgements:
         ideals: topic → all grades of its ideal list, for topics whose ideal list is not to be
             taken from *grades* (see :func:`assay.measures.evaluate`).
 
+    ``flat`` holds all grades topic by topic, ``lists`` the number of each one's topic, ``best`` the
+    ideal lists.
+
     Raises:
         ValueError: there is no topic, *ideals* has a topic that *grades* lacks, or a grade or
             *g_max* is not a finite number.
@@ -114,6 +117,8 @@ class Judgements:
     ideals: Mapping[str, Sequence[float]] = field(default_factory=dict, repr=False)
     topics: tuple[str, ...] = field(init=False, repr=False)
     index: Mapping[str, int] = field(init=False, repr=False)
+    lists: Integers = field(init=False, repr=False)
+    flat: Floats = field(init=False, repr=False)
     best: Hits = field(init=False, repr=False)
     without_relevant: tuple[str, ...] = field(init=False)
     _known: dict[object, Floats] = field(init=False, repr=False, compare=False)
@@ -127,20 +132,20 @@ class Judgements:
                     f"topic {topic}: an ideal list is given, but the qrels lack the topic"
                 )
         topics = tuple(self.grades)
-        own = _lists([judged.values() for judged in self.grades.values()])
-        best = own
-        if self.ideals:
-            given = [self.ideals.get(topic, self.grades[topic].values()) for topic in topics]
-            best = _lists(given)
-        highest = max([0.0, *(float(hits.grades.max(initial=0.0)) for hits in (own, best))])
+        lists, flat = _flat([judged.values() for judged in self.grades.values()])
+        given = [self.ideals.get(topic, self.grades[topic].values()) for topic in topics]
+        best = _sorted_lists(*_flat(given), len(topics))
+        highest = max(0.0, float(flat.max(initial=0.0)), float(best.grades.max(initial=0.0)))
         g_max = highest if self.g_max is None else float(self.g_max)
-        if not np.isfinite([g_max, own.grades.sum(), best.grades.sum()]).all():
+        if not np.isfinite([g_max, flat.sum(), best.grades.sum()]).all():
             raise ValueError("a grade of the qrels, of an ideal list or g_max is not finite")
-        without = own.only(own.grades >= RELEVANT).count() == 0
+        without = np.bincount(lists[flat >= RELEVANT], minlength=len(topics)) == 0
         for name, value in (
             ("topics", topics),
             ("index", {topic: number for number, topic in enumerate(topics)}),
             ("g_max", g_max),
+            ("lists", lists),
+            ("flat", flat),
             ("best", best),
             ("without_relevant", tuple(topics[place] for place in np.flatnonzero(without))),
             ("_known", {}),
@@ -166,15 +171,19 @@ class Judgements:
         return values
 
 
-def _lists(grades: Sequence[object]) -> Hits:
-    """Return each list of grades sorted, highest first, as hits."""
-    every: list[list[float]] = [list(some) for some in grades]  # type: ignore[call-overload]
-    shown = np.fromiter(map(len, every), np.int64, len(every))
-    lists = np.repeat(np.arange(len(every)), shown)
+def _flat(grades: Sequence[Collection[float]]) -> tuple[Integers, Floats]:
+    """Return all grades one after the other, and for each the number of its list."""
+    sizes = np.fromiter(map(len, grades), np.int64, len(grades))
     try:
-        flat = np.fromiter(chain.from_iterable(every), np.float64, int(shown.sum()))
+        flat = np.fromiter(chain.from_iterable(grades), np.float64, int(sizes.sum()))
     except OverflowError:
         raise ValueError("a grade is too large for a float") from None
-    order = np.lexsort((-flat, lists))
-    first = np.repeat(np.cumsum(shown) - shown, shown)
-    return Hits(lists, np.arange(len(flat)) - first + 1, flat[order], shown)
+    return np.repeat(np.arange(len(grades)), sizes), flat
+
+
+def _sorted_lists(lists: Integers, grades: Floats, count: int) -> Hits:
+    """Return each list's grades as a ranked list, the highest first."""
+    order = np.lexsort((-grades, lists))
+    shown = np.bincount(lists, minlength=count).astype(np.int64)
+    first = np.cumsum(shown) - shown
+    return Hits(lists, np.arange(len(grades)) - first[lists] + 1, grades[order], shown)

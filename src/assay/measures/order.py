@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from assay.measures.hits import Floats, Integers
 
-__all__ = ["TIES", "Ties", "rank_order", "single"]
+__all__ = ["TIES", "Ties", "rank_order", "sort_keys"]
 
 Ties = Literal["trec", "file"]
 """``trec``: as trec_eval, which keeps scores in 32 bits and puts equal ones in descending order of
@@ -20,12 +20,20 @@ NTCIREVAL."""
 TIES: tuple[Ties, ...] = get_args(Ties)
 
 
-def single(scores: Floats, ties: Ties) -> npt.NDArray[np.float32] | Floats:
+def _compared(scores: Floats, ties: Ties) -> npt.NDArray[np.float32] | Floats:
     """Return the scores as they are compared: in 32 bits for ``trec``, else as they are."""
     if ties == "file":
         return scores
     with np.errstate(over="ignore"):
         return scores.astype(np.float32)
+
+
+def sort_keys(lists: Integers, scores: Floats) -> npt.NDArray[np.uint64]:
+    """Return one number a document that sorts by list and, best first, by its 32-bit score."""
+    bits = (_compared(scores, "trec") + np.float32(0)).view(np.uint32)  # -0 becomes 0
+    negative = bits >> np.uint32(31)
+    rising = bits ^ (negative * np.uint32(0x7FFFFFFF) | np.uint32(0x80000000))
+    return (lists.astype(np.uint64) << np.uint64(32)) | (~rising).astype(np.uint64)
 
 
 def rank_order(
@@ -48,7 +56,7 @@ def rank_order(
     """
     if len(lists) < 2:
         return None
-    keys = single(scores, ties)
+    keys = _compared(scores, ties)
     order: Integers | None = None
     same = lists[1:] == lists[:-1]
     if ((lists[1:] < lists[:-1]) | (same & (keys[1:] > keys[:-1]))).any():
