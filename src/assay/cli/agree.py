@@ -3,23 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 from rich.text import Text
 
-from assay.cli.common import (
-    CsvOption,
-    JsonOption,
-    err,
-    out,
-    plain_table,
-    print_csv,
-    print_json,
-)
+from assay.cli.common import CsvOption, JsonOption, out, plain_table, print_csv, print_json
+from assay.cli.statistics import LEVEL, note, one_of, one_output, shown, used
 from assay.formats.label_tables import LabelTable, Unit, read_labels
-from assay.formats.parsed import Parsed, printable
+from assay.formats.parsed import printable
 from assay.model.errors import SettingsError
 from assay.statistics.agreement import Agreement, agree
 
@@ -29,10 +23,31 @@ Row = tuple[str, float | None, float | None, float | None]
 _UNJUDGED = -1.0
 _MOST_LABELS = 12  # more make a table of counts that no one reads
 _MOST_STEPS = 1000
+_OF_GROUPS = ("agreement", "kappa", "kappa_quadratic", "alpha_ordinal")
+
+
+@dataclass(frozen=True, slots=True)
+class _Settings:
+    """What the labels are held to."""
+
+    scale: Sequence[float] | None
+    clip: bool
+    seed: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Group:
+    """The agreement on one topic or run."""
+
+    name: str
+    units: int
+    rows: Sequence[Row]
 
 
 def agree_command(
-    a: Annotated[Path, typer.Argument(metavar="A", help="Labels: qrels, or CSV topic,doc,label.")],
+    a: Annotated[
+        Path, typer.Argument(metavar="A", help="Labels: qrels, or CSV [run,]topic,doc,label.")
+    ],
     b: Annotated[Path, typer.Argument(metavar="B", help="Other labels of the same documents.")],
     scale: Annotated[
         str | None,
@@ -43,7 +58,8 @@ def agree_command(
         ),
     ] = None,
     by: Annotated[
-        str | None, typer.Option("--by", metavar="topic", help="Also show every single topic.")
+        str | None,
+        typer.Option("--by", metavar="topic|run", help="Also every single topic, or run."),
     ] = None,
     clip: Annotated[
         bool, typer.Option("--clip", help="Move labels outside the scale to its nearest end.")
@@ -54,30 +70,43 @@ def agree_command(
 ) -> None:
     """Agreement of two label files: raw, Cohen's kappa and Krippendorff's alpha, with counts.
 
-    Units are matched by topic and document. Intervals (95 %) resample topics. kappa@t is kappa of
-    labels that are cut in two: at least t, or less.
+    Units are matched by topic, document and run if there is one. Intervals (95 %) resample topics.
+    kappa@t is kappa of labels that are cut in two: at least t, or less.
     """
-    if by not in (None, "topic"):
-        raise typer.BadParameter("must be 'topic'", param_hint="--by")
-    labels = _scale(scale)
-    if clip and labels is None:
+    one_output(as_json=as_json, as_csv=as_csv)
+    if by is not None:
+        one_of(by, ("topic", "run"), "--by")
+    settings = _Settings(_scale(scale), clip, seed)
+    if clip and settings.scale is None:
         raise typer.BadParameter("needs a --scale to clip to", param_hint="--clip")
-    pair = _Pair(_read(a, read_labels(a)), _read(b, read_labels(b)), labels)
+    pair = _Pair(used(read_labels(a)), used(read_labels(b)), settings.scale)
+    if by == "run" and not pair.runs:
+        raise typer.BadParameter("the files have no column of runs", param_hint="--by")
     if not pair.both:
         raise SettingsError(
             f"no unit has a label in both files: {a} has {len(pair.first)} labels and {b} "
             f"{len(pair.second)}, and they share {pair.shared} units. Units are the same where "
-            "topic and document are."
+            "topic, document and run are; write these alike in both files."
         )
-    result = _agree(pair, pair.units, labels, clip, seed)
+    result = _agree(pair, pair.units, settings)
     rows = _rows(result)
-    single = _by_topic(pair, labels, clip) if by else []
+    groups = _groups(pair, by, settings) if by else []
     if as_json:
-        print_json(_document(result, rows, single, pair, (a, b), labels, clip, seed))
+        print_json(_document(result, rows, groups, by, pair, (a, b), settings))
     elif as_csv:
-        print_csv(HEADER, rows)
+        for line in _findings(result, pair, clip):
+            note(line)
+        if by:
+            every = [(one.name, *row) for one in groups for row in one.rows]
+            print_csv((by, *HEADER), [*every, *(("all", *row) for row in rows)])
+        else:
+            print_csv(HEADER, rows)
     else:
-        _show(result, rows, single, pair, (a, b), clip, seed)
+        _show(result, rows)
+        if by:
+            _show_groups(groups, by)
+        for line in _remarks(result, pair, (a, b), settings):
+            out().print(line, markup=False, soft_wrap=True)
 
 
 class _Pair:
@@ -91,6 +120,7 @@ class _Pair:
         self.both = [unit for unit in self.first if unit in self.second]
         self.only_first = len(a.labels) - self.shared
         self.only_second = len(b.labels) - self.shared
+        self.runs = a.runs and b.runs
 
 
 def _judged(table: LabelTable, scale: Sequence[float] | None) -> tuple[dict[Unit, float], int]:
@@ -107,36 +137,34 @@ def _judged(table: LabelTable, scale: Sequence[float] | None) -> tuple[dict[Unit
     return kept, len(table.labels) - len(kept)
 
 
-def _agree(
-    pair: _Pair, units: Sequence[Unit], scale: Sequence[float] | None, clip: bool, seed: int
-) -> Agreement:
+def _agree(pair: _Pair, units: Sequence[Unit], settings: _Settings) -> Agreement:
     try:
         return agree(
             [pair.first.get(unit) for unit in units],  # type: ignore[arg-type]
             [pair.second.get(unit) for unit in units],  # type: ignore[arg-type]
-            topics=[topic for topic, _ in units],
-            scale=scale,
-            clip=clip,
-            seed=seed,
+            topics=[unit[0] for unit in units],
+            scale=settings.scale,
+            clip=settings.clip,
+            level=LEVEL,
+            seed=settings.seed,
         )
     except ValueError as error:
-        raise SettingsError(str(error)) from None
+        raise SettingsError(f"{error}.") from None
 
 
-def _by_topic(
-    pair: _Pair, scale: Sequence[float] | None, clip: bool
-) -> list[tuple[str, int, dict[str, float | None]]]:
-    """Each topic with its number of units and its coefficients."""
-    topics: dict[str, list[Unit]] = {}
+def _groups(pair: _Pair, by: str, settings: _Settings) -> list[_Group]:
+    """The agreement on each topic or run, in file order, on one scale for all."""
+    place = 0 if by == "topic" else 1
+    units: dict[str, list[Unit]] = {}
     for unit in pair.both:
-        topics.setdefault(unit[0], []).append(unit)
-    if scale is None:  # the same labels for every topic, so that the same thresholds come out
+        units.setdefault(unit[place], []).append(unit)
+    scale = settings.scale
+    if scale is None:  # the same labels for all, so that the same thresholds come out
         scale = sorted({table[unit] for table in (pair.first, pair.second) for unit in pair.both})
     found = []
-    for topic, units in topics.items():
-        result = _agree(pair, units, scale, clip, 0)
-        values = {name: estimate.value for name, estimate in result.estimates.items()}
-        found.append((topic, result.n, values))
+    for name, some in units.items():
+        result = _agree(pair, some, _Settings(scale, settings.clip, settings.seed))
+        found.append(_Group(name, result.n, _rows(result)))
     return found
 
 
@@ -160,13 +188,6 @@ def _scale(text: str | None) -> list[float] | None:
     return sorted(labels)
 
 
-def _read(path: Path, parsed: Parsed[LabelTable]) -> LabelTable:
-    table = parsed.require()
-    for fault in parsed.warnings:
-        err().print(f"Note: {fault}", markup=False, soft_wrap=True)
-    return table
-
-
 # --- output --------------------------------------------------------------------------------------
 
 
@@ -185,16 +206,15 @@ def _rows(result: Agreement) -> list[Row]:
 def _document(
     result: Agreement,
     rows: Iterable[Row],
-    single: Iterable[tuple[str, int, dict[str, float | None]]],
+    groups: Iterable[_Group],
+    by: str | None,
     pair: _Pair,
     files: tuple[Path, Path],
-    scale: Sequence[float] | None,
-    clip: bool,
-    seed: int,
+    settings: _Settings,
 ) -> dict[str, Any]:
     sides = {"first": "A", "second": "B"}
-    return {
-        "rows": [dict(zip(HEADER, row, strict=True)) for row in rows],
+    document: dict[str, Any] = {
+        "rows": _named(rows),
         "files": {"A": str(files[0]), "B": str(files[1])},
         "units": {
             "both": result.n,
@@ -229,25 +249,30 @@ def _document(
             }
             for one in result.outside
         ],
-        "by_topic": [{"topic": topic, "units": n, **values} for topic, n, values in single],
-        "settings": {"scale": scale, "clip": clip, "level": 0.95, "seed": seed},
     }
+    if by:
+        document[f"by_{by}"] = [
+            {by: one.name, "units": one.units, "rows": _named(one.rows)} for one in groups
+        ]
+    document["settings"] = {
+        "scale": settings.scale,
+        "clip": settings.clip,
+        "level": LEVEL,
+        "seed": settings.seed,
+    }
+    return document
 
 
-def _show(
-    result: Agreement,
-    rows: Iterable[Row],
-    single: Sequence[tuple[str, int, dict[str, float | None]]],
-    pair: _Pair,
-    files: tuple[Path, Path],
-    clip: bool,
-    seed: int,
-) -> None:
+def _named(rows: Iterable[Row]) -> list[dict[str, str | float | None]]:
+    return [dict(zip(HEADER, row, strict=True)) for row in rows]
+
+
+def _show(result: Agreement, rows: Iterable[Row]) -> None:
     table = plain_table("Agreement")
     for name in HEADER:
         table.add_column(name, justify="left" if name == "measure" else "right")
     for name, *numbers in rows:
-        table.add_row(name, *(_number(value) for value in numbers))
+        table.add_row(name, *(shown(value) for value in numbers))
     out().print(table)
     if len(result.labels) <= _MOST_LABELS:
         counts = plain_table("Counts: A down, B across")
@@ -256,37 +281,55 @@ def _show(
             counts.add_column(f"{label:g}", justify="right")
         counts.add_column("agreement", justify="right")
         for one, row in zip(result.by_label, result.table, strict=True):
-            counts.add_row(f"{one.label:g}", *(f"{n:,}" for n in row), _number(one.agreement))
+            counts.add_row(f"{one.label:g}", *(f"{n:,}" for n in row), shown(one.agreement))
         out().print(counts)
-    if single:
-        names = ("agreement", "kappa", "kappa_quadratic", "alpha_ordinal")
-        topics = plain_table("By topic")
-        topics.add_column("topic", overflow="fold")
-        for name in ("units", *names):
-            topics.add_column(name, justify="right")
-        for topic, n, values in single:
-            topics.add_row(
-                Text(printable(topic)), str(n), *(_number(values[name]) for name in names)
-            )
-        out().print(topics)
-    for line in _remarks(result, pair, files, clip, seed):
-        out().print(line, markup=False, soft_wrap=True)
+
+
+def _show_groups(groups: Iterable[_Group], by: str) -> None:
+    table = plain_table(f"By {by}")
+    table.add_column(by, overflow="fold")
+    for name in ("units", *_OF_GROUPS):
+        table.add_column(name, justify="right")
+    for one in groups:
+        values = {name: value for name, value, _, _ in one.rows}
+        numbers = (shown(values[name]) for name in _OF_GROUPS)
+        table.add_row(Text(printable(one.name)), f"{one.units:,}", *numbers)
+    out().print(table)
 
 
 def _remarks(
-    result: Agreement, pair: _Pair, files: tuple[Path, Path], clip: bool, seed: int
+    result: Agreement, pair: _Pair, files: tuple[Path, Path], settings: _Settings
 ) -> Iterable[str]:
     yield f"A is {printable(str(files[0]))}, B is {printable(str(files[1]))}."
-    yield (
-        f"{result.n:,} units of {result.topics or 0:,} topics are labelled in both; "
-        f"{pair.only_first:,} are in A only and {pair.only_second:,} in B only; without a label: "
-        f"{pair.unjudged_first:,} in A, {pair.unjudged_second:,} in B."
-    )
+    yield f"{result.n:,} units of {result.topics or 0:,} topics are labelled in both."
+    yield from _findings(result, pair, settings.clip)
     orders = result.orders
     yield (
         f"Pairs of units of a topic: {orders.agree:,} ordered alike, {orders.disagree:,} in "
         f"opposite ways, {orders.tie:,} with a tie."
     )
+    if (result.topics or 0) < 2:
+        yield "No intervals: there is one topic only."
+    else:
+        yield f"Low and high: 95 % bootstrap over topics, seed {settings.seed}."
+    undefined = any(estimate.value is None for estimate in result.estimates.values())
+    if undefined or any(one.agreement is None for one in result.by_label):
+        yield (
+            "– is undefined: a label that no one gave, or all labels on one side, so that chance "
+            "allows no disagreement."
+        )
+
+
+def _findings(result: Agreement, pair: _Pair, clip: bool) -> Iterable[str]:
+    """What the numbers leave out, and labels that are not on the scale."""
+    for name, other, only, unjudged in (
+        ("A", "B", pair.only_first, pair.unjudged_first),
+        ("B", "A", pair.only_second, pair.unjudged_second),
+    ):
+        if only:
+            yield f"{only:,} units are in {name} and not in {other}: left out."
+        if unjudged:
+            yield f"{unjudged:,} units have no label in {name}: left out."
     for side, name in (("first", "A"), ("second", "B")):
         strange = [one for one in result.outside if one.labeller == side]
         if strange:
@@ -295,13 +338,3 @@ def _remarks(
             if clip and any(one.label == one.counted_as for one in strange):
                 how = "those beyond its ends clipped, others counted as they are"
             yield f"Labels of {name} outside the scale: {said}; {how}."
-    if (result.topics or 0) < 2:
-        yield "No intervals: there is one topic only."
-    else:
-        yield f"Low and high: 95 % bootstrap over topics, seed {seed}."
-    if any(estimate.value is None for estimate in result.estimates.values()):
-        yield "– is undefined: all labels are on one side, so that chance allows no disagreement."
-
-
-def _number(value: float | None) -> str:
-    return "–" if value is None else f"{value:.4f}"

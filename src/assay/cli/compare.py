@@ -2,51 +2,41 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, TypeVar, cast
+from typing import Annotated, Any, cast
 
 import numpy as np
+import numpy.typing as npt
 import typer
 from rich.text import Text
 
-from assay.cli.common import (
-    CsvOption,
-    JsonOption,
-    err,
-    out,
-    plain_table,
-    print_csv,
-    print_json,
-)
-from assay.formats.parsed import Parsed, listed
+from assay.cli.common import CsvOption, JsonOption, out, plain_table, print_csv, print_json
+from assay.cli.statistics import LEVEL, note, one_of, one_output, plot_file, shown, used
+from assay.formats.parsed import listed, printable
 from assay.formats.score_tables import ScoreMatrix, read_matrix
-from assay.formats.trec import Qrels, TrecRun, read_qrels, read_trec_run
-from assay.measures.evaluation import evaluate
-from assay.measures.names import parse_measure
-from assay.measures.ranking import Measure
+from assay.formats.trec import read_qrels
+from assay.formats.trec_fast import read_runs
+from assay.measures import Measure, parse_measure
+from assay.measures.frames import RunScores, run_scores, to_judgements
 from assay.model.errors import SettingsError
-from assay.reports.statistics_plots import DifferencePanel, checked_plot, save_differences
+from assay.reports.statistics_plots import DifferencePanel, save_differences
 from assay.reports.text import counted
 from assay.statistics.comparison import Comparison, PairComparison, Test, compare_runs
-from assay.statistics.resampling import topic_counts
-from assay.statistics.significance import compact_letters, holm, joined, top_group
-
-T = TypeVar("T")
 
 HEADER = (
     "measure", "run_a", "run_b", "difference", "low", "high", "p", "p_adjusted", "effect",
 )  # fmt: skip
-TESTS = {
+TESTS: dict[str, str] = {
     "tukey": "randomised Tukey HSD, which covers all pairs by itself",
     "t": "paired t-test, Holm's correction over all pairs",
     "randomisation": "paired randomisation test, Holm's correction over all pairs",
     "bootstrap": "paired bootstrap test, Holm's correction over all pairs",
 }
 _MOST_PAIRS = 30
-_AT_ONCE = 500  # pairs that the bootstrap goes through at a time
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +45,11 @@ class _Compared:
 
     matrix: ScoreMatrix
     result: Comparison
+
+    @property
+    def real(self) -> list[PairComparison]:
+        """The pairs that differ."""
+        return [pair for pair in self.result.pairs if pair.different]
 
 
 def compare_command(
@@ -111,100 +106,58 @@ def compare_command(
     Intervals (95 %) resample topics and are not adjusted; effect is the difference over the
     residual standard deviation. Runs that share a letter do not differ.
     """
-    if test not in TESTS:
-        raise typer.BadParameter(f"must be one of {', '.join(TESTS)}", param_hint="--test")
-    if topics not in ("qrels", "answered"):
-        raise typer.BadParameter("must be 'qrels' or 'answered'", param_hint="--topics")
+    one_output(as_json=as_json, as_csv=as_csv)
+    one_of(test, tuple(TESTS), "--test")
+    one_of(topics, ("qrels", "answered"), "--topics")
     if not 0 < alpha < 1:
         raise typer.BadParameter("must be between 0 and 1", param_hint="--alpha")
-    try:
-        checked_plot(plot or "none.svg")
-    except ValueError as error:
-        raise typer.BadParameter(str(error), param_hint="--plot") from None
-    tables = _matrices(files or [], matrix, _split(measures or []), topics)
-    draws = (permutations, seed)
-    try:
-        compared = [_Compared(one, _compare(one, test, alpha, *draws)) for one in tables]
-    except ValueError as error:
-        raise SettingsError(str(error)) from None
+    plot_file(plot)
+    settings: dict[str, Any] = {
+        "alpha": alpha, "level": LEVEL, "permutations": permutations, "seed": seed,
+    }  # fmt: skip
+    compared = []
+    for one in _matrices(files or [], matrix, _split(measures or []), topics):
+        try:
+            result = compare_runs(one.scores, one.runs, test=cast("Test", test), **settings)
+        except ValueError as error:
+            raise SettingsError(f"{one.name}: {error}.") from None
+        compared.append(_Compared(one, result))
+        hopeless = _hopeless(result)
+        if hopeless:
+            note(hopeless)
     if plot is not None:
-        save_differences(plot, [_panel(one, test) for one in compared])
+        save_differences(plot, [_panel(one) for one in compared])
     rows = [row for one in compared for row in _rows(one)]
     policy = "matrix" if matrix is not None else topics
     if as_json:
-        settings = {"test": test, "alpha": alpha, "topics": policy, "level": 0.95, "seed": seed}
-        print_json(_document(rows, compared, settings))
+        print_json(_document(rows, compared, {"test": test, "topics": policy, **settings}))
     elif as_csv:
         print_csv(HEADER, rows)
     else:
         for done in compared:
-            _show(done, test, policy, seed)
+            _show(done, policy, seed)
         if plot is not None:
             out().print(f"Plot: {plot}", markup=False, soft_wrap=True)
 
 
-def _compare(
-    matrix: ScoreMatrix, test: str, alpha: float, permutations: int, seed: int
-) -> Comparison:
-    settings: dict[str, Any] = {"alpha": alpha, "permutations": permutations, "seed": seed}
-    if test == "bootstrap":
-        return _bootstrap(matrix, **settings)
-    return compare_runs(matrix.scores, matrix.runs, test=cast("Test", test), **settings)
-
-
-def _bootstrap(matrix: ScoreMatrix, alpha: float, permutations: int, seed: int) -> Comparison:
-    """The comparison of a t-test with p-values by the bootstrap, and what follows from them.
-
-    A pair's t is compared with the t of resampled differences that are centred on 0 (Efron &
-    Tibshirani 1993, section 16.4; Sakai, SIGIR 2006). Like t, p is undefined where all of a pair's
-    differences are equal.
-    """
-    base = compare_runs(matrix.scores, matrix.runs, test="t", alpha=alpha, seed=seed)
-    scores = np.array(matrix.scores)
-    place = {run: column for column, run in enumerate(matrix.runs)}
-    first = [place[pair.run_a] for pair in base.pairs]
-    second = [place[pair.run_b] for pair in base.pairs]
-    extreme = np.zeros(len(first))
-    for start in range(0, len(first), _AT_ONCE):
-        part = slice(start, start + _AT_ONCE)
-        differences = scores[:, first[part]] - scores[:, second[part]]
-        n = len(differences)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            observed = np.abs(differences.mean(axis=0)) / differences.std(axis=0, ddof=1)
-            centred = differences - differences.mean(axis=0)
-            for counts in topic_counts(n, permutations, seed):
-                means = counts @ centred / n
-                spread = np.sqrt(np.maximum(counts @ centred**2 / n - means**2, 0) * n / (n - 1))
-                drawn = np.abs(means) / spread
-                extreme[part] += (drawn >= observed * (1 - 1e-12)).sum(axis=0)
-    p = [
-        None if pair.p is None else float((count + 1) / (permutations + 1))
-        for pair, count in zip(base.pairs, extreme, strict=True)
-    ]
-    adjusted = holm(p)
-    pairs = tuple(
-        replace(pair, p=one, p_adjusted=other)
-        for pair, one, other in zip(base.pairs, p, adjusted, strict=True)
+def _hopeless(result: Comparison) -> str | None:
+    """What to say of a test whose smallest possible p-value no correction lets through."""
+    if result.test not in ("randomisation", "bootstrap") or result.permutations is None:
+        return None
+    least = 2 / result.permutations if result.exact else 1 / (result.permutations + 1)
+    pairs = len(result.pairs)
+    if least * pairs < result.alpha:
+        return None
+    cure = (
+        "more topics are needed"
+        if result.exact
+        else (f"use --permutations {math.ceil(pairs / result.alpha)}")
     )
-    names, means = list(base.means), list(base.means.values())
-    different = np.zeros((len(names), len(names)), dtype=np.bool_)
-    different[np.triu_indices(len(names), 1)] = [_is_real(pair, alpha) for pair in pairs]
-    different |= different.T
-    letters = map(joined, compact_letters(means, different))
-    return replace(
-        base,
-        pairs=pairs,
-        letters=dict(zip(names, letters, strict=True)),
-        top=tuple(names[row] for row in top_group(means, different)),
-        permutations=permutations,
-        exact=False,
+    return (
+        f"no pair can count as different: {result.permutations:,} draws give no p-value below "
+        f"{least:.2g}, and Holm's correction multiplies it by {counted(pairs, 'pair')}. Use --test "
+        f"tukey, or {cure}."
     )
-
-
-def _is_real(pair: PairComparison, alpha: float) -> bool:
-    if pair.p_adjusted is None:  # all differences are equal, so there is no doubt about them
-        return abs(pair.difference) > 1e-12
-    return pair.p_adjusted < alpha
 
 
 # --- input ---------------------------------------------------------------------------------------
@@ -222,7 +175,7 @@ def _matrices(
     if matrix is not None:
         if files:
             raise typer.BadParameter("give either --matrix or qrels and runs", param_hint="QRELS")
-        tables = [_used(read_matrix(matrix, name)) for name in (names or (None,))]
+        tables = [used(read_matrix(matrix, name, option="-m")) for name in (names or (None,))]
         if len(tables) > 1 and tables[0].wide:
             raise typer.BadParameter(f"{matrix} holds one score only", param_hint="-m")
         return tables
@@ -233,67 +186,87 @@ def _matrices(
     if not names:
         raise typer.BadParameter("say by which measure, e.g. -m nDCG@20", param_hint="-m")
     try:
-        measures = list(dict.fromkeys(parse_measure(name) for name in names))
+        wanted = {name: parse_measure(name) for name in names}
     except ValueError as error:
         raise typer.BadParameter(str(error), param_hint="-m") from None
-    qrels = _used(read_qrels(files[0]))
-    runs = _runs(files[1:])
-    return _evaluated(qrels, runs, measures, topics)
+    return _scored(files[0], files[1:], wanted, topics)
 
 
-def _used(parsed: Parsed[T]) -> T:
-    value = parsed.require()
-    for fault in parsed.warnings:
-        _note(fault)
-    return value
-
-
-def _note(text: object) -> None:
-    err().print(f"Note: {text}", markup=False, soft_wrap=True)
-
-
-def _runs(files: Sequence[Path]) -> list[TrecRun]:
-    runs = [_used(read_trec_run(file)) for file in files]
-    seen: dict[str, Path] = {}
-    for run, file in zip(runs, files, strict=True):
-        other = seen.setdefault(run.name, file)
-        if other is not file:
-            raise SettingsError(
-                f"{file} and {other} are both runs named {run.name}: give each a name of its own "
-                "in the last column."
-            )
-    return runs
-
-
-def _evaluated(
-    qrels: Qrels, runs: Sequence[TrecRun], measures: Sequence[Measure], topics: str
+def _scored(
+    qrels: Path, files: Sequence[Path], wanted: Mapping[str, Measure], topics: str
 ) -> list[ScoreMatrix]:
-    silent: set[str] = set()
-    columns: dict[Measure, list[Mapping[str, float]]] = {measure: [] for measure in measures}
-    for run in runs:
-        ranked = {topic: run.ranked(topic) for topic in run.scores if topic in qrels.grades}
-        try:
-            found = evaluate(ranked, qrels.grades, measures)
-        except ValueError as error:
-            raise SettingsError(f"run {run.name}: {error}") from None
-        if found.missing:
-            silent.update(found.missing)
-            count = counted(len(found.missing), "topic")
-            _note(f"run {run.name} is silent on {count}: {listed(found.missing, 10)}.")
-        for measure in measures:
-            columns[measure].append(found.scores[measure])
-    gaps = silent if topics == "answered" else set()
-    kept = [topic for topic in qrels.grades if topic not in gaps]
-    left_out = tuple(topic for topic in qrels.grades if topic in gaps)
-    names = tuple(run.name for run in runs)
-    if len(kept) < 2:
-        count = counted(len(kept), "topic")
-        raise SettingsError(f"{count} left to compare on: at least 2 are needed.")
-    tables = []
-    for measure in measures:
-        rows = (tuple(scores[topic] for scores in columns[measure]) for topic in kept)
-        tables.append(ScoreMatrix(str(measure), tuple(kept), names, tuple(rows), left_out))
-    return tables
+    """The matrices of topics × runs that ``assay measure`` takes its means of."""
+    grades = used(read_qrels(qrels)).grades
+    names: list[str] = []
+    scores: list[RunScores] = []
+    try:
+        judged = to_judgements(grades)
+        for batch in read_runs(files, judged):
+            for fault in (fault for warnings in batch.warnings for fault in warnings):
+                note(fault)
+            names += batch.names
+            scores += run_scores(batch.hits, judged, list(wanted.values()), batch.unjudged)
+    except ValueError as error:
+        raise SettingsError(f"{error}.") from None
+    _check_names(names, files)
+    names = [printable(name) for name in names]
+    kept = np.ones(len(judged.topics), dtype=np.bool_)
+    for name, one in zip(names, scores, strict=True):
+        _say_what_lacks(name, one)
+        if topics == "answered":
+            kept &= one.answered
+    return [_matrix(name, measure, names, scores, kept) for name, measure in wanted.items()]
+
+
+def _check_names(names: Sequence[str], files: Sequence[Path]) -> None:
+    seen: dict[str, Path] = {}
+    for name, file in zip(names, files, strict=True):
+        if name in seen:
+            raise SettingsError(
+                f"{seen[name]} and {file} are both runs named {printable(name)}: give each a name "
+                "of its own in the last column, and each file once."
+            )
+        seen[name] = file
+
+
+def _say_what_lacks(name: str, scores: RunScores) -> None:
+    if scores.missing:
+        count = counted(len(scores.missing), "topic")
+        note(f"Run {name} is silent on {count} of the qrels: {listed(scores.missing, 10)}.")
+    if scores.unjudged:
+        count = counted(len(scores.unjudged), "topic")
+        note(f"Run {name} has {count} that the qrels lack: {listed(scores.unjudged, 10)}.")
+
+
+def _matrix(
+    name: str,
+    measure: Measure,
+    runs: Sequence[str],
+    scores: Sequence[RunScores],
+    kept: npt.NDArray[np.bool_],
+) -> ScoreMatrix:
+    table = np.column_stack([one.values[measure] for one in scores])
+    undefined = np.asarray(~np.isfinite(table).all(axis=1))
+    topics = scores[0].topics
+    if undefined[kept].any():
+        lost = [topics[place] for place in np.flatnonzero(undefined & kept)]
+        note(
+            f"{name} is undefined for some run on {counted(len(lost), 'topic')}, left out for all "
+            f"runs: {listed(lost, 10)}."
+        )
+    used_topics = kept & ~undefined
+    count = int(used_topics.sum())
+    if count < 2:
+        raise SettingsError(
+            f"{name}: {counted(count, 'topic')} left to compare on, at least 2 are needed."
+        )
+    return ScoreMatrix(
+        name=name,
+        topics=tuple(topics[place] for place in np.flatnonzero(used_topics)),
+        runs=tuple(runs),
+        scores=tuple(map(tuple, table[used_topics].tolist())),
+        left_out=tuple(topics[place] for place in np.flatnonzero(~used_topics)),
+    )
 
 
 # --- output --------------------------------------------------------------------------------------
@@ -308,13 +281,16 @@ def _rows(one: _Compared) -> Iterable[tuple[str | float | None, ...]]:
         )  # fmt: skip
 
 
-def _panel(one: _Compared, test: str) -> DifferencePanel:
-    alpha = one.result.alpha
+def _panel(one: _Compared) -> DifferencePanel:
+    result = one.result
     pairs = [
-        (pair.run_a, pair.run_b, pair.difference, pair.low, pair.high, _is_real(pair, alpha))
-        for pair in one.result.pairs
+        (pair.run_a, pair.run_b, pair.difference, pair.low, pair.high, pair.different)
+        for pair in result.pairs
     ]
-    note = f"Filled: real at {alpha:g} ({test}). Lines: 95 % bootstrap."
+    note = (
+        f"Filled: real at {result.alpha:g}, all pairs together ({result.test}).\n"
+        "Lines: 95 % bootstrap interval of the pair alone."
+    )
     return DifferencePanel(one.matrix.name, pairs, note)
 
 
@@ -334,10 +310,15 @@ def _document(
                     {
                         "run": run,
                         "mean": mean,
-                        "letters": one.result.letters[run],
+                        "letters": one.result.letters and one.result.letters[run],
                         "top": run in one.result.top,
                     }
                     for run, mean in one.result.means.items()
+                ],
+                "different": [[pair.run_a, pair.run_b] for pair in one.real],
+                "paired_effects": [
+                    {"run_a": pair.run_a, "run_b": pair.run_b, "effect": pair.paired_effect}
+                    for pair in one.result.pairs
                 ],
                 "residual_variance": one.result.variance.value,
                 "permutations": one.result.permutations,
@@ -349,55 +330,57 @@ def _document(
     }
 
 
-def _show(one: _Compared, test: str, policy: str, seed: int) -> None:
+def _show(one: _Compared, policy: str, seed: int) -> None:
     result = one.result
     table = plain_table("")
     table.title = Text(f"Runs by mean {one.matrix.name}")
     table.add_column("run", overflow="fold")
     for name in ("mean", "letters", "top group"):
-        table.add_column(name, justify="right" if name == "mean" else "left")
+        table.add_column(name, justify="right" if name == "mean" else "left", overflow="fold")
     for run, mean in result.means.items():
-        top = "yes" if run in result.top else ""
-        table.add_row(Text(run), f"{mean:.4f}", result.letters[run], top)
+        letters = result.letters[run] if result.letters else "–"
+        table.add_row(Text(run), shown(mean), letters, "yes" if run in result.top else "")
     out().print(table)
-    real = [pair for pair in result.pairs if _is_real(pair, result.alpha)]
-    if real:
+    if one.real:
         different = plain_table("Really different")
         different.add_column("run", overflow="fold")
         different.add_column("is better than", overflow="fold")
         for name in ("by", "95 % interval", "p", "effect"):
             different.add_column(name, justify="right", no_wrap=True)
-        for pair in real[:_MOST_PAIRS]:
-            ends = f"{pair.low:.4f} to {pair.high:.4f}"
-            effect = "–" if pair.effect is None else f"{pair.effect:.2f}"
-            p = "–" if pair.p_adjusted is None else f"{pair.p_adjusted:.4f}"
+        for pair in one.real[:_MOST_PAIRS]:
             different.add_row(
-                Text(pair.run_a), Text(pair.run_b), f"{pair.difference:.4f}", ends, p, effect
-            )
+                Text(pair.run_a), Text(pair.run_b), shown(pair.difference),
+                f"{pair.low:.4f} to {pair.high:.4f}", shown(pair.p_adjusted),
+                shown(pair.effect, 2),
+            )  # fmt: skip
         out().print(different)
-    for line in _remarks(one, len(real), test, policy, seed):
+    for line in _remarks(one, policy, seed):
         out().print(line, markup=False, soft_wrap=True)
 
 
-def _remarks(one: _Compared, real: int, test: str, policy: str, seed: int) -> Iterable[str]:
-    result = one.result
+def _remarks(one: _Compared, policy: str, seed: int) -> Iterable[str]:
+    result, real = one.result, len(one.real)
     hidden = f"; {real - _MOST_PAIRS} of them not shown (see --csv)" if real > _MOST_PAIRS else ""
     yield (
         f"{real} of {len(result.pairs)} pairs differ at {result.alpha:g} on {result.topics} "
         f"topics{hidden}. p is adjusted for all pairs. Runs that share a letter do not differ; the "
         "top group does not differ from the best run."
     )
-    how = f"Test: {TESTS[test]}"
+    if result.letters is None:
+        yield "No letters: so many pairs differ in such a tangle that thousands would be needed."
+    how = f"Test: {TESTS[result.test]}"
     if result.permutations is not None:
-        what = "resamples" if test == "bootstrap" else "permutations"
+        what = "resamples" if result.test == "bootstrap" else "permutations"
         exact = f"all {result.permutations:,} {what} (exact)"
         drawn = f"{result.permutations:,} random {what}, seed {seed}"
         how += f"; {exact if result.exact else drawn}"
     yield how + f". Intervals: bootstrap over topics, seed {seed}."
-    if policy == "qrels":
-        yield "Topics of the qrels on which a run is silent count 0."
-    elif one.matrix.left_out:
+    if any(pair.p_adjusted is None or pair.effect is None for pair in one.real):
+        yield "– is undefined: the differences are the same on every topic."
+    if one.matrix.left_out:
         count = counted(len(one.matrix.left_out), "topic")
         yield f"{count} that some run has no score for: left out for all runs."
+    elif policy == "qrels":
+        yield "Topics of the qrels on which a run is silent count 0."
     else:
         yield "No topic is left out: every run has a score for all of them."

@@ -4,23 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, cast, get_args
 
 import typer
 
-from assay.cli.common import (
-    CsvOption,
-    JsonOption,
-    err,
-    out,
-    plain_table,
-    print_csv,
-    print_json,
-)
+from assay.cli.common import CsvOption, JsonOption, out, plain_table, print_csv, print_json
+from assay.cli.statistics import LEVEL, note, one_of, one_output, plot_file, shown, used
 from assay.formats.parsed import listed, printable
 from assay.formats.score_tables import ScoreTable, read_scores
 from assay.model.errors import SettingsError
-from assay.reports.statistics_plots import checked_plot, save_scatter
+from assay.reports.statistics_plots import save_scatter
 from assay.statistics.correlation import CorrelationReport, Missing, correlate, correlate_runs
 
 HEADER = ("setting", "measure", "value", "low", "high", "n")
@@ -65,19 +58,23 @@ def correlate_command(
     In three settings: run means (runs), mean over topics (topics-mean), all topic-run pairs
     (pairs). Higher scores are better. Intervals (95 %) resample topics.
     """
-    if missing not in ("topics", "cells", "zero"):
-        raise typer.BadParameter("must be 'topics', 'cells' or 'zero'", param_hint="--missing")
+    one_output(as_json=as_json, as_csv=as_csv)
+    one_of(missing, get_args(Missing), "--missing")
     if not 0 < p < 1:
         raise typer.BadParameter("must be between 0 and 1", param_hint="--rbo-p")
-    if plot is not None:
-        _check_plot(plot)
+    plot_file(plot)
     names = _names(score or [])
-    first, second = (_read(path, name) for path, name in zip((a, b), names, strict=True))
+    first, second = used(read_scores(a, names[0])), used(read_scores(b, names[1]))
     both = bool(first.by_topic) and bool(second.by_topic)
     try:
         if both:
             report = correlate(
-                first.by_topic, second.by_topic, p=p, missing=_policy(missing), seed=seed
+                first.by_topic,
+                second.by_topic,
+                p=p,
+                missing=cast("Missing", missing),
+                level=LEVEL,
+                seed=seed,
             )
         else:
             report = correlate_runs(first.run_scores(), second.run_scores(), p=p)
@@ -88,10 +85,13 @@ def correlate_command(
     if plot is not None:
         points = _points(report, first, second, missing) if both else []
         means = [(one.run, one.first, one.second) for one in report.run_means]
-        save_scatter(plot, means, points, (f"{a.name}: {first.name}", f"{b.name}: {second.name}"))
+        axes = (f"{a.name}: {first.name}", f"{b.name}: {second.name}")
+        save_scatter(plot, means, points, axes, _taus(report))
     if as_json:
         print_json(_document(report, rows, (first, second), (a, b), missing, p, seed))
     elif as_csv:
+        for line in _findings(report, missing):
+            note(line)
         print_csv(HEADER, rows)
     else:
         _show(report, rows, (first, second), (a, b), missing, p, seed)
@@ -115,25 +115,6 @@ def _names(given: Sequence[str]) -> tuple[str | None, str | None]:
     return names.get("A"), names.get("B")
 
 
-def _policy(text: str) -> Missing:
-    return "cells" if text == "cells" else "zero" if text == "zero" else "topics"
-
-
-def _read(path: Path, score: str | None) -> ScoreTable:
-    parsed = read_scores(path, score)
-    table = parsed.require()
-    for fault in parsed.warnings:
-        err().print(f"Note: {fault}", markup=False, soft_wrap=True)
-    return table
-
-
-def _check_plot(plot: Path) -> None:
-    try:
-        checked_plot(plot)
-    except ValueError as error:
-        raise typer.BadParameter(str(error), param_hint="--plot") from None
-
-
 def _points(
     report: CorrelationReport, first: ScoreTable, second: ScoreTable, missing: str
 ) -> list[tuple[float, float]]:
@@ -148,6 +129,16 @@ def _points(
             if x is not None and y is not None:
                 points.append((x, y))
     return points
+
+
+def _taus(report: CorrelationReport) -> list[str]:
+    """Kendall's tau in each setting, as the plot shows it."""
+    names = {"runs": "runs", "topics-mean": "mean of topics", "pairs": "topic–run pairs"}
+    return [
+        f"τ {names[one.setting]}: {shown(one.value, 3)}"
+        for one in report.rows
+        if one.measure == "tau"
+    ]
 
 
 # --- output --------------------------------------------------------------------------------------
@@ -192,7 +183,7 @@ def _document(
         "topics_only_B": report.topics_only_second,
         "missing": [{"run": run, "topic": topic} for run, topic in report.missing],
         "topics_left_out": report.topics_left_out,
-        "settings": {"missing": missing, "rbo_p": p, "level": 0.95, "seed": seed},
+        "settings": {"missing": missing, "rbo_p": p, "level": LEVEL, "seed": seed},
     }
 
 
@@ -208,10 +199,9 @@ def _show(
     table = plain_table("Correlation")
     for name in HEADER:
         table.add_column(name, justify="left" if name in ("setting", "measure") else "right")
-    for setting, measure, value, low, high, n in rows:
-        if not n:
-            continue  # a setting that needs topics; said below
-        table.add_row(setting, measure, _number(value), _number(low), _number(high), f"{n:,}")
+    for setting, measure, *numbers, n in rows:
+        if setting == "runs" or report.topics:  # else it needs topics, which is said below
+            table.add_row(setting, measure, *map(shown, numbers), f"{n:,}")
     out().print(table)
     for line in _remarks(report, tables, files, missing, p, seed):
         out().print(line, markup=False, soft_wrap=True)
@@ -229,6 +219,25 @@ def _remarks(
         f"A is {tables[0].name} of {printable(str(files[0]))} (the truth of ap), "
         f"B is {tables[1].name} of {printable(str(files[1]))}. RBO with p = {p:g}."
     )
+    yield from _findings(report, missing)
+    if not report.topics:
+        yield (
+            "Runs only: a file has no scores of single topics, so there are no intervals and no "
+            "other settings."
+        )
+    elif len(report.topics) == 1:
+        yield "No intervals: there is one topic only."
+    else:
+        yield (
+            f"{len(report.topics):,} topics in both. Low and high: 95 % bootstrap over topics, "
+            f"seed {seed}."
+        )
+    if any(row.value is None for row in report.rows):
+        yield "– is undefined: all scores that one of the tables has there are equal."
+
+
+def _findings(report: CorrelationReport, missing: str) -> Iterable[str]:
+    """Runs and topics that the numbers leave out."""
     for side, runs, topics in (
         ("A", report.runs_only_first, report.topics_only_first),
         ("B", report.runs_only_second, report.topics_only_second),
@@ -245,25 +254,7 @@ def _remarks(
             "zero": "counted as 0",
         }
         yield f"Missing scores ({len(pairs)}): {_some(pairs)}; {what[missing]}."
-    if not report.topics:
-        yield (
-            "Runs only: a file has no scores of single topics, so there are no intervals and no "
-            "other settings."
-        )
-    elif len(report.topics) == 1:
-        yield "No intervals: there is one topic only."
-    else:
-        yield (
-            f"{len(report.topics):,} topics in both. Low and high: 95 % bootstrap over topics, "
-            f"seed {seed}."
-        )
-    if any(row.value is None for row in report.rows):
-        yield "– is undefined: all scores of a table are equal."
 
 
 def _some(names: Sequence[str]) -> str:
     return listed(names, _SHOWN)
-
-
-def _number(value: float | None) -> str:
-    return "–" if value is None else f"{value:.4f}"

@@ -11,15 +11,8 @@ from typing import Annotated, Any, TypeVar
 import typer
 from rich.text import Text
 
-from assay.cli.common import (
-    CsvOption,
-    JsonOption,
-    err,
-    out,
-    plain_table,
-    print_csv,
-    print_json,
-)
+from assay.cli.common import CsvOption, JsonOption, out, plain_table, print_csv, print_json
+from assay.cli.statistics import one_output, shown, used
 from assay.formats.parsed import printable
 from assay.formats.score_tables import ScoreMatrix, read_matrix
 from assay.model.errors import SettingsError
@@ -34,6 +27,7 @@ from assay.statistics.samplesize import (
 )
 
 HEADER = ("design", "alpha", "beta", "mind", "m", "topics")
+POWER_HEADER = ("matrix", "alpha", "mind", "m", "topics", "paired_t", "anova", "width")
 T = TypeVar("T")
 
 _MIND = (0.05, 0.1, 0.2)
@@ -47,7 +41,8 @@ class _Experiment:
     path: Path
     matrix: ScoreMatrix
     variance: Variance
-    powers: tuple[AchievedPower, ...]
+    powers: tuple[tuple[float, AchievedPower], ...]
+    """With the level of each; first for the observed range of run means, unless that is 0."""
 
 
 def samplesize_command(
@@ -84,6 +79,12 @@ def samplesize_command(
         str | None,
         typer.Option("--score", metavar="NAME", help="Which score of a table run,topic,score."),
     ] = None,
+    power: Annotated[
+        bool,
+        typer.Option(
+            "--power", help="Only the power that the experiments had, with their own topics."
+        ),
+    ] = False,
     as_json: JsonOption = False,
     as_csv: CsvOption = False,
 ) -> None:
@@ -93,7 +94,10 @@ def samplesize_command(
     expected width of the interval of a difference (its width is the column mind). Options with
     several values may be repeated or hold a list: --mind 0.05,0.1.
     """
+    one_output(as_json=as_json, as_csv=as_csv)
     files = matrices or []
+    if power and not files:
+        raise typer.BadParameter("needs the matrix of an experiment", param_hint="--power")
     if variance is not None and files:
         raise typer.BadParameter("give either matrices or --variance", param_hint="--variance")
     if variance is None and not files:
@@ -104,37 +108,56 @@ def samplesize_command(
     runs = _values(m, "--m", _two_or_more, _RUNS)
     widths = _values(width, "--width", _positive, minds)
     try:
-        done = [_experiment(path, score, alphas[0], minds) for path in files]
+        done = [_experiment(path, score, alphas, minds) for path in files]
         pooled = (
             pooled_variance(one.variance for one in done)
             if variance is None
             else Variance(variance, 1)
         )
-        rows = size_table(
-            pooled.value, alphas=alphas, betas=betas, differences=minds, runs=runs, widths=widths
+        rows = (
+            []
+            if power
+            else size_table(
+                pooled.value,
+                alphas=alphas,
+                betas=betas,
+                differences=minds,
+                runs=runs,
+                widths=widths,
+            )
         )
     except ValueError as error:
-        raise SettingsError(str(error)) from None
+        raise SettingsError(f"{error}.") from None
     if as_json:
-        print_json(_document(rows, done, pooled, variance is None, alphas[0]))
+        print_json(_document(rows, done, pooled, variance is None))
+    elif as_csv and power:
+        print_csv(POWER_HEADER, [row for one in done for row in _power_cells(one)])
     elif as_csv:
         print_csv(HEADER, [_cells(row) for row in rows])
     else:
         if done:
-            _show_experiments(done, pooled, alphas[0])
-        _show_sizes(rows, pooled)
+            _show_experiments(done, pooled)
+        if not power:
+            _show_sizes(rows, pooled)
 
 
-def _experiment(path: Path, score: str | None, alpha: float, minds: Sequence[float]) -> _Experiment:
-    parsed = read_matrix(path, score)
-    matrix = parsed.require()
-    for fault in parsed.warnings:
-        err().print(f"Note: {fault}", markup=False, soft_wrap=True)
+def _experiment(
+    path: Path, score: str | None, alphas: Sequence[float], minds: Sequence[float]
+) -> _Experiment:
+    matrix = used(read_matrix(path, score))
+    variance = residual_variance(matrix.scores)
     powers = [
-        achieved_power(matrix.scores, alpha=alpha, min_difference=mind) for mind in (None, *minds)
+        (alpha, achieved_power(matrix.scores, alpha=alpha, min_difference=mind))
+        for alpha in alphas
+        for mind in (None, *minds)
     ]
-    known = tuple(power for power in powers if power is not None)
-    return _Experiment(path, matrix, residual_variance(matrix.scores), known)
+    known = tuple((alpha, power) for alpha, power in powers if power is not None)
+    if not known:
+        raise SettingsError(
+            f"{path}: the residual variance is 0: all runs differ by the same on every topic, so "
+            "that any number of topics is enough. Is this a matrix of scores?"
+        )
+    return _Experiment(path, matrix, variance, known)
 
 
 # --- options -------------------------------------------------------------------------------------
@@ -195,12 +218,18 @@ def _cells(row: SizeRow) -> tuple[object, ...]:
     return (row.design, row.alpha, row.beta, row.mind, row.m, row.topics)
 
 
+def _power_cells(one: _Experiment) -> list[tuple[object, ...]]:
+    return [
+        (
+            str(one.path), alpha, had.difference, had.runs, had.topics, had.paired_t, had.anova,
+            had.width,
+        )
+        for alpha, had in one.powers
+    ]  # fmt: skip
+
+
 def _document(
-    rows: Iterable[SizeRow],
-    done: Iterable[_Experiment],
-    pooled: Variance,
-    estimated: bool,
-    alpha: float,
+    rows: Iterable[SizeRow], done: Iterable[_Experiment], pooled: Variance, estimated: bool
 ) -> dict[str, Any]:
     return {
         "rows": [dict(zip(HEADER, _cells(row), strict=True)) for row in rows],
@@ -218,12 +247,12 @@ def _document(
                 "power": [
                     {
                         "alpha": alpha,
-                        "mind": power.difference,
-                        "paired_t": power.paired_t,
-                        "anova": power.anova,
-                        "width": power.width,
+                        "mind": had.difference,
+                        "paired_t": had.paired_t,
+                        "anova": had.anova,
+                        "width": had.width,
                     }
-                    for power in one.powers
+                    for alpha, had in one.powers
                 ],
             }
             for one in done
@@ -231,7 +260,7 @@ def _document(
     }
 
 
-def _show_experiments(done: Sequence[_Experiment], pooled: Variance, alpha: float) -> None:
+def _show_experiments(done: Sequence[_Experiment], pooled: Variance) -> None:
     table = plain_table("Residual variance")
     table.add_column("matrix", overflow="fold")
     for name in ("topics", "runs", "degrees", "variance"):
@@ -240,25 +269,26 @@ def _show_experiments(done: Sequence[_Experiment], pooled: Variance, alpha: floa
         topics, runs = len(one.matrix.topics), len(one.matrix.runs)
         table.add_row(
             Text(printable(one.path.name)), f"{topics:,}", f"{runs:,}", f"{one.variance.degrees:,}",
-            f"{one.variance.value:.8f}",
+            shown(one.variance.value, 8),
         )  # fmt: skip
     if len(done) > 1:
-        table.add_row("pooled", "", "", f"{pooled.degrees:,}", f"{pooled.value:.8f}")
+        table.add_row("pooled", "", "", f"{pooled.degrees:,}", shown(pooled.value, 8))
     out().print(table)
     power = plain_table("Power that the experiment had")
     power.add_column("matrix", overflow="fold")
-    for name in ("difference", "paired-t", "anova", "expected width"):
+    for name in ("alpha", "difference", "paired-t", "anova", "expected width"):
         power.add_column(name, justify="right")
     for one in done:
-        for found in one.powers:
+        for alpha, had in one.powers:
             power.add_row(
-                Text(printable(one.path.name)), f"{found.difference:.4f}", f"{found.paired_t:.4f}",
-                f"{found.anova:.4f}", f"{found.width:.4f}",
+                Text(printable(one.path.name)), f"{alpha:g}", shown(had.difference),
+                shown(had.paired_t), shown(had.anova), shown(had.width),
             )  # fmt: skip
     out().print(power)
     out().print(
-        f"Power at alpha = {alpha:g}; first for the observed range of the run means, which says no "
-        "more than the p-value does, then for the differences asked about.",
+        "Power with the experiment's own topics and runs: first for the observed range of the run "
+        "means, which says no more than the p-value does, then for the differences of --mind. "
+        "Expected width is that of the interval of a difference.",
         soft_wrap=True,
     )
     out().print()

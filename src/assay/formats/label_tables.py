@@ -1,4 +1,4 @@
-"""Labels by topic and document: qrels, or CSV with the columns topic, doc, label.
+"""Labels by topic and document: qrels, or CSV with the columns topic, doc, label, perhaps run.
 
 Also here is what all tables with a header have in common (:func:`read_cells`): separators, quotes,
 rows that do not fit. Only the table with a header is read here; qrels are those of
@@ -19,13 +19,23 @@ from assay.formats.parsed import FaultList, Parsed, listed, printable, quoted
 from assay.formats.text import read_text
 from assay.formats.trec import read_qrels
 
-__all__ = ["Cells", "LabelTable", "finite_number", "read_cells", "read_labels"]
+__all__ = [
+    "Cells",
+    "LabelTable",
+    "Unit",
+    "finite_number",
+    "one_column",
+    "read_cells",
+    "read_labels",
+]
 
 TOPIC = ("topic", "topic_id", "qid", "query", "query_id", "question", "narrative", "narrative_id")
 DOC = ("doc", "doc_id", "docid", "docno", "item", "unit")
-LABEL = ("label",)
+RUN = ("run", "run_id", "runid")
+LABEL = ("label", "grade", "relevance")
 
-Unit = tuple[str, str]
+Unit = tuple[str, str, str]
+"""What is labelled: topic, run and document; no run or no document is the empty string."""
 
 
 # --- tables with a header ------------------------------------------------------------------------
@@ -141,23 +151,29 @@ def _separator(header: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class LabelTable:
-    """The labels of one file, by topic and document in file order.
+    """The labels of one file, by topic, run and document in file order.
 
     Attributes:
         labels: the label of every unit; None where the cell is empty.
         qrels: whether the file is qrels, where −1 says that the document was not judged.
+        runs: whether the file has a column of runs.
     """
 
     labels: Mapping[Unit, float | None] = field(repr=False)
     qrels: bool
+    runs: bool = False
 
 
 def read_labels(path: str | PathLike[str]) -> Parsed[LabelTable]:
-    """Read qrels, or CSV with the columns topic, doc (or docid, item, unit) and label.
+    """Read qrels, or CSV or TSV with the columns topic, doc (or docid, item, unit) and label.
 
-    Columns may be in any order, others are ignored. A file is taken for a table where its first
-    line looks like one: it names a label column, or has commas where qrels have spaces. Raises
-    :class:`FormatError` only where the file cannot be read at all.
+    A column of runs makes units of different runs different, and may take the place of doc: one
+    label a run and topic. Columns may be in any order, others are ignored. A file is taken for a
+    table where its first line looks like one: it names a topic and a label column, or has commas
+    where qrels have spaces.
+
+    Raises:
+        FormatError: the file cannot be read at all.
     """
     source = read_text(path)
     if not _is_table(source.lines):
@@ -166,7 +182,7 @@ def read_labels(path: str | PathLike[str]) -> Parsed[LabelTable]:
             return Parsed(None, parsed.faults)
         grades = parsed.value.grades
         labels = {
-            (normal_id(topic), normal_id(doc)): float(grade)
+            (normal_id(topic), "", normal_id(doc)): float(grade)
             for topic, judged in grades.items()
             for doc, grade in judged.items()
         }
@@ -177,39 +193,50 @@ def read_labels(path: str | PathLike[str]) -> Parsed[LabelTable]:
         faults.error(0, "The file is empty.", "Begin with the line topic,doc,label.")
         return Parsed(None, faults.done())
     cure = "Begin the file with the line topic,doc,label."
+    by_run = bool(cells.places(RUN))
     topic = one_column(cells, TOPIC, "topic", faults, cure)
-    doc = one_column(cells, DOC, "doc", faults, cure)
+    run = one_column(cells, RUN, "run", faults, cure) if by_run else None
+    needs_doc = not by_run or bool(cells.places(DOC))
+    doc = one_column(cells, DOC, "doc", faults, cure) if needs_doc else None
     label = one_column(cells, LABEL, "label", faults, cure)
-    if topic is None or doc is None or label is None:
+    lacking = topic is None or (by_run and run is None) or (needs_doc and doc is None)
+    if label is None or lacking:
         return Parsed(None, faults.done())
-    found = _labels(cells, (topic, doc, label), faults)
-    if not found:
+    found = _labels(cells, (topic, run, doc), label, faults)
+    if not cells.rows:
         faults.error(0, "The file holds no label.", "Add one line a topic and document.")
-    return Parsed(LabelTable(found, qrels=False), faults.done())
+    return Parsed(LabelTable(found, qrels=False, runs=by_run), faults.done())
 
 
 def _is_table(lines: Sequence[str]) -> bool:
     first = next((line for line in lines if line.strip()), "")
     names = [clean(cell).casefold() for cell in first.split(_separator(first))]
-    if any(name in LABEL for name in names):
-        return True
-    if any(name in TOPIC for name in names) and len(names) > 1:
+    if len(names) > 1 and any(name in (*LABEL, *TOPIC) for name in names):
         return True
     return not first.strip() or ("," in first and len(first.split()) < 4)
 
 
 def _labels(
-    cells: Cells, places: tuple[int, int, int], faults: FaultList
+    cells: Cells, places: tuple[int | None, int | None, int | None], column: int, faults: FaultList
 ) -> dict[Unit, float | None]:
+    """The labels of a table, given the columns of topic, run and document and that of the label."""
     found: dict[Unit, float | None] = {}
     lines: dict[Unit, int] = {}
     empty: list[int] = []
     for number, row in cells.rows:
-        topic, doc, raw = normal_id(row[places[0]]), normal_id(row[places[1]]), row[places[2]]
-        if not topic or not doc:
-            what = "doc" if topic else "topic"
-            faults.error(number, f"The {what} is empty.", f"Write the {what}.", topic)
+        topic, run, doc = ("" if place is None else normal_id(row[place]) for place in places)
+        names = zip(("topic", "run", "doc"), places, (topic, run, doc), strict=True)
+        lacking = [name for name, place, text in names if place is not None and not text]
+        if lacking:
+            what = " and the ".join(lacking)
+            faults.error(
+                number,
+                f"The {what} {'is' if len(lacking) == 1 else 'are'} empty.",
+                f"Write the {what}.",
+                topic,
+            )
             continue
+        raw = row[column]
         value = finite_number(raw) if raw else None
         if raw and value is None:
             faults.error(
@@ -219,28 +246,14 @@ def _labels(
                 topic,
             )
             continue
-        first = lines.setdefault((topic, doc), number)
+        unit = (topic, run, doc)
+        first = lines.setdefault(unit, number)
         if first != number:
-            known = found[topic, doc]
-            if known == value:
-                faults.warning(
-                    number,
-                    f"{quoted(doc)} was labelled on line {first} already, with the same label.",
-                    "Remove one of the lines.",
-                    topic,
-                )
-            else:
-                faults.error(
-                    number,
-                    f"{quoted(doc)} has label {printable(raw) or 'none'} here and "
-                    f"{'none' if known is None else f'{known:g}'} on line {first}.",
-                    "Keep one of the two; the first was read.",
-                    topic,
-                )
+            _twice(number, raw, value, unit, first, found[unit], faults)
             continue
         if value is None:
             empty.append(number)
-        found[topic, doc] = value
+        found[unit] = value
     if empty:
         faults.warning(
             empty[0],
@@ -249,3 +262,32 @@ def _labels(
             "These are counted as unlabelled.",
         )
     return found
+
+
+def _twice(
+    number: int,
+    raw: str,
+    value: float | None,
+    unit: Unit,
+    first: int,
+    known: float | None,
+    faults: FaultList,
+) -> None:
+    """Report a unit that stands on two lines: a warning where both say the same."""
+    topic, run, doc = unit
+    shown = " of ".join(quoted(one) for one in (doc, run) if one)
+    if known == value:
+        faults.warning(
+            number,
+            f"{shown} was labelled on line {first} already, with the same label.",
+            "Remove one of the lines.",
+            topic,
+        )
+        return
+    faults.error(
+        number,
+        f"{shown} has label {printable(raw) or 'none'} here and "
+        f"{'none' if known is None else f'{known:g}'} on line {first}.",
+        "Keep one of the two; the first was read.",
+        topic,
+    )

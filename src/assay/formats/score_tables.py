@@ -6,19 +6,26 @@ itself writes them (``run,topic,measure,value``), and matrices of topics × runs
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from os import PathLike
 from pathlib import Path
 
-from assay.formats.label_tables import TOPIC, Cells, finite_number, one_column, read_cells
+from assay.formats.label_tables import (
+    RUN,
+    TOPIC,
+    Cells,
+    finite_number,
+    one_column,
+    read_cells,
+)
 from assay.formats.naming import normal_id
 from assay.formats.parsed import FaultList, Parsed, listed, printable, quoted
 from assay.formats.text import read_text
 
 __all__ = ["ScoreMatrix", "ScoreTable", "read_matrix", "read_scores"]
 
-RUN = ("run", "run_id", "runid")
 MEASURE = ("measure",)
 VALUE = ("value", "score")
 ALL = "all"
@@ -74,13 +81,16 @@ class ScoreMatrix:
     wide: bool = False
 
 
-def read_scores(path: str | PathLike[str], score: str | None = None) -> Parsed[ScoreTable]:
+def read_scores(
+    path: str | PathLike[str], score: str | None = None, *, option: str = "--score"
+) -> Parsed[ScoreTable]:
     """Read one score of a table of runs.
 
     Args:
         path: a CSV or TSV file with a header; other columns are ignored.
         score: the score's column, or its name in the column ``measure``; None where there is
             one only.
+        option: what names the score on the command line, for messages.
 
     Raises:
         FormatError: the file cannot be read at all.
@@ -91,15 +101,18 @@ def read_scores(path: str | PathLike[str], score: str | None = None) -> Parsed[S
     if cells is None:
         faults.error(0, "The file is empty.", "Begin with a header: run,topic,score.")
         return Parsed(None, faults.done())
-    return Parsed(_scores(cells, score, faults), faults.done())
+    return Parsed(_scores(cells, score, option, faults), faults.done())
 
 
-def read_matrix(path: str | PathLike[str], score: str | None = None) -> Parsed[ScoreMatrix]:
+def read_matrix(
+    path: str | PathLike[str], score: str | None = None, *, option: str = "--score"
+) -> Parsed[ScoreMatrix]:
     """Read a matrix of topics × runs: one column a run, or a table as :func:`read_scores` takes.
 
     Args:
         path: a CSV or TSV file. The first column of a matrix holds the topics.
         score: which score of a long table; None where there is one only.
+        option: what names the score on the command line, for messages.
 
     Raises:
         FormatError: the file cannot be read at all.
@@ -111,7 +124,7 @@ def read_matrix(path: str | PathLike[str], score: str | None = None) -> Parsed[S
         faults.error(0, "The file is empty.", "Begin with a header: topic, then a column a run.")
         return Parsed(None, faults.done())
     if cells.places(RUN) and (cells.places(TOPIC) or cells.places((*MEASURE, *VALUE))):
-        table = _scores(cells, score, faults)
+        table = _scores(cells, score, option, faults)
         if table is None:
             return Parsed(None, faults.done())
         if not table.by_topic:
@@ -133,7 +146,7 @@ def read_matrix(path: str | PathLike[str], score: str | None = None) -> Parsed[S
 # --- tables with a run column --------------------------------------------------------------------
 
 
-def _scores(cells: Cells, score: str | None, faults: FaultList) -> ScoreTable | None:
+def _scores(cells: Cells, score: str | None, option: str, faults: FaultList) -> ScoreTable | None:
     run = one_column(
         cells, RUN, "run", faults, "Name the columns: run, then topic if there are any, then score."
     )
@@ -143,12 +156,13 @@ def _scores(cells: Cells, score: str | None, faults: FaultList) -> ScoreTable | 
         return None
     measures, values = cells.places(MEASURE), cells.places(VALUE)
     if len(measures) == 1 and len(values) == 1:
-        name = _measure(cells, measures[0], score, faults)
+        known = tuple(dict.fromkeys(row[measures[0]] for _, row in cells.rows if row[measures[0]]))
+        name = _chosen(known, score, cells.line, faults, ("measure", option))
         rows = [row for row in cells.rows if row[1][measures[0]] == name]
         place: int | None = values[0]
     else:
         rows = list(cells.rows)
-        place = _column(cells, {run, *topics}, score, faults)
+        place = _column(cells, {run, *topics}, score, option, faults)
         name = None if place is None else cells.header[place]
     if name is None or place is None:
         return None
@@ -160,25 +174,27 @@ def _scores(cells: Cells, score: str | None, faults: FaultList) -> ScoreTable | 
     return ScoreTable(printable(name), reader.by_topic, reader.means)
 
 
-def _measure(cells: Cells, place: int, score: str | None, faults: FaultList) -> str | None:
-    known = tuple(dict.fromkeys(row[place] for _, row in cells.rows if row[place]))
-    return _chosen(known, score, cells.line, faults, "measure")
-
-
-def _column(cells: Cells, others: set[int], score: str | None, faults: FaultList) -> int | None:
+def _column(
+    cells: Cells, others: set[int], score: str | None, option: str, faults: FaultList
+) -> int | None:
     free = [place for place in range(len(cells.header)) if place not in others]
     if score is None:
         numeric = [place for place in free if _is_numeric(cells, place)]
         named = [place for place in numeric if cells.names[place] in VALUE]
         free = named if len(named) == 1 else numeric or free
-    name = _chosen([cells.header[place] for place in free], score, cells.line, faults, "column")
-    return None if name is None else free[[cells.header[place] for place in free].index(name)]
+    known = [cells.header[place] for place in free]
+    name = _chosen(known, score, cells.line, faults, ("column", option))
+    return None if name is None else free[known.index(name)]
 
 
 def _chosen(
-    known: Sequence[str], score: str | None, line: int, faults: FaultList, what: str
+    known: Sequence[str], score: str | None, line: int, faults: FaultList, words: tuple[str, str]
 ) -> str | None:
-    """The score that is asked for, or the only one; else a fault that lists what there is."""
+    """The score that is asked for, or the only one; else a fault that lists what there is.
+
+    *words* are what holds a score, a column or a measure, and the option that names one.
+    """
+    what, option = words
     if score is None:
         if len(known) == 1:
             return known[0]
@@ -186,7 +202,7 @@ def _chosen(
             faults.error(
                 line,
                 f"The file has {len(known)} scores: {listed(known, 20)}.",
-                f"Say which {what} is meant, e.g. --score {quoted(known[0])}.",
+                f"Say which {what} is meant, e.g. {option} {printable(shlex.quote(known[0]))}.",
             )
         else:
             faults.error(line, "The file has no column of scores.", "Add a column named score.")
@@ -359,10 +375,12 @@ def _complete(
             f"Some run has no score for {count}: {listed(left_out, 10)}.",
             "These are left out for all runs.",
         )
-    if len(runs) < 2 or len(rows) < 2:
+    broken = any(fault.severity == "error" for fault in faults.done())
+    if (len(runs) < 2 or len(rows) < 2) and not broken:  # else it is the errors' consequence
+        topics = f"{len(rows)} topic{'' if len(rows) == 1 else 's'} that every run has a score for"
         faults.error(
             0,
-            f"The matrix has {len(rows)} complete topics and {len(runs)} runs.",
+            f"The matrix has {len(runs)} run{'' if len(runs) == 1 else 's'} and {topics}.",
             "At least 2 of both are needed.",
         )
     return ScoreMatrix(name, tuple(rows), runs, tuple(rows.values()), tuple(left_out))

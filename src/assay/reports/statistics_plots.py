@@ -21,6 +21,7 @@ __all__ = ["DifferencePanel", "checked_plot", "save_differences", "save_scatter"
 
 _POINT, _MEAN, _LINE = "#8fb8d8", "#c0392b", "#888888"
 _REAL, _NOT_REAL = "#0072b2", "#9a9a9a"
+_BEHIND = {"facecolor": "white", "alpha": 0.75, "edgecolor": "none", "pad": 0.6}
 _MOST_NAMED = 8
 _MOST_PAIRS = 45
 _MOST_RUNS = 60
@@ -58,6 +59,7 @@ def save_scatter(
     means: Sequence[tuple[str, float, float]],
     points: Sequence[tuple[float, float]],
     names: tuple[str, str],
+    remarks: Sequence[str] = (),
 ) -> None:
     """Draw run means over topic–run points, with the line on which both tables agree.
 
@@ -66,6 +68,7 @@ def save_scatter(
         means: (run, score in the first table, score in the second).
         points: (score in the first table, in the second) of every topic and run; may be empty.
         names: what the axes show.
+        remarks: lines for the empty corner below the line, such as the coefficients.
 
     Raises:
         ValueError: the name of *path* ends in nothing known, or there is nothing to draw.
@@ -76,8 +79,14 @@ def save_scatter(
 
     def fill(figure: Any) -> None:
         figure.set_size_inches(4.2, 4.2)
+        figure.get_layout_engine().set(w_pad=0.08, h_pad=0.08)
         axes = figure.add_subplot()
         _scatter(axes, means, points)
+        said = "\n".join(remarks)
+        axes.text(
+            0.98, 0.03, said, transform=axes.transAxes, fontsize=7.5, ha="right", va="bottom",
+            linespacing=1.4, bbox=_BEHIND,
+        )  # fmt: skip
         axes.set_xlabel(shortened(names[0], 60))
         axes.set_ylabel(shortened(names[1], 60))
 
@@ -156,12 +165,25 @@ def _scatter(
         label=f"run mean ({len(means):,})",
     )
     if len(means) <= _MOST_NAMED:
-        for run, x, y in means:
-            axes.annotate(
-                shortened(run, 24), (x, y), (4, -9), textcoords="offset points", fontsize=7
-            )
+        _name_means(axes, means, ends[1] - ends[0])
     axes.set(xlim=ends, ylim=ends, aspect="equal")
     axes.legend(frameon=False, fontsize=7.5, loc="upper left", handletextpad=0.2)
+
+
+def _name_means(axes: Any, means: Sequence[tuple[str, float, float]], width: float) -> None:
+    """Write the runs' names beside their means, one below the other where they would overlap."""
+    above, right = float("inf"), axes.get_xlim()[1]
+    for run, x, y in sorted(means, key=lambda mean: -mean[2]):
+        place = min(y - 0.022 * width, above - 0.033 * width)
+        above = place
+        moved = y - place > 0.03 * width
+        line = {"arrowstyle": "-", "color": _LINE, "linewidth": 0.4, "shrinkA": 0, "shrinkB": 3}
+        left = x > right - 0.3 * width  # no room for a name on the right
+        aside = (0.04 if moved else 0.015) * width * (-1 if left else 1)
+        axes.annotate(
+            shortened(run, 24), (x, y), (x + aside, place), ha="right" if left else "left",
+            va="center", fontsize=7, zorder=4, bbox=_BEHIND, arrowprops=line if moved else None,
+        )  # fmt: skip
 
 
 def _drawn_pairs(
@@ -172,7 +194,10 @@ def _drawn_pairs(
         return panel.pairs, ""
     best = panel.pairs[0][0]
     shown = [pair for pair in panel.pairs if pair[0] == best][:_MOST_RUNS]
-    return shown, f"{len(shown)} of {counted(len(panel.pairs), 'pair')}: those with the best run.\n"
+    said = (
+        f"{len(shown)} of {counted(len(panel.pairs), 'pair')}: the best run with the next.\n"
+    )
+    return shown, said
 
 
 def _differences(axes: Any, panel: DifferencePanel) -> None:

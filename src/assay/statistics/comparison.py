@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
 
 from assay.measures.confidence import Floats
 from assay.statistics.checks import defined, probability, score_matrix
-from assay.statistics.letters import compact_letters, joined, top_group
+from assay.statistics.letters import TooManyGroups, compact_letters, joined, top_group
 from assay.statistics.resampling import EXACT_LIMIT, is_exact, topic_counts
 from assay.statistics.samplesize import Variance, residual_variance
 from assay.statistics.significance import (
+    bootstrap_p,
     holm,
     randomisation_p,
     residual_effect_sizes,
@@ -24,9 +25,9 @@ from assay.statistics.tukey import randomised_tukey
 
 __all__ = ["Comparison", "PairComparison", "Test", "compare_runs"]
 
-Test = Literal["tukey", "t", "randomisation"]
-"""``tukey``: randomised Tukey HSD, adjusted for all pairs by itself. ``t`` and ``randomisation``:
-every pair on its own, then Holm's correction over all pairs."""
+Test = Literal["tukey", "t", "randomisation", "bootstrap"]
+"""``tukey``: randomised Tukey HSD, adjusted for all pairs by itself. ``t``, ``randomisation`` and
+``bootstrap``: every pair on its own, then Holm's correction over all pairs."""
 
 _PAIRS_AT_ONCE = 500
 
@@ -42,10 +43,12 @@ class PairComparison:
         low: lower end of the bootstrap interval of the difference, not adjusted for other pairs.
         high: its upper end.
         p: the p-value of this pair alone; ``None`` for ``tukey``, which has none, and for a t-test
-            of equal differences.
+            or bootstrap test of equal differences.
         p_adjusted: the p-value adjusted for all pairs; ``None`` where undefined.
         effect: difference / √V_E2, the residual standard deviation; ``None`` where that is 0.
         paired_effect: difference / standard deviation of the pair's differences; ``None`` likewise.
+        different: whether the runs count as different: *p_adjusted* is below the level, or it is
+            undefined and the difference is not 0.
     """
 
     run_a: str
@@ -57,6 +60,7 @@ class PairComparison:
     p_adjusted: float | None
     effect: float | None
     paired_effect: float | None
+    different: bool
 
 
 @dataclass(frozen=True)
@@ -70,11 +74,13 @@ class Comparison:
         means: mean score by run, best first.
         pairs: all pairs, in the order of the means.
         letters: the letters by run; runs that share one do not differ, see
-            :func:`assay.statistics.letters.compact_letters`.
+            :func:`assay.statistics.letters.compact_letters`. ``None`` where the pairs are so
+            tangled that there would be more letters than anyone could read.
         top: the runs that do not differ from the best, best first.
         variance: the residual variance of the topics × runs matrix.
         exact: whether the test went through all permutations; ``None`` for the t-test.
-        permutations: how many permutations the test rests on; ``None`` for the t-test.
+        permutations: how many permutations or resamples the test rests on; ``None`` for the
+            t-test.
     """
 
     test: Test
@@ -82,7 +88,7 @@ class Comparison:
     topics: int
     means: Mapping[str, float]
     pairs: tuple[PairComparison, ...]
-    letters: Mapping[str, str]
+    letters: Mapping[str, str] | None
     top: tuple[str, ...]
     variance: Variance
     exact: bool | None
@@ -112,7 +118,8 @@ def compare_runs(
             differences of a pair are equal, runs count as different unless the difference is 0.
         level: of the bootstrap intervals.
         resamples: of the bootstrap over topics.
-        permutations: of the randomisation tests where they are not exact.
+        permutations: of the randomisation tests where they are not exact; resamples of the
+            bootstrap test.
         seed: of all random draws.
         exact_limit: up to how many permutations are all gone through.
         workers: threads of ``tukey``.
@@ -125,8 +132,8 @@ def compare_runs(
     topics, m = scores.shape
     if len(runs) != m or len(set(runs)) != m:
         raise ValueError(f"{m} columns of scores need {m} different run names, got {list(runs)}")
-    if test not in ("tukey", "t", "randomisation"):
-        raise ValueError(f"test must be 'tukey', 't' or 'randomisation', got {test!r}")
+    if test not in get_args(Test):
+        raise ValueError(f"test must be one of {', '.join(get_args(Test))}, got {test!r}")
     probability(alpha, "alpha")
     order = np.argsort(-scores.mean(axis=0), kind="stable")
     scores = scores[:, order]
@@ -147,6 +154,10 @@ def compare_runs(
     elif test == "t":
         p = [defined(x) for x in p_of_t]
         adjusted = holm(p)
+    elif test == "bootstrap":
+        p = [defined(x) for x in bootstrap_p(differences, permutations, seed)]
+        adjusted = holm(p)
+        exact, used = False, permutations
     else:
         p = [float(x) for x in randomisation_p(differences, permutations, seed, exact_limit)]
         adjusted = holm(p)
@@ -155,12 +166,13 @@ def compare_runs(
     observed = differences.mean(axis=0)
     low, high = _intervals(differences, level, resamples, seed)
     effects = residual_effect_sizes(scores)
-    different = np.zeros((m, m), dtype=np.bool_)
     constant = np.abs(observed) > 1e-12 * np.abs(scores).max()
-    different[first, second] = [
+    real = [
         bool(shifted) if value is None else value < alpha
         for value, shifted in zip(adjusted, constant, strict=True)
     ]
+    different = np.zeros((m, m), dtype=np.bool_)
+    different[first, second] = real
     different |= different.T
     means = scores.mean(axis=0)
     pairs = tuple(
@@ -174,6 +186,7 @@ def compare_runs(
             p_adjusted=adjusted[k],
             effect=None if effects is None else float(effects[a, b]),
             paired_effect=defined(t[k] / np.sqrt(topics)),
+            different=real[k],
         )
         for k, (a, b) in enumerate(zip(first, second, strict=True))
     )
@@ -183,12 +196,22 @@ def compare_runs(
         topics=topics,
         means=dict(zip(names, map(float, means), strict=True)),
         pairs=pairs,
-        letters=dict(zip(names, map(joined, compact_letters(means, different)), strict=True)),
+        letters=_letters(names, means, different),
         top=tuple(names[i] for i in top_group(means, different)),
         variance=residual_variance(scores),
         exact=exact,
         permutations=used,
     )
+
+
+def _letters(
+    names: Sequence[str], means: Floats, different: npt.NDArray[np.bool_]
+) -> dict[str, str] | None:
+    try:
+        letters = compact_letters(means, different)
+    except TooManyGroups:
+        return None
+    return dict(zip(names, map(joined, letters), strict=True))
 
 
 def _intervals(

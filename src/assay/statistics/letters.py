@@ -14,9 +14,13 @@ import numpy.typing as npt
 
 from assay.statistics.checks import numbers
 
-__all__ = ["compact_letters", "joined", "top_group"]
+__all__ = ["TooManyGroups", "compact_letters", "joined", "top_group"]
 
 _MOST_GROUPS = 5_000
+
+
+class TooManyGroups(ValueError):
+    """The significant pairs are so tangled that more letters are needed than can be read."""
 
 
 def compact_letters(means: npt.ArrayLike, different: npt.ArrayLike) -> list[tuple[str, ...]]:
@@ -30,8 +34,8 @@ def compact_letters(means: npt.ArrayLike, different: npt.ArrayLike) -> list[tupl
         For every run, in the given order, its letters: ``a`` to ``z``, then ``aa``, ``ab``, …
 
     Raises:
-        ValueError: the shapes do not fit, *different* is not symmetric or true on its diagonal, or
-            the pairs are so tangled that more than 5,000 groups are needed.
+        TooManyGroups: the pairs are so tangled that more than 5,000 groups are needed.
+        ValueError: the shapes do not fit, or *different* is not symmetric or true on its diagonal.
     """
     values, table = _check(means, different)
     order = np.argsort(-values, kind="stable")
@@ -43,7 +47,7 @@ def compact_letters(means: npt.ArrayLike, different: npt.ArrayLike) -> list[tupl
         largest = _maximal(new)
         groups = [group for group in groups if group & ~near] + largest
         if len(groups) > _MOST_GROUPS:
-            raise ValueError(f"the significant pairs need more than {_MOST_GROUPS} letters")
+            raise TooManyGroups(f"the significant pairs need more than {_MOST_GROUPS} letters")
     groups.sort(key=lambda group: [i for i in range(len(order)) if group >> i & 1])
     letters: list[tuple[str, ...]] = [()] * len(order)
     for place, run in enumerate(order):

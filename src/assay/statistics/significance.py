@@ -5,7 +5,9 @@ all pairs at once is in :mod:`assay.statistics.tukey`, the letters in
 :mod:`assay.statistics.letters`, and whole comparisons in :mod:`assay.statistics.comparison`.
 
 Sources: Sakai, Laboratory Experiments in Information Retrieval (2018), chapters 2, 4 and 5; Smucker
-et al., CIKM 2007 (randomisation); Phipson & Smyth 2010 (Monte Carlo p-values); Holm 1979.
+et al., CIKM 2007 (randomisation); Efron & Tibshirani, An Introduction to the Bootstrap (1993),
+section 16.4, and Sakai, SIGIR 2006 (bootstrap test); Phipson & Smyth 2010 (Monte Carlo p-values);
+Holm 1979.
 """
 
 from __future__ import annotations
@@ -22,7 +24,7 @@ from assay.measures.bootstrap import Interval, mean_interval
 from assay.measures.confidence import Floats
 from assay.statistics.checks import defined, score_pair
 from assay.statistics.letters import compact_letters, joined, top_group
-from assay.statistics.resampling import EXACT_LIMIT, is_exact, swap_masks
+from assay.statistics.resampling import EXACT_LIMIT, is_exact, swap_masks, topic_counts
 from assay.statistics.samplesize import residual_variance
 from assay.statistics.tukey import TukeyResult, randomised_tukey
 
@@ -31,6 +33,7 @@ __all__ = [
     "TTest",
     "TukeyResult",
     "bootstrap_difference",
+    "bootstrap_p",
     "compact_letters",
     "holm",
     "joined",
@@ -46,6 +49,9 @@ __all__ = [
 
 _ROUNDING = 1e-12
 """Spread or distance below this share of the largest value is taken for a rounding error."""
+
+_COLUMNS_AT_ONCE = 500
+"""Pairs of runs that the bootstrap test goes through at a time."""
 
 
 @dataclass(frozen=True)
@@ -181,6 +187,38 @@ def bootstrap_difference(
     """
     first, second = score_pair(x, y)
     return mean_interval(first - second, level=level, resamples=resamples, seed=seed)
+
+
+def bootstrap_p(differences: Floats, resamples: int, seed: int) -> Floats:
+    """Return the p-value of the paired bootstrap test for every column of n × k differences.
+
+    The t of the differences is set against the t of resamples of the differences less their mean,
+    for which the null hypothesis is true: p = (count + 1) / (B + 1), where count is how many of B
+    resamples have an absolute t of at least the observed one. All columns rest on the same
+    resamples. Like t, p is undefined (NaN) where all differences of a column are equal.
+
+    Args:
+        differences: scores of one run − scores of the other, n topics × k pairs.
+        resamples: B.
+        seed: of the resamples.
+
+    Raises:
+        ValueError: *resamples* is not a whole number from 1.
+    """
+    n, columns = differences.shape
+    observed = np.abs(t_columns(differences)[0])
+    counts = np.zeros(columns)
+    for start in range(0, columns, _COLUMNS_AT_ONCE):
+        part = slice(start, start + _COLUMNS_AT_ONCE)
+        centred = differences[:, part] - differences[:, part].mean(axis=0)
+        squares = np.square(centred)
+        least = observed[part] * (1 - _ROUNDING)
+        for drawn in topic_counts(n, resamples, seed):
+            means = drawn @ centred / n
+            variances = np.maximum(drawn @ squares / n - np.square(means), 0.0) * n / (n - 1)
+            # |mean| √n / spread ≥ t, written so that a spread of 0 divides nothing.
+            counts[part] += (np.abs(means) * math.sqrt(n) >= least * np.sqrt(variances)).sum(axis=0)
+    return np.where(np.isnan(observed), np.nan, (counts + 1) / (resamples + 1))
 
 
 def holm(p_values: Sequence[float | None]) -> list[float | None]:
