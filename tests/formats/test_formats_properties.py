@@ -69,7 +69,8 @@ def test_unmarked_runs(data, drawn):
     assert parsed.faults == ()
     assert not file.run.marked
     assert write_marked(file, {}) == data
-    marks = {key: drawn.draw(st.sampled_from(list(Mark))) for key in file.places}
+    keys = [(place.question, place.num) for place in file.places]
+    marks = {key: drawn.draw(st.sampled_from(list(Mark))) for key in keys}
     marked = write_marked(file, marks)
     again = read_bytes(marked).require()
     assert again.marks == marks

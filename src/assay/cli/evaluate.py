@@ -25,6 +25,7 @@ from assay.cli.common import (
     print_json,
     safe,
 )
+from assay.cli.ending import keep_to_the_end
 from assay.judging.batch import export_batch, import_batch
 from assay.judging.engine import Plan, Tally, judge
 from assay.ledger import Ledger
@@ -34,7 +35,7 @@ from assay.protocols.folder import Folder
 from assay.protocols.output import write_bytes
 from assay.protocols.r2c2.inputs import Inputs, R2C2Settings, load_inputs
 from assay.protocols.r2c2.judge import look_ahead, plans_now, run_judging
-from assay.protocols.r2c2.output import SCORE_COLUMNS, write_outputs
+from assay.protocols.r2c2.output import SCORE_COLUMNS, label_lines, write_outputs
 from assay.protocols.r2c2.results import R2C2Result, Score
 from assay.protocols.r2c2.score import score
 from assay.reports.r2c2 import render_report
@@ -67,6 +68,14 @@ class _Job:
     def score(self, ledger: Ledger) -> R2C2Result:
         return score(self.folder, self.inputs, ledger, self.policy, self.settings)
 
+    def results(self, ledger: Ledger) -> tuple[R2C2Result, list[Path]]:
+        """Score and write ``out/`` (but for the report)."""
+        keep_to_the_end(self)  # looking for cycles and freeing would take a fifth of the time
+        with label_lines(ledger) as lines:
+            result = self.score(ledger)
+            keep_to_the_end(result)
+            return result, write_outputs(self.folder, self.inputs, lines, result)
+
 
 def evaluate_command(
     folder: FolderArgument,
@@ -90,8 +99,7 @@ def evaluate_command(
     quiet = as_json or as_csv
     with job.folder.open_ledger() as ledger:
         tally = _judge(job, ledger, budget=budget, retry_failed=retry_failed, quiet=quiet)
-        result = job.score(ledger)
-        files = write_outputs(job.folder, job.inputs, ledger, result)
+        result, files = job.results(ledger)
         report = _write_report(job, result)
     _show(result, tally, [*files, report], as_json=as_json, as_csv=as_csv)
 
@@ -150,8 +158,7 @@ def score_command(
     """Recompute every score from the ledger; asks no labeller. Exit status 1 where labels miss."""
     job = _Job.open(folder, labeller, policy)
     with job.folder.open_ledger(create=False) as ledger:
-        result = job.score(ledger)
-        files = write_outputs(job.folder, job.inputs, ledger, result)
+        result, files = job.results(ledger)
     _show(result, None, files, as_json=as_json, as_csv=as_csv)
 
 

@@ -21,11 +21,12 @@ from assay.cli.common import (
     safe,
 )
 from assay.ledger import Ledger
-from assay.ledger.exchange import export_rows, import_file, label_row
+from assay.ledger.exchange import import_file, label_row
+from assay.ledger.lines import read_lines
 from assay.model.errors import SettingsError
 from assay.model.labels import Label
 from assay.protocols.folder import Folder
-from assay.protocols.output import write_bytes
+from assay.protocols.output import write_pieces
 from assay.tasks.registry import REGISTRY
 
 app = typer.Typer(
@@ -210,13 +211,20 @@ def export_command(
     task: TaskOption = None,
 ) -> None:
     """Write labels as JSON Lines, oldest first. 'import' reads them back."""
+    count = 0
+
+    def pieces(path: Path) -> Iterator[bytes]:
+        nonlocal count
+        for block in read_lines(path, _tasks(task)):
+            count += len(block.lines)
+            yield b"}\n".join((*block.lines, b""))
+
     with _open(folder) as ledger:
-        lines = [orjson.dumps(row) + b"\n" for row in export_rows(ledger, _tasks(task))]
-    if output is None:
-        sys.stdout.buffer.write(b"".join(lines))
-        return
-    write_bytes(output, b"".join(lines))
-    out().print(f"{len(lines)} labels written to {safe(output)}", soft_wrap=True)
+        if output is None:
+            sys.stdout.buffer.writelines(pieces(ledger.path))
+            return
+        write_pieces(output, pieces(ledger.path))
+    out().print(f"{count} labels written to {safe(output)}", soft_wrap=True)
 
 
 @app.command("import")

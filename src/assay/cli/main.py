@@ -11,6 +11,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from assay import __version__
+from assay.cli.ending import leave
 from assay.model.errors import AssayError
 
 # name -> (module, attribute, one line for --help). A Typer attribute is a command group.
@@ -104,6 +105,8 @@ def main() -> None:
         # The reader of our output went away (``| head``): nothing is wrong.
         sys.stderr.close()
         sys.exit(0)
+    except SystemExit as done:
+        leave(done)
 
 
 if __name__ == "__main__":

@@ -8,7 +8,7 @@ number once marked. Source: R2C2 paper, section 3.5, and the task's slides.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from os import PathLike
 from typing import NamedTuple
@@ -34,13 +34,13 @@ _CLOSING_TAG = re.compile(r"<(\s*/[^<>;]*)>$")
 class AnswerRunFile:
     """An AC run with what is needed to write the same file back with other marks.
 
-    ``data`` is the file, decompressed; ``places`` says for each (question id, NuggetNum) where
-    in it the mark belongs.
+    ``data`` is the file, decompressed; ``places`` says for each nugget, in the file's order,
+    where in it the mark belongs.
     """
 
     run: AnswerRun
     data: bytes = field(repr=False)
-    places: Mapping[tuple[str, int], MarkPlace] = field(repr=False)
+    places: Sequence[MarkPlace] = field(repr=False)
 
     @property
     def marks(self) -> dict[tuple[str, int], Mark]:
@@ -61,20 +61,18 @@ def write_marked(file: AnswerRunFile, marks: Mapping[tuple[str, int], Mark]) -> 
     that the run does not have.
     """
     wanted = {(normal_id(question), num): mark for (question, num), mark in marks.items()}
-    unknown = [f"{question} nugget {num}" for question, num in wanted.keys() - file.places.keys()]
-    if unknown:
-        raise AssayError(
-            f"The run {file.run.name} has no such nugget to mark: {listed(sorted(unknown))}."
-        )
     pieces = []
     end = 0
-    for key, place in sorted(file.places.items(), key=lambda item: item[1].offset):
-        pieces.append(file.data[end : place.offset])
-        mark = wanted.get(key)
+    for question, num, offset, length in file.places:
+        pieces.append(file.data[end:offset])
+        mark = wanted.pop((question, num), None)
         if mark is not None:
             pieces.append(mark.value.encode("ascii"))
-        end = place.offset + place.length
+        end = offset + length
     pieces.append(file.data[end:])
+    if wanted:
+        unknown = sorted(f"{question} nugget {num}" for question, num in wanted)
+        raise AssayError(f"The run {file.run.name} has no such nugget to mark: {listed(unknown)}.")
     return b"".join(pieces)
 
 
@@ -99,7 +97,9 @@ def read_ac_run(
     nuggets = NuggetReader(faults, pr_runs)
     reader = _Reader(faults, known, nuggets)
     for (number, line), start in zip(source.numbered(), source.line_starts(), strict=True):
-        if clean(line):
+        if reader.block is not None and "<" not in line and line.isascii() and line.strip():
+            reader.block.lines.append(_Line(number, line, start))  # no tag: nearly all lines
+        elif clean(line):
             reader.line(_Line(number, line, start))
     answers = reader.done()
     run = AnswerRun(name, answers, marked=nuggets.marked > 0)
@@ -136,7 +136,7 @@ class _Reader:
         self.known = known
         self.nuggets = nuggets
         self.answers: dict[str, Answer] = {}
-        self.places: dict[tuple[str, int], MarkPlace] = {}
+        self.places: list[MarkPlace] = []
         self.opened: dict[str, int] = {}
         self.block: _Block | None = None
         self.outside = 0
@@ -283,15 +283,13 @@ class _Reader:
             return
         at, records = self._split(block)
         answer = None if at is None else read_answer(at.number, at.text, one, self.faults)
-        nuggets = self.nuggets.block(
-            one, [(line.number, line.text, line.start) for line in records]
-        )
+        nuggets = self.nuggets.block(one, records)
         if answer is None or not block.kept:
             return
         text, confidence, number = answer
         read = tuple(nugget for nugget, _ in nuggets)
         self.answers[one] = Answer(one, text, confidence, read, number)
-        self.places.update({(one, nugget.num): place for nugget, place in nuggets})
+        self.places.extend(place for _, place in nuggets)
 
     def _split(self, block: _Block) -> tuple[_Line | None, list[_Line]]:
         """The block's answer line and its nugget records, with a fault where they are mixed up."""

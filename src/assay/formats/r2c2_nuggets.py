@@ -15,7 +15,7 @@ from assay.formats.naming import KnownIds, clean, name_cure
 from assay.formats.parsed import FaultList, listed, printable, quoted
 from assay.formats.r2c2_pr import MAX_RANK, integer_cure, parse_integer
 from assay.formats.text import line_break_in
-from assay.model.rag import Mark, Nugget, PassageKey, PassageRun
+from assay.model.rag import Mark, Nugget, Passage, PassageKey, PassageRun
 
 MAX_NUGGETS = 10
 """Most nuggets of a question, and the last NuggetNum (paper, section 3.5)."""
@@ -30,6 +30,8 @@ _DECIMAL = re.compile(r"[0-9]*[.,][0-9]+")
 class MarkPlace(NamedTuple):
     """Where a nugget's mark belongs: the byte offset, and the length of the letter there."""
 
+    question: str
+    num: int
     offset: int
     length: int
 
@@ -161,10 +163,10 @@ class NuggetReader:
                 one,
             )
         used: dict[int, int] = {}
+        passages = {name: run.passages.get(one, ()) for name, run in (self.pr_runs or {}).items()}
         for number, text, start in lines:
-            read = self._plain(number, text, start, one, used) or self._record(
-                number, text, start, one, used
-            )
+            read = self._plain(number, text, start, one, passages, used)
+            read = read or self._record(number, text, start, one, used)
             if read is not None:
                 nuggets.setdefault(read[0].num, read)
         return list(nuggets.values())
@@ -181,23 +183,32 @@ class NuggetReader:
             )
 
     def _plain(
-        self, number: int, line: str, start: int, one: str, used: dict[int, int]
+        self,
+        number: int,
+        line: str,
+        start: int,
+        one: str,
+        passages: Mapping[str, Sequence[Passage]],
+        used: dict[int, int],
     ) -> tuple[Nugget, MarkPlace] | None:
         """A record in which nothing at all is out of the ordinary, as nearly all are; None for
         any other, which ``_record`` reads with care."""
         cells = line.split(";", _FIELDS - 1)
-        if self.pr_runs is None or len(cells) < _FIELDS or not line.isprintable():
+        if len(cells) < _FIELDS or not line.isprintable():
             return None
-        num, rank, text = _NUMBERS.get(cells[0]), _RANKS.get(cells[2]), cells[3]
-        if num is None or rank is None or num in used or not text or text.strip() != text:
+        head, run, rank, text = cells
+        num, place = _NUMBERS.get(head), _RANKS.get(rank)
+        if num is None or place is None or num in used or not text or text.strip() != text:
             return None
-        run = self.pr_runs.get(cells[1])
-        passages = run.passages.get(one, ()) if run is not None else ()
-        if len(passages) < rank or passages[rank - 1].key.rank != rank:
+        ranked = passages.get(run, ())
+        if len(ranked) < place:
+            return None
+        key = ranked[place - 1].key
+        if key.rank != place:
             return None
         used[num] = number
         self.unmarked.append(number)
-        return Nugget(num, passages[rank - 1].key, text, None, number), MarkPlace(start, 0)
+        return Nugget(num, key, text, None, number), MarkPlace(one, num, start, 0)
 
     def _record(
         self, number: int, line: str, start: int, one: str, used: dict[int, int]
@@ -222,7 +233,7 @@ class NuggetReader:
         key = self._key(number, clean(cells[1]), clean(cells[2]), one)
         if num is None or key is None:
             return None
-        place = MarkPlace(start + len(before.encode()), length)
+        place = MarkPlace(one, num, start + len(before.encode()), length)
         return Nugget(num, key, text, mark, number), place
 
     def _too_few(self, number: int, line: str, one: str) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -20,9 +20,9 @@ _KINDS = ("model", "rules", "human", "recorded", "ensemble")
 _NUMBERS = ("tokens_in", "tokens_out", "cost", "seconds")
 
 
-def label_row(label: Label, content: Mapping[str, Any] | orjson.Fragment) -> dict[str, Any]:
-    """A label as plain JSON, with its unit's content (or the JSON text of it); ``import_file``
-    gives the same label back."""
+def label_row(label: Label, content: Mapping[str, Any]) -> dict[str, Any]:
+    """A label as plain JSON, with its unit's content; ``import_file`` gives the same
+    label back."""
     return {
         "uid": label.uid,
         "key": label.key,
@@ -48,14 +48,6 @@ def label_row(label: Label, content: Mapping[str, Any] | orjson.Fragment) -> dic
         "created": label.created,
         "detail": label.detail,
     }
-
-
-def export_rows(ledger: Ledger, tasks: Iterable[str] | None = None) -> Iterator[dict[str, Any]]:
-    """Every label, oldest first."""
-    names = None if tasks is None else list(tasks)
-    contents = ledger.units(names)
-    for label in ledger.labels(names):
-        yield label_row(label, contents[label.unit])
 
 
 @dataclass(frozen=True, slots=True)

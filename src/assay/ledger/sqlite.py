@@ -22,6 +22,8 @@ _COLUMNS = (
     "uid, key, task, version, unit, labeller, status, verdict, reason, error, sample, overrules, "
     "tokens_in, tokens_out, cost, seconds, created, detail"
 )
+MAPPED = 1 << 30
+"""Bytes of the file that are read through the address space, without a copy."""
 _CHUNK = 500  # bound variables in one look-up; far below SQLite's limit
 
 
@@ -72,9 +74,10 @@ class Ledger:
         """Open (and with ``create``, make) the ledger at ``path``, migrating it where needed."""
         if not create and not path.exists():
             raise LedgerError(f"{path}: there is no ledger yet. Run 'assay judge' first.")
-        with _explained(path):
+        with explained(path):
             db = sqlite3.connect(path, timeout=30, isolation_level=None)
             try:
+                db.execute(f"PRAGMA mmap_size = {MAPPED}")
                 _migrate(db, path)
             except BaseException:
                 db.close()
@@ -103,7 +106,7 @@ class Ledger:
         When this returns, the labels survive a kill of the process.
         """
         added: list[str] = []
-        with _explained(self.path):
+        with explained(self.path):
             self._db.execute("BEGIN IMMEDIATE")
             try:
                 for label in labels:
@@ -176,7 +179,7 @@ class Ledger:
         that were never asked are absent."""
         wanted = list(dict.fromkeys(keys))
         known: dict[str, Status] = {}
-        with _explained(self.path):
+        with explained(self.path):
             for start in range(0, len(wanted), _CHUNK):
                 chunk = wanted[start : start + _CHUNK]
                 marks = ",".join("?" * len(chunk))
@@ -193,7 +196,7 @@ class Ledger:
         """All labels, oldest first, of the named tasks or of all."""
         names = None if tasks is None else list(tasks)
         where = "" if names is None else f"WHERE task IN ({','.join('?' * len(names))})"
-        with _explained(self.path):
+        with explained(self.path):
             rows = self._db.execute(
                 f"SELECT id, {_COLUMNS} FROM labels {where} ORDER BY id",  # noqa: S608
                 names or [],
@@ -201,24 +204,38 @@ class Ledger:
             labellers = self.labellers()
             loads = orjson.loads
             statuses = {status.value: status for status in Status}
-            for row in rows:
-                # Positional, in the order of Label's fields: this is the hot loop of scoring.
-                verdict, detail = row[8], row[18]
-                yield Label._make(
-                    (
-                        *row[1:6],
-                        labellers[row[6]],
-                        statuses[row[7]],
-                        None if verdict is None else loads(verdict),
-                        *row[9:18],
-                        {} if detail == "{}" else loads(detail),
-                        row[0],
-                    )
-                )
+            nothing: dict[str, Any] = {}
+            for (
+                rowid,
+                uid,
+                key,
+                task,
+                version,
+                unit,
+                who,
+                status,
+                verdict,
+                reason,
+                error,
+                sample,
+                overrules,
+                tokens_in,
+                tokens_out,
+                cost,
+                seconds,
+                created,
+                detail,
+            ) in rows:  # the hot loop of scoring
+                yield Label(
+                    uid, key, task, version, unit, labellers[who], statuses[status],
+                    None if verdict is None else loads(verdict), reason, error, sample,
+                    overrules, tokens_in, tokens_out, cost, seconds, created,
+                    nothing if detail == "{}" else loads(detail), rowid,
+                )  # fmt: skip
 
     def labellers(self) -> dict[int, LabellerId]:
         """Every labeller that ever wrote a label, by the number that rows refer to."""
-        with _explained(self.path):
+        with explained(self.path):
             rows = self._db.execute("SELECT id, name, kind, params FROM labellers").fetchall()
         for number, name, kind, params in rows:
             if number not in self._labellers:
@@ -229,27 +246,16 @@ class Ledger:
         """Content of every unit, by hash, of the named tasks or of all."""
         names = None if tasks is None else list(tasks)
         where = "" if names is None else f"WHERE task IN ({','.join('?' * len(names))})"
-        with _explained(self.path):
+        with explained(self.path):
             rows = self._db.execute(
                 f"SELECT hash, content FROM units {where}",  # noqa: S608
                 names or [],
             )
             return {unit: orjson.loads(content) for unit, content in rows}
 
-    def unit_texts(self, tasks: Iterable[str]) -> dict[str, str]:
-        """Content of every unit of the tasks as the JSON text that is stored."""
-        names = list(tasks)
-        with _explained(self.path):
-            marks = ",".join("?" * len(names))
-            rows = self._db.execute(
-                f"SELECT hash, content FROM units WHERE task IN ({marks})",  # noqa: S608
-                names,
-            )
-            return dict(rows)
-
     def find(self, uid_prefix: str) -> list[str]:
         """Uids that begin with ``uid_prefix``, at most ten."""
-        with _explained(self.path):
+        with explained(self.path):
             rows = self._db.execute(
                 "SELECT uid FROM labels WHERE substr(uid, 1, ?) = ? LIMIT 10",
                 (len(uid_prefix), uid_prefix),
@@ -258,7 +264,7 @@ class Ledger:
 
     def stats(self) -> list[dict[str, Any]]:
         """Counts, tokens, cost (US dollars) and seconds for each task and labeller."""
-        with _explained(self.path):
+        with explained(self.path):
             rows = self._db.execute(
                 "SELECT task, version, name, status, COUNT(*), SUM(tokens_in), SUM(tokens_out), "
                 "SUM(cost), SUM(seconds), MIN(created), MAX(created) FROM labels "
@@ -314,7 +320,7 @@ def _statements(script: str) -> Iterator[str]:
 
 
 @contextmanager
-def _explained(path: Path) -> Iterator[None]:
+def explained(path: Path) -> Iterator[None]:
     """Turn what SQLite says into what a person can do."""
     try:
         yield

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import NamedTuple
 
 
 class Mark(StrEnum):
@@ -30,9 +31,11 @@ class Question:
     line: int = 0
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class PassageKey:
-    """``PRrunName;PassageRank``: names one passage within a question."""
+class PassageKey(NamedTuple):
+    """``PRrunName;PassageRank``: names one passage within a question.
+
+    (Keys, passages and nuggets are named tuples: a shared task makes hundreds of thousands.)
+    """
 
     run: str
     rank: int
@@ -41,8 +44,7 @@ class PassageKey:
         return f"{self.run};{self.rank}"
 
 
-@dataclass(frozen=True, slots=True)
-class Passage:
+class Passage(NamedTuple):
     """One line of a PR run. ``rank`` is 1-20, ``text`` one consecutive part of document ``doc``."""
 
     question: str
@@ -60,8 +62,7 @@ class PassageRun:
     passages: Mapping[str, tuple[Passage, ...]]
 
 
-@dataclass(frozen=True, slots=True)
-class Nugget:
+class Nugget(NamedTuple):
     """A factual claim in one sentence with the passage that it was drawn from.
 
     ``mark`` is None in an unmarked AC run, and where a label is missing.

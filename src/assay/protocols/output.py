@@ -8,19 +8,32 @@ import io
 import os
 import tempfile
 from collections.abc import Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from assay.model.errors import SettingsError
 
 
-def write_bytes(path: Path, data: bytes | bytearray) -> None:
+def write_bytes(path: Path, data: bytes) -> None:
     """Write a file by renaming a complete one into place; raises SettingsError if it cannot."""
+    write_pieces(path, (data,))
+
+
+def write_pieces(path: Path, pieces: Iterable[bytes]) -> str:
+    """Write a file piece by piece, renaming it into place when it is complete; returns the
+    SHA-256 of its bytes. Raises SettingsError if it cannot."""
+    digest = hashlib.sha256()
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
         try:
-            with os.fdopen(handle, "wb") as file:
-                file.write(data)
+            with os.fdopen(handle, "wb") as file, ThreadPoolExecutor(1) as aside:
+                hashed = None
+                for piece in pieces:
+                    if hashed is not None:
+                        hashed.result()
+                    hashed = aside.submit(digest.update, piece)  # lets other threads run
+                    file.write(piece)
             # mkstemp makes files for the owner alone; results are for sending round.
             os.chmod(name, 0o644)
             os.replace(name, path)
@@ -29,6 +42,7 @@ def write_bytes(path: Path, data: bytes | bytearray) -> None:
             raise
     except OSError as error:
         raise SettingsError(f"{path}: cannot be written: {error.strerror}.") from error
+    return digest.hexdigest()
 
 
 def csv_bytes(header: Sequence[str], rows: Iterable[Sequence[object]]) -> bytes:

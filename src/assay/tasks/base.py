@@ -114,4 +114,5 @@ def content_hash(value: Mapping[str, Any] | bytes) -> str:
 
 def unit_hash(task: str, content: Mapping[str, Any]) -> str:
     """Identity of a unit: the task's name and its content."""
-    return content_hash(canonical([task, content]))
+    data = orjson.dumps([task, content], option=orjson.OPT_SORT_KEYS)
+    return hashlib.sha256(data).hexdigest()[:32]

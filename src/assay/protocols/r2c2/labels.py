@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import chain
 from typing import Any
 
 from assay.labellers.base import Labeller, Request, request_key
@@ -47,16 +48,22 @@ class LabelBook:
     ledger: Ledger
     policy: Policy
     labellers: Mapping[str, Labeller | None]
-    _by_unit: dict[str, list[Label]] = field(default_factory=dict, init=False)
+    _only: dict[str, Label] = field(default_factory=dict, init=False)  # units with one label
+    _several: dict[str, list[Label]] = field(default_factory=dict, init=False)
     other_versions: int = field(default=0, init=False)
 
     def __post_init__(self) -> None:
         versions = {task.name: task.version for task in TASKS}
         for label in self.ledger.labels(versions):
-            if label.version == versions[label.task]:
-                self._by_unit.setdefault(label.unit, []).append(label)
-            else:
+            unit = label.unit
+            if label.version != versions[label.task]:
                 self.other_versions += 1
+            elif unit in self._several:
+                self._several[unit].append(label)
+            elif unit in self._only:
+                self._several[unit] = [self._only.pop(unit), label]
+            else:
+                self._only[unit] = label
 
     @cached_property
     def configured(self) -> dict[str, LabellerId | None]:
@@ -70,19 +77,24 @@ class LabelBook:
             found[task.name] = next((one for one in known if one == who), who)
         return found
 
+    @cached_property
+    def _own(self) -> dict[str, LabellerId | None]:
+        """``configured`` where the policy lets a machine's label count."""
+        return self.configured if self.policy.machine else dict.fromkeys(self.configured)
+
     def of(self, unit: str) -> list[Label]:
         """All labels of a unit, oldest first."""
-        return self._by_unit.get(unit, [])
+        only = self._only.get(unit)
+        return self._several.get(unit, []) if only is None else [only]
 
     def choose(self, task: AnyTask, unit: str, content: Mapping[str, Any]) -> Label | None:
         """The label of a unit that counts, which may be a failed one."""
-        labels = self._by_unit.get(unit)
-        if labels is None:
+        only = self._only.get(unit)
+        if only is not None and only.labeller is self._own[task.name]:
+            return only  # nearly always
+        labels = self.of(unit)
+        if not labels:
             return None
-        if len(labels) == 1 and self.policy.machine:
-            only = labels[0]  # nearly always
-            if only.labeller is self.configured[task.name]:
-                return only
         labeller = self.labellers.get(task.name)
 
         def exact_key() -> str:
@@ -115,8 +127,7 @@ class LabelBook:
         """Whether any person ever labelled an answer (else no need to look for carried ones)."""
         return any(
             label.labeller.is_human and label.task == ANSWER.name
-            for labels in self._by_unit.values()
-            for label in labels
+            for label in chain(self._only.values(), *self._several.values())
         )
 
     def carried(self, subject: Subject) -> Label | None:
@@ -184,27 +195,24 @@ def entail(book: LabelBook, answer: Answer, passages: Mapping[PassageKey, Passag
     results: list[NuggetResult] = []
     entailed: list[int] = []
     pending = False
+    name, counted, bogus = ENTAILMENT.name, State.COUNTED, Mark.BOGUS  # a hot loop
     for index, nugget in enumerate(answer.nuggets):
         passage = passages[nugget.key]
         content = {"passage": passage.text, "nugget": nugget.text}
-        unit = unit_hash(ENTAILMENT.name, content)
+        unit = unit_hash(name, content)
         label = book.choose(ENTAILMENT, unit, content)
-        overruled = None
-        if label is not None and label.labeller.is_human:
-            overruled = book.machine(ENTAILMENT, unit)
         if label is None:
             pending = True
             results.append(NuggetResult(nugget, passage, None, State.MISSING))
         elif label.verdict is None:
             results.append(NuggetResult(nugget, passage, None, State.FAILED, label))
         else:
-            is_entailed = bool(label.verdict["entailed"])
-            if is_entailed:
+            overruled = book.machine(ENTAILMENT, unit) if label.labeller.is_human else None
+            if label.verdict["entailed"]:
                 entailed.append(index)
-            mark = None if is_entailed else Mark.BOGUS
-            results.append(
-                NuggetResult(nugget, passage, mark, State.COUNTED, label, overruled=overruled)
-            )
+                results.append(NuggetResult(nugget, passage, None, counted, label, overruled))
+            else:
+                results.append(NuggetResult(nugget, passage, bogus, counted, label, overruled))
     return Entailed(tuple(results), tuple(entailed), pending)
 
 
@@ -267,7 +275,8 @@ def resolve(
             continue
         else:
             mark = Mark.RELEVANT if helped else Mark.NONRELEVANT
-        nuggets[index] = nuggets[index]._replace(mark=mark, helped=helped, help_reason=why)
+        nugget, passage, _, known, entailment, other, *_ = nuggets[index]
+        nuggets[index] = NuggetResult(nugget, passage, mark, known, entailment, other, helped, why)
     return result(state, correct, tuple(nuggets))
 
 
@@ -315,15 +324,3 @@ def _act(book: LabelBook, question: Question, answer: Answer) -> tuple[str | Non
 def left_out(run: str, question: Question) -> AnswerResult:
     """A question that a run has no answer to: incorrect, confidence 0, precision 0."""
     return AnswerResult(run, question, None, State.LEFT_OUT, correct=False, precision=0.0)
-
-
-def labels_of(result: AnswerResult) -> Iterator[tuple[Label, str]]:
-    """Every label that an answer's result rests on, with the place it is used at."""
-    place = f"{result.run} {result.question.id}"
-    for nugget in result.nuggets:
-        if nugget.entailment is not None:
-            yield nugget.entailment, f"{place} nugget {nugget.nugget.num}"
-    if result.label is not None:
-        yield result.label, place
-    if result.act_label is not None:
-        yield result.act_label, place

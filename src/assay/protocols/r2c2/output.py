@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,25 +12,32 @@ import orjson
 from assay import __version__
 from assay.formats.r2c2 import write_marked
 from assay.ledger import Ledger
-from assay.ledger.exchange import label_row
+from assay.ledger.lines import Block, LinesAhead
 from assay.model.labels import Label
 from assay.protocols.folder import Folder, relative_to
-from assay.protocols.output import csv_bytes, sha256, write_bytes
+from assay.protocols.output import csv_bytes, sha256, write_bytes, write_pieces
 from assay.protocols.r2c2.inputs import Inputs
-from assay.protocols.r2c2.labels import labels_of
 from assay.protocols.r2c2.results import R2C2Result, Score
 from assay.tasks.r2c2 import TASKS
 
 SCORE_COLUMNS = ("run", "measure", "value", "low", "high", "topics", "missing")
 
 
-def write_outputs(folder: Folder, inputs: Inputs, ledger: Ledger, result: R2C2Result) -> list[Path]:
+def label_lines(ledger: Ledger) -> LinesAhead:
+    """The labels of the protocol's tasks, to be read while scores are computed."""
+    return LinesAhead(ledger.path, (task.name for task in TASKS))
+
+
+def write_outputs(
+    folder: Folder, inputs: Inputs, lines: Iterable[Block], result: R2C2Result
+) -> list[Path]:
     """Write everything but the report into ``out/`` and return the files in that order.
 
-    The same inputs and labels give the same bytes.
+    ``lines`` are the ledger's labels (:func:`label_lines`), of which those that counted are
+    written. The same inputs and labels give the same bytes.
     """
     out = folder.out
-    files: dict[Path, bytes | bytearray] = {
+    files: dict[Path, bytes] = {
         out / "scores.csv": csv_bytes(SCORE_COLUMNS, _score_rows(result.scores, result.pr_scores)),
         out / "scores_attempted.csv": csv_bytes(SCORE_COLUMNS, _score_rows(result.attempted)),
         out / "scores_by_category.csv": csv_bytes(
@@ -51,19 +57,16 @@ def write_outputs(folder: Folder, inputs: Inputs, ledger: Ledger, result: R2C2Re
         )
     for name, file in inputs.ac_files.items():
         files[out / "marked" / f"{name}.txt"] = write_marked(file, marks_of(result, name))
-    counted = _counted_labels(result)
-    files[out / "labels.jsonl"] = _label_lines(counted, ledger)
+    digests = {path: hashlib.sha256(data).hexdigest() for path, data in files.items()}
+    for path, data in files.items():
+        write_bytes(path, data)
+    places = _places(result)
+    labels = out / "labels.jsonl"
+    uids: list[bytes] = []
+    digests[labels] = write_pieces(labels, _used_lines(lines, places, uids))
     manifest = out / "manifest.json"
-    with ThreadPoolExecutor(1) as digests:  # hashing lets other threads run
-        hashed = digests.submit(_digests, files)
-        for path, data in files.items():
-            write_bytes(path, data)
-        write_bytes(manifest, _manifest(folder, inputs, result, counted, hashed.result()))
-    return [*files, manifest]
-
-
-def _digests(files: Mapping[Path, bytes | bytearray]) -> dict[Path, str]:
-    return {path: hashlib.sha256(data).hexdigest() for path, data in files.items()}
+    write_bytes(manifest, _manifest(folder, inputs, result, uids, digests))
+    return [*files, labels, manifest]
 
 
 def marks_of(result: R2C2Result, run: str) -> dict[tuple[str, int], Any]:
@@ -112,48 +115,52 @@ def _relevance_rows(result: R2C2Result) -> Iterator[tuple[object, ...]]:
                 yield (question, str(passage.key), passage.doc, grade, shown)
 
 
-def _counted_labels(result: R2C2Result) -> dict[str, tuple[Label, list[str]]]:
-    """Every label that counted, with the places that it was used at, in the ledger's order."""
-    counted: dict[str, tuple[Label, list[str]]] = {}
+def _places(result: R2C2Result) -> dict[int, bytes]:
+    """Where each label that counted was used, by its number in the ledger: JSON strings."""
+    places: dict[int, bytes] = {}
+
+    def note(label: Label | None, place: bytes) -> None:
+        if label is not None:
+            known = places.get(label.rowid)
+            places[label.rowid] = place if known is None else b"%b,%b" % (known, place)
+
     for by_question in result.answers.values():
         for answer in by_question.values():
-            for label, place in labels_of(answer):
-                found = counted.get(label.uid)
-                if found is None:
-                    counted[label.uid] = (label, [place])
-                else:
-                    found[1].append(place)
+            place = orjson.dumps(f"{answer.run} {answer.question.id}")
+            for nugget in answer.nuggets:
+                note(nugget.entailment, b'%b nugget %d"' % (place[:-1], nugget.nugget.num))
+            note(answer.label, place)
+            note(answer.act_label, place)
     for question, labels in (result.relevance.labels if result.relevance else {}).items():
         for key, label in labels.items():
-            counted.setdefault(label.uid, (label, []))[1].append(f"{question} passage {key}")
-    return dict(sorted(counted.items(), key=lambda item: item[1][0].rowid))
+            note(label, orjson.dumps(f"{question} passage {key}"))
+    return places
 
 
-def _label_lines(counted: Mapping[str, tuple[Label, list[str]]], ledger: Ledger) -> bytearray:
-    texts = ledger.unit_texts(task.name for task in TASKS)
-    # One growing buffer: orjson's results hold far more memory than their length while they live.
-    data = bytearray()
-    named: dict[int, orjson.Fragment] = {}
-    for label, places in counted.values():
-        row = label_row(label, orjson.Fragment(texts[label.unit]))
-        who = named.get(id(label.labeller))
-        if who is None:
-            who = named[id(label.labeller)] = orjson.Fragment(orjson.dumps(row["labeller"]))
-        row["labeller"] = who
-        row["used_at"] = places
-        data += orjson.dumps(row, option=orjson.OPT_APPEND_NEWLINE)
-    return data
+def _used_lines(
+    blocks: Iterable[Block], places: Mapping[int, bytes], uids: list[bytes]
+) -> Iterator[bytes]:
+    """The lines of the labels that counted, each with its places; fills ``uids``."""
+    cut = len(b'{"uid":"')
+    for rowids, lines in blocks:
+        pieces: list[bytes] = []
+        for rowid, line in zip(rowids, lines, strict=True):
+            used_at = places.get(rowid)
+            if used_at is not None:
+                pieces += (line, b',"used_at":[', used_at, b"]}\n")
+                uids.append(line[cut : line.index(b'"', cut)])
+        yield b"".join(pieces)
 
 
 def _manifest(
     folder: Folder,
     inputs: Inputs,
     result: R2C2Result,
-    counted: Iterable[str],
+    counted: Sequence[bytes],
     digests: Mapping[Path, str],
 ) -> bytes:
     """Versions, settings, policy, labellers and digests of all that went in and came out."""
-    labels = hashlib.sha256("\n".join(sorted(counted)).encode()).hexdigest()
+    labels = hashlib.sha256(b"\n".join(sorted(counted))).hexdigest()
     templates = {path.name: sha256(path) for path in sorted((folder.path / "prompts").glob("*.j2"))}
     document = {
         "assay": __version__,
@@ -167,7 +174,7 @@ def _manifest(
         },
         "own_prompts": templates,
         "inputs": {relative_to(folder.path, path): sha256(path) for path in inputs.files},
-        "labels_counted": len(list(counted)),
+        "labels_counted": len(counted),
         "labels_sha256": labels,
         "outputs": {relative_to(folder.out, path): digest for path, digest in digests.items()},
         "warnings": list(result.warnings),

@@ -317,6 +317,7 @@ def _by_category(
 
 def _notes(run: str, results: Sequence[AnswerResult]) -> RunNotes:
     nuggets = [nugget for result in results for nugget in result.nuggets]
+    marks = Counter(nugget.mark for nugget in nuggets)
     people = sum(
         1
         for label in [r.label for r in results] + [n.entailment for n in nuggets]
@@ -331,8 +332,8 @@ def _notes(run: str, results: Sequence[AnswerResult]) -> RunNotes:
         missing_answers=sum(r.state is State.MISSING for r in results),
         failed_answers=sum(r.state is State.FAILED for r in results),
         carried_answers=sum(r.state is State.CARRIED for r in results),
-        unmarked_nuggets=sum(nugget.mark is None for nugget in nuggets),
-        marks={mark.value: sum(nugget.mark is mark for nugget in nuggets) for mark in Mark},
+        unmarked_nuggets=marks[None],
+        marks={mark.value: marks[mark] for mark in Mark},
         by_people=people,
     )
 

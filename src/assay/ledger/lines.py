@@ -1,0 +1,143 @@
+"""Labels as lines of JSON, put together by SQLite itself: the fast way out of a large ledger.
+
+SQLite works without Python's lock, so that :class:`LinesAhead` can have the lines ready while
+Python still computes what to do with them. A line says the same as ``exchange.label_row``.
+"""
+
+from __future__ import annotations
+
+import queue
+import sqlite3
+import threading
+from collections.abc import Iterable, Iterator
+from contextlib import closing
+from pathlib import Path
+from types import TracebackType
+from typing import NamedTuple, Self
+
+from assay.ledger.sqlite import MAPPED, explained
+from assay.model.errors import LedgerError
+
+_ROWS = 4096  # labels a block: some 3 MB of text
+_WAITING = 64  # blocks that may be ready before they are taken
+
+
+class Block(NamedTuple):
+    """Some labels, oldest first: their numbers in the ledger and their JSON objects, which lack
+    the last brace, so that something can be added."""
+
+    rowids: list[int]
+    lines: list[bytes]
+
+
+_TEXTS = ("reason", "error", "overrules")
+_REALS = ("cost", "seconds")
+_OBJECT = " || ".join(
+    (
+        """'{"uid":' || json_quote(labels.uid)""",
+        """',"key":' || json_quote(key)""",
+        """',"task":' || json_quote(labels.task)""",
+        """',"version":' || json_quote(version)""",
+        """',"unit_hash":' || json_quote(unit)""",
+        """',"unit":' || units.content""",
+        """',"labeller":{"name":' || json_quote(labellers.name)""",
+        """',"kind":' || json_quote(labellers.kind) || ',"params":' || labellers.params || '}'""",
+        """',"sample":' || sample""",
+        """',"status":' || json_quote(status)""",
+        """',"verdict":' || ifnull(verdict, 'null')""",
+        *(f"""',"{name}":' || json_quote({name})""" for name in _TEXTS),
+        """',"tokens_in":' || ifnull(tokens_in, 'null')""",
+        """',"tokens_out":' || ifnull(tokens_out, 'null')""",
+        # 17 digits give the same number back; SQLite's own JSON keeps 15.
+        *(
+            f"""',"{name}":' || iif({name} IS NULL, 'null', printf('%!.17g', {name}))"""
+            for name in _REALS
+        ),
+        """',"created":' || json_quote(created)""",
+        """',"detail":' || detail""",
+    )
+)
+
+
+def read_lines(path: Path, tasks: Iterable[str] | None = None, after: int = 0) -> Iterator[Block]:
+    """The labels of the ledger at ``path`` that were written after number ``after``, of the named
+    tasks or of all. Raises LedgerError where the file cannot be read."""
+    names = None if tasks is None else list(tasks)
+    chosen = "" if names is None else f"AND labels.task IN ({','.join('?' * len(names))})"
+    query = (
+        f"SELECT group_concat(id), group_concat(line, char(10)) FROM (SELECT labels.id AS id, "  # noqa: S608 (constants)
+        f"{_OBJECT} AS line FROM labels JOIN units ON units.hash = labels.unit "
+        "JOIN labellers ON labellers.id = labels.labeller "
+        f"WHERE labels.id > ? AND labels.id <= ? {chosen} ORDER BY labels.id)"
+    )
+    with explained(path), closing(sqlite3.connect(path, timeout=30)) as db:
+        db.execute(f"PRAGMA mmap_size = {MAPPED}")
+        db.text_factory = bytes
+        start = after
+        while True:
+            last = db.execute("SELECT max(id) FROM labels").fetchone()[0] or 0
+            if start >= last:
+                return
+            while start < last:
+                end = min(start + _ROWS, last)
+                rowids, lines = db.execute(query, [start, end, *(names or [])]).fetchone()
+                start = end
+                if lines is not None:
+                    # JSON holds no line break.
+                    yield Block([int(one) for one in rowids.split(b",")], lines.split(b"\n"))
+
+
+class LinesAhead:
+    """The lines of a ledger, read in a thread from the moment this is entered.
+
+    Memory is bounded: the thread waits when some 200 MB are ready. Iterate once.
+    """
+
+    def __init__(self, path: Path, tasks: Iterable[str]) -> None:
+        self._path = path
+        self._tasks = list(tasks)
+        self._ready: queue.Queue[Block | None] = queue.Queue(_WAITING)
+        self._error: LedgerError | None = None
+        self._stopped = threading.Event()
+        self._thread = threading.Thread(target=self._read, daemon=True)
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._stopped.set()
+        while self._thread.is_alive():  # it may be waiting for room
+            try:
+                self._ready.get(timeout=0.01)
+            except queue.Empty:
+                continue
+        self._thread.join()
+
+    def __iter__(self) -> Iterator[Block]:
+        """Blocks, oldest first, with those that were written while the thread read.
+
+        Raises LedgerError where the thread could not read on.
+        """
+        last = 0
+        while (block := self._ready.get()) is not None:
+            last = block.rowids[-1]
+            yield block
+        if self._error is not None:
+            raise self._error
+        yield from read_lines(self._path, self._tasks, last)
+
+    def _read(self) -> None:
+        try:
+            for block in read_lines(self._path, self._tasks):
+                if self._stopped.is_set():
+                    return
+                self._ready.put(block)
+        except LedgerError as error:
+            self._error = error
+        self._ready.put(None)

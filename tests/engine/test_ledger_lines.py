@@ -1,0 +1,87 @@
+"""Lines of JSON that SQLite puts together say what the labels themselves say."""
+
+import orjson
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from assay.ledger import Ledger, NewLabel
+from assay.ledger.exchange import label_row
+from assay.ledger.lines import LinesAhead, read_lines
+from assay.model.errors import LedgerError
+from assay.model.labels import LabellerId, Status
+
+TASK = "r2c2.entailment"
+TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=30)
+NUMBERS = st.none() | st.floats(0, 1e9)
+
+
+def label(unit, **values):
+    return NewLabel(
+        key=f"key-{unit}", task=TASK, version="1", unit=unit, status=Status.OK,
+        content={"passage": unit, "nugget": "n"}, verdict={"entailed": True},
+        **{"labeller": LabellerId("openai:m", "model", {"temperature": 0.1}), **values},
+    )  # fmt: skip
+
+
+def rows(path, tasks=None):
+    return [orjson.loads(line + b"}") for block in read_lines(path, tasks) for line in block.lines]
+
+
+@given(
+    reason=TEXTS | st.just('a\x00b\u2028\u0085\n"\\/<é'),
+    name=TEXTS,
+    cost=NUMBERS,
+    seconds=NUMBERS,
+    tokens=st.none() | st.integers(0, 2**40),
+)
+def test_any_label_comes_out_as_it_went_in(tmp_path_factory, reason, name, cost, seconds, tokens):
+    path = tmp_path_factory.mktemp("ledger") / "labels.sqlite"
+    with Ledger.open(path) as ledger:
+        ledger.add(
+            [
+                label(
+                    "u1", reason=reason, cost=cost, seconds=seconds, tokens_in=tokens,
+                    labeller=LabellerId(name, "human", {name: 0.1}), detail={"raw": reason},
+                ),
+                label("u2", overrules=reason, error=reason),
+            ]
+        )  # fmt: skip
+        contents = ledger.units()
+        assert rows(path) == [label_row(one, contents[one.unit]) for one in ledger.labels()]
+
+
+def test_more_than_one_block_in_order_and_only_the_tasks_asked_for(tmp_path):
+    path = tmp_path / "labels.sqlite"
+    with Ledger.open(path) as ledger:
+        ledger.add(label(f"u{number}") for number in range(10_000))
+    with LinesAhead(path, [TASK]) as lines:
+        blocks = list(lines)
+    assert len(blocks) > 1
+    assert [one for block in blocks for one in block.rowids] == list(range(1, 10_001))
+    assert rows(path, ["r2c2.answer"]) == []
+
+
+def test_labels_that_were_added_while_it_read_come_last(tmp_path):
+    path = tmp_path / "labels.sqlite"
+    with Ledger.open(path) as ledger:
+        ledger.add([label("u1")])
+        with LinesAhead(path, [TASK]) as lines:
+            lines._thread.join()
+            ledger.add([label("u2")])
+            assert [one for block in lines for one in block.rowids] == [1, 2]
+
+
+def test_leaving_early_does_not_hang(tmp_path):
+    path = tmp_path / "labels.sqlite"
+    with Ledger.open(path) as ledger:
+        ledger.add([label("u1")])
+        with LinesAhead(path, [TASK]):
+            pass
+
+
+def test_a_damaged_ledger_is_said_to_be_one(tmp_path):
+    path = tmp_path / "labels.sqlite"
+    path.write_bytes(b"no ledger at all" * 1000)
+    with LinesAhead(path, [TASK]) as lines, pytest.raises(LedgerError, match="damaged"):
+        list(lines)
