@@ -248,8 +248,8 @@ def test_equal_runs_tie_in_spite_of_rounding() -> None:
         (lambda: cor.spearman_rho([1, math.nan], [1, 2]), "nan at position 2"),
         (lambda: cor.rbo([1, 2], [1, 2], 1.0), "p must be between 0 and 1"),
         (lambda: cor.rbo_lists("aa", "b"), "first list repeats"),
-        (lambda: cor.correlate_runs({"a": 1}, {"a": 1}), "1 runs are in both"),
-        (lambda: cor.correlate({"a": {"t": 1}}, {"b": {"t": 1}}, seed=1), "0 runs are in both"),
+        (lambda: cor.correlate_runs({"a": 1}, {"a": 1}), "runs in both lists: 1"),
+        (lambda: cor.correlate({"a": {"t": 1}}, {"b": {"t": 1}}, seed=1), "runs in both tables: 0"),
         (
             lambda: cor.correlate(*[{"a": {"t": 1}, "b": {"u": 1}}] * 2, seed=1),
             "no topic is left",

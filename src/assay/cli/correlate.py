@@ -79,8 +79,7 @@ def correlate_command(
         else:
             report = correlate_runs(first.run_scores(), second.run_scores(), p=p)
     except ValueError as error:
-        cure = " Try --missing cells." if "no topic is left" in str(error) else ""
-        raise SettingsError(f"{a} and {b}: {error}.{cure}") from None
+        raise SettingsError(f"{a} and {b}: {error}.{_cure(str(error))}") from None
     rows = _rows(report)
     if plot is not None:
         points = _points(report, first, second, missing) if both else []
@@ -113,6 +112,14 @@ def _names(given: Sequence[str]) -> tuple[str | None, str | None]:
                 )
             names[one] = name if len(sides) == 1 else text
     return names.get("A"), names.get("B")
+
+
+def _cure(why: str) -> str:
+    if "no topic is left" in why:
+        return " Try --missing cells."
+    if "at least 2 are needed" in why:
+        return " Runs are the same where their names are; write these alike in both files."
+    return ""
 
 
 def _points(

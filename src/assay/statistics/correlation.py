@@ -256,7 +256,7 @@ def correlate(
         raise ValueError(f"missing must be 'topics', 'cells' or 'zero', got {missing!r}")
     runs = [run for run in first if run in second]
     if len(runs) < 2:
-        raise ValueError(f"{len(runs)} runs are in both tables: at least 2 are needed")
+        raise ValueError(f"runs in both tables: {len(runs)}; at least 2 are needed")
     ours = [_known(first[run]) for run in runs]
     theirs = [_known(second[run]) for run in runs]
     topics_first = list(dict.fromkeys(topic for row in ours for topic in row))
@@ -312,7 +312,7 @@ def _rows(
     shared: Sequence[str], first: Mapping[str, float], second: Mapping[str, float]
 ) -> tuple[Floats, Floats]:
     if len(shared) < 2:
-        raise ValueError(f"{len(shared)} runs are in both lists: at least 2 are needed")
+        raise ValueError(f"runs in both lists: {len(shared)}; at least 2 are needed")
     return np.array([first[run] for run in shared]), np.array([second[run] for run in shared])
 
 

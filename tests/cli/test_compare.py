@@ -1,0 +1,362 @@
+"""``assay compare``: goldens of all tests, letters, runs and matrices in, pictures, faults."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from itertools import product
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy import stats
+
+HEADER = ["measure", "run_a", "run_b", "difference", "low", "high", "p", "p_adjusted", "effect"]
+SCORES = [[0.5, 0.6, 0.4], [0.7, 0.8, 0.5], [0.2, 0.4, 0.3], [0.9, 0.85, 0.6], [0.3, 0.35, 0.1]]
+# The spec's worked values: pairs of runs 1, 2, 3.
+TUKEY = {("2", "1"): 0.677469, ("1", "3"): 0.249228, ("2", "3"): 0.014660}
+PAIRS = {("2", "1"): (1, 0), ("2", "3"): (1, 2), ("1", "3"): (0, 2)}
+
+
+def write(path: Path, text: str) -> Path:
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def matrix(path: Path, scores, runs=None) -> Path:
+    runs = runs or [str(place + 1) for place in range(len(scores[0]))]
+    lines = [",".join(["topic", *runs])]
+    lines += [",".join(map(str, [f"t{n}", *row])) for n, row in enumerate(scores)]
+    return write(path, "\n".join(lines) + "\n")
+
+
+def rows(done) -> dict[tuple[str, str, str], dict[str, str]]:
+    assert done.returncode == 0, done.stderr
+    table = list(csv.reader(io.StringIO(done.stdout)))
+    assert table[0] == HEADER
+    return {(r[0], r[1], r[2]): dict(zip(HEADER, r, strict=True)) for r in table[1:]}
+
+
+@pytest.fixture
+def worked(tmp_path) -> Path:
+    return matrix(tmp_path / "scores.csv", SCORES)
+
+
+# --- the tests -----------------------------------------------------------------------------------
+
+
+def test_randomised_tukey_goes_through_all_permutations_of_the_worked_example(worked, assay):
+    got = rows(assay("compare", "--matrix", worked, "--csv"))
+    for (a, b), p in TUKEY.items():
+        row = got["scores", a, b]
+        assert float(row["p"]) == float(row["p_adjusted"]) == pytest.approx(p, abs=5e-7)
+    document = json.loads(assay("compare", "--matrix", worked, "--json").stdout)
+    measure = document["measures"][0]
+    assert measure["permutations"] == 7776
+    assert measure["exact"] is True
+    assert measure["residual_variance"] == pytest.approx(0.00616667, abs=5e-9)
+    assert [(run["run"], run["letters"], run["top"]) for run in measure["runs"]] == [
+        ("2", "a", True), ("1", "ab", True), ("3", "b", False),
+    ]  # fmt: skip
+    assert measure["different"] == [["2", "3"]]
+    assert [list(row) for row in document["rows"]] == [HEADER] * 3
+
+
+def test_the_t_test_with_holm_is_that_of_scipy(worked, assay):
+    got = rows(assay("compare", "--matrix", worked, "--csv", "--test", "t"))
+    scores = np.array(SCORES)
+    p = {pair: stats.ttest_rel(scores[:, x], scores[:, y]).pvalue for pair, (x, y) in PAIRS.items()}
+    for pair, value in p.items():
+        assert float(got["scores", *pair]["p"]) == pytest.approx(value, abs=1e-12)
+    smallest, middle, largest = sorted(p, key=lambda pair: p[pair])
+    adjusted = {pair: float(got["scores", *pair]["p_adjusted"]) for pair in p}
+    assert adjusted[smallest] == pytest.approx(3 * p[smallest])
+    assert adjusted[middle] == pytest.approx(2 * p[middle])
+    assert adjusted[largest] == pytest.approx(max(2 * p[middle], p[largest]))
+
+
+def test_the_randomisation_test_is_exact_where_it_can_be(worked, assay):
+    got = rows(assay("compare", "--matrix", worked, "--csv", "--test", "randomisation"))
+    scores = np.array(SCORES)
+    for pair, (x, y) in PAIRS.items():
+        differences = scores[:, x] - scores[:, y]
+        sums = [abs(np.dot(signs, differences)) for signs in product((1, -1), repeat=5)]
+        share = np.mean(np.array(sums) >= abs(differences.sum()) - 1e-12)
+        assert float(got["scores", *pair]["p"]) == pytest.approx(share, abs=1e-12)
+
+
+def test_the_bootstrap_test_against_a_plain_loop(tmp_path, assay):
+    generator = np.random.default_rng(5)
+    scores = generator.random((20, 3)) * [0.9, 1.0, 1.2]
+    file = matrix(tmp_path / "m.csv", scores.tolist())
+    got = rows(assay("compare", "--matrix", file, "--csv", "--test", "bootstrap"))
+    for (_, a, b), row in got.items():
+        differences = scores[:, int(a) - 1] - scores[:, int(b) - 1]
+        observed = abs(stats.ttest_1samp(differences, 0).statistic)
+        centred = differences - differences.mean()
+        drawn = centred[generator.integers(0, 20, (5000, 20))]
+        t = np.abs(stats.ttest_1samp(drawn, 0, axis=1).statistic)
+        assert float(row["p"]) == pytest.approx((t >= observed).mean(), abs=0.03)
+        assert float(row["p"]) <= float(row["p_adjusted"])
+
+
+def test_differences_effects_and_intervals(worked, assay):
+    got = rows(assay("compare", "--matrix", worked, "--csv"))
+    scores = np.array(SCORES)
+    for pair, (x, y) in PAIRS.items():
+        row = {name: float(got["scores", *pair][name]) for name in HEADER[3:]}
+        differences = scores[:, x] - scores[:, y]
+        assert row["difference"] == pytest.approx(differences.mean(), abs=1e-12)
+        assert row["effect"] == pytest.approx(differences.mean() / 0.00616667**0.5, abs=1e-5)
+        assert differences.min() <= row["low"] < row["difference"] < row["high"]
+        assert row["high"] <= differences.max()
+    effects = json.loads(assay("compare", "--matrix", worked, "--json").stdout)["measures"][0]
+    first = effects["paired_effects"][0]
+    differences = scores[:, 1] - scores[:, 0]
+    assert first["effect"] == pytest.approx(differences.mean() / differences.std(ddof=1))
+
+
+def test_large_comparisons_rest_on_the_seed(tmp_path, assay):
+    scores = np.random.default_rng(2).random((30, 6)).tolist()
+    file = matrix(tmp_path / "m.csv", scores)
+    one, same, other = (
+        assay("compare", "--matrix", file, "--csv", "--seed", seed, "--permutations", 500).stdout
+        for seed in (1, 1, 2)
+    )
+    assert one == same
+    assert one != other
+    document = json.loads(assay("compare", "--matrix", file, "--json").stdout)
+    assert document["measures"][0]["exact"] is False
+    assert document["settings"] == {
+        "test": "tukey", "topics": "matrix", "alpha": 0.05, "level": 0.95,
+        "permutations": 10000, "seed": 0,
+    }  # fmt: skip
+    assert min(row["p"] for row in document["rows"]) >= 1 / 10001
+
+
+@pytest.mark.parametrize("test", ["tukey", "t", "randomisation", "bootstrap"])
+def test_runs_share_a_letter_if_and_only_if_they_do_not_differ(tmp_path, assay, test):
+    generator = np.random.default_rng(8)
+    scores = 0.1 * generator.random((25, 7)) + 0.015 * np.arange(7)
+    file = matrix(tmp_path / "m.csv", scores.tolist())
+    done = assay("compare", "--matrix", file, "--json", "--test", test)
+    document = json.loads(done.stdout)
+    measure = document["measures"][0]
+    letters = {run["run"]: set(run["letters"]) for run in measure["runs"]}
+    different = {tuple(pair) for pair in measure["different"]}
+    assert 0 < len(different) < len(document["rows"])
+    for row in document["rows"]:
+        pair = (row["run_a"], row["run_b"])
+        assert bool(letters[pair[0]] & letters[pair[1]]) == (pair not in different)
+        assert (row["p_adjusted"] < 0.05) == (pair in different)
+    best = measure["runs"][0]["run"]
+    for run in measure["runs"]:
+        assert run["top"] == ((best, run["run"]) not in different)
+
+
+def test_equal_and_shifted_runs(tmp_path, assay):
+    file = matrix(tmp_path / "m.csv", [[0.5, 0.5, 0.75], [0.25, 0.25, 0.5], [0, 0, 0.25]])
+    for test in ("t", "bootstrap"):
+        got = rows(assay("compare", "--matrix", file, "--csv", "--test", test))
+        assert got["m", "1", "2"]["p"] == got["m", "3", "1"]["p_adjusted"] == ""
+        assert got["m", "3", "1"]["effect"] == ""
+        document = json.loads(assay("compare", "--matrix", file, "--json", "--test", test).stdout)
+        assert document["measures"][0]["different"] == [["3", "1"], ["3", "2"]]
+        assert document["rows"][0]["p"] is None
+    assert "– is undefined" in assay("compare", "--matrix", file, "--test", "t").stdout
+
+
+def test_a_test_that_can_find_nothing_says_so(worked, assay):
+    done = assay("compare", "--matrix", worked, "--test", "randomisation", "--csv")
+    assert "no pair can count as different: 32 draws" in done.stderr
+    assert "more topics are needed" in done.stderr
+    few = assay("compare", "--matrix", worked, "--test", "bootstrap", "--permutations", 50)
+    assert "use --permutations 60" in few.stderr
+    enough = assay("compare", "--matrix", worked, "--test", "bootstrap", "--permutations", 60)
+    assert "no pair" not in enough.stderr
+
+
+# --- qrels and runs ------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def trec(tmp_path) -> list[Path]:
+    """Qrels of 8 topics, runs A and B, and run C, which is silent on topic 8 and has a topic 9."""
+    generator = np.random.default_rng(3)
+    lines = [f"{t} 0 d{d} {generator.integers(0, 3)}" for t in range(1, 9) for d in range(15)]
+    files = [write(tmp_path / "qrels.txt", "\n".join(lines) + "\n")]
+    for run, topics in (("A", range(1, 9)), ("B", range(1, 9)), ("C", [*range(1, 8), 9])):
+        lines = []
+        for topic in topics:
+            for rank, doc in enumerate(generator.permutation(15)[:10], 1):
+                lines.append(f"{topic} Q0 d{doc} {rank} {1 - rank / 20} {run}")
+        files.append(write(tmp_path / f"{run}.txt", "\n".join(lines) + "\n"))
+    return files
+
+
+def test_qrels_and_runs_give_the_means_of_assay_measure(trec, assay):
+    names = ("nDCG@10", "map")
+    words = [word for name in names for word in ("-m", name)]
+    done = assay("compare", *trec, *words, "--json")
+    assert done.returncode == 0, done.stderr
+    document = json.loads(done.stdout)
+    measured = csv.DictReader(io.StringIO(assay("measure", *trec, *words, "--csv").stdout))
+    means = {(row["measure"], row["run"]): float(row["value"]) for row in measured}
+    found = {
+        (one["measure"], run["run"]): run["mean"]
+        for one in document["measures"]
+        for run in one["runs"]
+    }
+    assert found == pytest.approx(means, abs=1e-12)
+    assert "Run C is silent on 1 topic of the qrels: 8." in done.stderr
+    assert "Run C has 1 topic that the qrels lack: 9." in done.stderr
+
+
+def test_topics_answered_leaves_topics_out_for_all_runs(trec, assay):
+    for policy, topics, left_out in (("qrels", 8, []), ("answered", 7, ["8"])):
+        done = assay("compare", *trec, "-m", "AP", "--topics", policy, "--json")
+        measure = json.loads(done.stdout)["measures"][0]
+        assert measure["topics"] == topics
+        assert measure["topics_left_out"] == left_out
+    shown = assay("compare", *trec, "-m", "AP", "--topics", "answered").stdout
+    assert "1 topic that some run has no score for: left out for all runs." in shown
+    assert "on which a run is silent count 0" in assay("compare", *trec, "-m", "AP").stdout
+
+
+def test_several_measures_in_one_option(trec, assay):
+    done = assay("compare", *trec, "-m", "AP,P(rel=2)@5", "-m", "RR", "--csv")
+    assert list(dict.fromkeys(key[0] for key in rows(done))) == ["AP", "P(rel=2)@5", "RR"]
+
+
+def test_a_long_table_of_assay_is_a_matrix(trec, tmp_path, assay):
+    text = assay("measure", *trec[:3], "-m", "AP", "-m", "RR", "--per-topic", "--csv").stdout
+    file = write(tmp_path / "per_topic.csv", text)
+    got = rows(assay("compare", "--matrix", file, "-m", "AP", "--csv"))
+    assert got == rows(assay("compare", *trec[:3], "-m", "AP", "--csv"))
+    unsaid = assay("compare", "--matrix", file)
+    assert unsaid.returncode == 2
+    assert "The file has 2 scores: AP, RR. Say which measure is meant, e.g. -m AP." in unsaid.stderr
+
+
+def test_topics_that_a_run_lacks_in_a_matrix(tmp_path, assay):
+    file = write(tmp_path / "m.csv", "topic,A,B\n1,.5,.4\n2,.5,\n3,.7,.1\n4,.9,.2\n")
+    done = assay("compare", "--matrix", file, "--json")
+    assert json.loads(done.stdout)["measures"][0]["topics_left_out"] == ["2"]
+    assert "Some run has no score for 1 topic: 2." in done.stderr
+
+
+# --- what people see -----------------------------------------------------------------------------
+
+
+def test_the_table_says_what_it_stands_on(worked, assay):
+    shown = assay("compare", "--matrix", worked, env={"COLUMNS": "80"}).stdout
+    assert "Runs by mean scores" in shown
+    assert "Really different" in shown
+    assert "1 of 3 pairs differ at 0.05 on 5 topics." in shown
+    assert "all 7,776 permutations (exact)" in shown
+    table = shown[: shown.index("1 of 3 pairs")]
+    assert max(map(len, table.splitlines())) <= 80
+
+
+@pytest.mark.parametrize("ending", ["svg", "pdf", "png"])
+def test_the_picture_of_intervals(worked, tmp_path, assay, ending):
+    made = []
+    for number in range(2):
+        file = tmp_path / f"plot{number}.{ending}"
+        done = assay("compare", "--matrix", worked, "-m", "nDCG@20", "--plot", file)
+        assert done.returncode == 0, done.stderr
+        made.append(file.read_bytes())
+    assert made[0] == made[1]
+    assert made[0].startswith({"svg": b"<?xml", "pdf": b"%PDF", "png": b"\x89PNG"}[ending])
+    if ending == "svg":
+        text = made[0].decode()
+        for said in ("nDCG@20", "2 − 3", "Filled: real at 0.05", "95 % bootstrap"):
+            assert said in text
+
+
+def test_the_picture_of_many_runs_is_cut_and_says_so(tmp_path, assay):
+    scores = np.random.default_rng(1).random((5, 12)).tolist()
+    file, plot = matrix(tmp_path / "m.csv", scores), tmp_path / "plot.svg"
+    assert assay("compare", "--matrix", file, "--test", "t", "--plot", plot).returncode == 0
+    assert "11 of 66 pairs" in plot.read_text(encoding="utf-8")
+
+
+# --- what goes wrong -----------------------------------------------------------------------------
+
+
+def test_all_faults_of_a_matrix_at_once(tmp_path, assay):
+    text = "topic,A,B,C\n1,.5,.6,.4\n2,.7,x,.5\n2,.7,.8,.5\n,.2,.4,.3\n4,.9,.85\n"
+    done = assay("compare", "--matrix", write(tmp_path / "m.csv", text))
+    assert done.returncode == 2
+    assert "4 faults in the input" in done.stderr
+    for said in (
+        "m.csv:3 [2] The score “x” of run “B” is not a finite number.",
+        "m.csv:4 [2] The topic is on line 3 already.",
+        "m.csv:5 The topic is empty.",
+        "m.csv:6 The line has 3 cells, the header 4.",
+    ):
+        assert said in done.stderr
+    assert "Traceback" not in done.stderr
+    assert done.stdout == ""
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("", "The file is empty."),
+        ("topic,A\n1,.5\n2,.6\n", "The matrix has 1 run and 2 topics that every run"),
+        ("topic,A,B\n1,.5,.6\n", "The matrix has 2 runs and 1 topic that every run"),
+        ("topic,A,A\n1,.5,.6\n2,.5,.6\n", "the run “A” twice"),
+        ("topic,A,\n1,.5,.6\n2,.5,.6\n", "a column without a name"),
+        ("run,score\nA,.5\nB,.6\n", "no scores of single topics"),
+    ],
+)
+def test_matrices_that_cannot_be_used(tmp_path, assay, text, said):
+    done = assay("compare", "--matrix", write(tmp_path / "m.csv", text))
+    assert done.returncode == 2
+    assert said in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_runs_that_cannot_be_used(trec, tmp_path, assay):
+    qrels, a, b, _ = trec
+    cases = [
+        ((qrels, a, a), "are both runs named A"),
+        ((qrels, a, tmp_path / "none.txt"), "There is no such file."),
+        ((a, qrels, b), "This looks like a run file"),
+        ((qrels, a, write(tmp_path / "bad.txt", "1 Q0 d1 1 x R\n1 Q0 d2\n")), "bad.txt:2"),
+        ((qrels, a), "at least two runs"),
+    ]
+    for files, said in cases:
+        done = assay("compare", *files, "-m", "AP")
+        assert done.returncode == 2
+        assert said in done.stderr
+        assert "Traceback" not in done.stderr
+    few = write(tmp_path / "few.txt", "1 0 d1 1\n")
+    done = assay("compare", few, a, b, "-m", "AP")
+    assert done.returncode == 2
+    assert "AP: 1 topic left to compare on, at least 2 are needed." in done.stderr
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ("--test", "anova"), ("--alpha", "0"), ("--alpha", "1"), ("--topics", "some"),
+        ("--permutations", "0"), ("--plot", "x.gif"), ("--json", "--csv"), ("-m", "a", "-m", "b"),
+        ("qrels.txt",),
+    ],
+)  # fmt: skip
+def test_wrong_options(worked, assay, options):
+    done = assay("compare", "--matrix", worked, *options)
+    assert done.returncode == 2
+    assert "Traceback" not in done.stderr
+    assert done.stdout == ""
+
+
+@pytest.mark.parametrize("options", [(), ("-m", "foo"), ("-m", "nDCG@0")])
+def test_wrong_measures(trec, assay, options):
+    done = assay("compare", *trec, *options)
+    assert done.returncode == 2
+    assert "-m" in done.stderr
+    assert "Traceback" not in done.stderr
