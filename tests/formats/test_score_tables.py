@@ -1,0 +1,183 @@
+"""Score tables and matrices: their shapes, which score is meant, every fault with its line."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from assay.formats.score_tables import read_matrix, read_scores
+from assay.model.errors import FormatError
+
+
+def scores(path: Path, text: str, score: str | None = None):
+    path.write_text(text, encoding="utf-8")
+    return read_scores(path, score)
+
+
+def matrix(path: Path, text: str, score: str | None = None, option: str = "--score"):
+    path.write_text(text, encoding="utf-8")
+    return read_matrix(path, score, option=option)
+
+
+# --- tables with a run column --------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "score"),
+    [
+        ("run,topic,AP\nA,1,.5\nA,2,.25\nB,1,1\n", None),
+        ("run_id\ttopic\tmap\tAP\nA\t1\t0\t.5\nA\t2\t0\t.25\nB\t1\t0\t1\n", "AP"),
+        ("AP,Run,QID\n.5,A,1\n.25,A,2\n1,B,1\n", "ap"),
+        ("run,topic,measure,value\nA,1,AP,.5\nA,2,AP,.25\nB,1,AP,1\nB,1,RR,0\n", "AP"),
+        ("run;topic;score;note\nA;1;.5;x\nA;2;.25;\nB;1;1;y\n", None),
+    ],
+)
+def test_the_shapes_that_are_known(tmp_path, text, score):
+    table = scores(tmp_path / "f", text, score).require()
+    assert table.by_topic == {"A": {"1": 0.5, "2": 0.25}, "B": {"1": 1.0}}
+    assert table.run_scores() == {"A": 0.375, "B": 1.0}
+
+
+def test_runs_without_topics_and_means_beside_topics(tmp_path):
+    table = scores(tmp_path / "f", "run,score\nA,.5\nB,\n").require()
+    assert table.by_topic == {}
+    assert table.run_scores() == {"A": 0.5, "B": None}
+    table = scores(tmp_path / "f", "run,topic,score\nA,1,.5\nA,all,.75\nB,2,.1\n").require()
+    assert table.by_topic == {"A": {"1": 0.5}, "B": {"2": 0.1}}
+    assert table.run_scores() == {"A": 0.75, "B": 0.1}
+
+
+def test_a_score_that_is_not_named(tmp_path):
+    text = "run,topic,AP,P(rel=2)@5\nA,1,.5,.5\n"
+    fault = scores(tmp_path / "f", text).errors[0]
+    assert fault.why == "The file has 2 scores: AP, P(rel=2)@5."
+    assert fault.cure == "Say which column is meant, e.g. --score AP."
+    fault = matrix(tmp_path / "f", text.replace("AP,", "a b,"), option="-m").errors[0]
+    assert fault.cure == "Say which column is meant, e.g. -m 'a b'."
+    fault = scores(tmp_path / "f", text, "RR").errors[0]
+    assert (fault.why, fault.cure) == ("The file has no column “RR”.", "It has AP, P(rel=2)@5.")
+
+
+def test_missing_scores_are_left_out_and_counted(tmp_path):
+    parsed = scores(tmp_path / "f", "run,topic,s\nA,1,\nA,2,nan\nA,3,.5\nB,1,NA\n")
+    assert parsed.require().by_topic == {"A": {"1": None, "2": None, "3": 0.5}, "B": {"1": None}}
+    assert "missing on 3 lines (2, 3, 5)" in parsed.warnings[0].why
+    assert "never counted as 0" in parsed.warnings[0].cure
+
+
+def test_every_fault_of_a_table(tmp_path):
+    text = (
+        "run,topic,s\n"
+        "A,1,.5\n"
+        "A,1,.6\n"  # 3
+        "B,1,x\n"  # 4
+        ",2,.5\n"  # 5
+        "C,,.5\n"  # 6
+        "C,1,1e999\n"  # 7
+        "D,3\n"  # 8
+        "D,1,1_0\n"  # 9
+    )
+    parsed = scores(tmp_path / "f", text)
+    assert [fault.line for fault in parsed.errors] == [3, 4, 5, 6, 7, 8, 9]
+    assert all(fault.cure for fault in parsed.errors)
+    assert parsed.errors[0].why == "Run “A” has the topic on line 2 already."
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("", "The file is empty."),
+        ("topic,s\n1,.5\n", "The header lacks run; it has topic, s."),
+        ("run,run_id,s\nA,A,1\n", "The header has more than one run column"),
+        ("run,topic,qid,s\nA,1,1,1\n", "The header has more than one topic column"),
+        ("run,topic\nA,1\n", "The file has no column of scores."),
+        ("run,s\n", "The file holds no score."),
+    ],
+)
+def test_tables_that_are_none(tmp_path, text, why):
+    assert scores(tmp_path / "f", text).errors[0].why.startswith(why)
+
+
+# --- matrices ------------------------------------------------------------------------------------
+
+WORKED = ((0.5, 0.6), (0.7, 0.8))
+
+
+@pytest.mark.parametrize(
+    ("text", "runs", "topics"),
+    [
+        ("topic,A,B\nt1,.5,.6\nt2,.7,.8\n", ("A", "B"), ("t1", "t2")),
+        ("\tA\tB\nt1\t.5\t.6\nt2\t.7\t.8\n", ("A", "B"), ("t1", "t2")),
+        ("narrative,A,B\n101,.5,.6\n102,.7,.8\n", ("A", "B"), ("101", "102")),
+        ("name,A,B\n101,.5,.6\n102,.7,.8\n", ("A", "B"), ("101", "102")),
+        ("A,B\n.5,.6\n.7,.8\n", ("A", "B"), ("1", "2")),
+        (".5,.6\n.7,.8\n", ("run 1", "run 2"), ("1", "2")),
+        ("1,.5,.6\n2,.7,.8\n", ("run 1", "run 2"), ("1", "2")),
+        ("run,topic,s\nA,t1,.5\nB,t1,.6\nA,t2,.7\nB,t2,.8\n", ("A", "B"), ("t1", "t2")),
+        ("run,topic,measure,value\nA,1,s,.5\nB,1,s,.6\nA,2,s,.7\nB,2,s,.8\nA,all,s,9\n",
+         ("A", "B"), ("1", "2")),
+    ],
+)  # fmt: skip
+def test_the_shapes_of_a_matrix(tmp_path, text, runs, topics):
+    parsed = matrix(tmp_path / "AP.csv", text)
+    found = parsed.require()
+    assert (found.runs, found.topics, found.scores) == (runs, topics, WORKED)
+    assert found.name == ("s" if "run," in text else "AP")
+    guessed = text[0] in ".1" or text.startswith("A,")
+    assert bool(parsed.warnings) == guessed
+
+
+def test_topics_that_some_run_lacks_are_left_out(tmp_path):
+    parsed = matrix(tmp_path / "f", "topic,A,B\n1,.5,.6\n2,,.1\n3,.7,.8\n4,.1,NaN\n")
+    assert parsed.require().scores == WORKED
+    assert parsed.require().left_out == ("2", "4")
+    assert "2 topics: 2, 4" in parsed.warnings[0].why
+
+
+def test_every_fault_of_a_matrix_and_not_their_consequences(tmp_path):
+    parsed = matrix(tmp_path / "f", "topic,A,B\n1,x,.6\n1,.5,.6\n,.1,.2\n4,.1\n5,.1,inf\n")
+    assert [fault.line for fault in parsed.errors] == [2, 3, 4, 5, 6]
+    assert all(fault.cure for fault in parsed.errors)
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("", "The file is empty."),
+        ("topic,A,B\n", "The file holds no topic."),
+        ("topic,A,A\n1,.5,.6\n", "The header has the run “A” twice."),
+        ("topic,A,\n1,.5,.6\n", "The header has a column without a name."),
+        ("topic,A\n1,.5\n2,.6\n", "The matrix has 1 run and 2 topics that every run"),
+        ("topic,A,B\n1,.5,.6\n2,,.6\n", "The matrix has 2 runs and 1 topic that every run"),
+        ("run,measure,value\nA,s,.5\nB,s,.6\n", "The table has no scores of single topics."),
+    ],
+)
+def test_matrices_that_are_none(tmp_path, text, why):
+    assert matrix(tmp_path / "f", text).errors[0].why.startswith(why)
+
+
+def test_what_cannot_be_read_at_all(tmp_path):
+    for read in (read_scores, read_matrix):
+        with pytest.raises(FormatError):
+            read(tmp_path / "none")
+
+
+@given(
+    st.sampled_from(["run,topic,s\n", "topic,A,B\n", "", "run,measure,value\n"]),
+    st.text(alphabet=st.sampled_from('runA,B\t 0123;"\n\x00\u202e-.e'), max_size=80),
+)
+@settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+def test_whatever_a_file_holds_faults_or_finite_scores_come_out(tmp_path, header, text):
+    path = tmp_path / "f"
+    path.write_text(header + text, encoding="utf-8", newline="")
+    for read in (read_scores, read_matrix):
+        parsed = read(path)
+        for fault in parsed.faults:
+            assert str(fault).isprintable()
+            assert fault.cure
+        if parsed.ok and read is read_matrix:
+            assert all(math.isfinite(one) for row in parsed.require().scores for one in row)
