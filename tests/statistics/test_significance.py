@@ -11,9 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
+from assay.statistics import letters, tukey
 from assay.statistics import significance as sig
-from assay.statistics import tukey
 from assay.statistics.comparison import compare_runs
+from assay.statistics.resampling import topic_counts
 
 SCORES = [[0.5, 0.6, 0.4], [0.7, 0.8, 0.5], [0.2, 0.4, 0.3], [0.9, 0.85, 0.6], [0.3, 0.35, 0.1]]
 WORKED = {(0, 1): 0.677469, (0, 2): 0.249228, (1, 2): 0.014660}
@@ -159,8 +160,8 @@ def test_runs_share_a_letter_if_and_only_if_they_do_not_differ(
 
 def test_letters_of_many_groups() -> None:
     means = np.arange(30.0)
-    letters = sig.compact_letters(means, ~np.eye(30, dtype=bool))
-    assert [letters[29], letters[4], letters[3], letters[0]] == [("a",), ("z",), ("aa",), ("ad",)]
+    found = sig.compact_letters(means, ~np.eye(30, dtype=bool))
+    assert [found[29], found[4], found[3], found[0]] == [("a",), ("z",), ("aa",), ("ad",)]
     assert sig.joined(("a", "b")) == "ab"
     assert sig.joined(("z", "aa")) == "z,aa"
 
@@ -183,18 +184,45 @@ def test_a_whole_comparison_of_the_worked_example() -> None:
     assert best.paired_effect == pytest.approx(sig.paired_effect_size(matrix[:, 1], matrix[:, 2]))
 
 
-@pytest.mark.parametrize("test", ["t", "randomisation"])
+@pytest.mark.parametrize("test", ["t", "randomisation", "bootstrap"])
 def test_pairwise_tests_are_corrected_by_holm(test: str) -> None:
     matrix = np.random.default_rng(6).random((9, 4)) + np.arange(4) / 5
     found = compare_runs(matrix, list("abcd"), test=test, seed=2)  # type: ignore[arg-type]
     assert [pair.p_adjusted for pair in found.pairs] == sig.holm([pair.p for pair in found.pairs])
     for pair in found.pairs:
         x, y = matrix[:, ord(pair.run_a) - 97], matrix[:, ord(pair.run_b) - 97]
-        alone = sig.paired_t_test(x, y).p if test == "t" else sig.randomisation_test(x, y, seed=2).p
+        alone = {
+            "t": sig.paired_t_test(x, y).p,
+            "randomisation": sig.randomisation_test(x, y, seed=2).p,
+            "bootstrap": sig.bootstrap_p((x - y)[:, None], 10_000, seed=2)[0],
+        }[test]
         assert pair.p == pytest.approx(alone, abs=1e-12)
         assert (pair.difference >= 0) == (found.means[pair.run_a] >= found.means[pair.run_b])
         shared = set(found.letters[pair.run_a]) & set(found.letters[pair.run_b])
         assert bool(shared) == (pair.p_adjusted >= 0.05)  # type: ignore[operator]
+
+
+def test_the_bootstrap_test_is_the_plain_one() -> None:
+    matrix = np.random.default_rng(6).random((9, 3))
+    differences = matrix[:, :2] - matrix[:, 2:]
+    found = sig.bootstrap_p(differences, 400, seed=5)
+    counts = np.concatenate(list(topic_counts(9, 400, 5))).astype(int)
+    for column, p in zip(differences.T, found, strict=True):
+        observed = abs(stats.ttest_1samp(column, 0).statistic)
+        centred = column - column.mean()
+        drawn = [abs(stats.ttest_1samp(np.repeat(centred, n), 0).statistic) for n in counts]
+        assert p == pytest.approx((np.sum(np.array(drawn) >= observed) + 1) / 401, abs=1e-12)
+    assert np.isnan(sig.bootstrap_p(np.full((4, 1), 0.3), 10, seed=1)).all()
+
+
+def test_a_tangle_of_pairs_has_no_letters_but_everything_else(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(letters, "_MOST_GROUPS", 1)
+    found = compare_runs(SCORES, ["one", "two", "three"], seed=1)
+    assert found.letters is None
+    assert found.top == ("two", "one")
+    assert [pair.different for pair in found.pairs] == [False, True, False]
 
 
 def test_runs_shifted_by_a_constant_differ_and_equal_runs_do_not() -> None:
