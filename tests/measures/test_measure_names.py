@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from assay import measures
 from assay.measures import MEASURES, Measure, describe_measures, parse_measure
 from assay.measures.ranking import (
     AP,
@@ -17,6 +18,7 @@ from assay.measures.ranking import (
     NIRBU,
     RBP,
     RR,
+    AlphaNDCG,
     APNorm,
     Gain,
     Judged,
@@ -52,6 +54,8 @@ from assay.measures.ranking import (
         ("Recall@100", Recall(k=100)),
         ("Recall(rel=2)@100", Recall(rel=2, k=100)),
         ("Success@5", Success(k=5)),
+        ("α-nDCG@20", AlphaNDCG(k=20)),
+        ("α-nDCG(alpha=0.1)@20", AlphaNDCG(alpha=0.1, k=20)),
         ("Judged@10", Judged(k=10)),
     ],
 )
@@ -81,6 +85,9 @@ def test_canonical_names_parse_and_print_back_the_same(text: str, measure: Measu
         ("recall_100", "Recall@100"),
         ("success_5", "Success@5"),
         ("Rprec", "Rprec"),
+        ("alpha-nDCG@5", "α-nDCG@5"),
+        ("alpha_ndcg(alpha=0.2)@5", "α-nDCG(alpha=0.2)@5"),
+        ("ndcg_jk@5", "nDCG-JK@5"),
     ],
 )
 def test_other_spellings(text: str, canonical: str) -> None:
@@ -112,6 +119,7 @@ def test_other_spellings(text: str, canonical: str) -> None:
         ("iRBU(phi=0)", "phi must be above 0"),
         ("nDCG-JK(b=1)", "base b must be above 1"),
         ("AP(rel=0)", "rel must be above 0"),
+        ("α-nDCG(alpha=2)", "alpha must be from 0 to 1"),
     ],
 )
 def test_what_is_wrong_is_said(text: str, message: str) -> None:
@@ -122,6 +130,26 @@ def test_what_is_wrong_is_said(text: str, message: str) -> None:
 def test_a_cutoff_must_be_a_whole_number() -> None:
     with pytest.raises(ValueError, match="whole number"):
         NDCG(k=True)
+
+
+def test_measures_are_written_as_objects() -> None:
+    assert measures.nDCG @ 20 == parse_measure("nDCG@20")
+    assert measures.nDCG(gain="exp") @ 20 == parse_measure("nDCG(gain=exp)@20")
+    assert str(measures.P(rel=2) @ 10) == "P(rel=2)@10"
+    assert str(measures.AP(rel=2)) == "AP(rel=2)"
+    every = [getattr(measures, name) for name in measures.__all__]
+    assert {one.name for one in every if isinstance(one, Measure)} == set(MEASURES)
+    for wrong in (
+        lambda: measures.Rprec @ 5,
+        lambda: measures.nDCG @ 0,
+        lambda: measures.nDCG(gain="log"),
+        lambda: measures.nDCG(beta=1),
+        lambda: measures.Q(beta="1"),
+        lambda: measures.P.score([1.0], [1.0], 1.0),
+        measures.P.ready,
+    ):
+        with pytest.raises(ValueError, match=r"cutoff|one of|no parameter|a number"):
+            wrong()
 
 
 def test_every_measure_is_described() -> None:
@@ -154,12 +182,13 @@ _PARAMETERS: dict[str, dict[str, st.SearchStrategy[object]]] = {
     "RR": {"rel": _rels},
     "Recall": {"rel": _rels},
     "Success": {"rel": _rels},
+    "α-nDCG": {"alpha": st.floats(min_value=0, max_value=1), "rel": _rels},
     "Judged": {},
 }
 
 
 @st.composite
-def measures(draw: st.DrawFn) -> Measure:
+def any_measure(draw: st.DrawFn) -> Measure:
     """Draw any measure with any parameters."""
     name = draw(st.sampled_from(sorted(MEASURES)))
     kind = MEASURES[name]
@@ -172,7 +201,7 @@ def measures(draw: st.DrawFn) -> Measure:
     return kind(k=draw(cutoffs), **parameters)
 
 
-@given(measures())
+@given(any_measure())
 def test_any_measure_survives_printing_and_parsing(measure: Measure) -> None:
     parsed = parse_measure(str(measure))
     assert parsed == measure

@@ -7,7 +7,8 @@ from typing import ClassVar
 
 import pytest
 
-from assay.measures import Gain, Measure, evaluate, parse_measure
+from assay.measures import Gain, Measure, parse_measure
+from assay.measures.evaluation import evaluate
 from assay.measures.ranking import MEASURES, NDCG, RBP
 
 

@@ -8,38 +8,37 @@ from __future__ import annotations
 
 import bz2
 import gzip
+import io
 import re
 import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from pathlib import Path
 from typing import BinaryIO, cast
 
 import numpy as np
-import polars as pl
 
-from assay.measures.hits import Integers
+from assay.formats.trec_columns import PAD, Column, decimals, whole_numbers
+from assay.measures.hits import Floats, Integers
 
-__all__ = ["Block", "beginning", "open_run", "parse", "tidy"]
+__all__ = ["Block", "open_run", "padded", "parse", "read_into", "tidy"]
 
-_SCHEMA = {
-    "topic": pl.String,
-    "q0": pl.String,
-    "doc": pl.String,
-    "rank": pl.Int64,
-    "score": pl.Float64,
-    "run": pl.String,
-}
+_COLUMNS = 6
+_DELETE = 127
 # What the strict reader warns of, or takes for the end of a line or a column.
-_ODD = re.compile(rb"\x7f|\xc2[\x80-\x9f]|\xef\xbb\xbf|\xef\xbf\xbd|\xe2\x80[\xa8\xa9]")
+_ODD = re.compile(
+    rb"\x7f|\xc2[\x80-\xa0]|\xe1\x9a\x80|\xe2\x80[\x80-\x8a\xa8\xa9\xaf]|\xe2\x81\x9f|\xe3\x80\x80"
+    rb"|\xef\xbb\xbf|\xef\xbf\xbd"
+)
 
 
-def _unpacking(path: Path, magic: bytes) -> BinaryIO | None:
+def _unpacking(path: Path, magic: bytes) -> gzip.GzipFile | bz2.BZ2File | None:
     """Return a stream that decompresses; ``None`` for a file that is not compressed."""
     if magic.startswith(b"\x1f\x8b\x08"):
-        return cast("BinaryIO", gzip.open(path, "rb"))
+        return gzip.GzipFile(path, "rb")
     if magic.startswith(b"BZh"):
-        return cast("BinaryIO", bz2.open(path, "rb"))
+        return bz2.BZ2File(path, "rb")
     return None
 
 
@@ -47,24 +46,32 @@ def open_run(path: Path) -> BinaryIO:
     """Open a plain, gzip or bzip2 file to be read as it was before compression."""
     with path.open("rb") as stream:
         magic = stream.read(4)
-    return _unpacking(path, magic) or path.open("rb")
+    return cast("BinaryIO", _unpacking(path, magic) or path.open("rb"))
 
 
-def beginning(path: Path, size: int) -> bytes | None:
-    """Return the first bytes, or ``None`` where the strict reader has to say what is wrong."""
+def read_into(path: Path, space: memoryview) -> int | None:
+    """Read as much of a file as there is space for.
+
+    Returns:
+        How many bytes were read; ``None`` where the strict reader has to say what is wrong.
+    """
     try:
         # A call to the system costs as much as a thousand lines: open a plain file only once.
         with path.open("rb", buffering=0) as stream:
-            data = stream.read(size)
-            unpacking = _unpacking(path, data)
+            size = stream.readinto(space) or 0
+            unpacking = _unpacking(path, bytes(space[:4]) if size >= 4 else b"")
             if unpacking is not None:
                 with unpacking:
-                    return unpacking.read(size)
-            while len(data) < size and (more := stream.read(size - len(data))):
-                data += more
-            return data
+                    return _fill(unpacking, space, 0)
+            return _fill(stream, space, size)
     except (OSError, EOFError, ValueError, zlib.error):
         return None
+
+
+def _fill(stream: io.FileIO | gzip.GzipFile | bz2.BZ2File, space: memoryview, size: int) -> int:
+    while size < len(space) and (more := stream.readinto(space[size:])):
+        size += more
+    return size
 
 
 def tidy(data: bytes) -> bytes:
@@ -84,54 +91,100 @@ def tidy(data: bytes) -> bytes:
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """Clean lines of one or more files: their columns, and where lines and files end."""
+    """Clean lines of one or more files.
 
-    data: bytes
+    Attributes:
+        data: the lines, with :data:`PAD` bytes before and after them.
+        ends: for each line where its end of line stands in *data*.
+        files: the row at which each file begins, and at the end the number of rows.
+    """
+
+    data: bytes | bytearray
     ends: Integers
     files: Integers
-    """The row at which each file begins, and the number of rows."""
-    frame: pl.DataFrame
+    topics: Column
+    second: Column
+    documents: Column
+    ranks: Integers
+    scores: Floats
+    runs: Column
 
-    def drop_last_topic(self) -> tuple[Block | None, bytes]:
-        """Return the block without the lines of its last topic, and these as bytes."""
-        topics = self.frame["topic"]
-        before = topics.ne(topics[-1]).arg_true()
-        if not len(before):
-            return None, self.data
-        rows = int(before[-1]) + 1
-        cut = int(self.ends[rows - 1]) + 1
-        kept = Block(self.data[:cut], self.ends[:rows], np.array([0, rows]), self.frame.head(rows))
-        return kept, self.data[cut:]
-
-
-def parse(pieces: Sequence[bytes]) -> Block | None:
-    """Split the lines of some files into columns; ``None`` where anything looks odd."""
-    whole = [piece if piece.endswith(b"\n") else piece + b"\n" for piece in pieces]
-    data = whole[0] if len(whole) == 1 else b"".join(whole)
-    every = np.frombuffer(data, np.uint8)
-    ends = np.flatnonzero(every == ord("\n"))
-    tabs = np.count_nonzero(every < ord(" ")) - len(ends)
-    if tabs and (b" " in data or tabs != np.count_nonzero(every == ord("\t"))):
-        return None
-    if (every >= 127).any() and _ODD.search(data):
-        return None
-    try:
-        frame = pl.read_csv(
-            data,
-            separator="\t" if tabs else " ",
-            has_header=False,
-            quote_char=None,
-            schema=_SCHEMA,
-            raise_if_empty=False,
+    def without_last_topic(self) -> Block | None:
+        """Return the block (of one file) without the lines of its last topic."""
+        changes = np.flatnonzero(~self.topics.repeats())
+        if not len(changes):
+            return None
+        rows = int(changes[-1]) + 1
+        some = slice(rows)
+        return Block(
+            self.data,
+            self.ends[some],
+            np.array([0, rows]),
+            self.topics.rows(some),
+            self.second.rows(some),
+            self.documents.rows(some),
+            self.ranks[some],
+            self.scores[some],
+            self.runs.rows(some),
         )
-    except pl.exceptions.PolarsError:
+
+
+def padded(pieces: Sequence[bytes]) -> tuple[bytes, list[int]]:
+    """Return the pieces for :func:`parse`, each with a last end of line, and where they end."""
+    whole = [piece if piece.endswith(b"\n") else piece + b"\n" for piece in pieces]
+    return b"".join([bytes(PAD), *whole, bytes(PAD)]), list(
+        accumulate(map(len, whole), initial=PAD)
+    )
+
+
+def parse(data: bytes | bytearray, files: Sequence[int]) -> Block | None:
+    """Split the lines of some files into columns; ``None`` where anything looks odd.
+
+    Args:
+        data: the files one after the other, each with a last end of line; what stands before the
+            first and after the last (at least :data:`PAD` bytes) does not matter.
+        files: where each file begins, and where the last one ends.
+    """
+    first, last = files[0], files[-1]
+    every = np.frombuffer(data, np.uint8)
+    inside = every[first:last]
+    if not len(inside) or (inside.max() >= _DELETE and not _is_clean(bytes(data[first:last]))):
         return None
-    if frame.height != len(ends) or any(column.null_count() for column in frame):
+    gaps = np.flatnonzero(inside <= ord(" ")) + first
+    if len(gaps) % _COLUMNS:
         return None
-    if not frame["score"].is_finite().all():
+    gap = np.ascontiguousarray(gaps.reshape(-1, _COLUMNS).T)
+    kinds = every[gap]
+    inner = kinds[:-1]
+    if not (kinds[-1] == ord("\n")).all():
         return None
-    files = np.searchsorted(ends, np.cumsum([0, *map(len, whole)]))
-    names = frame["run"].rle_id().to_numpy()
-    if (files[1:] == files[:-1]).any() or (names[files[:-1]] != names[files[1:] - 1]).any():
+    if not ((inner == ord(" ")) | (inner == ord("\t"))).all():
         return None
-    return Block(data, ends, files, frame)
+    columns: list[Column] = []
+    starts = np.empty_like(gap[-1])
+    starts[0], starts[1:] = first, gap[-1][:-1] + 1
+    for ends in gap:
+        columns.append(Column(data, starts, ends - starts))
+        starts = ends + 1
+    if any(not column.lengths.all() for column in columns):
+        return None
+    ranks, scores = whole_numbers(columns[3]), decimals(columns[4])
+    if ranks is None or scores is None:
+        return None
+    rows = np.searchsorted(gap[-1], files)
+    changes = np.flatnonzero(~columns[5].repeats()) + 1
+    if (rows[1:] == rows[:-1]).any() or not np.isin(changes, rows).all():
+        return None  # an empty file, or one with several runs
+    topics, second, documents, _, _, runs = columns
+    return Block(data, gap[-1], rows, topics, second, documents, ranks, scores, runs)
+
+
+def _is_clean(data: bytes) -> bool:
+    """Return whether text beyond ASCII is UTF-8 without blanks and marks of its own."""
+    if _ODD.search(data):
+        return False
+    try:
+        data.decode()
+    except UnicodeDecodeError:
+        return False
+    return True

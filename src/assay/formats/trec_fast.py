@@ -10,30 +10,29 @@ from __future__ import annotations
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from os import PathLike
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
-import polars as pl
 
 from assay.formats.parsed import FaultList, printable
 from assay.formats.text import MAX_BYTES
 from assay.formats.trec import SECOND_COLUMN, read_trec_run, warn_of_ranks, warn_of_second_column
-from assay.formats.trec_blocks import Block, beginning, open_run, parse, tidy
+from assay.formats.trec_blocks import Block, open_run, padded, parse, read_into, tidy
+from assay.formats.trec_columns import PAD, Bools, Column, Words
 from assay.measures.frames import run_hits
 from assay.measures.hits import Floats, Hits, Integers, Judgements
 from assay.measures.order import Ties, rank_order
-from assay.model.errors import Fault
+from assay.model.errors import Fault, FormatError
 
 __all__ = ["BLOCK", "RunBatch", "read_runs"]
 
-BLOCK = 8 << 20
+BLOCK = 1 << 20
 """Bytes read at a time; small files are put together until they are as many."""
 
-_TABLE_BITS = 22
-
-Words = npt.NDArray[np.uint64]
+_LINE_END = ord("\n")
+_LARGE = 16 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +43,7 @@ class RunBatch:
     know of each file.
     """
 
+    paths: tuple[Path, ...]
     names: tuple[str, ...]
     hits: Hits
     unjudged: tuple[tuple[str, ...], ...]
@@ -69,23 +69,15 @@ def read_runs(
         block: how many bytes are read at a time.
 
     Raises:
-        FormatError: a file cannot be read or has faults; it carries all faults of that file.
+        FormatError: files cannot be read or have faults; it carries all faults of all files and
+            comes when all others have been given.
     """
     reader = _Reader(judged, ties, block)
-    waiting: list[tuple[Path, bytes]] = []
-    size = 0
     for path in map(Path, paths):
-        data = beginning(path, block + 1)
-        whole = data is not None and len(data) <= block
-        if waiting and (not whole or size + len(data or b"") > block):
-            yield from reader.small(waiting)
-            waiting, size = [], 0
-        if data is not None and whole:
-            waiting.append((path, data))
-            size += len(data)
-        else:
-            yield reader.strict(path) if data is None else reader.large(path)
-    yield from reader.small(waiting)
+        yield from reader.add(path)
+    yield from reader.rest()
+    if reader.faults:
+        raise FormatError(reader.faults)
 
 
 @dataclass(slots=True)
@@ -99,12 +91,12 @@ class _Groups:
 
     @classmethod
     def of(cls, block: Block) -> _Groups:
-        topics = block.frame["topic"]
-        lengths = topics.rle().struct.field("len").to_numpy().astype(np.int64)
-        starts = np.union1d(np.cumsum(lengths) - lengths, block.files[:-1])
+        topics = block.topics
+        changes = np.flatnonzero(~topics.repeats()) + 1
+        starts = np.union1d(changes, block.files[:-1])
         files = np.searchsorted(block.files, starts, side="right") - 1
         seen: dict[tuple[int, str], int] = {}
-        pairs = zip(files.tolist(), topics.gather(starts).to_list(), strict=True)
+        pairs = zip(files.tolist(), map(topics.text, starts.tolist()), strict=True)
         numbers = [seen.setdefault(pair, len(seen)) for pair in pairs]
         rows = np.repeat(np.array(numbers), np.diff(np.append(starts, len(topics))))
         return cls(np.array([file for file, _ in seen]), [topic for _, topic in seen], rows)
@@ -116,7 +108,7 @@ class _Found:
 
     lists: list[Integers] = field(default_factory=list)
     ranks: list[Integers] = field(default_factory=list)
-    grades: list[Floats] = field(default_factory=list)
+    judgements: list[Integers] = field(default_factory=list)
     shown: Integers = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
     unjudged: dict[int, list[str]] = field(default_factory=dict)
     disagreeing: dict[int, list[str]] = field(default_factory=dict)
@@ -132,67 +124,130 @@ class _Index:
     """Finds the judged documents among very many: by hash first, then by comparing the ids."""
 
     def __init__(self, judged: Judgements) -> None:
-        ids = pl.Series(
-            [document for documents in judged.grades.values() for document in documents],
-            dtype=pl.String,
-        )
-        keys = ids.hash().to_numpy() ^ _mix(judged.lists)
-        order = np.argsort(keys)
-        self.keys, self.ids, self.grades = keys[order], ids.gather(order), judged.flat[order]
+        ids = [document.encode() for some in judged.grades.values() for document in some]
+        lengths = np.fromiter(map(len, ids), np.int64, len(ids))
+        starts = np.cumsum(lengths) - lengths + PAD
+        column = Column(b"".join([bytes(PAD), *ids, bytes(PAD)]), starts, lengths)
+        keys = column.hashes() ^ _mix(judged.lists)
+        self.order = np.argsort(keys)
+        self.keys, self.ids = keys[self.order], column.rows(self.order)
         self.usable = len(keys) > 0 and not (self.keys[1:] == self.keys[:-1]).any()
-        self.maybe = np.zeros(1 << _TABLE_BITS, dtype=bool)
-        self.maybe[self._slots(keys)] = True
+        # Most keys are found by their first bits, in a table that stays in the processor's cache;
+        # where several have the same ones, the table knows the first and the last of them.
+        self.shift = np.uint64(64 - min(max(len(keys) * 8, 1 << 10).bit_length(), 24))
+        slots = self.keys >> self.shift
+        self.first = np.full(1 << (64 - int(self.shift)), -1, dtype=np.int32)
+        self.first[slots[::-1]] = np.arange(len(keys))[::-1]
+        self.last = self.first.copy()
+        self.last[slots] = np.arange(len(keys))
 
-    @staticmethod
-    def _slots(keys: Words) -> Integers:
-        return (keys >> np.uint64(64 - _TABLE_BITS)).astype(np.int64)
+    def find(self, ids: Column, keys: Words) -> tuple[Integers, Integers] | None:
+        """Return the rows that are judged and for each the number of its judgement.
 
-    def find(self, ids: pl.Series, keys: Words) -> tuple[Integers, Floats] | None:
-        """Return the rows that are judged, and their grades; ``None`` if two ids share a hash."""
-        rows = np.flatnonzero(self.maybe[self._slots(keys)])
-        places = np.minimum(np.searchsorted(self.keys, keys[rows]), len(self.keys) - 1)
-        equal = self.keys[places] == keys[rows]
+        ``None`` if two ids share a hash.
+        """
+        slots = keys >> self.shift
+        places = self.first[slots].astype(np.int64)
+        rows = np.flatnonzero(places >= 0)
+        places, wanted = places[rows], keys[rows]
+        others = np.flatnonzero(self.keys[places] != wanted)
+        among = others[self.last[slots[rows[others]]] != places[others]]
+        places[among] = np.minimum(np.searchsorted(self.keys, wanted[among]), len(self.keys) - 1)
+        equal = self.keys[places] == wanted
         rows, places = rows[equal], places[equal]
-        if not (ids.gather(rows) == self.ids.gather(places)).all():
+        if not ids.rows(rows).equal(self.ids.rows(places)).all():
             return None
-        return rows, self.grades[places]
+        return rows, self.order[places]
 
 
 class _Reader:
-    """Reads files against one set of qrels."""
+    """Reads files against one set of qrels; one buffer serves for all."""
 
     def __init__(self, judged: Judgements, ties: Ties, block: int) -> None:
         self.judged, self.ties, self.block = judged, ties, block
         self.index = _Index(judged)
+        self.buffer = bytearray(PAD + block + 1 + PAD)
+        # Freeing something large once makes glibc keep what is freed from now on, instead of
+        # giving it back and asking for it anew with every array; nothing is written to it.
+        np.empty(_LARGE, dtype=np.uint8)
+        self.files = [PAD]
+        self.waiting: list[Path] = []
+        self.faults: list[Fault] = []
 
-    def small(self, files: Sequence[tuple[Path, bytes]]) -> list[RunBatch]:
+    def add(self, path: Path) -> Iterator[RunBatch]:
+        """Read a file; give what has been read so far when the buffer is full."""
+        space = self._space()
+        read = read_into(path, space)
+        if self.waiting and (read is None or read == len(space)):
+            yield from self.rest()
+            space = self._space()
+            read = read_into(path, space)
+        if read is None:
+            yield from self.strict(path)
+        elif read == len(space):
+            yield from self.large(path)
+        else:
+            end = self.files[-1] + read
+            if not read or self.buffer[end - 1] != _LINE_END:
+                self.buffer[end] = _LINE_END
+                end += 1
+            self.waiting.append(path)
+            self.files.append(end)
+
+    def _space(self) -> memoryview:
+        return memoryview(self.buffer)[self.files[-1] : -PAD - 1]
+
+    def rest(self) -> Iterator[RunBatch]:
+        """Give the runs of the files that wait in the buffer."""
+        paths, files = self.waiting, self.files
+        self.waiting, self.files = [], [PAD]
+        if paths:
+            yield from self._small(paths, self.buffer, files)
+
+    def _small(
+        self, paths: Sequence[Path], data: bytes | bytearray, files: Sequence[int]
+    ) -> Iterator[RunBatch]:
         """Read whole files at once, or one by one where that does not work."""
-        if not files:
-            return []
         for tidied in (False, True):
-            pieces = [tidy(data) if tidied else data for _, data in files]
-            block = parse(pieces) if self.index.usable else None
-            found = self._new(len(files))
-            if block is not None and self._add(found, block):
-                return [self._batch(found, [path for path, _ in files], block)]
-        if len(files) > 1:
-            return [batch for file in files for batch in self.small([file])]
-        return [self.strict(files[0][0])]
+            if tidied:
+                pieces = [bytes(data[start:end]) for start, end in pairwise(files)]
+                data, files = padded(list(map(tidy, pieces)))
+            block = self._parsed(data, files)
+            found = self._new(len(paths))
+            if block is not None and self._add(found, block, _Groups.of(block)):
+                yield self._batch(found, paths, block)
+                return
+        if len(paths) == 1:
+            yield from self.strict(paths[0])
+            return
+        for path, piece in zip(paths, pieces, strict=True):
+            yield from self._small([path], *padded([piece]))
 
-    def large(self, path: Path) -> RunBatch:
+    def _parsed(self, data: bytes | bytearray, files: Sequence[int]) -> Block | None:
+        return parse(data, files) if self.index.usable else None
+
+    def large(self, path: Path) -> Iterator[RunBatch]:
         """Read a file block by block."""
         try:
-            return self._in_blocks(path) or self.strict(path)
+            batch = self._in_blocks(path)
         except (OSError, EOFError, ValueError, zlib.error):
-            return self.strict(path)
+            batch = None
+        if batch is None:
+            yield from self.strict(path)
+        else:
+            yield batch
 
-    def strict(self, path: Path) -> RunBatch:
-        """Read a file line by line; raises :class:`FormatError` with all its faults."""
-        parsed = read_trec_run(path)
-        run = parsed.require()
+    def strict(self, path: Path) -> Iterator[RunBatch]:
+        """Read a file line by line, and keep all its faults."""
+        try:
+            parsed = read_trec_run(path)
+            run = parsed.require()
+        except FormatError as error:
+            self.faults += error.faults
+            return
         hits = run_hits(run.scores, self.judged, ties=self.ties)
         unjudged = tuple(topic for topic in run.scores if topic not in self.judged.index)
-        return RunBatch((run.name,), hits, (unjudged,), (parsed.warnings,))
+        yield RunBatch((path,), (run.name,), hits, (unjudged,), (parsed.warnings,))
 
     def _in_blocks(self, path: Path, *, whole: bool = False) -> RunBatch | None:
         """Read block by block, or the file as one block; ``None`` where anything looks odd."""
@@ -203,52 +258,55 @@ class _Reader:
             while read:
                 read = stream.read(size)
                 data = rest + read
-                if len(data) > MAX_BYTES or not self.index.usable:
+                if len(data) > MAX_BYTES:
                     return None
                 end = data.rfind(b"\n") + 1 if read else len(data)
                 if (read and whole) or not end:
                     rest = data
                     size *= 2
                     continue
-                block = parse([data[:end]]) or parse([tidy(data[:end])])
-                if block is None or block.frame["run"][0] != (name or block.frame["run"][0]):
+                block = self._parsed(*padded([data[:end]]))
+                block = block or self._parsed(*padded([tidy(data[:end])]))
+                if block is None or block.runs.text(0) != (name or block.runs.text(0)):
                     return None
-                rest, after, name = b"", data[end:], block.frame["run"][0]
+                name, rest = block.runs.text(0), b""
                 if read:
-                    kept, rest = block.drop_last_topic()
-                    rest += after
+                    kept = block.without_last_topic()
                     if kept is None:  # all lines are of one topic
+                        rest = data
                         size *= 2
                         continue
+                    rest = bytes(block.data[int(kept.ends[-1]) + 1 : -PAD]) + data[end:]
                     block = kept
-                topics = set(block.frame["topic"].unique().to_list())
+                groups = _Groups.of(block)
+                topics = set(groups.topics)
                 if topics & done:  # only the whole file shows the ranking of a topic that returns
                     return self._in_blocks(path, whole=True)
                 done |= topics
-                if not self._add(found, block):
+                if not self._add(found, block, groups):
                     return None
         return None if block is None else self._batch(found, [path], block)
 
     def _new(self, files: int) -> _Found:
         return _Found(shown=np.zeros(files * len(self.judged.topics), dtype=np.int64))
 
-    def _add(self, found: _Found, block: Block) -> bool:
+    def _add(self, found: _Found, block: Block, groups: _Groups) -> bool:
         """Add a block's hits; False where only the strict reader can say what is the case."""
-        frame, groups = block.frame, _Groups.of(block)
-        documents, scores = frame["doc"], frame["score"].to_numpy()
-        hashes = documents.hash().to_numpy()
+        documents, scores = block.documents, block.scores
+        hashes = documents.hashes()
         own = np.arange(len(groups.topics))
-        if pl.Series(hashes ^ _mix(own)[groups.rows]).n_unique() < len(hashes):
+        if _any_twice(hashes ^ _mix(own)[groups.rows]):
             return False  # a document twice in a topic
         total = len(self.judged.topics)
         topics = np.array([self.judged.index.get(topic, -1) for topic in groups.topics])
         known = self.index.find(documents, hashes ^ _mix(topics)[groups.rows])
         if known is None:
             return False
-        rows, grades = known
+        rows, judgements = known
 
         def descending(some: Integers) -> Integers:
-            return documents.gather(some).arg_sort(descending=True).to_numpy().astype(np.int64)
+            ids = list(map(documents.bytes, some.tolist()))
+            return np.array(sorted(range(len(ids)), key=ids.__getitem__, reverse=True))
 
         order = rank_order(groups.rows, scores, descending, self.ties)
         sizes = np.bincount(groups.rows, minlength=len(own))
@@ -261,7 +319,7 @@ class _Reader:
         lists = groups.files * total + topics
         found.lists.append(lists[of])
         found.ranks.append(places - (np.cumsum(sizes) - sizes)[of] + 1)
-        found.grades.append(grades)
+        found.judgements.append(judgements)
         found.shown[lists[topics >= 0]] = sizes[topics >= 0]
         for group in np.flatnonzero(topics < 0).tolist():
             found.unjudged.setdefault(int(groups.files[group]), []).append(groups.topics[group])
@@ -270,31 +328,38 @@ class _Reader:
 
     def _remarks(self, found: _Found, block: Block, groups: _Groups) -> None:
         """Note what the strict reader warns of: ranks against scores, an odd second column."""
-        rows, ranks = groups.rows, block.frame["rank"].to_numpy()
-        scores = block.frame["score"].to_numpy()
+        rows, ranks, scores = groups.rows, block.ranks, block.scores
         if _against(rows, ranks, scores).any():
             order = np.lexsort((ranks, rows))
             wrong = rows[order][1:][_against(rows[order], ranks[order], scores[order])]
             for group in np.unique(wrong).tolist():
                 file = int(groups.files[group])
                 found.disagreeing.setdefault(file, []).append(groups.topics[group])
-        second = block.frame["q0"]
-        if not (second == "Q0").all():
-            for file, (first, last) in enumerate(zip(block.files, block.files[1:], strict=False)):
-                odd = set(second[int(first) : int(last)].unique().to_list()) - SECOND_COLUMN
-                if odd:
-                    found.second.setdefault(file, set()).update(odd)
+        second = block.second
+        if second.text(0) in SECOND_COLUMN and second.repeats().all():
+            return
+        plain = np.zeros(len(second), dtype=bool)
+        for usual in SECOND_COLUMN:
+            word = np.uint64(int.from_bytes(usual.encode(), "little"))
+            plain |= (second.lengths == len(usual)) & (next(second.words()) == word)
+        odd = np.flatnonzero(~plain)
+        files = np.searchsorted(block.files, odd, side="right") - 1
+        _, first = np.unique(second.rows(odd).hashes() ^ _mix(files), return_index=True)
+        for place in first.tolist():
+            found.second.setdefault(int(files[place]), set()).add(second.text(int(odd[place])))
 
     def _batch(self, found: _Found, paths: Sequence[Path], block: Block) -> RunBatch:
         hits = Hits.collect(
             np.concatenate(found.lists),
             np.concatenate(found.ranks),
-            np.concatenate(found.grades),
+            np.concatenate(found.judgements),
+            self.judged,
             found.shown,
         )
-        names = block.frame["run"].gather(block.files[:-1]).to_list()
+        names = map(block.runs.text, block.files[:-1].tolist())
         numbers = range(len(paths))
         return RunBatch(
+            tuple(paths),
             tuple(map(printable, names)),
             hits,
             tuple(tuple(found.unjudged.get(number, ())) for number in numbers),
@@ -302,10 +367,24 @@ class _Reader:
         )
 
 
-def _against(rows: Integers, ranks: Integers, scores: Floats) -> npt.NDArray[np.bool_]:
+def _any_twice(keys: Words) -> bool:
+    """Return whether two of the keys are equal."""
+    bits = max(len(keys) * 8, 2).bit_length()
+    slots = keys >> np.uint64(64 - bits)
+    numbers = np.arange(len(keys))
+    table = np.zeros(1 << bits, dtype=np.int32)
+    table[slots] = numbers
+    lost = np.flatnonzero(table[slots] != numbers)  # another key has the same slot
+    crowded = np.zeros(1 << bits, dtype=bool)
+    crowded[slots[lost]] = True
+    some = np.sort(keys[crowded[slots]])
+    return bool((some[1:] == some[:-1]).any())
+
+
+def _against(rows: Integers, ranks: Integers, scores: Floats) -> Bools:
     """For each row but the first: its rank does not rise, or its score rises, within a list."""
     same = rows[1:] == rows[:-1]
-    found: npt.NDArray[np.bool_] = same & ((ranks[1:] <= ranks[:-1]) | (scores[1:] > scores[:-1]))
+    found: Bools = same & ((ranks[1:] <= ranks[:-1]) | (scores[1:] > scores[:-1]))
     return found
 
 

@@ -1,19 +1,71 @@
 """Pure functions from numbers to numbers; nothing here reads a file or knows a protocol.
 
-Ranking measures are exported here. ``assay.measures.confidence`` (calibration and modesty) and
-``assay.measures.bootstrap`` (intervals) need numpy and are imported by name.
+Ranking measures are objects: ``measures.nDCG @ 20``, ``measures.nDCG(gain="exp") @ 20``,
+``measures.AP(rel=2)``; :func:`evaluate` scores runs by them. ``assay.measures.confidence``
+(calibration and modesty) and ``assay.measures.bootstrap`` (intervals) are imported by name.
+
+Importing this package loads neither numpy nor polars; :func:`evaluate` does when it is first
+looked up.
 """
 
-from assay.measures.evaluation import Evaluation, evaluate
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from assay.measures import ranking
+from assay.measures.evaluation import Evaluation
 from assay.measures.names import describe_measures, parse_measure
 from assay.measures.ranking import MEASURES, Gain, Measure
 
+if TYPE_CHECKING:
+    from assay.measures.library import evaluate
+
 __all__ = [
+    "AP",
+    "ERR",
     "MEASURES",
+    "RBP",
+    "RR",
     "Evaluation",
     "Gain",
+    "Judged",
     "Measure",
+    "P",
+    "Q",
+    "Recall",
+    "Rprec",
+    "Success",
+    "alpha_nDCG",
     "describe_measures",
     "evaluate",
+    "iRBU",
+    "nDCG",
+    "nDCG_JK",
+    "nERR",
+    "niRBU",
     "parse_measure",
 ]
+
+nDCG = ranking.NDCG()
+nDCG_JK = ranking.NDCGJK()
+Q = ranking.Q()
+AP = ranking.AP()
+ERR = ranking.ERR()
+nERR = ranking.NERR()
+iRBU = ranking.IRBU()
+niRBU = ranking.NIRBU()
+RBP = ranking.RBP()
+P = ranking.Precision()
+Rprec = ranking.RPrecision()
+RR = ranking.RR()
+Recall = ranking.Recall()
+Success = ranking.Success()
+alpha_nDCG = ranking.AlphaNDCG()
+Judged = ranking.Judged()
+
+
+def __getattr__(name: str) -> Any:
+    if name == "evaluate":
+        return import_module("assay.measures.library").evaluate
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from enum import StrEnum
-from typing import ClassVar
+from typing import Any, ClassVar, Self
 
 __all__ = ["RELEVANT", "APNorm", "Gain", "Grades", "Measure", "count_relevant"]
 
@@ -55,6 +55,9 @@ class APNorm(StrEnum):
 class Measure(ABC):
     """A ranking measure with its parameters; equal parameters make equal, hashable measures.
 
+    ``measure @ k`` is the same measure with the cutoff *k*, ``measure(name=value)`` with other
+    parameters: ``nDCG(gain="exp") @ 20``.
+
     Args:
         k: the cutoff: only the first *k* documents count. ``None`` means the whole list.
 
@@ -70,15 +73,49 @@ class Measure(ABC):
     """``optional``, ``required`` or ``none``: whether the measure takes ``@k``."""
 
     def __post_init__(self) -> None:
+        for field in fields(self):
+            if field.name != "k":
+                object.__setattr__(self, field.name, _typed(self, field.name, field.default))
         if self.k is None:
-            if self.cutoff == "required":
-                raise ValueError(f"{self.name} needs a cutoff, for example {self.name}@10")
+            pass
         elif self.cutoff == "none":
             raise ValueError(f"{self.name} takes no cutoff, but @{self.k} was given")
         elif isinstance(self.k, bool) or not isinstance(self.k, int) or self.k < 1:
             raise ValueError(
                 f"the cutoff of {self.name} must be a whole number from 1, got {self.k}"
             )
+
+    def __matmul__(self, k: int) -> Self:
+        """Return this measure with the cutoff *k*.
+
+        Raises:
+            ValueError: *k* is not a whole number from 1, or the measure takes no cutoff.
+        """
+        return replace(self, k=k)
+
+    def __call__(self, **parameters: Any) -> Self:
+        """Return this measure with other parameters.
+
+        Raises:
+            ValueError: a parameter is unknown or outside its range.
+        """
+        known = [field.name for field in fields(self)]
+        for name in parameters:
+            if name not in known:
+                raise ValueError(
+                    f"{self.name} has no parameter {name!r}; its parameters: {', '.join(known)}"
+                )
+        return replace(self, **parameters)
+
+    def ready(self) -> Self:
+        """Return this measure if it can score as it is.
+
+        Raises:
+            ValueError: it needs a cutoff and has none.
+        """
+        if self.k is None and self.cutoff == "required":
+            raise ValueError(f"{self.name} needs a cutoff, for example {self.name}@10")
+        return self
 
     def __str__(self) -> str:
         """Return the measure's name with the parameters that are not at their default."""
@@ -102,9 +139,10 @@ class Measure(ABC):
             The score, from 0 to 1 as long as *ideal* holds the relevant grades that *grades* shows.
 
         Raises:
-            ValueError: a grade or *g_max* is NaN or infinite, or a grade exceeds *g_max* in a
-                measure that uses *g_max*.
+            ValueError: a grade or *g_max* is NaN or infinite, a grade exceeds *g_max* in a
+                measure that uses *g_max*, or the measure needs a cutoff and has none.
         """
+        self.ready()
         shown = grades if self.k is None else grades[: self.k]
         if not math.isfinite(sum(grade for grade in shown if grade is not None)):
             raise ValueError(f"a ranked grade is not a finite number: {list(shown)}")
@@ -125,6 +163,24 @@ class Measure(ABC):
     def _require(self, condition: bool, wanted: str) -> None:
         if not condition:
             raise ValueError(f"{self.name}: {wanted}")
+
+
+def _typed(measure: Measure, name: str, default: object) -> object:
+    """Return a parameter's value as the type of its default."""
+    value = getattr(measure, name)
+    if isinstance(default, StrEnum):
+        try:
+            return type(default)(value)
+        except ValueError:
+            choices = ", ".join(type(default))
+            raise ValueError(
+                f"{name} of {measure.name} must be one of {choices}, got {value!r}"
+            ) from None
+    if isinstance(default, float):
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            raise ValueError(f"{name} of {measure.name} must be a number, got {value!r}")
+        return float(value)
+    return value
 
 
 def _plain(value: object) -> str:

@@ -9,6 +9,7 @@ class.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -25,6 +26,7 @@ from assay.measures.ranking import (
     NIRBU,
     RBP,
     RR,
+    AlphaNDCG,
     Judged,
     Precision,
     Q,
@@ -61,6 +63,7 @@ def score_hits(
     cut: dict[int | None, Hits] = {}
     with np.errstate(over="ignore", invalid="ignore"):
         for measure in measures:
+            measure.ready()
             if measure.k not in cut:
                 cut[measure.k] = hits.cut(measure.k)
             form = _FORMS.get(type(measure))
@@ -245,6 +248,27 @@ def _success(measure: Success, hits: Hits, judged: Judgements) -> Floats:
     return (_relevant(hits, measure.rel).count() > 0).astype(np.float64)
 
 
+def _alpha_ndcg(measure: AlphaNDCG, hits: Hits, judged: Judgements) -> Floats:
+    covered = judged.covered(measure.rel)
+    ideals = judged.remembered(measure)
+    if ideals is None:
+        ends = np.searchsorted(judged.lists, np.arange(len(judged.topics) + 1)).tolist()
+        spans = pairwise(ends)
+        ideals = judged.remember(
+            measure, np.array([measure.ideal(covered[start:end]) for start, end in spans])
+        )
+    values = np.zeros(len(hits.shown))
+    ends = hits.starts().tolist()
+    for number in np.flatnonzero(np.diff(ends)).tolist():
+        some = slice(ends[number], ends[number + 1])
+        ranks = hits.ranks[some].tolist()
+        shown: list[tuple[str, ...]] = [()] * ranks[-1]
+        for rank, row in zip(ranks, hits.rows[some].tolist(), strict=True):
+            shown[rank - 1] = covered[row]
+        values[number] = measure.gained(shown)
+    return _over(values, ideals)
+
+
 def _judged(measure: Judged, hits: Hits, judged: Judgements) -> Floats:
     shown = hits.shown if measure.k is None else np.minimum(hits.shown, measure.k)
     return hits.count() / np.maximum(shown, 1)
@@ -265,5 +289,6 @@ _FORMS: dict[type[Measure], Callable[[Any, Hits, Judgements], Floats]] = {
     RR: _rr,
     Recall: _recall,
     Success: _success,
+    AlphaNDCG: _alpha_ndcg,
     Judged: _judged,
 }

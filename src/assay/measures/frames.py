@@ -11,7 +11,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, repeat
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -23,13 +23,28 @@ from assay.measures.hits import Floats, Hits, Integers, Judgements
 from assay.measures.names import parse_measure
 from assay.measures.order import Ties, rank_order, sort_keys
 
-__all__ = ["RunScores", "evaluate_runs", "run_hits", "run_scores", "to_judgements", "to_run"]
+__all__ = [
+    "IDEALS",
+    "Ideal",
+    "RunScores",
+    "evaluate_runs",
+    "run_hits",
+    "run_scores",
+    "to_judgements",
+    "to_run",
+]
 
 _TOPIC = ("qid", "query_id", "topic")
 _DOCUMENT = ("docno", "doc_id", "docid")
 _GRADE = ("label", "relevance", "grade")
 _SCORE = ("score",)
 _NOTHING: Mapping[str, float] = {}
+_UNJUDGED = -1
+
+Ideal = Literal["qrels", "run"]
+"""Where the ideal list of a topic, and R, come from: all that was judged, or what the run shows."""
+
+IDEALS: tuple[Ideal, ...] = get_args(Ideal)
 
 
 @dataclass(frozen=True)
@@ -84,6 +99,8 @@ def evaluate_runs(
     *,
     g_max: float | None = None,
     ties: Ties = "trec",
+    ideal: Ideal = "qrels",
+    subtopics: Mapping[str, Mapping[str, Mapping[str, float]]] | None = None,
 ) -> dict[str, RunScores]:
     """Score runs that are in memory.
 
@@ -95,13 +112,15 @@ def evaluate_runs(
         measures: measures or their names.
         g_max: the highest grade of the scale; by default the highest in the qrels.
         ties: what decides between equal scores.
+        ideal: what the ideal lists are made of.
+        subtopics: topic → subtopic → document id → grade, for α-nDCG.
 
     Raises:
         ValueError: a name is no measure, a table lacks a column, a document is ranked or judged
             twice, a score or grade is not a finite number, or a grade is above *g_max*.
     """
     wanted = [parse_measure(one) if isinstance(one, str) else one for one in measures]
-    judged = to_judgements(qrels, g_max=g_max)
+    judged = to_judgements(qrels, g_max=g_max, subtopics=subtopics)
     found: dict[str, RunScores] = {}
     for name, given in runs.items():
         run = to_run(given)
@@ -110,14 +129,29 @@ def evaluate_runs(
         except ValueError as error:
             raise ValueError(f"run {name}: {error}") from None
         unjudged = tuple(topic for topic in run if topic not in judged.index)
-        found.update(zip([name], run_scores(hits, judged, wanted, [unjudged]), strict=True))
+        scores = run_scores(hits, judged, wanted, [unjudged], ideal=ideal)
+        found.update(zip([name], scores, strict=True))
     return found
 
 
 def run_scores(
-    hits: Hits, judged: Judgements, measures: Iterable[Measure], unjudged: Sequence[tuple[str, ...]]
+    hits: Hits,
+    judged: Judgements,
+    measures: Iterable[Measure],
+    unjudged: Sequence[tuple[str, ...]],
+    *,
+    ideal: Ideal = "qrels",
 ) -> list[RunScores]:
     """Score the hits of several runs, one after the other; *unjudged* has an entry for each."""
+    measures = tuple(measures)
+    if ideal == "run":
+        total = len(judged.topics)
+        parts = [hits.part(n * total, (n + 1) * total) for n in range(len(unjudged))]
+        return [
+            one
+            for part, extra in zip(parts, unjudged, strict=True)
+            for one in run_scores(part, judged.with_ideals(part), measures, [extra])
+        ]
     scores = score_hits(hits, judged, measures)
     answered = hits.shown.reshape(-1, len(judged.topics)) > 0
     return [
@@ -133,18 +167,28 @@ def run_scores(
     ]
 
 
-def to_judgements(qrels: Any, *, g_max: float | None = None) -> Judgements:
+def to_judgements(
+    qrels: Any,
+    *,
+    g_max: float | None = None,
+    subtopics: Mapping[str, Mapping[str, Mapping[str, float]]] | None = None,
+) -> Judgements:
     """Return qrels of any kind that :func:`evaluate_runs` takes, ready to score against.
 
     Raises:
         ValueError: as :func:`evaluate_runs` and :class:`Judgements` say.
     """
     if isinstance(qrels, Judgements):
-        if g_max is not None and g_max != qrels.g_max:
-            return Judgements(qrels.grades, float(g_max), qrels.ideals)
-        return qrels
+        if (g_max is None or g_max == qrels.g_max) and subtopics is None:
+            return qrels
+        top = qrels.g_max if g_max is None else float(g_max)
+        return Judgements(qrels.grades, top, qrels.ideals, subtopics or qrels.subtopics)
     grades = qrels if isinstance(qrels, Mapping) else _nested(qrels, _GRADE, "judged")
-    return Judgements(grades, None if g_max is None else float(g_max))  # type: ignore[arg-type]
+    return Judgements(
+        grades,
+        None if g_max is None else float(g_max),  # type: ignore[arg-type]
+        subtopics=subtopics or {},
+    )
 
 
 def to_run(run: Any) -> Mapping[str, Mapping[str, float] | Sequence[str]]:
@@ -169,27 +213,28 @@ def run_hits(
     shown = np.fromiter(map(len, rankings), np.int64, len(rankings))
     lists = np.repeat(np.arange(len(shown)), shown)
     scores = _scores(rankings, judged.topics, len(lists))
-    if ties == "trec" and all(isinstance(some, Mapping) for some in rankings if some):
+    if ties == "trec" and len(judged.flat) <= 2 * len(lists):
         hits = _untied_hits(rankings, lists, scores, shown, judged)
         if hits is not None:
             return hits
-    gains = chain.from_iterable(
-        map(grades.get, documents, repeat(math.nan))
-        for grades, documents in zip(judged.grades.values(), rankings, strict=True)
+    found = chain.from_iterable(
+        map(places.get, documents, repeat(_UNJUDGED))
+        for places, documents in zip(judged.places(), rankings, strict=True)
     )
-    grades = np.fromiter(gains, np.float64, len(lists))
+    rows = np.fromiter(found, np.int64, len(lists))
 
-    def descending(rows: Integers) -> Integers:
+    def descending(some: Integers) -> Integers:
         documents = list(chain.from_iterable(rankings))
-        some = [documents[row] for row in rows.tolist()]
-        return np.array(sorted(range(len(some)), key=some.__getitem__, reverse=True))
+        ids = [documents[row] for row in some.tolist()]
+        return np.array(sorted(range(len(ids)), key=ids.__getitem__, reverse=True))
 
     order = rank_order(lists, scores, descending, ties)
     if order is not None:
-        grades = grades[order]  # lists stay as they are: they rise already
-    places = np.flatnonzero(~np.isnan(grades))
-    mine = lists[places]
-    return Hits(mine, places - (np.cumsum(shown) - shown)[mine] + 1, grades[places], shown)
+        rows = rows[order]  # lists stay as they are: they rise already
+    places = np.flatnonzero(rows >= 0)
+    mine, rows = lists[places], rows[places]
+    ranks = places - (np.cumsum(shown) - shown)[mine] + 1
+    return Hits(mine, ranks, rows, judged.flat[rows], shown)
 
 
 def _untied_hits(
@@ -204,7 +249,7 @@ def _untied_hits(
     Then a rank follows from the score alone, and only judged documents have to be looked up: the
     ids of all others are never touched.
     """
-    if len(judged.flat) > 2 * len(lists):
+    if not all(_is_mapping(some) for some in rankings if some):
         return None
     keys = sort_keys(lists, scores)
     if not (keys[1:] > keys[:-1]).all():
@@ -220,12 +265,16 @@ def _untied_hits(
         len(judged.flat),
     )
     rows = np.flatnonzero(~np.isnan(found))
+    wanted = sort_keys(judged.lists[rows], found[rows])
+    order = np.argsort(wanted)
+    places, rows = np.searchsorted(keys, wanted[order]), rows[order]
     mine = judged.lists[rows]
-    places = np.searchsorted(keys, sort_keys(mine, found[rows]))
-    order = np.argsort(places)
-    places, mine, rows = places[order], mine[order], rows[order]
     first = np.cumsum(shown) - shown
-    return Hits(mine, places - first[mine] + 1, judged.flat[rows], shown)
+    return Hits(mine, places - first[mine] + 1, rows, judged.flat[rows], shown)
+
+
+def _is_mapping(documents: object) -> bool:
+    return type(documents) is dict or isinstance(documents, Mapping)
 
 
 def _scores(
@@ -234,7 +283,7 @@ def _scores(
     """Return all scores, one list after the other; ranked lists get falling ones."""
     parts: list[Iterable[float]] = []
     for topic, documents in zip(topics, rankings, strict=True):
-        if isinstance(documents, Mapping):
+        if type(documents) is dict or isinstance(documents, Mapping):
             parts.append(documents.values())
         elif len(set(documents)) < len(documents):
             twice = next(one for place, one in enumerate(documents) if one in documents[:place])

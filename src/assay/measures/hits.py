@@ -30,28 +30,47 @@ class Hits:
     Attributes:
         lists: for each hit the number of its list, never falling.
         ranks: its rank in that list, from 1.
+        rows: the number of its judgement, a place in :attr:`Judgements.flat`.
         grades: its grade, which may be negative.
         shown: for each *list* how many documents it shows, judged or not; 0 for a silent topic.
     """
 
     lists: Integers
     ranks: Integers
+    rows: Integers
     grades: Floats
     shown: Integers
 
     @classmethod
-    def collect(cls, lists: Integers, ranks: Integers, grades: Floats, shown: Integers) -> Hits:
-        """Return hits that may come in any order, sorted."""
+    def collect(
+        cls, lists: Integers, ranks: Integers, rows: Integers, judged: Judgements, shown: Integers
+    ) -> Hits:
+        """Return hits that may come in any order, sorted and with their grades."""
         if len(lists) > 1:
             falls = lists[1:] < lists[:-1]
             if (falls | ((lists[1:] == lists[:-1]) & (ranks[1:] < ranks[:-1]))).any():
                 order = np.lexsort((ranks, lists))
-                lists, ranks, grades = lists[order], ranks[order], grades[order]
-        return cls(lists, ranks, grades, shown)
+                lists, ranks, rows = lists[order], ranks[order], rows[order]
+        return cls(lists, ranks, rows, judged.flat[rows], shown)
 
     def only(self, wanted: npt.NDArray[np.bool_]) -> Hits:
         """Return the hits that a mask selects; the lists stay as they are."""
-        return Hits(self.lists[wanted], self.ranks[wanted], self.grades[wanted], self.shown)
+        places = np.flatnonzero(wanted)
+        if len(places) == len(wanted):
+            return self
+        return Hits(
+            self.lists[places], self.ranks[places], self.rows[places], self.grades[places],
+            self.shown,
+        )  # fmt: skip
+
+    def part(self, first: int, last: int) -> Hits:
+        """Return the hits of the lists from number *first* to before *last*, numbered from 0."""
+        start, end = np.searchsorted(self.lists, [first, last])
+        some = slice(int(start), int(end))
+        return Hits(
+            self.lists[some] - first, self.ranks[some], self.rows[some], self.grades[some],
+            self.shown[first:last],
+        )  # fmt: skip
 
     def cut(self, k: int | None) -> Hits:
         """Return the hits among the first *k* documents of each list."""
@@ -102,19 +121,23 @@ class Judgements:
         grades: topic → document id → grade.
         g_max: the highest grade of the scale; by default the highest in *grades* and *ideals*.
         ideals: topic → all grades of its ideal list, for topics whose ideal list is not to be
-            taken from *grades* (see :func:`assay.measures.evaluate`).
+            taken from *grades*: the scores of normalised measures, and R, then rest on these.
+        subtopics: topic → subtopic → document id → grade, for :class:`AlphaNDCG`.
 
     ``flat`` holds all grades topic by topic, ``lists`` the number of each one's topic, ``best`` the
     ideal lists.
 
     Raises:
-        ValueError: there is no topic, *ideals* has a topic that *grades* lacks, or a grade or
-            *g_max* is not a finite number.
+        ValueError: there is no topic, *ideals* or *subtopics* has a topic that *grades* lacks, or
+            a grade or *g_max* is not a finite number.
     """
 
     grades: Mapping[str, Mapping[str, float]] = field(repr=False)
     g_max: float = field(default=None)  # type: ignore[assignment]  # None only until __post_init__
     ideals: Mapping[str, Sequence[float]] = field(default_factory=dict, repr=False)
+    subtopics: Mapping[str, Mapping[str, Mapping[str, float]]] = field(
+        default_factory=dict, repr=False
+    )
     topics: tuple[str, ...] = field(init=False, repr=False)
     index: Mapping[str, int] = field(init=False, repr=False)
     lists: Integers = field(init=False, repr=False)
@@ -122,6 +145,7 @@ class Judgements:
     best: Hits = field(init=False, repr=False)
     without_relevant: tuple[str, ...] = field(init=False)
     _known: dict[object, Floats] = field(init=False, repr=False, compare=False)
+    _places: list[dict[str, int]] | None = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         if not self.grades:
@@ -131,6 +155,9 @@ class Judgements:
                 raise ValueError(
                     f"topic {topic}: an ideal list is given, but the qrels lack the topic"
                 )
+        for topic in self.subtopics:
+            if topic not in self.grades:
+                raise ValueError(f"topic {topic} has subtopics, but the qrels lack the topic")
         topics = tuple(self.grades)
         lists, flat = _flat([judged.values() for judged in self.grades.values()])
         given = [self.ideals.get(topic, self.grades[topic].values()) for topic in topics]
@@ -149,6 +176,7 @@ class Judgements:
             ("best", best),
             ("without_relevant", tuple(topics[place] for place in np.flatnonzero(without))),
             ("_known", {}),
+            ("_places", None),
         ):
             object.__setattr__(self, name, value)
 
@@ -160,6 +188,44 @@ class Judgements:
     def relevant(self, rel: float = RELEVANT) -> Integers:
         """Return for each topic R, the number of grades in its ideal list of at least *rel*."""
         return self.best.only(self.best.grades >= rel).count()
+
+    def places(self) -> list[dict[str, int]]:
+        """Return for each topic: document id → the number of its judgement, a place in ``flat``."""
+        if self._places is None:
+            count = 0
+            found = []
+            for documents in self.grades.values():
+                found.append(
+                    dict(zip(documents, range(count, count + len(documents)), strict=True))
+                )
+                count += len(documents)
+            object.__setattr__(self, "_places", found)
+            return found
+        return self._places
+
+    def covered(self, rel: float) -> list[tuple[str, ...]]:
+        """Return for each judgement the subtopics that the document covers with a grade of *rel*.
+
+        Where no subtopics are given, all relevant documents cover the same one.
+        """
+        if not self.subtopics:
+            return [("",) if grade >= rel else () for grade in self.flat.tolist()]
+        found: list[list[str]] = [[] for _ in self.flat]
+        for places, topic in zip(self.places(), self.topics, strict=True):
+            for subtopic, documents in self.subtopics.get(topic, {}).items():
+                for document, grade in documents.items():
+                    if grade >= rel and document in places:
+                        found[places[document]].append(subtopic)
+        return [tuple(one) for one in found]
+
+    def with_ideals(self, hits: Hits) -> Judgements:
+        """Return the same qrels with each ideal list made of what one run's list shows."""
+        ends = hits.starts().tolist()
+        shown = {
+            topic: hits.grades[ends[number] : ends[number + 1]].tolist()
+            for number, topic in enumerate(self.topics)
+        }
+        return Judgements(self.grades, self.g_max, shown, self.subtopics)
 
     def remembered(self, measure: object) -> Floats | None:
         """Return what was kept for *measure* by :meth:`remember`."""
@@ -186,4 +252,4 @@ def _sorted_lists(lists: Integers, grades: Floats, count: int) -> Hits:
     order = np.lexsort((-grades, lists))
     shown = np.bincount(lists, minlength=count).astype(np.int64)
     first = np.cumsum(shown) - shown
-    return Hits(lists, np.arange(len(grades)) - first[lists] + 1, grades[order], shown)
+    return Hits(lists, np.arange(len(grades)) - first[lists] + 1, order, grades[order], shown)

@@ -16,7 +16,7 @@ from assay.measures.ranking import MEASURES, APNorm, Gain, Measure
 __all__ = ["describe_measures", "parse_measure"]
 
 _NAME = re.compile(
-    r"(?P<name>[A-Za-z][A-Za-z-]*)\s*(?:\((?P<arguments>[^()]*)\))?\s*(?:@\s*(?P<k>[0-9]+))?"
+    r"(?P<name>[A-Za-zα][A-Za-z_-]*)\s*(?:\((?P<arguments>[^()]*)\))?\s*(?:@\s*(?P<k>[0-9]+))?"
 )
 _TREC_EVAL_CUT = re.compile(r"(?P<stem>ndcg_cut|map_cut|P|recall|success)[._](?P<k>[0-9]+)")
 _TREC_EVAL_STEMS = {
@@ -28,12 +28,14 @@ _TREC_EVAL_STEMS = {
 }
 _TREC_EVAL_NAMES = {"ndcg": "nDCG", "map": "AP", "recip_rank": "RR", "Rprec": "Rprec"}
 _BY_FOLDED_NAME = {name.casefold(): kind for name, kind in MEASURES.items()}
+_SPELLINGS = {"alpha-ndcg": "α-ndcg"}
 
 
 def parse_measure(text: str) -> Measure:
     """Return the measure that a name stands for.
 
-    Capitals do not matter in the measure's own name (``ndcg@10``). A parameter that is chosen from
+    Capitals do not matter in the measure's own name (``ndcg@10``), and ``_`` may stand for ``-``;
+    ``α`` may be written ``alpha``. A parameter that is chosen from
     a list may be given by its value alone (``AP(min)@5``, ``nDCG(exp)@20``). trec_eval's names are
     understood: ``ndcg``, ``ndcg_cut_10``, ``map``, ``map_cut_10``, ``recip_rank``, ``P_10``,
     ``recall_100``, ``success_5``, ``Rprec``.
@@ -49,14 +51,15 @@ def parse_measure(text: str) -> Measure:
             f"{text!r} is not a measure name; names look like nDCG@20, Q(beta=1)@20 or AP(rel=2)."
             f" Known measures: {', '.join(MEASURES)}"
         )
-    kind = _BY_FOLDED_NAME.get(match["name"].casefold())
+    folded = match["name"].casefold().replace("_", "-")
+    kind = _BY_FOLDED_NAME.get(_SPELLINGS.get(folded, folded))
     if kind is None:
         raise ValueError(
             f"unknown measure {match['name']!r} in {text!r}. Known measures: {', '.join(MEASURES)}"
         )
     arguments = _arguments(kind, match["arguments"] or "", text)
     try:
-        return kind(k=None if match["k"] is None else int(match["k"]), **arguments)
+        return kind(k=None if match["k"] is None else int(match["k"]), **arguments).ready()
     except ValueError as error:
         raise ValueError(f"{text!r}: {error}") from None
 

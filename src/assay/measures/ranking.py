@@ -2,8 +2,8 @@
 
 Every measure is a frozen dataclass whose fields are its parameters. It has a name that is written
 as people write it (``nDCG(gain=exp)@20``) and that :func:`assay.measures.names.parse_measure` reads
-back to an equal object. Adding a measure means adding one class to ``graded`` or ``binary`` and
-one line to :data:`MEASURES`.
+back to an equal object. Adding a measure means adding one class to ``graded``, ``binary`` or
+``diversity`` and one line to :data:`MEASURES`.
 
 Conventions, from ``spec/measures.md`` (golden values there are NTCIREVAL's):
 
@@ -21,6 +21,7 @@ from __future__ import annotations
 
 from assay.measures.base import RELEVANT, APNorm, Gain, Grades, Measure
 from assay.measures.binary import AP, RR, Judged, Precision, Recall, RPrecision, Success
+from assay.measures.diversity import AlphaNDCG
 from assay.measures.graded import ERR, IRBU, NDCG, NDCGJK, NERR, NIRBU, RBP, Q
 
 __all__ = [
@@ -36,6 +37,7 @@ __all__ = [
     "RELEVANT",
     "RR",
     "APNorm",
+    "AlphaNDCG",
     "Gain",
     "Grades",
     "Judged",
@@ -64,6 +66,7 @@ MEASURES: dict[str, type[Measure]] = {
         RR,
         Recall,
         Success,
+        AlphaNDCG,
         Judged,
     )
 }

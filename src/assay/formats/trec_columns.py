@@ -1,0 +1,241 @@
+"""Columns of text as arrays: comparing, hashing and reading numbers of very many lines at once.
+
+A column is where each line's token begins and how many bytes it has; its bytes are looked at eight
+at a time, as one unsigned integer. No Python object is made for a token unless it is asked for.
+Reading eight digits with three multiplications is Mula's and Lemire's method (2019).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from assay.measures.hits import Floats, Integers
+
+__all__ = ["PAD", "Bools", "Column", "Words", "decimals", "whole_numbers"]
+
+PAD = 16
+"""Bytes that must stand before the first and after the last token, so that it can be read whole."""
+
+Words = npt.NDArray[np.uint64]
+Bools = npt.NDArray[np.bool_]
+
+_U = np.uint64
+_FIRST = np.array([(1 << 8 * n) - 1 for n in range(9)], dtype=np.uint64)
+"""By number of bytes: a mask of the first that many bytes of a word (the lowest)."""
+_LAST = np.array([~((1 << 8 * (8 - n)) - 1) & ((1 << 64) - 1) for n in range(9)], dtype=np.uint64)
+"""By number of bytes: a mask of the last that many bytes of a word (the highest)."""
+_TENS = 10.0 ** np.arange(PAD + 1)
+
+
+def _each(byte: int) -> np.uint64:
+    return _U(int.from_bytes(bytes([byte]) * 8, "little"))
+
+
+_ONES, _TOPS, _ZERO, _POINT = _each(0x01), _each(0x80), _each(ord("0")), _each(ord(".") ^ ord("0"))
+_TO_SIGN = _each(0x80 - 10)
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """The tokens of one column.
+
+    Attributes:
+        data: the text, with at least :data:`PAD` bytes before the first and after the last token.
+        starts: for each line where its token begins.
+        lengths: how many bytes it has, at least 1.
+    """
+
+    data: bytes | bytearray
+    starts: Integers
+    lengths: Integers
+
+    def __len__(self) -> int:
+        return len(self.starts)
+
+    def rows(self, wanted: slice | Integers | Bools) -> Column:
+        """Return the column of some lines."""
+        return Column(self.data, self.starts[wanted], self.lengths[wanted])
+
+    def text(self, row: int) -> str:
+        """Return one token."""
+        return self.bytes(row).decode()
+
+    def bytes(self, row: int) -> bytes:
+        """Return one token as bytes."""
+        start = int(self.starts[row])
+        return bytes(self.data[start : start + int(self.lengths[row])])
+
+    def words(self) -> Iterator[Words]:
+        """Yield the first eight bytes of each token, then the next; zeros where it has ended."""
+        words = _overlapping(self.data)
+        least, most = int(self.lengths.min(initial=0)), int(self.lengths.max(initial=0))
+        for passed in range(0, most, 8):
+            places = self.starts + passed if passed else self.starts
+            if least >= passed + 8:
+                yield words[places]
+            elif least == most:
+                yield words[places] & _FIRST[most - passed]
+            elif not passed:
+                yield (
+                    words[places]
+                    & _FIRST[np.minimum(self.lengths, 8) if most > 8 else self.lengths]
+                )
+            else:
+                left = np.minimum(np.maximum(self.lengths - passed, 0), 8)
+                # What has ended may lie near the end of the data: it is read at its own start.
+                yield words[np.where(left > 0, places, self.starts)] & _FIRST[left]
+
+    def hashes(self) -> Words:
+        """Return 64 bits that are equal for equal tokens, and else hardly ever."""
+        mixed = self.lengths.astype(np.uint64)
+        for word in self.words():
+            mixed = (mixed ^ word) * _U(0x9E3779B97F4A7C15)
+            mixed ^= mixed >> _U(29)
+        return mixed * _U(0xBF58476D1CE4E5B9)
+
+    def equal(self, other: Column) -> Bools:
+        """Return for each line whether both columns hold the same token."""
+        same: Bools = self.lengths == other.lengths
+        if not same.any():
+            return same
+        for mine, theirs in zip(self.words(), other.words(), strict=False):
+            same &= mine == theirs
+        return same
+
+    def repeats(self) -> Bools:
+        """Return for each line but the first whether its token is that of the line before."""
+        if len(self) < 2:
+            return np.zeros(0, dtype=bool)
+        same: Bools = self.lengths[1:] == self.lengths[:-1]
+        for word in self.words():
+            same &= word[1:] == word[:-1]
+        return same
+
+
+def _overlapping(data: bytes | bytearray) -> Words:
+    """Return the eight bytes from each byte on as a word whose lowest byte is the first one."""
+    return np.ndarray((len(data) - 7,), "<u8", data, strides=(1,))
+
+
+def whole_numbers(column: Column) -> Integers | None:
+    """Return the numbers of a column of one to eight ASCII digits; ``None`` if it is not one."""
+    if int(column.lengths.max(initial=0)) > 8:
+        return None
+    words = _overlapping(column.data)[column.starts + column.lengths - 8]
+    digits = (words ^ _ZERO) & _LAST[column.lengths]
+    if _not_digits(digits).any():
+        return None
+    return _eight_digits(digits).astype(np.int64)
+
+
+def decimals(column: Column) -> Floats | None:
+    """Return the numbers of a column, exactly as ``float`` reads them.
+
+    Returns:
+        ``None`` where a token is no finite number in ASCII characters without underscores.
+    """
+    if not len(column):
+        return np.zeros(0)
+    words = _overlapping(column.data)
+    ends = column.starts + column.lengths
+    values = _short_decimals(column, words, ends)
+    if values is not None:
+        return values
+    first = np.frombuffer(column.data, np.uint8)[column.starts]
+    negative = first == ord("-")
+    lengths = column.lengths - negative if negative.any() else column.lengths
+    shown = np.clip(lengths, 0, PAD)
+    low = (words[ends - 8] ^ _ZERO) & _LAST[np.minimum(shown, 8)]
+    high = (words[ends - 16] ^ _ZERO) & _LAST[np.maximum(shown - 8, 0)]
+    point_low, point_high = _points(low), _points(high)
+    points = (point_low | point_high) != 0
+    one = ((point_low & (point_low - _U(1))) | (point_high & (point_high - _U(1)))) == 0
+    one &= (point_low == 0) | (point_high == 0)
+    places = np.where(
+        point_low != 0,
+        63 - np.bitwise_count(point_low - _U(1)).astype(np.int64) >> 3,
+        127 - np.bitwise_count(point_high - _U(1)).astype(np.int64) >> 3,
+    )
+    high, low = _without_point(high, low, point_high, point_low)
+    plain = one & ((_not_digits(high) | _not_digits(low)) == 0)
+    plain &= (lengths <= PAD) & (lengths > points)
+    # Fifteen digits and a power of ten up to 10^15 are exact: one division rounds as float does.
+    values = (_eight_digits(high) * _U(10**8) + _eight_digits(low)).astype(np.float64)
+    values /= _TENS[np.where(points, places, 0)]
+    np.negative(values, out=values, where=negative)
+    for row in np.flatnonzero(~plain).tolist():
+        token = column.bytes(row)
+        try:
+            values[row] = float("x" if b"_" in token else token)
+        except ValueError:
+            return None
+    return values if np.isfinite(values).all() else None
+
+
+def _short_decimals(column: Column, words: Words, ends: Integers) -> Floats | None:
+    """Return the numbers of a column of up to eight digits, all with as many after the point.
+
+    That is how most runs write scores. ``None`` if they are written in another way.
+    """
+    _, point, after = column.bytes(0).partition(b".")
+    if int(column.lengths.max()) > 8 + len(point):
+        return None
+    if point and not (words[ends - len(after) - 1].astype(np.uint8) == ord(".")).all():
+        return None
+    if int(column.lengths.min()) < 1 + len(point):
+        return None
+    digits = words[ends - 8]
+    if point:
+        digits &= _LAST[len(after)]
+        digits |= words[ends - 9] & ~_LAST[len(after)]
+    digits = (digits ^ _ZERO) & _LAST[column.lengths - len(point)]
+    if _not_digits(digits).any():
+        return None
+    return _eight_digits(digits).astype(np.float64) / float(10 ** len(after))
+
+
+def _points(digits: Words) -> Words:
+    """Return a word with the highest bit of each byte set that is a decimal point.
+
+    A slash after a point is marked too; two marks are never taken for one number.
+    """
+    others = digits ^ _POINT
+    found: Words = (others - _ONES) & ~others & _TOPS
+    return found
+
+
+def _without_point(
+    high: Words, low: Words, point_high: Words, point_low: Words
+) -> tuple[Words, Words]:
+    """Return sixteen digits with what stands before the point moved to where it was."""
+    for point, where in ((point_high, "high"), (point_low, "low")):
+        if not point.any():
+            continue
+        own = high if where == "high" else low
+        byte = point >> _U(7)
+        moved = (own & ~((byte << _U(8)) - _U(1))) | ((own & (byte - _U(1))) << _U(8))
+        some = point != 0
+        if where == "high":
+            high = np.where(some, moved, high)
+        else:
+            low = np.where(some, moved | (high >> _U(56)), low)
+            high = np.where(some, high << _U(8), high)
+    return high, low
+
+
+def _not_digits(digits: Words) -> Words:
+    """Return a word that is 0 only if every byte is a number from 0 to 9."""
+    found: Words = ((digits + _TO_SIGN) | digits) & _TOPS
+    return found
+
+
+def _eight_digits(digits: Words) -> Words:
+    """Return the number that eight bytes from 0 to 9 write, the first (lowest) byte foremost."""
+    pairs = (digits * _U(2561)) >> _U(8)
+    fours = ((pairs & _U(0x00FF00FF00FF00FF)) * _U(6553601)) >> _U(16)
+    numbers: Words = ((fours & _U(0x0000FFFF0000FFFF)) * _U(42949672960001)) >> _U(32)
+    return numbers

@@ -1,0 +1,94 @@
+"""Runs that are in memory to a table of scores: the library's front door."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+import polars as pl
+
+from assay.measures.base import Measure
+from assay.measures.frames import IDEALS, Ideal, RunScores, evaluate_runs
+from assay.measures.names import parse_measure
+from assay.measures.order import TIES, Ties
+from assay.measures.tables import TOPICS, Row, Topics, rows
+
+__all__ = ["SCHEMA", "evaluate"]
+
+SCHEMA = {
+    "run": pl.String,
+    "topic": pl.String,
+    "measure": pl.String,
+    "value": pl.Float64,
+    "reason": pl.String,
+}
+"""The columns of the table that :func:`evaluate` returns."""
+
+
+def evaluate(
+    qrels: Any,
+    runs: Mapping[str, Any] | Any,
+    measures: Iterable[Measure | str],
+    *,
+    per_topic: bool = False,
+    topics: Topics = "qrels",
+    ties: Ties = "trec",
+    g_max: float | None = None,
+    ideal: Ideal = "qrels",
+    subtopics: Mapping[str, Mapping[str, Mapping[str, float]]] | None = None,
+) -> pl.DataFrame:
+    """Score runs against relevance grades.
+
+    Args:
+        qrels: topic → document id → grade; or a DataFrame (pandas, polars) with the columns ``qid
+            docno label`` (pyterrier) or ``query_id doc_id relevance`` (ir_measures); or
+            ir_measures' ``Qrel`` tuples.
+        runs: name → run, where a run is topic → document id → score, topic → document ids in rank
+            order, a DataFrame (``qid docno score`` or ``query_id doc_id score``), or
+            ir_measures' ``ScoredDoc`` tuples. A DataFrame by itself is one run called ``run``.
+        measures: measures (``nDCG @ 20``) or their names (``"nDCG@20"``).
+        per_topic: single topics too, before each mean.
+        topics: what the mean is taken over: ``qrels`` for all topics of the qrels, 0 where the run
+            is silent; ``answered`` for those that the run has.
+        ties: what decides between equal scores, see :data:`assay.measures.order.Ties`.
+        g_max: the highest grade of the scale; by default the highest in the qrels.
+        ideal: what the ideal lists, and R, are made of: everything judged (``qrels``), or what
+            the ``run`` itself shows.
+        subtopics: topic → subtopic → document id → grade, for α-nDCG.
+
+    Returns:
+        A table with the columns ``run``, ``topic`` (``all`` for the mean), ``measure``, ``value``
+        and ``reason``. A value that is not defined is null, and its reason says why; otherwise the
+        reason is null. No value is NaN.
+
+    Raises:
+        ValueError: a name is no measure, a setting is unknown, a table lacks a column, a document
+            is ranked or judged twice, a score or grade is not a finite number, or a grade is above
+            *g_max*.
+    """
+    for name, given, known in (
+        ("topics", topics, TOPICS),
+        ("ties", ties, TIES),
+        ("ideal", ideal, IDEALS),
+    ):
+        if given not in known:
+            raise ValueError(f"{name} must be one of {', '.join(known)}, got {given!r}")
+    wanted = [parse_measure(one) if isinstance(one, str) else one.ready() for one in measures]
+    named = dict(runs) if isinstance(runs, Mapping) else {"run": runs}
+    for name, run in named.items():
+        if isinstance(run, Mapping) and any(isinstance(one, int | float) for one in run.values()):
+            raise ValueError(
+                f"runs must be name → run, but {name!r} holds scores of documents: "
+                "write {'my run': run}"
+            )
+    scores = evaluate_runs(
+        qrels, named, wanted, g_max=g_max, ties=ties, ideal=ideal, subtopics=subtopics
+    )
+    found = list(_rows(scores, wanted, topics, per_topic=per_topic))
+    return pl.DataFrame(found, schema=SCHEMA, orient="row")
+
+
+def _rows(
+    scores: Mapping[str, RunScores], wanted: Iterable[Measure], topics: Topics, *, per_topic: bool
+) -> Iterator[Row]:
+    return rows(scores, {str(one): one for one in wanted}, topics, per_topic=per_topic)
