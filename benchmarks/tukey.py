@@ -69,9 +69,7 @@ def main() -> None:
     apart = np.abs(ours - theirs)[off_diagonal].max()
     print(size)
     print(f"assay, in memory:  {seconds:7.2f} s")
-    print(
-        f"assay compare:     {whole:7.2f} s  (a process of its own, from a CSV)"
-    )
+    print(f"assay compare:     {whole:7.2f} s  (a process of its own, from a CSV)")
     print(f"loop of numpy:     {peer:7.2f} s")
     print(f"ratio: {peer / seconds:.1f} (in memory); p-values differ by at most {apart:.3f}")
 

@@ -136,7 +136,7 @@ def test_labels_outside_the_scale_are_reported_and_clipped_only_when_asked(tmp_p
         names = [row["measure"] for row in document["rows"]][7:]
         assert names == ["kappa@1", "kappa@2", "kappa@3"]
     shown = assay("agree", a, b, "--scale", "0:3").stdout
-    assert "Labels of A outside the scale: -2 (1 times); counted as they are" in shown
+    assert "Labels of A outside the scale: -2 (1 time); counted as they are" in shown
     off = labels(tmp_path / "c.csv", [(1, "a", 0.5), (1, "b", 9)])
     clipped = assay("agree", a, off, "--scale", "0:3", "--clip").stdout
     assert "those beyond its ends clipped, others counted as they are" in clipped
@@ -153,8 +153,8 @@ def test_units_in_one_file_only_and_without_labels(tmp_path, assay):
     }  # fmt: skip
     assert "b.csv:5 The label is missing on 1 line (5)." in done.stderr
     noted = assay("agree", a, b, "--csv")
-    assert "2 units are in B and not in A: left out." in noted.stderr
-    assert "1 units have no label in A: left out." in noted.stderr
+    assert "2 units in B and not in A: left out." in noted.stderr
+    assert "1 unit without a label in A: left out." in noted.stderr
     kept = json.loads(assay("agree", a, b, "--scale=-1:1", "--json").stdout)
     assert kept["units"]["both"] == 3  # −1 is a label where the scale holds it
 

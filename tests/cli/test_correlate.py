@@ -237,7 +237,7 @@ def test_the_plot_is_drawn_and_the_same_each_time(two, tmp_path, assay, ending):
     if ending == "svg":
         text = made[0].decode()
         assert "topic and run (9)" in text
-        assert "run mean (3)" in text
+        assert "mean of A" in text
         assert "τ runs: 1.000" in text
         assert "a.csv: nDCG@20" in text
 

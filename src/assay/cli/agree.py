@@ -15,6 +15,7 @@ from assay.cli.statistics import LEVEL, note, one_of, one_output, shown, used
 from assay.formats.label_tables import LabelTable, Unit, read_labels
 from assay.formats.parsed import printable
 from assay.model.errors import SettingsError
+from assay.reports.text import counted
 from assay.statistics.agreement import Agreement, agree
 
 HEADER = ("measure", "value", "low", "high")
@@ -79,7 +80,7 @@ def agree_command(
     settings = _Settings(_scale(scale), clip, seed)
     if clip and settings.scale is None:
         raise typer.BadParameter("needs a --scale to clip to", param_hint="--clip")
-    pair = _Pair(used(read_labels(a)), used(read_labels(b)), settings.scale)
+    pair = _Pair(used(read_labels(a)), used(read_labels(b)), settings.scale, f"{a} and {b}")
     if by == "run" and not pair.runs:
         raise typer.BadParameter("the files have no column of runs", param_hint="--by")
     if not pair.both:
@@ -112,7 +113,10 @@ def agree_command(
 class _Pair:
     """The labels of two files, matched."""
 
-    def __init__(self, a: LabelTable, b: LabelTable, scale: Sequence[float] | None) -> None:
+    def __init__(
+        self, a: LabelTable, b: LabelTable, scale: Sequence[float] | None, files: str
+    ) -> None:
+        self.files = files
         self.first, self.unjudged_first = _judged(a, scale)
         self.second, self.unjudged_second = _judged(b, scale)
         self.units = tuple(dict.fromkeys([*a.labels, *b.labels]))
@@ -149,7 +153,7 @@ def _agree(pair: _Pair, units: Sequence[Unit], settings: _Settings) -> Agreement
             seed=settings.seed,
         )
     except ValueError as error:
-        raise SettingsError(f"{error}.") from None
+        raise SettingsError(f"{pair.files}: {error}.") from None
 
 
 def _groups(pair: _Pair, by: str, settings: _Settings) -> list[_Group]:
@@ -301,7 +305,8 @@ def _remarks(
     result: Agreement, pair: _Pair, files: tuple[Path, Path], settings: _Settings
 ) -> Iterable[str]:
     yield f"A is {printable(str(files[0]))}, B is {printable(str(files[1]))}."
-    yield f"{result.n:,} units of {result.topics or 0:,} topics are labelled in both."
+    units, topics = counted(result.n, "unit"), counted(result.topics or 0, "topic")
+    yield f"{units} of {topics} labelled in both."
     yield from _findings(result, pair, settings.clip)
     orders = result.orders
     yield (
@@ -327,13 +332,13 @@ def _findings(result: Agreement, pair: _Pair, clip: bool) -> Iterable[str]:
         ("B", "A", pair.only_second, pair.unjudged_second),
     ):
         if only:
-            yield f"{only:,} units are in {name} and not in {other}: left out."
+            yield f"{counted(only, 'unit')} in {name} and not in {other}: left out."
         if unjudged:
-            yield f"{unjudged:,} units have no label in {name}: left out."
+            yield f"{counted(unjudged, 'unit')} without a label in {name}: left out."
     for side, name in (("first", "A"), ("second", "B")):
         strange = [one for one in result.outside if one.labeller == side]
         if strange:
-            said = ", ".join(f"{one.label:g} ({one.count:,} times)" for one in strange)
+            said = ", ".join(f"{one.label:g} ({counted(one.count, 'time')})" for one in strange)
             how = "clipped to its nearest end" if clip else "counted as they are; --clip moves them"
             if clip and any(one.label == one.counted_as for one in strange):
                 how = "those beyond its ends clipped, others counted as they are"

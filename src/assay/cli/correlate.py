@@ -14,6 +14,7 @@ from assay.formats.parsed import listed, printable
 from assay.formats.score_tables import ScoreTable, read_scores
 from assay.model.errors import SettingsError
 from assay.reports.statistics_plots import save_scatter
+from assay.reports.text import counted
 from assay.statistics.correlation import CorrelationReport, Missing, correlate, correlate_runs
 
 HEADER = ("setting", "measure", "value", "low", "high", "n")
@@ -236,11 +237,11 @@ def _remarks(
         yield "No intervals: there is one topic only."
     else:
         yield (
-            f"{len(report.topics):,} topics in both. Low and high: 95 % bootstrap over topics, "
-            f"seed {seed}."
+            f"{counted(len(report.topics), 'topic')} in both. Low and high: 95 % bootstrap over "
+            f"topics, seed {seed}."
         )
     if any(row.value is None for row in report.rows):
-        yield "– is undefined: all scores that one of the tables has there are equal."
+        yield "– is undefined: all scores of a table are equal there."
 
 
 def _findings(report: CorrelationReport, missing: str) -> Iterable[str]:
@@ -255,8 +256,9 @@ def _findings(report: CorrelationReport, missing: str) -> Iterable[str]:
             yield f"Topics in {side} only, left out ({len(topics)}): {_some(topics)}."
     if report.missing:
         pairs = [f"{run} {topic}" for run, topic in report.missing]
+        topics_left_out = counted(len(report.topics_left_out), "topic")
         what = {
-            "topics": f"their {len(report.topics_left_out)} topics are left out for all runs",
+            "topics": f"{topics_left_out} left out for all runs",
             "cells": "left out for these runs",
             "zero": "counted as 0",
         }

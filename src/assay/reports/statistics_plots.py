@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from assay.model.errors import SettingsError
-from assay.reports.confidence import _METADATA, _STYLE
+from assay.reports.confidence import _COLOURS, _MARKERS, _METADATA, _STYLE
 from assay.reports.text import counted, shortened
 
 __all__ = ["DifferencePanel", "checked_plot", "save_differences", "save_scatter"]
@@ -22,7 +22,7 @@ __all__ = ["DifferencePanel", "checked_plot", "save_differences", "save_scatter"
 _POINT, _MEAN, _LINE = "#8fb8d8", "#c0392b", "#888888"
 _REAL, _NOT_REAL = "#0072b2", "#9a9a9a"
 _BEHIND = {"facecolor": "white", "alpha": 0.75, "edgecolor": "none", "pad": 0.6}
-_MOST_NAMED = 8
+_MOST_NAMED = 8  # as many as there are colours
 _MOST_PAIRS = 45
 _MOST_RUNS = 60
 
@@ -78,7 +78,7 @@ def save_scatter(
         raise ValueError("there is no run to plot")
 
     def fill(figure: Any) -> None:
-        figure.set_size_inches(4.2, 4.2)
+        figure.set_size_inches(5.6 if len(means) <= _MOST_NAMED else 4.2, 4.2)
         figure.get_layout_engine().set(w_pad=0.08, h_pad=0.08)
         axes = figure.add_subplot()
         _scatter(axes, means, points)
@@ -154,36 +154,23 @@ def _scatter(
             zorder=2,
             label=f"topic and run ({len(points):,})",
         )
-    axes.scatter(
-        [x for _, x, _ in means],
-        [y for _, _, y in means],
-        s=26,
-        color=_MEAN,
-        edgecolors="white",
-        linewidths=0.6,
-        zorder=3,
-        label=f"run mean ({len(means):,})",
-    )
-    if len(means) <= _MOST_NAMED:
-        _name_means(axes, means, ends[1] - ends[0])
-    axes.set(xlim=ends, ylim=ends, aspect="equal")
-    axes.legend(frameon=False, fontsize=7.5, loc="upper left", handletextpad=0.2)
-
-
-def _name_means(axes: Any, means: Sequence[tuple[str, float, float]], width: float) -> None:
-    """Write the runs' names beside their means, one below the other where they would overlap."""
-    above, right = float("inf"), axes.get_xlim()[1]
-    for run, x, y in sorted(means, key=lambda mean: -mean[2]):
-        place = min(y - 0.022 * width, above - 0.033 * width)
-        above = place
-        moved = y - place > 0.03 * width
-        line = {"arrowstyle": "-", "color": _LINE, "linewidth": 0.4, "shrinkA": 0, "shrinkB": 3}
-        left = x > right - 0.3 * width  # no room for a name on the right
-        aside = (0.04 if moved else 0.015) * width * (-1 if left else 1)
-        axes.annotate(
-            shortened(run, 24), (x, y), (x + aside, place), ha="right" if left else "left",
-            va="center", fontsize=7, zorder=4, bbox=_BEHIND, arrowprops=line if moved else None,
+    named = means if len(means) <= _MOST_NAMED else ()
+    for place, (run, x, y) in enumerate(named):
+        axes.scatter(
+            [x], [y], s=36, color=_COLOURS[place], marker=_MARKERS[place % len(_MARKERS)],
+            edgecolors="white", linewidths=0.6, zorder=3,
+            label=f"mean of {shortened(run, 28)}",
         )  # fmt: skip
+    if not named:
+        axes.scatter(
+            [x for _, x, _ in means], [y for _, _, y in means], s=26, color=_MEAN,
+            edgecolors="white", linewidths=0.6, zorder=3, label=f"run mean ({len(means):,})",
+        )  # fmt: skip
+    axes.set(xlim=ends, ylim=ends, aspect="equal")
+    legend = {"loc": "upper left", "frameon": False, "fontsize": 7.5, "handletextpad": 0.2}
+    if named:  # beside the plot, where the names hide no point
+        legend |= {"bbox_to_anchor": (1.01, 1.0), "borderaxespad": 0}
+    axes.legend(**legend)
 
 
 def _drawn_pairs(
@@ -194,9 +181,7 @@ def _drawn_pairs(
         return panel.pairs, ""
     best = panel.pairs[0][0]
     shown = [pair for pair in panel.pairs if pair[0] == best][:_MOST_RUNS]
-    said = (
-        f"{len(shown)} of {counted(len(panel.pairs), 'pair')}: the best run with the next.\n"
-    )
+    said = f"{len(shown)} of {counted(len(panel.pairs), 'pair')}: the best run with the next.\n"
     return shown, said
 
 
