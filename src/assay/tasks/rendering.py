@@ -9,13 +9,14 @@ fenced, and never evaluated as templates.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 from jinja2 import ChoiceLoader, FileSystemLoader, PackageLoader, StrictUndefined, Template
+from jinja2 import nodes as syntax
 from jinja2.exceptions import TemplateError, TemplateNotFound
 from jinja2.sandbox import SandboxedEnvironment
 
@@ -24,15 +25,24 @@ from assay.tasks.base import AnyTask, Unit
 
 Messages = tuple[Mapping[str, str], ...]
 
+_BRACKETS = re.compile(r"<+|>+")
+
 
 def fence(text: str, label: str) -> str:
     """Put ``text`` between marks that it cannot close.
 
     The marks are angle brackets, more of them than the longest run of such brackets inside.
     """
-    runs = [len(run) for run in re.findall(r"<+|>+", text)]
-    width = max([2, *runs]) + 1
+    width = 3
+    if "<<<" in text or ">>>" in text:
+        width = max(len(run) for run in _BRACKETS.findall(text)) + 1
     return f"{'<' * width}{label}\n{text}\n{label}{'>' * width}"
+
+
+def numbered(texts: Iterable[str]) -> str:
+    """``texts`` as lines ``1. …``, ``2. …``; one that holds line breaks is put on one line, so
+    that it cannot pass itself off as several."""
+    return "\n".join(f"{n}. {' '.join(text.split())}" for n, text in enumerate(texts, start=1))
 
 
 @dataclass(frozen=True)
@@ -45,6 +55,8 @@ class Renderer:
 
     overrides: Path | None = None
     _environment: SandboxedEnvironment = field(init=False, repr=False, compare=False)
+    # Per template, the blocks that are plain text: they come out the same for every unit.
+    _plain: dict[str, dict[str, str]] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         own = PackageLoader("assay.tasks", "templates")
@@ -58,18 +70,43 @@ class Renderer:
             keep_trailing_newline=False,
         )
         environment.filters["fence"] = fence
+        environment.filters["numbered"] = numbered
         object.__setattr__(self, "_environment", environment)
+        object.__setattr__(self, "_plain", {})
         object.__setattr__(self, "_template", lru_cache(maxsize=64)(self._load))
 
     def _load(self, name: str) -> Template:
         try:
-            return self._environment.get_template(name)
+            template = self._environment.get_template(name)
+            self._plain[name] = self._plain_blocks(name)
+            return template
         except TemplateNotFound:
             raise SettingsError(f"There is no prompt template {name}.") from None
         except TemplateError as error:
             raise SettingsError(f"The prompt template {name} cannot be read: {error}") from error
 
+    def _plain_blocks(self, name: str) -> dict[str, str]:
+        if self._environment.loader is None:  # pragma: no cover (always set above)
+            return {}
+        tree = self._environment.parse(
+            self._environment.loader.get_source(self._environment, name)[0]
+        )
+        found = {}
+        for block in tree.find_all(syntax.Block):
+            texts: list[str] = []
+            for part in block.body:
+                nodes = part.nodes if isinstance(part, syntax.Output) else [part]
+                texts.extend(n.data for n in nodes if isinstance(n, syntax.TemplateData))
+                if not all(isinstance(n, syntax.TemplateData) for n in nodes):
+                    break
+            else:
+                found[block.name] = "".join(texts).strip()
+        return found
+
     def _block(self, template: Template, block: str, context: Mapping[str, Any]) -> str:
+        plain = self._plain[template.name or ""].get(block)
+        if plain is not None:
+            return plain
         if block not in template.blocks:
             raise SettingsError(
                 f"The prompt template {template.filename or template.name} has no block "
