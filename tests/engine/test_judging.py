@@ -15,8 +15,9 @@ import pytest
 
 from assay.judging.engine import judge, plan
 from assay.labellers.base import Request
-from assay.labellers.openai import OpenAILabeller, OpenAISettings, Price
+from assay.labellers.openai import OpenAILabeller, OpenAISettings
 from assay.labellers.pace import Limits
+from assay.labellers.prices import Price, list_price
 from assay.labellers.recorded import RecordedLabeller
 from assay.labellers.rules import RulesLabeller
 from assay.ledger import Ledger
@@ -108,18 +109,53 @@ def test_an_endpoint_that_dies_stops_the_run_and_keeps_what_was_done(tmp_path):
         assert len(list(ledger.labels())) == 7
 
 
-def test_the_budget_stops_the_run(tmp_path):
-    with serve(entailed) as server:  # 110 tokens at a dollar a million each
+@pytest.mark.parametrize("concurrency", [1, 32])
+def test_the_budget_is_never_passed_whatever_replies_cost(tmp_path, concurrency):
+    def dear(body, number):  # as long as the limit allows
+        made = entailed(body, number)
+        made["usage"]["completion_tokens"] = body["max_tokens"]
+        return made
+
+    with serve(dear) as server:  # 400 tokens at a dollar a million each
         tally = run(
             tmp_path / "l",
             server.url,
             requests(50),
-            budget=0.00055,
-            settings={"concurrency": 1},
+            budget=0.01,
+            settings={"concurrency": concurrency},
         )
     assert tally.stopped == "budget"
-    assert tally.asked == 5
-    assert tally.skipped == 45
+    assert 0.008 < tally.cost <= 0.01
+    assert tally.asked == round(tally.cost / 0.0004)
+    assert tally.skipped == 50 - tally.asked
+
+
+def test_an_unknown_cost_is_counted_and_never_zero(tmp_path):
+    with serve(entailed) as server, Ledger.open(tmp_path / "l") as ledger:
+        tally = judge([("t", plan(ledger, labeller(server.url), requests(3)))], ledger)
+        assert [label.cost for label in ledger.labels()] == [None] * 3
+    assert (tally.asked, tally.unpriced) == (3, 3)
+
+
+def test_cached_tokens_have_their_own_price(tmp_path):
+    def cached(body, number):
+        made = entailed(body, number)
+        made["usage"]["prompt_tokens_details"] = {"cached_tokens": 60}
+        return made
+
+    price = Price(1.0, 10.0, 0.5)
+    with serve(cached) as server, Ledger.open(tmp_path / "l") as ledger:
+        made = labeller(server.url, price=price)
+        tally = judge([("t", plan(ledger, made, requests(1)))], ledger)
+    assert tally.cost == pytest.approx((40 + 60 * 0.5 + 10 * 10) / 1e6)
+    assert tally.tokens_cached == 60
+
+
+def test_list_prices_hold_for_the_provider_and_nobody_else():
+    assert list_price("gpt-4.1", ("https://api.openai.com/v1",)) == Price(2.0, 8.0, 0.5)
+    assert list_price("gpt-4.1", ("http://127.0.0.1:8000/v1",)) is None
+    assert list_price("gpt-4.1", ("https://api.openai.com/v1", "http://elsewhere/v1")) is None
+    assert list_price("no-such-model", ("https://api.openai.com/v1",)) is None
 
 
 def test_a_labeller_that_cannot_do_the_task_is_told_before_anything_is_asked(tmp_path):

@@ -11,8 +11,9 @@ import pytest
 from assay.labellers import endpoints as module
 from assay.labellers.base import Request, request_key
 from assay.labellers.endpoints import retry_after
-from assay.labellers.openai import OpenAILabeller, OpenAISettings, Price
+from assay.labellers.openai import OpenAILabeller, OpenAISettings
 from assay.labellers.pace import Limits
+from assay.labellers.prices import Price
 from assay.model.errors import LabellerUnreachable
 from assay.model.labels import Status
 from assay.tasks.r2c2 import ENTAILMENT, EntailmentUnit

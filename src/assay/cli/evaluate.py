@@ -28,13 +28,21 @@ from assay.cli.common import (
 from assay.cli.ending import keep_to_the_end
 from assay.judging.batch import export_batch, import_batch
 from assay.judging.engine import Plan, Tally, judge
+from assay.labellers.openai import OpenAILabeller
+from assay.labellers.prices import checked
 from assay.ledger import Ledger
 from assay.ledger.policy import Policy
 from assay.model.errors import SettingsError
 from assay.protocols.folder import Folder
 from assay.protocols.output import write_bytes
 from assay.protocols.r2c2.inputs import Inputs, R2C2Settings, load_inputs
-from assay.protocols.r2c2.judge import look_ahead, plans_now, run_judging
+from assay.protocols.r2c2.judge import (
+    ENTAILED_SHARE,
+    labellers_for,
+    look_ahead,
+    plans_now,
+    run_judging,
+)
 from assay.protocols.r2c2.output import SCORE_COLUMNS, label_lines, write_outputs
 from assay.protocols.r2c2.results import R2C2Result, Score
 from assay.protocols.r2c2.score import score
@@ -235,15 +243,15 @@ def _batch(
 
 def _require_prices(job: _Job) -> None:
     """A budget means nothing for a model whose price is unknown: say so before calling it."""
-    specs = [job.folder.labeller] if job.folder.labeller else job.folder.config.labellers.values()
-    for spec in specs:
-        model = spec.partition(":")[2].partition("@")[0]
-        if spec.startswith("openai:") and model not in job.folder.config.prices:
-            raise SettingsError(
-                f"A budget needs the price of '{model}'. Add to assay.toml:\n"
-                f'[prices."{model}"]\ninput = 0.0   # US dollars for a million tokens\n'
-                "output = 0.0"
-            )
+    for labeller in labellers_for(job.folder).values():
+        for member in getattr(labeller, "members", (labeller,)):
+            if isinstance(member, OpenAILabeller) and member.price is None:
+                model = member.id.params["model"]
+                raise SettingsError(
+                    f"A budget needs the price of '{model}'. Add to assay.toml:\n"
+                    f'[prices."{model}"]\ninput = 0.0   # US dollars for a million tokens\n'
+                    "output = 0.0"
+                )
 
 
 def _told(tally: Tally) -> str:
@@ -253,9 +261,15 @@ def _told(tally: Tally) -> str:
     else:
         text = f"Asked {tally.asked}, reused {tally.known}."
     if tally.tokens_in:
-        text += f" {tally.tokens_in:,} tokens read, {tally.tokens_out:,} written."
+        cached = f" ({tally.tokens_cached:,} from the cache)" if tally.tokens_cached else ""
+        text += f" {tally.tokens_in:,} tokens read{cached}, {tally.tokens_out:,} written."
     if tally.cost:
         text += f" ${tally.cost:.4f}."
+    if tally.unpriced:
+        text += (
+            f" The cost of {tally.unpriced} answers is unknown (no [prices] entry, or no token "
+            "counts in the replies)."
+        )
     failed = tally.failed + tally.known_failed
     if failed:
         text += f" {failed} replies could not be used (--retry-failed asks them again)."
@@ -277,37 +291,44 @@ def _print_ahead(job: _Job, *, as_json: bool) -> None:
             ledger.close()
     rows = []
     for title, plan in ahead.plans:
-        estimate = plan.estimate()
-        rows.append(
-            {
-                "task": title,
-                "labeller": plan.labeller.id.name,
-                "known": plan.known,
-                "to_ask": len(plan.todo),
-                "calls": estimate.calls,
-                "tokens_in": estimate.tokens_in,
-                "tokens_out": estimate.tokens_out,
-                "refusal": None,
-            }
-        )
+        for part in plan.asked:
+            estimate = Plan(part.labeller, part.todo, 0, 0).estimate()
+            rows.append(
+                {
+                    "task": title,
+                    "labeller": part.labeller.id.name,
+                    "known": part.known,
+                    "to_ask": len(part.todo),
+                    "calls": estimate.calls,
+                    "tokens_in": estimate.tokens_in,
+                    "tokens_out": estimate.tokens_out,
+                    "cost": estimate.cost,
+                }
+            )
     if as_json:
-        print_json({"ahead": rows, "answers_are_upper_bound": ahead.answers_assumed})
+        print_json({"ahead": rows, "answers_assumed": ahead.answers_assumed})
         return
     table = plain_table("Ahead (nothing was asked)")
     table.add_column("task")
     table.add_column("labeller", overflow="fold")
-    for name in ("known", "to ask", "calls", "tokens in", "tokens out"):
+    for name in ("known", "to ask", "calls", "read", "written", "cost, $"):
         table.add_column(name, justify="right")
     for row in rows:
         counts = (row[k] for k in ("known", "to_ask", "calls", "tokens_in", "tokens_out"))
-        table.add_row(str(row["task"]), safe(row["labeller"]), *(f"{n:,}" for n in counts))
+        cost = "unknown" if row["cost"] is None else f"{row['cost']:.4f}"
+        table.add_row(str(row["task"]), safe(row["labeller"]), *(f"{n:,}" for n in counts), cost)
     console = out()
     console.print(table)
-    console.print("Tokens are estimated at four characters each.")
+    console.print("Read, written: tokens, estimated from words; replies may be shorter or longer.")
+    if any(row["cost"] is None for row in rows):
+        console.print('For the cost, give a price: [prices."MODEL"] in assay.toml.', markup=False)
+    elif any(row["cost"] for row in rows):
+        said = f"Prices: [prices] of assay.toml, else list prices of {checked()}."
+        console.print(said, markup=False)
     if ahead.answers_assumed:
         console.print(
-            "Answers are judged after bogus nuggets are found; these figures take every "
-            "nugget that is not labelled yet as entailed."
+            "Answers are judged after bogus nuggets are found; these figures take "
+            f"{ENTAILED_SHARE:.0%} of the nuggets that are not labelled yet as entailed."
         )
 
 

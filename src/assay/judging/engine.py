@@ -8,15 +8,18 @@ from __future__ import annotations
 
 import asyncio
 import signal
-from collections.abc import Iterable, Sequence
-from contextlib import suppress
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import AsyncExitStack, suppress
+from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from assay.labellers.base import Estimate, Labeller, Outcome, Request, request_key
+from assay.labellers.ensemble import EnsembleLabeller
 from assay.ledger import Ledger, NewLabel
 from assay.model.errors import LabellerUnreachable, SettingsError
 from assay.model.labels import Status
+
+_JOINED = 5000  # joint labels that are made in one transaction
 
 
 class Progress(Protocol):
@@ -51,7 +54,9 @@ class Silent:
 class Tally:
     """What a judging run did, in distinct questions. ``known`` were in the ledger already,
     ``known_failed`` of them as failures; ``unanswered`` had no answer from the labeller;
-    ``skipped`` were not asked (stopped, out of budget). Cost in US dollars."""
+    ``skipped`` were not asked (stopped, out of budget). ``tokens_cached`` of ``tokens_in`` the
+    server had read before. Cost in US dollars; ``unpriced`` answers have an unknown cost, which
+    is not in it."""
 
     wanted: int = 0
     known: int = 0
@@ -62,7 +67,9 @@ class Tally:
     skipped: int = 0
     tokens_in: int = 0
     tokens_out: int = 0
+    tokens_cached: int = 0
     cost: float = 0.0
+    unpriced: int = 0
     stopped: str | None = None
 
     def __add__(self, other: Tally) -> Tally:
@@ -76,28 +83,39 @@ class Tally:
             skipped=self.skipped + other.skipped,
             tokens_in=self.tokens_in + other.tokens_in,
             tokens_out=self.tokens_out + other.tokens_out,
+            tokens_cached=self.tokens_cached + other.tokens_cached,
             cost=self.cost + other.cost,
+            unpriced=self.unpriced + other.unpriced,
             stopped=self.stopped or other.stopped,
         )
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What is asked of one labeller: distinct keys with their requests, and what is known."""
+    """What is asked of one labeller: distinct keys with their requests, and what is known.
+
+    For an ensemble, ``todo`` are the joint labels to be made and ``members`` what is asked for
+    them; a plan whose members know everything asks nothing.
+    """
 
     labeller: Labeller
     todo: tuple[tuple[str, Request], ...]
     known: int
     known_failed: int
+    members: tuple[Plan, ...] = ()
+
+    @property
+    def asked(self) -> tuple[Plan, ...]:
+        """The plans that put questions to somebody: the members', or this one."""
+        return self.members or (self,)
 
     def estimate(self) -> Estimate:
-        """Calls and tokens ahead."""
-        parts = [self.labeller.estimate(request) for _, request in self.todo]
-        return Estimate(
-            sum(part.calls for part in parts),
-            sum(part.tokens_in for part in parts),
-            sum(part.tokens_out for part in parts),
-        )
+        """Calls, tokens and US dollars ahead."""
+        total = Estimate()
+        for part in self.asked:
+            for _, request in part.todo:
+                total += part.labeller.estimate(request)
+        return total
 
 
 def plan(
@@ -118,34 +136,101 @@ def plan(
             raise SettingsError(refusals[request.task.name])
         distinct.setdefault(request_key(labeller, request), request)
     known = ledger.statuses(distinct) if ledger is not None else {}
+    members: tuple[Plan, ...] = ()
+    again: set[str] = set()
+    if isinstance(labeller, EnsembleLabeller):
+        members = tuple(
+            plan(
+                ledger,
+                member,
+                (each for request in distinct.values() for each in labeller.asked(index, request)),
+                retry_failed=retry_failed,
+            )
+            for index, member in enumerate(labeller.members)
+        )
+        renewed = {key for each in members for key, _ in each.todo}
+        again = {
+            key
+            for key, request in distinct.items()
+            if retry_failed and any(one in renewed for _, _, one in labeller.keys(request))
+        }
     failed = sum(1 for status in known.values() if status is Status.FAILED)
     missing = [
         (key, request)
         for key, request in distinct.items()
-        if key not in known or (retry_failed and known[key] is Status.FAILED)
+        if key not in known or key in again or (retry_failed and known[key] is Status.FAILED)
     ]
     # Units begin with what they share (the passage, the question): asked one after the other,
     # their prompts have a prefix in common that servers and the embedded model have cached.
     missing.sort(key=lambda item: [str(value) for value in item[1].content.values()])
     todo = tuple(missing)
-    return Plan(labeller, todo, len(distinct) - len(todo), 0 if retry_failed else failed)
+    return Plan(labeller, todo, len(distinct) - len(todo), 0 if retry_failed else failed, members)
+
+
+def join_votes(ledger: Ledger, plan_: Plan) -> int:
+    """Make the joint labels of an ensemble's plan from what its members have said, and return
+    how many. A unit that some member has not answered is left for later."""
+    ensemble = plan_.labeller
+    if not isinstance(ensemble, EnsembleLabeller):
+        return 0
+    made = 0
+    for start in range(0, len(plan_.todo), _JOINED):
+        part = plan_.todo[start : start + _JOINED]
+        said = ledger.by_key(key for _, request in part for _, _, key in ensemble.keys(request))
+        joint = ((key, request, ensemble.from_labels(request, said)) for key, request in part)
+        labels = [
+            new_label(ensemble, key, request, outcome)
+            for key, request, outcome in joint
+            if outcome is not None
+        ]
+        made += len(ledger.add(labels))
+    return made
 
 
 @dataclass(slots=True)
 class _Run:
-    """What one run of a plan has done so far."""
+    """What one run of a plan has done so far. ``reserved`` US dollars are what the answers under
+    way may still cost; ``settled`` is set whenever one of them has arrived."""
 
     tally: Tally
+    budget: float | None
     stop: str | None = None
     unreachable: LabellerUnreachable | None = None
+    reserved: float = 0.0
+    under_way: int = 0
+    settled: asyncio.Event = field(default_factory=asyncio.Event)
+
+    async def reserve(self, estimate: Estimate) -> float | None:
+        """Set aside what a request may cost at most, waiting for answers under way where the
+        budget is short; None where it does not fit into what is left."""
+        if self.budget is None:
+            self.under_way += 1
+            return 0.0
+        most = estimate.at_most or 0.0
+        while self.tally.cost + self.reserved + most > self.budget:
+            if not self.under_way or self.stop is not None:
+                return None
+            self.settled.clear()
+            await self.settled.wait()
+        self.reserved += most
+        self.under_way += 1
+        return most
+
+    def release(self, most: float) -> None:
+        self.under_way -= 1
+        self.reserved = self.reserved - most if self.under_way else 0.0
+        self.settled.set()
 
 
 async def _execute(
     plan_: Plan, ledger: Ledger, progress: Progress, budget: float | None, title: str
 ) -> tuple[Tally, LabellerUnreachable | None]:
-    run = _Run(Tally(len(plan_.todo) + plan_.known, plan_.known, plan_.known_failed))
-    progress.begin(title, run.tally.wanted, plan_.known)
-    waiting = iter(plan_.todo)
+    parts = plan_.asked
+    todo = sum(len(part.todo) for part in parts)
+    known = sum(part.known for part in parts)
+    known_failed = sum(part.known_failed for part in parts)
+    run = _Run(Tally(todo + known, known, known_failed), budget)
+    progress.begin(title, run.tally.wanted, known)
 
     def interrupt() -> None:
         if run.stop is not None:
@@ -153,23 +238,27 @@ async def _execute(
         run.stop = "interrupted"
         progress.note("Stopping: waiting for the answers under way (Ctrl-C again to leave now).")
 
-    async def work() -> None:
+    async def work(labeller: Labeller, waiting: Iterator[tuple[str, Request]]) -> None:
         for key, request in waiting:
             if run.stop is not None:
                 return
+            free = run.budget is None
+            reserved = await run.reserve(Estimate() if free else labeller.estimate(request))
+            if reserved is None:
+                run.stop = run.stop or "budget"
+                return
             try:
-                outcome = await plan_.labeller.label(request)
+                outcome = await labeller.label(request)
+                if outcome is not None:
+                    ledger.add([new_label(labeller, key, request, outcome)])
+                run.tally = _count(run.tally, outcome, labeller)
             except LabellerUnreachable as error:
                 run.stop = "unreachable"
                 run.unreachable = error
                 return
-            if outcome is not None:
-                ledger.add([new_label(plan_.labeller, key, request, outcome)])
-            run.tally = _count(run.tally, outcome)
+            finally:
+                run.release(reserved)
             progress.step(outcome)
-            if budget is not None and run.tally.cost >= budget:
-                run.stop = run.stop or "budget"
-                return
 
     loop = asyncio.get_running_loop()
     handled = False
@@ -177,9 +266,14 @@ async def _execute(
         loop.add_signal_handler(signal.SIGINT, interrupt)
         handled = True
     try:
-        async with plan_.labeller, asyncio.TaskGroup() as group:
-            for _ in range(max(1, min(plan_.labeller.concurrency, len(plan_.todo)))):
-                group.create_task(work())
+        async with AsyncExitStack() as labellers:
+            for part in parts:
+                await labellers.enter_async_context(part.labeller)
+            async with asyncio.TaskGroup() as group:
+                for part in parts:
+                    waiting = iter(part.todo)
+                    for _ in range(max(1, min(part.labeller.concurrency, len(part.todo)))):
+                        group.create_task(work(part.labeller, waiting))
     except BaseExceptionGroup as group_error:
         # One cause is enough for a person: the first fault that stopped a worker.
         raise group_error.exceptions[0] from None
@@ -187,11 +281,9 @@ async def _execute(
         if handled:
             loop.remove_signal_handler(signal.SIGINT)
         progress.end()
+    join_votes(ledger, plan_)
     done = run.tally.asked + run.tally.unanswered
-    return (
-        replace(run.tally, skipped=len(plan_.todo) - done, stopped=run.stop),
-        run.unreachable,
-    )
+    return replace(run.tally, skipped=todo - done, stopped=run.stop), run.unreachable
 
 
 def judge(
@@ -203,21 +295,22 @@ def judge(
 ) -> Tally:
     """Carry out plans one after the other and return what was done.
 
-    ``budget`` is in US dollars for this call; it is checked after every answer, so that at most
-    the answers under way go beyond it. Raises LabellerUnreachable (after everything that was
-    answered is kept) and KeyboardInterrupt on a second Ctrl-C.
+    ``budget`` is in US dollars for this call. What each request may cost at most is set aside
+    before it is sent, so that the budget is not passed. Raises LabellerUnreachable (after
+    everything that was answered is kept) and KeyboardInterrupt on a second Ctrl-C.
     """
     told = progress or Silent()
     total = Tally()
     for title, each in plans:
         left = None if budget is None else budget - total.cost
         if total.stopped:
-            total += Tally(
-                wanted=len(each.todo) + each.known,
-                known=each.known,
-                known_failed=each.known_failed,
-                skipped=len(each.todo),
-            )
+            for part in each.asked:
+                total += Tally(
+                    wanted=len(part.todo) + part.known,
+                    known=part.known,
+                    known_failed=part.known_failed,
+                    skipped=len(part.todo),
+                )
             continue
         tally, unreachable = asyncio.run(_execute(each, ledger, told, left, title))
         total += tally
@@ -227,7 +320,7 @@ def judge(
     return total
 
 
-def _count(tally: Tally, outcome: Outcome | None) -> Tally:
+def _count(tally: Tally, outcome: Outcome | None, labeller: Labeller) -> Tally:
     if outcome is None:
         return replace(tally, unanswered=tally.unanswered + 1)
     return replace(
@@ -236,7 +329,9 @@ def _count(tally: Tally, outcome: Outcome | None) -> Tally:
         failed=tally.failed + (outcome.status is Status.FAILED),
         tokens_in=tally.tokens_in + (outcome.tokens_in or 0),
         tokens_out=tally.tokens_out + (outcome.tokens_out or 0),
+        tokens_cached=tally.tokens_cached + int(outcome.detail.get("cached_tokens") or 0),
         cost=tally.cost + (outcome.cost or 0.0),
+        unpriced=tally.unpriced + (outcome.cost is None and labeller.id.kind == "model"),
     )
 
 

@@ -48,15 +48,44 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """What a request is expected to cost: calls, and tokens at about four characters each."""
+    """What requests are expected to cost: calls, tokens, US dollars; ``at_most`` is what the
+    dollars cannot exceed by more than a miscount of tokens. None is an unknown price."""
 
     calls: int = 0
     tokens_in: int = 0
     tokens_out: int = 0
+    cost: float | None = 0.0
+    at_most: float | None = 0.0
+
+    def __add__(self, other: Estimate) -> Estimate:
+        return Estimate(
+            self.calls + other.calls,
+            self.tokens_in + other.tokens_in,
+            self.tokens_out + other.tokens_out,
+            _sum(self.cost, other.cost),
+            _sum(self.at_most, other.at_most),
+        )
+
+    def times(self, count: int) -> Estimate:
+        """The same ``count`` times."""
+        return Estimate(
+            self.calls * count,
+            self.tokens_in * count,
+            self.tokens_out * count,
+            None if self.cost is None else self.cost * count,
+            None if self.at_most is None else self.at_most * count,
+        )
+
+
+def _sum(one: float | None, other: float | None) -> float | None:
+    return None if one is None or other is None else one + other
 
 
 class Labeller(Protocol):
-    """A labeller. Nothing is loaded and no connection made before the first ``label``."""
+    """A labeller. Nothing is loaded and no connection made before the first ``label``.
+
+    A class of your own can derive from :class:`BaseLabeller`, which leaves ``id`` and ``label``.
+    """
 
     @property
     def id(self) -> LabellerId:
@@ -65,6 +94,10 @@ class Labeller(Protocol):
     @property
     def concurrency(self) -> int:
         """How many requests it takes at once."""
+
+    @property
+    def varies(self) -> bool:
+        """Whether asking the same again may give another answer."""
 
     def refusal(self, task: AnyTask) -> str | None:
         """Why it cannot do ``task`` and what can, or None where it can."""
@@ -92,6 +125,43 @@ class Labeller(Protocol):
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None: ...
+
+
+class BaseLabeller:
+    """A labeller's defaults: one request at a time, any task, no prompts, no cost, nothing to
+    open or close. What is asked is the unit's content. (Implements :class:`Labeller` but for
+    ``id`` and ``label``.)"""
+
+    @property
+    def concurrency(self) -> int:
+        return 1
+
+    @property
+    def varies(self) -> bool:
+        return False
+
+    def refusal(self, task: AnyTask) -> str | None:
+        return None
+
+    def rendered(self, request: Request) -> bytes:
+        return canonical(dict(request.content))
+
+    def preview(self, request: Request) -> Messages:
+        return ()
+
+    def estimate(self, request: Request) -> Estimate:
+        return Estimate()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        return None
 
 
 def request_key(labeller: Labeller, request: Request) -> str:

@@ -24,6 +24,7 @@ from assay.labellers.base import Estimate, Outcome, Request
 from assay.labellers.gguf import Completion, EngineFailure, GgufEngine, Margin
 from assay.labellers.known_models import DEFAULT_MODEL, MODELS
 from assay.labellers.models import ModelFile, Progress, fetch_model, find_model, known_model
+from assay.labellers.prices import tokens
 from assay.labellers.thresholds import beside, fitted, read_probes, template_hash, usable
 from assay.model.labels import LabellerId, Status
 from assay.tasks.base import AnyTask, Unit, Verdict, YesNo, canonical, content_hash
@@ -54,6 +55,12 @@ class _Sitting:
     probes: list[dict[str, Any]] = field(default_factory=list)
     tokens_in: int = 0
     tokens_out: int = 0
+
+
+FRAME_TOKENS = 20
+"""Tokens that the chat format puts around a question (counted with Qwen2.5's)."""
+FOLLOWED = 0.6
+"""Share of answers taken as correct where nothing is known yet, for estimates."""
 
 
 class EmbeddedLabeller:
@@ -128,6 +135,10 @@ class EmbeddedLabeller:
     def concurrency(self) -> int:
         return 1
 
+    @property
+    def varies(self) -> bool:
+        return False
+
     def refusal(self, task: AnyTask) -> str | None:
         if task.decide is None:
             return (
@@ -178,12 +189,18 @@ class EmbeddedLabeller:
         return tuple(asked)
 
     def estimate(self, request: Request) -> Estimate:
-        """An upper bound: a label with fewer questions (a wrong answer) costs less."""
-        messages = self.preview(request)
-        characters = sum(len(message["content"]) for message in messages)
-        questions = len(messages) // 2
-        tokens_out = questions * (1 + (REASON_TOKENS if self._reasons else 0))
-        return Estimate(1, characters // 4 + 12 * questions, tokens_out)
+        """What is expected: every question is read once for its margin and once for a reason, and
+        those that follow a yes (which nuggets helped) are put to three answers in five."""
+        passes = 2 if self._reasons else 1
+        contents = [message["content"] for message in self.preview(request)]
+        sizes = [
+            sum(tokens(text) for text in contents[start : start + 2]) + FRAME_TOKENS
+            for start in range(0, len(contents), 2)
+        ]
+        questions = 1 + FOLLOWED * (len(sizes) - 1)
+        read = sizes[0] + FOLLOWED * sum(sizes[1:])
+        written = questions * (REASON_TOKENS if self._reasons else 1)
+        return Estimate(round(questions), round(read * passes), round(written))
 
     async def label(self, request: Request) -> Outcome:
         """Answer in the worker thread. Raises PrerequisiteError where the model or llama.cpp is

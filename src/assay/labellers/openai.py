@@ -19,6 +19,7 @@ import orjson
 from assay.labellers.base import Estimate, Outcome, Request
 from assay.labellers.endpoints import Endpoints, Form, Mode, Refused
 from assay.labellers.pace import Limits
+from assay.labellers.prices import Price, tokens
 from assay.labellers.replies import UnusableReply, parse_reply
 from assay.labellers.transport import HttpTransport, Transport
 from assay.model.labels import LabellerId, Status
@@ -27,14 +28,6 @@ from assay.tasks.rendering import Messages, Renderer
 
 DEFAULT_BASE_URL = "https://api.openai.com/v1"
 _KEPT_REPLY = 4000  # characters of an unusable reply that are kept in the ledger
-
-
-@dataclass(frozen=True, slots=True)
-class Price:
-    """US dollars for a million tokens in and out."""
-
-    input: float
-    output: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,6 +106,15 @@ class OpenAILabeller:
     def concurrency(self) -> int:
         return self._settings.limits.concurrency * len(self._settings.base_urls)
 
+    @property
+    def price(self) -> Price | None:
+        """What its tokens cost, None where that is not known."""
+        return self._settings.price
+
+    @property
+    def varies(self) -> bool:
+        return self._settings.temperature != 0
+
     def refusal(self, task: AnyTask) -> str | None:
         return None
 
@@ -123,9 +125,16 @@ class OpenAILabeller:
         return canonical([dict(message) for message in self.preview(request)])
 
     def estimate(self, request: Request) -> Estimate:
-        characters = sum(len(message["content"]) for message in self.preview(request))
         items = len(getattr(request.unit, "nuggets", ()))
-        return Estimate(calls=1, tokens_in=characters // 4 + 8, tokens_out=60 + 40 * items)
+        read = sum(tokens(message["content"]) + 4 for message in self.preview(request))
+        written = 60 + 40 * items
+        price = self._settings.price
+        if price is None:
+            return Estimate(1, read, written, None, None)
+        # The dearest course: the reply runs to its limit, and so does the repair turn.
+        limit = request.task.max_tokens
+        most = price.of(2 * read + limit, 0, 3 * limit)
+        return Estimate(1, read, written, price.of(read, 0, written), most)
 
     async def __aenter__(self) -> Self:
         self._endpoints.fresh()
@@ -219,7 +228,7 @@ class OpenAILabeller:
         price = self._settings.price
         if price is None or not usage.known:
             return None
-        return (usage.tokens_in * price.input + usage.tokens_out * price.output) / 1e6
+        return price.of(usage.tokens_in, usage.cached, usage.tokens_out)
 
     def _body(
         self, task: AnyTask, messages: list[dict[str, str]], form: Form, *, more: int

@@ -8,20 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 import orjson
 from pydantic import ValidationError
 
-from assay.labellers.base import Estimate, Outcome, Request
+from assay.labellers.base import BaseLabeller, Outcome, Request
 from assay.model.errors import Fault, FormatError, SettingsError
 from assay.model.labels import LabellerId, Status
-from assay.tasks.base import AnyTask, canonical, unit_hash
-from assay.tasks.rendering import Messages
+from assay.tasks.base import unit_hash
 
 
-class RecordedLabeller:
+class RecordedLabeller(BaseLabeller):
     """Answers from ``path``; a request that the file does not hold stays unanswered.
 
     The file is read with the first request. Where it holds several labels of one unit, the last
@@ -37,33 +35,6 @@ class RecordedLabeller:
     @property
     def id(self) -> LabellerId:
         return LabellerId(f"recorded:{self._name}", "recorded", {})
-
-    @property
-    def concurrency(self) -> int:
-        return 1
-
-    def refusal(self, task: AnyTask) -> str | None:
-        return None
-
-    def preview(self, request: Request) -> Messages:
-        return ()
-
-    def rendered(self, request: Request) -> bytes:
-        return canonical(dict(request.content))
-
-    def estimate(self, request: Request) -> Estimate:
-        return Estimate()
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        return None
 
     async def label(self, request: Request) -> Outcome | None:
         if self._rows is None:

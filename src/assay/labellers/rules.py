@@ -8,12 +8,10 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from types import TracebackType
-from typing import Self
 
-from assay.labellers.base import Estimate, Outcome, Request
+from assay.labellers.base import BaseLabeller, Outcome, Request
 from assay.model.labels import LabellerId, Status
-from assay.tasks.base import AnyTask, Verdict, canonical
+from assay.tasks.base import AnyTask, Verdict
 from assay.tasks.r2c2 import (
     ANSWER,
     DIALOGUE_ACT,
@@ -24,7 +22,6 @@ from assay.tasks.r2c2 import (
     DialogueActUnit,
     NuggetHelp,
 )
-from assay.tasks.rendering import Messages
 
 _ARTICLES = frozenset(("a", "an", "the"))
 _NEGATIONS = frozenset(("not", "no", "never", "neither", "nor", "isnt", "wasnt", "except"))
@@ -71,16 +68,12 @@ def states(text: str, gold: str) -> bool:
     )
 
 
-class RulesLabeller:
+class RulesLabeller(BaseLabeller):
     """Gold-answer matching for ``r2c2.answer``, phrases for ``r2c2.dialogue_act``."""
 
     @property
     def id(self) -> LabellerId:
         return LabellerId("rules", "rules", {"version": 1})
-
-    @property
-    def concurrency(self) -> int:
-        return 1
 
     def refusal(self, task: AnyTask) -> str | None:
         if task.name in (ANSWER.name, DIALOGUE_ACT.name):
@@ -90,26 +83,6 @@ class RulesLabeller:
             f"({DIALOGUE_ACT.name}); it cannot do {task.name}. Use 'embedded' or "
             "'openai:MODEL@URL' for that task in [labellers]."
         )
-
-    def preview(self, request: Request) -> Messages:
-        return ()
-
-    def rendered(self, request: Request) -> bytes:
-        return canonical(dict(request.content))
-
-    def estimate(self, request: Request) -> Estimate:
-        return Estimate()
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        return None
 
     async def label(self, request: Request) -> Outcome:
         unit = request.unit

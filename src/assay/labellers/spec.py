@@ -11,16 +11,19 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from assay.labellers.base import Labeller
+from assay.labellers.custom import custom_labeller
 from assay.labellers.embedded import EmbeddedLabeller
-from assay.labellers.openai import DEFAULT_BASE_URL, OpenAILabeller, OpenAISettings, Price
+from assay.labellers.openai import DEFAULT_BASE_URL, OpenAILabeller, OpenAISettings
 from assay.labellers.pace import Limits
+from assay.labellers.prices import Price, list_price
 from assay.labellers.recorded import RecordedLabeller
 from assay.labellers.rules import RulesLabeller
 from assay.model.errors import SettingsError
 from assay.tasks.rendering import Renderer
 
 SPEC_HELP = (
-    "embedded[:MODEL or GGUF path], openai:MODEL[@BASE_URL], recorded:FILE.jsonl, rules, human:NAME"
+    "embedded[:MODEL or GGUF path], openai:MODEL[@BASE_URL], recorded:FILE.jsonl, rules, "
+    "human:NAME, ensemble:NAME, MODULE:ATTRIBUTE"
 )
 
 
@@ -43,7 +46,8 @@ def make_labeller(
 ) -> Labeller:
     """The labeller that ``spec`` names; file names are relative to ``folder``.
 
-    Nothing is loaded or connected. Raises SettingsError for a SPEC that cannot be understood.
+    Nothing is loaded or connected; what is no SPEC of Assay's is looked up among entry points and
+    as ``module:attribute``. Raises SettingsError for a SPEC that cannot be understood.
     """
     kind, _, rest = spec.strip().partition(":")
     if kind == "embedded":
@@ -62,8 +66,9 @@ def make_labeller(
             f"'{spec}': a person's labels come in through 'assay labels import', not by judging. "
             "They already count before any machine's."
         )
-    if kind == "ensemble":
-        raise SettingsError(f"'{spec}': ensembles are not built yet. Use one of: {SPEC_HELP}.")
+    custom = custom_labeller(spec.strip())
+    if custom is not None:
+        return custom
     raise SettingsError(f"'{spec}' is no labeller. Use one of: {SPEC_HELP}.")
 
 
@@ -93,7 +98,7 @@ def openai_settings(rest: str, options: LabellerOptions) -> OpenAISettings:
         temperature=options.temperature,
         limits=options.limits,
         timeout=options.timeout,
-        price=options.prices.get(model),
+        price=options.prices.get(model) or list_price(model, tuple(urls)),
         extra=options.extra,
     )
 

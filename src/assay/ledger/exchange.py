@@ -16,7 +16,7 @@ from assay.model.labels import Label, LabellerId, Status
 from assay.tasks.base import canonical, content_hash, unit_hash
 from assay.tasks.registry import REGISTRY
 
-_KINDS = ("model", "rules", "human", "recorded", "ensemble")
+_KINDS = ("model", "rules", "human", "recorded", "ensemble", "custom")
 _NUMBERS = ("tokens_in", "tokens_out", "cost", "seconds")
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -196,10 +196,25 @@ class Ledger:
         """All labels, oldest first, of the named tasks or of all."""
         names = None if tasks is None else list(tasks)
         where = "" if names is None else f"WHERE task IN ({','.join('?' * len(names))})"
+        yield from self._select(where, names or [])
+
+    def by_key(self, keys: Iterable[str]) -> dict[str, Label]:
+        """The newest label under each key, a usable one before failed ones; keys that were never
+        asked are absent."""
+        wanted = list(dict.fromkeys(keys))
+        found: dict[str, Label] = {}
+        for start in range(0, len(wanted), _CHUNK):
+            chunk = wanted[start : start + _CHUNK]
+            for label in self._select(f"WHERE key IN ({','.join('?' * len(chunk))})", chunk):
+                if label.status is Status.OK or label.key not in found:
+                    found[label.key] = label
+        return found
+
+    def _select(self, where: str, values: Sequence[str]) -> Iterator[Label]:
         with explained(self.path):
             rows = self._db.execute(
                 f"SELECT id, {_COLUMNS} FROM labels {where} ORDER BY id",  # noqa: S608
-                names or [],
+                values,
             )
             labellers = self.labellers()
             loads = orjson.loads

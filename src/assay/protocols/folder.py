@@ -13,13 +13,15 @@ from typing import Any, TypeVar
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from assay.labellers.base import Labeller
-from assay.labellers.openai import Price
+from assay.labellers.ensemble import EnsembleLabeller
 from assay.labellers.pace import Limits
+from assay.labellers.prices import Price
 from assay.labellers.spec import LabellerOptions, make_labeller
 from assay.ledger import Ledger
 from assay.model.errors import SettingsError
 from assay.tasks.base import AnyTask
 from assay.tasks.rendering import Renderer
+from assay.tasks.voting import Rule
 
 PROTOCOLS = ("r2c2",)
 
@@ -51,10 +53,23 @@ class JudgingSection(_Section):
 
 
 class PriceSection(_Section):
-    """``[prices."MODEL"]``: US dollars for a million tokens."""
+    """``[prices."MODEL"]``: US dollars for a million tokens; ``cached`` those that the server had
+    read before (as ``input`` where left out)."""
 
     input: float = Field(ge=0)
     output: float = Field(ge=0)
+    cached: float | None = Field(None, ge=0)
+
+
+class EnsembleSection(_Section):
+    """``[ensembles.NAME]``: labellers that vote, each asked ``samples`` times at ``temperature``
+    (that of ``[judging]`` where left out)."""
+
+    members: list[str] = Field(min_length=1)
+    rule: Rule = Rule.MAJORITY
+    weights: list[float] | None = None
+    samples: int = Field(1, ge=1, le=1000)
+    temperature: float | None = Field(None, ge=0)
 
 
 class LedgerSection(_Section):
@@ -71,6 +86,7 @@ class Config(_Section):
     inputs: dict[str, str | list[str]]
     labellers: dict[str, str] = Field(default_factory=lambda: {"default": "embedded"})
     judging: JudgingSection = JudgingSection()
+    ensembles: dict[str, EnsembleSection] = Field(default_factory=dict)
     prices: dict[str, PriceSection] = Field(default_factory=dict)
     ledger: LedgerSection = LedgerSection()
     settings: dict[str, Any] = Field(default_factory=dict)
@@ -172,22 +188,65 @@ class Folder:
             f"{self.path / 'assay.toml'}: [labellers] has neither '{task.name}' nor 'default'."
         )
 
-    def make_labeller(self, spec: str) -> Labeller:
-        """Make the labeller that ``spec`` names with the folder's settings."""
+    def make_labeller(self, spec: str, made: dict[str, Labeller] | None = None) -> Labeller:
+        """Make the labeller that ``spec`` names with the folder's settings. Those in ``made`` are
+        used again and new ones added, so that a model is loaded once."""
+        made = {} if made is None else made
+        name = spec.strip()
+        if name not in made:
+            if name.startswith("ensemble:"):
+                made[name] = self._ensemble(name.removeprefix("ensemble:"), made)
+            else:
+                made[name] = self._single(name, self.config.judging.temperature)
+        return made[name]
+
+    def _single(self, spec: str, temperature: float | None) -> Labeller:
         judging = self.config.judging
-        prices = {name: Price(p.input, p.output) for name, p in self.config.prices.items()}
         options = LabellerOptions(
             limits=Limits(
                 judging.concurrency, judging.requests_per_minute, judging.tokens_per_minute
             ),
             timeout=judging.timeout,
-            temperature=judging.temperature,
+            temperature=temperature,
             reasons=judging.reasons,
-            prices=prices,
+            prices={
+                name: Price(one.input, one.output, one.cached)
+                for name, one in self.config.prices.items()
+            },
             extra=judging.extra,
             fetching=self.fetching,
         )
         return make_labeller(spec, folder=self.path, renderer=self.renderer, options=options)
+
+    def _ensemble(self, name: str, made: dict[str, Labeller]) -> Labeller:
+        section = self.config.ensembles.get(name)
+        where = f"{self.path / 'assay.toml'}: [ensembles.{name}]"
+        if section is None:
+            known = ", ".join(self.config.ensembles) or "none"
+            raise SettingsError(f"{where} is missing. Ensembles there are: {known}.")
+        specs = [spec.strip() for spec in section.members]
+        if len(set(specs)) < len(specs):
+            raise SettingsError(f"{where} names a member twice. For repeats, set samples.")
+        nested = [spec for spec in specs if spec.startswith("ensemble:")]
+        if nested:
+            raise SettingsError(f"{where}: '{nested[0]}' is an ensemble; name its members.")
+        if section.rule is Rule.WEIGHTED and section.weights is None:
+            raise SettingsError(f"{where}: rule 'weighted' needs weights, one for each member.")
+        same = section.temperature is None
+        members = [
+            self.make_labeller(spec, made) if same else self._single(spec, section.temperature)
+            for spec in specs
+        ]
+        fixed = [member.id.name for member in members if not member.varies]
+        if section.samples > 1 and fixed:
+            raise SettingsError(
+                f"{where}: {fixed[0]} says the same each time, so samples = {section.samples} "
+                "would count its vote several times. Set a temperature, or leave samples out."
+            )
+        try:
+            return EnsembleLabeller(name, members, section.rule, section.weights, section.samples)
+        except ValueError as error:
+            raise SettingsError(f"{where}: {error}.") from error
 
     def settings(self, kind: type[SettingsT]) -> SettingsT:
         """``[settings]`` read as the protocol's own model."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Generic, Protocol, TypeVar
 
 import orjson
@@ -58,7 +58,8 @@ class Task(Generic[U, V]):
     ``probes`` the yes/no questions (``NAME.probes.j2``), None where it cannot be decided so.
     ``check`` returns what is wrong with a verdict that fits the schema but not the unit (it is
     shown to the model in the repair turn), or None. ``decide`` builds the verdict from yes/no
-    questions. ``version`` changes whenever the meaning of the labels does.
+    questions. ``version`` changes whenever the meaning of the labels does. ``orders`` names, for
+    verdict fields of words that have an order, those words from the strictest on.
     """
 
     name: str
@@ -70,6 +71,7 @@ class Task(Generic[U, V]):
     check: Callable[[U, V], str | None] = lambda _unit, _verdict: None
     decide: Callable[[U, AskYesNo], V] | None = None
     max_tokens: int = 400
+    orders: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     def schema(self) -> dict[str, Any]:
         """JSON schema of the verdict, closed to further properties (as strict servers ask)."""

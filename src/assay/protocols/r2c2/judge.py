@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 from assay.judging.engine import Plan, Progress, Tally, judge, plan
 from assay.labellers.base import Labeller, Request
@@ -24,13 +25,18 @@ from assay.protocols.r2c2.labels import (
 from assay.tasks.base import AnyTask
 from assay.tasks.r2c2 import ANSWER, DIALOGUE_ACT, ENTAILMENT, RELEVANCE, TASKS
 
+T = TypeVar("T")
+
+ENTAILED_SHARE = 0.75
+"""Share of nuggets taken as entailed where nothing is known yet, for estimates."""
+
 _Part = tuple[str, AnyTask, Iterator[Request]]
 
 
 @dataclass(frozen=True)
 class Ahead:
-    """What a judging run would ask, for ``--dry-run``. Step 4 is an upper bound while step 3 is
-    not done: it then assumes that every nugget is entailed."""
+    """What a judging run would ask, for ``--dry-run``. While step 3 is not done, step 4 is
+    foretold: ``ENTAILED_SHARE`` of an answer's unlabelled nuggets are taken as entailed."""
 
     plans: tuple[tuple[str, Plan], ...]
     answers_assumed: bool
@@ -46,13 +52,9 @@ def labellers_for(folder: Folder) -> dict[str, Labeller]:
     """The labeller of each active task, as ``assay.toml`` or ``--labeller`` says. One SPEC is one
     labeller, so that a model is loaded once. Dialogue acts are by ``rules`` unless named."""
     made: dict[str, Labeller] = {}
-    result: dict[str, Labeller] = {}
-    for task in active_tasks(folder):
-        spec = _spec(folder, task)
-        if spec not in made:
-            made[spec] = folder.make_labeller(spec)
-        result[task.name] = made[spec]
-    return result
+    return {
+        task.name: folder.make_labeller(_spec(folder, task), made) for task in active_tasks(folder)
+    }
 
 
 def labellers_for_scoring(
@@ -126,7 +128,7 @@ def step4_requests(inputs: Inputs, book: LabelBook, *, assume: bool = False) -> 
     """One request an answer whose nuggets have all been through step 3.
 
     A nugget whose label failed is left out of what the answer rests on, and stays unmarked. With
-    ``assume``, unlabelled nuggets are taken as entailed (for estimates only).
+    ``assume``, a share of the unlabelled nuggets is taken as entailed (for estimates only).
     """
     for question in inputs.questions:
         passages = passages_by_key(inputs.pr_runs, question.id)
@@ -139,7 +141,8 @@ def step4_requests(inputs: Inputs, book: LabelBook, *, assume: bool = False) -> 
                 continue
             chosen = set(step3.entailed)
             if assume:
-                chosen |= {i for i, n in enumerate(step3.nuggets) if n.entailment is None}
+                unknown = [i for i, n in enumerate(step3.nuggets) if n.entailment is None]
+                chosen.update(_likely(unknown))
             texts = tuple(n.text for i, n in enumerate(answer.nuggets) if i in chosen)
             yield Request(ANSWER, answer_unit(question, answer, texts))
 
@@ -211,8 +214,13 @@ def _all_answers(inputs: Inputs) -> Iterator[Request]:
         for file in inputs.ac_files.values():
             answer = file.run.answers.get(question.id)
             if answer is not None:
-                texts = tuple(nugget.text for nugget in answer.nuggets)
+                texts = tuple(nugget.text for nugget in _likely(answer.nuggets))
                 yield Request(ANSWER, answer_unit(question, answer, texts))
+
+
+def _likely(nuggets: Sequence[T]) -> Sequence[T]:
+    """As many of ``nuggets`` as are likely to be entailed."""
+    return nuggets[: round(len(nuggets) * ENTAILED_SHARE)]
 
 
 def _optional(labellers: Mapping[str, Labeller]) -> dict[str, Labeller | None]:

@@ -1,0 +1,185 @@
+"""Several labellers, or several samples of one, that vote on every unit.
+
+Each member's label stays in the ledger under the member's own key, so that members that labelled
+something before are not asked again, alone or in another ensemble. The joint label names the
+votes it rests on.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Any, Self
+
+from assay.labellers.base import Estimate, Labeller, Outcome, Request, request_key
+from assay.model.labels import Label, LabellerId, Status
+from assay.tasks.base import AnyTask, Verdict, canonical
+from assay.tasks.rendering import Messages
+from assay.tasks.voting import Rule, Vote, join, refusal
+
+
+@dataclass(frozen=True, slots=True)
+class Ballot:
+    """What one member said to one sample. ``verdict`` is None where its reply was unusable;
+    ``uid`` names its label in the ledger where it has one."""
+
+    member: int
+    sample: int
+    verdict: Verdict | None
+    uid: str | None = None
+
+
+class EnsembleLabeller:
+    """Members that vote by a rule; ``weights`` are the members', in their order.
+
+    A joint label needs usable labels that hold more than half of all weight; else it is a failed
+    one. Raises ValueError for no members, or weights that do not fit.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        members: Sequence[Labeller],
+        rule: Rule = Rule.MAJORITY,
+        weights: Sequence[float] | None = None,
+        samples: int = 1,
+    ) -> None:
+        if not members:
+            raise ValueError("an ensemble needs members")
+        if weights is not None and (len(weights) != len(members) or min(weights) <= 0):
+            raise ValueError("an ensemble needs a positive weight for each member")
+        self.members = tuple(members)
+        self.samples = samples
+        self.rule = rule
+        self._name = name
+        self._weights = tuple(weights or [1.0] * len(members))
+        self._open = AsyncExitStack()
+
+    @property
+    def id(self) -> LabellerId:
+        return LabellerId(
+            f"ensemble:{self._name}",
+            "ensemble",
+            {
+                "rule": self.rule.value,
+                "samples": self.samples,
+                "weights": list(self._weights),
+                "members": [
+                    {"name": who.name, "kind": who.kind, "params": dict(who.params)}
+                    for who in (member.id for member in self.members)
+                ],
+            },
+        )
+
+    @property
+    def concurrency(self) -> int:
+        return max(member.concurrency for member in self.members)
+
+    @property
+    def varies(self) -> bool:
+        return any(member.varies for member in self.members)
+
+    def refusal(self, task: AnyTask) -> str | None:
+        """The first member's that cannot do it, or the rule's."""
+        for member in self.members:
+            problem = member.refusal(task)
+            if problem:
+                return f"ensemble:{self._name}: {problem}"
+        problem = refusal(task, self.rule)
+        return f"ensemble:{self._name}: {problem}" if problem else None
+
+    def asked(self, member: int, request: Request) -> list[Request]:
+        """The requests that one member gets for a joint one: a sample each."""
+        repeats = range(self.samples)
+        return [Request(request.task, request.unit, request.sample + n) for n in repeats]
+
+    def keys(self, request: Request) -> list[tuple[int, int, str]]:
+        """(member, sample, key) of every label that the joint one rests on."""
+        return [
+            (index, number, request_key(member, each))
+            for index, member in enumerate(self.members)
+            for number, each in enumerate(self.asked(index, request))
+        ]
+
+    def rendered(self, request: Request) -> bytes:
+        return canonical([key for _, _, key in self.keys(request)])
+
+    def preview(self, request: Request) -> Messages:
+        return tuple(message for member in self.members for message in member.preview(request))
+
+    def estimate(self, request: Request) -> Estimate:
+        parts = [member.estimate(request) for member in self.members]
+        return sum(parts[1:], start=parts[0]).times(self.samples)
+
+    async def label(self, request: Request) -> Outcome | None:
+        """Ask every member at once, without a ledger. None where a member has nothing to say."""
+        asked = [
+            (index, number, member, each)
+            for index, member in enumerate(self.members)
+            for number, each in enumerate(self.asked(index, request))
+        ]
+        outcomes = await asyncio.gather(*(member.label(each) for _, _, member, each in asked))
+        if any(outcome is None for outcome in outcomes):
+            return None
+        ballots = [
+            Ballot(index, number, outcome.verdict)
+            for (index, number, _, _), outcome in zip(asked, outcomes, strict=True)
+            if outcome is not None
+        ]
+        return self.joint(request, ballots)
+
+    def from_labels(self, request: Request, labels: Mapping[str, Label]) -> Outcome | None:
+        """The joint outcome of members' labels by key; None while one of them is missing."""
+        ballots = []
+        for index, number, key in self.keys(request):
+            label = labels.get(key)
+            if label is None:
+                return None
+            usable = label.status is Status.OK and label.verdict is not None
+            verdict = request.task.verdict.model_validate(label.verdict) if usable else None
+            ballots.append(Ballot(index, number, verdict, label.uid))
+        return self.joint(request, ballots)
+
+    def joint(self, request: Request, ballots: Sequence[Ballot]) -> Outcome:
+        """What the ballots come to, with all of them in the label's detail."""
+        usable = [one for one in ballots if one.verdict is not None]
+        votes = [Vote(one.verdict, self._weights[one.member]) for one in usable if one.verdict]
+        detail = {"votes": [self._shown(one) for one in ballots]}
+        whole = sum(self._weights) * self.samples
+        held = sum(vote.weight for vote in votes)
+        if held * 2 <= whole:
+            why = f"only {len(usable)} of {len(ballots)} votes can be used"
+            return Outcome(Status.FAILED, error=why, detail=detail)
+        verdict = join(request.task, votes, self.rule)
+        problem = request.task.check(request.unit, verdict)
+        if problem is not None:
+            return Outcome(Status.FAILED, error=f"the joint verdict: {problem}", detail=detail)
+        return Outcome(Status.OK, verdict, detail=detail)
+
+    def _shown(self, ballot: Ballot) -> dict[str, Any]:
+        shown: dict[str, Any] = {
+            "labeller": self.members[ballot.member].id.name,
+            "sample": ballot.sample,
+            "label": ballot.uid,
+            "verdict": None,
+        }
+        if ballot.verdict is not None:
+            shown["verdict"] = ballot.verdict.model_dump(mode="json", exclude={"reason"})
+        return shown
+
+    async def __aenter__(self) -> Self:
+        await self._open.__aenter__()
+        for member in self.members:
+            await self._open.enter_async_context(member)
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        await self._open.__aexit__(kind, error, trace)

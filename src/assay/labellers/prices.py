@@ -1,0 +1,65 @@
+"""What tokens cost, and about how many a text has."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from urllib.parse import urlsplit
+
+import orjson
+
+_WORD = re.compile(r"[^\W\d_]+|\d|[^\w\s]+|_+")
+_LETTERS = 7  # letters of a word up to which it is about one token
+
+
+@dataclass(frozen=True, slots=True)
+class Price:
+    """US dollars for a million tokens in and out; ``cached`` those that the server had read
+    before, at the price of others where it is None."""
+
+    input: float
+    output: float
+    cached: float | None = None
+
+    def of(self, tokens_in: int, cached: int, tokens_out: int) -> float:
+        """US dollars for ``tokens_in`` tokens, ``cached`` of them from the server's cache, and
+        ``tokens_out`` written ones."""
+        again = self.input if self.cached is None else self.cached
+        fresh = (tokens_in - cached) * self.input
+        return (fresh + cached * again + tokens_out * self.output) / 1e6
+
+
+def list_price(model: str, base_urls: tuple[str, ...]) -> Price | None:
+    """The list price of a model where all its addresses are of a provider in the package's table
+    (``prices.json``), else None: a model of the same name elsewhere may cost anything."""
+    found = {_table().get(urlsplit(url).hostname or "", {}).get(model) for url in base_urls}
+    return found.pop() if len(found) == 1 else None
+
+
+def checked() -> str:
+    """The month in which the table's prices were looked up."""
+    return str(orjson.loads(_data())["checked"])
+
+
+def _data() -> bytes:
+    return files("assay.labellers").joinpath("prices.json").read_bytes()
+
+
+@cache
+def _table() -> Mapping[str, Mapping[str, Price]]:
+    hosts = orjson.loads(_data())["hosts"]
+    return {
+        host: {model: Price(**price) for model, price in models.items()}
+        for host, models in hosts.items()
+    }
+
+
+def tokens(text: str) -> int:
+    """About how many tokens a text has for the byte-pair vocabularies of current models: a short
+    word, a digit or a run of signs is one, a longer word one for every seven letters begun."""
+    return sum(
+        1 if len(part) <= _LETTERS else -(-len(part) // _LETTERS) for part in _WORD.findall(text)
+    )

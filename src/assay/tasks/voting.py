@@ -1,0 +1,149 @@
+"""Several verdicts on one unit become one: majority, weighted vote, median, mean or strictest.
+
+A tie is always settled the same way: for the stricter value where the values have an order
+(``False`` before ``True``, the lower grade, the order that the task declares), else for the value
+of the member that is named first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any, TypeVar
+
+from pydantic import BaseModel
+
+from assay.tasks.base import AnyTask, Verdict
+
+V = TypeVar("V")
+
+
+class Rule(StrEnum):
+    """How votes are joined.
+
+    ``majority``: the value with most votes. ``weighted``: the value with most weight. ``median``:
+    the middle value, of two middle ones the stricter. ``mean``: the mean's nearest value, from
+    half-way the stricter. ``strictest``: the strictest vote.
+    """
+
+    MAJORITY = "majority"
+    WEIGHTED = "weighted"
+    MEDIAN = "median"
+    MEAN = "mean"
+    STRICTEST = "strictest"
+
+
+_NEED_ORDER = (Rule.MEDIAN, Rule.MEAN, Rule.STRICTEST)
+_REASON = "reason"
+
+
+@dataclass(frozen=True, slots=True)
+class Vote:
+    """A verdict with what it weighs."""
+
+    verdict: Verdict
+    weight: float = 1.0
+
+
+def refusal(task: AnyTask, rule: Rule) -> str | None:
+    """Why verdicts of ``task`` cannot be joined by ``rule``, or None where they can."""
+    for name, field in task.verdict.model_fields.items():
+        kind = field.annotation
+        nominal = isinstance(kind, type) and issubclass(kind, str) and name != _REASON
+        if nominal and rule in _NEED_ORDER and name not in task.orders:
+            return (
+                f"The values of '{name}' ({task.name}) have no order, so that rule = "
+                f'"{rule.value}" means nothing; use "majority" or "weighted".'
+            )
+    return None
+
+
+def join(task: AnyTask, votes: Sequence[Vote], rule: Rule) -> Verdict:
+    """The verdict that ``votes`` come to, with the reason of the first member that agrees.
+
+    Lists are joined item by item: items are the same where their first field (their number) is.
+    Raises ValueError for no votes or a rule that the task's values do not bear.
+    """
+    if not votes:
+        raise ValueError("there are no votes to join")
+    problem = refusal(task, rule)
+    if problem:
+        raise ValueError(problem)
+    members = [(vote.verdict, vote.weight) for vote in votes]
+    joined: Verdict = task.verdict.model_validate(_joined(members, rule, task.orders))
+    return joined
+
+
+def _joined(
+    members: Sequence[tuple[BaseModel, float]], rule: Rule, orders: Mapping[str, Sequence[Any]]
+) -> dict[str, Any]:
+    first = members[0][0]
+    found: dict[str, Any] = {}
+    for name in type(first).model_fields:
+        if name == _REASON:
+            continue
+        values = [(getattr(verdict, name), weight) for verdict, weight in members]
+        if isinstance(values[0][0], tuple):
+            found[name] = _joined_items(values, rule, orders)
+        else:
+            found[name] = choose(values, rule, orders.get(name))
+    if _REASON in type(first).model_fields:
+        agreeing = (
+            verdict
+            for verdict, _ in members
+            if all(getattr(verdict, name) == value for name, value in _plain(found))
+        )
+        found[_REASON] = getattr(next(agreeing, first), _REASON)
+    return found
+
+
+def _plain(found: Mapping[str, Any]) -> list[tuple[str, Any]]:
+    return [(name, value) for name, value in found.items() if not isinstance(value, list)]
+
+
+def _joined_items(
+    lists: Sequence[tuple[Sequence[BaseModel], float]],
+    rule: Rule,
+    orders: Mapping[str, Sequence[Any]],
+) -> list[dict[str, Any]]:
+    items: dict[Any, list[tuple[BaseModel, float]]] = {}
+    for one, weight in lists:
+        for item in one:
+            number = getattr(item, next(iter(type(item).model_fields)))
+            items.setdefault(number, []).append((item, weight))
+    return [_joined(items[number], rule, orders) for number in sorted(items)]
+
+
+def choose(votes: Sequence[tuple[V, float]], rule: Rule, order: Sequence[V] | None = None) -> V:
+    """The value that ``(value, weight)`` votes come to under ``rule``.
+
+    ``order`` names the values from the strictest to the most lenient; numbers and booleans need
+    none. Weights are those of ``weighted``; every other rule counts heads.
+    """
+    values = [value for value, _ in votes]
+    ranked = None if order is None else {value: place for place, value in enumerate(order)}
+
+    def rank(value: V) -> Any:
+        if ranked is not None:
+            return ranked[value]
+        return value if isinstance(value, (bool, int, float)) else values.index(value)
+
+    if rule is Rule.STRICTEST:
+        return min(values, key=rank)
+    if rule is Rule.MEDIAN:
+        return sorted(values, key=rank)[(len(values) - 1) // 2]
+    if rule is Rule.MEAN:
+        mean = sum(float(rank(value)) for value in values) / len(values)
+        if ranked is not None or isinstance(values[0], bool):
+            known = list(order) if order is not None else [False, True]
+            return min(known, key=lambda value: (abs(rank(value) - mean), rank(value)))  # type: ignore[return-value]
+        if isinstance(values[0], float):
+            return mean  # type: ignore[return-value]
+        low = int(mean // 1)
+        return low + (mean - low > 0.5)  # type: ignore[return-value]
+    totals: dict[V, float] = {}
+    for value, weight in votes:
+        totals[value] = totals.get(value, 0.0) + (weight if rule is Rule.WEIGHTED else 1.0)
+    most = max(totals.values())
+    return min((value for value, total in totals.items() if total >= most - 1e-12), key=rank)
