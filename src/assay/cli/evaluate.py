@@ -405,6 +405,7 @@ def _show(
                 "scores": [asdict(one) for one in _all_scores(result)],
                 "attempted": [asdict(s) for t in result.attempted.values() for s in t.values()],
                 "runs": {name: asdict(notes) for name, notes in result.notes.items()},
+                "juries": [asdict(jury) for jury in result.juries],
                 "missing": missing,
                 "warnings": list(result.warnings),
                 "files": [str(path) for path in files],

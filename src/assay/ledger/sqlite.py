@@ -210,6 +210,13 @@ class Ledger:
                     found[label.key] = label
         return found
 
+    def of_units(self, units: Iterable[str]) -> Iterator[Label]:
+        """All labels of the units with these hashes; those of one unit oldest first."""
+        wanted = list(dict.fromkeys(units))
+        for start in range(0, len(wanted), _CHUNK):
+            chunk = wanted[start : start + _CHUNK]
+            yield from self._select(f"WHERE unit IN ({','.join('?' * len(chunk))})", chunk)
+
     def _select(self, where: str, values: Sequence[str]) -> Iterator[Label]:
         with explained(self.path):
             rows = self._db.execute(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from markupsafe import Markup
@@ -247,17 +247,10 @@ class TaskRow:
     by_people: int
 
 
-def _counted_labels(result: R2C2Result) -> Iterable[Label]:
-    for by_question in result.answers.values():
-        for answer in by_question.values():
-            yield from (x for x in (answer.label, answer.act_label) if x is not None)
-            yield from (x.entailment for x in answer.nuggets if x.entailment is not None)
-
-
 def task_rows(result: R2C2Result) -> list[TaskRow]:
     """Return who labelled, a row a task."""
     by_task: dict[str, dict[str, Label]] = {task: {} for task in result.labellers}
-    for label in _counted_labels(result):
+    for label in result.labels():
         by_task.setdefault(label.task, {})[label.uid] = label
     rows = []
     for task, labels in by_task.items():

@@ -39,7 +39,13 @@ from assay.reports.questions import question_view
 from assay.reports.reward_map import RewardPoint, reward_map
 from assay.reports.svg import el, marker
 from assay.reports.text import NOTHING, counted, listing, number, percent, shortened, visible
-from assay.reports.wording import READING_RULE, gaps, nothing_missing, policy_in_words
+from assay.reports.wording import (
+    READING_RULE,
+    TASK_TITLES,
+    gaps,
+    nothing_missing,
+    policy_in_words,
+)
 
 __all__ = ["render_report"]
 
@@ -101,6 +107,8 @@ def render_report(
         complete=nothing_missing(result),
         policy=policy_in_words(result.policy),
         tasks=task_rows(result),
+        juries=result.juries,
+        task_titles=TASK_TITLES,
         level=_level(result.settings),
         bins=_bins(result.settings),
         acts_note=_acts_note(result),

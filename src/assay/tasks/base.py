@@ -71,7 +71,7 @@ class Task(Generic[U, V]):
     check: Callable[[U, V], str | None] = lambda _unit, _verdict: None
     decide: Callable[[U, AskYesNo], V] | None = None
     max_tokens: int = 400
-    orders: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    orders: Mapping[str, tuple[str, ...]] = field(default_factory=dict, hash=False)
 
     def schema(self) -> dict[str, Any]:
         """JSON schema of the verdict, closed to further properties (as strict servers ask)."""

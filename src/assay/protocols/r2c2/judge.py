@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
+from assay.judging.again import why_again
 from assay.judging.engine import Plan, Progress, Tally, judge, plan
 from assay.labellers.base import Labeller, Request
 from assay.ledger import Ledger
@@ -168,6 +169,7 @@ def run_judging(
         (title, plan(ledger, labellers[task.name], requests, retry_failed=retry_failed))
         for title, task, requests in _independent(inputs, labellers)
     ]
+    _tell_why(first, ledger, progress)
     tally = judge(first, ledger, progress=progress, budget=budget)
     book = LabelBook(ledger, policy, _optional(labellers))
     second = plan(
@@ -175,8 +177,18 @@ def run_judging(
     )
     if tally.stopped:
         return tally
+    _tell_why([("answers", second)], ledger, progress)
     left = None if budget is None else budget - tally.cost
     return tally + judge([("answers", second)], ledger, progress=progress, budget=left)
+
+
+def _tell_why(plans: Sequence[tuple[str, Plan]], ledger: Ledger, progress: Progress | None) -> None:
+    """Say where labels are paid for again, and why."""
+    if progress is None:
+        return
+    for _, each in plans:
+        for (task, why), count in why_again(ledger, each).items():
+            progress.note(f"{task}: {count} of {len(each.todo)} are asked again because {why}.")
 
 
 def plans_now(

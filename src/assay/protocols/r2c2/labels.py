@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import chain
 from typing import Any
 
+from assay.judging.again import PROMPT, SETTINGS
 from assay.labellers.base import Labeller, Request, request_key
 from assay.ledger import Ledger
 from assay.ledger.policy import Policy, choose
@@ -104,6 +106,21 @@ class LabelBook:
             return request_key(labeller, request)
 
         return choose(labels, self.policy, self.configured[task.name], exact_key)
+
+    def superseded(self) -> Counter[tuple[str, str]]:
+        """How many units the evaluation's own labeller was asked about again, by task and why."""
+        found: Counter[tuple[str, str]] = Counter()
+        for labels in self._several.values():
+            own = self.configured[labels[0].task]
+            if own is None:
+                continue
+            asked = [one for one in labels if one.labeller.name == own.name and not one.sample]
+            if len({one.key for one in asked}) < 2:
+                continue
+            same = {one.key for one in asked if one.labeller == own}
+            why = PROMPT if len(same) > 1 else SETTINGS
+            found[labels[0].task, why] += 1
+        return found
 
     @cached_property
     def _answers_of(self) -> dict[Subject, list[Label]]:

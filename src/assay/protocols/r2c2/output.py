@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -60,12 +61,13 @@ def write_outputs(
     digests = {path: hashlib.sha256(data).hexdigest() for path, data in files.items()}
     for path, data in files.items():
         write_bytes(path, data)
-    places = _places(result)
+    models: dict[str, Counter[str]] = {}
+    places = _places(result, models)
     labels = out / "labels.jsonl"
     uids: list[bytes] = []
     digests[labels] = write_pieces(labels, _used_lines(lines, places, uids))
     manifest = out / "manifest.json"
-    write_bytes(manifest, _manifest(folder, inputs, result, uids, digests))
+    write_bytes(manifest, _manifest(folder, inputs, result, uids, digests, models))
     return [*files, labels, manifest]
 
 
@@ -115,14 +117,17 @@ def _relevance_rows(result: R2C2Result) -> Iterator[tuple[object, ...]]:
                 yield (question, str(passage.key), passage.doc, grade, shown)
 
 
-def _places(result: R2C2Result) -> dict[int, bytes]:
-    """Where each label that counted was used, by its number in the ledger: JSON strings."""
+def _places(result: R2C2Result, models: dict[str, Counter[str]]) -> dict[int, bytes]:
+    """Where each label that counted was used, by its number in the ledger: JSON strings. Counts
+    in ``models`` by task which models the servers said that they were."""
     places: dict[int, bytes] = {}
 
     def note(label: Label | None, place: bytes) -> None:
         if label is not None:
             known = places.get(label.rowid)
             places[label.rowid] = place if known is None else b"%b,%b" % (known, place)
+            if known is None and label.detail and "model" in label.detail:
+                models.setdefault(label.task, Counter())[str(label.detail["model"])] += 1
 
     for by_question in result.answers.values():
         for answer in by_question.values():
@@ -158,6 +163,7 @@ def _manifest(
     result: R2C2Result,
     counted: Sequence[bytes],
     digests: Mapping[Path, str],
+    models: Mapping[str, Mapping[str, int]],
 ) -> bytes:
     """Versions, settings, policy, labellers and digests of all that went in and came out."""
     labels = hashlib.sha256(b"\n".join(sorted(counted))).hexdigest()
@@ -172,6 +178,7 @@ def _manifest(
             task: None if who is None else {"name": who.name, "params": dict(who.params)}
             for task, who in result.labellers.items()
         },
+        "models_as_reported": {task: dict(models[task]) for task in sorted(models)},
         "own_prompts": templates,
         "inputs": {relative_to(folder.path, path): sha256(path) for path in inputs.files},
         "labels_counted": len(counted),

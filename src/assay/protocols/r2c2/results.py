@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import NamedTuple
 
 from assay.model.labels import Label, LabellerId
 from assay.model.rag import Answer, Mark, Nugget, Passage, PassageKey, PassageRun, Question
+from assay.protocols.members import Jury
 
 
 class State(StrEnum):
@@ -155,3 +156,11 @@ class R2C2Result:
     settings: Mapping[str, object]
     warnings: tuple[str, ...] = field(default=())
     relevance: RelevanceCheck | None = None
+    juries: tuple[Jury, ...] = ()
+
+    def labels(self) -> Iterator[Label]:
+        """Every label that the answers' results rest on, once for each place it is used at."""
+        for by_question in self.answers.values():
+            for answer in by_question.values():
+                yield from (n.entailment for n in answer.nuggets if n.entailment is not None)
+                yield from (x for x in (answer.label, answer.act_label) if x is not None)

@@ -6,6 +6,7 @@ import os
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 
 import numpy as np
 
@@ -19,6 +20,7 @@ from assay.model.errors import SettingsError
 from assay.model.labels import Status
 from assay.model.rag import Mark, PassageKey, PassageRun, Question
 from assay.protocols.folder import Folder
+from assay.protocols.members import juries
 from assay.protocols.r2c2.inputs import Inputs, R2C2Settings
 from assay.protocols.r2c2.judge import labellers_for_scoring
 from assay.protocols.r2c2.labels import LabelBook, left_out, passages_by_key, resolve
@@ -86,7 +88,7 @@ def score(
         per_topic[name] = {measure: dict(values) for measure, values in by_measure.items()}
         pr_scores[name] = score_means(name, by_measure, len(unsure), settings)
 
-    return R2C2Result(
+    result = R2C2Result(
         title=folder.config.evaluation.title or folder.path.resolve().name,
         policy=policy.name,
         questions=inputs.questions,
@@ -109,6 +111,9 @@ def score(
         relevance=check_relevance(book, inputs, grades) if settings.relevance_check else None,
         warnings=(*inputs.warnings, *warnings, *_label_warnings(book, answers)),
     )
+    if any(who is not None and who.kind == "ensemble" for who in result.labellers.values()):
+        result = replace(result, juries=juries(result.labels()))
+    return result
 
 
 def score_answers(
@@ -346,6 +351,11 @@ def _label_warnings(
         warnings.append(
             f"{book.other_versions} labels of other task versions are in the ledger; "
             "they do not count."
+        )
+    for (task, why), count in book.superseded().items():
+        warnings.append(
+            f"{task}: {count} units were asked again because {why}; the labels under the present "
+            "one count."
         )
     missing = any(
         result.state is State.MISSING or any(n.state is State.MISSING for n in result.nuggets)

@@ -1,0 +1,39 @@
+"""Why something is asked that looks as if it had been asked before."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+
+from assay.judging.engine import Plan
+from assay.ledger import Ledger
+
+PROMPT = "the prompt was changed"
+SETTINGS = "the labeller's settings changed"
+VERSION = "the task has a new version"
+
+
+def why_again(ledger: Ledger, plan: Plan) -> Mapping[tuple[str, str], int]:
+    """How many of the plan's requests have a label under another key by the same labeller, by
+    (task, reason). Other labellers' labels are no reason, nor are failed ones asked again."""
+    found: Counter[tuple[str, str]] = Counter()
+    for part in plan.asked:
+        own = part.labeller.id
+        units = {request.unit_hash: request for _, request in part.todo}
+        keys = {key for key, _ in part.todo}
+        reasons: dict[str, str] = {}
+        for label in ledger.of_units(units):
+            request = units[label.unit]
+            if label.key in keys or label.labeller.name != own.name:
+                continue
+            if label.sample != request.sample:
+                continue
+            if label.version != request.task.version:
+                why = VERSION
+            elif label.labeller == own:
+                why = PROMPT
+            else:
+                why = SETTINGS
+            reasons[label.unit] = why  # the newest label's
+        found.update((units[unit].task.name, why) for unit, why in reasons.items())
+    return found

@@ -1,0 +1,124 @@
+"""Judging through the command line against a server: what is asked again and why, ensembles."""
+
+import json
+import os
+import subprocess
+import sys
+from importlib.resources import files
+from pathlib import Path
+
+import pytest
+
+from tests.engine.server import completion, serve
+
+FILMS = Path(__file__).parents[2] / "examples" / "films"
+
+
+def verdict(body, number):
+    """Entailed where the nugget has an even length; answers are wrong."""
+    properties = body["response_format"]["json_schema"]["schema"]["properties"]
+    if "entailed" in properties:
+        even = len(body["messages"][1]["content"]) % 2
+        said = {"reason": "so it says", "entailed": "YES" if even else "NO"}
+    else:
+        said = {"reason": "wrong", "correct": "NO", "nuggets": []}
+    made = completion(json.dumps(said))
+    made["model"] = "m-2026-11-01"
+    return made
+
+
+def always(body, number):
+    made = verdict(body, number)
+    text = made["choices"][0]["message"]["content"].replace('"NO"', '"YES"', 1)
+    if "entailed" in text:
+        made["choices"][0]["message"]["content"] = text
+    return made
+
+
+@pytest.fixture
+def films(tmp_path):
+    folder = tmp_path / "films"
+    folder.mkdir()
+    for name in ("questions.tsv", "pr", "ac"):
+        os.symlink(FILMS / name, folder / name)
+    return folder
+
+
+def assay(folder, command, *arguments, labellers, more=""):
+    (folder / "assay.toml").write_text(
+        f'[evaluation]\nprotocol = "r2c2"\n[inputs]\nquestions = "questions.tsv"\n'
+        f'pr_runs = ["pr/*.txt"]\nac_runs = ["ac/*.txt"]\n[labellers]\n{labellers}\n{more}'
+    )
+    run = [sys.executable, "-m", "assay.cli.main", command, str(folder), *arguments]
+    return subprocess.run(run, capture_output=True, text=True, check=False)
+
+
+def test_a_changed_prompt_asks_again_and_says_why(films):
+    with serve(verdict) as server:
+        spec = f'default = "openai:m@{server.url}"'
+        first = assay(films, "evaluate", labellers=spec)
+        assert "asked again" not in first.stderr
+        asked = len(server.requests)
+        (films / "prompts").mkdir()
+        source = files("assay.tasks").joinpath("templates/r2c2_entailment.j2").read_text()
+        changed = source.replace("Decide whether", "Say whether", 1)
+        assert changed != source
+        (films / "prompts" / "r2c2_entailment.j2").write_text(changed)
+        again = assay(films, "evaluate", labellers=spec)
+    note = " ".join(again.stderr.split())
+    assert "79 of 79 are asked again because the prompt was changed" in note
+    assert len(server.requests) >= asked + 79
+    report = (films / "out" / "report.html").read_text()
+    assert "79 units were asked again because the prompt was changed" in report
+    manifest = json.loads((films / "out" / "manifest.json").read_text())
+    assert list(manifest["own_prompts"]) == ["r2c2_entailment.j2"]
+    assert manifest["models_as_reported"]["r2c2.entailment"] == {"m-2026-11-01": 79}
+
+
+def test_changed_settings_ask_again_and_say_why(films):
+    with serve(verdict) as server:
+        spec = f'default = "openai:m@{server.url}"'
+        assay(films, "evaluate", labellers=spec)
+        again = assay(films, "judge", labellers=spec, more="[judging]\ntemperature = 0.5\n")
+    note = " ".join(again.stderr.split())
+    assert "79 of 79 are asked again because the labeller's settings changed" in note
+
+
+def test_the_report_shows_how_members_agree(films):
+    with serve(verdict) as one, serve(always) as other:
+        done = assay(
+            films,
+            "evaluate",
+            "--json",
+            labellers='default = "ensemble:jury"',
+            more=f'[ensembles.jury]\nmembers = ["openai:a@{one.url}", "openai:b@{other.url}"]\n'
+            'rule = "strictest"\n',
+        )
+    document = json.loads(done.stdout)
+    assert document["missing"] == 0, done.stderr
+    report = (films / "out" / "report.html").read_text()
+    assert "How the members of" in report
+    (jury, _) = sorted(document["juries"], key=lambda one: one["task"], reverse=True)
+    assert (jury["task"], jury["value"], jury["units"]) == ("r2c2.entailment", "entailed", 79)
+    a, b = jury["members"]
+    assert (a["votes"], b["votes"], a["unusable"]) == (79, 79, 0)
+    assert a["agreement"] == 1.0  # b says yes to all, so that the stricter is always a's
+    assert b["agreement"] == pytest.approx(jury["unanimous"] / 79)
+
+
+def test_a_dry_run_counts_every_members_questions(films):
+    done = assay(
+        films,
+        "judge",
+        "--dry-run",
+        "--json",
+        labellers='default = "ensemble:jury"',
+        more='[ensembles.jury]\nmembers = ["openai:gpt-4.1@https://api.openai.com/v1", "openai:b"]',
+    )
+    rows = [row for row in json.loads(done.stdout)["ahead"] if row["task"] == "bogus nuggets"]
+    assert [(row["labeller"], row["to_ask"]) for row in rows] == [
+        ("openai:gpt-4.1", 79),
+        ("openai:b", 79),
+    ]
+    assert rows[0]["cost"] > 0
+    assert rows[1]["cost"] is None
