@@ -38,9 +38,11 @@ class Transport(Protocol):
 
 
 class HttpTransport:
-    """The real transport, on aiohttp; the session opens with the first request."""
+    """The real transport; the session opens with the first request. aiohttp and nothing of our
+    own: a kept library knows TLS, proxies and broken servers better than we would. ``connections``
+    at once, 0 for no limit here (the pace decides how many requests are under way)."""
 
-    def __init__(self, connections: int = 256) -> None:
+    def __init__(self, connections: int = 0) -> None:
         self._connections = connections
         self._session: aiohttp.ClientSession | None = None
 
