@@ -9,7 +9,6 @@ class.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -252,11 +251,11 @@ def _alpha_ndcg(measure: AlphaNDCG, hits: Hits, judged: Judgements) -> Floats:
     covered = judged.covered(measure.rel)
     ideals = judged.remembered(measure)
     if ideals is None:
-        ends = np.searchsorted(judged.lists, np.arange(len(judged.topics) + 1)).tolist()
-        spans = pairwise(ends)
-        ideals = judged.remember(
-            measure, np.array([measure.ideal(covered[start:end]) for start, end in spans])
-        )
+        best = [
+            measure.ideal([covered[places[document]] for document in sorted(places, reverse=True)])
+            for places in judged.places()
+        ]
+        ideals = judged.remember(measure, np.array(best))
     values = np.zeros(len(hits.shown))
     ends = hits.starts().tolist()
     for number in np.flatnonzero(np.diff(ends)).tolist():

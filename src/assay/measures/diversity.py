@@ -22,9 +22,9 @@ class AlphaNDCG(Measure):
 
     The gain of a document is Σ (1 − α)^c over the subtopics it covers (grade of at least *rel*),
     where c documents above it cover the subtopic; the discount is log2(r + 1). The ideal list takes
-    the document of the highest gain at each rank (of equal ones the first judged); the best
-    list of all is too costly to find. Where documents are not judged by subtopic, all relevant ones
-    cover the same single one. Source: Clarke et al. 2008, and TREC's ndeval.
+    the document of the highest gain at each rank (of equal ones the last id in the alphabet); the
+    best list of all is too costly to find. Where documents are not judged by subtopic, all
+    relevant ones cover the same single one. Source: Clarke et al. 2008, and TREC's ndeval.
     """
 
     alpha: float = 0.5
@@ -41,7 +41,8 @@ class AlphaNDCG(Measure):
 
         Args:
             shown: for each document of the list, best rank first, the subtopics it covers.
-            judged: the same for all judged documents of the topic, in any order.
+            judged: the same for all judged documents of the topic; the ideal list takes the
+                first of those with equal gain.
 
         Returns:
             The score; above 1 only where the greedy ideal list is not the best one. 0 where no
