@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -188,3 +189,22 @@ def test_entry_points_are_specs(monkeypatch):
     assert custom_labeller("other") is None
     with pytest.raises(SettingsError, match="cannot be imported"):
         custom_labeller("nowhere.at_all:x")
+
+
+def test_the_example_of_the_documentation(films):
+    page = (Path(__file__).parents[2] / "docs" / "labellers.md").read_text()
+    (code,) = re.findall(r"^```python\n(.*?)^```", page, re.DOTALL | re.MULTILINE)
+    (films.parent / "mine" / "my_judges.py").write_text(code)
+    done = assay(
+        films,
+        "judge",
+        "--labeller",
+        "my_judges:overlap",
+        labellers='default = "rules"',
+    )
+    assert done.returncode == 1, done.stderr  # it has no word on the answers
+    command = [sys.executable, "-m", "assay.cli.main", "labels", "stats", str(films), "--json"]
+    stats = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
+    assert ("r2c2.entailment", "my_judges:overlap", "ok", 79) in [
+        (row["task"], row["labeller"], row["status"], row["labels"]) for row in stats
+    ]
