@@ -28,19 +28,19 @@ class Clock:
 
 def test_the_window_rises_with_answers_and_halves_once_for_a_burst_of_push_back():
     clock = Clock()
-    pace = Pace(Limits(concurrency=100), clock)
+    pace = Pace(Limits(concurrency=1000), clock)
     for _ in range(40):
         pace.answered()
-    assert pace.window == 56
+    assert pace.window == 296
     for _ in range(10):  # all sent before the first of them came back
         pace.pushed_back(None, started=99.0 if _ else 100.0)
-    assert pace.window == 28
-    for _ in range(28):
+    assert pace.window == 148
+    for _ in range(148):
         pace.answered()
-    assert pace.window in (28, 29)
+    assert pace.window in (148, 149)
     clock.now = 101.0
     pace.pushed_back(None, started=100.5)
-    assert pace.window == 14
+    assert pace.window == 74
 
 
 def test_the_window_never_passes_its_limit_nor_falls_below_one():
@@ -54,6 +54,12 @@ def test_the_window_never_passes_its_limit_nor_falls_below_one():
         clock.now += 1
         pace.pushed_back(None, started=clock.now - 0.1)
         assert pace.window >= 1, n
+
+
+def test_a_limit_that_is_not_large_is_used_from_the_start():
+    assert Pace(Limits(concurrency=64)).window == 64
+    assert Pace(Limits(concurrency=256)).window == 256
+    assert Pace(Limits(concurrency=4096)).window == 256
 
 
 def test_requests_and_tokens_a_minute_are_kept():

@@ -1,7 +1,7 @@
 """The engine: from requests to labels in the ledger.
 
-What the ledger already holds is never asked again. Every answer is committed before the next
-step, so a kill at any moment loses nothing that arrived.
+What the ledger already holds is never asked again. Every answer is committed before whoever got
+it asks the next question, so a kill at any moment loses at most what was under way.
 """
 
 from __future__ import annotations
@@ -222,6 +222,42 @@ class _Run:
         self.settled.set()
 
 
+class _Keeper:
+    """Writes answers that arrive in the same round of the event loop in one transaction."""
+
+    def __init__(self, ledger: Ledger) -> None:
+        self._ledger = ledger
+        self._labels: list[NewLabel] = []
+        self._written: asyncio.Future[None] | None = None
+
+    async def keep(self, label: NewLabel) -> None:
+        """Return when the label survives a kill; raises what the ledger raises."""
+        if self._written is None:
+            loop = asyncio.get_running_loop()
+            self._written = loop.create_future()
+            loop.call_soon(self._write)
+        self._labels.append(label)
+        await self._written
+
+    def _write(self) -> None:
+        written, self._written = self._written, None
+        try:
+            self.flush()
+        except Exception as error:  # whoever waits for it raises it
+            if written is None or written.done():
+                raise
+            written.set_exception(error)
+        else:
+            if written is not None and not written.done():
+                written.set_result(None)
+
+    def flush(self) -> None:
+        """Write what waits (where workers were cancelled, nobody is left to wait for it)."""
+        labels, self._labels = self._labels, []
+        if labels:
+            self._ledger.add(labels)
+
+
 async def _execute(
     plan_: Plan, ledger: Ledger, progress: Progress, budget: float | None, title: str
 ) -> tuple[Tally, LabellerUnreachable | None]:
@@ -230,6 +266,7 @@ async def _execute(
     known = sum(part.known for part in parts)
     known_failed = sum(part.known_failed for part in parts)
     run = _Run(Tally(todo + known, known, known_failed), budget)
+    keeper = _Keeper(ledger)
     progress.begin(title, run.tally.wanted, known)
 
     def interrupt() -> None:
@@ -250,7 +287,7 @@ async def _execute(
             try:
                 outcome = await labeller.label(request)
                 if outcome is not None:
-                    ledger.add([new_label(labeller, key, request, outcome)])
+                    await keeper.keep(new_label(labeller, key, request, outcome))
                 run.tally = _count(run.tally, outcome, labeller)
             except LabellerUnreachable as error:
                 run.stop = "unreachable"
@@ -280,6 +317,7 @@ async def _execute(
     finally:
         if handled:
             loop.remove_signal_handler(signal.SIGINT)
+        keeper.flush()
         progress.end()
     join_votes(ledger, plan_)
     done = run.tally.asked + run.tally.unanswered

@@ -89,6 +89,9 @@ class Endpoints:
         self._name = name
         self._endpoints = [_Endpoint(url, Pace(limits)) for url in base_urls]
         self._api_key = api_key
+        self._headers = {"Content-Type": "application/json"}
+        if api_key:
+            self._headers["Authorization"] = f"Bearer {api_key}"
         self._timeout = timeout
         self._transport = transport
         self.form = Form()
@@ -135,11 +138,8 @@ class Endpoints:
             await _sleep(min(_LONGEST_WAIT, max(wait or 0.0, backoff)))
 
     async def _post(self, endpoint: _Endpoint, body: bytes) -> Reply:
-        headers = {"Content-Type": "application/json"}
-        if self._api_key:
-            headers["Authorization"] = f"Bearer {self._api_key}"
         url = endpoint.url.rstrip("/") + "/chat/completions"
-        return await self._transport.post(url, headers, body, self._timeout)
+        return await self._transport.post(url, self._headers, body, self._timeout)
 
     def _read(
         self, endpoint: _Endpoint, reply: Reply, started: float, sent: Form

@@ -83,7 +83,7 @@ class OpenAILabeller:
     ) -> None:
         self._settings = settings
         self._renderer = renderer
-        self._transport: Transport = transport or HttpTransport(settings.limits.concurrency)
+        self._transport: Transport = transport or HttpTransport()
         self._endpoints = Endpoints(
             f"openai:{settings.model}",
             settings.base_urls,
@@ -92,15 +92,17 @@ class OpenAILabeller:
             settings.timeout,
             self._transport,
         )
+        self._formats: dict[type[Verdict], orjson.Fragment] = {}
+        params: dict[str, Any] = {"model": settings.model, "endpoint": "openai-chat"}
+        if settings.temperature is not None:
+            params["temperature"] = settings.temperature
+        if settings.extra:
+            params["extra"] = dict(settings.extra)
+        self._id = LabellerId(f"openai:{settings.model}", "model", params)
 
     @property
     def id(self) -> LabellerId:
-        params: dict[str, Any] = {"model": self._settings.model, "endpoint": "openai-chat"}
-        if self._settings.temperature is not None:
-            params["temperature"] = self._settings.temperature
-        if self._settings.extra:
-            params["extra"] = dict(self._settings.extra)
-        return LabellerId(f"openai:{self._settings.model}", "model", params)
+        return self._id
 
     @property
     def concurrency(self) -> int:
@@ -122,7 +124,7 @@ class OpenAILabeller:
         return self._renderer.chat(request.task, request.unit)
 
     def rendered(self, request: Request) -> bytes:
-        return canonical([dict(message) for message in self.preview(request)])
+        return canonical(self.preview(request))
 
     def estimate(self, request: Request) -> Estimate:
         items = len(getattr(request.unit, "nuggets", ()))
@@ -242,12 +244,20 @@ class OpenAILabeller:
         else:
             body["max_completion_tokens"] = limit
         if form.mode is Mode.SCHEMA:
-            schema = {"name": "verdict", "strict": True, "schema": task.schema()}
-            body["response_format"] = {"type": "json_schema", "json_schema": schema}
+            body["response_format"] = self._format(task)
         elif form.mode is Mode.JSON:
             body["response_format"] = {"type": "json_object"}
         body.update(self._settings.extra)
         return orjson.dumps(body)
+
+    def _format(self, task: AnyTask) -> orjson.Fragment:
+        """The part of a request that holds the verdict's schema; made once a task."""
+        known = self._formats.get(task.verdict)
+        if known is None:
+            schema = {"name": "verdict", "strict": True, "schema": task.schema()}
+            known = orjson.Fragment(orjson.dumps({"type": "json_schema", "json_schema": schema}))
+            self._formats[task.verdict] = known
+        return known
 
 
 def _size(messages: list[dict[str, str]]) -> int:

@@ -1,9 +1,9 @@
 """How fast an endpoint is asked: adaptive concurrency and limits a minute.
 
-The number of requests under way rises until the server pushes back, as in TCP: it grows by one
-with every reply until the first push-back (429, 503, a timeout), then halves and grows by about
-one for each round of replies. Only push-back lowers it: an answer that is slow because the model
-thinks is no reason to ask less.
+The number of requests under way rises until the server pushes back, as in TCP: it starts at 256
+(or at the limit, where that is less), grows by one with every reply until the first push-back (429,
+503, a timeout), then halves and grows by about one for each round of replies. Only push-back lowers
+it: an answer that is slow because the model thinks is no reason to ask less.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-_START = 16
+_START = 256
 _MINUTE = 60.0
 
 

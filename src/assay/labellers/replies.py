@@ -16,6 +16,7 @@ from pydantic import ValidationError
 from assay.tasks.base import AnyTask, Unit, Verdict
 
 _THINK = re.compile(r"<(think|thinking|reasoning)>.*?</\1>", re.DOTALL | re.IGNORECASE)
+_OPEN = re.compile(r"<(think|thinking|reasoning)>", re.IGNORECASE)
 _MOST_CANDIDATES = 40
 
 
@@ -29,11 +30,7 @@ def parse_reply(task: AnyTask, unit: Unit, reply: str) -> Verdict:
     Of several JSON objects that fit, the last counts (models correct themselves); if they
     disagree within one reply the last is still what the model ended on.
     """
-    text = _THINK.sub(" ", reply)
-    # An unclosed <think> means the reply was cut off while thinking: nothing after it counts.
-    unclosed = re.search(r"<(think|thinking|reasoning)>", text, re.IGNORECASE)
-    if unclosed:
-        text = text[: unclosed.start()]
+    text = _without_thoughts(reply) if "<" in reply else reply
     problem = "the reply holds no JSON object"
     for candidate in reversed(list(_objects(text))):
         try:
@@ -48,6 +45,13 @@ def parse_reply(task: AnyTask, unit: Unit, reply: str) -> Verdict:
             return verdict
         problem = wrong
     raise UnusableReply(problem)
+
+
+def _without_thoughts(reply: str) -> str:
+    text = _THINK.sub(" ", reply)
+    # An unclosed <think> means the reply was cut off while thinking: nothing after it counts.
+    unclosed = _OPEN.search(text)
+    return text[: unclosed.start()] if unclosed else text
 
 
 def _objects(text: str) -> Iterator[dict[str, Any]]:
