@@ -1,4 +1,4 @@
-"""``assay measure``: ranking measures of TREC runs, as a table, CSV, JSON or trec_eval's lines."""
+"""``assay measure``: ranking measures of runs, as a table, CSV, JSON or trec_eval's lines."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Literal, cast
+from typing import Annotated, cast
 
 import typer
 
@@ -21,21 +21,47 @@ from assay.cli.common import (
     print_json,
     safe,
 )
+from assay.cli.measure_trec import OFFICIAL, trec_lines
 from assay.formats.parsed import listed
 from assay.formats.trec import read_qrels
 from assay.formats.trec_fast import read_runs
-from assay.measures import Measure, parse_measure
-from assay.measures.frames import RunScores, run_scores, to_judgements
+from assay.formats.trec_subtopics import read_subtopic_qrels
+from assay.measures.base import Measure
+from assay.measures.diversity import AlphaNDCG
+from assay.measures.frames import IDEALS, Ideal, RunScores, run_scores, to_judgements
 from assay.measures.hits import Judgements
+from assay.measures.names import parse_measure
 from assay.measures.order import TIES, Ties
-from assay.model.errors import SettingsError
+from assay.measures.tables import TOPICS, Row, Topics, rows
+from assay.model.errors import Fault, FormatError, SettingsError
 
 DEFAULTS = ("nDCG@20", "AP", "RR")
 HEADER = ("run", "topic", "measure", "value")
 _SEVERAL_CUTOFFS = re.compile(r"(?P<stem>[A-Za-z_]+)\.(?P<cutoffs>[0-9]+(?:,[0-9]+)*)")
+_TREC_EVAL_CUTOFFS = dict.fromkeys(
+    ("P", "recall", "ndcg_cut", "map_cut"), (5, 10, 15, 20, 30, 100, 200, 500, 1000)
+) | {"success": (1, 5, 10)}
 
-Topics = Literal["qrels", "answered"]
-Row = tuple[str, str, str, float | None]
+
+@dataclass(frozen=True, slots=True)
+class _Settings:
+    """What the scores stand on."""
+
+    topics: Topics
+    ties: Ties
+    ideal: Ideal
+
+    @classmethod
+    def checked(cls, topics: str, ties: str, ideal: str) -> _Settings:
+        for option, given, known in (
+            ("--topics", topics, TOPICS),
+            ("--ties", ties, TIES),
+            ("--ideal", ideal, IDEALS),
+        ):
+            if given not in known:
+                choices = " or ".join(f"'{one}'" for one in known)
+                raise typer.BadParameter(f"must be {choices}", param_hint=option)
+        return cls(cast("Topics", topics), cast("Ties", ties), cast("Ideal", ideal))
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,26 +70,18 @@ class _Scored:
 
     runs: Mapping[str, RunScores]
     measures: Mapping[str, Measure]
-    topics: Topics
+    judged: Judgements
+    settings: _Settings
 
-    def rows(self, *, per_topic: bool, means: bool = True) -> Iterator[Row]:
-        """Rows run by run and measure by measure: single topics if wanted, then the mean."""
-        for run, scores in self.runs.items():
-            for name, measure in self.measures.items():
-                if per_topic:
-                    values = scores.values[measure].tolist()
-                    for topic, value, answered in zip(
-                        scores.topics, values, scores.answered, strict=True
-                    ):
-                        if answered or self.topics == "qrels":
-                            yield run, topic, name, value
-                if means:
-                    yield run, "all", name, scores.mean(measure, topics=self.topics)
+    def rows(self, *, per_topic: bool) -> Iterator[Row]:
+        return rows(self.runs, self.measures, self.settings.topics, per_topic=per_topic)
 
 
 def measure_command(
     qrels: Annotated[Path, typer.Argument(metavar="QRELS", help="Relevance grades, TREC qrels.")],
-    runs: Annotated[list[Path], typer.Argument(metavar="RUN...", help="TREC run files.")],
+    runs: Annotated[
+        list[Path], typer.Argument(metavar="RUN...", help="TREC run files, or R2C2 PR runs.")
+    ],
     measures: Annotated[
         list[str] | None,
         typer.Option(
@@ -82,7 +100,7 @@ def measure_command(
         typer.Option(
             "--topics",
             help="What the mean is taken over: 'qrels' for all topics of the qrels, 0 where the "
-            "run is silent; 'answered' for those that the run has, as trec_eval without -c.",
+            "run is silent (trec_eval -c); 'answered' for those that the run has.",
         ),
     ] = "qrels",
     ties: Annotated[
@@ -97,6 +115,14 @@ def measure_command(
         float | None,
         typer.Option("--g-max", metavar="G", help="Highest grade of the scale [the qrels' own]."),
     ] = None,
+    ideal: Annotated[
+        str,
+        typer.Option(
+            "--ideal",
+            help="What ideal lists, and the number of relevant documents, are taken from: 'qrels' "
+            "for all that was judged, 'run' for what the run itself shows.",
+        ),
+    ] = "qrels",
     as_json: JsonOption = False,
     as_csv: CsvOption = False,
     as_trec: Annotated[
@@ -105,80 +131,134 @@ def measure_command(
 ) -> None:
     """Measure runs against relevance grades: nDCG, Q, AP, ERR, iRBU, RBP, P, RR and more.
 
-    Files may be compressed with gzip or bzip2; columns are separated by tabs or spaces.
+    Files may be compressed with gzip or bzip2; columns are separated by tabs or spaces. For
+    alpha-nDCG the second column of the qrels is the subtopic. R2C2 PR runs are measured against
+    qrels of passage keys (RUN;RANK), in the order of their ranks.
     """
-    if topics not in ("qrels", "answered"):
-        raise typer.BadParameter("must be 'qrels' or 'answered'", param_hint="--topics")
-    if ties not in TIES:
-        raise typer.BadParameter("must be 'trec' or 'file'", param_hint="--ties")
+    settings = _Settings.checked(topics, ties, ideal)
     if as_json + as_csv + as_trec > 1:
         raise typer.BadParameter("choose one of --json, --csv and --trec")
-    wanted = _measures(measures or DEFAULTS)
-    parsed = read_qrels(qrels)
-    grades = parsed.require().grades
-    for fault in parsed.warnings:
-        _note(str(fault))
+    wanted = _measures(measures or (OFFICIAL if as_trec else DEFAULTS))
     try:
-        judged = to_judgements(grades, g_max=g_max)
-        found = _score(runs, judged, list(wanted.values()), ties)
+        scored = _score(qrels, runs, wanted, settings, g_max)
     except ValueError as error:
         raise SettingsError(str(error)) from None
-    scored = _Scored(found, wanted, cast("Topics", topics))
-    _notes(scored, judged)
+    _notes(scored)
     if as_json:
-        _print_json(scored, judged, per_topic=per_topic, ties=ties)
+        _print_json(scored, per_topic=per_topic)
     elif as_csv:
-        print_csv(HEADER, scored.rows(per_topic=per_topic))
+        print_csv(HEADER, (row[:4] for row in scored.rows(per_topic=per_topic)))
     elif as_trec:
-        _print_trec(scored, per_topic=per_topic)
+        lines = trec_lines(
+            scored.runs,
+            scored.measures,
+            scored.judged,
+            settings.topics,
+            per_topic=per_topic,
+            counts=not measures,
+        )
+        sys.stdout.writelines(f"{line}\n" for line in lines)
     else:
-        _print_table(scored, judged, per_topic=per_topic, ties=ties)
+        _print_table(scored, per_topic=per_topic)
 
 
 def _measures(names: Sequence[str]) -> dict[str, Measure]:
-    """Measures by the names that they were asked for by."""
+    """Measures by the names that they were asked for by; all names that are none at once."""
     wanted: dict[str, Measure] = {}
+    wrong: list[str] = []
     for given in names:
         for name in _spelt_out(given.strip()):
             try:
                 wanted[name] = parse_measure(name)
             except ValueError as error:
-                raise typer.BadParameter(str(error), param_hint="-m") from None
+                wrong.append(str(error))
+    if wrong:
+        raise typer.BadParameter("\n".join(wrong), param_hint="-m")
     return wanted
 
 
 def _spelt_out(name: str) -> list[str]:
-    """``P.5,10`` of trec_eval's command line is printed as ``P_5`` and ``P_10``."""
+    """``P.5,10`` of trec_eval's command line is printed as ``P_5`` and ``P_10``, ``P`` as nine."""
     match = _SEVERAL_CUTOFFS.fullmatch(name)
-    if match is None:
-        return [name]
-    return [f"{match['stem']}_{cutoff}" for cutoff in match["cutoffs"].split(",")]
+    if match is not None:
+        return [f"{match['stem']}_{cutoff}" for cutoff in match["cutoffs"].split(",")]
+    if name in _TREC_EVAL_CUTOFFS:
+        return [f"{name}_{cutoff}" for cutoff in _TREC_EVAL_CUTOFFS[name]]
+    return [name]
+
+
+# --- reading and scoring -------------------------------------------------------------------------
 
 
 def _score(
-    paths: Sequence[Path], judged: Judgements, measures: Sequence[Measure], ties: Ties
+    qrels: Path,
+    paths: Sequence[Path],
+    measures: Mapping[str, Measure],
+    settings: _Settings,
+    g_max: float | None,
+) -> _Scored:
+    """Read everything, so that all faults of all files come at once, and score it."""
+    by_subtopic = any(isinstance(measure, AlphaNDCG) for measure in measures.values())
+    judged, faults = _judgements(qrels, g_max, by_subtopic=by_subtopic)
+    checked = judged or Judgements({"": {}})
+    names: list[str] = []
+    files: list[Path] = []
+    scores: list[RunScores] = []
+    try:
+        for batch in read_runs(paths, checked, ties=settings.ties):
+            for warnings in batch.warnings:
+                for fault in warnings:
+                    _note(str(fault))
+            if judged is None:
+                continue
+            names += batch.names
+            files += batch.paths
+            scores += run_scores(
+                batch.hits, judged, measures.values(), batch.unjudged, ideal=settings.ideal
+            )
+    except FormatError as error:
+        faults += error.faults
+    if faults or judged is None:
+        raise FormatError(faults)
+    return _Scored(_named(names, files, scores), measures, judged, settings)
+
+
+def _judgements(
+    path: Path, g_max: float | None, *, by_subtopic: bool
+) -> tuple[Judgements | None, list[Fault]]:
+    """The qrels, or all their faults."""
+    try:
+        if by_subtopic:
+            several = read_subtopic_qrels(path)
+            faults, found = several.faults, several.require()
+            judged = to_judgements(found.grades, g_max=g_max, subtopics=found.subtopics)
+        else:
+            parsed = read_qrels(path)
+            faults, judged = parsed.faults, to_judgements(parsed.require().grades, g_max=g_max)
+    except FormatError as error:
+        return None, list(error.faults)
+    for fault in faults:
+        _note(str(fault))
+    return judged, []
+
+
+def _named(
+    names: Sequence[str], paths: Sequence[Path], scores: Sequence[RunScores]
 ) -> dict[str, RunScores]:
     """Scores by run; runs of one name get their files' names added."""
-    names: list[str] = []
-    scores: list[RunScores] = []
-    for batch in read_runs(paths, judged, ties=ties):
-        for warnings in batch.warnings:
-            for fault in warnings:
-                _note(str(fault))
-        names += batch.names
-        scores += run_scores(batch.hits, judged, measures, batch.unjudged)
     twice = {name for name in names if names.count(name) > 1}
-    for number, path in enumerate(paths):
-        if names[number] in twice:
-            names[number] = f"{names[number]} ({path})"
+    shown = [
+        f"{name} ({path})" if name in twice else name
+        for name, path in zip(names, paths, strict=True)
+    ]
     if twice:
         _note(
             f"Several files hold a run of the same name ({listed(sorted(twice), 5)}): "
             "their paths are added to the names."
         )
-    if len(set(names)) < len(names):
+    if len(set(shown)) < len(shown):
         raise SettingsError("A run file is given twice: give each file once.")
-    return dict(zip(names, scores, strict=True))
+    return dict(zip(shown, scores, strict=True))
 
 
 # --- what is shown -------------------------------------------------------------------------------
@@ -188,8 +268,9 @@ def _note(text: str) -> None:
     err().print(f"Note: {text}", markup=False, soft_wrap=True)
 
 
-def _notes(scored: _Scored, judged: Judgements) -> None:
+def _notes(scored: _Scored) -> None:
     """Say what the means stand on where it is not what one would expect."""
+    judged = scored.judged
     total = len(judged.topics)
     if judged.without_relevant:
         count = len(judged.without_relevant)
@@ -197,7 +278,8 @@ def _notes(scored: _Scored, judged: Judgements) -> None:
             f"{count} of {total} topics of the qrels have no relevant document (grade 1 or more); "
             f"no run can score there: {listed(judged.without_relevant, 10)}."
         )
-    counted = "they count as 0" if scored.topics == "qrels" else "they are left out of the mean"
+    qrels = scored.settings.topics == "qrels"
+    counted = "they count as 0" if qrels else "they are left out of the mean"
     for run, scores in scored.runs.items():
         if scores.missing:
             _note(
@@ -211,11 +293,13 @@ def _notes(scored: _Scored, judged: Judgements) -> None:
             )
 
 
-def _print_json(scored: _Scored, judged: Judgements, *, per_topic: bool, ties: str) -> None:
+def _print_json(scored: _Scored, *, per_topic: bool) -> None:
+    settings, judged = scored.settings, scored.judged
     print_json(
         {
             "scores": [
-                dict(zip(HEADER, row, strict=True)) for row in scored.rows(per_topic=per_topic)
+                dict(zip(HEADER, row, strict=False)) | ({"reason": row[4]} if row[4] else {})
+                for row in scored.rows(per_topic=per_topic)
             ],
             "runs": {
                 run: {
@@ -226,34 +310,16 @@ def _print_json(scored: _Scored, judged: Judgements, *, per_topic: bool, ties: s
                 for run, scores in scored.runs.items()
             },
             "measures": {name: str(measure) for name, measure in scored.measures.items()},
-            "topics": scored.topics,
-            "ties": ties,
+            "topics": settings.topics,
+            "ties": settings.ties,
+            "ideal": settings.ideal,
             "g_max": judged.g_max,
             "without_relevant": judged.without_relevant,
         }
     )
 
 
-def _print_trec(scored: _Scored, *, per_topic: bool) -> None:
-    """Print all topics first and the means last, as trec_eval does; a block for each run."""
-    for run, scores in scored.runs.items():
-        lines = [] if len(scored.runs) == 1 else [f"runid\tall\t{run}"]
-        one = _Scored({run: scores}, scored.measures, scored.topics)
-        if per_topic:
-            by_topic: dict[str, list[Row]] = {}
-            for row in one.rows(per_topic=True, means=False):
-                by_topic.setdefault(row[1], []).append(row)
-            lines += [_trec_line(row) for rows in by_topic.values() for row in rows]
-        lines += [_trec_line(row) for row in one.rows(per_topic=False)]
-        sys.stdout.write("".join(f"{line}\n" for line in lines))
-
-
-def _trec_line(row: Row) -> str:
-    _, topic, name, value = row
-    return f"{name}\t{topic}\t{'' if value is None else f'{value:.4f}'}"
-
-
-def _print_table(scored: _Scored, judged: Judgements, *, per_topic: bool, ties: str) -> None:
+def _print_table(scored: _Scored, *, per_topic: bool) -> None:
     table = plain_table("Measures")
     table.add_column("run", overflow="fold")
     if per_topic:
@@ -261,16 +327,18 @@ def _print_table(scored: _Scored, judged: Judgements, *, per_topic: bool, ties: 
     for name in scored.measures:
         table.add_column(safe(name), justify="right", overflow="fold")
     lines: dict[tuple[str, str], list[float | None]] = {}
-    for run, topic, _, value in scored.rows(per_topic=per_topic):
+    for run, topic, _, value, _ in scored.rows(per_topic=per_topic):
         lines.setdefault((run, topic), []).append(value)
     for (run, topic), values in lines.items():
         shown = ["–" if value is None else f"{value:.4f}" for value in values]
         place = [safe(run), safe(topic)] if per_topic else [safe(run)]
         table.add_row(*place, *shown)
     out().print(table)
-    over = "all topics of the qrels" if scored.topics == "qrels" else "the topics answered"
+    settings, judged = scored.settings, scored.judged
+    over = "all topics of the qrels" if settings.topics == "qrels" else "the topics answered"
+    ideals = "" if settings.ideal == "qrels" else " Ideal lists: what each run shows."
     out().print(
-        f"Means over {over} ({len(judged.topics)} in the qrels). Equal scores: {ties}. "
-        f"Highest grade: {judged.g_max:g}.",
+        f"Means over {over} ({len(judged.topics)} in the qrels). Equal scores: {settings.ties}. "
+        f"Highest grade: {judged.g_max:g}.{ideals}",
         markup=False,
     )

@@ -90,12 +90,15 @@ class Column:
                 yield words[np.where(left > 0, places, self.starts)] & _FIRST[left]
 
     def hashes(self) -> Words:
-        """Return 64 bits that are equal for equal tokens, and else hardly ever."""
+        """Return 64 bits that are equal for equal tokens of any columns, and else hardly ever."""
         mixed = self.lengths.astype(np.uint64)
-        for word in self.words():
-            mixed = (mixed ^ word) * _U(0x9E3779B97F4A7C15)
-            mixed ^= mixed >> _U(29)
-        return mixed * _U(0xBF58476D1CE4E5B9)
+        for number, word in enumerate(self.words()):
+            # The word of a token that has ended is 0, and adds nothing.
+            own = word * _U(0x9E3779B97F4A7C15)
+            own ^= own >> _U(29)
+            own *= _U(0xBF58476D1CE4E5B9 + 2 * number)
+            mixed += own ^ (own >> _U(32))
+        return mixed * _U(0x94D049BB133111EB)
 
     def equal(self, other: Column) -> Bools:
         """Return for each line whether both columns hold the same token."""

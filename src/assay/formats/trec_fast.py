@@ -17,10 +17,12 @@ from pathlib import Path
 import numpy as np
 
 from assay.formats.parsed import FaultList, printable
+from assay.formats.r2c2_rankings import is_passage_run, read_rankings
 from assay.formats.text import MAX_BYTES
 from assay.formats.trec import SECOND_COLUMN, read_trec_run, warn_of_ranks, warn_of_second_column
 from assay.formats.trec_blocks import Block, open_run, padded, parse, read_into, tidy
-from assay.formats.trec_columns import PAD, Bools, Column, Words
+from assay.formats.trec_columns import PAD, Bools
+from assay.formats.trec_index import Index, any_twice, spread
 from assay.measures.frames import run_hits
 from assay.measures.hits import Floats, Hits, Integers, Judgements
 from assay.measures.order import Ties, rank_order
@@ -33,6 +35,7 @@ BLOCK = 1 << 20
 
 _LINE_END = ord("\n")
 _LARGE = 16 << 20
+_FIRST_LINES = 1 << 12
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,10 +60,11 @@ def read_runs(
     ties: Ties = "trec",
     block: int = BLOCK,
 ) -> Iterator[RunBatch]:
-    """Read TREC run files, plain or compressed with gzip or bzip2, in the order given.
+    """Read run files, plain or compressed with gzip or bzip2, in the order given.
 
-    Memory does not grow with the file as long as the lines of each topic stand together; a file in
-    which they do not is held as a whole (some 100 bytes a line).
+    TREC runs and R2C2 passage runs are told apart by their first line. Memory does not grow with
+    the file as long as the lines of each topic stand together; a file in which they do not is held
+    as a whole (some 300 bytes a line), and so is one with faults.
 
     Args:
         paths: the files.
@@ -115,57 +119,12 @@ class _Found:
     second: dict[int, set[str]] = field(default_factory=dict)
 
 
-def _mix(numbers: Integers) -> Words:
-    """Spread small numbers over 64 bits."""
-    return (numbers.astype(np.uint64) + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
-
-
-class _Index:
-    """Finds the judged documents among very many: by hash first, then by comparing the ids."""
-
-    def __init__(self, judged: Judgements) -> None:
-        ids = [document.encode() for some in judged.grades.values() for document in some]
-        lengths = np.fromiter(map(len, ids), np.int64, len(ids))
-        starts = np.cumsum(lengths) - lengths + PAD
-        column = Column(b"".join([bytes(PAD), *ids, bytes(PAD)]), starts, lengths)
-        keys = column.hashes() ^ _mix(judged.lists)
-        self.order = np.argsort(keys)
-        self.keys, self.ids = keys[self.order], column.rows(self.order)
-        self.usable = len(keys) > 0 and not (self.keys[1:] == self.keys[:-1]).any()
-        # Most keys are found by their first bits, in a table that stays in the processor's cache;
-        # where several have the same ones, the table knows the first and the last of them.
-        self.shift = np.uint64(64 - min(max(len(keys) * 8, 1 << 10).bit_length(), 24))
-        slots = self.keys >> self.shift
-        self.first = np.full(1 << (64 - int(self.shift)), -1, dtype=np.int32)
-        self.first[slots[::-1]] = np.arange(len(keys))[::-1]
-        self.last = self.first.copy()
-        self.last[slots] = np.arange(len(keys))
-
-    def find(self, ids: Column, keys: Words) -> tuple[Integers, Integers] | None:
-        """Return the rows that are judged and for each the number of its judgement.
-
-        ``None`` if two ids share a hash.
-        """
-        slots = keys >> self.shift
-        places = self.first[slots].astype(np.int64)
-        rows = np.flatnonzero(places >= 0)
-        places, wanted = places[rows], keys[rows]
-        others = np.flatnonzero(self.keys[places] != wanted)
-        among = others[self.last[slots[rows[others]]] != places[others]]
-        places[among] = np.minimum(np.searchsorted(self.keys, wanted[among]), len(self.keys) - 1)
-        equal = self.keys[places] == wanted
-        rows, places = rows[equal], places[equal]
-        if not ids.rows(rows).equal(self.ids.rows(places)).all():
-            return None
-        return rows, self.order[places]
-
-
 class _Reader:
     """Reads files against one set of qrels; one buffer serves for all."""
 
     def __init__(self, judged: Judgements, ties: Ties, block: int) -> None:
         self.judged, self.ties, self.block = judged, ties, block
-        self.index = _Index(judged)
+        self.index = Index(judged)
         self.buffer = bytearray(PAD + block + 1 + PAD)
         # Freeing something large once makes glibc keep what is freed from now on, instead of
         # giving it back and asking for it anew with every array; nothing is written to it.
@@ -182,7 +141,10 @@ class _Reader:
             yield from self.rest()
             space = self._space()
             read = read_into(path, space)
-        if read is None:
+        if read is not None and is_passage_run(bytes(space[: min(read, _FIRST_LINES)])):
+            yield from self.rest()
+            yield from self.passages(path)
+        elif read is None:
             yield from self.strict(path)
         elif read == len(space):
             yield from self.large(path)
@@ -245,9 +207,28 @@ class _Reader:
         except FormatError as error:
             self.faults += error.faults
             return
-        hits = run_hits(run.scores, self.judged, ties=self.ties)
-        unjudged = tuple(topic for topic in run.scores if topic not in self.judged.index)
-        yield RunBatch((path,), (run.name,), hits, (unjudged,), (parsed.warnings,))
+        yield self._one(path, run.name, run.scores, parsed.warnings)
+
+    def passages(self, path: Path) -> Iterator[RunBatch]:
+        """Read an R2C2 passage run, whose ranks are its order."""
+        try:
+            name, parsed = read_rankings(path)
+            rankings = parsed.require()
+        except FormatError as error:
+            self.faults += error.faults
+            return
+        yield self._one(path, name, rankings, parsed.warnings)
+
+    def _one(
+        self,
+        path: Path,
+        name: str,
+        run: Mapping[str, Mapping[str, float] | Sequence[str]],
+        warnings: tuple[Fault, ...],
+    ) -> RunBatch:
+        hits = run_hits(run, self.judged, ties=self.ties)
+        unjudged = tuple(topic for topic in run if topic not in self.judged.index)
+        return RunBatch((path,), (name,), hits, (unjudged,), (warnings,))
 
     def _in_blocks(self, path: Path, *, whole: bool = False) -> RunBatch | None:
         """Read block by block, or the file as one block; ``None`` where anything looks odd."""
@@ -295,11 +276,11 @@ class _Reader:
         documents, scores = block.documents, block.scores
         hashes = documents.hashes()
         own = np.arange(len(groups.topics))
-        if _any_twice(hashes ^ _mix(own)[groups.rows]):
+        if any_twice(hashes ^ spread(own)[groups.rows]):
             return False  # a document twice in a topic
         total = len(self.judged.topics)
         topics = np.array([self.judged.index.get(topic, -1) for topic in groups.topics])
-        known = self.index.find(documents, hashes ^ _mix(topics)[groups.rows])
+        known = self.index.find(documents, hashes ^ spread(topics)[groups.rows])
         if known is None:
             return False
         rows, judgements = known
@@ -329,7 +310,7 @@ class _Reader:
     def _remarks(self, found: _Found, block: Block, groups: _Groups) -> None:
         """Note what the strict reader warns of: ranks against scores, an odd second column."""
         rows, ranks, scores = groups.rows, block.ranks, block.scores
-        if _against(rows, ranks, scores).any():
+        if (rows[1:] < rows[:-1]).any() or _against(rows, ranks, scores).any():
             order = np.lexsort((ranks, rows))
             wrong = rows[order][1:][_against(rows[order], ranks[order], scores[order])]
             for group in np.unique(wrong).tolist():
@@ -344,7 +325,7 @@ class _Reader:
             plain |= (second.lengths == len(usual)) & (next(second.words()) == word)
         odd = np.flatnonzero(~plain)
         files = np.searchsorted(block.files, odd, side="right") - 1
-        _, first = np.unique(second.rows(odd).hashes() ^ _mix(files), return_index=True)
+        _, first = np.unique(second.rows(odd).hashes() ^ spread(files), return_index=True)
         for place in first.tolist():
             found.second.setdefault(int(files[place]), set()).add(second.text(int(odd[place])))
 
@@ -365,20 +346,6 @@ class _Reader:
             tuple(tuple(found.unjudged.get(number, ())) for number in numbers),
             tuple(_warnings(found, number, path) for number, path in enumerate(paths)),
         )
-
-
-def _any_twice(keys: Words) -> bool:
-    """Return whether two of the keys are equal."""
-    bits = max(len(keys) * 8, 2).bit_length()
-    slots = keys >> np.uint64(64 - bits)
-    numbers = np.arange(len(keys))
-    table = np.zeros(1 << bits, dtype=np.int32)
-    table[slots] = numbers
-    lost = np.flatnonzero(table[slots] != numbers)  # another key has the same slot
-    crowded = np.zeros(1 << bits, dtype=bool)
-    crowded[slots[lost]] = True
-    some = np.sort(keys[crowded[slots]])
-    return bool((some[1:] == some[:-1]).any())
 
 
 def _against(rows: Integers, ranks: Integers, scores: Floats) -> Bools:

@@ -16,7 +16,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 import numpy.typing as npt
 
-from assay.measures.base import Measure
+from assay.measures.base import RELEVANT, Measure
 from assay.measures.batch import score_hits
 from assay.measures.evaluation import Evaluation
 from assay.measures.hits import Floats, Hits, Integers, Judgements
@@ -55,12 +55,18 @@ class RunScores:
         topics: all topics of the qrels.
         values: for every measure one score a topic; 0 where the run is silent.
         answered: for every topic whether the run has documents for it.
+        shown: for every topic how many documents the run has for it.
+        found: for every topic how many of them are relevant (grade 1 or more).
         unjudged: topics of the run that the qrels do not have; they are not scored.
+        without_relevant: topics of the qrels with no grade of 1 or more.
+        g_max: the highest grade of the scale.
     """
 
     topics: tuple[str, ...] = field(repr=False)
     values: Mapping[Measure, Floats] = field(repr=False)
     answered: npt.NDArray[np.bool_] = field(repr=False)
+    shown: Integers = field(repr=False)
+    found: Integers = field(repr=False)
     unjudged: tuple[str, ...]
     without_relevant: tuple[str, ...]
     g_max: float
@@ -153,12 +159,16 @@ def run_scores(
             for one in run_scores(part, judged.with_ideals(part), measures, [extra])
         ]
     scores = score_hits(hits, judged, measures)
-    answered = hits.shown.reshape(-1, len(judged.topics)) > 0
+    shown = hits.shown.reshape(-1, len(judged.topics))
+    answered = shown > 0
+    found = hits.only(hits.grades >= RELEVANT).count().reshape(shown.shape)
     return [
         RunScores(
             topics=judged.topics,
             values={measure: table[number] for measure, table in scores.items()},
             answered=answered[number],
+            shown=shown[number],
+            found=found[number],
             unjudged=extra,
             without_relevant=judged.without_relevant,
             g_max=judged.g_max,

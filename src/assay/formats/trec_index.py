@@ -1,0 +1,69 @@
+"""Which of very many documents are judged: hashes first, then the ids themselves."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from assay.formats.trec_columns import PAD, Column, Words
+from assay.measures.hits import Integers, Judgements
+
+__all__ = ["Index", "any_twice", "spread"]
+
+
+def spread(numbers: Integers) -> Words:
+    """Spread small numbers over 64 bits."""
+    return (numbers.astype(np.uint64) + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
+
+
+class Index:
+    """Finds the judged documents among very many: by hash first, then by comparing the ids."""
+
+    def __init__(self, judged: Judgements) -> None:
+        ids = [document.encode() for some in judged.grades.values() for document in some]
+        lengths = np.fromiter(map(len, ids), np.int64, len(ids))
+        starts = np.cumsum(lengths) - lengths + PAD
+        column = Column(b"".join([bytes(PAD), *ids, bytes(PAD)]), starts, lengths)
+        keys = column.hashes() ^ spread(judged.lists)
+        self.order = np.argsort(keys)
+        self.keys, self.ids = keys[self.order], column.rows(self.order)
+        self.usable = len(keys) > 0 and not (self.keys[1:] == self.keys[:-1]).any()
+        # Most keys are found by their first bits, in a table that stays in the processor's cache;
+        # where several have the same ones, the table knows the first and the last of them.
+        self.shift = np.uint64(64 - min(max(len(keys) * 8, 1 << 10).bit_length(), 24))
+        slots = self.keys >> self.shift
+        self.first = np.full(1 << (64 - int(self.shift)), -1, dtype=np.int32)
+        self.first[slots[::-1]] = np.arange(len(keys))[::-1]
+        self.last = self.first.copy()
+        self.last[slots] = np.arange(len(keys))
+
+    def find(self, ids: Column, keys: Words) -> tuple[Integers, Integers] | None:
+        """Return the rows that are judged and for each the number of its judgement.
+
+        ``None`` if two ids share a hash.
+        """
+        slots = keys >> self.shift
+        places = self.first[slots].astype(np.int64)
+        rows = np.flatnonzero(places >= 0)
+        places, wanted = places[rows], keys[rows]
+        others = np.flatnonzero(self.keys[places] != wanted)
+        among = others[self.last[slots[rows[others]]] != places[others]]
+        places[among] = np.minimum(np.searchsorted(self.keys, wanted[among]), len(self.keys) - 1)
+        equal = self.keys[places] == wanted
+        rows, places = rows[equal], places[equal]
+        if not ids.rows(rows).equal(self.ids.rows(places)).all():
+            return None
+        return rows, self.order[places]
+
+
+def any_twice(keys: Words) -> bool:
+    """Return whether two of the keys are equal."""
+    bits = max(len(keys) * 8, 2).bit_length()
+    slots = keys >> np.uint64(64 - bits)
+    numbers = np.arange(len(keys))
+    table = np.zeros(1 << bits, dtype=np.int32)
+    table[slots] = numbers
+    lost = np.flatnonzero(table[slots] != numbers)  # another key has the same slot
+    crowded = np.zeros(1 << bits, dtype=bool)
+    crowded[slots[lost]] = True
+    some = np.sort(keys[crowded[slots]])
+    return bool((some[1:] == some[:-1]).any())

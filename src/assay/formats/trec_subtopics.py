@@ -1,0 +1,78 @@
+"""Qrels by subtopic, ``topic subtopic docid grade``: TREC's diversity tasks and ndeval."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from os import PathLike
+
+from assay.formats.parsed import FaultList, Parsed, quoted
+from assay.formats.r2c2_pr import parse_integer
+from assay.formats.text import read_text
+
+__all__ = ["SubtopicQrels", "read_subtopic_qrels"]
+
+_COLUMNS = 4
+
+
+@dataclass(frozen=True, slots=True)
+class SubtopicQrels:
+    """Relevance grades by subtopic.
+
+    Attributes:
+        subtopics: topic → subtopic → document id → grade.
+        grades: topic → document id → its highest grade over the subtopics, for measures that know
+            of none.
+    """
+
+    subtopics: Mapping[str, Mapping[str, Mapping[str, int]]] = field(repr=False)
+    grades: Mapping[str, Mapping[str, int]] = field(repr=False)
+
+
+def read_subtopic_qrels(path: str | PathLike[str]) -> Parsed[SubtopicQrels]:
+    """Read qrels whose second column is the subtopic; ``0`` on all lines means a single one.
+
+    A document may be judged once for each subtopic of its topic.
+
+    Raises:
+        FormatError: the file cannot be read at all.
+    """
+    source = read_text(path)
+    faults = FaultList(source.file, source.faults)
+    subtopics: dict[str, dict[str, dict[str, int]]] = {}
+    grades: dict[str, dict[str, int]] = {}
+    for number, line in source.numbered():
+        cells = line.split()
+        if not cells:
+            continue
+        if len(cells) != _COLUMNS:
+            faults.error(
+                number,
+                f"The number of columns is {len(cells)}, not {_COLUMNS}.",
+                "Write topic, subtopic, document id, grade.",
+            )
+            continue
+        topic, subtopic, document, raw = cells
+        grade = parse_integer(raw)
+        if grade is None:
+            faults.error(
+                number,
+                f"The grade {quoted(raw)} is not an integer.",
+                "Write an integer, e.g. 0, 1 or 2.",
+                topic,
+            )
+            continue
+        judged = subtopics.setdefault(topic, {}).setdefault(subtopic, {})
+        if judged.setdefault(document, grade) != grade:
+            faults.error(
+                number,
+                f"{quoted(document)} has grade {grade} here and {judged[document]} above, for the"
+                f" same subtopic {quoted(subtopic)}.",
+                "Keep one of the two; the first was read.",
+                topic,
+            )
+        best = grades.setdefault(topic, {})
+        best[document] = max(best.get(document, grade), grade)
+    if not grades:
+        faults.error(0, "The file holds no judgment.", "Write topic, subtopic, document id, grade.")
+    return Parsed(SubtopicQrels(subtopics, grades), faults.done())
