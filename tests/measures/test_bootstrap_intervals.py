@@ -88,6 +88,9 @@ def test_resamples_without_an_auroc_are_counted() -> None:
     assert (interval.low, interval.high) == (1.0, 1.0)
     assert 400 < interval.undefined < 600
     assert "AUROC" not in confidence_intervals([0.9, 0.2], [1, 1], resamples=10, seed=0)
+    for seed in range(5):  # one resample, and it may hold answers of one kind only
+        intervals = confidence_intervals([0.9, 0.2], [1, 0], resamples=1, seed=seed)
+        assert all(math.isfinite(one.low + one.high) for one in intervals.values())
 
 
 def test_bad_input_is_refused() -> None:

@@ -93,7 +93,7 @@ def confidence_intervals(
     Returns:
         Intervals by the names and in the order of
         :func:`assay.measures.confidence.confidence_measures`; AUROC is left out where it is
-        undefined on the data themselves.
+        undefined on the data themselves or in every resample.
 
     Raises:
         ValueError: the data are not what :func:`assay.measures.confidence.check` accepts, or a
@@ -109,12 +109,10 @@ def confidence_intervals(
         wrong, right = _tally(cell[drawn], len(levels))
         for name, values in _measures(wrong, right, levels, bin_of_level).items():
             drawn_values.setdefault(name, []).append(values)
-    defined_auroc = _has_both(correct)
-    return {
-        name: _percentiles(np.concatenate(values), level)
-        for name, values in drawn_values.items()
-        if name != "AUROC" or defined_auroc
-    }
+    whole = {name: np.concatenate(values) for name, values in drawn_values.items()}
+    if not _has_both(correct) or np.isnan(whole["AUROC"]).all():
+        del whole["AUROC"]
+    return {name: _percentiles(values, level) for name, values in whole.items()}
 
 
 def _check_settings(level: float, resamples: int) -> None:

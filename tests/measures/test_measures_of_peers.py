@@ -1,0 +1,182 @@
+"""The same values as the tools that people use now: pytrec-eval-terrier, pyNTCIREVAL, pyndeval."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from assay.measures import parse_measure
+from assay.measures.evaluation import evaluate
+from assay.measures.frames import evaluate_runs
+from assay.measures.ranking import MEASURES
+
+EXACT = 1e-9
+DOCUMENTS = [f"d{number}" for number in range(14)] + ["é", "D-1", "ü;3"]
+# 1/3 and its neighbour are equal in 32 bits, the width in which trec_eval keeps scores.
+SCORES = [0.0, -1.5, 2.0, 1 / 3, 1 / 3 + 1e-12, 1e-40, 7e5]
+
+# None is below 0: a topic of such grades can send pytrec-eval-terrier 0.5.11 into an endless loop.
+grades = st.dictionaries(st.sampled_from(DOCUMENTS), st.integers(0, 4), min_size=1, max_size=12)
+ranked = st.dictionaries(
+    st.sampled_from(DOCUMENTS), st.sampled_from(SCORES) | st.floats(-9, 9), min_size=1, max_size=15
+)
+qrels_and_run = st.tuples(
+    st.dictionaries(st.sampled_from(["1", "2", "3", "x9"]), grades, min_size=1),
+    st.dictionaries(st.sampled_from(["1", "2", "3", "x9", "y"]), ranked, min_size=1),
+)
+
+TREC_EVAL = {
+    "ndcg": "nDCG",
+    "ndcg_cut_5": "nDCG@5",
+    "ndcg_cut_10": "nDCG@10",
+    "map": "AP",
+    "map_cut_5": "AP@5",
+    "recip_rank": "RR",
+    "P_5": "P@5",
+    "recall_5": "Recall@5",
+    "success_1": "Success@1",
+    "success_5": "Success@5",
+    "Rprec": "Rprec",
+}
+
+
+@settings(deadline=None, max_examples=300)
+@given(qrels_and_run, st.sampled_from([1, 2, 3]))
+def test_trec_eval(case: tuple[dict[str, dict[str, int]], dict[str, dict[str, float]]], rel: int):
+    pytrec_eval = pytest.importorskip("pytrec_eval")
+    qrels, run = case
+    asked = {
+        name.replace("_5", ".5").replace("_10", ".10").replace("_1", ".1") for name in TREC_EVAL
+    }
+    evaluator = pytrec_eval.RelevanceEvaluator(qrels, asked, relevance_level=rel)
+    theirs = evaluator.evaluate(run)
+    names = {
+        name: ours if ours.startswith("nDCG") or rel == 1 else _with_level(ours, rel)
+        for name, ours in TREC_EVAL.items()
+    }
+    found = evaluate_runs(qrels, {"run": run}, names.values())["run"]
+    ours = found.evaluation().scores
+    assert set(theirs) == {t for t in qrels if t not in found.missing}
+    for topic, scores in theirs.items():
+        for name, value in scores.items():
+            if name in names:
+                mine = ours[parse_measure(names[name])][topic]
+                assert mine == pytest.approx(value, abs=EXACT), (topic, name)
+    for name in names:
+        mean = found.mean(parse_measure(names[name]), topics="answered")
+        if theirs:
+            expected = sum(scores[name] for scores in theirs.values()) / len(theirs)
+            assert mean == pytest.approx(expected, abs=EXACT)
+        else:
+            assert mean is None
+
+
+def _with_level(name: str, rel: int) -> str:
+    stem, at, cutoff = name.partition("@")
+    return f"{stem}(rel={rel}){at}{cutoff}"
+
+
+@settings(deadline=None, max_examples=200)
+@given(
+    st.dictionaries(st.sampled_from(DOCUMENTS), st.integers(0, 3), min_size=1),
+    st.lists(st.sampled_from(DOCUMENTS), unique=True, min_size=1),
+    st.sampled_from([1, 3, 10]),
+    st.sampled_from([[1, 2, 3], [1, 3, 7]]),
+)
+def test_ntcireval(judged: dict[str, int], ranking: list[str], k: int, gains: list[int]):
+    tool = pytest.importorskip("pyNTCIREVAL")
+    metrics = pytest.importorskip("pyNTCIREVAL.metrics")
+    judged = {**judged, "top": 3, "low": 1}  # it divides by the ideal list's value without looking
+    labeler = tool.Labeler(judged)
+    labelled = labeler.label(ranking)
+    numbers = labeler.compute_per_level_doc_num(4)
+    exp = "gain=exp" if gains[-1] == 7 else "gain=linear"
+    pairs = {
+        f"nDCG({exp})@{k}": metrics.MSnDCG(numbers, gains, k),
+        f"nDCG-JK({exp})@{k}": metrics.nDCG(numbers, gains, 2, k),
+        f"Q({exp})@{k}": metrics.QMeasure(numbers, gains, 1, k),
+        f"Q({exp},beta=10)": metrics.QMeasure(numbers, gains, 10),
+        f"AP(norm=min)@{k}": metrics.AP(numbers, gains, k),
+        "AP": metrics.AP(numbers, gains),
+        f"ERR({exp})": metrics.ERR(numbers, gains),
+        f"nERR({exp})@{k}": metrics.nERR(numbers, gains, k),
+        f"RBP({exp},p=0.85)": metrics.RBP(numbers, gains, 0.85),
+        f"P@{k}": metrics.Precision(k),
+        f"Success@{k}": metrics.Hit(k),
+        "RR": metrics.RR(),
+    }
+    wanted = {name: parse_measure(name) for name in pairs}
+    found = evaluate_runs({"t": judged}, {"run": {"t": ranking}}, wanted.values())["run"]
+    for name, metric in pairs.items():
+        theirs = metric.compute(labelled)
+        assert found.mean(wanted[name]) == pytest.approx(theirs, abs=EXACT), name
+
+
+subtopics = st.dictionaries(
+    st.sampled_from("abcd"),
+    st.dictionaries(st.sampled_from(DOCUMENTS), st.integers(0, 2), min_size=1, max_size=8),
+    min_size=1,
+)
+# One topic, its five documents best first: subtopics a, b; a; c; none; a, b, c.
+COVERED = {"a": {"1": 1, "2": 1, "5": 1}, "b": {"1": 1, "5": 1}, "c": {"3": 1, "5": 1}}
+
+
+def test_alpha_ndcg_by_hand():
+    measure = parse_measure("α-nDCG(alpha=0.5)@5")
+    judged = {"1": 1.0, "2": 1.0, "3": 1.0, "4": 0.0, "5": 1.0}
+    run = {"t": ["1", "2", "3", "4", "5"]}
+    found = evaluate_runs({"t": judged}, {"r": run}, [measure], subtopics={"t": COVERED})
+    log = [1.0, 1.5849625007211562, 2.0, 2.321928094887362, 2.584962500721156]
+    gained = 2 / log[0] + 0.5 / log[1] + 1 / log[2] + (0.25 + 0.5 + 0.5) / log[4]
+    ideal = 3 / log[0] + 1 / log[1] + 0.5 / log[2] + 0.25 / log[3]
+    assert found["r"].mean(measure) == pytest.approx(gained / ideal, abs=1e-12)
+
+
+@settings(deadline=None, max_examples=200)
+@given(
+    subtopics,
+    st.lists(st.sampled_from(DOCUMENTS), unique=True, min_size=1),
+    st.sampled_from([1, 5, 20]),
+)
+def test_ndeval(covered: dict[str, dict[str, int]], ranking: list[str], k: int):
+    ndeval = pytest.importorskip("pyndeval")
+    rows = [("t", sub, doc, grade) for sub, docs in covered.items() for doc, grade in docs.items()]
+    run = [("t", doc, -float(place)) for place, doc in enumerate(ranking)]
+    theirs = ndeval.ndeval(rows, run, measures=[f"alpha-nDCG@{k}"])
+    measure = parse_measure(f"alpha-nDCG@{k}")
+    judged: dict[str, float] = {}
+    for _, _, doc, grade in rows:
+        judged[doc] = max(judged.get(doc, 0.0), grade)
+    best = [[sub for sub, docs in covered.items() if docs.get(doc, 0) > 0] for doc in judged]
+    found = evaluate_runs({"t": judged}, {"r": {"t": ranking}}, [measure], subtopics={"t": covered})
+    ours = found["r"].mean(measure)
+    expected = theirs["t"][f"alpha-nDCG@{k}"] if any(best) else 0.0
+    assert ours == pytest.approx(expected, abs=EXACT)
+
+
+@settings(deadline=None, max_examples=200)
+@given(qrels_and_run, st.none() | st.integers(4, 6))
+def test_whole_runs_score_as_single_topics_do(
+    case: tuple[dict[str, dict[str, float]], dict[str, dict[str, float]]], g_max: int | None
+):
+    qrels, run = case
+    every = [kind(k=5) if kind.cutoff != "none" else kind() for kind in MEASURES.values()]
+    every += [kind() for kind in MEASURES.values() if kind.cutoff == "optional"]
+    every += [kind(gain="exp") for kind in MEASURES.values() if hasattr(kind, "gain")]
+    ranked = {
+        topic: sorted(docs, key=lambda doc: (docs[doc], place_in(docs, doc)), reverse=True)
+        for topic, docs in run.items()
+    }
+    found = evaluate_runs(qrels, {"run": run}, every, g_max=g_max, ties="file")["run"]
+    plain = evaluate(ranked, qrels, every, g_max=g_max)
+    whole = found.evaluation()
+    assert whole.missing == plain.missing
+    assert whole.unjudged == plain.unjudged
+    assert whole.without_relevant == plain.without_relevant
+    for measure in every:
+        assert whole.scores[measure] == pytest.approx(plain.scores[measure], abs=1e-12), measure
+
+
+def place_in(docs: dict[str, float], doc: str) -> int:
+    return -list(docs).index(doc)
