@@ -21,6 +21,7 @@ MAX_RANK = 20
 """Most passages of a question, and the last rank (paper, section 3.4)."""
 
 _FIELDS = 4
+_RANKS = {str(rank): rank for rank in range(1, MAX_RANK + 1)}
 _MOST_DIGITS = 9
 _ENDINGS = (".gz", ".bz2", ".json", ".wikitext", ".txt")
 
@@ -59,7 +60,7 @@ def read_pr_run(
     texts = None if corpus is None else _Texts(corpus)
     reader = _Reader(faults, name, known, max_passage_chars, texts)
     for number, line in source.numbered():
-        if clean(line):
+        if not reader.plain(number, line) and clean(line):
             reader.line(number, line)
     return reader.done()
 
@@ -120,6 +121,34 @@ class _Reader:
         self.seen: dict[str, _Lines] = {}
         self.previous: str | None = None
         self.previous_good = 0
+
+    def plain(self, number: int, line: str) -> bool:
+        """Read a line in which nothing is out of the ordinary and that goes on with the question
+        before, as nearly all do; False for any other, which ``line`` reads with care."""
+        cells = line.split(";", _FIELDS - 1)
+        one = cells[0]
+        if one != self.previous or len(cells) < _FIELDS or self.corpus is not None:
+            return False
+        rank, doc, text = _RANKS.get(cells[1]), cells[2], cells[3]
+        lines = self.seen[one]
+        if (
+            rank is None
+            or rank <= lines.highest
+            or lines.count >= MAX_RANK
+            or not (line.isascii() and line.isprintable())
+            or not doc
+            or doc.strip() != doc
+            or not text
+            or text.strip() != text
+            or (doc, text) in lines.texts
+            or (self.max_chars is not None and len(text) > self.max_chars)
+        ):
+            return False
+        self.previous_good = lines.last = lines.texts[doc, text] = number
+        lines.count += 1
+        lines.highest = rank
+        lines.passages[rank] = Passage(one, PassageKey(self.name, rank), doc, text, number)
+        return True
 
     def line(self, number: int, line: str) -> None:
         cells = line.split(";", _FIELDS - 1)

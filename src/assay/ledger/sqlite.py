@@ -251,6 +251,7 @@ class Ledger:
             loads = orjson.loads
             statuses = {status.value: status for status in Status}
             nothing: dict[str, Any] = {}
+            new = tuple.__new__  # what Label(...) comes to, without a call in between
             for (
                 rowid,
                 uid,
@@ -272,12 +273,12 @@ class Ledger:
                 created,
                 detail,
             ) in rows:  # the hot loop of scoring
-                yield Label(
+                yield new(Label, (
                     uid, key, task, version, unit, labellers[who], statuses[status],
                     None if verdict is None else loads(verdict), reason, error, sample,
                     overrules, tokens_in, tokens_out, cost, seconds, created,
                     nothing if detail == "{}" else loads(detail), rowid,
-                )  # fmt: skip
+                ))  # fmt: skip
 
     def labellers(self) -> dict[int, LabellerId]:
         """Every labeller that ever wrote a label, by the number that rows refer to."""

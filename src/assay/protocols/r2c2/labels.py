@@ -325,9 +325,8 @@ def _precision(nuggets: tuple[NuggetResult, ...]) -> float | None:
     """Nugget precision R / (R + N + B), 0 without nuggets, None where a mark is missing."""
     if not nuggets:
         return 0.0
-    if any(nugget.mark is None for nugget in nuggets):
-        return None
-    return sum(nugget.mark is Mark.RELEVANT for nugget in nuggets) / len(nuggets)
+    marks = [nugget.mark for nugget in nuggets]
+    return None if None in marks else marks.count(Mark.RELEVANT) / len(marks)
 
 
 def _act(book: LabelBook, question: Question, answer: Answer) -> tuple[str | None, Label | None]:
