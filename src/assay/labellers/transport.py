@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import ssl
+import urllib.request
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
 import aiohttp
+from yarl import URL
 
 
 class TransportError(Exception):
@@ -45,6 +47,7 @@ class HttpTransport:
     def __init__(self, connections: int = 0) -> None:
         self._connections = connections
         self._session: aiohttp.ClientSession | None = None
+        self._targets: dict[str, URL] = {}  # addresses, parsed once
 
     async def post(
         self, url: str, headers: Mapping[str, str], body: bytes, timeout: float
@@ -53,11 +56,16 @@ class HttpTransport:
             self._session = aiohttp.ClientSession(
                 connector=aiohttp.TCPConnector(limit=self._connections),
                 # Proxies come from the environment, as people expect of a command-line tool.
-                trust_env=True,
+                # Where there are none aiohttp need not look for them at every request.
+                trust_env=bool(urllib.request.getproxies()),
+                cookie_jar=aiohttp.DummyCookieJar(),
             )
+        target = self._targets.get(url)
+        if target is None:
+            target = self._targets[url] = URL(url)
         try:
             async with self._session.post(
-                url,
+                target,
                 data=body,
                 headers=headers,
                 timeout=aiohttp.ClientTimeout(total=timeout),

@@ -55,6 +55,7 @@ class Renderer:
 
     overrides: Path | None = None
     _environment: SandboxedEnvironment = field(init=False, repr=False, compare=False)
+    _globals: dict[str, Any] = field(init=False, repr=False, compare=False)
     # Per template, the blocks that are plain text: they come out the same for every unit.
     _plain: dict[str, dict[str, str]] = field(init=False, repr=False, compare=False)
 
@@ -72,6 +73,7 @@ class Renderer:
         environment.filters["fence"] = fence
         environment.filters["numbered"] = numbered
         object.__setattr__(self, "_environment", environment)
+        object.__setattr__(self, "_globals", dict(environment.globals))
         object.__setattr__(self, "_plain", {})
         object.__setattr__(self, "_template", lru_cache(maxsize=64)(self._load))
 
@@ -113,7 +115,9 @@ class Renderer:
                 f"'{block}'; it has {', '.join(sorted(template.blocks)) or 'none'}."
             )
         try:
-            return "".join(template.blocks[block](template.new_context(dict(context)))).strip()
+            # Globals and variables put together here: what Jinja does itself takes longer.
+            variables = template.new_context({**self._globals, **context}, shared=True)
+            return "".join(template.blocks[block](variables)).strip()
         except TemplateError as error:
             raise SettingsError(
                 f"The prompt template {template.filename or template.name} fails: {error}"
