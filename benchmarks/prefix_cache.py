@@ -1,0 +1,82 @@
+"""Prompt tokens that the embedded llama.cpp reads anew, in the engine's order and shuffled.
+
+The requests are those of the films example: every nugget of its AC runs with the passage that it
+cites, as ``plan`` orders them (equal passages one after the other), and the same in random order.
+Only the yes/no question is asked. llama.cpp itself says which of a prompt's tokens it had in its
+cache. The model is a small one: which tokens are cached does not depend on what it thinks of them.
+
+Usage: prefix_cache.py MODEL.gguf [--questions N] [--seed S]
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from assay.labellers.base import Request
+from assay.labellers.gguf import GgufEngine
+from assay.ledger.policy import Policy
+from assay.protocols.folder import Folder
+from assay.protocols.r2c2.inputs import R2C2Settings, load_inputs
+from assay.protocols.r2c2.judge import look_ahead
+from assay.tasks.r2c2 import ENTAILMENT
+from assay.tasks.rendering import Renderer
+
+FILMS = Path(__file__).parents[1] / "examples" / "films"
+
+
+def entailment_requests() -> list[Request]:
+    """Every distinct nugget of the example with its passage, in the engine's order."""
+    # Any labeller will do: the order is the plan's.
+    folder = Folder.open(FILMS, labeller="openai:any")
+    settings = folder.settings(R2C2Settings)
+    ahead = look_ahead(folder, load_inputs(folder, settings), None, Policy.parse(settings.policy))
+    return [
+        request
+        for _, plan in ahead.plans
+        for _, request in plan.todo
+        if request.task.name == ENTAILMENT.name
+    ]
+
+
+def measure(model: Path, requests: Sequence[Request]) -> tuple[int, int, float]:
+    """Prompt tokens in all, those that came from the cache, and seconds; the model is new."""
+    renderer = Renderer()
+    engine = GgufEngine(model)
+    started = time.perf_counter()
+    read = cached = 0
+    try:
+        for request in requests:
+            found = engine.margin(renderer.probe(request.task, request.unit, "entailed", {}))
+            read += found.tokens_in
+            cached += found.cached
+    finally:
+        engine.close()
+    return read, cached, time.perf_counter() - started
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    parser.add_argument("model", type=Path)
+    parser.add_argument("--questions", type=int, default=60)
+    parser.add_argument("--seed", type=int, default=1)
+    options = parser.parse_args()
+    ordered = entailment_requests()
+    asked = ordered[: options.questions]
+    shuffled = random.Random(options.seed).sample(asked, len(asked))
+    shared = len({str(request.content["passage"]) for request in asked})
+    print(f"{len(asked)} of {len(ordered)} questions about {shared} passages, {options.model.name}")
+    for name, requests in (("engine's order", asked), ("shuffled", shuffled)):
+        read, cached, seconds = measure(options.model, requests)
+        print(
+            f"{name:15} {read:7,} prompt tokens, {cached:7,} cached ({cached / read:.0%}), "
+            f"{read - cached:7,} read anew, {seconds:.1f} s",
+            flush=True,
+        )
+
+
+if __name__ == "__main__":
+    main()
