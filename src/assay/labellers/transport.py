@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
-import ssl
-import urllib.request
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from importlib import import_module
 from typing import Protocol
-
-import aiohttp
-from yarl import URL
 
 
 class TransportError(Exception):
@@ -40,48 +35,25 @@ class Transport(Protocol):
 
 
 class HttpTransport:
-    """The real transport; the session opens with the first request. aiohttp and nothing of our
-    own: a kept library knows TLS, proxies and broken servers better than we would. ``connections``
-    at once, 0 for no limit here (the pace decides how many requests are under way)."""
+    """The real transport, :class:`assay.labellers.http.AiohttpTransport`; what takes time to
+    import is imported with the first request, as most commands make none. ``connections`` at once,
+    0 for no limit here (the pace decides how many requests are under way)."""
 
     def __init__(self, connections: int = 0) -> None:
         self._connections = connections
-        self._session: aiohttp.ClientSession | None = None
-        self._targets: dict[str, URL] = {}  # addresses, parsed once
+        self._real: Transport | None = None
 
     async def post(
         self, url: str, headers: Mapping[str, str], body: bytes, timeout: float
     ) -> Reply:
-        if self._session is None:
-            self._session = aiohttp.ClientSession(
-                connector=aiohttp.TCPConnector(limit=self._connections),
-                # Proxies come from the environment, as people expect of a command-line tool.
-                # Where there are none aiohttp need not look for them at every request.
-                trust_env=bool(urllib.request.getproxies()),
-                cookie_jar=aiohttp.DummyCookieJar(),
+        if self._real is None:
+            made: Transport = import_module("assay.labellers.http").AiohttpTransport(
+                self._connections
             )
-        target = self._targets.get(url)
-        if target is None:
-            target = self._targets[url] = URL(url)
-        try:
-            async with self._session.post(
-                target,
-                data=body,
-                headers=headers,
-                timeout=aiohttp.ClientTimeout(total=timeout),
-                allow_redirects=False,
-            ) as response:
-                return Reply(
-                    response.status,
-                    await response.read(),
-                    {name.lower(): value for name, value in response.headers.items()},
-                )
-        except TimeoutError as error:
-            raise TransportError(f"no reply within {timeout:g} s") from error
-        except (aiohttp.ClientError, ssl.SSLError, OSError, asyncio.IncompleteReadError) as error:
-            raise TransportError(f"{type(error).__name__}: {error}") from error
+            self._real = made
+        return await self._real.post(url, headers, body, timeout)
 
     async def close(self) -> None:
-        if self._session is not None:
-            await self._session.close()
-            self._session = None
+        if self._real is not None:
+            await self._real.close()
+            self._real = None

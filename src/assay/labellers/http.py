@@ -1,0 +1,60 @@
+"""The transport on aiohttp."""
+
+from __future__ import annotations
+
+import asyncio
+import ssl
+import urllib.request
+from collections.abc import Mapping
+
+import aiohttp
+from yarl import URL
+
+from assay.labellers.transport import Reply, TransportError
+
+
+class AiohttpTransport:
+    """Requests over one session, which opens with the first. A kept library knows TLS, proxies
+    and broken servers better than we would. ``connections`` at once, 0 for no limit."""
+
+    def __init__(self, connections: int = 0) -> None:
+        self._connections = connections
+        self._session: aiohttp.ClientSession | None = None
+        self._targets: dict[str, URL] = {}  # addresses, parsed once
+
+    async def post(
+        self, url: str, headers: Mapping[str, str], body: bytes, timeout: float
+    ) -> Reply:
+        if self._session is None:
+            self._session = aiohttp.ClientSession(
+                connector=aiohttp.TCPConnector(limit=self._connections),
+                # Proxies come from the environment, as people expect of a command-line tool.
+                # Where there are none aiohttp need not look for them at every request.
+                trust_env=bool(urllib.request.getproxies()),
+                cookie_jar=aiohttp.DummyCookieJar(),
+            )
+        target = self._targets.get(url)
+        if target is None:
+            target = self._targets[url] = URL(url)
+        try:
+            async with self._session.post(
+                target,
+                data=body,
+                headers=headers,
+                timeout=aiohttp.ClientTimeout(total=timeout),
+                allow_redirects=False,
+            ) as response:
+                return Reply(
+                    response.status,
+                    await response.read(),
+                    {name.lower(): value for name, value in response.headers.items()},
+                )
+        except TimeoutError as error:
+            raise TransportError(f"no reply within {timeout:g} s") from error
+        except (aiohttp.ClientError, ssl.SSLError, OSError, asyncio.IncompleteReadError) as error:
+            raise TransportError(f"{type(error).__name__}: {error}") from error
+
+    async def close(self) -> None:
+        if self._session is not None:
+            await self._session.close()
+            self._session = None
