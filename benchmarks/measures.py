@@ -154,7 +154,7 @@ def assay() -> Tool:
     wanted = [parse(name) for name in ("nDCG@20", "AP", "RR")]
 
     def start(path: Path) -> Any:
-        return frames.to_judgements(trec.read_qrels(path).require().grades)
+        return frames.to_judgements(trec.read_qrels(path).require().grades).needed(wanted)
 
     def from_files(judged: Any, paths: list[Path]) -> Iterable[Means]:
         for batch in fast.read_runs(paths, judged):

@@ -19,6 +19,7 @@ from assay.formats.trec_fast import read_runs
 from assay.formats.trec_index import any_twice
 from assay.measures.frames import run_hits, to_judgements
 from assay.measures.hits import Judgements
+from assay.measures.names import parse_measure
 from assay.model.errors import FormatError
 
 QRELS = {"1": {"d1": 1, "d2": 0, "é;1": 2, "a-long-document-id-0001": 3}, "2": {"d1": 2}, "x": {}}
@@ -118,6 +119,20 @@ def test_any_run_reads_as_line_by_line(
         found = hits_of(paths, judged, ties=ties, block=block)
         for path in paths:
             assert found[path] == expected[path]
+
+
+@pytest.mark.parametrize(
+    "qrels", [{"1": {}}, {"1": {"d1": 0}}, {"1": {"d1": 0, "d2": -1}, "2": {}}]
+)
+def test_qrels_without_anything_to_find(tmp_path, qrels):
+    path = tmp_path / "run"
+    path.write_text("1 Q0 d1 1 2 r\n1 Q0 d2 2 1 r\n")
+    judged = to_judgements(qrels)
+    assert hits_of([path], judged)[path] == plainly(path, judged)
+    lean = judged.needed([parse_measure("AP")])
+    assert lean.topics == judged.topics
+    assert hits_of([path], lean)[path][1] == []
+    assert judged.needed([parse_measure("Judged")]) is judged
 
 
 @pytest.mark.parametrize("pack", [gzip.compress, bz2.compress, bytes])

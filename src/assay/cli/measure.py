@@ -200,6 +200,7 @@ def _score(
     """Read everything, so that all faults of all files come at once, and score it."""
     by_subtopic = any(isinstance(measure, AlphaNDCG) for measure in measures.values())
     judged, faults = _judgements(qrels, g_max, by_subtopic=by_subtopic)
+    judged = judged and judged.needed(measures.values())
     checked = judged or Judgements({"": {}})
     names: list[str] = []
     files: list[Path] = []

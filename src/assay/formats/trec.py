@@ -77,32 +77,38 @@ def read_qrels(path: str | PathLike[str]) -> Parsed[Qrels]:
     source = read_text(path)
     faults = FaultList(source.file, source.faults)
     grades: dict[str, dict[str, int]] = {}
-    lines: dict[tuple[str, str], int] = {}
+    small = {str(grade): grade for grade in range(10)}
     iterations: dict[str, int] = {}
+    last, judged = None, dict[str, int]()
+    lines: dict[tuple[str, str], int] = {}  # made only where a document is judged twice
     for number, line in source.numbered():
         cells = line.split()
         if len(cells) != _QRELS_COLUMNS:
             if not cells:
                 continue
-            cells = _columns(line, _QRELS_COLUMNS)
-            key = _KEY_WITH_SPACES.fullmatch(line.strip())
-            if len(cells) != _QRELS_COLUMNS and key:
-                cells = list(key.groups())
+            cells = _qrels_columns(line)
             if len(cells) != _QRELS_COLUMNS or not all(cells):
                 faults.error(number, *_qrels_columns_fault(line, cells))
                 continue
         topic, iteration, doc, raw = cells
         if iteration not in {"0", "1", "Q0", "q0"}:
             iterations.setdefault(iteration, number)
-        grade = parse_integer(raw)
+        grade = small.get(raw)
+        if grade is None:
+            grade = parse_integer(raw)
         if grade is None:
             faults.error(
                 number, f"The grade {quoted(raw)} is not an integer.", _grade_cure(raw), topic
             )
             continue
-        judged = grades.setdefault(topic, {})
-        before = judged.setdefault(doc, grade)
-        first = lines.setdefault((topic, doc), number)
+        if topic != last:
+            last, judged = topic, grades.setdefault(topic, {})
+        if doc not in judged:
+            judged[doc] = grade
+            continue
+        if not lines:
+            lines = _first_lines(source.numbered())
+        before, first = judged[doc], lines[topic, doc]
         if before != grade:
             faults.error(
                 number,
@@ -110,7 +116,7 @@ def read_qrels(path: str | PathLike[str]) -> Parsed[Qrels]:
                 "Keep one of the two; the first was read.",
                 topic,
             )
-        elif first != number:
+        else:
             faults.warning(
                 number,
                 f"{quoted(doc)} was judged on line {first} already, with the same grade.",
@@ -153,6 +159,25 @@ def _columns(line: str, wanted: int) -> list[str]:
     if line.count("\t") == wanted - 1:
         return [cell.strip() for cell in line.split("\t")]
     return _BLANKS.split(line.strip(" \t\v\f\r"))
+
+
+def _qrels_columns(line: str) -> list[str]:
+    """The columns of a line that white space does not split into four."""
+    cells = _columns(line, _QRELS_COLUMNS)
+    key = _KEY_WITH_SPACES.fullmatch(line.strip())
+    return list(key.groups()) if len(cells) != _QRELS_COLUMNS and key else cells
+
+
+def _first_lines(lines: Iterable[tuple[int, str]]) -> dict[tuple[str, str], int]:
+    """The first line of each topic's document."""
+    found: dict[tuple[str, str], int] = {}
+    for number, line in lines:
+        cells = line.split()
+        if len(cells) != _QRELS_COLUMNS:
+            cells = _qrels_columns(line)
+        if len(cells) == _QRELS_COLUMNS:
+            found.setdefault((cells[0], cells[2]), number)
+    return found
 
 
 def _qrels_columns_fault(line: str, cells: list[str]) -> tuple[str, str]:

@@ -7,7 +7,7 @@ Reading eight digits with three multiplications is Mula's and Lemire's method (2
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from assay.measures.hits import Floats, Integers
 
-__all__ = ["PAD", "Bools", "Column", "Words", "decimals", "whole_numbers"]
+__all__ = ["PAD", "Bools", "Column", "Words", "decimals", "hashed", "whole_numbers"]
 
 PAD = 16
 """Bytes that must stand before the first and after the last token, so that it can be read whole."""
@@ -91,14 +91,7 @@ class Column:
 
     def hashes(self) -> Words:
         """Return 64 bits that are equal for equal tokens of any columns, and else hardly ever."""
-        mixed = self.lengths.astype(np.uint64)
-        for number, word in enumerate(self.words()):
-            # The word of a token that has ended is 0, and adds nothing.
-            own = word * _U(0x9E3779B97F4A7C15)
-            own ^= own >> _U(29)
-            own *= _U(0xBF58476D1CE4E5B9 + 2 * number)
-            mixed += own ^ (own >> _U(32))
-        return mixed * _U(0x94D049BB133111EB)
+        return hashed(self.lengths, self.words())
 
     def equal(self, other: Column) -> Bools:
         """Return for each line whether both columns hold the same token."""
@@ -117,6 +110,20 @@ class Column:
         for word in self.words():
             same &= word[1:] == word[:-1]
         return same
+
+
+def hashed(lengths: Integers, words: Iterable[Words]) -> Words:
+    """Return the hashes of tokens that are given by their lengths and words."""
+    mixed = lengths.astype(np.uint64)
+    for number, word in enumerate(words):
+        # The word of a token that has ended is 0, and adds nothing.
+        own = word * _U(0x9E3779B97F4A7C15)
+        own ^= own >> _U(29)
+        own *= _U(0xBF58476D1CE4E5B9 + 2 * number)
+        own ^= own >> _U(32)
+        mixed += own
+    mixed *= _U(0x94D049BB133111EB)
+    return mixed
 
 
 def _overlapping(data: bytes | bytearray) -> Words:

@@ -21,7 +21,7 @@ from assay.formats.r2c2_rankings import is_passage_run, read_rankings
 from assay.formats.text import MAX_BYTES
 from assay.formats.trec import SECOND_COLUMN, read_trec_run, warn_of_ranks, warn_of_second_column
 from assay.formats.trec_blocks import Block, open_run, padded, parse, read_into, tidy
-from assay.formats.trec_columns import PAD, Bools
+from assay.formats.trec_columns import PAD, Bools, hashed
 from assay.formats.trec_index import Index, any_twice, spread
 from assay.measures.frames import run_hits
 from assay.measures.hits import Floats, Hits, Integers, Judgements
@@ -30,11 +30,10 @@ from assay.model.errors import Fault, FormatError
 
 __all__ = ["BLOCK", "RunBatch", "read_runs"]
 
-BLOCK = 1 << 20
+BLOCK = 3 << 19
 """Bytes read at a time; small files are put together until they are as many."""
 
 _LINE_END = ord("\n")
-_LARGE = 16 << 20
 _FIRST_LINES = 1 << 12
 
 
@@ -64,7 +63,7 @@ def read_runs(
 
     TREC runs and R2C2 passage runs are told apart by their first line. Memory does not grow with
     the file as long as the lines of each topic stand together; a file in which they do not is held
-    as a whole (some 300 bytes a line), and so is one with faults.
+    as a whole (some 400 bytes a line), and so is one with faults.
 
     Args:
         paths: the files.
@@ -126,9 +125,6 @@ class _Reader:
         self.judged, self.ties, self.block = judged, ties, block
         self.index = Index(judged)
         self.buffer = bytearray(PAD + block + 1 + PAD)
-        # Freeing something large once makes glibc keep what is freed from now on, instead of
-        # giving it back and asking for it anew with every array; nothing is written to it.
-        np.empty(_LARGE, dtype=np.uint8)
         self.files = [PAD]
         self.waiting: list[Path] = []
         self.faults: list[Fault] = []
@@ -274,13 +270,15 @@ class _Reader:
     def _add(self, found: _Found, block: Block, groups: _Groups) -> bool:
         """Add a block's hits; False where only the strict reader can say what is the case."""
         documents, scores = block.documents, block.scores
-        hashes = documents.hashes()
+        words = list(documents.words())
+        hashes = hashed(documents.lengths, words)
         own = np.arange(len(groups.topics))
         if any_twice(hashes ^ spread(own)[groups.rows]):
             return False  # a document twice in a topic
         total = len(self.judged.topics)
         topics = np.array([self.judged.index.get(topic, -1) for topic in groups.topics])
-        known = self.index.find(documents, hashes ^ spread(topics)[groups.rows])
+        keys = hashes ^ spread(topics)[groups.rows]
+        known = self.index.find(keys, documents.lengths, words)
         if known is None:
             return False
         rows, judgements = known

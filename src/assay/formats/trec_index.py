@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
-from assay.formats.trec_columns import PAD, Column, Words
+from assay.formats.trec_columns import PAD, Column, Words, hashed
 from assay.measures.hits import Integers, Judgements
 
 __all__ = ["Index", "any_twice", "spread"]
@@ -23,44 +25,64 @@ class Index:
         lengths = np.fromiter(map(len, ids), np.int64, len(ids))
         starts = np.cumsum(lengths) - lengths + PAD
         column = Column(b"".join([bytes(PAD), *ids, bytes(PAD)]), starts, lengths)
-        keys = column.hashes() ^ spread(judged.lists)
+        words = list(column.words())
+        keys = hashed(lengths, words) ^ spread(judged.lists)
         self.order = np.argsort(keys)
-        self.keys, self.ids = keys[self.order], column.rows(self.order)
-        self.usable = len(keys) > 0 and not (self.keys[1:] == self.keys[:-1]).any()
+        self.keys, self.lengths = keys[self.order], lengths[self.order]
+        self.words = [word[self.order] for word in words]
+        self.usable = not (self.keys[1:] == self.keys[:-1]).any()
         # Most keys are found by their first bits, in a table that stays in the processor's cache;
         # where several have the same ones, the table knows the first and the last of them.
         self.shift = np.uint64(64 - min(max(len(keys) * 8, 1 << 10).bit_length(), 24))
-        slots = self.keys >> self.shift
+        slots = _slots(self.keys, self.shift)
         self.first = np.full(1 << (64 - int(self.shift)), -1, dtype=np.int32)
         self.first[slots[::-1]] = np.arange(len(keys))[::-1]
         self.last = self.first.copy()
         self.last[slots] = np.arange(len(keys))
 
-    def find(self, ids: Column, keys: Words) -> tuple[Integers, Integers] | None:
-        """Return the rows that are judged and for each the number of its judgement.
+    def find(
+        self, keys: Words, lengths: Integers, words: Sequence[Words]
+    ) -> tuple[Integers, Integers] | None:
+        """Find judged documents among many.
 
-        ``None`` if two ids share a hash.
+        Args:
+            keys: for each document the hash of its id, mixed with its topic's number.
+            lengths: how many bytes its id has.
+            words: its id, eight bytes at a time.
+
+        Returns:
+            The rows that are judged and for each the number of its judgement; ``None`` if two ids
+            share a hash.
         """
-        slots = keys >> self.shift
-        places = self.first[slots].astype(np.int64)
+        if not len(self.keys):
+            return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)
+        slots = _slots(keys, self.shift)
+        places = self.first[slots]
         rows = np.flatnonzero(places >= 0)
-        places, wanted = places[rows], keys[rows]
+        places, wanted = places[rows].astype(np.int64), keys[rows]
         others = np.flatnonzero(self.keys[places] != wanted)
-        among = others[self.last[slots[rows[others]]] != places[others]]
-        places[among] = np.minimum(np.searchsorted(self.keys, wanted[among]), len(self.keys) - 1)
-        equal = self.keys[places] == wanted
-        rows, places = rows[equal], places[equal]
-        if not ids.rows(rows).equal(self.ids.rows(places)).all():
-            return None
-        return rows, self.order[places]
+        if len(others):
+            among = others[self.last[slots[rows[others]]] != places[others]]
+            found = np.searchsorted(self.keys, wanted[among])
+            places[among] = np.minimum(found, len(self.keys) - 1)
+            equal = np.flatnonzero(self.keys[places] == wanted)
+            rows, places = rows[equal], places[equal]
+        same = lengths[rows] == self.lengths[places]
+        for mine, theirs in zip(words, self.words, strict=False):
+            same &= mine[rows] == theirs[places]
+        return (rows, self.order[places]) if same.all() else None
+
+
+def _slots(keys: Words, shift: np.uint64) -> Integers:
+    return (keys >> shift).view(np.int64)
 
 
 def any_twice(keys: Words) -> bool:
     """Return whether two of the keys are equal."""
-    bits = max(len(keys) * 8, 2).bit_length()
-    slots = keys >> np.uint64(64 - bits)
-    numbers = np.arange(len(keys))
-    table = np.zeros(1 << bits, dtype=np.int32)
+    bits = max(len(keys) * 4, 2).bit_length()
+    slots = _slots(keys, np.uint64(64 - bits))
+    numbers = np.arange(len(keys), dtype=np.int32)
+    table = np.empty(1 << bits, dtype=np.int32)
     table[slots] = numbers
     lost = np.flatnonzero(table[slots] != numbers)  # another key has the same slot
     crowded = np.zeros(1 << bits, dtype=bool)

@@ -71,6 +71,8 @@ class Measure(ABC):
     """The name before the parameters and the cutoff, e.g. ``nDCG``."""
     cutoff: ClassVar[str] = "optional"
     """``optional``, ``required`` or ``none``: whether the measure takes ``@k``."""
+    only_gains: ClassVar[bool] = False
+    """Whether a document of grade 0 or below is the same to it as one that was not judged."""
 
     def __post_init__(self) -> None:
         for field in fields(self):

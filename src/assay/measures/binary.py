@@ -21,6 +21,7 @@ class _Binary(Measure):
     """A measure that only asks whether a grade is at least *rel*."""
 
     rel: float = RELEVANT
+    only_gains: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -30,6 +30,7 @@ class AlphaNDCG(Measure):
     alpha: float = 0.5
     rel: float = RELEVANT
     name: ClassVar[str] = "α-nDCG"
+    only_gains: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         super().__post_init__()

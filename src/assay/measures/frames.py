@@ -126,7 +126,7 @@ def evaluate_runs(
             twice, a score or grade is not a finite number, or a grade is above *g_max*.
     """
     wanted = [parse_measure(one) if isinstance(one, str) else one for one in measures]
-    judged = to_judgements(qrels, g_max=g_max, subtopics=subtopics)
+    judged = to_judgements(qrels, g_max=g_max, subtopics=subtopics).needed(wanted)
     found: dict[str, RunScores] = {}
     for name, given in runs.items():
         run = to_run(given)

@@ -42,6 +42,7 @@ class NDCG(Measure):
 
     gain: Gain = Gain.LINEAR
     name: ClassVar[str] = "nDCG"
+    only_gains: ClassVar[bool] = True
 
     def _score(self, grades: Grades, ideal: Sequence[float], g_max: float) -> float:
         best = self.gain.all_of(self._best(ideal))
@@ -62,6 +63,7 @@ class NDCGJK(Measure):
     gain: Gain = Gain.LINEAR
     b: float = 2.0
     name: ClassVar[str] = "nDCG-JK"
+    only_gains: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -87,6 +89,7 @@ class Q(Measure):
     gain: Gain = Gain.LINEAR
     beta: float = 1.0
     name: ClassVar[str] = "Q"
+    only_gains: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -140,6 +143,7 @@ class ERR(Measure):
 
     gain: Gain = Gain.LINEAR
     name: ClassVar[str] = "ERR"
+    only_gains: ClassVar[bool] = True
 
     def _score(self, grades: Grades, ideal: Sequence[float], g_max: float) -> float:
         return self._expected(grades, g_max)
@@ -170,6 +174,7 @@ class IRBU(Measure):
     gain: Gain = Gain.LINEAR
     phi: float = 0.99
     name: ClassVar[str] = "iRBU"
+    only_gains: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -204,6 +209,7 @@ class RBP(Measure):
     gain: Gain = Gain.LINEAR
     p: float = 0.8
     name: ClassVar[str] = "RBP"
+    only_gains: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -8,16 +8,18 @@ computed.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 
 import numpy as np
 import numpy.typing as npt
 
-from assay.measures.base import RELEVANT
+from assay.measures.base import RELEVANT, Measure
 
 __all__ = ["Floats", "Hits", "Integers", "Judgements", "running"]
+
+_LARGE = 16 << 20
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
@@ -146,8 +148,12 @@ class Judgements:
     without_relevant: tuple[str, ...] = field(init=False)
     _known: dict[object, Floats] = field(init=False, repr=False, compare=False)
     _places: list[dict[str, int]] | None = field(init=False, repr=False, compare=False)
+    _lean: Judgements | None = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
+        # Freeing something large once makes glibc keep what is freed from now on, instead of giving
+        # it back and asking for it anew with every array; nothing is ever written to it.
+        np.empty(_LARGE, dtype=np.uint8)
         if not self.grades:
             raise ValueError("the qrels have no topics: there is nothing to score against")
         for topic in self.ideals:
@@ -177,6 +183,7 @@ class Judgements:
             ("without_relevant", tuple(topics[place] for place in np.flatnonzero(without))),
             ("_known", {}),
             ("_places", None),
+            ("_lean", None),
         ):
             object.__setattr__(self, name, value)
 
@@ -217,6 +224,23 @@ class Judgements:
                     if grade >= rel and document in places:
                         found[places[document]].append(subtopic)
         return [tuple(one) for one in found]
+
+    def needed(self, measures: Iterable[Measure]) -> Judgements:
+        """Return the same qrels with no more judgements than *measures* make use of.
+
+        Most documents judged are not relevant: without them there is far less to look up.
+        """
+        if not all(measure.only_gains for measure in measures):
+            return self
+        if self._lean is None:
+            relevant = {
+                topic: {document: grade for document, grade in documents.items() if grade > 0}
+                for topic, documents in self.grades.items()
+            }
+            lean = Judgements(relevant, self.g_max, self.ideals, self.subtopics)
+            object.__setattr__(self, "_lean", lean)
+            return lean
+        return self._lean
 
     def with_ideals(self, hits: Hits) -> Judgements:
         """Return the same qrels with each ideal list made of what one run's list shows."""
