@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import chain
 
 import numpy as np
@@ -25,7 +26,7 @@ Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Hits:
     """The judged documents of ranked lists, list after list and best rank first.
 
@@ -80,7 +81,12 @@ class Hits:
 
     def starts(self) -> Integers:
         """Return where each list's hits begin, and at the end how many there are."""
-        return np.searchsorted(self.lists, np.arange(len(self.shown) + 1)).astype(np.int64)
+        return self._starts
+
+    @cached_property
+    def _starts(self) -> Integers:
+        ends = np.cumsum(np.bincount(self.lists, minlength=len(self.shown)))
+        return np.concatenate([[0], ends]).astype(np.int64, copy=False)
 
     def total(self, values: Floats) -> Floats:
         """Return for each list the sum of its hits' values, added in rank order."""
@@ -147,6 +153,7 @@ class Judgements:
     best: Hits = field(init=False, repr=False)
     without_relevant: tuple[str, ...] = field(init=False)
     _known: dict[object, Floats] = field(init=False, repr=False, compare=False)
+    _counts: dict[float, Integers] = field(init=False, repr=False, compare=False)
     _places: list[dict[str, int]] | None = field(init=False, repr=False, compare=False)
     _lean: Judgements | None = field(init=False, repr=False, compare=False)
 
@@ -182,6 +189,7 @@ class Judgements:
             ("best", best),
             ("without_relevant", tuple(topics[place] for place in np.flatnonzero(without))),
             ("_known", {}),
+            ("_counts", {}),
             ("_places", None),
             ("_lean", None),
         ):
@@ -194,7 +202,9 @@ class Judgements:
 
     def relevant(self, rel: float = RELEVANT) -> Integers:
         """Return for each topic R, the number of grades in its ideal list of at least *rel*."""
-        return self.best.only(self.best.grades >= rel).count()
+        if rel not in self._counts:
+            self._counts[rel] = self.best.only(self.best.grades >= rel).count()
+        return self._counts[rel]
 
     def places(self) -> list[dict[str, int]]:
         """Return for each topic: document id → the number of its judgement, a place in ``flat``."""
