@@ -392,7 +392,7 @@ def test_estimate_and_preview_hold_every_question() -> None:
     estimate = labeller().estimate(request)
     assert estimate.calls == 2  # the first, and what follows if it is a yes
     assert 150 < estimate.tokens_in < 600
-    assert labeller(reasons=False).estimate(request).tokens_out == 3
+    assert labeller(reasons=False).estimate(request).tokens_out == 2
 
 
 @pytest.mark.parametrize(
