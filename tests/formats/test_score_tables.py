@@ -6,7 +6,7 @@ import math
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from assay.formats.score_tables import read_matrix, read_scores
@@ -170,6 +170,7 @@ def test_what_cannot_be_read_at_all(tmp_path):
     st.sampled_from(["run,topic,s\n", "topic,A,B\n", "", "run,measure,value\n"]),
     st.text(alphabet=st.sampled_from('runA,B\t 0123;"\n\x00\u202e-.e'), max_size=80),
 )
+@example("", '"\t"0')
 @settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
 def test_whatever_a_file_holds_faults_or_finite_scores_come_out(tmp_path, header, text):
     path = tmp_path / "f"

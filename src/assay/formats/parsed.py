@@ -67,7 +67,10 @@ class FaultList:
 
     def _add(self, line: int, why: str, cure: str, topic: str | None, severity: str) -> None:
         shown = printable(topic) if topic else None
-        self._faults.append(Fault(self.file, line, shown, why, cure, severity))
+        # A reader's own message (of csv, json) may quote the file's control characters.
+        self._faults.append(
+            Fault(self.file, line, shown, printable(why), printable(cure), severity)
+        )
 
     def done(self) -> tuple[Fault, ...]:
         """All faults in line order; those of the file as a whole (line 0) come first."""
