@@ -13,14 +13,8 @@ from assay.measures.evaluation import evaluate
 from assay.measures.names import parse_measure
 from assay.model.labels import Label, LabellerId, Status
 from assay.model.rag import Answer, Mark, Nugget, Passage, PassageKey, PassageRun, Question
-from assay.protocols.r2c2.results import (
-    AnswerResult,
-    NuggetResult,
-    R2C2Result,
-    RunNotes,
-    Score,
-    State,
-)
+from assay.protocols.r2c2.results import AnswerResult, NuggetResult, R2C2Result, RunNotes, State
+from assay.protocols.scores import Score
 
 FILMS = Path(__file__).resolve().parents[2] / "examples" / "films"
 MODEL = LabellerId(

@@ -8,7 +8,7 @@ import xml.etree.ElementTree as ET
 import pytest
 from rich.console import Console
 
-from assay.protocols.r2c2.results import Score
+from assay.protocols.scores import Score
 from assay.reports.confidence import plot_confidence, save_confidence_plot
 from assay.reports.plots import interval_bar, reliability, risk_coverage_plot
 from assay.reports.tables import leaderboard_tables

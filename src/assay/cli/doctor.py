@@ -17,14 +17,13 @@ import typer
 
 from assay import __version__
 from assay.cli.common import JsonOption, out, plain_table, print_json, safe
+from assay.cli.jobs import Job, open_job
 from assay.labellers.known_models import DEFAULT_MODEL, MODELS
 from assay.labellers.models import find_model
 from assay.labellers.openai import OpenAISettings
 from assay.labellers.spec import LabellerOptions, openai_settings
 from assay.model.errors import AssayError, FormatError
 from assay.protocols.folder import Folder
-from assay.protocols.r2c2.inputs import R2C2Settings, load_inputs
-from assay.protocols.r2c2.judge import active_tasks, labellers_for
 
 _PACKAGES = ("aiohttp", "jinja2", "matplotlib", "numpy", "orjson", "pydantic", "rich", "typer")
 
@@ -111,39 +110,40 @@ def _environment() -> Iterator[Finding]:
 def _folder(path: Path) -> Iterator[Finding]:
     try:
         folder = Folder.open(path)
-        settings = folder.settings(R2C2Settings)
     except AssayError as error:
         yield Finding("assay.toml", False, str(error))
         return
     yield Finding("assay.toml", True, f"protocol {folder.config.evaluation.protocol}")
+    job: Job | None = None
     try:
-        inputs = load_inputs(folder, settings)
+        job = open_job(path)
     except FormatError as error:
         yield Finding("inputs", False, f"{len(error.faults)} faults.", "Run 'assay validate'.")
     except AssayError as error:
         yield Finding("inputs", False, str(error))
     else:
-        says = (
-            f"{len(inputs.questions)} questions, {len(inputs.pr_runs)} PR runs, "
-            f"{len(inputs.ac_files)} AC runs"
-        )
-        yield Finding("inputs", True, says)
+        yield Finding("inputs", True, job.inputs_in_words())
     yield from _ledger(folder)
+    if job is not None:
+        yield from _labellers(job)
+    for spec in dict.fromkeys(folder.config.labellers.values()):
+        if spec.startswith("openai:"):
+            yield from _endpoints(spec)
+
+
+def _labellers(job: Job) -> Iterator[Finding]:
     try:
-        labellers = labellers_for(folder)
+        labellers = job.labellers()
     except AssayError as error:
         yield Finding("labellers", False, str(error))
         return
-    for task in active_tasks(folder):
+    for task in job.tasks():
         labeller = labellers[task.name]
         try:
             refusal = labeller.refusal(task)
         except AssayError as error:
             refusal = str(error)
         yield Finding(f"{task.name} by {labeller.id.name}", refusal is None, refusal or "can do it")
-    for spec in dict.fromkeys(folder.config.labellers.values()):
-        if spec.startswith("openai:"):
-            yield from _endpoints(spec)
 
 
 def _ledger(folder: Folder) -> Iterator[Finding]:

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from assay import __version__
 from assay.cli.common import (
     BudgetOption,
     CsvOption,
-    FetchLines,
     FolderArgument,
     JsonOption,
     JudgingBar,
@@ -25,29 +23,15 @@ from assay.cli.common import (
     print_json,
     safe,
 )
-from assay.cli.ending import keep_to_the_end
+from assay.cli.jobs import Job, Plans, Results, open_job
 from assay.judging.batch import export_batch, import_batch
 from assay.judging.engine import Plan, Tally, judge
 from assay.labellers.openai import OpenAILabeller
 from assay.labellers.prices import checked
 from assay.ledger import Ledger
-from assay.ledger.policy import Policy
 from assay.model.errors import SettingsError
-from assay.protocols.folder import Folder
 from assay.protocols.output import write_bytes
-from assay.protocols.r2c2.inputs import Inputs, R2C2Settings, load_inputs
-from assay.protocols.r2c2.judge import (
-    ENTAILED_SHARE,
-    labellers_for,
-    look_ahead,
-    plans_now,
-    run_judging,
-)
-from assay.protocols.r2c2.output import SCORE_COLUMNS, label_lines, write_outputs
-from assay.protocols.r2c2.results import R2C2Result, Score
-from assay.protocols.r2c2.score import score
-from assay.reports.r2c2 import render_report
-from assay.reports.tables import leaderboard_tables
+from assay.protocols.scores import SCORE_COLUMNS
 
 RetryOption = Annotated[
     bool, typer.Option("--retry-failed", help="Ask again where a labeller's reply was unusable.")
@@ -55,34 +39,6 @@ RetryOption = Annotated[
 DryRunOption = Annotated[
     bool, typer.Option("--dry-run", help="Show the calls and tokens ahead; ask nothing.")
 ]
-
-
-@dataclass(frozen=True)
-class _Job:
-    """A folder, opened and read."""
-
-    folder: Folder
-    settings: R2C2Settings
-    policy: Policy
-    inputs: Inputs
-
-    @classmethod
-    def open(cls, path: Path, labeller: str | None, policy: str | None) -> _Job:
-        folder = Folder.open(path, labeller=labeller, fetching=FetchLines())
-        settings = folder.settings(R2C2Settings)
-        chosen = Policy.parse(policy or settings.policy)
-        return cls(folder, settings, chosen, load_inputs(folder, settings))
-
-    def score(self, ledger: Ledger) -> R2C2Result:
-        return score(self.folder, self.inputs, ledger, self.policy, self.settings)
-
-    def results(self, ledger: Ledger) -> tuple[R2C2Result, list[Path]]:
-        """Score and write ``out/`` (but for the report)."""
-        keep_to_the_end(self)  # looking for cycles and freeing would take a fifth of the time
-        with label_lines(ledger) as lines:
-            result = self.score(ledger)
-            keep_to_the_end(result)
-            return result, write_outputs(self.folder, self.inputs, lines, result)
 
 
 def evaluate_command(
@@ -100,16 +56,16 @@ def evaluate_command(
     Run it again at any time: what the ledger holds is never asked twice. Exit status 1 where
     labels are still missing.
     """
-    job = _Job.open(folder, labeller, policy)
+    job = open_job(folder, labeller, policy)
     if dry_run:
         _print_ahead(job, as_json=as_json)
         return
     quiet = as_json or as_csv
     with job.folder.open_ledger() as ledger:
         tally = _judge(job, ledger, budget=budget, retry_failed=retry_failed, quiet=quiet)
-        result, files = job.results(ledger)
-        report = _write_report(job, result)
-    _show(result, tally, [*files, report], as_json=as_json, as_csv=as_csv)
+        results, files = job.write(ledger)
+        report = _write_report(job, results)
+    _show(results, tally, [*files, report], as_json=as_json, as_csv=as_csv)
 
 
 def judge_command(
@@ -138,7 +94,7 @@ def judge_command(
     With batch files: export, have the file run (by an endpoint's batch service, or vllm
     run-batch), import the results; then again, for the answers that wait for step 3.
     """
-    job = _Job.open(folder, labeller, policy)
+    job = open_job(folder, labeller, policy)
     if batch_out is not None or batch_in is not None:
         _batch(job, batch_out, batch_in, retry_failed=retry_failed, as_json=as_json)
         return
@@ -164,41 +120,35 @@ def score_command(
     as_csv: CsvOption = False,
 ) -> None:
     """Recompute every score from the ledger; asks no labeller. Exit status 1 where labels miss."""
-    job = _Job.open(folder, labeller, policy)
+    job = open_job(folder, labeller, policy)
     with job.folder.open_ledger(create=False) as ledger:
-        result, files = job.results(ledger)
-    _show(result, None, files, as_json=as_json, as_csv=as_csv)
+        results, files = job.write(ledger)
+    _show(results, None, files, as_json=as_json, as_csv=as_csv)
 
 
 def report_command(
     folder: FolderArgument, policy: PolicyOption = None, labeller: LabellerOption = None
 ) -> None:
     """Write out/report.html from the ledger; asks no labeller."""
-    job = _Job.open(folder, labeller, policy)
+    job = open_job(folder, labeller, policy)
     with job.folder.open_ledger(create=False) as ledger:
-        result = job.score(ledger)
-    report = _write_report(job, result)
+        results = job.score(ledger)
+    report = _write_report(job, results)
     out().print(f"Report: {safe(report)}", soft_wrap=True)
-    raise typer.Exit(1 if _missing(result) else 0)
+    raise typer.Exit(1 if results.missing else 0)
 
 
 # -- judging ------------------------------------------------------------------------------------
 
 
 def _judge(
-    job: _Job, ledger: Ledger, *, budget: float | None, retry_failed: bool, quiet: bool
+    job: Job, ledger: Ledger, *, budget: float | None, retry_failed: bool, quiet: bool
 ) -> Tally:
     limit = budget if budget is not None else job.folder.config.judging.budget
     if limit is not None:
         _require_prices(job)
-    tally = run_judging(
-        job.folder,
-        job.inputs,
-        ledger,
-        job.policy,
-        progress=JudgingBar(quiet=quiet),
-        budget=limit,
-        retry_failed=retry_failed,
+    tally = job.judge(
+        ledger, progress=JudgingBar(quiet=quiet), budget=limit, retry_failed=retry_failed
     )
     if not quiet:
         err().print(_told(tally), markup=False)
@@ -206,7 +156,7 @@ def _judge(
 
 
 def _batch(
-    job: _Job,
+    job: Job,
     batch_out: Path | None,
     batch_in: Path | None,
     *,
@@ -217,8 +167,8 @@ def _batch(
     document: dict[str, Any] = {}
     with job.folder.open_ledger() as ledger:
 
-        def plans() -> list[tuple[str, Plan]]:
-            return plans_now(job.folder, job.inputs, ledger, job.policy, retry_failed=retry_failed)
+        def plans() -> Plans:
+            return job.plans_now(ledger, retry_failed=retry_failed)
 
         if batch_in is not None:
             taken = import_batch(plans(), ledger, batch_in)
@@ -241,9 +191,9 @@ def _batch(
         print_json(document)
 
 
-def _require_prices(job: _Job) -> None:
+def _require_prices(job: Job) -> None:
     """A budget means nothing for a model whose price is unknown: say so before calling it."""
-    for labeller in labellers_for(job.folder).values():
+    for labeller in job.labellers().values():
         for member in getattr(labeller, "members", (labeller,)):
             if isinstance(member, OpenAILabeller) and member.price is None:
                 model = member.id.params["model"]
@@ -282,10 +232,10 @@ def _told(tally: Tally) -> str:
     return text
 
 
-def _print_ahead(job: _Job, *, as_json: bool) -> None:
+def _print_ahead(job: Job, *, as_json: bool) -> None:
     ledger = job.folder.open_ledger() if job.folder.ledger_path.exists() else None
     try:
-        ahead = look_ahead(job.folder, job.inputs, ledger, job.policy)
+        ahead = job.look_ahead(ledger)
     finally:
         if ledger is not None:
             ledger.close()
@@ -306,7 +256,7 @@ def _print_ahead(job: _Job, *, as_json: bool) -> None:
                 }
             )
     if as_json:
-        print_json({"ahead": rows, "answers_assumed": ahead.answers_assumed})
+        print_json({"ahead": rows, "answers_assumed": ahead.assumed})
         return
     table = plain_table("Ahead (nothing was asked)")
     table.add_column("task")
@@ -325,15 +275,12 @@ def _print_ahead(job: _Job, *, as_json: bool) -> None:
     elif any(row["cost"] for row in rows):
         said = f"Prices: [prices] of assay.toml, else list prices of {checked()}."
         console.print(said, markup=False)
-    if ahead.answers_assumed:
-        console.print(
-            "Answers are judged after bogus nuggets are found; these figures take "
-            f"{ENTAILED_SHARE:.0%} of the nuggets that are not labelled yet as entailed."
-        )
+    if ahead.note:
+        console.print(ahead.note)
 
 
-def _print_prompts(job: _Job, count: int, *, as_json: bool) -> None:
-    ahead = look_ahead(job.folder, job.inputs, None, job.policy)
+def _print_prompts(job: Job, count: int, *, as_json: bool) -> None:
+    ahead = job.look_ahead(None)
     document: list[dict[str, Any]] = []
     for title, plan in ahead.plans:
         for _, request in plan.todo[:count]:
@@ -365,72 +312,48 @@ def _print_prompts(job: _Job, count: int, *, as_json: bool) -> None:
 # -- results ------------------------------------------------------------------------------------
 
 
-def _write_report(job: _Job, result: R2C2Result) -> Path:
+def _write_report(job: Job, results: Results) -> Path:
     path = job.folder.out / "report.html"
-    write_bytes(path, render_report(result, generated_by=f"Assay {__version__}").encode())
+    write_bytes(path, job.report(results).encode())
     return path
 
 
-def _missing(result: R2C2Result) -> int:
-    """How many answers, nuggets and checked passages have no usable label."""
-    passages = result.relevance.missing if result.relevance else 0
-    return passages + sum(
-        notes.missing_answers + notes.failed_answers + notes.unmarked_nuggets
-        for notes in result.notes.values()
-    )
-
-
-def _all_scores(result: R2C2Result) -> list[Score]:
-    return [
-        one
-        for table in (result.scores, result.pr_scores)
-        for scores in table.values()
-        for one in scores.values()
-    ]
-
-
 def _show(
-    result: R2C2Result, tally: Tally | None, files: list[Path], *, as_json: bool, as_csv: bool
+    results: Results, tally: Tally | None, files: list[Path], *, as_json: bool, as_csv: bool
 ) -> None:
-    missing = _missing(result)
     if as_json:
         print_json(
             {
-                "policy": result.policy,
-                "labellers": {
-                    task: None if who is None else who.name
-                    for task, who in result.labellers.items()
-                },
+                "policy": results.policy,
+                "labellers": dict(results.labellers),
                 "judging": None if tally is None else asdict(tally),
-                "scores": [asdict(one) for one in _all_scores(result)],
-                "attempted": [asdict(s) for t in result.attempted.values() for s in t.values()],
-                "runs": {name: asdict(notes) for name, notes in result.notes.items()},
-                "juries": [asdict(jury) for jury in result.juries],
-                "missing": missing,
-                "warnings": list(result.warnings),
+                "scores": [asdict(one) for one in results.scores],
+                **results.more,
+                "missing": results.missing,
+                "warnings": list(results.warnings),
                 "files": [str(path) for path in files],
             }
         )
     elif as_csv:
         print_csv(
             SCORE_COLUMNS,
-            (tuple(getattr(one, name) for name in SCORE_COLUMNS) for one in _all_scores(result)),
+            (tuple(getattr(one, name) for name in SCORE_COLUMNS) for one in results.scores),
         )
     else:
         console = out()
-        for table in leaderboard_tables(result):
+        for table in results.tables:
             console.print(table)
-        for warning in result.warnings:
+        for warning in results.warnings:
             err().print(f"Note: {warning}", markup=False, soft_wrap=True)
         last = files[-1]
         name = "Report" if last.suffix == ".html" else "Files"
         console.print(
             f"{name}: {safe(last if last.suffix == '.html' else last.parent)}", soft_wrap=True
         )
-    if missing:
+    if results.missing:
         err().print(
-            f"{missing} answers, nuggets or passages have no usable label; 'assay judge' asks for "
-            "missing ones, --retry-failed for failed ones.",
+            f"{results.missing} {results.missing_what} have no usable label; 'assay judge' asks "
+            "for missing ones, --retry-failed for failed ones.",
             markup=False,
         )
         raise typer.Exit(1)

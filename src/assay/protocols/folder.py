@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import glob
 import tomllib
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -18,7 +18,7 @@ from assay.labellers.pace import Limits
 from assay.labellers.prices import Price
 from assay.labellers.spec import LabellerOptions, make_labeller
 from assay.ledger import Ledger
-from assay.model.errors import SettingsError
+from assay.model.errors import PrerequisiteError, SettingsError
 from assay.tasks.base import AnyTask
 from assay.tasks.rendering import Renderer
 from assay.tasks.voting import Rule
@@ -199,6 +199,34 @@ class Folder:
             else:
                 made[name] = self._single(name, self.config.judging.temperature)
         return made[name]
+
+    def labellers(
+        self, tasks: Iterable[AnyTask], spec: Callable[[AnyTask], str] | None = None
+    ) -> dict[str, Labeller]:
+        """The labeller of each task, by the task's name. One SPEC is one labeller, so that a model
+        is loaded once. ``spec`` says whose it is where that is not :meth:`labeller_spec`."""
+        made: dict[str, Labeller] = {}
+        chosen = spec or self.labeller_spec
+        return {task.name: self.make_labeller(chosen(task), made) for task in tasks}
+
+    def labellers_for_scoring(
+        self, tasks: Iterable[AnyTask], spec: Callable[[AnyTask], str] | None = None
+    ) -> tuple[dict[str, Labeller | None], list[str]]:
+        """As :meth:`labellers`, but a labeller that cannot be made becomes None with a warning:
+        scoring needs to know who it is, not to ask it."""
+        result: dict[str, Labeller | None] = {}
+        warnings: list[str] = []
+        chosen = spec or self.labeller_spec
+        for task in tasks:
+            try:
+                labeller = self.make_labeller(chosen(task))
+                _ = labeller.id
+            except (SettingsError, PrerequisiteError) as error:
+                result[task.name] = None
+                warnings.append(f"{task.name}: {error}")
+            else:
+                result[task.name] = labeller
+        return result, warnings
 
     def _single(self, spec: str, temperature: float | None) -> Labeller:
         judging = self.config.judging

@@ -10,7 +10,8 @@ from markupsafe import Markup
 
 from assay.model.labels import Label
 from assay.model.rag import Mark
-from assay.protocols.r2c2.results import R2C2Result, RunNotes, Score
+from assay.protocols.r2c2.results import R2C2Result, RunNotes
+from assay.protocols.scores import Score
 from assay.reports.plots import interval_bar
 from assay.reports.text import NOTHING, counted, interval, number, slug
 from assay.reports.wording import (

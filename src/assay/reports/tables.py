@@ -8,7 +8,8 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
-from assay.protocols.r2c2.results import R2C2Result, Score
+from assay.protocols.r2c2.results import R2C2Result
+from assay.protocols.scores import Score
 from assay.reports.leaderboards import ac_board, pr_measures, ranked
 from assay.reports.text import NOTHING, interval, listing, number, one_line, shortened
 from assay.reports.wording import gaps, nothing_missing, policy_in_words

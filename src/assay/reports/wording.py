@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from assay.model.labels import LabellerId
-from assay.protocols.r2c2.results import AnswerResult, R2C2Result, RunNotes, Score
+from assay.protocols.r2c2.results import AnswerResult, R2C2Result, RunNotes
+from assay.protocols.scores import Score
 from assay.reports.text import counted, listing, percent, shortened
 
 GAP = 0.1

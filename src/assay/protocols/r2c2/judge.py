@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TypeVar
 
 from assay.judging.again import why_again
@@ -11,7 +12,7 @@ from assay.judging.engine import Plan, Progress, Tally, judge, plan
 from assay.labellers.base import Labeller, Request
 from assay.ledger import Ledger
 from assay.ledger.policy import Policy
-from assay.model.errors import PrerequisiteError, SettingsError
+from assay.model.errors import SettingsError
 from assay.protocols.folder import Folder
 from assay.protocols.r2c2.inputs import Inputs, R2C2Settings
 from assay.protocols.r2c2.labels import (
@@ -50,31 +51,14 @@ def active_tasks(folder: Folder) -> list[AnyTask]:
 
 
 def labellers_for(folder: Folder) -> dict[str, Labeller]:
-    """The labeller of each active task, as ``assay.toml`` or ``--labeller`` says. One SPEC is one
-    labeller, so that a model is loaded once. Dialogue acts are by ``rules`` unless named."""
-    made: dict[str, Labeller] = {}
-    return {
-        task.name: folder.make_labeller(_spec(folder, task), made) for task in active_tasks(folder)
-    }
+    """The labeller of each active task, as ``assay.toml`` or ``--labeller`` says. Dialogue acts
+    are by ``rules`` unless named."""
+    return folder.labellers(active_tasks(folder), partial(_spec, folder))
 
 
-def labellers_for_scoring(
-    folder: Folder,
-) -> tuple[dict[str, Labeller | None], list[str]]:
-    """As ``labellers_for``, but a labeller that cannot be made becomes None with a warning:
-    scoring needs to know who it is, not to ask it."""
-    result: dict[str, Labeller | None] = {}
-    warnings: list[str] = []
-    for task in active_tasks(folder):
-        try:
-            labeller = folder.make_labeller(_spec(folder, task))
-            _ = labeller.id
-        except (SettingsError, PrerequisiteError) as error:
-            result[task.name] = None
-            warnings.append(f"{task.name}: {error}")
-        else:
-            result[task.name] = labeller
-    return result, warnings
+def labellers_for_scoring(folder: Folder) -> tuple[dict[str, Labeller | None], list[str]]:
+    """As ``labellers_for``, for those who only need to know who they are."""
+    return folder.labellers_for_scoring(active_tasks(folder), partial(_spec, folder))
 
 
 def _spec(folder: Folder, task: AnyTask) -> str:

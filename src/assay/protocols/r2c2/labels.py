@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
-from itertools import chain
 from typing import Any
 
-from assay.judging.again import PROMPT, SETTINGS
-from assay.labellers.base import Labeller, Request, request_key
+from assay.labellers.base import Labeller
 from assay.ledger import Ledger
 from assay.ledger.policy import Policy, choose
-from assay.model.labels import Label, LabellerId, Status
+from assay.model.labels import Label, Status
 from assay.model.rag import (
     Answer,
     Mark,
@@ -23,8 +20,9 @@ from assay.model.rag import (
     PassageRun,
     Question,
 )
+from assay.protocols.book import Book
 from assay.protocols.r2c2.results import AnswerResult, NuggetResult, State
-from assay.tasks.base import AnyTask, unit_hash
+from assay.tasks.base import unit_hash
 from assay.tasks.r2c2 import (
     ANSWER,
     DIALOGUE_ACT,
@@ -39,88 +37,13 @@ from assay.tasks.r2c2 import (
 Subject = tuple[str, str, tuple[str, ...]]
 
 
-@dataclass
-class LabelBook:
-    """The labels of an evaluation, looked up by unit.
+class LabelBook(Book):
+    """The labels of an R2C2 evaluation; see :class:`assay.protocols.book.Book`."""
 
-    ``labellers`` are the evaluation's own by task name; None where one could not be made (its
-    labels are then taken as missing).
-    """
-
-    ledger: Ledger
-    policy: Policy
-    labellers: Mapping[str, Labeller | None]
-    _only: dict[str, Label] = field(default_factory=dict, init=False)  # units with one label
-    _several: dict[str, list[Label]] = field(default_factory=dict, init=False)
-    other_versions: int = field(default=0, init=False)
-
-    def __post_init__(self) -> None:
-        versions = {task.name: task.version for task in TASKS}
-        for label in self.ledger.labels(versions):
-            unit = label.unit
-            if label.version != versions[label.task]:
-                self.other_versions += 1
-            elif unit in self._several:
-                self._several[unit].append(label)
-            elif unit in self._only:
-                self._several[unit] = [self._only.pop(unit), label]
-            else:
-                self._only[unit] = label
-
-    @cached_property
-    def configured(self) -> dict[str, LabellerId | None]:
-        """Identity of the evaluation's own labeller of each task."""
-        # The ledger's own objects where it has them: comparing those costs next to nothing.
-        known = list(self.ledger.labellers().values())
-        found: dict[str, LabellerId | None] = {}
-        for task in TASKS:
-            labeller = self.labellers.get(task.name)
-            who = None if labeller is None else labeller.id
-            found[task.name] = next((one for one in known if one == who), who)
-        return found
-
-    @cached_property
-    def _own(self) -> dict[str, LabellerId | None]:
-        """``configured`` where the policy lets a machine's label count."""
-        return self.configured if self.policy.machine else dict.fromkeys(self.configured)
-
-    def of(self, unit: str) -> list[Label]:
-        """All labels of a unit, oldest first."""
-        only = self._only.get(unit)
-        return self._several.get(unit, []) if only is None else [only]
-
-    def choose(self, task: AnyTask, unit: str, content: Mapping[str, Any]) -> Label | None:
-        """The label of a unit that counts, which may be a failed one."""
-        only = self._only.get(unit)
-        if only is not None and only.labeller is self._own[task.name]:
-            return only  # nearly always
-        labels = self.of(unit)
-        if not labels:
-            return None
-        labeller = self.labellers.get(task.name)
-
-        def exact_key() -> str:
-            if labeller is None:
-                return ""
-            request = Request(task, task.unit.model_validate(content))
-            return request_key(labeller, request)
-
-        return choose(labels, self.policy, self.configured[task.name], exact_key)
-
-    def superseded(self) -> Counter[tuple[str, str]]:
-        """How many units the evaluation's own labeller was asked about again, by task and why."""
-        found: Counter[tuple[str, str]] = Counter()
-        for labels in self._several.values():
-            own = self.configured[labels[0].task]
-            if own is None:
-                continue
-            asked = [one for one in labels if one.labeller.name == own.name and not one.sample]
-            if len({one.key for one in asked}) < 2:
-                continue
-            same = {one.key for one in asked if one.labeller == own}
-            why = PROMPT if len(same) > 1 else SETTINGS
-            found[labels[0].task, why] += 1
-        return found
+    def __init__(
+        self, ledger: Ledger, policy: Policy, labellers: Mapping[str, Labeller | None]
+    ) -> None:
+        super().__init__(ledger, policy, labellers, TASKS)
 
     @cached_property
     def _answers_of(self) -> dict[Subject, list[Label]]:
@@ -142,25 +65,12 @@ class LabelBook:
     @cached_property
     def people_judged_answers(self) -> bool:
         """Whether any person ever labelled an answer (else no need to look for carried ones)."""
-        return any(
-            label.labeller.is_human and label.task == ANSWER.name
-            for label in chain(self._only.values(), *self._several.values())
-        )
+        return any(label.labeller.is_human and label.task == ANSWER.name for label in self.every())
 
     def carried(self, subject: Subject) -> Label | None:
         """The label that counts among those given to the same question and answer beside other
         nuggets: a person's before a machine's, the newest of each."""
         return choose(self._answers_of.get(subject, []), self.policy, self.configured[ANSWER.name])
-
-    def machine(self, task: AnyTask, unit: str) -> Label | None:
-        """The newest usable label of the evaluation's own machine for a unit."""
-        configured = self.configured[task.name]
-        found = [
-            label
-            for label in self.of(unit)
-            if label.status is Status.OK and label.labeller == configured
-        ]
-        return found[-1] if found else None
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,25 +3,22 @@
 from __future__ import annotations
 
 import hashlib
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
 import orjson
 
-from assay import __version__
 from assay.formats.r2c2 import write_marked
 from assay.ledger import Ledger
 from assay.ledger.lines import Block, LinesAhead
-from assay.model.labels import Label
-from assay.protocols.folder import Folder, relative_to
-from assay.protocols.output import csv_bytes, sha256, write_bytes, write_pieces
+from assay.protocols.folder import Folder
+from assay.protocols.output import csv_bytes, write_bytes
 from assay.protocols.r2c2.inputs import Inputs
-from assay.protocols.r2c2.results import R2C2Result, Score
+from assay.protocols.r2c2.results import R2C2Result
+from assay.protocols.record import Places, write_labels, write_manifest
+from assay.protocols.scores import SCORE_COLUMNS, TOPIC_COLUMNS, score_rows, topic_rows
 from assay.tasks.r2c2 import TASKS
-
-SCORE_COLUMNS = ("run", "measure", "value", "low", "high", "topics", "missing")
 
 
 def label_lines(ledger: Ledger) -> LinesAhead:
@@ -39,17 +36,17 @@ def write_outputs(
     """
     out = folder.out
     files: dict[Path, bytes] = {
-        out / "scores.csv": csv_bytes(SCORE_COLUMNS, _score_rows(result.scores, result.pr_scores)),
-        out / "scores_attempted.csv": csv_bytes(SCORE_COLUMNS, _score_rows(result.attempted)),
+        out / "scores.csv": csv_bytes(SCORE_COLUMNS, score_rows(result.scores, result.pr_scores)),
+        out / "scores_attempted.csv": csv_bytes(SCORE_COLUMNS, score_rows(result.attempted)),
         out / "scores_by_category.csv": csv_bytes(
             ("category", *SCORE_COLUMNS),
             (
                 (category, *row)
                 for category, runs in result.by_category.items()
-                for row in _score_rows(runs)
+                for row in score_rows(runs)
             ),
         ),
-        out / "per_topic.csv": csv_bytes(("run", "topic", "measure", "value"), _topic_rows(result)),
+        out / "per_topic.csv": csv_bytes(TOPIC_COLUMNS, topic_rows(result.per_topic)),
         out / "qrels.txt": "".join(qrels_lines(result)).encode(),
     }
     if result.relevance is not None:
@@ -61,13 +58,21 @@ def write_outputs(
     digests = {path: hashlib.sha256(data).hexdigest() for path, data in files.items()}
     for path, data in files.items():
         write_bytes(path, data)
-    models: dict[str, Counter[str]] = {}
-    places = _places(result, models)
+    places = _places(result)
     labels = out / "labels.jsonl"
-    uids: list[bytes] = []
-    digests[labels] = write_pieces(labels, _used_lines(lines, places, uids))
-    manifest = out / "manifest.json"
-    write_bytes(manifest, _manifest(folder, inputs, result, uids, digests, models))
+    digests[labels], uids = write_labels(labels, lines, places)
+    manifest = write_manifest(
+        folder,
+        policy=result.policy,
+        settings=result.settings,
+        tasks=TASKS,
+        labellers=result.labellers,
+        models=places.models,
+        inputs=inputs.files,
+        counted=uids,
+        outputs=digests,
+        warnings=result.warnings,
+    )
     return [*files, labels, manifest]
 
 
@@ -88,23 +93,6 @@ def qrels_lines(result: R2C2Result) -> Iterator[str]:
             yield f"{question} 0 {key} {grade}\n"
 
 
-def _score_rows(*tables: Mapping[str, Mapping[str, Score]]) -> Iterator[tuple[object, ...]]:
-    for table in tables:
-        for run, scores in table.items():
-            for score in scores.values():
-                yield (
-                    run, score.measure, score.value, score.low, score.high, score.topics,
-                    score.missing,
-                )  # fmt: skip
-
-
-def _topic_rows(result: R2C2Result) -> Iterator[tuple[object, ...]]:
-    for run, by_measure in result.per_topic.items():
-        for measure, values in by_measure.items():
-            for topic, value in values.items():
-                yield (run, topic, measure, value)
-
-
 def _relevance_rows(result: R2C2Result) -> Iterator[tuple[object, ...]]:
     """Every passage with its derived grade and what the check says of it (1, 0 or empty)."""
     judged = {} if result.relevance is None else result.relevance.judged
@@ -117,18 +105,10 @@ def _relevance_rows(result: R2C2Result) -> Iterator[tuple[object, ...]]:
                 yield (question, str(passage.key), passage.doc, grade, shown)
 
 
-def _places(result: R2C2Result, models: dict[str, Counter[str]]) -> dict[int, bytes]:
-    """Where each label that counted was used, by its number in the ledger: JSON strings. Counts
-    in ``models`` by task which models the servers said that they were."""
-    places: dict[int, bytes] = {}
-
-    def note(label: Label | None, place: bytes) -> None:
-        if label is not None:
-            known = places.get(label.rowid)
-            places[label.rowid] = place if known is None else b"%b,%b" % (known, place)
-            if known is None and label.detail and "model" in label.detail:
-                models.setdefault(label.task, Counter())[str(label.detail["model"])] += 1
-
+def _places(result: R2C2Result) -> Places:
+    """Where each label that counted was used."""
+    places = Places()
+    note = places.note
     for by_question in result.answers.values():
         for answer in by_question.values():
             place = orjson.dumps(f"{answer.run} {answer.question.id}")
@@ -140,50 +120,3 @@ def _places(result: R2C2Result, models: dict[str, Counter[str]]) -> dict[int, by
         for key, label in labels.items():
             note(label, orjson.dumps(f"{question} passage {key}"))
     return places
-
-
-def _used_lines(
-    blocks: Iterable[Block], places: Mapping[int, bytes], uids: list[bytes]
-) -> Iterator[bytes]:
-    """The lines of the labels that counted, each with its places; fills ``uids``."""
-    cut = len(b'{"uid":"')
-    for rowids, lines in blocks:
-        pieces: list[bytes] = []
-        for rowid, line in zip(rowids, lines, strict=True):
-            used_at = places.get(rowid)
-            if used_at is not None:
-                pieces += (line, b',"used_at":[', used_at, b"]}\n")
-                uids.append(line[cut : line.index(b'"', cut)])
-        yield b"".join(pieces)
-
-
-def _manifest(
-    folder: Folder,
-    inputs: Inputs,
-    result: R2C2Result,
-    counted: Sequence[bytes],
-    digests: Mapping[Path, str],
-    models: Mapping[str, Mapping[str, int]],
-) -> bytes:
-    """Versions, settings, policy, labellers and digests of all that went in and came out."""
-    labels = hashlib.sha256(b"\n".join(sorted(counted))).hexdigest()
-    templates = {path.name: sha256(path) for path in sorted((folder.path / "prompts").glob("*.j2"))}
-    document = {
-        "assay": __version__,
-        "protocol": folder.config.evaluation.protocol,
-        "policy": result.policy,
-        "settings": dict(result.settings),
-        "tasks": {task.name: task.version for task in TASKS},
-        "labellers": {
-            task: None if who is None else {"name": who.name, "params": dict(who.params)}
-            for task, who in result.labellers.items()
-        },
-        "models_as_reported": {task: dict(models[task]) for task in sorted(models)},
-        "own_prompts": templates,
-        "inputs": {relative_to(folder.path, path): sha256(path) for path in inputs.files},
-        "labels_counted": len(counted),
-        "labels_sha256": labels,
-        "outputs": {relative_to(folder.out, path): digest for path, digest in digests.items()},
-        "warnings": list(result.warnings),
-    }
-    return orjson.dumps(document, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)

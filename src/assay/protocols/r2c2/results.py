@@ -10,6 +10,7 @@ from typing import NamedTuple
 from assay.model.labels import Label, LabellerId
 from assay.model.rag import Answer, Mark, Nugget, Passage, PassageKey, PassageRun, Question
 from assay.protocols.members import Jury
+from assay.protocols.scores import Score
 
 
 class State(StrEnum):
@@ -72,21 +73,6 @@ class AnswerResult:
     def refused(self) -> bool:
         """Whether the answer declines to answer."""
         return self.act is not None and self.act != "answer"
-
-
-@dataclass(frozen=True, slots=True)
-class Score:
-    """A score of a run over questions. ``value`` is None where undefined; ``low``/``high`` bound
-    its bootstrap interval over questions. ``topics`` questions went in, ``missing`` could not for
-    want of a label."""
-
-    run: str
-    measure: str
-    value: float | None
-    low: float | None
-    high: float | None
-    topics: int
-    missing: int
 
 
 @dataclass(frozen=True, slots=True)

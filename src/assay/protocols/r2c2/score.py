@@ -11,13 +11,12 @@ from dataclasses import replace
 import numpy as np
 
 from assay.ledger import Ledger
-from assay.ledger.policy import Policy, other_labellers
+from assay.ledger.policy import Policy
 from assay.measures.bootstrap import Interval, confidence_intervals, mean_interval
 from assay.measures.confidence import confidence_measures
 from assay.measures.evaluation import evaluate
 from assay.measures.names import parse_measure
 from assay.model.errors import SettingsError
-from assay.model.labels import Status
 from assay.model.rag import Mark, PassageKey, PassageRun, Question
 from assay.protocols.folder import Folder
 from assay.protocols.members import juries
@@ -25,7 +24,8 @@ from assay.protocols.r2c2.inputs import Inputs, R2C2Settings
 from assay.protocols.r2c2.judge import labellers_for_scoring
 from assay.protocols.r2c2.labels import LabelBook, left_out, passages_by_key, resolve
 from assay.protocols.r2c2.relevance import check_relevance
-from assay.protocols.r2c2.results import AnswerResult, R2C2Result, RunNotes, Score, State
+from assay.protocols.r2c2.results import AnswerResult, R2C2Result, RunNotes, State
+from assay.protocols.scores import Score
 
 PRECISION = "NuggetPrecision"
 AC_MEASURES = (
@@ -346,40 +346,12 @@ def _notes(run: str, results: Sequence[AnswerResult]) -> RunNotes:
 def _label_warnings(
     book: LabelBook, answers: Mapping[str, Mapping[str, AnswerResult]]
 ) -> list[str]:
-    warnings = []
-    if book.other_versions:
-        warnings.append(
-            f"{book.other_versions} labels of other task versions are in the ledger; "
-            "they do not count."
-        )
-    for (task, why), count in book.superseded().items():
-        warnings.append(
-            f"{task}: {count} units were asked again because {why}; the labels under the present "
-            "one count."
-        )
     missing = any(
         result.state is State.MISSING or any(n.state is State.MISSING for n in result.nuggets)
         for by_question in answers.values()
         for result in by_question.values()
     )
-    if missing:
-        others = {
-            name
-            for task, configured in book.configured.items()
-            for name in other_labellers(
-                (x for x in book.ledger.labels([task]) if x.status is Status.OK),
-                book.policy,
-                configured,
-            ).split(", ")
-            if name
-        }
-        if others:
-            warnings.append(
-                "Labels are missing under this policy and labeller, but the ledger holds some by "
-                f"{', '.join(sorted(others))}. Name that labeller in [labellers], or use "
-                "--policy only:NAME."
-            )
-    return warnings
+    return book.remarks(missing=missing)
 
 
 def _number(value: bool | None) -> float | None:

@@ -1,0 +1,104 @@
+"""What every evaluation writes beside its scores: the labels that counted, and the manifest."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import orjson
+
+from assay import __version__
+from assay.ledger.lines import Block
+from assay.model.labels import Label, LabellerId
+from assay.protocols.folder import Folder, relative_to
+from assay.protocols.output import sha256, write_bytes, write_pieces
+from assay.tasks.base import AnyTask
+
+
+@dataclass
+class Places:
+    """Where each label that counted was used.
+
+    ``at`` maps a label's number in the ledger to JSON strings, separated by commas; ``models``
+    counts by task which models the servers said that they were.
+    """
+
+    at: dict[int, bytes] = field(default_factory=dict)
+    models: dict[str, Counter[str]] = field(default_factory=dict)
+
+    def note(self, label: Label | None, place: bytes) -> None:
+        """Add a place (a JSON string) of a label; None is no label."""
+        if label is not None:
+            known = self.at.get(label.rowid)
+            self.at[label.rowid] = place if known is None else b"%b,%b" % (known, place)
+            if known is None and label.detail and "model" in label.detail:
+                self.models.setdefault(label.task, Counter())[str(label.detail["model"])] += 1
+
+
+def write_labels(path: Path, lines: Iterable[Block], places: Places) -> tuple[str, list[bytes]]:
+    """Write ``labels.jsonl``: those of ``lines`` that have a place, each with its ``used_at``.
+    Returns the SHA-256 of the file and the uids of its labels."""
+    uids: list[bytes] = []
+    return write_pieces(path, _used_lines(lines, places.at, uids)), uids
+
+
+def _used_lines(
+    blocks: Iterable[Block], places: Mapping[int, bytes], uids: list[bytes]
+) -> Iterator[bytes]:
+    cut = len(b'{"uid":"')
+    for rowids, lines in blocks:
+        pieces: list[bytes] = []
+        for rowid, line in zip(rowids, lines, strict=True):
+            used_at = places.get(rowid)
+            if used_at is not None:
+                pieces += (line, b',"used_at":[', used_at, b"]}\n")
+                uids.append(line[cut : line.index(b'"', cut)])
+        yield b"".join(pieces)
+
+
+def write_manifest(
+    folder: Folder,
+    *,
+    policy: str,
+    settings: Mapping[str, object],
+    tasks: Iterable[AnyTask],
+    labellers: Mapping[str, LabellerId | None],
+    models: Mapping[str, Mapping[str, int]],
+    inputs: Iterable[Path],
+    counted: Sequence[bytes],
+    outputs: Mapping[Path, str],
+    warnings: Iterable[str],
+) -> Path:
+    """Write ``out/manifest.json`` and return its path: versions, settings, policy, labellers and
+    digests of all that went in and came out.
+
+    ``models`` counts by task which models the servers said that they were; ``counted`` are the
+    uids of the labels that counted; ``outputs`` the SHA-256 of each file in ``out/``.
+    """
+    templates = {path.name: sha256(path) for path in sorted((folder.path / "prompts").glob("*.j2"))}
+    document = {
+        "assay": __version__,
+        "protocol": folder.config.evaluation.protocol,
+        "policy": policy,
+        "settings": dict(settings),
+        "tasks": {task.name: task.version for task in tasks},
+        "labellers": {
+            task: None if who is None else {"name": who.name, "params": dict(who.params)}
+            for task, who in labellers.items()
+        },
+        "models_as_reported": {task: dict(models[task]) for task in sorted(models)},
+        "own_prompts": templates,
+        "inputs": {relative_to(folder.path, path): sha256(path) for path in inputs},
+        "labels_counted": len(counted),
+        "labels_sha256": hashlib.sha256(b"\n".join(sorted(counted))).hexdigest(),
+        "outputs": {relative_to(folder.out, path): digest for path, digest in outputs.items()},
+        "warnings": list(warnings),
+    }
+    path = folder.out / "manifest.json"
+    write_bytes(
+        path, orjson.dumps(document, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
+    )
+    return path
