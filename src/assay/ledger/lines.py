@@ -15,7 +15,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import NamedTuple, Self
 
-from assay.ledger.sqlite import MAPPED, explained
+from assay.ledger.opening import MAPPED, explained
 from assay.model.errors import LedgerError
 
 _ROWS = 4096  # labels a block: some 3 MB of text
@@ -31,25 +31,27 @@ class Block(NamedTuple):
 
 
 _QUOTED = "json_quote({})"
+_PLAIN = "'\"' || {} || '\"'"  # where nothing needs quoting
+_HASH = "iif(typeof({0}) = 'blob', '\"' || lower(hex({0})) || '\"', json_quote({0}))"
 _NUMBER = "ifnull({}, 'null')"
 # 17 digits give the same number back; SQLite's own JSON keeps 15.
 _REAL = "iif({0} IS NULL, 'null', printf('%!.17g', {0}))"
 _FIELDS = (
-    ("uid", _QUOTED.format("labels.uid")),
-    ("key", _QUOTED.format("key")),
-    ("task", _QUOTED.format("labels.task")),
+    ("uid", _HASH.format("uid")),
+    ("key", _HASH.format("key")),
+    ("task", _QUOTED.format("tasks.name")),
     ("version", _QUOTED.format("version")),
-    ("unit_hash", _QUOTED.format("unit")),
+    ("unit_hash", _HASH.format("units.hash")),
     ("unit", "units.content"),
     ("labeller.name", _QUOTED.format("labellers.name")),
     ("labeller.kind", _QUOTED.format("labellers.kind")),
     ("labeller.params", "labellers.params"),
     ("sample", "sample"),
-    ("status", _QUOTED.format("status")),
+    ("status", _PLAIN.format("status")),
     ("verdict", _NUMBER.format("verdict")),
     ("reason", _QUOTED.format("reason")),
     ("error", _QUOTED.format("error")),
-    ("overrules", _QUOTED.format("overrules")),
+    ("overrules", _HASH.format("overrules")),
     ("tokens_in", _NUMBER.format("tokens_in")),
     ("tokens_out", _NUMBER.format("tokens_out")),
     ("cost", _REAL.format("cost")),
@@ -75,11 +77,11 @@ def read_lines(path: Path, tasks: Iterable[str] | None = None, after: int = 0) -
     """The labels of the ledger at ``path`` that were written after number ``after``, of the named
     tasks or of all. Raises LedgerError where the file cannot be read."""
     names = None if tasks is None else list(tasks)
-    chosen = "" if names is None else f"AND labels.task IN ({','.join('?' * len(names))})"
+    chosen = "" if names is None else f"AND tasks.name IN ({','.join('?' * len(names))})"
     query = (
         f"SELECT group_concat(id), group_concat(line, char(10)) FROM (SELECT labels.id AS id, "  # noqa: S608 (constants)
-        f"{_object()} AS line FROM labels JOIN units ON units.hash = labels.unit "
-        "JOIN labellers ON labellers.id = labels.labeller "
+        f"{_object()} AS line FROM labels JOIN units ON units.id = labels.unit "
+        "JOIN tasks ON tasks.id = labels.task JOIN labellers ON labellers.id = labels.labeller "
         f"WHERE labels.id > ? AND labels.id <= ? {chosen} ORDER BY labels.id)"
     )
     with explained(path), closing(sqlite3.connect(path, timeout=30)) as db:

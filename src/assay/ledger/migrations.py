@@ -51,4 +51,73 @@ MIGRATIONS: tuple[str, ...] = (
     CREATE TRIGGER units_stay BEFORE DELETE ON units
         BEGIN SELECT RAISE (ABORT, 'units are never deleted'); END;
     """,
+    # 2: hashes as 16 bytes instead of 32 letters, units and tasks referred to by number: a label
+    # takes two thirds of the room, and labels and their units lie in the same order.
+    """
+    DROP INDEX labels_key;
+    DROP INDEX labels_unit;
+    DROP INDEX units_task;
+    DROP TRIGGER labels_keep;
+    DROP TRIGGER labels_stay;
+    DROP TRIGGER units_keep;
+    DROP TRIGGER units_stay;
+    ALTER TABLE labels RENAME TO labels_1;
+    ALTER TABLE units RENAME TO units_1;
+    CREATE TABLE tasks (
+        id INTEGER PRIMARY KEY,
+        name TEXT NOT NULL UNIQUE
+    );
+    CREATE TABLE units (
+        id INTEGER PRIMARY KEY,
+        hash BLOB NOT NULL UNIQUE,
+        task INTEGER NOT NULL REFERENCES tasks (id),
+        content TEXT NOT NULL
+    );
+    CREATE TABLE labels (
+        id INTEGER PRIMARY KEY,
+        uid BLOB NOT NULL UNIQUE,
+        key BLOB NOT NULL,
+        task INTEGER NOT NULL REFERENCES tasks (id),
+        version TEXT NOT NULL,
+        unit INTEGER NOT NULL REFERENCES units (id),
+        labeller INTEGER NOT NULL REFERENCES labellers (id),
+        sample INTEGER NOT NULL DEFAULT 0,
+        status TEXT NOT NULL CHECK (status IN ('ok', 'failed')),
+        verdict TEXT,
+        reason TEXT,
+        error TEXT,
+        overrules BLOB,
+        tokens_in INTEGER,
+        tokens_out INTEGER,
+        cost REAL,
+        seconds REAL,
+        created TEXT NOT NULL,
+        detail TEXT NOT NULL DEFAULT '{}',
+        CHECK ((status = 'ok') = (verdict IS NOT NULL))
+    );
+    INSERT INTO tasks (name) SELECT task FROM units_1 UNION SELECT task FROM labels_1 ORDER BY 1;
+    INSERT INTO units (hash, task, content)
+        SELECT packed(hash), tasks.id, content FROM units_1 JOIN tasks ON tasks.name = units_1.task
+        LEFT JOIN (SELECT unit, min(id) AS first FROM labels_1 GROUP BY unit) ON unit = hash
+        ORDER BY first;
+    INSERT INTO labels
+        SELECT labels_1.id, packed(uid), packed(key), tasks.id, version, units.id, labeller, sample,
+            status, verdict, reason, error, packed(overrules), tokens_in, tokens_out, cost, seconds,
+            created, detail
+        FROM labels_1 JOIN tasks ON tasks.name = labels_1.task
+        JOIN units ON units.hash = packed(labels_1.unit) ORDER BY labels_1.id;
+    DROP TABLE labels_1;
+    DROP TABLE units_1;
+    CREATE INDEX labels_key ON labels (key);
+    CREATE INDEX labels_unit ON labels (unit);
+    CREATE INDEX units_task ON units (task);
+    CREATE TRIGGER labels_keep BEFORE UPDATE ON labels
+        BEGIN SELECT RAISE (ABORT, 'labels are never changed'); END;
+    CREATE TRIGGER labels_stay BEFORE DELETE ON labels
+        BEGIN SELECT RAISE (ABORT, 'labels are never deleted'); END;
+    CREATE TRIGGER units_keep BEFORE UPDATE ON units
+        BEGIN SELECT RAISE (ABORT, 'units are never changed'); END;
+    CREATE TRIGGER units_stay BEFORE DELETE ON units
+        BEGIN SELECT RAISE (ABORT, 'units are never deleted'); END;
+    """,
 )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -13,19 +12,18 @@ from typing import Any, Self
 
 import orjson
 
-from assay.ledger.migrations import MIGRATIONS
+from assay.ledger.opening import connect, explained, packed, unpacked
 from assay.model.errors import LedgerError
 from assay.model.labels import Label, LabellerId, Status
 from assay.tasks.base import canonical, content_hash
 
-_COLUMNS = (
-    "uid, key, task, version, unit, labeller, status, verdict, reason, error, sample, overrules, "
-    "tokens_in, tokens_out, cost, seconds, created, detail"
-)
-MAPPED = 1 << 30
-"""Bytes of the file that are read through the address space, without a copy."""
-_CACHE = 256 << 10
-"""KiB of the file that SQLite holds in memory: indexes of millions of labels are read at random."""
+_OWN = "labels.id, uid, key, labels.task, version, hash, labeller, status, verdict, reason, error, "
+_REST = "sample, overrules, tokens_in, tokens_out, cost, seconds, created, detail"
+_INSERT = f"""
+    INSERT INTO labels (uid, key, task, version, unit, labeller, status, verdict, reason, error,
+        {_REST})
+    VALUES (?, ?, ?, ?, (SELECT id FROM units WHERE hash = ?), ?,?,?,?,?,?,?,?,?,?,?,?,?)
+"""  # noqa: S608 (constants)
 _LABELLERS = 1000
 _CHUNK = 500  # bound variables in one look-up; far below SQLite's limit
 
@@ -71,22 +69,14 @@ class Ledger:
         self._db = connection
         self._labellers: dict[int, LabellerId] = {}
         self._labeller_ids: dict[int, tuple[LabellerId, int]] = {}
+        self._task_ids: dict[str, int] = {}
 
     @classmethod
     def open(cls, path: Path, *, create: bool = True) -> Self:
         """Open (and with ``create``, make) the ledger at ``path``, migrating it where needed."""
         if not create and not path.exists():
             raise LedgerError(f"{path}: there is no ledger yet. Run 'assay judge' first.")
-        with explained(path):
-            db = sqlite3.connect(path, timeout=30, isolation_level=None)
-            try:
-                db.execute(f"PRAGMA mmap_size = {MAPPED}")
-                db.execute(f"PRAGMA cache_size = -{_CACHE}")
-                _migrate(db, path)
-            except BaseException:
-                db.close()
-                raise
-        return cls(path, db)
+        return cls(path, connect(path))
 
     def close(self) -> None:
         self._db.close()
@@ -117,32 +107,33 @@ class Ledger:
             except BaseException:
                 self._db.execute("ROLLBACK")
                 self._labeller_ids.clear()
+                self._task_ids.clear()
                 raise
         return added
 
     def _insert(self, labels: Iterable[NewLabel]) -> list[str]:
         now = datetime.now(UTC).isoformat(timespec="microseconds")
-        units: dict[str, tuple[str, str, str]] = {}
+        units: dict[str, tuple[bytes | str, int, str]] = {}
         rows: dict[str, tuple[Any, ...]] = {}
         for label in labels:
             if label.unit not in units:
                 text = canonical(label.content).decode()
-                units[label.unit] = (label.unit, label.task, text)
+                units[label.unit] = (packed(label.unit), self._task_id(label.task), text)
             created = label.created or now
             uid = label.uid(created)
             rows[uid] = (
-                uid,
-                label.key,
-                label.task,
+                packed(uid),
+                packed(label.key),
+                self._task_id(label.task),
                 label.version,
-                label.unit,
+                units[label.unit][0],
                 self._labeller_id(label.labeller),
                 label.status.value,
                 None if label.verdict is None else orjson.dumps(label.verdict).decode(),
                 label.reason,
                 label.error,
                 label.sample,
-                label.overrules,
+                None if label.overrules is None else packed(label.overrules),
                 label.tokens_in,
                 label.tokens_out,
                 label.cost,
@@ -158,11 +149,7 @@ class Ledger:
             units.values(),
         )
         # Not OR IGNORE: that would drop rows that break a rule of the table in silence.
-        self._db.executemany(
-            f"INSERT INTO labels ({_COLUMNS}) "  # noqa: S608 (constant column list)
-            "VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
-            rows.values(),
-        )
+        self._db.executemany(_INSERT, rows.values())
         return list(rows)
 
     def _written(self, uids: Iterable[str]) -> set[str]:
@@ -172,9 +159,19 @@ class Ledger:
         for start in range(0, len(wanted), _CHUNK):
             chunk = wanted[start : start + _CHUNK]
             marks = ",".join("?" * len(chunk))
-            rows = self._db.execute(f"SELECT uid FROM labels WHERE uid IN ({marks})", chunk)  # noqa: S608
-            found.update(uid for (uid,) in rows)
+            rows = self._db.execute(
+                f"SELECT uid FROM labels WHERE uid IN ({marks})",  # noqa: S608
+                [packed(uid) for uid in chunk],
+            )
+            found.update(unpacked(uid) for (uid,) in rows)
         return found
+
+    def _task_id(self, task: str) -> int:
+        if task not in self._task_ids:
+            self._db.execute("INSERT INTO tasks (name) VALUES (?) ON CONFLICT DO NOTHING", [task])
+            row = self._db.execute("SELECT id FROM tasks WHERE name = ?", [task]).fetchone()
+            self._task_ids[task] = int(row[0])
+        return self._task_ids[task]
 
     def _labeller_id(self, labeller: LabellerId) -> int:
         known = self._labeller_ids.get(id(labeller))
@@ -209,9 +206,10 @@ class Ledger:
                 marks = ",".join("?" * len(chunk))
                 rows = self._db.execute(
                     f"SELECT key, status FROM labels WHERE key IN ({marks})",  # noqa: S608
-                    chunk,
+                    [packed(key) for key in chunk],
                 )
-                for key, status in rows:
+                for stored, status in rows:
+                    key = unpacked(stored)
                     if known.get(key) is not Status.OK:
                         known[key] = Status(status)
         return known
@@ -219,8 +217,7 @@ class Ledger:
     def labels(self, tasks: Iterable[str] | None = None) -> Iterator[Label]:
         """All labels, oldest first, of the named tasks or of all."""
         names = None if tasks is None else list(tasks)
-        where = "" if names is None else f"WHERE task IN ({','.join('?' * len(names))})"
-        yield from self._select(where, names or [])
+        yield from self._select(_of_tasks("labels.task", names), names or [])
 
     def by_key(self, keys: Iterable[str]) -> dict[str, Label]:
         """The newest label under each key, a usable one before failed ones; keys that were never
@@ -229,7 +226,8 @@ class Ledger:
         found: dict[str, Label] = {}
         for start in range(0, len(wanted), _CHUNK):
             chunk = wanted[start : start + _CHUNK]
-            for label in self._select(f"WHERE key IN ({','.join('?' * len(chunk))})", chunk):
+            where = f"WHERE key IN ({','.join('?' * len(chunk))})"
+            for label in self._select(where, [packed(key) for key in chunk]):
                 if label.status is Status.OK or label.key not in found:
                     found[label.key] = label
         return found
@@ -239,15 +237,18 @@ class Ledger:
         wanted = list(dict.fromkeys(units))
         for start in range(0, len(wanted), _CHUNK):
             chunk = wanted[start : start + _CHUNK]
-            yield from self._select(f"WHERE unit IN ({','.join('?' * len(chunk))})", chunk)
+            where = f"WHERE hash IN ({','.join('?' * len(chunk))})"
+            yield from self._select(where, [packed(unit) for unit in chunk])
 
-    def _select(self, where: str, values: Sequence[str]) -> Iterator[Label]:
+    def _select(self, where: str, values: Sequence[bytes | str]) -> Iterator[Label]:
         with explained(self.path):
             rows = self._db.execute(
-                f"SELECT id, {_COLUMNS} FROM labels {where} ORDER BY id",  # noqa: S608
+                f"SELECT {_OWN} {_REST} FROM labels JOIN units ON units.id = unit {where} "  # noqa: S608
+                "ORDER BY labels.id",
                 values,
             )
             labellers = self.labellers()
+            tasks = dict(self._db.execute("SELECT id, name FROM tasks"))
             loads = orjson.loads
             statuses = {status.value: status for status in Status}
             nothing: dict[str, Any] = {}
@@ -274,9 +275,10 @@ class Ledger:
                 detail,
             ) in rows:  # the hot loop of scoring
                 yield new(Label, (
-                    uid, key, task, version, unit, labellers[who], statuses[status],
-                    None if verdict is None else loads(verdict), reason, error, sample,
-                    overrules, tokens_in, tokens_out, cost, seconds, created,
+                    unpacked(uid), unpacked(key), tasks[task], version, unpacked(unit),
+                    labellers[who], statuses[status], None if verdict is None else loads(verdict),
+                    reason, error, sample, None if overrules is None else unpacked(overrules),
+                    tokens_in, tokens_out, cost, seconds, created,
                     nothing if detail == "{}" else loads(detail), rowid,
                 ))  # fmt: skip
 
@@ -292,31 +294,31 @@ class Ledger:
     def units(self, tasks: Iterable[str] | None = None) -> dict[str, Mapping[str, Any]]:
         """Content of every unit, by hash, of the named tasks or of all."""
         names = None if tasks is None else list(tasks)
-        where = "" if names is None else f"WHERE task IN ({','.join('?' * len(names))})"
         with explained(self.path):
             rows = self._db.execute(
-                f"SELECT hash, content FROM units {where}",  # noqa: S608
+                f"SELECT hash, content FROM units {_of_tasks('task', names)}",  # noqa: S608
                 names or [],
             )
-            return {unit: orjson.loads(content) for unit, content in rows}
+            return {unpacked(unit): orjson.loads(content) for unit, content in rows}
 
     def find(self, uid_prefix: str) -> list[str]:
         """Uids that begin with ``uid_prefix``, at most ten."""
         with explained(self.path):
             rows = self._db.execute(
-                "SELECT uid FROM labels WHERE substr(uid, 1, ?) = ? LIMIT 10",
+                "SELECT uid FROM labels WHERE substr(lower(hex(uid)), 1, ?) = ? LIMIT 10",
                 (len(uid_prefix), uid_prefix),
             )
-            return [row[0] for row in rows]
+            return [unpacked(row[0]) for row in rows]
 
     def stats(self) -> list[dict[str, Any]]:
         """Counts, tokens, cost (US dollars) and seconds for each task and labeller."""
         with explained(self.path):
             rows = self._db.execute(
-                "SELECT task, version, name, status, COUNT(*), SUM(tokens_in), SUM(tokens_out), "
-                "SUM(cost), SUM(seconds), MIN(created), MAX(created) FROM labels "
+                "SELECT tasks.name, version, labellers.name, status, COUNT(*), SUM(tokens_in), "
+                "SUM(tokens_out), SUM(cost), SUM(seconds), MIN(created), MAX(created) FROM labels "
                 "JOIN labellers ON labellers.id = labels.labeller "
-                "GROUP BY task, version, name, status ORDER BY task, name, status"
+                "JOIN tasks ON tasks.id = labels.task "
+                "GROUP BY 1, 2, 3, 4 ORDER BY 1, 3, 4"
             ).fetchall()
         names = ("task", "version", "labeller", "status", "labels", "tokens_in", "tokens_out")
         return [
@@ -329,64 +331,8 @@ class Ledger:
         return int(self._db.execute("PRAGMA user_version").fetchone()[0])
 
 
-def _migrate(db: sqlite3.Connection, path: Path) -> None:
-    version = int(db.execute("PRAGMA user_version").fetchone()[0])
-    if version > len(MIGRATIONS):
-        raise LedgerError(
-            f"{path}: written by a newer Assay (ledger version {version}, this one knows "
-            f"{len(MIGRATIONS)}). Update Assay; nothing was changed."
-        )
-    db.execute("PRAGMA journal_mode = WAL")
-    # NORMAL in WAL mode: a killed process loses nothing; only a power cut can lose the last rows.
-    db.execute("PRAGMA synchronous = NORMAL")
-    # Keys are random: the same index pages change again and again. Moving them from the log into
-    # the file at every 64 MB, not every 4, doubles the labels that can be written a second.
-    db.execute("PRAGMA wal_autocheckpoint = 16384")
-    if version == len(MIGRATIONS):
-        return
-    db.execute("BEGIN EXCLUSIVE")
-    try:
-        version = int(db.execute("PRAGMA user_version").fetchone()[0])
-        if version == 0 and db.execute("SELECT COUNT(*) FROM sqlite_master").fetchone()[0]:
-            raise LedgerError(f"{path}: an SQLite file, but not a ledger of Assay's.")
-        for number, script in enumerate(MIGRATIONS[version:], start=version + 1):
-            for statement in _statements(script):
-                db.execute(statement)
-            db.execute(f"PRAGMA user_version = {number}")
-        db.execute("COMMIT")
-    except BaseException:
-        db.execute("ROLLBACK")
-        raise
-
-
-def _statements(script: str) -> Iterator[str]:
-    """Split a script at the semicolons that end statements (triggers hold semicolons too)."""
-    pending = ""
-    for part in script.split(";"):
-        pending += part + ";"
-        if sqlite3.complete_statement(pending) and part.strip():
-            yield pending
-            pending = ""
-
-
-@contextmanager
-def explained(path: Path) -> Iterator[None]:
-    """Turn what SQLite says into what a person can do."""
-    try:
-        yield
-    except sqlite3.DatabaseError as error:
-        text = str(error)
-        if "readonly" in text or "unable to open" in text:
-            cure = "Check that the folder exists and that you may write to it."
-        elif "full" in text:
-            cure = "The disk is full; make room and run again. What was written is kept."
-        elif "locked" in text:
-            cure = "Another process has held it for over 30 s; wait for it, then run again."
-        elif "malformed" in text or "not a database" in text:
-            cure = (
-                "The file is damaged or no ledger. Keep a copy; 'sqlite3 FILE .recover' can "
-                "rescue rows, or move it away to start afresh."
-            )
-        else:
-            cure = "What was written before is kept."
-        raise LedgerError(f"{path}: {text}. {cure}") from error
+def _of_tasks(column: str, names: Sequence[str] | None) -> str:
+    """Condition that ``column`` is the number of one of the named tasks, or none."""
+    if names is None:
+        return ""
+    return f"WHERE {column} IN (SELECT id FROM tasks WHERE name IN ({','.join('?' * len(names))}))"  # noqa: S608

@@ -1,0 +1,117 @@
+"""Opening the ledger's file: settings, migrations, and what SQLite's errors mean for a person."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from assay.ledger.migrations import MIGRATIONS
+from assay.model.errors import LedgerError
+
+MAPPED = 1 << 30
+"""Bytes of the file that are read through the address space, without a copy."""
+_CACHE = 256 << 10
+"""KiB of the file that SQLite holds in memory: indexes of millions of labels are read at random."""
+
+
+def connect(path: Path) -> sqlite3.Connection:
+    """The ledger at ``path``, made or migrated where needed."""
+    with explained(path):
+        db = sqlite3.connect(path, timeout=30, isolation_level=None)
+        try:
+            db.execute(f"PRAGMA mmap_size = {MAPPED}")
+            db.execute(f"PRAGMA cache_size = -{_CACHE}")
+            _migrate(db, path)
+        except BaseException:
+            db.close()
+            raise
+    return db
+
+
+def packed(text: str) -> bytes | str:
+    """A hash of 32 hexadecimal digits as its 16 bytes; any other text as it is."""
+    if len(text) != 32:
+        return text
+    try:
+        found = bytes.fromhex(text)
+    except ValueError:
+        return text
+    return found if found.hex() == text else text
+
+
+def unpacked(stored: bytes | str) -> str:
+    """What ``packed`` was given."""
+    return stored.hex() if isinstance(stored, bytes) else stored
+
+
+def _migrate(db: sqlite3.Connection, path: Path) -> None:
+    version = int(db.execute("PRAGMA user_version").fetchone()[0])
+    if version > len(MIGRATIONS):
+        raise LedgerError(
+            f"{path}: written by a newer Assay (ledger version {version}, this one knows "
+            f"{len(MIGRATIONS)}). Update Assay; nothing was changed."
+        )
+    db.execute("PRAGMA journal_mode = WAL")
+    # NORMAL in WAL mode: a killed process loses nothing; only a power cut can lose the last rows.
+    db.execute("PRAGMA synchronous = NORMAL")
+    # Keys are random: the same index pages change again and again. Moving them from the log into
+    # the file at every 64 MB, not every 4, doubles the labels that can be written a second.
+    db.execute("PRAGMA wal_autocheckpoint = 16384")
+    if version == len(MIGRATIONS):
+        return
+    db.create_function(
+        "packed", 1, lambda text: None if text is None else packed(text), deterministic=True
+    )
+    db.execute("BEGIN EXCLUSIVE")
+    try:
+        version = int(db.execute("PRAGMA user_version").fetchone()[0])
+        if version == 0 and db.execute("SELECT COUNT(*) FROM sqlite_master").fetchone()[0]:
+            raise LedgerError(f"{path}: an SQLite file, but not a ledger of Assay's.")
+        for number, script in enumerate(MIGRATIONS[version:], start=version + 1):
+            for statement in _statements(script):
+                db.execute(statement)
+            db.execute(f"PRAGMA user_version = {number}")
+        db.execute("COMMIT")
+    except BaseException:
+        db.execute("ROLLBACK")
+        raise
+    if version:
+        try:
+            db.execute("VACUUM")  # give back the room of the older tables
+        except sqlite3.OperationalError:
+            return  # no room to do it in, or another process reads: the file only stays larger
+
+
+def _statements(script: str) -> Iterator[str]:
+    """Split a script at the semicolons that end statements (triggers hold semicolons too)."""
+    pending = ""
+    for part in script.split(";"):
+        pending += part + ";"
+        if sqlite3.complete_statement(pending) and part.strip():
+            yield pending
+            pending = ""
+
+
+@contextmanager
+def explained(path: Path) -> Iterator[None]:
+    """Turn what SQLite says into what a person can do."""
+    try:
+        yield
+    except sqlite3.DatabaseError as error:
+        text = str(error)
+        if "readonly" in text or "unable to open" in text:
+            cure = "Check that the folder exists and that you may write to it."
+        elif "full" in text:
+            cure = "The disk is full; make room and run again. What was written is kept."
+        elif "locked" in text:
+            cure = "Another process has held it for over 30 s; wait for it, then run again."
+        elif "malformed" in text or "not a database" in text:
+            cure = (
+                "The file is damaged or no ledger. Keep a copy; 'sqlite3 FILE .recover' can "
+                "rescue rows, or move it away to start afresh."
+            )
+        else:
+            cure = "What was written before is kept."
+        raise LedgerError(f"{path}: {text}. {cure}") from error
