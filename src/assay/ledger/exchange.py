@@ -83,7 +83,7 @@ def import_file(ledger: Ledger, path: Path) -> Imported:
         made = _label_from(line, known, contents)
         if isinstance(made, _Problem):
             faults.append(Fault(str(path), number, None, made.why, made.cure))
-        elif made is None:
+        elif made is None or (made.created is not None and made.uid(made.created) in known):
             already += 1
         else:
             labels.append(made)

@@ -75,7 +75,7 @@ MIGRATIONS: tuple[str, ...] = (
     );
     CREATE TABLE labels (
         id INTEGER PRIMARY KEY,
-        uid BLOB NOT NULL UNIQUE,
+        uid BLOB NOT NULL,
         key BLOB NOT NULL,
         task INTEGER NOT NULL REFERENCES tasks (id),
         version TEXT NOT NULL,

@@ -152,19 +152,19 @@ class Ledger:
         self._db.executemany(_INSERT, rows.values())
         return list(rows)
 
-    def _written(self, uids: Iterable[str]) -> set[str]:
-        """Those of ``uids`` that the ledger holds."""
-        wanted = list(uids)
+    def _written(self, rows: Mapping[str, tuple[Any, ...]]) -> set[str]:
+        """Those of the labels, by uid, that the ledger holds under the same key."""
+        wanted = list({row[1] for row in rows.values()})
         found: set[str] = set()
         for start in range(0, len(wanted), _CHUNK):
             chunk = wanted[start : start + _CHUNK]
             marks = ",".join("?" * len(chunk))
-            rows = self._db.execute(
-                f"SELECT uid FROM labels WHERE uid IN ({marks})",  # noqa: S608
-                [packed(uid) for uid in chunk],
-            )
-            found.update(unpacked(uid) for (uid,) in rows)
-        return found
+            for (uid,) in self._db.execute(
+                f"SELECT uid FROM labels WHERE key IN ({marks})",  # noqa: S608
+                chunk,
+            ):
+                found.add(unpacked(uid))
+        return found & rows.keys()
 
     def _task_id(self, task: str) -> int:
         if task not in self._task_ids:
