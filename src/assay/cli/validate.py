@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import glob
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Annotated
 
@@ -12,8 +13,13 @@ from rich.console import Console
 from rich.text import Text
 
 from assay.formats.parsed import printable
-from assay.formats.validate import FORMATS, FileReport, ValidationReport, validate
-from assay.model.errors import AssayError
+from assay.formats.registry import FORMATS, FileReport, ValidationReport, validate
+from assay.formats.text import read_text
+from assay.formats.trec_rag_fix import Change, fix_answers
+from assay.formats.trec_rag_rules import RULES
+from assay.formats.trec_rag_topics import read_topics
+from assay.model.errors import AssayError, SettingsError
+from assay.protocols.output import write_bytes
 
 _FORMAT_HELP = f"{' | '.join(FORMATS)} (default: guessed from the content)"
 
@@ -37,6 +43,25 @@ def validate_command(
         int | None,
         typer.Option("--max-passage-chars", min=1, help="Longest passage, white space included."),
     ] = None,
+    topics: Annotated[
+        Path | None,
+        typer.Option("--topics", help="TREC RAG topics that runs are checked against."),
+    ] = None,
+    year: Annotated[
+        str | None,
+        typer.Option(
+            "--year",
+            help=f"TREC RAG rules: {' | '.join(RULES)} (default: what each record looks like).",
+        ),
+    ] = None,
+    fix: Annotated[
+        bool,
+        typer.Option(
+            "--fix",
+            help="TREC RAG answers: write what can be mended to FILE.fixed.jsonl and check that. "
+            "FILE itself is never changed.",
+        ),
+    ] = False,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print one JSON document and nothing else.")
     ] = False,
@@ -45,13 +70,21 @@ def validate_command(
 
     Exit status: 0 good, 1 faults found, 2 a file cannot be read or wrong usage.
     """
+    if year is not None and year not in RULES:
+        raise typer.BadParameter(f"must be one of {', '.join(RULES)}", param_hint="--year")
+    fixes: list[Fix] = []
     try:
+        if fix:
+            fixes = _fix(files, format_name, topics, year)
+            files = [one.fixed or one.file for one in fixes]
         report = validate(
             files,
             format_name,
             questions=questions,
             pr_runs=[path for given in pr_runs or () for path in _expanded(given)],
             max_passage_chars=max_passage_chars,
+            topics=topics,
+            year=year,
         )
     except AssayError as error:
         if as_json:
@@ -62,10 +95,65 @@ def validate_command(
             )
         raise typer.Exit(error.exit_status) from None
     if as_json:
-        _print_json(_document(report))
+        _print_json(_document(report) | ({"fixes": _fixes(fixes)} if fix else {}))
     else:
+        _print_fixes(fixes)
         _print_report(report)
     raise typer.Exit(report.exit_status)
+
+
+@dataclass(frozen=True, slots=True)
+class Fix:
+    """A file, the mended one (None where nothing had to be mended), and what was done."""
+
+    file: Path
+    fixed: Path | None
+    changes: tuple[Change, ...]
+
+
+def _fix(
+    files: list[Path], format_name: str | None, topics: Path | None, year: str | None
+) -> list[Fix]:
+    """Write the mended files. Raises SettingsError where one exists already."""
+    if format_name not in (None, "trec-rag"):
+        raise SettingsError("--fix mends TREC RAG answers; leave --format out or say trec-rag.")
+    texts = {}
+    if topics is not None:
+        texts = {one.id: one.text for one in read_topics(topics).value or ()}
+    fixes = []
+    for path in files:
+        fixed = fix_answers(read_text(path), topics=texts, year=year)
+        target = None
+        if fixed.changes:
+            name = path.name.removesuffix(".gz").removesuffix(".bz2")
+            stem, dot, ending = name.rpartition(".")
+            target = path.with_name(f"{stem}.fixed.{ending}" if dot else f"{name}.fixed")
+            if target.exists():
+                raise SettingsError(f"{target} exists already. Move it away, then fix again.")
+            write_bytes(target, fixed.data)
+        fixes.append(Fix(path, target, fixed.changes))
+    return fixes
+
+
+def _print_fixes(fixes: list[Fix]) -> None:
+    console = Console(soft_wrap=True, highlight=False)
+    for one in fixes:
+        for change in one.changes:
+            topic = f" [{change.topic}]" if change.topic else ""
+            console.print(Text(printable(f"{one.file}:{change.line}{topic} mended: {change.what}")))
+        said = f"mended in {one.fixed}" if one.fixed else "nothing to mend"
+        console.print(Text(printable(f"{one.file}: {said}")))
+
+
+def _fixes(fixes: list[Fix]) -> list[dict[str, object]]:
+    return [
+        {
+            "file": str(one.file),
+            "fixed": None if one.fixed is None else str(one.fixed),
+            "changes": [asdict(change) for change in one.changes],
+        }
+        for one in fixes
+    ]
 
 
 def _expanded(given: Path) -> list[Path]:

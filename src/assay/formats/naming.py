@@ -17,7 +17,20 @@ from pathlib import Path
 from assay.formats.parsed import FaultList, listed, printable, quoted
 
 _PACKED = (".gz", ".bz2")
-_TEXT = (".txt", ".text", ".tsv", ".csv", ".dat", ".run", ".out", ".res", ".ac", ".pr")
+_TEXT = (
+    ".txt",
+    ".text",
+    ".tsv",
+    ".csv",
+    ".dat",
+    ".run",
+    ".out",
+    ".res",
+    ".ac",
+    ".pr",
+    ".jsonl",
+    ".json",
+)
 _INVISIBLE = "\ufeff\u200b"
 _MOST_GUESSES = 20
 _LONGEST_GUESS = 100

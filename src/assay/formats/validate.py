@@ -18,6 +18,7 @@ from assay.formats.r2c2_pr import Corpus, read_pr_run
 from assay.formats.r2c2_questions import read_questions
 from assay.formats.text import SourceText, read_text
 from assay.formats.trec import read_qrels, read_trec_run
+from assay.formats.trec_rag_topics import read_topics
 from assay.model.errors import Fault, FormatError, SettingsError
 from assay.model.rag import PassageRun, Question
 
@@ -33,6 +34,8 @@ class Given:
     pr_runs: Mapping[str, PassageRun] | None = None
     max_passage_chars: int | None = None
     corpus: Corpus | None = None
+    topics: Mapping[str, str] | None = None
+    year: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +59,8 @@ class Format:
 
 @dataclass(frozen=True, slots=True)
 class FileReport:
-    """The outcome for one file. ``role`` is ``checked``, ``questions`` or ``pr-run``."""
+    """The outcome for one file. ``role`` is ``checked``, or what the others are checked against:
+    ``questions``, ``topics`` or ``pr-run``."""
 
     file: str
     format: str
@@ -123,11 +127,14 @@ def validate(
     pr_runs: Iterable[str | PathLike[str]] | Mapping[str, PassageRun] = (),
     max_passage_chars: int | None = None,
     corpus: Corpus | None = None,
+    topics: str | PathLike[str] | None = None,
+    year: str | None = None,
 ) -> ValidationReport:
     """Checks every file; a file that cannot be read does not keep the others from it.
 
     ``questions`` and ``pr_runs`` are paths, or what was read from them; faults of theirs are in
-    the report too. Without ``format_name`` each file's format is guessed; a file whose format
+    the report too, as are those of ``topics`` (TREC RAG). ``year`` is the track's year whose rules
+    hold. Without ``format_name`` each file's format is guessed; a file whose format
     cannot be guessed is reported like one that cannot be read. Raises :class:`SettingsError`
     for an unknown format.
     """
@@ -137,7 +144,14 @@ def validate(
         )
     reports: list[FileReport] = []
     asked = _questions(questions, reports)
-    given = Given(asked, _pr_runs(pr_runs, asked, reports), max_passage_chars, corpus)
+    given = Given(
+        asked,
+        _pr_runs(pr_runs, asked, reports),
+        max_passage_chars,
+        corpus,
+        _topics(topics, reports),
+        year,
+    )
     runs: dict[str, str] = {}
     for path in map(Path, paths):
         name = format_name
@@ -195,6 +209,24 @@ def _questions(
         FileReport(printable(str(path)), "r2c2-questions", parsed.faults, counts, role="questions")
     )
     return parsed.value
+
+
+def _topics(
+    path: str | PathLike[str] | None, reports: list[FileReport]
+) -> Mapping[str, str] | None:
+    """The official topics' texts by id."""
+    if path is None:
+        return None
+    name = "trec-rag-topics"
+    try:
+        parsed = read_topics(path)
+    except FormatError as error:
+        reports.append(_unreadable(Path(path), name, error, "topics"))
+        return None
+    found = parsed.value or ()
+    counts = {"topics": len(found)}
+    reports.append(FileReport(printable(str(path)), name, parsed.faults, counts, role="topics"))
+    return {one.id: one.text for one in found}
 
 
 def _pr_runs(

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from enum import StrEnum
 from typing import Annotated
 
 from pydantic import BeforeValidator, WithJsonSchema
 
+from assay.model.trec_rag import Assigned as Assigned
 from assay.tasks.base import AnyTask, Task, Unit, Verdict
 
 WINDOW = 20
@@ -57,14 +57,6 @@ RELEVANCE = Task(
     template="trec_rag_relevance",
     max_tokens=150,
 )
-
-
-class Assigned(StrEnum):
-    """How far an answer says what a nugget says."""
-
-    SUPPORT = "support"
-    PARTIAL = "partial_support"
-    NONE = "not_support"
 
 
 _ASSIGNED = {member.value: member for member in Assigned}

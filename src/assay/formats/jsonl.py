@@ -1,0 +1,89 @@
+"""JSON Lines: one object a line, every faulty line reported."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import orjson
+
+from assay.formats.naming import normal_id
+from assay.formats.parsed import FaultList
+from assay.formats.text import SourceText
+
+_CURE = "Write one JSON object a line."
+
+
+def read_objects(source: SourceText, faults: FaultList) -> Iterator[tuple[int, dict[str, Any]]]:
+    """The objects of a file with their line numbers; other lines go into ``faults``.
+
+    A file that is one JSON document over several lines is one fault, not one a line.
+    """
+    first = next((line for line in source.lines if line.strip()), "")
+    whole = first.lstrip()[:1] in ("[", "{") and not _parses(first) and _parses_whole(source)
+    if whole:
+        faults.error(0, "The file is one JSON document over several lines.", _CURE)
+        return
+    for number, line in enumerate(source.lines, 1):
+        try:
+            found = orjson.loads(line)
+        except orjson.JSONDecodeError as error:
+            if line.strip():
+                # The parser's own "line 1" is this line.
+                why = str(error).partition(": line ")[0]
+                faults.error(number, f"The line is not JSON ({why}, column {error.colno}).", _CURE)
+            continue
+        if isinstance(found, dict):
+            yield number, found
+        else:
+            faults.error(number, "The line holds no JSON object.", _CURE)
+
+
+def _parses(line: str) -> bool:
+    try:
+        orjson.loads(line)
+    except orjson.JSONDecodeError:
+        return False
+    return True
+
+
+def _parses_whole(source: SourceText) -> bool:
+    return len(source.lines) < 5_000_000 and _parses("\n".join(source.lines))
+
+
+def one_id(record: Mapping[str, Any], *names: str) -> str | None:
+    """The first of ``names`` that the record has as an id: a string with text or a whole number.
+    A number and the string of its digits are the same id."""
+    for name in names:
+        value = record.get(name)
+        if isinstance(value, str) and value.strip():
+            return normal_id(value)
+        if isinstance(value, int) and not isinstance(value, bool):
+            return str(value)
+    return None
+
+
+def one_text(record: Mapping[str, Any], *names: str) -> str | None:
+    """The first of ``names`` that the record has as a string."""
+    for name in names:
+        value = record.get(name)
+        if isinstance(value, str):
+            return value
+    return None
+
+
+def looks_like_jsonl(source: SourceText) -> dict[str, Any] | None:
+    """The first object of a file whose first line with text is one, else None."""
+    for line in source.lines:
+        if line.strip():
+            try:
+                found = orjson.loads(line)
+            except orjson.JSONDecodeError:
+                return None
+            return found if isinstance(found, dict) else None
+    return None
+
+
+def dump_line(record: Mapping[str, Any]) -> bytes:
+    """A record as a line."""
+    return orjson.dumps(record, option=orjson.OPT_APPEND_NEWLINE)

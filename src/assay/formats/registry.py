@@ -1,0 +1,11 @@
+"""Every file format that ``assay validate`` knows, those of all protocols."""
+
+from __future__ import annotations
+
+from assay.formats import trec_rag_validate
+from assay.formats.validate import FORMATS, FileReport, ValidationReport, register, validate
+
+__all__ = ["FORMATS", "FileReport", "ValidationReport", "validate"]
+
+for _one in trec_rag_validate.FORMATS:
+    register(_one)

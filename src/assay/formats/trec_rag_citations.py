@@ -1,0 +1,97 @@
+"""The citations of one sentence, in whatever way they are written, as document ids."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from assay.formats.parsed import FaultList, listed, quoted
+from assay.formats.trec_rag_rules import Rules
+
+
+@dataclass(frozen=True, slots=True)
+class Sources:
+    """What the sentences of an answer may cite, and where their faults go.
+
+    ``references`` is None where the record has none; ``limit`` reports what is past a limit of the
+    year.
+    """
+
+    references: Sequence[str] | None
+    known: frozenset[str]
+    rules: Rules
+    faults: FaultList
+    limit: Callable[[int, str, str, str | None], None]
+    line: int
+    topic: str
+
+    def citations(self, place: int, given: object) -> tuple[str, ...]:
+        """The documents that sentence ``place`` cites, the strongest first, each once."""
+        if isinstance(given, list):
+            docs = self._listed(place, given)
+        elif isinstance(given, dict):
+            docs = self._scored(place, given)
+        else:
+            why = "has no citations" if given is None else "has citations that are no list"
+            self._fault(f"Sentence {place} {why}.", "Write a list, [] for none.")
+            return ()
+        if len(set(docs)) < len(docs):
+            why, cure = f"Sentence {place} cites a document twice.", "The first is read."
+            self.faults.warning(self.line, why, cure, self.topic)
+            docs = list(dict.fromkeys(docs))
+        most = self.rules.max_citations
+        if most is not None and len(given) > most:
+            why = f"Sentence {place} has {len(given)} citations; {self.rules.year} allows {most}."
+            self.limit(self.line, why, "Keep the strongest (--fix keeps the first).", self.topic)
+        return tuple(docs)
+
+    def _fault(self, why: str, cure: str) -> None:
+        self.faults.error(self.line, why, cure, self.topic)
+
+    def _listed(self, place: int, given: list[Any]) -> list[str]:
+        references, known = self.references, self.known
+        count = len(references or ())
+        docs: list[str] = []
+        for one in given:
+            if type(one) is int and references is not None and 0 <= one < count:
+                docs.append(references[one])
+            elif isinstance(one, str) and (one in known or (references is None and one)):
+                docs.append(one)
+            else:
+                self._bad(place, one)
+        return docs
+
+    def _scored(self, place: int, given: Mapping[str, Any]) -> list[str]:
+        """The documents of ``{document id: score}``, the highest score first."""
+        scored = {
+            doc: score
+            for doc, score in given.items()
+            if isinstance(score, (int, float)) and not isinstance(score, bool)
+        }
+        if len(scored) < len(given):
+            odd = listed((quoted(doc) for doc in given if doc not in scored), 3)
+            why = f"Sentence {place} gives {odd} no number for a score."
+            self._fault(why, "Write {document id: score}.")
+        docs = []
+        for doc in scored:
+            if self.references is None or doc in self.known:
+                docs.append(doc)
+            else:
+                self._bad(place, doc)
+        return sorted(docs, key=lambda doc: -scored[doc])
+
+    def _bad(self, place: int, one: object) -> None:
+        count = len(self.references or ())
+        if type(one) is int:
+            why = f"cites reference {one}, but there are {count}"
+            cure = "Positions count from 0." if one == count else "Cite one that is listed."
+        elif isinstance(one, str):
+            why = f"cites {quoted(one)}, which is not in 'references'"
+            cure = "Add it there."
+            if one.strip().isdecimal() and int(one) < count:
+                cure = f"If the position is meant, write {int(one)} without quotes (--fix does)."
+        else:
+            why = f"has the citation {quoted(str(one))}"
+            cure = "Write a position in 'references' or a document id."
+        self._fault(f"Sentence {place} {why}.", cure)

@@ -1,0 +1,210 @@
+"""``assay validate --fix`` for runs of answers: what can be mended without guessing.
+
+The public validators lose the order of citations (they put them through a set) and leave integer
+citations as they are where duplicate references are taken out. Here every citation keeps its
+place among its fellows and goes on naming the same document.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+
+from assay.formats.jsonl import dump_line, one_id
+from assay.formats.text import SourceText
+from assay.formats.trec_rag_rules import RULES, Rules, rules_for
+from assay.model.trec_rag import words
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """Something that was mended: line, topic, what was done."""
+
+    line: int
+    topic: str
+    what: str
+
+
+@dataclass(frozen=True, slots=True)
+class Fixed:
+    """The file as mended (``data`` is that of the source where there was nothing to mend)."""
+
+    data: bytes
+    changes: tuple[Change, ...]
+
+
+def fix_answers(
+    source: SourceText, *, topics: Mapping[str, str] | None = None, year: str | None = None
+) -> Fixed:
+    """Mend a run of answers; lines that need nothing, or cannot be read, stay as they are.
+
+    Duplicate references are taken out, and references past the year's limit; citations that are
+    positions are renumbered, those of documents that are no longer listed or out of range are
+    dropped, repeated ones too, and those past the year's limit for a sentence. Sentences are cut
+    from the end until the answer is within the limit. Where the year asks that every reference be
+    cited, others are left out. ``response_length`` is set right, and an official narrative that is
+    missing is put in.
+    """
+    changes: list[Change] = []
+    lines: list[bytes] = []
+    for number, line in source.numbered():
+        raw = line.encode("utf-8", "surrogatepass") + b"\n"
+        try:
+            record = orjson.loads(line)
+        except orjson.JSONDecodeError:
+            record = None
+        if isinstance(record, dict):
+            done = _mend(record, RULES[year] if year else rules_for(record), topics or {})
+            if done:
+                metadata = record.get("metadata")
+                holder = metadata if isinstance(metadata, dict) else record
+                topic = one_id(holder, "narrative_id", "topic_id", "request_id") or ""
+                changes += [Change(number, topic, what) for what in done]
+                raw = dump_line(record)
+        lines.append(raw)
+    return Fixed(b"".join(lines) if changes else source.data, tuple(changes))
+
+
+def _mend(record: dict[str, Any], rules: Rules, topics: Mapping[str, str]) -> list[str]:
+    """Mend a record in place; returns what was done."""
+    done: list[str] = []
+    given = record.get(rules.sentences, record.get("answer", record.get("responses")))
+    sentences = given if isinstance(given, list) else []
+    references = record.get("references")
+    if rules.max_words is not None:
+        done += _cut(sentences, rules.max_words)
+    for place, item in enumerate(sentences, 1):
+        if isinstance(item, dict) and isinstance(item.get("citations"), list):
+            done += _own_citations(item, place, references, rules)
+    if isinstance(references, list):
+        done += _references(record, references, sentences, rules)
+    length = sum(words(text) for text in _texts(sentences))
+    said = record.get("response_length")
+    if type(said) is int and said != length:
+        record["response_length"] = length
+        done.append(f"response_length {said} is now {length}")
+    metadata = record.get("metadata")
+    if isinstance(metadata, dict) and not metadata.get("narrative"):
+        official = topics.get(one_id(metadata, "narrative_id") or "")
+        if official is not None:
+            metadata["narrative"] = official
+            done.append("the narrative was put in")
+    return done
+
+
+def _texts(sentences: list[Any]) -> list[str]:
+    return [
+        item["text"]
+        for item in sentences
+        if isinstance(item, dict) and isinstance(item.get("text"), str)
+    ]
+
+
+def _cut(sentences: list[Any], most: int) -> list[str]:
+    """Cut sentences from the end."""
+    before = length = sum(words(text) for text in _texts(sentences))
+    cut = 0
+    while length > most and sentences:
+        length -= sum(words(text) for text in _texts([sentences.pop()]))
+        cut += 1
+    return [f"{_many(cut, 'sentence')} cut from the end: {before} words are now {length}"] * bool(
+        cut
+    )
+
+
+def _own_citations(item: dict[str, Any], place: int, references: Any, rules: Rules) -> list[str]:
+    """Drop what a sentence cites twice, past the limit, or out of range."""
+    given = item["citations"]
+    count = len(references) if isinstance(references, list) else 0
+    known = set(map(str, references)) if isinstance(references, list) else None
+    done: list[str] = []
+    kept: list[Any] = []
+    for one in given:
+        unknown = isinstance(one, str) and known is not None and one not in known
+        if unknown and one.strip().isdecimal() and int(one) < count:
+            done.append(f"sentence {place}: citation '{int(one)}' is now a number")
+            kept.append(int(one))
+        else:
+            kept.append(one)
+    valid = [one for one in kept if _valid(one, count, known)]
+    if len(valid) < len(kept):
+        wrong = [one for one in kept if not _valid(one, count, known)]
+        done.append(f"sentence {place}: {_many(len(wrong), 'citation')} of nothing dropped")
+    named = [_named(one, references) for one in valid]
+    once = [one for spot, one in enumerate(valid) if named[spot] not in named[:spot]]
+    if len(once) < len(valid):
+        done.append(
+            f"sentence {place}: {_many(len(valid) - len(once), 'repeated citation')} dropped"
+        )
+    most = rules.max_citations
+    if most is not None and len(once) > most:
+        done.append(f"sentence {place}: the first {most} of {len(once)} citations kept")
+        once = once[:most]
+    item["citations"] = once
+    return done
+
+
+def _valid(one: object, count: int, known: set[str] | None) -> bool:
+    if type(one) is int:
+        return 0 <= one < count
+    return isinstance(one, str) and (known is None or one in known)
+
+
+def _named(one: Any, references: Any) -> str:
+    return str(references[one]) if type(one) is int else str(one)
+
+
+def _references(
+    record: dict[str, Any], references: list[Any], sentences: list[Any], rules: Rules
+) -> list[str]:
+    """Take out references that are there twice, too many or not cited, and renumber."""
+    done: list[str] = []
+    keys = list(map(str, references))
+    kept = list(dict.fromkeys(keys))
+    if len(kept) < len(keys):
+        done.append(f"{_many(len(keys) - len(kept), 'duplicate reference')} taken out")
+    if rules.cite_all:
+        cited = {
+            _named(one, references)
+            for item in sentences
+            if isinstance(item, dict) and isinstance(item.get("citations"), (list, dict))
+            for one in item["citations"]
+        }
+        used = [one for one in kept if one in cited]
+        if len(used) < len(kept):
+            done.append(f"{_many(len(kept) - len(used), 'reference')} taken out that nothing cites")
+            kept = used
+    if rules.max_references is not None and len(kept) > rules.max_references:
+        done.append(f"the first {rules.max_references} of {len(kept)} references kept")
+        kept = kept[: rules.max_references]
+    if not done:
+        return []
+    first = {one: references[keys.index(one)] for one in kept}
+    place = {one: number for number, one in enumerate(kept)}
+    record["references"] = [first[one] for one in kept]
+    dropped = 0
+    for item in sentences:
+        if not isinstance(item, dict):
+            continue
+        given = item.get("citations")
+        if isinstance(given, list):
+            moved = [
+                place[_named(one, references)] if type(one) is int else one
+                for one in given
+                if _named(one, references) in place
+            ]
+            dropped += len(given) - len(moved)
+            item["citations"] = moved
+        elif isinstance(given, dict):
+            item["citations"] = {doc: score for doc, score in given.items() if doc in place}
+            dropped += len(given) - len(item["citations"])
+    if dropped:
+        done.append(f"{_many(dropped, 'citation')} of references that are out dropped")
+    return done
+
+
+def _many(count: int, what: str) -> str:
+    return f"{count} {what}{'s' if count != 1 else ''}"

@@ -1,0 +1,221 @@
+"""Nugget lists and nugget assignments, as nuggetizer reads and writes them.
+
+Nuggets: ``{query, qid, nuggets: [{text, importance, mapped_sub_narrative?, source?}]}``.
+Assignments: ``{query, qid, answer_text, response_length, run_id, nuggets: [{text, importance,
+assignment}]}``. What nuggetizer adds (reasoning, traces) is read over.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from os import PathLike
+from typing import Any
+
+from assay.formats.jsonl import dump_line, one_id, one_text, read_objects
+from assay.formats.naming import run_name
+from assay.formats.parsed import FaultList, Parsed, quoted
+from assay.formats.text import read_text
+from assay.formats.trec_rag_topics import parse_importance
+from assay.model.trec_rag import (
+    Assigned,
+    AssignedAnswer,
+    AssignedNugget,
+    NuggetList,
+    RagNugget,
+)
+
+_TOPIC_KEYS = ("qid", "topic_id", "narrative_id", "query_id", "id")
+_ASSIGNED = {one.value: one for one in Assigned} | {
+    "full_support": Assigned.SUPPORT,
+    "partial": Assigned.PARTIAL,
+    "no_support": Assigned.NONE,
+    "none": Assigned.NONE,
+}
+
+
+def read_nuggets(path: str | PathLike[str]) -> Parsed[Mapping[str, NuggetList]]:
+    """Read nugget lists by topic. A nugget without an importance is kept, with None.
+
+    Raises :class:`FormatError` only where the file cannot be read at all.
+    """
+    source = read_text(path)
+    faults = FaultList(source.file, source.faults)
+    found: dict[str, NuggetList] = {}
+    for number, record in read_objects(source, faults):
+        topic = _topic(record, number, faults)
+        if topic is None:
+            continue
+        nuggets = [nugget for nugget, _ in _nuggets(record, number, topic, faults)]
+        listed = NuggetList(topic, one_text(record, "query") or "", tuple(nuggets), number)
+        first = found.setdefault(topic, listed)
+        if first is not listed:
+            faults.error(
+                number,
+                f"The topic has a list on line {first.line} already.",
+                "Keep one of the two; the first was read.",
+                topic,
+            )
+    if not found:
+        faults.error(0, "The file holds no nugget list.", "Write one JSON object a topic.")
+    return Parsed(found, faults.done())
+
+
+def write_nuggets(lists: Iterable[NuggetList]) -> bytes:
+    """Nugget lists as nuggetizer reads them."""
+    return b"".join(
+        dump_line(
+            {
+                "query": one.query,
+                "qid": one.topic,
+                "nuggets": [nugget_record(nugget) for nugget in one.nuggets],
+            }
+        )
+        for one in lists
+    )
+
+
+def nugget_record(nugget: RagNugget) -> dict[str, Any]:
+    """A nugget as a JSON object; what is not known is left out."""
+    record: dict[str, Any] = {"text": nugget.text}
+    if nugget.importance is not None:
+        record["importance"] = nugget.importance.value
+    if nugget.sub_narrative is not None:
+        record["mapped_sub_narrative"] = nugget.sub_narrative
+    if nugget.sources:
+        record["source"] = list(nugget.sources)
+    return record
+
+
+def read_assignments(path: str | PathLike[str]) -> Parsed[tuple[AssignedAnswer, ...]]:
+    """Read assignments, one record an answer. A run without a name has its file's.
+
+    A nugget whose ``assignment`` is null has no label; one that lacks it is a fault. Raises
+    :class:`FormatError` only where the file cannot be read at all.
+    """
+    source = read_text(path)
+    faults = FaultList(source.file, source.faults)
+    found: dict[tuple[str, str], AssignedAnswer] = {}
+    for number, record in read_objects(source, faults):
+        topic = _topic(record, number, faults)
+        if topic is None:
+            continue
+        run = (one_text(record, "run_id") or "").strip() or run_name(source.path)
+        nuggets = []
+        for nugget, item in _nuggets(record, number, topic, faults):
+            if nugget.importance is None and not _said(item, "importance"):
+                cure = "Write vital or okay."
+                faults.error(number, f"{quoted(nugget.text)} has no importance.", cure, topic)
+            nuggets.append(AssignedNugget(nugget, _assigned(item, nugget, number, topic, faults)))
+        length = record.get("response_length")
+        answer = AssignedAnswer(
+            run=run,
+            topic=topic,
+            query=one_text(record, "query") or "",
+            text=one_text(record, "answer_text") or "",
+            nuggets=tuple(nuggets),
+            length=length if type(length) is int else None,
+            line=number,
+        )
+        first = found.setdefault((run, topic), answer)
+        if first is not answer:
+            faults.error(
+                number,
+                f"The answer of run {quoted(run)} stands on line {first.line} already.",
+                "Keep one of the two; the first was read.",
+                topic,
+            )
+    if not found:
+        faults.error(0, "The file holds no assignment.", "Write one JSON object an answer.")
+    return Parsed(tuple(found.values()), faults.done())
+
+
+def write_assignments(answers: Iterable[AssignedAnswer]) -> bytes:
+    """Assignments as nuggetizer writes them; a missing label is null."""
+    return b"".join(
+        dump_line(
+            {
+                "query": one.query,
+                "qid": one.topic,
+                "answer_text": one.text,
+                "response_length": one.length,
+                "run_id": one.run,
+                "nuggets": [
+                    nugget_record(each.nugget)
+                    | {"assignment": None if each.assigned is None else each.assigned.value}
+                    for each in one.nuggets
+                ],
+            }
+        )
+        for one in answers
+    )
+
+
+def _topic(record: Mapping[str, Any], number: int, faults: FaultList) -> str | None:
+    query = record.get("query")
+    topic = one_id(record, *_TOPIC_KEYS)
+    if topic is None and isinstance(query, dict):
+        topic = one_id(query, *_TOPIC_KEYS)
+    if topic is None:
+        faults.error(number, "The record has no topic id.", 'Give "qid".')
+    return topic
+
+
+def _nuggets(
+    record: Mapping[str, Any], number: int, topic: str, faults: FaultList
+) -> list[tuple[RagNugget, Mapping[str, Any]]]:
+    given = record.get("nuggets")
+    if not isinstance(given, list):
+        faults.error(number, "'nuggets' is no list.", "Write a list, [] for none.", topic)
+        return []
+    found: list[tuple[RagNugget, Mapping[str, Any]]] = []
+    seen: set[str] = set()
+    for place, item in enumerate(given, 1):
+        item = {"text": item} if isinstance(item, str) else item
+        text = one_text(item, "text") if isinstance(item, dict) else None
+        if text is None or not text.strip():
+            faults.error(number, f"Nugget {place} has no text.", 'Write {"text": …}.', topic)
+            continue
+        if text in seen:
+            faults.warning(number, f"Nugget {place} is listed twice.", "Both are counted.", topic)
+        seen.add(text)
+        importance = parse_importance(item.get("importance"))
+        if importance is None and _said(item, "importance"):
+            faults.error(
+                number,
+                f"The importance {quoted(str(item['importance']))} is unknown.",
+                "Write vital or okay.",
+                topic,
+            )
+        mapped = one_text(item, "mapped_sub_narrative", "sub_narrative")
+        source = item.get("source", item.get("sources", item.get("supporting_docids", [])))
+        sources = [source] if isinstance(source, str) else source
+        docs = tuple(map(str, sources)) if isinstance(sources, list) else ()
+        found.append((RagNugget(text, importance, (mapped or "").strip() or None, docs), item))
+    return found
+
+
+def _said(item: Mapping[str, Any], name: str) -> bool:
+    return item.get(name) is not None
+
+
+def _assigned(
+    item: Mapping[str, Any], nugget: RagNugget, number: int, topic: str, faults: FaultList
+) -> Assigned | None:
+    if "assignment" not in item:
+        cure = "Write support, partial_support or not_support, or null where there is no label."
+        faults.error(number, f"{quoted(nugget.text)} has no assignment.", cure, topic)
+        return None
+    value = item["assignment"]
+    if value is None:
+        return None
+    folded = re.sub(r"[\s-]+", "_", value.strip().casefold()) if isinstance(value, str) else ""
+    found = _ASSIGNED.get(folded)
+    if found is None:
+        faults.error(
+            number,
+            f"The assignment {quoted(str(value))} is unknown.",
+            "Write support, partial_support or not_support.",
+            topic,
+        )
+    return found

@@ -1,0 +1,249 @@
+"""Segments, reference ranked lists (candidates) and relevance judgment (RJ) runs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from os import PathLike
+from typing import Any
+
+from assay.formats.jsonl import dump_line, one_id, one_text, read_objects
+from assay.formats.naming import run_name
+from assay.formats.parsed import FaultList, Parsed, listed, printable, quoted
+from assay.formats.r2c2_pr import parse_integer
+from assay.formats.text import read_text
+from assay.formats.trec_rag_topics import TOPIC_KEYS
+from assay.model.errors import AssayError
+from assay.model.trec_rag import Candidate, JudgmentRun, RelevanceGuess, Segment
+
+LABELS = range(5)
+"""The track's relevance scale of 2025."""
+
+_DOC_KEYS = ("docid", "doc_id", "segment_id", "id", "docno")
+_TEXT_KEYS = ("segment", "text", "contents", "body", "passage")
+_COLUMNS = 6
+
+CandidateLists = Mapping[str, tuple[Candidate, ...]]
+"""For each topic its candidates, best first."""
+
+
+def segment_of(record: Mapping[str, Any], docid: str | None = None) -> Segment | None:
+    """The segment that a JSON object holds; None without an id or a text. ``docid`` is that of a
+    wrapper around it."""
+    doc = docid or one_id(record, *_DOC_KEYS)
+    text = one_text(record, *_TEXT_KEYS)
+    if doc is None or text is None:
+        return None
+    headings = record.get("headings")
+    if isinstance(headings, list):
+        headings = "\n".join(str(one) for one in headings)
+    start, end = record.get("start_char"), record.get("end_char")
+    return Segment(
+        doc,
+        text,
+        one_text(record, "title") or "",
+        one_text(record, "url") or "",
+        headings if isinstance(headings, str) else "",
+        start if type(start) is int else None,
+        end if type(end) is int else None,
+    )
+
+
+def read_segments(path: str | PathLike[str]) -> Parsed[Mapping[str, Segment]]:
+    """Read segments by document id: ``docid, url, title, headings, segment, start_char,
+    end_char``. Raises :class:`FormatError` only where the file cannot be read at all."""
+    source = read_text(path)
+    faults = FaultList(source.file, source.faults)
+    found: dict[str, Segment] = {}
+    for number, record in read_objects(source, faults):
+        segment = segment_of(record)
+        if segment is None:
+            faults.error(
+                number, "The record is no segment.", 'Give "docid" and "segment" (the text).'
+            )
+        elif found.setdefault(segment.docid, segment).text != segment.text:
+            faults.error(
+                number,
+                f"The segment {quoted(segment.docid)} was given before with another text.",
+                "Keep one of the two; the first was read.",
+            )
+    if not found:
+        faults.error(0, "The file holds no segment.", "Write one JSON object a segment.")
+    return Parsed(found, faults.done())
+
+
+def write_segments(segments: Iterable[Segment]) -> bytes:
+    """Segments as the corpus has them."""
+    return b"".join(dump_line({"docid": one.docid} | _segment_record(one)) for one in segments)
+
+
+def _segment_record(one: Segment) -> dict[str, Any]:
+    record: dict[str, Any] = {
+        "url": one.url,
+        "title": one.title,
+        "headings": one.headings,
+        "segment": one.text,
+    }
+    if one.start is not None and one.end is not None:
+        record |= {"start_char": one.start, "end_char": one.end}
+    return record
+
+
+def read_candidates(path: str | PathLike[str]) -> Parsed[CandidateLists]:
+    """Read reference ranked lists: ``{query: {qid, text}, candidates: [{docid, score, doc}]}``.
+
+    ``doc`` is an object with the text, or the text itself; candidates keep the file's order.
+    Raises :class:`FormatError` only where the file cannot be read at all.
+    """
+    source = read_text(path)
+    faults = FaultList(source.file, source.faults)
+    found: dict[str, tuple[Candidate, ...]] = {}
+    for number, record in read_objects(source, faults):
+        query = record.get("query")
+        topic = one_id(query, "qid", *TOPIC_KEYS) if isinstance(query, dict) else None
+        topic = topic or one_id(record, "qid")
+        if topic is None:
+            faults.error(number, "There is no query.qid.", 'Write {"query": {"qid": …}, …}.')
+            continue
+        given = record.get("candidates")
+        if not isinstance(given, list):
+            faults.error(number, "'candidates' is no list.", "Write a list.", topic)
+            continue
+        if topic in found:
+            faults.error(number, "The topic has a list already.", "Keep one of the two.", topic)
+            continue
+        found[topic] = tuple(_candidates(given, number, topic, faults))
+    if not found:
+        faults.error(0, "The file holds no ranked list.", "Write one JSON object a topic.")
+    return Parsed(found, faults.done())
+
+
+def _candidates(
+    given: list[Any], number: int, topic: str, faults: FaultList
+) -> Iterator[Candidate]:
+    seen: set[str] = set()
+    for place, item in enumerate(given, 1):
+        record = item if isinstance(item, dict) else {}
+        doc = one_id(record, *_DOC_KEYS)
+        inner = record.get("doc", record)
+        inner = {"text": inner} if isinstance(inner, str) else inner
+        segment = segment_of(inner, doc) if isinstance(inner, dict) else None
+        score = record.get("score", 0.0)
+        if segment is None or isinstance(score, bool) or not isinstance(score, (int, float)):
+            cure = 'Write {"docid": …, "score": 1.5, "doc": {"segment": …}}.'
+            faults.error(number, f"Candidate {place} is no segment with a score.", cure, topic)
+        elif segment.docid in seen:
+            faults.warning(
+                number, f"Candidate {place} is listed twice.", "The first is read.", topic
+            )
+        else:
+            seen.add(segment.docid)
+            yield Candidate(segment, float(score))
+
+
+def write_candidates(lists: CandidateLists, texts: Mapping[str, str]) -> bytes:
+    """Reference ranked lists as the track ships them; ``texts`` are the topics' by id."""
+    return b"".join(
+        dump_line(
+            {
+                "query": {"qid": topic, "text": texts.get(topic, "")},
+                "candidates": [
+                    {
+                        "docid": one.segment.docid,
+                        "score": one.score,
+                        "doc": _segment_record(one.segment),
+                    }
+                    for one in candidates
+                ],
+            }
+        )
+        for topic, candidates in lists.items()
+    )
+
+
+def read_judgment_run(path: str | PathLike[str]) -> Parsed[JudgmentRun]:
+    """Read an RJ run: ``qid Q0 docid label confidence run_id``.
+
+    A label outside 0-4 is a warning: agreement can still be had, kappa on the scale cannot.
+    Raises :class:`FormatError` only where the file cannot be read at all.
+    """
+    source = read_text(path)
+    faults = FaultList(source.file, source.faults)
+    found: dict[str, dict[str, RelevanceGuess]] = {}
+    names: dict[str, int] = {}
+    outside: dict[int, int] = {}
+    for number, line in source.numbered():
+        cells = line.split()
+        if not cells:
+            continue
+        if len(cells) != _COLUMNS:
+            faults.error(
+                number,
+                f"The line has {len(cells)} columns, not {_COLUMNS}.",
+                "Write topic, Q0, document id, label, confidence, run name.",
+            )
+            continue
+        topic, _, doc, raw, sure, name = cells
+        names.setdefault(name, number)
+        label = parse_integer(raw)
+        if label is None:
+            faults.error(
+                number, f"The label {quoted(raw)} is no integer.", "Write 0, 1, 2, 3 or 4.", topic
+            )
+            continue
+        confidence = _number(sure)
+        if confidence is None:
+            faults.error(
+                number,
+                f"The confidence {quoted(sure)} is no number.",
+                "Write a number such as 0.8.",
+                topic,
+            )
+            continue
+        if label not in LABELS:
+            outside.setdefault(label, number)
+        judged = found.setdefault(topic, {})
+        if doc in judged:
+            faults.error(
+                number,
+                f"The document {quoted(doc)} is labelled twice.",
+                "Keep one of the two; the first was read.",
+                topic,
+            )
+            continue
+        judged[doc] = RelevanceGuess(doc, label, confidence)
+    if outside:
+        faults.warning(
+            min(outside.values()),
+            f"Labels outside 0-4: {listed(map(str, sorted(outside)), 10)}.",
+            "Cohen's kappa on the scale needs 0 to 4.",
+        )
+    if len(names) > 1:
+        faults.error(
+            sorted(names.values())[1],
+            f"The file holds {len(names)} runs: {listed(names, 10)}.",
+            "Write one file a run, with one name in the last column.",
+        )
+    if not found:
+        faults.error(0, "The file holds no label.", "Write topic Q0 docid label confidence run.")
+    name = printable(next(iter(names), "")) or run_name(source.path)
+    return Parsed(JudgmentRun(name, found), faults.done())
+
+
+def write_judgment_run(run: JudgmentRun) -> bytes:
+    """An RJ run as the track reads it. Raises AssayError for an id or name with white space."""
+    lines = []
+    for topic, judged in run.guesses.items():
+        for guess in judged.values():
+            cells = (topic, "Q0", guess.doc, str(guess.label), repr(guess.confidence), run.name)
+            if any(not cell or cell.split() != [cell] for cell in cells):
+                raise AssayError(f"{quoted(' '.join(cells))} cannot stand in an RJ run.")
+            lines.append(" ".join(cells) + "\n")
+    return "".join(lines).encode()
+
+
+def _number(text: str) -> float | None:
+    try:
+        value = float(text) if text.isascii() and "_" not in text else None
+    except ValueError:
+        return None
+    return value if value is not None and value == value and abs(value) != float("inf") else None

@@ -1,0 +1,96 @@
+"""What each year of the TREC RAG track asks of an answer: fields, limits, document ids.
+
+Sources: the public validators and guidelines of 2024 (``check_rag_gen_run``), 2025 and 2026, and
+the common format of the other tracks with cited answers (RAGTIME, DRAGUN, BioGen).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+SEGMENT_ID = re.compile(r"msmarco_v2\.1_doc_\d+_\d+#\d+_\d+")
+SHARD_ID = re.compile(r"shard_\d+_\d+")
+RUN_ID = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9_.-]{0,19}")
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """The rules of one format.
+
+    ``required`` and ``wished`` are metadata fields (2024: fields of the record) whose absence is
+    an error or a warning. None is no limit; ``doc_id`` is the form of a document's id, and
+    ``strict_ids`` whether another form is an error. ``cite_all``: a reference that no sentence
+    cites is worth a warning. ``exact_topic``: the text of the topic must be the official one.
+    """
+
+    year: str
+    required: tuple[str, ...]
+    wished: tuple[str, ...] = ()
+    flat: bool = False
+    sentences: str = "answer"
+    max_words: int | None = None
+    max_references: int | None = None
+    max_citations: int | None = None
+    doc_id: re.Pattern[str] | None = None
+    strict_ids: bool = False
+    unique_references: bool = False
+    needs_references: bool = True
+    cite_all: bool = False
+    exact_topic: bool = False
+    run_id: re.Pattern[str] | None = None
+
+
+RULES: Mapping[str, Rules] = {
+    rules.year: rules
+    for rules in (
+        Rules(
+            "2024",
+            ("run_id", "topic_id", "topic", "response_length"),
+            flat=True,
+            max_words=400,
+            max_references=20,
+            doc_id=SEGMENT_ID,
+            strict_ids=True,
+            unique_references=True,
+            exact_topic=True,
+        ),
+        Rules(
+            "2025",
+            ("team_id", "run_id", "narrative_id"),
+            ("type", "narrative", "prompt"),
+            max_words=400,
+            max_references=100,
+            doc_id=SEGMENT_ID,
+            exact_topic=True,
+        ),
+        Rules(
+            "2026",
+            ("team_id", "narrative_id", "narrative", "run_id", "run_desc"),
+            max_words=1024,
+            max_citations=3,
+            doc_id=SHARD_ID,
+            strict_ids=True,
+            cite_all=True,
+            exact_topic=True,
+            run_id=RUN_ID,
+        ),
+        Rules("other", ("team_id", "run_id"), sentences="responses", needs_references=False),
+    )
+}
+
+
+def rules_for(record: Mapping[str, Any]) -> Rules:
+    """The rules of the year that a record looks like."""
+    metadata = record.get("metadata")
+    if not isinstance(metadata, dict):
+        flat = "topic_id" in record or "response_length" in record or "run_id" in record
+        return RULES["2024"] if flat else RULES["2025"]
+    topic = metadata.get("narrative_id")
+    elsewhere = "responses" in record and "answer" not in record
+    if elsewhere:
+        return RULES["other"]
+    newest = "run_desc" in metadata or (isinstance(topic, str) and topic.startswith("rag2026"))
+    return RULES["2026"] if newest else RULES["2025"]

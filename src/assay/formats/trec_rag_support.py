@@ -1,0 +1,144 @@
+"""Support labels: how far each cited passage supports its sentence.
+
+``{topic_id|narrative_id, run_id, sentences: [{sentenceID, text, citations: [{citationID,
+reference, support}]}]}``; ``support`` is ``"2"`` full, ``"1"`` partial, ``"0"`` none, ``"-1"``
+unjudged. Real files write ``sentenceId`` and ``citationId`` as well, and numbers without quotes.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from os import PathLike
+from typing import Any
+
+from assay.formats.jsonl import dump_line, one_id, one_text, read_objects
+from assay.formats.naming import run_name
+from assay.formats.parsed import FaultList, Parsed, quoted
+from assay.formats.text import read_text
+from assay.model.trec_rag import CitedSupport, JudgedSentence, Support, SupportAnswer
+
+CODES: Mapping[Support | None, str] = {
+    Support.FULL: "2",
+    Support.PARTIAL: "1",
+    Support.NONE: "0",
+    None: "-1",
+}
+"""How a label is written."""
+
+_LABELS: Mapping[str, Support | None] = {code: label for label, code in CODES.items()} | {
+    "full_support": Support.FULL,
+    "fs": Support.FULL,
+    "partial_support": Support.PARTIAL,
+    "ps": Support.PARTIAL,
+    "no_support": Support.NONE,
+    "ns": Support.NONE,
+}
+_TOPIC_KEYS = ("topic_id", "narrative_id", "qid", "request_id")
+_UNKNOWN = object()
+
+
+def read_support(path: str | PathLike[str]) -> Parsed[tuple[SupportAnswer, ...]]:
+    """Read support labels, one record an answer. Sentences and citations keep the file's order.
+
+    A citation without ``support``, with null or ``-1`` is unjudged. Raises :class:`FormatError`
+    only where the file cannot be read at all.
+    """
+    source = read_text(path)
+    faults = FaultList(source.file, source.faults)
+    found: dict[tuple[str, str], SupportAnswer] = {}
+    for number, record in read_objects(source, faults):
+        metadata = record.get("metadata")
+        holder = {**metadata, **record} if isinstance(metadata, dict) else record
+        topic = one_id(holder, *_TOPIC_KEYS)
+        if topic is None:
+            faults.error(number, "The record has no topic id.", 'Give "narrative_id".')
+            continue
+        run = (one_text(holder, "run_id") or "").strip() or run_name(source.path)
+        given = record.get("sentences", record.get("answer"))
+        if not isinstance(given, list):
+            faults.error(number, "'sentences' is no list.", "Write a list, [] for none.", topic)
+            continue
+        sentences = tuple(
+            sentence
+            for place, item in enumerate(given, 1)
+            if (sentence := _sentence(item, place, number, topic, faults)) is not None
+        )
+        answer = SupportAnswer(run, topic, sentences, number)
+        first = found.setdefault((run, topic), answer)
+        if first is not answer:
+            faults.error(
+                number,
+                f"The answer of run {quoted(run)} stands on line {first.line} already.",
+                "Keep one of the two; the first was read.",
+                topic,
+            )
+    if not found:
+        faults.error(0, "The file holds no answer.", "Write one JSON object an answer.")
+    return Parsed(tuple(found.values()), faults.done())
+
+
+def _sentence(
+    item: Any, place: int, number: int, topic: str, faults: FaultList
+) -> JudgedSentence | None:
+    citations = item.get("citations", []) if isinstance(item, dict) else None
+    if not isinstance(citations, list):
+        cure = 'Write {"sentenceID": …, "text": …, "citations": […]}.'
+        faults.error(number, f"Sentence {place} has no list of citations.", cure, topic)
+        return None
+    found = []
+    for spot, one in enumerate(citations, 1):
+        label = _label(one.get("support")) if isinstance(one, dict) else _UNKNOWN
+        if label is _UNKNOWN or not isinstance(one, dict):
+            said = quoted(str(one.get("support"))) if isinstance(one, dict) else quoted(str(one))
+            faults.error(
+                number,
+                f"Sentence {place}, citation {spot}: {said} is no support label.",
+                'Write "2" full, "1" partial, "0" none or "-1" unjudged.',
+                topic,
+            )
+            continue
+        reference = one_id(one, "reference", "docid", "segment_id") or ""
+        found.append(CitedSupport(reference, label))  # type: ignore[arg-type]
+    return JudgedSentence(one_text(item, "text", "sentence") or "", tuple(found))
+
+
+def _label(value: object) -> object:
+    """The label, None where unjudged, ``_UNKNOWN`` where it is no label."""
+    if value is None:
+        return None
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    if isinstance(value, int) and not isinstance(value, bool):
+        value = str(value)
+    if not isinstance(value, str):
+        return _UNKNOWN
+    return _LABELS.get(re.sub(r"[\s-]+(?!\d)", "_", value.strip().casefold()), _UNKNOWN)
+
+
+def write_support(answers: Iterable[SupportAnswer]) -> bytes:
+    """Support labels as the track ships them."""
+    return b"".join(
+        dump_line(
+            {
+                "narrative_id": one.topic,
+                "run_id": one.run,
+                "sentences": [
+                    {
+                        "sentenceID": number,
+                        "text": sentence.text,
+                        "citations": [
+                            {
+                                "citationID": place,
+                                "reference": each.reference,
+                                "support": CODES[each.support],
+                            }
+                            for place, each in enumerate(sentence.citations)
+                        ],
+                    }
+                    for number, sentence in enumerate(one.sentences)
+                ],
+            }
+        )
+        for one in answers
+    )

@@ -1,0 +1,173 @@
+"""Topics of the TREC RAG track, and the sub-narratives of narratives.
+
+2024: ``topic_id<TAB>text``. 2025: JSON Lines ``{id, title}``. 2026: ``rag2026-N<TAB>narrative``.
+A cluster of related queries that a narrative is to be written from is a JSON line with ``queries``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from os import PathLike
+from typing import Any
+
+from assay.formats.jsonl import dump_line, looks_like_jsonl, one_id, one_text, read_objects
+from assay.formats.naming import normal_id
+from assay.formats.parsed import FaultList, Parsed, quoted
+from assay.formats.text import SourceText, read_text
+from assay.model.trec_rag import Importance, Narrative, SubNarrative
+
+TOPIC_KEYS = ("id", "narrative_id", "topic_id", "request_id", "qid", "query_id")
+TEXT_KEYS = ("title", "narrative", "topic", "text", "query")
+
+SubNarratives = Mapping[str, tuple[SubNarrative, ...]]
+"""The sub-narratives of each narrative, by its id."""
+
+
+def read_topics(path: str | PathLike[str]) -> Parsed[tuple[Narrative, ...]]:
+    """Read topics of any year. Raises :class:`FormatError` only where the file cannot be read."""
+    source = read_text(path)
+    faults = FaultList(source.file, source.faults)
+    found: dict[str, Narrative] = {}
+    rows = _json_rows if looks_like_jsonl(source) is not None else _tab_rows
+    for narrative in rows(source, faults):
+        first = found.setdefault(narrative.id, narrative)
+        if first is not narrative:
+            faults.error(
+                narrative.line,
+                f"The topic stands on line {first.line} already.",
+                "Keep one of the two; the first was read.",
+                narrative.id,
+            )
+    if not found:
+        faults.error(0, "The file holds no topic.", "Write id<TAB>text, or JSON with id and title.")
+    return Parsed(tuple(found.values()), faults.done())
+
+
+def _json_rows(source: SourceText, faults: FaultList) -> Iterable[Narrative]:
+    for number, record in read_objects(source, faults):
+        topic = one_id(record, *TOPIC_KEYS)
+        text = (one_text(record, *TEXT_KEYS) or "").strip()
+        queries = record.get("queries", [])
+        if topic is None:
+            faults.error(number, "The record has no id.", 'Give "id", a string or whole number.')
+            continue
+        if not isinstance(queries, list) or not all(isinstance(one, str) for one in queries):
+            faults.error(number, "'queries' is no list of texts.", "Write a list.", topic)
+            continue
+        kept = tuple(one.strip() for one in queries if one.strip())
+        if not text and not kept:
+            faults.error(
+                number, "There is neither a text nor a query.", 'Give "title" or "queries".', topic
+            )
+            continue
+        yield Narrative(topic, text, kept, number)
+
+
+def _tab_rows(source: SourceText, faults: FaultList) -> Iterable[Narrative]:
+    for number, line in source.numbered():
+        if not line.strip():
+            continue
+        cells = line.split("\t")
+        if len(cells) != 2:
+            faults.error(
+                number,
+                f"The line has {len(cells)} field{'s' if len(cells) != 1 else ''}, not 2.",
+                "Write the id, one tab and the text.",
+            )
+            continue
+        topic, text = normal_id(cells[0]), cells[1].strip()
+        if not topic or not text:
+            faults.error(number, "The id or the text is empty.", "Give both.", topic or None)
+            continue
+        yield Narrative(topic, text, (), number)
+
+
+def write_topics(narratives: Iterable[Narrative]) -> bytes:
+    """Topics as the track wrote them in 2025, queries added where there are any."""
+    return b"".join(
+        dump_line(
+            {"id": one.id, "title": one.text}
+            | ({"queries": list(one.queries)} if one.queries else {})
+        )
+        for one in narratives
+    )
+
+
+def read_sub_narratives(path: str | PathLike[str]) -> Parsed[SubNarratives]:
+    """Read the sub-narratives of narratives.
+
+    JSON Lines with a topic id and ``sub_narratives`` (texts, or objects with ``text`` and
+    ``importance``); a record with ``nuggets`` gives those that its nuggets are mapped to
+    (``mapped_sub_narrative``), so that a nugget file serves as well. Tab-separated: a topic id and
+    a text a line. Records of one topic add up.
+    """
+    source = read_text(path)
+    faults = FaultList(source.file, source.faults)
+    found: dict[str, dict[str, SubNarrative]] = {}
+    if looks_like_jsonl(source) is None:
+        for narrative in _tab_rows(source, faults):
+            found.setdefault(narrative.id, {})[narrative.text] = SubNarrative(narrative.text)
+    else:
+        for number, record in read_objects(source, faults):
+            _sub_narratives_of(record, number, faults, found)
+    if not any(found.values()):
+        faults.error(
+            0,
+            "The file holds no sub-narrative.",
+            'Write {"id": …, "sub_narratives": [{"text": …, "importance": "vital"}]} a line.',
+        )
+    return Parsed({topic: tuple(ones.values()) for topic, ones in found.items()}, faults.done())
+
+
+def _sub_narratives_of(
+    record: Mapping[str, Any],
+    number: int,
+    faults: FaultList,
+    found: dict[str, dict[str, SubNarrative]],
+) -> None:
+    topic = one_id(record, *TOPIC_KEYS)
+    if topic is None:
+        faults.error(number, "The record has no topic id.", 'Give "id" or "qid".')
+        return
+    mine = found.setdefault(topic, {})
+    listed = record.get("sub_narratives", record.get("subnarratives", []))
+    nuggets = record.get("nuggets", [])
+    if not isinstance(listed, list) or not isinstance(nuggets, list):
+        faults.error(number, "'sub_narratives' is no list.", "Write a list.", topic)
+        return
+    for item in listed:
+        text = one_text(item, "text") if isinstance(item, dict) else item
+        if not isinstance(text, str) or not text.strip():
+            faults.error(number, f"{quoted(str(item))} is no sub-narrative.", "Give a text.", topic)
+            continue
+        importance = parse_importance(item.get("importance")) if isinstance(item, dict) else None
+        mine.setdefault(text.strip(), SubNarrative(text.strip(), importance))
+    for item in nuggets:
+        mapped = one_text(item, "mapped_sub_narrative") if isinstance(item, dict) else None
+        if mapped and mapped.strip():
+            mine.setdefault(mapped.strip(), SubNarrative(mapped.strip()))
+
+
+def write_sub_narratives(narratives: Iterable[Narrative], found: SubNarratives) -> bytes:
+    """Sub-narratives as :func:`read_sub_narratives` reads them."""
+    return b"".join(
+        dump_line(
+            {
+                "id": one.id,
+                "title": one.text,
+                "sub_narratives": [
+                    {"text": each.text}
+                    | ({"importance": each.importance.value} if each.importance else {})
+                    for each in found[one.id]
+                ],
+            }
+        )
+        for one in narratives
+        if one.id in found
+    )
+
+
+def parse_importance(value: object) -> Importance | None:
+    """``vital`` or ``okay`` in any case; None for anything else."""
+    folded = value.strip().casefold() if isinstance(value, str) else ""
+    return Importance(folded) if folded in ("vital", "okay") else None

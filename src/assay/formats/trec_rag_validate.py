@@ -1,0 +1,220 @@
+"""The TREC RAG formats among those that ``assay validate`` knows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, TypeVar
+
+from assay.formats.jsonl import looks_like_jsonl
+from assay.formats.parsed import FaultList, Parsed, listed
+from assay.formats.text import SourceText, read_text
+from assay.formats.trec import read_trec_run
+from assay.formats.trec_rag_answers import parse_answers
+from assay.formats.trec_rag_nuggets import read_assignments, read_nuggets
+from assay.formats.trec_rag_passages import read_candidates, read_judgment_run, read_segments
+from assay.formats.trec_rag_support import read_support
+from assay.formats.trec_rag_topics import read_sub_narratives, read_topics
+from assay.formats.validate import Checked, Format, Given
+from assay.model.errors import Fault
+
+MAX_DEPTH = 100
+"""Most documents that a retrieval run may list for a topic."""
+
+T = TypeVar("T")
+
+
+def _check_run(path: Path, given: Given) -> Checked:
+    """A run of answers (JSON Lines) or of documents (R task, six columns)."""
+    source = read_text(path)
+    first = next((line for line in source.lines if line.strip()), "")
+    if first.lstrip()[:1] not in ("{", "[", '"'):
+        return _check_retrieval(path, given)
+    parsed = parse_answers(source, topics=given.topics, year=given.year)
+    run = parsed.value
+    if run is None:
+        return Checked(parsed.faults)
+    sentences = sum(len(one.sentences) for one in run.answers.values())
+    return Checked(parsed.faults, {"answers": len(run.answers), "sentences": sentences}, run.name)
+
+
+def _check_retrieval(path: Path, given: Given) -> Checked:
+    parsed = read_trec_run(path)
+    run = parsed.value
+    if run is None:
+        return Checked(parsed.faults)
+    faults = FaultList(str(path), parsed.faults)
+    deep = [topic for topic, docs in run.scores.items() if len(docs) > MAX_DEPTH]
+    if deep:
+        faults.error(
+            0,
+            f"More than {MAX_DEPTH} documents in {len(deep)} topics: {listed(deep, 10)}.",
+            f"List at most {MAX_DEPTH} a topic.",
+            deep[0],
+        )
+    gaps = [
+        topic
+        for topic, ranks in run.ranks.items()
+        if list(ranks.values()) != list(range(1, len(ranks) + 1))
+    ]
+    if gaps:
+        faults.warning(
+            0,
+            f"Ranks are not 1, 2, 3 … in the file's order in {len(gaps)} topics: "
+            f"{listed(gaps, 10)}.",
+            "The scores decide; 2026 asks for ranks without gaps.",
+            gaps[0],
+        )
+    if given.topics is not None:
+        unknown = [topic for topic in run.scores if topic not in given.topics]
+        if unknown:
+            faults.error(
+                0,
+                f"{len(unknown)} topics are not in the topic file: {listed(unknown, 10)}.",
+                "Use the ids of official topics.",
+            )
+        silent = [topic for topic in given.topics if topic not in run.scores]
+        if silent:
+            faults.warning(
+                0,
+                f"{len(silent)} of {len(given.topics)} topics have no documents: "
+                f"{listed(silent, 10)}.",
+                "A run is scored 0 on topics that it leaves out.",
+            )
+    counts = {"topics": len(run.scores), "documents": sum(map(len, run.scores.values()))}
+    return Checked(faults.done(), counts, run.name or None)
+
+
+def _check_judgments(path: Path, given: Given) -> Checked:
+    parsed = read_judgment_run(path)
+    run = parsed.value
+    guesses = run.guesses if run else {}
+    faults = parsed.faults + _unknown(path, guesses, given)
+    counts = {"topics": len(guesses), "labels": sum(map(len, guesses.values()))}
+    return Checked(faults, counts, run.name if run else None)
+
+
+def _unknown(path: Path, topics: Mapping[str, object], given: Given) -> tuple[Fault, ...]:
+    unknown = [topic for topic in topics if given.topics is not None and topic not in given.topics]
+    if not unknown:
+        return ()
+    faults = FaultList(str(path))
+    faults.error(
+        0,
+        f"{len(unknown)} topics are not in the topic file: {listed(unknown, 10)}.",
+        "Use the ids of official topics.",
+    )
+    return faults.done()
+
+
+def _counted(
+    read: Callable[[Path], Parsed[T]], count: Callable[[T], Mapping[str, int]]
+) -> Callable[[Path, Given], Checked]:
+    """A check that reads a file and counts what it holds."""
+
+    def check(path: Path, given: Given) -> Checked:
+        parsed = read(path)
+        return Checked(parsed.faults, {} if parsed.value is None else count(parsed.value))
+
+    return check
+
+
+def _first(test: Callable[[Mapping[str, Any]], bool]) -> Callable[[SourceText], bool]:
+    """A recogniser by the first object of a file."""
+
+    def recognises(source: SourceText) -> bool:
+        record = looks_like_jsonl(source)
+        return record is not None and test(record)
+
+    return recognises
+
+
+def _items(record: Mapping[str, Any], name: str) -> list[Mapping[str, Any]]:
+    given = record.get(name)
+    return [one for one in given if isinstance(one, dict)] if isinstance(given, list) else []
+
+
+def _has_answer(record: Mapping[str, Any]) -> bool:
+    return "answer" in record or "responses" in record
+
+
+FORMATS: tuple[Format, ...] = (
+    Format(
+        "trec-rag-topics",
+        "TREC RAG topics: id<TAB>text, or JSON Lines with id and title",
+        _counted(read_topics, lambda found: {"topics": len(found)}),
+        _first(lambda record: "title" in record and "id" in record),
+    ),
+    Format(
+        "trec-rag-rj",
+        "TREC RAG relevance judgment run: topic Q0 docid label confidence run",
+        _check_judgments,
+    ),
+    Format(
+        "trec-rag",
+        "TREC RAG run of any year: answers with citations, or ranked documents",
+        _check_run,
+        _first(_has_answer),
+    ),
+    Format(
+        "segments",
+        "Segments: JSON Lines with docid, title and segment",
+        _counted(read_segments, lambda found: {"segments": len(found)}),
+        _first(lambda record: "segment" in record and "docid" in record),
+    ),
+    Format(
+        "candidates",
+        "Reference ranked lists: JSON Lines with query and candidates",
+        _counted(
+            read_candidates,
+            lambda found: {"topics": len(found), "candidates": sum(map(len, found.values()))},
+        ),
+        _first(lambda record: "candidates" in record),
+    ),
+    Format(
+        "sub-narratives",
+        "Sub-narratives: JSON Lines with id and sub_narratives",
+        _counted(
+            read_sub_narratives,
+            lambda found: {"topics": len(found), "sub-narratives": sum(map(len, found.values()))},
+        ),
+        _first(lambda record: "sub_narratives" in record),
+    ),
+    Format(
+        "nuggets",
+        "Nuggets: JSON Lines with qid and nuggets",
+        _counted(
+            read_nuggets,
+            lambda found: {
+                "topics": len(found),
+                "nuggets": sum(len(one.nuggets) for one in found.values()),
+            },
+        ),
+        _first(lambda record: "nuggets" in record),
+    ),
+    Format(
+        "assignments",
+        "Nugget assignments: JSON Lines with qid, run_id and assigned nuggets",
+        _counted(
+            read_assignments,
+            lambda found: {
+                "answers": len(found),
+                "assignments": sum(len(one.nuggets) for one in found),
+            },
+        ),
+        _first(lambda record: any("assignment" in one for one in _items(record, "nuggets"))),
+    ),
+    Format(
+        "support",
+        "Support labels: JSON Lines with sentences and labelled citations",
+        _counted(
+            read_support,
+            lambda found: {
+                "answers": len(found),
+                "sentences": sum(len(one.sentences) for one in found),
+            },
+        ),
+        _first(lambda record: "sentences" in record),
+    ),
+)
+"""The formats of the TREC RAG track."""
