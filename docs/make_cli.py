@@ -8,7 +8,8 @@ import sys
 from pathlib import Path
 
 COMMANDS = (
-    "", "evaluate", "judge", "score", "report", "validate", "confidence", "labels",
+    "", "evaluate", "judge", "score", "report", "validate", "confidence", "nuggets", "nuggets score",
+    "support", "labels",
     "labels stats", "labels list", "labels show", "labels export", "labels import",
     "labels diff", "models", "models list", "models fetch", "doctor",
 )  # fmt: skip

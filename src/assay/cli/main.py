@@ -23,6 +23,8 @@ COMMANDS: dict[str, tuple[str, str, str]] = {
     "validate": ("assay.cli.validate", "validate_command", "Check files, list all faults."),
     "measure": ("assay.cli.measure", "measure_command", "Ranking measures of TREC runs."),
     "confidence": ("assay.cli.confidence", "confidence_command", "HMR and calibration of a CSV."),
+    "nuggets": ("assay.cli.nuggets", "app", "Nugget scores of assignment files; edit nuggets."),
+    "support": ("assay.cli.support", "support_command", "Support scores of label files."),
     "agree": ("assay.cli.agree", "agree_command", "Agreement of two label files."),
     "correlate": ("assay.cli.correlate", "correlate_command", "Correlation of two score tables."),
     "compare": ("assay.cli.compare", "compare_command", "Which differences of runs are real."),

@@ -148,6 +148,24 @@ def _sub_narratives_of(
             mine.setdefault(mapped.strip(), SubNarrative(mapped.strip()))
 
 
+def read_mapping(path: str | PathLike[str]) -> dict[tuple[str, str], str]:
+    """Sub-narrative by (topic, text of a nugget), from the records with ``nuggets`` of a file that
+    :func:`read_sub_narratives` reads; empty where it has none."""
+    source = read_text(path)
+    if looks_like_jsonl(source) is None:
+        return {}
+    found: dict[tuple[str, str], str] = {}
+    for _, record in read_objects(source, FaultList(source.file)):
+        topic = one_id(record, *TOPIC_KEYS)
+        given = record.get("nuggets", [])
+        for item in given if isinstance(given, list) and topic is not None else ():
+            text = one_text(item, "text") if isinstance(item, dict) else None
+            mapped = one_text(item, "mapped_sub_narrative") if isinstance(item, dict) else None
+            if topic is not None and text is not None and mapped and mapped.strip():
+                found[topic, text] = mapped.strip()
+    return found
+
+
 def write_sub_narratives(narratives: Iterable[Narrative], found: SubNarratives) -> bytes:
     """Sub-narratives as :func:`read_sub_narratives` reads them."""
     return b"".join(

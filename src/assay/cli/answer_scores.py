@@ -1,0 +1,201 @@
+"""What ``assay nuggets`` and ``assay support`` share: scores of label files, shown."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, TypeVar
+
+import typer
+
+from assay.cli.common import err, out, plain_table, print_csv, print_json, safe
+from assay.formats.parsed import Parsed, listed
+from assay.model.errors import Fault, FormatError
+from assay.protocols.scores import TOPIC_COLUMNS, Score
+from assay.protocols.trec_rag.scoring import Sheet, Topics, means
+
+T = TypeVar("T")
+
+TOPICS_HELP = (
+    "What the mean is taken over: 'all' topics of the label files, 0 where the run is silent, or "
+    "the topics 'answered' by the run."
+)
+_ALL = ("all", "qrels")
+
+
+def chosen_topics(value: str) -> Topics:
+    """``--topics`` as checked; ``qrels`` is ``all`` here."""
+    if value in _ALL:
+        return "all"
+    if value != "answered":
+        raise typer.BadParameter("must be 'all' or 'answered'", param_hint="--topics")
+    return "answered"
+
+
+def read_all(paths: Sequence[Path], read: Callable[[Path], Parsed[tuple[T, ...]]]) -> list[T]:
+    """All records of the files; raises FormatError with the faults of *all* files."""
+    faults: list[Fault] = []
+    found: list[T] = []
+    for path in paths:
+        try:
+            parsed = read(path)
+        except FormatError as error:
+            faults += error.faults
+            continue
+        faults += parsed.errors
+        for fault in parsed.warnings:
+            note(str(fault))
+        found += parsed.value or ()
+    if faults:
+        raise FormatError(faults)
+    return found
+
+
+def refuse_twice(records: Sequence[Any], paths: Sequence[Path]) -> None:
+    """Raise FormatError where two files hold the same run's answer to the same topic."""
+    seen: set[tuple[str, str]] = set()
+    for record in records:
+        key = (record.run, record.topic)
+        if key in seen:
+            cure = "Give each answer in one file only."
+            why = f"The answer of run {record.run} to this topic stands in two of the files."
+            raise FormatError([Fault(str(paths[-1]), 0, record.topic, why, cure)])
+        seen.add(key)
+
+
+def note(text: str) -> None:
+    err().print(f"Note: {text}", markup=False, soft_wrap=True)
+
+
+def tell(sheet: Sheet, topics: Topics) -> None:
+    """Say what the means stand on where it is not what one would expect."""
+    for measure, without in sheet.without.items():
+        if without and not without.issuperset(sheet.topics):
+            note(
+                f"{measure} is undefined in {len(without)} of {len(sheet.topics)} topics, which "
+                f"leave its mean: {listed(sorted(without), 10)}."
+            )
+    counted = "counted as 0" if topics == "all" else "left out of the mean"
+    for run in sheet.values:
+        silent = sheet.silent(run)
+        if silent:
+            note(
+                f"Run {run} has no answer to {len(silent)} of {len(sheet.topics)} topics, "
+                f"{counted}: {listed(silent, 10)}."
+            )
+        lacking = {topic for found in sheet.missing[run].values() for topic in found}
+        if lacking:
+            note(
+                f"Run {run} lacks labels in {len(lacking)} topics, which leave the means that "
+                f"need them: {listed(sorted(lacking), 10)}."
+            )
+
+
+def show(
+    title: str,
+    sheet: Sheet,
+    topics: Topics,
+    *,
+    per_topic: bool,
+    as_json: bool,
+    as_csv: bool,
+    said: str,
+    document: dict[str, Any],
+    counts: Callable[[str], Sequence[tuple[str, str]]],
+    needed: bool = True,
+) -> None:
+    """Print the scores; exit status 1 where labels that are ``needed`` are missing. ``counts`` are
+    columns of a run beside its scores, ``document`` what the JSON says beside them."""
+    table = means(sheet, topics=topics)
+    missing = sum(len(found) for by in sheet.missing.values() for found in by.values())
+    if as_json:
+        print_json(
+            {
+                "scores": list(_json_rows(sheet, table, topics, per_topic)),
+                "topics": topics,
+                "runs": {
+                    run: {
+                        "answered": len(sheet.values[run][sheet.measures[0]]),
+                        "silent": sheet.silent(run),
+                    }
+                    for run in sheet.values
+                },
+                "undefined": {name: sorted(found) for name, found in sheet.without.items()},
+                "missing": missing,
+                **document,
+            }
+        )
+    elif as_csv:
+        rows = ((s.run, "all", s.measure, s.value) for by in table.values() for s in by.values())
+        print_csv(TOPIC_COLUMNS, (*rows, *(_topic_rows(sheet, topics) if per_topic else ())))
+    else:
+        _print_table(title, sheet, table, topics, per_topic, counts)
+        over = f"all topics of the labels ({len(sheet.topics)}), 0 where a run is silent"
+        if topics == "answered":
+            over = "the topics that each run answers"
+        out().print(f"Means over {over}. {said}", markup=False)
+    if missing and needed:
+        raise typer.Exit(1)
+
+
+def _topic_rows(sheet: Sheet, topics: Topics) -> Iterator[tuple[str, str, str, float | None]]:
+    for run in sheet.values:
+        for measure, values in sheet.completed(run, topics).items():
+            for topic in sheet.topics:
+                if topic in values:
+                    yield (run, topic, measure, values[topic])
+
+
+def _json_rows(
+    sheet: Sheet, table: dict[str, dict[str, Score]], topics: Topics, per_topic: bool
+) -> Iterator[dict[str, Any]]:
+    for scores in table.values():
+        for one in scores.values():
+            yield {
+                "run": one.run,
+                "topic": "all",
+                "measure": one.measure,
+                "value": one.value,
+                "low": one.low,
+                "high": one.high,
+                "counted": one.topics,
+                "missing": one.missing,
+            }
+    if per_topic:
+        for row in _topic_rows(sheet, topics):
+            yield dict(zip(TOPIC_COLUMNS, row, strict=True))
+
+
+def _print_table(
+    title: str,
+    sheet: Sheet,
+    table: dict[str, dict[str, Score]],
+    topics: Topics,
+    per_topic: bool,
+    counts: Callable[[str], Sequence[tuple[str, str]]],
+) -> None:
+    first = sheet.measures[0]
+    order = sorted(table, key=lambda run: (-(table[run][first].value or 0.0), run))
+    shown = plain_table(title)
+    shown.add_column("run", overflow="fold")
+    if per_topic:
+        shown.add_column("topic", overflow="fold")
+    for name in sheet.measures:
+        shown.add_column(name.replace("_", "\n"), justify="right")
+    for name, _ in counts(order[0]) if order and not per_topic else ():
+        shown.add_column(name, justify="right")
+    for run in order:
+        values = [table[run][name].value for name in sheet.measures]
+        ends = [] if per_topic else [value for _, value in counts(run)]
+        shown.add_row(safe(run), *(["all"] if per_topic else []), *map(_number, values), *ends)
+        if per_topic:
+            completed = sheet.completed(run, topics)
+            for topic in sheet.topics:
+                if topic in completed[first]:
+                    cells = (_number(completed[name][topic]) for name in sheet.measures)
+                    shown.add_row("", safe(topic), *cells)
+    out().print(shown)
+
+
+def _number(value: float | None) -> str:
+    return "–" if value is None else f"{value:.4f}"

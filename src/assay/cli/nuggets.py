@@ -1,0 +1,141 @@
+"""``assay nuggets``: scores of assignment files, and nugget lists under a person's control."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperGroup
+
+from assay.cli.answer_scores import (
+    TOPICS_HELP,
+    chosen_topics,
+    note,
+    read_all,
+    refuse_twice,
+    show,
+    tell,
+)
+from assay.cli.common import CsvOption, JsonOption
+from assay.formats.parsed import listed
+from assay.formats.trec_rag_nuggets import read_assignments
+from assay.formats.trec_rag_topics import read_mapping, read_sub_narratives
+from assay.model.trec_rag import AssignedAnswer, AssignedNugget
+from assay.protocols.trec_rag.scoring import nugget_sheet
+
+
+class _ScoreUnlessNamed(TyperGroup):
+    """``assay nuggets FILE`` is ``assay nuggets score FILE``."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        if args and args[0] not in self.commands and args[0] != "--help":
+            args = ["score", *args]
+        parsed: list[str] = super().parse_args(ctx, args)
+        return parsed
+
+
+app = typer.Typer(
+    cls=_ScoreUnlessNamed,
+    add_completion=False,
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    help="Nugget scores from assignment files: assay nuggets ASSIGNMENTS.jsonl (short for assay "
+    "nuggets score). 'edit' opens the nuggets of an evaluation folder in an editor.",
+)
+
+
+@app.callback()
+def _group() -> None:
+    """Keeps ``score`` a command of its own."""
+
+
+@app.command("score")
+def score_command(
+    files: Annotated[
+        list[Path],
+        typer.Argument(metavar="ASSIGNMENTS...", help="Nugget assignments, JSON Lines."),
+    ],
+    sub_narratives: Annotated[
+        Path | None,
+        typer.Option(
+            "--sub-narratives",
+            metavar="F",
+            help="Sub-narratives of each topic, or a nugget file that maps nuggets to them; "
+            "without it, what the assignments say.",
+        ),
+    ] = None,
+    topics: Annotated[str, typer.Option("--topics", help=TOPICS_HELP)] = "all",
+    per_topic: Annotated[
+        bool, typer.Option("--per-topic", help="Single topics too, not only the mean.")
+    ] = False,
+    as_json: JsonOption = False,
+    as_csv: CsvOption = False,
+) -> None:
+    """strict_vital, vital, strict_all, all, weighted and sub-narrative coverage of answers whose
+    nuggets are assigned.
+
+    Support counts 1, partial support 0.5 (strict: 0). A topic without vital nuggets has no vital
+    scores: it leaves their mean, and is named.
+    """
+    over = chosen_topics(topics)
+    answers = read_all(files, read_assignments)
+    refuse_twice(answers, files)
+    aspects = None
+    if sub_narratives is not None:
+        aspects = read_sub_narratives(sub_narratives).require()
+        answers = _mapped(answers, sub_narratives)
+    _tell_of_lists(answers)
+    sheet = nugget_sheet(answers, aspects)
+    tell(sheet, over)
+    show(
+        "Nuggets",
+        sheet,
+        over,
+        per_topic=per_topic,
+        as_json=as_json,
+        as_csv=as_csv,
+        said="Partial support counts 0.5, in the strict scores 0; okay nuggets weigh half in "
+        "'weighted'.",
+        document={},
+        counts=lambda _run: (),
+    )
+
+
+def _mapped(answers: Sequence[AssignedAnswer], path: Path) -> list[AssignedAnswer]:
+    """The answers with the sub-narratives that a nugget file maps their nuggets to, by text."""
+    mapping = read_mapping(path)
+    return [
+        AssignedAnswer(
+            one.run,
+            one.topic,
+            one.query,
+            one.text,
+            tuple(
+                AssignedNugget(
+                    each.nugget._replace(
+                        sub_narrative=mapping.get((one.topic, each.nugget.text))
+                        or each.nugget.sub_narrative
+                    ),
+                    each.assigned,
+                )
+                for each in one.nuggets
+            ),
+            one.length,
+            one.line,
+        )
+        for one in answers
+    ]
+
+
+def _tell_of_lists(answers: Sequence[AssignedAnswer]) -> None:
+    """Scores of one topic compare only where all runs are held to the same nuggets."""
+    lists: dict[str, frozenset[str]] = {}
+    differ: dict[str, None] = {}
+    for one in answers:
+        mine = frozenset(each.nugget.text for each in one.nuggets)
+        if lists.setdefault(one.topic, mine) != mine:
+            differ[one.topic] = None
+    if differ:
+        note(f"Runs were held to different nuggets in {len(differ)} topics: {listed(differ, 10)}.")

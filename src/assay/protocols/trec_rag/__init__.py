@@ -1,0 +1,1 @@
+"""The TREC RAG track: relevance, nuggets, support and relevance judgment (R, AG, RAG, RJ)."""

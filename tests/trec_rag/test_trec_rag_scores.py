@@ -1,0 +1,276 @@
+"""The worked examples of the paper and the spec, the measures' properties, and the commands."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from assay.measures.nuggets import NUGGET_MEASURES, coverage, nugget_scores
+from assay.measures.support import SUPPORT_MEASURES, support_scores
+from tests.conftest import Assay
+from tests.trec_rag.test_trec_rag_answers import write
+
+# --- the paper's examples ------------------------------------------------------------------------
+
+# Table 3: (importance, sub-narrative, assignment) of five nuggets of narrative 14. The last two
+# have no "(vital)" beside them.
+TABLE_3 = [
+    ("vital", "Athlete compensation issues", "support"),
+    ("vital", "Sports and cultural influence", "partial_support"),
+    ("vital", "Business influences in sports", "partial_support"),
+    ("okay", "Societal impact of sports", "support"),
+    ("okay", "Business influences in sports", "not_support"),
+]
+# Figure 4: the sub-narratives of narrative 14.
+FIGURE_4 = [
+    "Societal impact of sports", "Athlete compensation issues", "Business influences in sports",
+    "Sports and cultural influence", "Inclusion in sports", "Advancements in sports equipment",
+    "Innovations in athlete training", "Role of athlete mindset changes",
+    "How equipment affects sport popularity",
+]  # fmt: skip
+WORTH = {"support": 1.0, "partial_support": 0.5, "not_support": 0.0}
+
+
+def test_table_3_scores():
+    values = [WORTH[assigned] for _, _, assigned in TABLE_3]
+    found = nugget_scores(values, [importance == "vital" for importance, _, _ in TABLE_3])
+    assert found == pytest.approx(
+        {
+            "strict_vital": 1 / 3,
+            "vital": 2 / 3,
+            "strict_all": 2 / 5,
+            "all": 3 / 5,
+            "weighted": (2 + 0.5 * 1) / (3 + 0.5 * 2),
+        }
+    )
+
+
+def test_table_3_coverage():
+    # Covered: athlete compensation and societal impact; cultural influence and business are not.
+    values = [WORTH[assigned] for _, _, assigned in TABLE_3]
+    groups = [group for _, group, _ in TABLE_3]
+    assert coverage(values, groups) == 2 / 4
+    assert coverage(values, groups, FIGURE_4) == pytest.approx(2 / 9)
+
+
+def test_section_3_3_support():
+    # s1 is supported in part by p1, s2 fully by p2, s3 has no citation.
+    found = support_scores([[0.5], [1.0], []]).values
+    assert found["weighted_precision"] == 1.5 / 2
+    assert found["weighted_recall"] == 1.5 / 3
+    assert found["hard_precision"] == 1 / 2
+    assert found["hard_recall"] == 1 / 3
+
+
+# --- the measures' edges -------------------------------------------------------------------------
+
+
+def test_no_vital_nuggets_is_undefined_and_not_zero():
+    found = nugget_scores([1.0, 0.0], [False, False])
+    assert found["strict_vital"] is None
+    assert found["vital"] is None
+    assert found["strict_all"] == 0.5
+    assert nugget_scores([], []) == dict.fromkeys(NUGGET_MEASURES)
+
+
+def test_a_missing_label_makes_undefined_what_needs_it():
+    found = nugget_scores([1.0, None], [True, False])
+    assert found == {
+        "strict_vital": 1.0, "vital": 1.0, "strict_all": None, "all": None, "weighted": None,
+    }  # fmt: skip
+    assert coverage([1.0, None], ["a", "a"]) == 1.0
+    assert coverage([1.0, None], ["a", "b"]) is None
+    assert coverage([0.5, 0.0], [None, None]) is None
+    assert coverage([], [], ["a", "b"]) == 0.0
+
+
+def test_unjudged_sentences_leave_both_denominators():
+    found = support_scores([[None], [1.0], [], [None, 0.0]])
+    assert found.values["weighted_precision"] == 1.0
+    assert found.values["weighted_recall"] == 0.5
+    assert (found.sentences, found.uncited, found.unjudged) == (4, 1, 2)
+
+
+def test_all_citations_count_by_their_mean():
+    found = support_scores([[None, 0.0, 1.0], [0.5, 1.0]], citations="all").values
+    assert found["weighted_precision"] == pytest.approx((0.5 + 0.75) / 2)
+    assert found["hard_precision"] == 0.5
+
+
+def test_an_answer_that_cites_nothing_has_recall_0_and_no_precision():
+    found = support_scores([[], []]).values
+    assert found["weighted_recall"] == found["hard_recall"] == 0.0
+    assert found["weighted_precision"] is None
+    assert support_scores([]).values == dict.fromkeys(SUPPORT_MEASURES)
+
+
+def test_other_values_are_refused():
+    with pytest.raises(ValueError, match=r"0, 0\.5 or 1"):
+        nugget_scores([0.7], [True])
+    with pytest.raises(ValueError, match="2 values for 1"):
+        nugget_scores([1.0, 1.0], [True])
+    with pytest.raises(ValueError, match=r"0, 0\.5 or 1"):
+        support_scores([[2.0]])
+
+
+worth = st.sampled_from([0.0, 0.5, 1.0])
+
+
+@given(st.lists(st.tuples(worth, st.booleans()), min_size=1))
+def test_nugget_scores_lie_in_order(nuggets: list[tuple[float, bool]]):
+    values, vital = [v for v, _ in nuggets], [b for _, b in nuggets]
+    found = nugget_scores(values, vital)
+    assert 0 <= found["strict_all"] <= found["all"] <= 1
+    assert any(vital) == (found["vital"] is not None)
+    if found["vital"] is not None:
+        assert found["strict_vital"] <= found["vital"]
+        okay = [v for v, b in nuggets if not b]
+        ends = [found["vital"], *([sum(okay) / len(okay)] if okay else [])]
+        assert min(ends) - 1e-12 <= found["weighted"] <= max(ends) + 1e-12
+
+
+@given(st.lists(st.lists(st.one_of(worth, st.none()), max_size=4), max_size=8))
+def test_support_recall_is_precision_times_the_cited_share(sentences: list):
+    for citations in ("first", "all"):
+        found = support_scores(sentences, citations=citations)
+        judged = found.sentences - found.uncited - found.unjudged
+        for kind in ("weighted", "hard"):
+            precision = found.values[f"{kind}_precision"]
+            recall = found.values[f"{kind}_recall"]
+            assert (precision is None) == (judged == 0)
+            if precision is not None:
+                assert recall == pytest.approx(precision * judged / (judged + found.uncited))
+
+
+# --- the commands --------------------------------------------------------------------------------
+
+
+def assigned(run: str, topic: str, rows: list[tuple[str, str, str | None]]) -> dict:
+    return {
+        "query": "q",
+        "qid": topic,
+        "answer_text": "a",
+        "response_length": 1,
+        "run_id": run,
+        "nuggets": [
+            {"text": f"n{number}", "importance": importance, "mapped_sub_narrative": group,
+             "assignment": label}
+            for number, (importance, group, label) in enumerate(rows)
+        ],
+    }  # fmt: skip
+
+
+def table(text: str) -> dict[tuple[str, str, str], str]:
+    rows = csv.DictReader(io.StringIO(text))
+    return {(row["run"], row["topic"], row["measure"]): row["value"] for row in rows}
+
+
+def test_assay_nuggets(assay: Assay, tmp_path: Path):
+    okay = [("okay", "x", "support")]
+    file = write(
+        tmp_path / "assignments.jsonl",
+        assigned("one", "14", TABLE_3),
+        assigned("one", "15", okay),
+        assigned("two", "15", okay),
+    )
+    aspects = write(tmp_path / "s.jsonl", {"id": "14", "sub_narratives": FIGURE_4})
+    done = assay("nuggets", file, "--csv", "--per-topic")
+    found = table(done.stdout)
+    assert done.returncode == 0
+    assert float(found["one", "all", "strict_vital"]) == pytest.approx(1 / 3)
+    assert float(found["one", "14", "weighted"]) == pytest.approx(0.625)
+    assert float(found["one", "all", "coverage"]) == pytest.approx((2 / 4 + 1) / 2)
+    # Topic 15 has no vital nuggets: undefined for both, and run two is silent on topic 14.
+    assert found["one", "15", "strict_vital"] == found["two", "15", "strict_vital"] == ""
+    assert float(found["two", "all", "strict_vital"]) == 0.0
+    assert float(found["two", "all", "strict_all"]) == 0.5
+    assert "strict_vital is undefined in 1 of 2 topics" in done.stderr
+    assert "Run two has no answer to 1 of 2 topics, counted as 0: 14" in done.stderr
+    found = table(assay("nuggets", file, "--csv", "--topics", "answered").stdout)
+    assert found["two", "all", "strict_vital"] == ""
+    assert float(found["two", "all", "strict_all"]) == 1.0
+    found = table(assay("nuggets", file, "--sub-narratives", aspects, "--csv").stdout)
+    assert float(found["one", "all", "coverage"]) == pytest.approx((2 / 9 + 1) / 2)
+
+
+def test_assay_nuggets_takes_the_mapping_from_a_nugget_file(assay: Assay, tmp_path: Path):
+    record = assigned("one", "14", TABLE_3)
+    groups = [nugget.pop("mapped_sub_narrative") for nugget in record["nuggets"]]
+    file = write(tmp_path / "assignments.jsonl", record)
+    mapping = [
+        {"text": nugget["text"], "mapped_sub_narrative": group}
+        for nugget, group in zip(record["nuggets"], groups, strict=True)
+    ]
+    aspects = write(tmp_path / "nuggets.jsonl", {"qid": "14", "nuggets": mapping})
+    assert table(assay("nuggets", file, "--csv").stdout)["one", "all", "coverage"] == ""
+    found = table(assay("nuggets", file, "--sub-narratives", aspects, "--csv").stdout)
+    assert float(found["one", "all", "coverage"]) == 0.5
+
+
+def test_assay_nuggets_counts_missing_labels(assay: Assay, tmp_path: Path):
+    file = write(tmp_path / "a.jsonl", assigned("one", "14", [("vital", "x", None)]))
+    done = assay("nuggets", file, "--json")
+    document = json.loads(done.stdout)
+    assert done.returncode == 1
+    row = next(row for row in document["scores"] if row["measure"] == "strict_vital")
+    assert row["value"] is None
+    assert row["missing"] == 1
+
+
+def test_faults_of_all_files_come_at_once(assay: Assay, tmp_path: Path):
+    good = write(tmp_path / "a.jsonl", assigned("one", "14", TABLE_3))
+    bad = write(tmp_path / "b.jsonl", {"qid": "1"}, {"nuggets": []})
+    done = assay("nuggets", good, bad)
+    assert done.returncode == 2
+    assert f"{bad}:1" in done.stderr
+    assert f"{bad}:2" in done.stderr
+    twice = assay("nuggets", good, write(tmp_path / "c.jsonl", assigned("one", "14", TABLE_3)))
+    assert twice.returncode == 2
+    assert "stands in two of the files" in twice.stderr
+
+
+def labelled(run: str, topic: str, sentences: list[list[str]], spelling: str = "ID") -> dict:
+    return {
+        "narrative_id": topic,
+        "run_id": run,
+        "sentences": [
+            {
+                f"sentence{spelling}": number,
+                "text": "s",
+                "citations": [
+                    {f"citation{spelling}": place, "reference": f"d{place}", "support": code}
+                    for place, code in enumerate(codes)
+                ],
+            }
+            for number, codes in enumerate(sentences)
+        ],
+    }
+
+
+def test_assay_support(assay: Assay, tmp_path: Path):
+    file = write(
+        tmp_path / "labels.jsonl",
+        labelled("one", "14", [["1"], ["2"], []]),
+        labelled("one", "15", [["-1", "2"]], "Id"),
+        labelled("two", "14", [["2", "0"]]),
+    )
+    done = assay("support", file, "--csv", "--per-topic")
+    found = table(done.stdout)
+    assert done.returncode == 0
+    assert float(found["one", "14", "weighted_precision"]) == 0.75
+    assert float(found["one", "14", "weighted_recall"]) == 0.5
+    assert found["one", "15", "weighted_precision"] == ""
+    assert float(found["one", "all", "weighted_precision"]) == 0.75
+    assert float(found["two", "all", "weighted_precision"]) == 0.5
+    assert "Run two has no answer to 1 of 2 topics" in done.stderr
+    found = table(assay("support", file, "--citations", "all", "--csv", "--per-topic").stdout)
+    assert float(found["one", "15", "weighted_precision"]) == 1.0
+    assert float(found["two", "14", "weighted_precision"]) == 0.5
+    document = json.loads(assay("support", file, "--json").stdout)
+    assert document["counts"]["one"] == {"sentences": 4, "uncited": 1, "unjudged": 1}
