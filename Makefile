@@ -41,8 +41,8 @@ test: lint
 check: test
 
 lock: install-test
-	$(BIN)/uv pip compile --quiet --universal --no-header --no-annotate --no-emit-index-url --generate-hashes --extra embedded pyproject.toml -o requirements.lock
-	$(BIN)/uv pip compile --quiet --universal --no-header --no-annotate --no-emit-index-url --generate-hashes --extra embedded --extra test pyproject.toml -o requirements-test.lock
+	$(BIN)/uv pip compile --quiet --universal --no-header --no-annotate --no-emit-index-url --generate-hashes --extra embedded --extra corpus pyproject.toml -o requirements.lock
+	$(BIN)/uv pip compile --quiet --universal --no-header --no-annotate --no-emit-index-url --generate-hashes --extra embedded --extra corpus --extra test pyproject.toml -o requirements-test.lock
 
 clean:
 	rm -rf $(VENV) examples/*/out examples/*/labels.sqlite*

@@ -11,7 +11,8 @@ COMMANDS = (
     "", "evaluate", "judge", "score", "report", "validate", "confidence", "nuggets", "nuggets score",
     "support", "labels",
     "labels stats", "labels list", "labels show", "labels export", "labels import",
-    "labels diff", "models", "models list", "models fetch", "doctor",
+    "labels diff", "models", "models list", "models fetch", "corpus", "corpus build",
+    "corpus convert", "corpus show", "doctor",
 )  # fmt: skip
 
 

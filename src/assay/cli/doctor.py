@@ -26,6 +26,8 @@ from assay.model.errors import AssayError, FormatError
 from assay.protocols.folder import Folder
 
 _PACKAGES = ("aiohttp", "jinja2", "matplotlib", "numpy", "orjson", "pydantic", "rich", "typer")
+# Packages that only some commands need, and the extra that brings them.
+_EXTRAS = {"xllamacpp": "embedded", "mwparserfromhell": "corpus", "wikitextparser": "corpus"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,9 +77,12 @@ def _installed() -> Iterator[Finding]:
     for name in _PACKAGES:
         found = _version(name)
         yield Finding(name, found is not None, found or "not installed.", f"pip install {name}")
-    found = _version("xllamacpp")
-    cure = "pip install 'assay-rag[embedded]'"
-    yield Finding("xllamacpp (embedded)", found is not None, found or "not installed.", cure, False)
+    for name, extra in _EXTRAS.items():
+        found = _version(name)
+        cure = f"pip install 'assay-rag[{extra}]'"
+        yield Finding(
+            f"{name} ({extra})", found is not None, found or "not installed.", cure, False
+        )
     for model in MODELS.values():
         try:
             path = find_model(model.name).path

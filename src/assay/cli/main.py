@@ -29,6 +29,7 @@ COMMANDS: dict[str, tuple[str, str, str]] = {
     "correlate": ("assay.cli.correlate", "correlate_command", "Correlation of two score tables."),
     "compare": ("assay.cli.compare", "compare_command", "Which differences of runs are real."),
     "samplesize": ("assay.cli.samplesize", "samplesize_command", "How many topics are needed."),
+    "corpus": ("assay.cli.corpus", "app", "From dumps and wikitext to passages."),
     "labels": ("assay.cli.labels", "app", "See, export and import labels."),
     "models": ("assay.cli.models", "app", "Embedded models: list and fetch."),
     "doctor": ("assay.cli.doctor", "doctor_command", "What is installed, what answers."),

@@ -20,6 +20,7 @@ from assay.formats.trec_rag_rules import RULES
 from assay.formats.trec_rag_topics import read_topics
 from assay.model.errors import AssayError, SettingsError
 from assay.protocols.output import write_bytes
+from assay.systems.corpus.store import Documents
 
 _FORMAT_HELP = f"{' | '.join(FORMATS)} (default: guessed from the content)"
 
@@ -62,6 +63,13 @@ def validate_command(
             "FILE itself is never changed.",
         ),
     ] = False,
+    corpus: Annotated[
+        Path | None,
+        typer.Option(
+            "--corpus",
+            help="Corpus (see assay corpus) that must hold every DocID and passage of a PR run.",
+        ),
+    ] = None,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print one JSON document and nothing else.")
     ] = False,
@@ -85,6 +93,7 @@ def validate_command(
             max_passage_chars=max_passage_chars,
             topics=topics,
             year=year,
+            corpus=None if corpus is None else Documents(corpus),
         )
     except AssayError as error:
         if as_json:

@@ -1,0 +1,222 @@
+"""``assay corpus``: from dumps and wikitext to passages."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+
+from assay.cli.common import JsonOption, err, out, plain_table, print_json, safe
+from assay.model.errors import SettingsError
+from assay.systems.corpus.build import BuildSettings, Built, build_corpus
+from assay.systems.corpus.documents import SourceFormat, SourceSettings
+from assay.systems.corpus.passages import Window
+from assay.systems.corpus.store import Documents, Layout, read_passages, write_passages
+from assay.systems.corpus.wikitext import CleanSettings
+
+app = typer.Typer(
+    help="From dumps and wikitext to passages.", no_args_is_help=True, rich_markup_mode=None
+)
+
+_LEFT_OUT = {
+    "redirect": "redirects",
+    "namespace": "pages of other namespaces",
+    "disambiguation": "disambiguation pages (--disambiguations keeps them)",
+    "empty": "documents without text",
+    "twice": "documents whose id came before",
+}
+_EVERY = 5.0
+_SHOWN = 20
+
+
+@app.command("build")
+def build_command(
+    source: Annotated[
+        Path,
+        typer.Argument(
+            metavar="SOURCE",
+            help="A MediaWiki dump (.xml, also .bz2, .gz, .7z), a .jsonl or .tsv file, or a folder "
+            "of such files or of .wikitext files.",
+        ),
+    ],
+    folder: Annotated[Path, typer.Argument(metavar="OUT", help="Folder for the corpus.")],
+    source_format: Annotated[
+        SourceFormat, typer.Option("--format", help="What SOURCE holds.")
+    ] = SourceFormat.AUTO,
+    words: Annotated[int, typer.Option("--words", min=1, help="Words a passage.")] = 400,
+    overlap: Annotated[
+        float, typer.Option("--overlap", help="Share of a passage that repeats the one before.")
+    ] = 0.15,
+    layout: Annotated[
+        Layout,
+        typer.Option("--layout", help="One file, or one compressed JSON file a document."),
+    ] = Layout.JSONL,
+    ids: Annotated[
+        str, typer.Option("--ids", metavar="id|title", help="What a dump's documents are called.")
+    ] = "id",
+    namespaces: Annotated[
+        str, typer.Option("--namespaces", help="Namespaces of a dump, by number.")
+    ] = "0",
+    categories: Annotated[
+        bool, typer.Option(help="Keep the names of a page's categories as its last line.")
+    ] = True,
+    captions: Annotated[bool, typer.Option(help="Keep captions of images.")] = True,
+    disambiguations: Annotated[
+        bool, typer.Option("--disambiguations", help="Keep disambiguation pages.")
+    ] = False,
+    processes: Annotated[
+        int | None, typer.Option("--processes", min=1, help="Default: one a core.")
+    ] = None,
+    restart: Annotated[
+        bool, typer.Option("--restart", help="Begin anew; replaces a corpus in OUT.")
+    ] = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Make a corpus of overlapping passages from SOURCE.
+
+    Wikitext becomes plain text: infobox fields as "Field: value" lines, tables as Markdown,
+    templates, tags, references and comments out. A build that was stopped goes on when the same
+    command is run again. Exit status 1 where something could not be read.
+    """
+    if ids not in ("id", "title"):
+        raise SettingsError("--ids is 'id' or 'title'.")
+    settings = BuildSettings(
+        source=SourceSettings(source_format, _numbers(namespaces), ids),
+        clean=CleanSettings(categories, captions),
+        window=Window.of(words, overlap),
+        layout=layout,
+        disambiguations=disambiguations,
+    )
+    started = time.perf_counter()
+    with _bar(quiet=as_json) as told:
+        built = build_corpus(
+            source, folder, settings, processes=processes, restart=restart, told=told
+        )
+    seconds = time.perf_counter() - started
+    if as_json:
+        print_json(
+            {
+                "corpus": str(folder),
+                "counts": dict(built.counts),
+                "seconds": seconds,
+                "resumed_parts": built.resumed,
+                "faults": [str(fault) for fault in built.faults],
+                "more_faults": built.more_faults,
+            }
+        )
+    else:
+        _say(built, folder, seconds)
+    if built.faults:
+        raise typer.Exit(1)
+
+
+@app.command("convert")
+def convert_command(
+    corpus: Annotated[
+        Path, typer.Argument(metavar="CORPUS", help="A corpus in any layout, whoever made it.")
+    ],
+    folder: Annotated[Path, typer.Argument(metavar="OUT", help="Folder for the copy.")],
+    layout: Annotated[Layout, typer.Option("--layout")] = Layout.JSONL,
+) -> None:
+    """Write the passages of a corpus in another layout."""
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise SettingsError(f"{folder} is there already. Give a new or empty folder.")
+    count = write_passages(read_passages(corpus), folder, layout)
+    out().print(f"{count:,} passages in {safe(folder)}", markup=False)
+
+
+@app.command("show")
+def show_command(
+    corpus: Annotated[Path, typer.Argument(metavar="CORPUS", help="Folder of a corpus.")],
+    document: Annotated[str, typer.Argument(metavar="DOCID", help="A document's id.")],
+    as_json: JsonOption = False,
+) -> None:
+    """Print the passages of a document."""
+    found = Documents(corpus).passages(document)
+    if not found:
+        raise SettingsError(f"There is no document {safe(document)!r} in {corpus}.")
+    if as_json:
+        print_json([passage._asdict() for passage in found])
+        return
+    for passage in found:
+        out().print(
+            f"{safe(passage.id)} · {safe(passage.title)} · {passage.words} words, "
+            f"{passage.overlap} of them in the one before",
+            style="bold",
+        )
+        for line in passage.text.split("\n"):
+            out().print(safe(line), soft_wrap=True)
+        out().print()
+
+
+def _numbers(text: str) -> tuple[int, ...]:
+    try:
+        return tuple(sorted({int(number) for number in text.split(",")}))
+    except ValueError:
+        raise SettingsError("--namespaces takes numbers separated by commas, e.g. 0,14.") from None
+
+
+def _say(built: Built, folder: Path, seconds: float) -> None:
+    counts = built.counts
+    console = out()
+    rate = counts["passages"] / seconds if seconds else 0.0
+    console.print(
+        f"{counts['documents']:,} documents, {counts['passages']:,} passages, "
+        f"{counts['words']:,} words in {safe(folder)}",
+        soft_wrap=True,
+    )
+    if built.resumed:
+        err().print(f"Went on after {built.resumed} parts that were done.")
+    err().print(f"{seconds:.1f} s, {rate:,.0f} passages/s")
+    left_out = [(counts[key], words) for key, words in _LEFT_OUT.items() if counts.get(key)]
+    if left_out:
+        table = plain_table("Left out", header=False)
+        table.add_column(justify="right")
+        table.add_column()
+        for count, words in left_out:
+            table.add_row(f"{count:,}", words)
+        console.print(table)
+    if built.faults:
+        console.print(f"{len(built.faults) + built.more_faults} faults in the source:")
+        for fault in built.faults[:_SHOWN]:
+            console.print(f"  {safe(fault)}", soft_wrap=True)
+        rest = len(built.faults) + built.more_faults - _SHOWN
+        if rest > 0:
+            console.print(f"  … and {rest} more")
+
+
+@contextmanager
+def _bar(*, quiet: bool = False) -> Iterator[Any]:
+    """A progress bar, or lines now and then where standard error is no terminal."""
+    console = err()
+    if quiet or not console.is_terminal:
+        last = time.monotonic()
+
+        def tell(done: int, total: int, passages: int) -> None:
+            nonlocal last
+            if not quiet and time.monotonic() - last >= _EVERY:
+                last = time.monotonic()
+                console.print(f"{done / max(total, 1):.0%}, {passages:,} passages")
+
+        yield tell
+        return
+    bar = Progress(
+        TextColumn("{task.description}"),
+        BarColumn(bar_width=24),
+        TextColumn("{task.percentage:.0f} %"),
+        TextColumn("{task.fields[passages]} passages"),
+        TimeElapsedColumn(),
+        TimeRemainingColumn(),
+        console=console,
+        transient=True,
+    )
+    task = bar.add_task("Building", total=None, passages="0")
+    with bar:
+        yield lambda done, total, passages: bar.update(
+            task, completed=done, total=total, passages=f"{passages:,}"
+        )

@@ -1,0 +1,1 @@
+"""From wikitext, segments and plain tables to passages on disk."""

@@ -1,0 +1,362 @@
+"""From a source to passages on disk: on all cores, as a stream, going on after a kill.
+
+The source is read by one process and cut into batches; others clean the batches and write a part
+file each, under its name only when whole. A line in the journal says that a part is done. When
+all are, the parts become the corpus. A build that was stopped finds its journal, skips what is
+done and goes on; the result is the same bytes.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import signal
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import ExitStack
+from dataclasses import asdict, dataclass, field
+from itertools import groupby
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import orjson
+
+from assay import __version__
+from assay.labellers.gguf import usable_cores
+from assay.model.errors import AssayError, Fault, SettingsError
+from assay.systems.corpus.documents import Document, Item, Kind, Source, SourceSettings
+from assay.systems.corpus.markup import plain
+from assay.systems.corpus.passages import Passage, Window, passages
+from assay.systems.corpus.store import (
+    DOCUMENTS,
+    MANIFEST,
+    PASSAGES,
+    Documents,
+    Layout,
+    from_line,
+    line,
+    write_passages,
+)
+from assay.systems.corpus.wikitext import CleanSettings, clean, is_disambiguation
+
+_BATCH_DOCUMENTS = 200
+_BATCH_CHARS = 2_000_000
+_WAITING = 3  # batches a process, under way or waiting
+
+Told = Callable[[int, int, int], None]
+"""Told how much of the source is done, of how much, and how many passages there are."""
+
+
+@dataclass(frozen=True, slots=True)
+class BuildSettings:
+    """How a corpus is made. ``disambiguations``: keep pages that list the meanings of a name."""
+
+    source: SourceSettings = field(default_factory=SourceSettings)
+    clean: CleanSettings = field(default_factory=CleanSettings)
+    window: Window = field(default_factory=Window)
+    layout: Layout = Layout.JSONL
+    disambiguations: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Built:
+    """What a build did. ``counts`` holds documents, passages, words and what was left out:
+    redirects, other namespaces, disambiguations, empty pages, ids that came twice."""
+
+    counts: Mapping[str, int]
+    faults: tuple[Fault, ...]
+    more_faults: int
+    resumed: int
+
+
+class _Done(NamedTuple):
+    number: int
+    counts: dict[str, int]
+
+
+def document_text(document: Document, settings: CleanSettings) -> str:
+    """The clean text of a document; a wiki page begins with its title."""
+    if document.kind is not Kind.WIKITEXT:
+        return plain(document.text)
+    text = clean(document.text, document.title, settings)
+    if not text:
+        return ""
+    return f"{plain(document.title)}\n\n{text}" if document.title else text
+
+
+def document_passages(document: Document, settings: BuildSettings) -> list[Passage]:
+    """The passages of a document; a segment is one as it is."""
+    text = document_text(document, settings.clean)
+    if document.kind is Kind.SEGMENT:
+        whole = Passage(
+            document.segment, document.id, document.title, 0, text, len(text.split()), 0, 0
+        )
+        return [whole] if text else []
+    return list(passages(document.id, plain(document.title), text, settings.window))
+
+
+def build_corpus(
+    source_path: Path,
+    out: Path,
+    settings: BuildSettings | None = None,
+    *,
+    processes: int | None = None,
+    restart: bool = False,
+    told: Told = lambda _done, _total, _passages: None,
+) -> Built:
+    """Build the corpus of ``source_path`` into the folder ``out``.
+
+    ``processes`` clean at once, as many as there are cores where None. A build that was stopped
+    is gone on with; ``restart`` begins anew. Raises SettingsError where ``out`` holds a corpus or
+    the beginning of another build.
+    """
+    how = settings or BuildSettings()
+    source = Source(source_path, how.source)
+    state = {
+        "source": source.fingerprint(),
+        "settings": orjson.loads(orjson.dumps(_plain(how))),
+        "version": __version__,
+    }
+    work = out / "parts"
+    journal = _Journal(out, work, state, restart)
+    known = journal.done
+    total = source.total
+    counts: Counter[str] = Counter()
+    for done in known.values():
+        counts.update(done)
+    resumed = len(known)
+    told(0, total, counts["passages"])
+
+    def finished(done: _Done) -> None:
+        journal.write(done)
+        counts.update(done.counts)
+        told(source.done, total, counts["passages"])
+
+    first = 0
+    while first in known:
+        first += 1
+    skip = sum(known[number]["read"] for number in range(first))
+    batches = _batches(source, skip, first)
+    cores = processes or usable_cores()
+    try:
+        with ExitStack() as closing:
+            _run(batches, known, work, how, cores, finished, closing)
+    except BrokenProcessPool as error:
+        raise AssayError(
+            "A worker process died (out of memory?). What is done is kept: run the same command "
+            "again, with --processes 1 if it happens again."
+        ) from error
+    twice = _finish(out, work, len(journal.done), how.layout)
+    for key in ("documents", "passages", "words"):
+        counts[key] -= twice[key]
+    counts["twice"] = twice["documents"]
+    manifest = {
+        "assay": __version__,
+        "source": source_path.name,
+        "settings": state["settings"],
+        "counts": dict(sorted(counts.items())),
+        "faults": len(source.faults) + source.more_faults,
+    }
+    journal.clear(manifest)
+    told(total, total, counts["passages"])
+    return Built(dict(counts), tuple(source.faults), source.more_faults, resumed)
+
+
+def _plain(settings: BuildSettings) -> dict[str, Any]:
+    found = asdict(settings)
+    found["window"] = settings.window._asdict()
+    return found
+
+
+class _Journal:
+    """What of a build is done, in ``parts/journal.jsonl`` of the folder."""
+
+    def __init__(self, out: Path, work: Path, state: Mapping[str, Any], restart: bool) -> None:
+        self.out = out
+        self.work = work
+        self.path = work / "journal.jsonl"
+        self.done: dict[int, dict[str, int]] = {}
+        if restart:
+            _remove(work)
+        elif (out / MANIFEST).is_file():
+            raise SettingsError(
+                f"{out} holds a corpus already. Give another folder, or --restart to replace it."
+            )
+        if self.path.is_file():
+            self._resume(state)
+            return
+        if out.is_dir() and not restart and any(out.iterdir()) and not work.is_dir():
+            raise SettingsError(f"{out} is not empty. Give a new or empty folder.")
+        _remove(work)
+        work.mkdir(parents=True)
+        self.path.write_bytes(orjson.dumps(state) + b"\n")
+
+    def _resume(self, state: Mapping[str, Any]) -> None:
+        head, *lines = self.path.read_bytes().split(b"\n")
+        if head != orjson.dumps(state):
+            raise SettingsError(
+                f"{self.out} holds the beginning of another build (other settings, or the source "
+                "has changed). Give the settings of that one, or --restart."
+            )
+        for each in lines:
+            try:
+                row = orjson.loads(each)
+            except orjson.JSONDecodeError:
+                continue  # the last line of a build that was killed while it wrote
+            if _part(self.work, row["number"]).is_file():
+                self.done[row["number"]] = row["counts"]
+        with self.path.open("ab") as stream:
+            stream.write(b"\n")
+
+    def write(self, done: _Done) -> None:
+        self.done[done.number] = done.counts
+        with self.path.open("ab") as stream:
+            stream.write(orjson.dumps(done._asdict()) + b"\n")
+
+    def clear(self, manifest: Mapping[str, Any]) -> None:
+        """Everything is in the corpus: the manifest says so, the parts go."""
+        target = self.out / MANIFEST
+        fresh = target.with_name(f".{MANIFEST}.part")
+        fresh.write_bytes(orjson.dumps(manifest, option=orjson.OPT_INDENT_2) + b"\n")
+        fresh.replace(target)
+        _remove(self.work)
+
+
+def _batches(source: Source, skip: int, first: int) -> Iterator[tuple[int, list[Item]]]:
+    """The source in batches, numbered from ``first``; the same source gives the same batches."""
+    batch: list[Item] = []
+    size = 0
+    number = first
+    for item in source.items(skip):
+        batch.append(item)
+        size += len(item.text) if isinstance(item, Document) else 0
+        if len(batch) >= _BATCH_DOCUMENTS or size >= _BATCH_CHARS:
+            yield number, batch
+            batch, size, number = [], 0, number + 1
+    if batch:
+        yield number, batch
+
+
+def _run(
+    batches: Iterator[tuple[int, list[Item]]],
+    known: Mapping[int, Any],
+    work: Path,
+    how: BuildSettings,
+    cores: int,
+    finished: Callable[[_Done], None],
+    closing: ExitStack,
+) -> None:
+    """Clean all batches. A small source, or one core, needs no other process."""
+    pool: ProcessPoolExecutor | None = None
+    waiting: set[Future[_Done]] = set()
+    held: list[tuple[int, list[Item]]] = []
+    for number, batch in batches:
+        if number in known:
+            continue
+        if cores == 1:
+            finished(_work(number, batch, work, how))
+            continue
+        held.append((number, batch))
+        if pool is None and len(held) < 2:
+            continue
+        if pool is None:
+            context = multiprocessing.get_context("spawn")
+            pool = ProcessPoolExecutor(cores, context, initializer=_ignore_interrupts)
+            closing.callback(pool.shutdown, wait=True, cancel_futures=True)
+        waiting.update(pool.submit(_work, *each, work, how) for each in held)
+        held.clear()
+        while len(waiting) >= cores * _WAITING:
+            ready, waiting = wait(waiting, return_when=FIRST_COMPLETED)
+            for each in ready:
+                finished(each.result())
+    for number, batch in held:
+        finished(_work(number, batch, work, how))
+    while waiting:
+        ready, waiting = wait(waiting, return_when=FIRST_COMPLETED)
+        for each in ready:
+            finished(each.result())
+
+
+def _ignore_interrupts() -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+def _work(number: int, batch: list[Item], work: Path, how: BuildSettings) -> _Done:
+    """Clean a batch and write its part."""
+    counts: Counter[str] = Counter(read=len(batch))
+    lines: list[bytes] = []
+    for item in batch:
+        if not isinstance(item, Document):
+            counts[item.why] += 1
+            continue
+        if item.kind is Kind.WIKITEXT and not how.disambiguations and is_disambiguation(item.text):
+            counts["disambiguation"] += 1
+            continue
+        made = document_passages(item, how)
+        counts["documents" if made else "empty"] += 1
+        counts["passages"] += len(made)
+        counts["words"] += sum(passage.words - passage.overlap for passage in made)
+        lines.extend(map(line, made))
+    target = _part(work, number)
+    fresh = target.with_name(f".{target.name}.part")
+    fresh.write_bytes(b"".join(lines))
+    fresh.replace(target)
+    return _Done(number, dict(counts))
+
+
+def _part(work: Path, number: int) -> Path:
+    return work / f"{number:07d}.jsonl"
+
+
+def _remove(work: Path) -> None:
+    if work.is_dir():
+        for path in work.iterdir():
+            path.unlink()
+        work.rmdir()
+
+
+def _finish(out: Path, work: Path, parts: int, layout: Layout) -> Counter[str]:
+    """Make the corpus from its parts and count what was left out: of documents with one id the
+    first is kept. (Segments are passages already: theirs are all kept.)"""
+    for old in (PASSAGES, f"{PASSAGES}.gz", "passages.parquet", DOCUMENTS, MANIFEST):
+        (out / old).unlink(missing_ok=True)
+    twice: Counter[str] = Counter()
+    index = Documents.fresh(out)
+    blocks = _unique(work, parts, index, twice)
+    if layout is Layout.JSONL:
+        fresh = out / f".{PASSAGES}.part"
+        with fresh.open("wb") as stream:
+            for block in blocks:
+                stream.write(block)
+        fresh.replace(out / PASSAGES)
+        index.finish(out)
+    else:
+        rows = (from_line(each) for block in blocks for each in block.splitlines())
+        write_passages(rows, out, layout)
+        index.discard(out)
+    return twice
+
+
+def _unique(work: Path, parts: int, index: Documents, twice: Counter[str]) -> Iterator[bytes]:
+    """The lines of each document, but for those whose id was there before."""
+    at = 0
+    for doc, group in groupby(_part_lines(work, parts), key=lambda each: each[0]["doc"]):
+        rows = list(group)
+        first = rows[0][0]
+        fresh = index.add(doc, first["title"], at, sum(len(data) for _, data in rows))
+        if not fresh and first["id"] == f"{doc}#{first['number']}":
+            twice["documents"] += 1
+            twice["passages"] += len(rows)
+            twice["words"] += sum(row["words"] - row["overlap"] for row, _ in rows)
+            continue
+        block = b"".join(data for _, data in rows)
+        at += len(block)
+        yield block
+
+
+def _part_lines(work: Path, parts: int) -> Iterator[tuple[dict[str, Any], bytes]]:
+    for number in range(parts):
+        with _part(work, number).open("rb") as stream:
+            for data in stream:
+                yield orjson.loads(data), data

@@ -1,0 +1,419 @@
+"""Where documents come from: dumps, folders of wikitext, segment files, plain tables.
+
+Everything is read as a stream, one document at a time. What cannot be read is reported with file
+and line and left out; the rest goes on.
+"""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import hashlib
+import io
+import os
+import re
+import shutil
+import subprocess
+import sys
+import xml.etree.ElementTree as ElementTree
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import IO, Any, NamedTuple, cast
+
+import orjson
+
+from assay.formats.parsed import printable, quoted
+from assay.model.errors import Fault, FormatError, PrerequisiteError, SettingsError
+from assay.systems.corpus.wikitext import is_redirect
+
+
+class SourceFormat(StrEnum):
+    """What a source holds; ``auto`` looks at names and first bytes."""
+
+    AUTO = "auto"
+    MEDIAWIKI = "mediawiki"
+    WIKITEXT = "wikitext"
+    JSONL = "jsonl"
+    TSV = "tsv"
+
+
+class Kind(StrEnum):
+    """What a document's text is: wikitext, plain text, or a passage that must not be cut."""
+
+    WIKITEXT = "wikitext"
+    PLAIN = "plain"
+    SEGMENT = "segment"
+
+
+class Document(NamedTuple):
+    """One document as it came; ``segment`` is the passage id of one that is a passage already."""
+
+    id: str
+    title: str
+    text: str
+    kind: Kind
+    segment: str = ""
+
+
+class Skipped(NamedTuple):
+    """A page that is no document, and why: ``redirect`` or ``namespace``."""
+
+    why: str
+
+
+Item = Document | Skipped
+
+
+@dataclass(frozen=True, slots=True)
+class SourceSettings:
+    """``namespaces``: numbers of the MediaWiki namespaces that are read (0: articles). ``ids``:
+    whether a dump's documents are called by page ``id`` or by ``title``."""
+
+    format: SourceFormat = SourceFormat.AUTO
+    namespaces: tuple[int, ...] = (0,)
+    ids: str = "id"
+
+
+_ENDINGS = {
+    ".xml": SourceFormat.MEDIAWIKI,
+    ".wikitext": SourceFormat.WIKITEXT,
+    ".mediawiki": SourceFormat.WIKITEXT,
+    ".wiki": SourceFormat.WIKITEXT,
+    ".jsonl": SourceFormat.JSONL,
+    ".ndjson": SourceFormat.JSONL,
+    ".json": SourceFormat.JSONL,
+    ".tsv": SourceFormat.TSV,
+}
+_PACKED = (".gz", ".bz2", ".7z")
+_HEADER = re.compile(r"#[ \t]*(QID|ID|TITLE|LANG)[ \t]*:[ \t]*(.*?)[ \t]*\r?$", re.I | re.M)
+_IDS = ("docid", "doc_id", "id", "_id", "pid", "document_id")
+_TEXTS = ("segment", "text", "contents", "body", "content", "passage", "wikitext")
+_7ZIP = ("7zz", "7z", "7za", "7zr")
+
+
+class Source:
+    """A file or a folder of files, and the documents in it.
+
+    Raises SettingsError where there is nothing to read or its format cannot be told.
+    """
+
+    def __init__(self, path: Path, settings: SourceSettings) -> None:
+        self.path = path
+        self.settings = settings
+        self.faults: list[Fault] = []
+        self.more_faults = 0
+        self._at: Callable[[], int] = lambda: 0
+        self._before = 0
+        if path.is_dir():
+            self.files = tuple(_files(path))
+            if not self.files:
+                raise SettingsError(
+                    f"{path} holds no file that ends in {', '.join(_ENDINGS)} (or these packed "
+                    "with .gz, .bz2 or .7z)."
+                )
+        elif path.is_file():
+            self.files = ("",)
+        else:
+            raise SettingsError(f"There is no file or folder {path}.")
+
+    @property
+    def single_documents(self) -> bool:
+        """Whether every file holds exactly one document (then files are counted, not bytes)."""
+        return all(self._format(self._file(name)) is SourceFormat.WIKITEXT for name in self.files)
+
+    @property
+    def total(self) -> int:
+        """How much there is: files, or bytes as they lie on the disk."""
+        if self.single_documents:
+            return len(self.files)
+        return sum(self._file(name).stat().st_size for name in self.files)
+
+    @property
+    def done(self) -> int:
+        """How much of ``total`` has been read."""
+        return self._before + self._at()
+
+    def fingerprint(self) -> str:
+        """Changes when the source does: names, sizes and settings. (Not the contents: those of a
+        dump take as long to read as the build.)"""
+        digest = hashlib.sha256(repr(self.settings).encode())
+        for name in self.files:
+            digest.update(f"{name}\0".encode())
+            digest.update(str(self._file(name).stat().st_size).encode())
+        return digest.hexdigest()[:32]
+
+    def items(self, skip: int = 0) -> Iterator[Item]:
+        """All documents in a fixed order, but for the first ``skip``."""
+        left = skip
+        counted = self.single_documents
+        for name in self.files:
+            path = self._file(name)
+            kind = self._format(path)
+            if counted:
+                self._before += 1
+                if left:
+                    left -= 1
+                    continue
+            for item in self._read(path, kind):
+                if left:
+                    left -= 1
+                    continue
+                yield item
+            if not counted:
+                self._at = lambda: 0
+                self._before += path.stat().st_size
+
+    def fault(self, path: Path, line: int, why: str, cure: str, topic: str | None = None) -> None:
+        """Note what could not be read; the first 100 are kept, the rest counted."""
+        if len(self.faults) < 100:
+            self.faults.append(
+                Fault(printable(str(path)), line, topic, printable(why), printable(cure))
+            )
+        else:
+            self.more_faults += 1
+
+    def _file(self, name: str) -> Path:
+        return self.path / name if name else self.path
+
+    def _format(self, path: Path) -> SourceFormat:
+        if self.settings.format is not SourceFormat.AUTO:
+            return self.settings.format
+        name = path.name.lower()
+        for ending in _PACKED:
+            name = name.removesuffix(ending)
+        found = _ENDINGS.get(os.path.splitext(name)[1])
+        if found is None:
+            raise SettingsError(
+                f"{path}: what it holds cannot be told from its name. Say it with --format "
+                f"{'|'.join(each for each in SourceFormat if each != 'auto')}."
+            )
+        return found
+
+    def _read(self, path: Path, kind: SourceFormat) -> Iterator[Item]:
+        try:
+            with self._opened(path) as stream:
+                if kind is SourceFormat.MEDIAWIKI:
+                    yield from self._pages(path, stream)
+                elif kind is SourceFormat.WIKITEXT:
+                    yield from self._page(path, stream)
+                elif kind is SourceFormat.JSONL:
+                    yield from self._json_lines(path, stream)
+                else:
+                    yield from self._table(path, stream)
+        except (OSError, EOFError, zlib.error) as error:
+            self.fault(
+                path,
+                0,
+                f"Reading stops here: {error}.",
+                "The file is damaged or cut off; what was read before is kept.",
+            )
+
+    @contextmanager
+    def _opened(self, path: Path) -> Iterator[IO[bytes]]:
+        """The file's bytes, unpacked as they are read."""
+        raw = path.open("rb")
+        try:
+            if not self.single_documents:
+                self._at = raw.tell
+            magic = raw.peek(6)[:6]
+            if magic.startswith(b"\x1f\x8b"):
+                yield cast("IO[bytes]", gzip.GzipFile(fileobj=raw))
+            elif magic.startswith(b"BZh"):
+                yield cast("IO[bytes]", bz2.BZ2File(raw))
+            elif magic.startswith(b"7z\xbc\xaf"):
+                with _seven_zip(path) as unpacked:
+                    yield unpacked
+            else:
+                yield raw
+        finally:
+            self._at = lambda: 0
+            raw.close()
+
+    def _pages(self, path: Path, stream: IO[bytes]) -> Iterator[Item]:
+        """The pages of a MediaWiki export, whatever its schema version."""
+        root: Any = None
+        last = ""
+        try:
+            for event, element in ElementTree.iterparse(stream, events=("start", "end")):  # noqa: S314
+                if event == "start":
+                    root = element if root is None else root
+                    continue
+                if _local(element.tag) != "page":
+                    continue
+                page = {_local(child.tag): child for child in element}
+                title = _text(page.get("title"))
+                last = title or last
+                yield self._of_page(path, page, title)
+                element.clear()
+                root.clear()
+        except ElementTree.ParseError as error:
+            after = f" after the page {quoted(last)}" if last else ""
+            self.fault(
+                path,
+                error.position[0],
+                f"The XML is broken{after}: {error}.",
+                "Is the dump whole? What stands before is kept.",
+            )
+
+    def _of_page(self, path: Path, page: dict[str, Any], title: str) -> Item:
+        space = _text(page.get("ns")) or "0"
+        if space.lstrip("-").isdigit() and int(space) not in self.settings.namespaces:
+            return Skipped("namespace")
+        text = ""
+        revision = page.get("revision")
+        for child in () if revision is None else revision:
+            if _local(child.tag) == "text":
+                text = child.text or ""
+        if "redirect" in page or is_redirect(text):
+            return Skipped("redirect")
+        one = _text(page.get("id")) if self.settings.ids == "id" else title.replace(" ", "_")
+        one = one or title.replace(" ", "_")
+        if not one:
+            self.fault(path, 0, "A page has neither id nor title.", "It was left out.")
+            return Skipped("namespace")
+        return Document(one, title or one, text, Kind.WIKITEXT)
+
+    def _page(self, path: Path, stream: IO[bytes]) -> Iterator[Item]:
+        """A file with one page; header lines (``# QID: …``) give id and title."""
+        text = self._decoded(path, stream.read())
+        header: dict[str, str] = {}
+        rest = text
+        while found := _HEADER.match(rest):
+            header.setdefault(found.group(1).upper(), found.group(2))
+            rest = rest[found.end() :].lstrip("\n")
+        stem = path.name
+        for ending in (*_PACKED, *_ENDINGS):
+            stem = stem.removesuffix(ending)
+        before, _, after = stem.partition("__")
+        one = header.get("QID") or header.get("ID") or before or stem
+        title = (header.get("TITLE") or after or stem).replace("_", " ").strip()
+        yield (
+            Skipped("redirect") if is_redirect(rest) else Document(one, title, rest, Kind.WIKITEXT)
+        )
+
+    def _decoded(self, path: Path, data: bytes) -> str:
+        try:
+            return data.decode("utf-8-sig")
+        except UnicodeDecodeError as error:
+            self.fault(
+                path,
+                data.count(b"\n", 0, error.start) + 1,
+                f"Not UTF-8: byte 0x{data[error.start]:02X}.",
+                "Such bytes were read as U+FFFD; save the file as UTF-8.",
+            )
+            return data.decode("utf-8", errors="replace")
+
+    def _lines(self, path: Path, stream: IO[bytes]) -> Iterator[tuple[int, bytes]]:
+        number = 0
+        for number, line in enumerate(io.BufferedReader(cast("Any", stream), 1 << 20), 1):
+            stripped = line.removeprefix(b"\xef\xbb\xbf").strip() if number == 1 else line.strip()
+            if stripped:
+                yield number, stripped
+        if not number:
+            self.fault(path, 0, "The file is empty.", "Give a file with documents.")
+
+    def _json_lines(self, path: Path, stream: IO[bytes]) -> Iterator[Item]:
+        """JSON objects, one a line: MS MARCO V2.1 segments and documents, BEIR, Pyserini …"""
+        for number, line in self._lines(path, stream):
+            try:
+                row = orjson.loads(line)
+            except orjson.JSONDecodeError as error:
+                self.fault(path, number, f"Not JSON: {error}.", "Write one JSON object a line.")
+                continue
+            found = _of_row(row)
+            if isinstance(found, str):
+                self.fault(path, number, found, "The line was left out.")
+            else:
+                yield found
+
+    def _table(self, path: Path, stream: IO[bytes]) -> Iterator[Item]:
+        """``id<TAB>text`` or ``id<TAB>title<TAB>text``; a first line of these words is a header."""
+        for number, line in self._lines(path, stream):
+            cells = self._decoded(path, line).split("\t")
+            if number == 1 and cells[0].lower() in _IDS and cells[-1].lower() in _TEXTS:
+                continue
+            if len(cells) not in (2, 3) or not cells[0].strip():
+                self.fault(
+                    path,
+                    number,
+                    f"The line has {len(cells)} columns.",
+                    "Write id, text or id, title, text, separated by tabs; it was left out.",
+                )
+                continue
+            title = cells[1].strip() if len(cells) == 3 else ""
+            yield Document(cells[0].strip(), title, cells[-1], Kind.PLAIN)
+
+
+def _of_row(row: object) -> Document | str:
+    """The document in a JSON object, or what is wrong with it."""
+    if not isinstance(row, dict):
+        return "The line holds no JSON object."
+    one = next((row[key] for key in _IDS if row.get(key) not in (None, "")), None)
+    if not isinstance(one, str | int):
+        return f"There is no id: none of {', '.join(_IDS)}."
+    key = next((key for key in _TEXTS if isinstance(row.get(key), str)), None)
+    if key is None:
+        return f"There is no text: none of {', '.join(_TEXTS)}."
+    title = row.get("title")
+    name = title if isinstance(title, str) else ""
+    if key == "segment":
+        # MS MARCO V2.1: msmarco_v2.1_doc_00_0#0_0 is segment 0 of document msmarco_v2.1_doc_00_0.
+        return Document(str(one).partition("#")[0], name, row[key], Kind.SEGMENT, str(one))
+    return Document(str(one), name, row[key], Kind.WIKITEXT if key == "wikitext" else Kind.PLAIN)
+
+
+def _files(folder: Path, below: str = "") -> Iterator[str]:
+    """Names of the files in ``folder`` that may hold documents, folder by folder in order."""
+    with os.scandir(folder / below) as entries:
+        found = sorted((entry.name, entry.is_dir()) for entry in entries if entry.name[0] != ".")
+    for name, is_folder in found:
+        path = f"{below}/{name}" if below else name
+        if is_folder:
+            yield from _files(folder, path)
+            continue
+        plain = name.lower()
+        for ending in _PACKED:
+            plain = plain.removesuffix(ending)
+        if os.path.splitext(plain)[1] in _ENDINGS:
+            yield sys.intern(path) if len(path) < 8 else path
+
+
+def _local(tag: str) -> str:
+    return tag.rpartition("}")[2]
+
+
+def _text(element: Any) -> str:
+    return "" if element is None else (element.text or "").strip()
+
+
+@contextmanager
+def _seven_zip(path: Path) -> Iterator[IO[bytes]]:
+    """What a 7-Zip archive holds, through the 7z tool. Raises PrerequisiteError without it."""
+    tool = next((found for name in _7ZIP if (found := shutil.which(name))), None)
+    if tool is None:
+        raise PrerequisiteError(
+            f"{path} is a 7-Zip archive, and no 7z tool is installed (looked for "
+            f"{', '.join(_7ZIP)}). Install 7zip, or unpack the archive."
+        )
+    command = [tool, "e", "-so", "-y", str(path.resolve())]
+    process = subprocess.Popen(  # noqa: S603 (no shell; the path is absolute)
+        command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+    )
+    whole = False
+    try:
+        assert process.stdout is not None  # noqa: S101 (it is a pipe)
+        yield process.stdout
+        whole = True
+    finally:
+        if process.stdout is not None:
+            process.stdout.close()
+        process.kill() if not whole else None
+        status = process.wait()
+    if whole and status > 0:
+        raise FormatError(
+            [Fault(printable(str(path)), 0, None, "7z could not unpack it.", "Check the archive.")]
+        )

@@ -1,0 +1,292 @@
+"""Small text work on wikitext: what is taken out before parsing and what is mended after it.
+
+The words of the markup language that every wiki knows are listed here: HTML elements that may
+stand in wikitext, extension tags, and the names of the file and category namespaces.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+
+from assay.systems.corpus.words import listed, name_set
+
+KEPT_OPEN = "\ue000"  # marks text that is shown as it stands (nowiki, math, code)
+KEPT_CLOSE = "\ue001"
+
+_ELEMENTS = listed(
+    """
+    abbr b bdi bdo big blockquote body br caption center cite code col colgroup data dd del
+    dfn div dl dt em embed font form h1 h2 h3 h4 h5 h6 head hr html i iframe img input ins
+    kbd li link mark meta noscript object ol p pre q rb rp rt rtc ruby s samp script section
+    small span strike strong style sub sup table tbody td tfoot th thead time title tr tt u
+    ul var wbr gallery nowiki math ref references poem includeonly noinclude onlyinclude
+    syntaxhighlight source timeline score imagemap mapframe maplink graph templatestyles
+    templatedata hiero indicator languages ce chem inputbox categorytree charinsert
+    dynamicpagelist rss section translate tvar youtube tabber tabview infobox verbatim aside
+    mainpage-leftcolumn-start mainpage-endcolumn mainpage-rightcolumn-start
+    """
+)
+_TAG = re.compile(
+    rf"</?(?:{'|'.join(sorted(set(_ELEMENTS), key=len, reverse=True))})\b[^<>]*>", re.I
+)
+_COMMENT = re.compile(r"<!--.*?-->", re.S)
+_OPEN_COMMENT = re.compile(r"<!--[^\n]*")
+_REF = re.compile(
+    r"<ref\b(?:[^<>/]|/(?!>))*/>|<ref\b[^<>]*>[^<]*(?:<(?!/?ref\b)[^<]*)*</ref\s*>", re.I
+)
+_OPEN_REF = re.compile(
+    r"<ref\b[^<>]*>[ \t]*(?:\{\{[^{}\n]*(?:\{\{[^{}\n]*\}\}[^{}\n]*)*\}\}|\[http[^\]\n]*\])?", re.I
+)
+_DROPPED = re.compile(
+    r"<(templatestyles|templatedata|timeline|score|imagemap|mapframe|maplink|graph|hiero|"
+    r"references|indicator|inputbox|categorytree|dynamicpagelist|rss|style|script|youtube)\b"
+    r"(?:(?:[^<>/]|/(?!>))*/>|[^<>]*>.*?</\1\s*>)",
+    re.I | re.S,
+)
+_VERBATIM = re.compile(
+    r"<(nowiki|math|ce|chem|pre|syntaxhighlight|source|code)\b(?:[^<>/]|/(?!>))*(?:/>|>(.*?)</\1\s*>)",
+    re.I | re.S,
+)
+_GALLERY = re.compile(r"<gallery\b[^<>]*>(.*?)</gallery\s*>", re.I | re.S)
+_KEPT = re.compile(f"{KEPT_OPEN}(\\d+){KEPT_CLOSE}")
+_DOUBLED = re.compile(r"\{{2,}|\}{2,}|\[{2,}|\]{2,}")  # they would open or close markup
+_MAGIC = re.compile(r"__[A-Z]{3,}__")
+_INNER_TEMPLATE = re.compile(r"\{\{[^{}]*\}\}")
+_INNER_LINK = re.compile(r"\[\[([^\[\]]*)\]\]")
+_FIELD_LINE = re.compile(r"^[ \t]*\|[ \t]*([\w .-]{1,40}?)[ \t]*=[ \t]*(\S.*)$", re.M)
+_EMPTY_FIELD = re.compile(r"^[ \t]*\|[ \t]*[\w .-]{1,40}[ \t]*=[ \t]*$", re.M)
+_TABLE_LINE = re.compile(r"^[ \t:]*(?:\{\||\|\}|\|-|\|\+)[^\n]*$", re.M)
+_CELL_LINE = re.compile(r"^[ \t]*[|!](?![ \t]?---)[ \t]*(?:[\w-]+[ \t]*=[^|\n]*\|(?!\|))?", re.M)
+_BARE_URL_LINK = re.compile(r"\[(?:https?:|ftp:)?//[^\s\]]*[ \t]*([^\]\n]*)\]", re.I)
+_QUOTES = re.compile(r"'{2,}")
+_BULLETS = re.compile(r"^[ \t]*(?:[-#:;*][ \t]+)*-[ \t]+", re.M)
+_LONE_BULLET = re.compile(r"^[ \t]*[-#*:;]+[ \t]*$", re.M)
+_SPACES = re.compile(r"[^\S\n]+")
+_LINE_ENDS = re.compile(r" *\n *")
+_MANY_LINES = re.compile(r"\n{3,}")
+_EMPTY_BRACKETS = re.compile(r"\([\s,;:–—-]*\)|\[\s*\]")
+_CUT_TAG = re.compile(r"</?(?:ref|br|div|span|small|nowiki)\b", re.I)
+_BEFORE_STOP = re.compile(r"(?<=[\w)\"”’]) +(?=[,.;:](?:\s|$))")
+_INVISIBLE = re.compile(
+    "[\u200b\u200e\u200f\u202a-\u202e\u2060\u2066-\u2069\ufeff\u00ad\ue000-\uf8ff]"
+)
+_BREAKS = re.compile("\r\n?|[\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
+_CONTROL = re.compile("[\x00-\x08\x0e-\x1f\x7f-\x84\x86-\x9f]")
+_MOST_PASSES = 40
+
+FILE_SPACES = name_set(
+    """
+    file image media datei bild fichier archivo imagen ficheiro imagem immagine bestand
+    afbeelding plik grafika файл изображение ファイル 画像 파일 그림 文件 图像 檔案 圖像
+    fil tiedosto kuva soubor obrázek fájl kép dosya resim ملف صورة پرونده קובץ תמונה चित्र
+    ছবি படிமம் ไฟล์ ภาพ
+    tập tin hình berkas gambar fișier imagine файл зображення αρχείο εικόνα
+    """
+)
+CATEGORY_SPACES = name_set(
+    """
+    category kategorie catégorie categoría categoria categorie kategoria категория カテゴリ 분류
+    分类 分類 kategori luokka kategória kategorija تصنيف رده קטגוריה श्रेणी বিষয়শ্রেণী பகுப்பு
+    หมวดหมู่ категорія κατηγορία
+    """
+) | {"thể loại"}
+_LANGUAGE = re.compile(r"[a-z]{2,3}(?:-[a-z]{2,12})?|simple|arz|zh-min-nan")
+
+
+class Kept:
+    """Texts that no parser may look into, put back at the end."""
+
+    def __init__(self) -> None:
+        self._texts: list[str] = []
+
+    def take(self, text: str) -> str:
+        """A mark that stands for ``text``."""
+        self._texts.append(text)
+        return f"{KEPT_OPEN}{len(self._texts) - 1}{KEPT_CLOSE}"
+
+    def restore(self, text: str) -> str:
+        """``text`` with every mark replaced; marks that were not made here vanish."""
+        if KEPT_OPEN not in text:
+            return text
+        return _KEPT.sub(self._text, text)
+
+    def _text(self, found: re.Match[str]) -> str:
+        number = int(found.group(1)) if len(found.group(1)) < 9 else len(self._texts)
+        text = self._texts[number] if number < len(self._texts) else ""
+        return _DOUBLED.sub(lambda two: " ".join(two.group()), text)
+
+
+def before_parsing(wikitext: str, kept: Kept) -> str:
+    """``wikitext`` without comments, references and dropped extensions, with galleries as lists
+    and verbatim text taken out."""
+    text = _BREAKS.sub("\n", wikitext)
+    text = text.replace(KEPT_OPEN, "").replace(KEPT_CLOSE, "")
+    if "<" not in text:
+        return text
+    if "<!--" in text:
+        text = _OPEN_COMMENT.sub("", _COMMENT.sub("", text))
+    text = _VERBATIM.sub(lambda found: kept.take(_verbatim(found)), text)
+    text = _REF.sub("", text)
+    if "<" not in text:
+        return text
+    text = _OPEN_REF.sub("", text)
+    text = _DROPPED.sub("", text)
+    return _GALLERY.sub(lambda found: _gallery(found.group(1)), text)
+
+
+def after_parsing(text: str, kept: Kept) -> str:
+    """The last pass: whatever markup the parser left is taken out, white space made regular.
+
+    The result holds no ``{{``, ``}}``, ``[[``, ``]]``, ``|-``, known HTML element or named
+    entity, whatever the wikitext was.
+    """
+    if "{" in text or "}" in text or "[[" in text or "]]" in text:
+        text = _leftovers(text)
+    text = kept.restore(text)
+    text = _no_markup(text)
+    text = _INVISIBLE.sub("", _CONTROL.sub("", text))
+    text = _SPACES.sub(" ", text)
+    text = _LINE_ENDS.sub("\n", text)
+    text = _BULLETS.sub("- ", text)
+    text = _LONE_BULLET.sub("", text)
+    text = _EMPTY_BRACKETS.sub("", text)
+    text = _BEFORE_STOP.sub("", text)
+    text = _SPACES.sub(" ", text)
+    text = _no_markup(text)  # what was taken out may have brought two halves together
+    return _MANY_LINES.sub("\n\n", _LINE_ENDS.sub("\n", text)).strip()
+
+
+def plain(text: str) -> str:
+    """Text that is not wikitext, with entities, controls and white space made regular only."""
+    text = _INVISIBLE.sub("", _CONTROL.sub("", _BREAKS.sub("\n", text)))
+    return _MANY_LINES.sub("\n\n", _LINE_ENDS.sub("\n", _SPACES.sub(" ", text))).strip()
+
+
+def namespace(title: str) -> str:
+    """``file``, ``category``, ``language`` or ``""`` for the target of an internal link."""
+    prefix, colon, rest = title.partition(":")
+    if not colon:
+        return ""
+    word = prefix.strip().casefold().replace("_", " ")
+    if word in FILE_SPACES:
+        return "file"
+    if word in CATEGORY_SPACES:
+        return "category"
+    if _LANGUAGE.fullmatch(prefix) and rest and not rest.startswith(" "):
+        return "language"
+    return ""
+
+
+def caption(options: list[str]) -> str:
+    """The caption among the options of a file link: the last that is no setting."""
+    for option in reversed(options):
+        word = option.strip()
+        if word and not _FILE_OPTION.fullmatch(word):
+            return word
+    return ""
+
+
+_FILE_OPTION = re.compile(
+    r"(?:thumb|thumbnail|frame|framed|frameless|border|right|left|center|centre|none|baseline|"
+    r"sub|super|top|text-top|middle|bottom|text-bottom|upright|miniatur|mini|vignette|droite|"
+    r"gauche|(?:\d+|\d*x\d+)\s*px|(?:thumb|upright|link|alt|lang|page|class|start|end|thumbtime)"
+    r"\s*=.*)",
+    re.I | re.S,
+)
+
+
+def _verbatim(found: re.Match[str]) -> str:
+    inside = found.group(2) or ""
+    if found.group(1).lower() in ("pre", "syntaxhighlight", "source"):
+        return f"\n{inside}\n"
+    return inside
+
+
+def _gallery(inside: str) -> str:
+    """The captions of a gallery as a list."""
+    lines = []
+    for line in inside.split("\n"):
+        _, _, rest = line.partition("|")
+        words = caption(_outer_bars(rest))
+        if words:
+            lines.append(f"* {words}")
+    return "\n" + "\n".join(lines) + "\n"
+
+
+def _outer_bars(text: str) -> list[str]:
+    """``text`` split at the bars that stand in no link or template."""
+    parts, depth, start = [], 0, 0
+    for at, char in enumerate(text):
+        if char in "[{":
+            depth += 1
+        elif char in "]}":
+            depth -= 1
+        elif char == "|" and depth <= 0:
+            parts.append(text[start:at])
+            start = at + 1
+    return [*parts, text[start:]]
+
+
+def _leftovers(text: str) -> str:
+    """Templates, links and tables that the parser could not read, innermost first."""
+    for _ in range(_MOST_PASSES):
+        if "{{" not in text or "}}" not in text:
+            break
+        fewer = _INNER_TEMPLATE.sub("", text)
+        if fewer == text:
+            break
+        text = fewer
+    if "{{" in text or "}}" in text:
+        # A template that is never closed: its fields are what can be saved of it.
+        text = _EMPTY_FIELD.sub("", _FIELD_LINE.sub(_field, text))
+        text = re.sub(r"\{\{[^\n|{}]*\|?", "", text)
+    for _ in range(_MOST_PASSES):
+        if "[[" not in text:
+            break
+        fewer = _INNER_LINK.sub(_link_text, text)
+        if fewer == text:
+            break
+        text = fewer
+    if "{|" in text or "|}" in text or "\n|-" in text:
+        text = _TABLE_LINE.sub("", text)
+        text = _CELL_LINE.sub("", text).replace("||", " | ").replace("!!", " | ")
+    return text
+
+
+def _field(found: re.Match[str]) -> str:
+    name = found.group(1).replace("_", " ").strip()
+    return f"{name[:1].upper()}{name[1:]}: {found.group(2)}"
+
+
+def _link_text(found: re.Match[str]) -> str:
+    inside = found.group(1)
+    target, _, label = inside.partition("|")
+    if namespace(target):
+        return ""
+    return label.rpartition("|")[2] or target.lstrip(":")
+
+
+def _no_markup(text: str) -> str:
+    """``text`` in which nothing that would be markup is left."""
+    for _ in range(_MOST_PASSES):
+        before = text
+        if "&" in text:
+            text = html.unescape(text)
+        if "<" in text:
+            text = _CUT_TAG.sub("", _TAG.sub("", _COMMENT.sub("", text)))
+        if "''" in text:
+            text = _QUOTES.sub("", text)
+        if "__" in text:
+            text = _MAGIC.sub("", text)
+        if "[http" in text or "[//" in text:
+            text = _BARE_URL_LINK.sub(r"\1", text)
+        for mark in ("{{", "}}", "[[", "]]", "{|", "|}", "<!--"):
+            if mark in text:
+                text = text.replace(mark, " " if mark in ("{|", "|}") else "")
+        if "|-" in text:
+            text = text.replace("|-", "| -")
+        if text == before:
+            return text
+    # Nested beyond all reason (a page made to hurt): nothing of it is kept that opens markup.
+    return re.sub(r"[<>{}\[\]&|']+", " ", text)

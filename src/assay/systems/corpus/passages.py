@@ -1,0 +1,94 @@
+"""Documents cut into overlapping passages of so many words.
+
+A word is a run of characters without white space; in scripts that are written without spaces
+(Chinese, Japanese, Thai, Lao, Khmer, Burmese) every character with its marks counts as one.
+A passage is one consecutive part of its document's text, character for character.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from assay.model.errors import SettingsError
+
+_UNSPACED = (
+    "\u0e01-\u0e30\u0e32\u0e33\u0e40-\u0e46\u0e81-\u0eb0\u0eb2\u0eb3\u0ebd-\u0ec6\u1000-\u102a"
+    "\u103f\u1780-\u17b3\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uff66-\uff9d"
+    "\U00020000-\U0003134f"
+)
+_MARKS = (
+    "\u0e31\u0e34-\u0e3a\u0e47-\u0e4e\u0eb1\u0eb4-\u0ebc\u0ec8-\u0ecd\u102b-\u103e"
+    "\u17b4-\u17d3\u3099\u309a"
+)
+_HAS_UNSPACED = re.compile(f"[{_UNSPACED}]")
+_WORD = re.compile(rf"[{_UNSPACED}][{_MARKS}]*|[^\s{_UNSPACED}]+")
+_SPACED_WORD = re.compile(r"\S+")
+
+
+class Passage(NamedTuple):
+    """One passage. ``number`` counts from 0 within the document; ``start`` is the offset of its
+    first character in the document's text; ``overlap`` is how many of its ``words`` words the
+    passage before it holds too."""
+
+    id: str
+    doc: str
+    title: str
+    number: int
+    text: str
+    words: int
+    overlap: int
+    start: int
+
+    @property
+    def overlap_ratio(self) -> float:
+        """The share of this passage's words that the passage before it holds too."""
+        return self.overlap / self.words if self.words else 0.0
+
+
+class Window(NamedTuple):
+    """Words a passage, and how many of them it shares with the one before."""
+
+    words: int = 400
+    overlap: int = 60
+
+    @classmethod
+    def of(cls, words: int, overlap: float) -> Window:
+        """From the length in words and the overlap as a share of it. Raises SettingsError for
+        lengths below 1 and shares outside [0, 1)."""
+        if words < 1:
+            raise SettingsError("A passage has at least one word: --words 1 or more.")
+        if not 0 <= overlap < 1:
+            raise SettingsError("The overlap is a share of a passage: from 0 up to, not with, 1.")
+        return cls(words, min(round(words * overlap), words - 1))
+
+
+def word_spans(text: str) -> list[tuple[int, int]]:
+    """Where every word of ``text`` begins and ends."""
+    pattern = _WORD if not text.isascii() and _HAS_UNSPACED.search(text) else _SPACED_WORD
+    return [found.span() for found in pattern.finditer(text)]
+
+
+def cut(text: str, window: Window) -> Iterator[tuple[int, str, int, int]]:
+    """The passages of ``text`` as (start, text, words, overlap).
+
+    Each window begins ``window.words - window.overlap`` words after the one before; the last one
+    is as long as what is left, and holds at least one word that none before it holds.
+    """
+    spans = word_spans(text)
+    step = window.words - window.overlap
+    first = 0
+    while first < len(spans):
+        last = min(first + window.words, len(spans))
+        start, end = spans[first][0], spans[last - 1][1]
+        yield start, text[start:end], last - first, window.overlap if first else 0
+        if last == len(spans):
+            return
+        first += step
+
+
+def passages(doc: str, title: str, text: str, window: Window) -> Iterator[Passage]:
+    """The passages of a document; their ids are ``DOC#0``, ``DOC#1`` …"""
+    for number, (start, part, words, overlap) in enumerate(cut(text, window)):
+        yield Passage(f"{doc}#{number}", doc, title, number, part, words, overlap, start)

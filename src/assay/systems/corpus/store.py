@@ -1,0 +1,370 @@
+"""Passages on disk: one JSONL or Parquet file, or one compressed JSON file a document.
+
+Reads what Assay writes and what R2C2's organisers ship (a folder of JSON files, each with the
+passages of one document); field names may differ a little.
+"""
+
+from __future__ import annotations
+
+import gzip
+import importlib
+import os
+import re
+import sqlite3
+import zlib
+from collections.abc import Iterable, Iterator, Mapping
+from enum import StrEnum
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import orjson
+
+from assay.formats.parsed import printable
+from assay.model.errors import Fault, FormatError, SettingsError
+from assay.systems.corpus.passages import Passage
+
+MANIFEST = "corpus.json"
+PASSAGES = "passages.jsonl"
+DOCUMENTS = "documents.sqlite"
+
+
+class Layout(StrEnum):
+    """How passages lie on the disk."""
+
+    JSONL = "jsonl"
+    GZIP = "jsonl.gz"
+    PARQUET = "parquet"
+    DOCUMENTS = "documents"
+
+
+_NAMES: Mapping[str, tuple[str, ...]] = {
+    "id": ("id", "passage_id", "pid", "passageId", "chunk_id"),
+    "doc": ("doc", "doc_id", "docid", "document_id", "source_document_id", "source_id", "source"),
+    "title": ("title", "document_title", "source_title", "source_document_title"),
+    "text": ("text", "passage", "passage_text", "contents", "content", "chunk", "segment"),
+    "words": ("words", "word_count", "num_words", "n_words"),
+    "overlap": ("overlap", "overlap_words"),
+    "overlap_ratio": ("overlap_ratio",),
+    "number": ("number", "passage_number", "chunk_index", "index"),
+    "start": ("start", "start_char"),
+}
+_LISTS = ("passages", "chunks", "contents")
+_ROWS = 20_000
+
+
+def line(passage: Passage) -> bytes:
+    """A passage as one line of JSON, with the line feed."""
+    return (
+        orjson.dumps({**passage._asdict(), "overlap_ratio": round(passage.overlap_ratio, 6)})
+        + b"\n"
+    )
+
+
+def from_line(data: bytes) -> Passage:
+    """A passage from a line that :func:`line` made."""
+    return _of(orjson.loads(data), Path(PASSAGES), 0)
+
+
+def read_passages(path: Path) -> Iterator[Passage]:
+    """All passages of a corpus in order: a folder made by ``assay corpus build``, a folder of
+    documents, or a JSONL (also packed) or Parquet file.
+
+    Raises FormatError with file and line for what cannot be read, SettingsError where there is
+    no corpus.
+    """
+    if path.is_dir():
+        for name in (PASSAGES, f"{PASSAGES}.gz", "passages.parquet"):
+            if (path / name).is_file():
+                yield from read_passages(path / name)
+                return
+        folder = path / "documents" if (path / "documents").is_dir() else path
+        yield from _documents(folder)
+    elif not path.is_file():
+        raise SettingsError(f"There is no corpus {path}. Make one with: assay corpus build")
+    elif path.suffix == ".parquet":
+        yield from _parquet(path)
+    else:
+        yield from _lines(path)
+
+
+def write_passages(passages: Iterable[Passage], folder: Path, layout: Layout) -> int:
+    """Write ``passages`` (those of a document together) into ``folder``; returns how many.
+
+    The file appears under its name only when whole.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    if layout is Layout.DOCUMENTS:
+        return _write_documents(passages, folder / "documents")
+    if layout is Layout.PARQUET:
+        return _write_parquet(passages, folder / "passages.parquet")
+    target = folder / (PASSAGES if layout is Layout.JSONL else f"{PASSAGES}.gz")
+    fresh = target.with_name(f".{target.name}.part")
+    count = 0
+    index = Documents.fresh(folder) if layout is Layout.JSONL else None
+    with fresh.open("wb") as raw:
+        out: Any = raw if index is not None else gzip.GzipFile("", "wb", 6, raw, mtime=0)
+        for doc, rows in groupby(passages, key=lambda passage: passage.doc):
+            every = list(rows)
+            data = b"".join(map(line, every))
+            if index is not None and not index.add(doc, every[0].title, raw.tell(), len(data)):
+                raise SettingsError(f"The passages of document {printable(doc)} lie apart.")
+            out.write(data)
+            count += len(every)
+        if index is None:
+            out.close()
+    fresh.replace(target)
+    if index is not None:
+        index.finish(folder)
+    return count
+
+
+class Documents:
+    """Where each document's passages lie in ``passages.jsonl``: look-ups by document id.
+
+    Works as the corpus of ``read_pr_run``: ``get`` gives a document's text.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        """Open the look-up of ``folder``; raises SettingsError where it has none."""
+        path = folder / DOCUMENTS
+        self._folder = folder
+        self._by_file = None
+        if not path.is_file():
+            if (folder / "documents").is_dir() or any(folder.glob("*.json.gz")):
+                self._by_file = folder / "documents" if (folder / "documents").is_dir() else folder
+                return
+            raise SettingsError(
+                f"{folder} has no documents to look up. Make it with: assay corpus build SOURCE "
+                f"{folder} (layout jsonl or documents)"
+            )
+        self._database = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)
+        self._stream = (folder / PASSAGES).open("rb")
+
+    @classmethod
+    def fresh(cls, folder: Path) -> Documents:
+        """A new, empty look-up, written under another name until :meth:`finish`."""
+        made = cls.__new__(cls)
+        part = folder / f".{DOCUMENTS}.part"
+        part.unlink(missing_ok=True)
+        made._database = sqlite3.connect(part)
+        made._database.executescript(
+            "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF;"
+            "CREATE TABLE documents (id TEXT PRIMARY KEY, title TEXT, at INTEGER, size INTEGER)"
+            " WITHOUT ROWID"
+        )
+        return made
+
+    def add(self, doc: str, title: str, at: int, size: int) -> bool:
+        """Note a document; False where its id was there before."""
+        row = (doc, title, at, size)
+        return (
+            self._database.execute("INSERT OR IGNORE INTO documents VALUES (?,?,?,?)", row).rowcount
+            > 0
+        )
+
+    def finish(self, folder: Path) -> None:
+        """Close a fresh look-up and give it its name."""
+        self._database.commit()
+        self._database.close()
+        (folder / f".{DOCUMENTS}.part").replace(folder / DOCUMENTS)
+
+    def discard(self, folder: Path) -> None:
+        """Close a fresh look-up that is not needed."""
+        self._database.close()
+        (folder / f".{DOCUMENTS}.part").unlink(missing_ok=True)
+
+    def __len__(self) -> int:
+        if self._by_file is not None:
+            return sum(1 for _ in self._by_file.glob("*.json.gz"))
+        return int(self._database.execute("SELECT count(*) FROM documents").fetchone()[0])
+
+    def passages(self, doc: str) -> list[Passage]:
+        """A document's passages in order; empty where there is no such document."""
+        if self._by_file is not None:
+            path = self._by_file / f"{file_name(doc)}.json.gz"
+            return list(_document(path)) if path.is_file() else []
+        row = self._database.execute(
+            "SELECT at, size FROM documents WHERE id = ?", (doc,)
+        ).fetchone()
+        if row is None:
+            return []
+        self._stream.seek(row[0])
+        data = self._stream.read(row[1])
+        return [_of(orjson.loads(each), self._folder / PASSAGES, 0) for each in data.splitlines()]
+
+    def get(self, key: str, /) -> str | None:
+        """A document's text, put together from its passages; None where there is none."""
+        found = self.passages(key)
+        return joined(found) if found else None
+
+
+def joined(passages: Iterable[Passage]) -> str:
+    """The text that ``passages`` of one document were cut from (but for its last white space)."""
+    text = ""
+    for passage in passages:
+        if passage.start > len(text) or (passage.start == 0 and text):
+            text = f"{text}\n{passage.text}"  # no overlap, or segments of no known place
+        else:
+            text += passage.text[len(text) - passage.start :]
+    return text
+
+
+def file_name(doc: str) -> str:
+    """A document id as a file name: everything but letters, digits and ``-_.,()' `` is escaped,
+    so that no id can lead out of a folder."""
+    safe = quote(doc, safe="-_.,()'!&=+@ ")
+    return (
+        re.sub(r"^\.", "%2E", safe)
+        if len(safe) <= 200
+        else f"{safe[:160]}~{zlib.crc32(doc.encode()):08x}"
+    )
+
+
+def _lines(path: Path) -> Iterator[Passage]:
+    try:
+        with path.open("rb") as raw:
+            packed = raw.peek(2)[:2] == b"\x1f\x8b"
+            stream: Any = gzip.GzipFile(fileobj=raw) if packed else raw
+            for number, data in enumerate(stream, 1):
+                if data.strip():
+                    try:
+                        row = orjson.loads(data)
+                    except orjson.JSONDecodeError as error:
+                        raise _fault(path, number, f"Not JSON: {error}.") from None
+                    yield _of(row, path, number)
+    except (OSError, EOFError, zlib.error) as error:
+        raise _fault(path, 0, f"It cannot be read: {error}.") from error
+
+
+def _parquet(path: Path) -> Iterator[Passage]:
+    pl = importlib.import_module("polars")  # late: most readers need none of it
+    try:
+        frame = pl.scan_parquet(path)
+        height = int(frame.select(pl.len()).collect().item())
+        for start in range(0, height, _ROWS):
+            for row in frame.slice(start, _ROWS).collect().iter_rows(named=True):
+                yield _of(row, path, 0)
+    except (OSError, pl.exceptions.PolarsError) as error:
+        raise _fault(path, 0, f"It cannot be read: {error}.") from error
+
+
+def _documents(folder: Path) -> Iterator[Passage]:
+    with os.scandir(folder) as entries:
+        names = sorted(e.name for e in entries if re.search(r"\.json(?:\.gz)?$", e.name))
+    names = [name for name in names if name != MANIFEST]
+    if not names:
+        raise SettingsError(
+            f"{folder} holds no corpus: no {PASSAGES}, no passages.parquet, no *.json.gz. "
+            "Make one with: assay corpus build"
+        )
+    for name in names:
+        yield from _document(folder / name)
+
+
+def _document(path: Path) -> Iterator[Passage]:
+    """The passages in one document's file: a list, or an object with a list in it."""
+    try:
+        data = path.read_bytes()
+        found = orjson.loads(gzip.decompress(data) if data[:2] == b"\x1f\x8b" else data)
+    except (OSError, EOFError, zlib.error, orjson.JSONDecodeError) as error:
+        raise _fault(path, 0, f"It cannot be read: {error}.") from error
+    about: dict[str, Any] = {}
+    if isinstance(found, dict):
+        about = {key: value for key, value in found.items() if key not in _LISTS}
+        listed = next((found[key] for key in _LISTS if isinstance(found.get(key), list)), None)
+        found = [about] if listed is None else listed
+    stem = path.name.removesuffix(".gz").removesuffix(".json")
+    for number, row in enumerate(found if isinstance(found, list) else ()):
+        if not isinstance(row, dict):
+            raise _fault(path, 0, f"Passage {number} is no JSON object.")
+        yield _of({"doc": stem, "number": number, **about, **row}, path, 0)
+
+
+def _of(row: Mapping[str, Any], path: Path, number: int) -> Passage:
+    value = {
+        field: next((row[name] for name in names if row.get(name) is not None), None)
+        for field, names in _NAMES.items()
+    }
+    text, doc = value["text"], value["doc"]
+    if not isinstance(text, str) or doc is None:
+        raise _fault(path, number, "A passage needs a text and the id of its document.")
+    words = int(value["words"] or 0) or len(text.split())
+    overlap = value["overlap"]
+    if overlap is None and value["overlap_ratio"] is not None:
+        overlap = round(float(value["overlap_ratio"]) * words)
+    place = int(value["number"] or 0)
+    one = value["id"]
+    return Passage(
+        str(one) if one is not None else f"{doc}#{place}",
+        str(doc),
+        str(value["title"] or ""),
+        place,
+        text,
+        words,
+        int(overlap or 0),
+        int(value["start"] or 0),
+    )
+
+
+def _write_documents(passages: Iterable[Passage], folder: Path) -> int:
+    folder.mkdir(parents=True, exist_ok=True)
+    count = 0
+    for doc, rows in groupby(passages, key=lambda passage: passage.doc):
+        every = list(rows)
+        body = {
+            "doc": doc,
+            "title": every[0].title,
+            "passages": [
+                {
+                    **{k: v for k, v in each._asdict().items() if k not in ("doc", "title")},
+                    "overlap_ratio": round(each.overlap_ratio, 6),
+                }
+                for each in every
+            ],
+        }
+        target = folder / f"{file_name(doc)}.json.gz"
+        fresh = target.with_name(f".{os.getpid()}.part")
+        fresh.write_bytes(gzip.compress(orjson.dumps(body), 6, mtime=0))
+        fresh.replace(target)
+        count += len(every)
+    return count
+
+
+def _write_parquet(passages: Iterable[Passage], target: Path) -> int:
+    """Through a JSONL file beside it, which polars turns into Parquet as a stream."""
+    pl = importlib.import_module("polars")
+    schema = {name: getattr(pl, kind) for name, kind in _SCHEMA.items()}
+    middle = target.with_name(".passages.jsonl.part")
+    fresh = target.with_name(".passages.parquet.part")
+    count = 0
+    with middle.open("wb") as out:
+        for passage in passages:
+            out.write(line(passage))
+            count += 1
+    if count:
+        pl.scan_ndjson(middle, schema=schema).sink_parquet(fresh, row_group_size=_ROWS)
+    else:
+        pl.DataFrame(schema=schema).write_parquet(fresh)
+    middle.unlink()
+    fresh.replace(target)
+    return count
+
+
+_SCHEMA = {
+    "id": "String",
+    "doc": "String",
+    "title": "String",
+    "number": "Int64",
+    "text": "String",
+    "words": "Int64",
+    "overlap": "Int64",
+    "start": "Int64",
+    "overlap_ratio": "Float64",
+}
+
+
+def _fault(path: Path, line_: int, why: str) -> FormatError:
+    fault = Fault(printable(str(path)), line_, None, printable(why), "Make the corpus again.")
+    return FormatError([fault])

@@ -1,0 +1,440 @@
+"""What well-known templates say in words, by name.
+
+A template whose text a reader would see inside a sentence or a table (a date, a name in two
+scripts, a sum of money, *won*) becomes that text; lists become lines; citations, navigation and
+maintenance vanish. Wikipedia has hundreds of thousands of templates: those below are what film
+pages use, the rest are recognised by the shape of their names.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from assay.systems.corpus.words import listed, name_set
+
+_MONTHS = listed(
+    """
+    January February March April May June July August September October November December
+    """
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A template in use: its name in lower case, and its rendered parameters."""
+
+    name: str
+    args: Sequence[str]
+    named: Mapping[str, str]
+
+    def arg(self, number: int) -> str:
+        """Positional parameter ``number`` (from 1), or an empty string."""
+        if 0 < number <= len(self.args):
+            return self.args[number - 1]
+        return self.named.get(str(number), "")
+
+    def every(self) -> list[str]:
+        """All positional parameters that hold something."""
+        return [arg for arg in self.args if arg]
+
+
+Say = Callable[[Call], str]
+
+_DROPPED = re.compile(
+    r"(?:cite|citation|harv|sfn|sfn|ref|notelist|efn|refn|rp$|reflist|refbegin|refend|navbox|"
+    r"portal|commons|wiki(?:quote|source|data|news|books)|sister|authority control|"
+    r"use \w+ dates|use \w+ english|engvar|short description|italic title|display ?title|"
+    r"default ?sort|good article|featured article|pp-|pp$|about$|for$|other uses|redirect|"
+    r"distinguish|see also|main$|main article|further|hatnote|dead link|webarchive|cbignore|"
+    r"imdb|tcmdb|allmovie|allrovi|amg|rotten[ -]tomatoes|metacritic|mojo|afi film|official|"
+    r"better source|citation needed|cn$|fact$|clarify|who$|when$|by whom|unreferenced|"
+    r"refimprove|more citations|expand|empty section|plot$|cleanup|multiple issues|"
+    r"more footnotes|one source|primary sources|update|stub|.*-stub$|clear|toc|notoc|col-|"
+    r"colbegin|colend|div col|end div|col div|anchor|rcat|r from|r to|r with|"
+    r"redirect category|r category|db-|prod|notability|subscription|registration|isbn|issn|"
+    r"oclc|doi|infobox name module|flagicon|coord|nbsp-|listen|external media|multiple image|"
+    r"youtube|z\d+|tv\.com|dmoz|bcdb|bmdb|no more links|unreliable|excessive|prone to spam|"
+    r"good topic|taxobar|subject bar)"
+)
+_LISTS = name_set(
+    """
+    plainlist; plain list; flatlist; hlist; hlist-comma; ubl; ublist; unbulleted list;
+    bulleted list; ordered list; cast list; castlist; cast listing; collapsible list;
+    startplainlist; flat list; endplainlist; horizontal list; unbulleted; comma separated
+    entries; csv; cslist; indented plainlist; nbl; pagelist; ordered; vunblist; unordered
+    list; blist; bulletedlist; infobox person/height
+    """
+)
+_SYMBOLS = {
+    "!": "|",
+    "!!": "||",
+    "=": "=",
+    "·": " · ",
+    "•": " • ",
+    "bull": " • ",
+    "dot": " · ",
+    "middot": " · ",
+    "'": "'",
+    "'s": "'s",
+    "`": "'",
+    '"': '"',
+    "-'": "'",
+    "snd": " – ",
+    "spnd": " – ",
+    "spaced ndash": " – ",
+    "ndash": "–",
+    "en dash": "–",
+    "mdash": "—",
+    "em dash": "—",
+    "spaced mdash": " — ",
+    "nbsp": " ",
+    "space": " ",
+    "spaces": " ",
+    "thinsp": " ",
+    "hairsp": " ",
+    "zwsp": "",
+    "wbr": "",
+    "shy": "",
+    "nb5": " ",
+    "break": "\n",
+    "br": "\n",
+    "crlf": "\n",
+    "paragraph": "\n",
+    "pb": "\n",
+    "won": "Won",
+    "nom": "Nominated",
+    "nominated": "Nominated",
+    "yes": "Yes",
+    "y": "Yes",
+    "no": "No",
+    "n": "No",
+    "n/a": "N/A",
+    "na": "N/A",
+    "pending": "Pending",
+    "tba": "TBA",
+    "tbd": "TBD",
+    "tick": "Yes",
+    "check mark": "Yes",
+    "cross": "No",
+    "unknown": "Unknown",
+    "runner-up": "Runner-up",
+    "cmain": "Main",
+    "crecurring": "Recurring",
+    "cguest": "Guest",
+    "cnone": "",
+    "cabsent": "",
+    "included": "Included",
+    "sent off": "",
+    "dunno": "?",
+    "?": "?",
+    "film usa": "US",
+    "lparen": "(",
+    "rparen": ")",
+    "(": "{",
+    ")": "}",
+    "pipe": "|",
+    "ordinal": "",
+}
+_MONEY = {
+    "us$": "US$", "usd": "US$", "inr": "₹", "inrconvert": "₹", "indian rupee": "₹", "jpy": "¥",
+    "¥": "¥", "yen": "¥", "cny": "CN¥", "£": "£", "gbp": "£", "pound sterling": "£", "€": "€",
+    "eur": "€", "euro": "€", "aud": "A$", "a$": "A$", "cad": "C$", "c$": "C$", "ca$": "C$",
+    "hk$": "HK$", "nz$": "NZ$", "krw": "₩", "₩": "₩", "philippine peso": "₱", "php": "₱",
+    "rub": "₽", "brl": "R$", "$": "$", "₹": "₹",
+}  # fmt: skip
+_UNITS = {"k": "thousand", "m": "million", "b": "billion", "t": "trillion", "l": "lakh",
+          "lk": "lakh", "c": "crore", "cr": "crore", "a": ""}  # fmt: skip
+_FIRST = name_set(
+    """
+    nowrap; small; smaller; large; larger; big; bigger; nobold; nobreak; no wrap; em; strong;
+    bold; italic; italics; italic correction; noitalic; nobr; mono; code; center; centre;
+    resize; font; visible anchor; vanchor; va; linktext; ill; interlanguage link;
+    interlanguage link multi; link-interwiki; url; not a typo; typo; sic!; as written; age in
+    years and days nts; flag; flagcountry; flagu; flagg; fb; ship; section link; slink; title;
+    title link; noflag; film; wp; iw; illm; pronunciation; okina; lc; uc; ucfirst; lcfirst;
+    formatnum; nts; ntsh; number table     sorting; dts; overline; underline; strikethrough;
+    s; sup; sub; su; serif; sans-serif; smallcaps; sc; small caps; caps; allcaps; hidden text;
+    text; blue; red; green; color     text; interlanguage; longlink; internet archive;
+    wikt-lang; angbr; ipa; ipac-en; quotation mark; avoid wrap; no selflink; self link; sans;
+    big; proper name; aka; poemquote; verse translation; block indent; c; 1st; 2nd; cite
+    quote; pre; indent text; nihongo2; lang1
+    """
+
+)  # fmt: skip
+_SECOND = name_set(
+    """
+    lang; sort; color; colour; font color; transl; transliteration; rtl-lang;
+    script; wikt; wikipedia; color box
+    text; fontcolor; highlight
+    """
+)
+_QUOTES = name_set(
+    """
+    quote; quote box; quotebox; cquote; rquote; blockquote; block quote; quotation; bquote;
+    pull quote; quote frame; centered pull quote; dialogue; epigraph; poem quote; talkquote;
+    tquote; imdb quote
+    """
+)
+_DATES = name_set(
+    """
+    start date; end date; start date and age; end date and age; date; birth date; birth date
+    and age; bda; death date; death date and age; dda; dob; release date; start-date;
+    end-date; start date text; birth-date; death-date; birth-date and age; death-date and
+    age; launch date; film release date; birth year and age; birth year; death year and age;
+    initial release; published date; dts-date; date table sorting; dtsh; years
+    """
+)
+_RELEASES = name_set(
+    """
+    film date; filmdate; television date; video game release; vgrelease; release dates; released;
+    vgrelease new; film release
+    """
+)
+
+
+def dropped(name: str) -> bool:
+    """Whether a template of this name says nothing that belongs to the text."""
+    return _DROPPED.match(name) is not None
+
+
+def say(call: Call) -> str | None:
+    """The text of a known template, or None for one that is not known."""
+    name = call.name
+    if name in _SYMBOLS:
+        text = call.arg(1)
+        return text if text and name not in ("!", "=", "snd", "spaces", "nbsp") else _SYMBOLS[name]
+    if name in _FIRST:
+        return call.arg(1) or call.named.get("text", "")
+    if name in _SAID:
+        return _SAID[name](call)
+    if name in _LISTS:
+        return _list(call)
+    if name in _DATES:
+        return _date(call)
+    if name in _RELEASES:
+        return _releases(call)
+    if name in _MONEY:
+        return _money(call)
+    if name in _SECOND:
+        return call.arg(2) or call.arg(1)
+    if name in _QUOTES:
+        return _quote(call)
+    if name.startswith(("lang-", "langx")):
+        return call.arg(2) if name == "langx" else call.arg(1)
+    if dropped(name):
+        return ""
+    return None
+
+
+def date_words(year: str, month: str = "", day: str = "") -> str:
+    """``December 8, 1982`` from numbers; what is no number is left as it stands."""
+    if not month:
+        return year
+    name = _MONTHS[int(month) - 1] if month.isdigit() and 1 <= int(month) <= 12 else month
+    return f"{name} {day.lstrip('0')}, {year}" if day else f"{name} {year}"
+
+
+def _date(call: Call) -> str:
+    args = list(call.args)
+    if not args or not re.fullmatch(r"\d{1,4}", args[0]):
+        return next(iter(call.every()), "")
+    numbers = []
+    for arg in args[:3]:
+        if not re.fullmatch(r"\d{0,4}", arg):
+            break
+        numbers.append(arg)
+    return date_words(*numbers)
+
+
+def _releases(call: Call) -> str:
+    """``{{Film date|1982|12|8|New York|1982|12|10|}}``: a line each date, with its place."""
+    if call.name.startswith("v"):
+        pairs = call.every()
+        return "\n".join(f"{a}: {b}" for a, b in zip(pairs[::2], pairs[1::2], strict=False))
+    lines = []
+    args = list(call.args)
+    while args:
+        first, args = args[0], args[1:]
+        if not re.fullmatch(r"\d{4}", first):
+            if first:
+                lines.append(first)
+            continue
+        month, day, place = "", "", ""
+        if args and re.fullmatch(r"\d{0,2}|[A-Z][a-z]+", args[0]):
+            month, args = args[0], args[1:]
+            if args and re.fullmatch(r"\d{0,2}", args[0]):
+                day, args = args[0], args[1:]
+        if args and not re.fullmatch(r"\d{4}", args[0]):
+            place, args = args[0], args[1:]
+        words = date_words(first, month, day)
+        lines.append(f"{words} ({place})" if place else words)
+    return "\n".join(lines)
+
+
+def _money(call: Call) -> str:
+    amount = call.arg(1)
+    unit = _UNITS.get(call.arg(2).lower(), "") if call.name in ("inrconvert", "inr") else ""
+    return f"{_MONEY[call.name]}{amount}{' ' + unit if unit else ''}" if amount else ""
+
+
+def _list(call: Call) -> str:
+    parts = [*call.every(), *(call.named.get(key, "") for key in ("content", "list"))]
+    title = call.named.get("title", "")
+    lines = [line for part in parts if part for line in part.split("\n") if line.strip()]
+    lines = [line if re.match(r"\s*[-*#]", line) else f"- {line}" for line in lines]
+    return "\n".join(["", *([title] if title else []), *lines, ""])
+
+
+def _quote(call: Call) -> str:
+    named = call.named
+    text = named.get("quote") or named.get("text") or call.arg(1)
+    source = ", ".join(
+        part
+        for part in (
+            named.get("author") or named.get("sign") or call.arg(2),
+            named.get("title", ""),
+            named.get("source") or call.arg(3),
+        )
+        if part
+    )
+    return f"\n{text}{' — ' + source if source else ''}\n" if text else ""
+
+
+def _nihongo(call: Call) -> str:
+    english, kanji, romaji = call.arg(1), call.arg(2), call.arg(3)
+    if call.name == "nihongo3":
+        english, kanji, romaji = call.arg(3), call.arg(2), call.arg(1)
+        english, romaji = romaji or english, english if romaji else ""
+    if call.name == "nihongo krt":
+        kanji, romaji = call.arg(2), call.arg(3)
+    rest = ", ".join(part for part in (kanji, romaji, call.arg(4)) if part)
+    return f"{english} ({rest})" if english and rest else english or rest
+
+
+def _marriage(call: Call) -> str:
+    start, end = call.arg(2), call.arg(3) or call.named.get("end", "")
+    years = "–".join(part for part in (start, end) if part)
+    return f"{call.arg(1)} ({years})" if years else call.arg(1)
+
+
+def _based_on(call: Call) -> str:
+    title, *authors = call.every() or [""]
+    return f"{title} by {', '.join(authors)}" if authors else title
+
+
+def _convert(call: Call) -> str:
+    args = call.args
+    if len(args) > 3 and args[1] in ("to", "-", "–", "and", "by", "x", "or"):
+        return f"{args[0]}{'–' if args[1] in '-–' else f' {args[1]} '}{args[2]} {args[3]}"
+    return f"{call.arg(1)} {call.arg(2)}".strip()
+
+
+def _rating(call: Call) -> str:
+    return f"{call.arg(1)}/{call.arg(2) or '5'}" if call.arg(1) else ""
+
+
+def _tracks(call: Call) -> str:
+    lines = [call.named.get("headline", "")]
+    for number in range(1, 200):
+        title = call.named.get(f"title{number}")
+        if title is None:
+            break
+        more = [
+            call.named.get(f"{key}{number}", "")
+            for key in ("note", "music", "lyrics", "writer", "extra", "length")
+        ]
+        rest = ", ".join(part for part in more if part)
+        lines.append(f"{number}. {title}{f' ({rest})' if rest else ''}")
+    return "\n".join(["", *[line for line in lines if line], ""])
+
+
+def _ratings(call: Call) -> str:
+    lines = []
+    for number in range(1, 40):
+        who, score = call.named.get(f"rev{number}"), call.named.get(f"rev{number}score")
+        if who:
+            lines.append(f"- {who}: {score or ''}")
+    other = [f"- {key}: {value}" for key, value in call.named.items() if _CRITIC.fullmatch(key)]
+    return "\n".join(["", *other, *lines, ""])
+
+
+_CRITIC = re.compile(r"[A-Z][\w ]+|MC|RT")
+
+
+def _film_name(call: Call) -> str:
+    return "\n".join(
+        f"{key.replace('_', ' ').capitalize()}: {value}"
+        for key, value in call.named.items()
+        if value and key not in ("italic",)
+    )
+
+
+def _certification(call: Call) -> str:
+    named = call.named
+    parts = [named.get("region") or named.get("type") or call.arg(1), named.get("award", "")]
+    return ", ".join(part for part in parts if part)
+
+
+def _height(call: Call) -> str:
+    named = call.named
+    words = " ".join(f"{named[key]} {key}" for key in ("m", "cm", "ft", "in") if named.get(key))
+    return words or call.arg(1)
+
+
+_SAID: dict[str, Say] = {
+    "nihongo": _nihongo,
+    "nihongo3": _nihongo,
+    "nihongo foot": _nihongo,
+    "nihongo krt": _nihongo,
+    "sortname": lambda call: f"{call.arg(1)} {call.arg(2)}".strip(),
+    "sort name": lambda call: f"{call.arg(1)} {call.arg(2)}".strip(),
+    "sort grade": lambda call: call.arg(1),
+    "sort dash": lambda _: "–",
+    "hs": lambda _: "",
+    "hid": lambda _: "",
+    "marriage": _marriage,
+    "abbr": lambda call: call.arg(1),
+    "tooltip": lambda call: call.arg(1),
+    "hover": lambda call: call.arg(1),
+    "convert": _convert,
+    "cvt": _convert,
+    "rating": _rating,
+    "rating-5": lambda call: f"{call.arg(1)}/5",
+    "rating-10": lambda call: f"{call.arg(1)}/10",
+    "album ratings": _ratings,
+    "track listing": _tracks,
+    "tracklist": _tracks,
+    "tracklisting": _tracks,
+    "based on": _based_on,
+    "basedon": _based_on,
+    "film name": _film_name,
+    "certification table entry": _certification,
+    "height": _height,
+    "circa": lambda call: f"c. {call.arg(1)}".strip(),
+    "ca.": lambda call: f"c. {call.arg(1)}".strip(),
+    "floruit": lambda call: f"fl. {call.arg(1)}".strip(),
+    "reign": lambda call: "–".join(call.every()),
+    "frac": lambda call: "/".join(call.every()),
+    "fraction": lambda call: "/".join(call.every()),
+    "as of": lambda call: f"As of {date_words(*list(call.args)[:3])}" if call.args else "",
+    "sic": lambda call: f"{''.join(call.every())} [sic]".strip(),
+    "duration": lambda call: ":".join(call.every()),
+    "inflation": lambda _: "…",  # computed by the wiki: the argument is another figure
+    "to usd": lambda _: "…",
+    "estimation": lambda call: call.arg(1),
+    "ordinal": lambda call: call.arg(1),
+    "translation": lambda call: f"transl. {call.arg(1)}" if call.arg(1) else "",
+    "trans": lambda call: call.arg(1),
+    "lsj": lambda call: call.arg(1),
+    "uss": lambda call: f"USS {call.arg(1)}",
+    "hms": lambda call: f"HMS {call.arg(1)}",
+    "medal": lambda call: call.arg(1),
+}
+
+
+def template_name(raw: str) -> str:
+    """A template's name as it is looked up: lower case, single spaces, no prefix."""
+    name = " ".join(raw.replace("_", " ").split()).lower()
+    return name.removeprefix("template:").removeprefix("subst:").strip()

@@ -1,0 +1,383 @@
+"""Wikitext to clean text: what a reader of the page would read, and nothing of the markup.
+
+Parsed with mwparserfromhell; tables that it cannot read go through wikitextparser; what both
+leave is taken out by regular expressions. (R2C2 paper, section 3.3.3, names the two parsers.)
+Beyond the paper, the fields of infoboxes are kept as ``Field: value`` lines, and templates that
+say words (dates, sums of money, names in two scripts, *won*) become these words: the answers to
+questions about films stand there.
+"""
+
+from __future__ import annotations
+
+import importlib
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from assay.model.errors import PrerequisiteError
+from assay.systems.corpus.markup import (
+    Kept,
+    after_parsing,
+    before_parsing,
+    caption,
+    namespace,
+)
+from assay.systems.corpus.tables import Cell, markdown, one_line, span
+from assay.systems.corpus.templates import Call, dropped, say, template_name
+from assay.systems.corpus.words import name_set
+
+_DEEPEST = 60  # nested nodes; a page made to hurt nests deeper
+_REDIRECT = re.compile(
+    r"\s*#\s*(?:redirect\w*|weiterleitung|redirection|redirección|redirecionamento|rinvia|"
+    r"doorverwijzing|przekieruj|перенаправление|перенаправлення|転送|リダイレクト|重定向|넘겨주기|"
+    r"omdirigering|ohjaus|patrz|yönlendirme|تحويل|הפניה|alih|đổi)\s*:?\s*\[\[",
+    re.I,
+)
+_DISAMBIGUATION = re.compile(
+    r"\{\{\s*(?:(?:[\w -]+ )?(?:disambig(?:uation)?(?: page)?|dab|hndis|geodis|surname|given name|"
+    r"mil-unit-dis|numberdis|schooldis|hospitaldis|letter-numbercombdisambig)|begriffsklärung|"
+    r"homonymie|desambiguación|disambigua|aimai|неоднозначность|多义|曖昧さ回避)\s*(?:\||\}\})",
+    re.I,
+)
+_OPEN_TABLE = re.compile(r"\{\|.*?\n\|\}", re.S)
+_PARAMETER_LINE = re.compile(r"\n\s*$|\n\s*[\w ]*$")
+_PRESENTATION = re.compile(
+    r"(?:image|img|logo|photo|cover|poster|icon|flag|map|seal|signature|sound|video)?[ _-]?"
+    r"(?:image|img|size|upright|alt|width|height|align|border|colou?r|bgcolou?r|style|class|"
+    r"background|italic title|image ?\w*|landscape|maptype|mapsize|zoom|hide|collapsed|"
+    r"nocat|name_format|embed|child|subbox|headerstyle|labelstyle|list_style|bodyclass)\d*$|"
+    r"(?:image|logo|photo|cover|signature|poster).*|.*_?(?:colou?r|style|class)$",
+    re.I,
+)
+_FIELDS_SHOWN_BARE = re.compile(r"(?:module|misc|data|below|embed)\d*$", re.I)
+
+
+@dataclass(frozen=True, slots=True)
+class CleanSettings:
+    """``categories``: keep the names of the page's categories as a last line. ``captions``: keep
+    the captions of images as lines."""
+
+    categories: bool = True
+    captions: bool = True
+
+
+def is_redirect(wikitext: str) -> bool:
+    """Whether the page only points to another."""
+    return _REDIRECT.match(wikitext) is not None
+
+
+def is_disambiguation(wikitext: str) -> bool:
+    """Whether the page lists the meanings of a name (it carries a template that says so)."""
+    return _DISAMBIGUATION.search(wikitext) is not None
+
+
+def clean(wikitext: str, title: str = "", settings: CleanSettings | None = None) -> str:
+    """The text of a page: paragraphs, headings, list lines (``- …``), ``Field: value`` lines of
+    infoboxes, Markdown tables; at the end ``Categories: …``.
+
+    Holds no ``{{``, ``[[``, ``|-``, HTML element or entity, whatever the input was. A page that
+    no parser can read is cleaned by regular expressions alone. Raises PrerequisiteError where
+    the parsers are not installed.
+    """
+    how = settings or CleanSettings()
+    kept = Kept()
+    text = before_parsing(wikitext, kept)
+    renderer = _Renderer(title, how)
+    try:
+        body = renderer.page(_parse(text))
+    except (RecursionError, _ParserError):
+        body = text
+        renderer.categories.clear()
+    if how.categories and renderer.categories:
+        body = f"{body}\n\nCategories: {'; '.join(renderer.categories)}"
+    return after_parsing(body, kept)
+
+
+class _ParserError(Exception):
+    """mwparserfromhell gave up."""
+
+
+_PARSER: Any = None
+
+
+def _parse(text: str) -> Any:
+    global _PARSER
+    if _PARSER is None:
+        try:
+            _PARSER = importlib.import_module("mwparserfromhell")
+        except ImportError as error:
+            raise PrerequisiteError(
+                "Reading wikitext needs mwparserfromhell and wikitextparser: "
+                "pip install 'assay-rag[corpus]'"
+            ) from error
+    try:
+        return _PARSER.parse(text)
+    except _PARSER.parser.ParserError as error:
+        raise _ParserError(str(error)) from error
+
+
+class _Renderer:
+    """Writes the nodes of one page as text."""
+
+    def __init__(self, title: str, settings: CleanSettings) -> None:
+        self.title = title
+        self.settings = settings
+        self.categories: list[str] = []
+        self.depth = 0
+        self.in_field = False
+        self.in_head = False
+        self._write: dict[str, Callable[[Any], str]] = {
+            "Text": self._text,
+            "Wikilink": self._link,
+            "ExternalLink": self._external,
+            "Template": self._template,
+            "Tag": self._tag,
+            "Heading": self._heading,
+            "HTMLEntity": self._entity,
+            "Argument": self._argument,
+            "Comment": lambda _: "",
+        }
+
+    def page(self, code: Any) -> str:
+        """A whole page; headings with nothing under them are left out."""
+        parts: list[str] = []
+        waiting: list[tuple[int, str]] = []  # level (0: not a heading) and text
+        write = self._write
+        for node in code.nodes:
+            kind = type(node).__name__
+            if kind == "Heading":
+                level = node.level
+                waiting = [item for item in waiting if 0 < item[0] < level]
+                waiting.append((level, self._heading(node)))
+                continue
+            text = write[kind](node)
+            if waiting:
+                if text and text.strip(" \n-*#:;•·|"):
+                    text = text.lstrip("\n") if waiting[-1][0] else text
+                    parts.extend([*(each for _, each in waiting), text])
+                    waiting = []
+                elif text.strip("\n"):
+                    waiting.append((0, text.lstrip("\n")))
+            else:
+                parts.append(text)
+        return "".join(parts)
+
+    def inside(self, code: Any) -> str:
+        """The nodes of a part of the page. Deeper than any real page goes, the wikitext is given
+        back for the last pass."""
+        if code is None:
+            return ""
+        nodes = code.nodes
+        if len(nodes) == 1 and type(nodes[0]).__name__ == "Text":
+            return self._text(nodes[0])
+        if self.depth >= _DEEPEST:
+            return str(code)
+        self.depth += 1
+        write = self._write
+        try:
+            return "".join([write[type(node).__name__](node) for node in nodes])
+        finally:
+            self.depth -= 1
+
+    def _text(self, node: Any) -> str:
+        value: str = node.value
+        return _broken_tables(value) if "{|" in value else value
+
+    def _entity(self, node: Any) -> str:
+        try:
+            return str(node.normalize())
+        except (ValueError, OverflowError):
+            return ""
+
+    def _argument(self, node: Any) -> str:
+        return self.inside(node.default) if node.default is not None else ""
+
+    def _heading(self, node: Any) -> str:
+        return f"\n\n{self.inside(node.title).strip()}\n"
+
+    def _link(self, node: Any) -> str:
+        title = str(node.title).strip()
+        kind = namespace(title) if ":" in title else ""
+        if not kind:
+            if node.text is None:
+                text = self.inside(node.title) if "{" in title else title
+                return text.lstrip(":").replace("_", " ")
+            label = self.inside(node.text)
+            return label or re.sub(r"\s*\(.*\)$|^[^:]*:", "", title)
+        if kind == "category":
+            self.categories.append(title.partition(":")[2].strip())
+            return ""
+        if kind == "language":
+            return "" if node.text is None else self.inside(node.text)
+        if not self.settings.captions or self.in_field or node.text is None:
+            return ""
+        words = caption(self.inside(node.text).split("|"))
+        return f"\n{words}\n" if words else ""
+
+    def _external(self, node: Any) -> str:
+        if node.title is not None:
+            return self.inside(node.title)
+        return "" if node.brackets else str(node.url)
+
+    def _template(self, node: Any) -> str:
+        name = template_name(str(node.name))
+        if name.startswith(("#", "defaultsort:", "displaytitle:")):
+            return ""
+        if name.startswith(("formatnum:", "lc:", "uc:", "ucfirst:", "lcfirst:", "nowrap:")):
+            return name.partition(":")[2]
+        if name in ("pagename", "fullpagename", "subjectpagename", "basepagename"):
+            return self.title
+        if not name.startswith("infobox"):
+            if dropped(name):
+                return ""
+            text = say(self._call(name, node))
+            if text is not None:
+                return text
+        if self._is_box(name, node):
+            return self._box(node)
+        if self.in_field:  # the value of a field is an answer: what it says is not lost
+            call = self._call(name, node)
+            return ", ".join(call.every() or [value for value in call.named.values() if value])
+        return ""
+
+    def _call(self, name: str, node: Any) -> Call:
+        args: list[str] = []
+        named: dict[str, str] = {}
+        for parameter in node.params:
+            value = self.inside(parameter.value).strip()
+            if not parameter.showkey:
+                args.append(value)
+                continue
+            key = str(parameter.name).strip()
+            if key.isdecimal() and 0 < int(key) < 1000 and len(key) < 4:
+                args.extend([""] * (int(key) - len(args)))
+                args[int(key) - 1] = value
+            else:
+                named[key] = value
+        return Call(name, args, named)
+
+    def _is_box(self, name: str, node: Any) -> bool:
+        """An infobox: named so, or at least three parameters with a name, each on its line."""
+        if "infobox" in name:
+            return True
+        named = [parameter for parameter in node.params if parameter.showkey]
+        if len(named) < 3 or len(named) * 2 < len(node.params):
+            return False
+        return sum("\n" in str(parameter.value)[-40:] for parameter in named) * 2 > len(named)
+
+    def _box(self, node: Any) -> str:
+        """``Field: value`` lines; lists within a value are joined by commas."""
+        lines: list[str] = []
+        before, self.in_field = self.in_field, True
+        try:
+            for parameter in node.params:
+                key = str(parameter.name).strip()
+                if _PRESENTATION.match(key):
+                    continue
+                value = self.inside(parameter.value)
+                if not parameter.showkey:
+                    value = one_line(value)
+                    if value:
+                        lines.append(value)
+                elif _FIELDS_SHOWN_BARE.match(key) and "\n" in value.strip():
+                    lines.append(value.strip())
+                else:
+                    value = one_line(value)
+                    if value:
+                        name = " ".join(key.replace("_", " ").split())
+                        lines.append(f"{name[:1].upper()}{name[1:]}: {value}")
+        finally:
+            self.in_field = before
+        return "\n" + "\n".join(lines) + "\n\n"
+
+    def _tag(self, node: Any) -> str:
+        tag = str(node.tag).strip().lower()
+        if tag == "table":
+            return self._table(node)
+        if tag == "br":
+            return " " if self.in_head else "\n"
+        if tag == "li":
+            return f"\n- {self.inside(node.contents)}" if not node.wiki_markup else "- "
+        if tag in ("dd", "dt"):
+            return self.inside(node.contents) if not node.wiki_markup else ""
+        if tag in _NOTHING:
+            return ""
+        text = self.inside(node.contents)
+        return f"\n{text}\n" if tag in _BLOCKS else text
+
+    def _table(self, node: Any) -> str:
+        rows: list[list[Cell]] = []
+        words: list[str] = []
+        self._rows(node.contents, rows, words)
+        table = markdown(rows, " ".join(words))
+        return one_line(table, "; ") if self.in_field or self.depth > 8 else f"\n{table}\n"
+
+    def _rows(self, code: Any, rows: list[list[Cell]], words: list[str]) -> None:
+        if code is None:
+            return
+        row: list[Cell] = []  # cells before the first row mark
+        rows.append(row)
+        for node in code.nodes:
+            kind = type(node).__name__
+            if kind == "Tag":
+                tag = str(node.tag).strip().lower()
+                if tag in ("tr", "thead", "tbody", "tfoot"):
+                    self._rows(node.contents, rows, words)
+                    continue
+                if tag in ("td", "th"):
+                    text = self._cell(node, tag)
+                    if node.wiki_markup == "|" and text.startswith("+") and not row:
+                        words.append(text[1:].strip())
+                    else:
+                        row.append(self._as_cell(node, text))
+                    continue
+                if tag == "caption":
+                    words.append(one_line(self.inside(node.contents), " "))
+                    continue
+            elif kind == "Template" or kind == "Text":
+                text = one_line(self._write[kind](node))
+                if text:  # a row made by a template, or text between cells
+                    rows.append([Cell(text.replace("| ", "", 1) if text[0] == "|" else text)])
+                    row = []
+                    rows.append(row)
+                continue
+            text = one_line(self._write[kind](node))
+            if text:
+                words.append(text)
+
+    def _cell(self, node: Any, tag: str) -> str:
+        before = self.in_head
+        self.in_head = tag == "th"
+        try:
+            return one_line(self.inside(node.contents), " " if tag == "th" else ", ")
+        finally:
+            self.in_head = before
+
+    def _as_cell(self, node: Any, text: str) -> Cell:
+        rows = columns = 1
+        for attribute in node.attributes:
+            name = str(attribute.name).strip().lower()
+            if name == "rowspan":
+                rows = span(str(attribute.value))
+            elif name == "colspan":
+                columns = span(str(attribute.value))
+        return Cell(text, rows=rows, columns=columns)
+
+
+_NOTHING = name_set("ref references hr style script templatestyles section")
+_BLOCKS = name_set("p div blockquote center ul ol dl pre poem caption tr h1 h2 h3 h4 h5 h6")
+
+
+def _broken_tables(text: str) -> str:
+    """Tables that mwparserfromhell left as text, read by wikitextparser."""
+    return _OPEN_TABLE.sub(_broken_table, text)
+
+
+def _broken_table(found: re.Match[str]) -> str:
+    try:
+        parser = importlib.import_module("wikitextparser")
+        data = parser.Table(found.group()).data(span=True)
+    except (ImportError, IndexError, ValueError, AttributeError, TypeError):
+        return found.group()  # the last pass takes the marks out line by line
+    return markdown([[Cell(one_line(str(cell or ""))) for cell in row] for row in data])

@@ -1,0 +1,378 @@
+"""``assay corpus build``: every kind of source, every layout, resuming, faults."""
+
+import bz2
+import gzip
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from assay.formats.r2c2_pr import read_pr_run
+from assay.systems.corpus.build import BuildSettings, build_corpus
+from assay.systems.corpus.passages import Window, cut, passages, word_spans
+from assay.systems.corpus.store import (
+    Documents,
+    Layout,
+    file_name,
+    joined,
+    read_passages,
+    write_passages,
+)
+
+
+def page(number, text, title=None, ns=0, more=""):
+    text = text.replace("&", "&amp;").replace("<", "&lt;")
+    return (
+        f"<page><title>{title or f'Page {number}'}</title><ns>{ns}</ns><id>{number}</id>{more}"
+        f"<revision><id>9{number}</id><text xml:space='preserve'>{text}</text></revision></page>"
+    )
+
+
+def dump(*pages):
+    head = '<mediawiki xmlns="http://www.mediawiki.org/xml/export-0.11/" version="0.11">'
+    return f"{head}<siteinfo><sitename>W</sitename></siteinfo>{''.join(pages)}</mediawiki>".encode()
+
+
+def words(count, start=0):
+    return " ".join(f"w{number}" for number in range(start, start + count))
+
+
+PAGES = [
+    page(1, "{{Infobox film\n| name = One\n| starring = [[A B]]\n}}\n'''One'''"),
+    page(2, words(1000)),
+    page(3, "#REDIRECT [[One]]", more='<redirect title="One" />'),
+    page(4, "talk", ns=1),
+    page(5, "X may be\n* a\n{{disambiguation}}"),
+    page(6, "<!-- nothing -->"),
+]
+
+
+@pytest.fixture
+def source(tmp_path):
+    path = tmp_path / "dump.xml"
+    path.write_bytes(dump(*PAGES))
+    return path
+
+
+def test_windows_of_400_words_with_15_percent_overlap():
+    found = list(passages("D", "T", words(1000), Window.of(400, 0.15)))
+    assert [(p.id, p.words, p.overlap) for p in found] == [
+        ("D#0", 400, 0),
+        ("D#1", 400, 60),
+        ("D#2", 320, 60),
+    ]
+    assert found[1].overlap_ratio == 0.15
+    assert found[0].text.split()[340:] == found[1].text.split()[:60]
+    assert len(list(passages("D", "T", words(400), Window()))) == 1
+    assert len(list(passages("D", "T", words(401), Window()))) == 2
+    assert list(passages("D", "T", "", Window())) == []
+
+
+@given(
+    st.text(alphabet="ab \n\u3000日本語ไทก็ée\u0301", max_size=300),
+    st.integers(1, 20),
+    st.floats(0, 0.99),
+)
+def test_passages_are_consecutive_parts_and_cover_every_word(text, size, share):
+    window = Window.of(size, share)
+    spans = word_spans(text)
+    covered = set()
+    for start, part, count, overlap in cut(text, window):
+        assert text[start : start + len(part)] == part
+        inside = {at for at, (a, b) in enumerate(spans) if start <= a and b <= start + len(part)}
+        assert len(inside) == count <= size
+        assert len(inside & covered) == overlap
+        assert inside - covered
+        covered |= inside
+    assert covered == set(range(len(spans)))
+
+
+def test_scripts_without_spaces_are_counted_by_characters():
+    assert len(word_spans("映画は日本で公開された。")) == 12
+    assert len(word_spans("the film 映画")) == 4
+    assert len(word_spans("ก็ดี")) == 2  # marks stay with their letter
+
+
+def test_dump(assay, source, tmp_path):
+    done = assay("corpus", "build", source, tmp_path / "out", "--json")
+    assert done.returncode == 0, done.stderr
+    counts = json.loads(done.stdout)["counts"]
+    assert counts == {
+        "documents": 2,
+        "passages": 4,
+        "words": 1002 + 8,
+        "read": 6,
+        "redirect": 1,
+        "namespace": 1,
+        "disambiguation": 1,
+        "empty": 1,
+        "twice": 0,
+    }
+    found = list(read_passages(tmp_path / "out"))
+    assert [p.id for p in found] == ["1#0", "2#0", "2#1", "2#2"]
+    assert found[0].text == "Page 1\n\nName: One\nStarring: A B\n\nOne"
+    assert found[0].title == "Page 1"
+    shown = assay("corpus", "show", tmp_path / "out", "2")
+    assert "2#1 · Page 2 · 400 words, 60 of them in the one before" in shown.stdout
+    assert assay("corpus", "show", tmp_path / "out", "9").returncode == 2
+
+
+@pytest.mark.parametrize("ending", ["xml.gz", "xml.bz2", "xml.7z"])
+def test_packed_dumps_give_the_same(tmp_path, source, ending):
+    packed = tmp_path / f"d.{ending}"
+    data = source.read_bytes()
+    if ending.endswith("gz"):
+        packed.write_bytes(gzip.compress(data))
+    elif ending.endswith("bz2"):
+        half = len(data) // 2  # Wikipedia's dumps are many streams, one after the other
+        packed.write_bytes(bz2.compress(data[:half]) + bz2.compress(data[half:]))
+    else:
+        tool = next(
+            (found for name in ("7zz", "7z", "7za", "7zr") if (found := shutil.which(name))), None
+        )
+        if tool is None:
+            pytest.skip("no 7z tool")
+        subprocess.run([tool, "a", packed, source], check=True, capture_output=True)
+    build_corpus(source, tmp_path / "plain", processes=1)
+    build_corpus(packed, tmp_path / "out", processes=1)
+    want = (tmp_path / "plain" / "passages.jsonl").read_bytes()
+    assert want
+    assert (tmp_path / "out" / "passages.jsonl").read_bytes() == want
+
+
+def test_7z_without_the_tool_says_what_to_do(assay, tmp_path):
+    (tmp_path / "d.xml.7z").write_bytes(b"7z\xbc\xaf\x27\x1c" + bytes(30))
+    done = assay("corpus", "build", tmp_path / "d.xml.7z", tmp_path / "out", env={"PATH": ""})
+    assert done.returncode == 2
+    assert "no 7z tool is installed" in done.stderr
+
+
+def test_wikitext_files_with_headers(tmp_path):
+    folder = tmp_path / "pages"
+    (folder / "sub").mkdir(parents=True)
+    (folder / "Q255__Star_Wars.wikitext").write_text(
+        "# QID: Q255\n# TITLE: Star_Wars\n# LANG: en\n\n'''Star Wars''' (1977)\n# a list line"
+    )
+    (folder / "sub" / "17__Clones.wikitext").write_text(
+        "# ID: 17\n# TITLE: Attack_of_the_Clones\nText"
+    )
+    (folder / "Plain name.wikitext").write_text("No header")
+    (folder / "18__Old.wikitext").write_text("# ID: 18\n#REDIRECT [[X]]")
+    (folder / "notes.txt").write_text("not a page")
+    built = build_corpus(folder, tmp_path / "out", processes=1)
+    found = {p.doc: (p.title, p.text) for p in read_passages(tmp_path / "out")}
+    assert found["Q255"] == ("Star Wars", "Star Wars\n\nStar Wars (1977)\n- a list line")
+    assert found["17"] == ("Attack of the Clones", "Attack of the Clones\n\nText")
+    assert found["Plain name"] == ("Plain name", "Plain name\n\nNo header")
+    assert built.counts["redirect"] == 1
+
+
+def test_msmarco_segments_stay_whole(tmp_path):
+    rows = [
+        {"docid": "msmarco_v2.1_doc_00_0#0_0", "title": "T", "segment": words(500), "url": "u"},
+        {"docid": "msmarco_v2.1_doc_00_0#1_9", "title": "T", "segment": "b {{c}}", "url": "u"},
+        {"docid": "msmarco_v2.1_doc_00_7#0_3", "title": "T", "segment": "c", "url": "u"},
+    ]
+    path = tmp_path / "segments.jsonl.gz"
+    path.write_bytes(gzip.compress("".join(json.dumps(row) + "\n" for row in rows).encode()))
+    build_corpus(path, tmp_path / "out", processes=1)
+    found = list(read_passages(tmp_path / "out"))
+    assert [p.id for p in found] == [row["docid"] for row in rows]
+    assert [p.doc for p in found] == ["msmarco_v2.1_doc_00_0"] * 2 + ["msmarco_v2.1_doc_00_7"]
+    assert found[0].words == 500
+    assert found[1].text == "b {{c}}"  # plain text is not wikitext
+    assert len(Documents(tmp_path / "out").passages("msmarco_v2.1_doc_00_0")) == 2
+
+
+def test_jsonl_and_tsv_with_faults(assay, tmp_path):
+    folder = tmp_path / "in"
+    folder.mkdir()
+    (folder / "a.jsonl").write_text(
+        '{"_id": "d1", "title": "T", "text": "one two"}\nnot json\n{"id": 5, "contents": "x"}\n'
+        '{"text": "no id"}\n{"id": "d9"}\n[1]\n'
+    )
+    (folder / "b.tsv").write_text("id\ttext\nt1\ttext one\nt2\tTitle\ttext two\nbad\n")
+    done = assay("corpus", "build", folder, tmp_path / "out")
+    assert done.returncode == 1
+    for line in ("a.jsonl:2", "a.jsonl:4", "a.jsonl:5", "a.jsonl:6", "b.tsv:4"):
+        assert line in done.stdout
+    assert [(p.id, p.text) for p in read_passages(tmp_path / "out")] == [
+        ("d1#0", "one two"),
+        ("5#0", "x"),
+        ("t1#0", "text one"),
+        ("t2#0", "text two"),
+    ]
+
+
+def test_broken_dump_keeps_what_stands_before(assay, tmp_path):
+    path = tmp_path / "d.xml"
+    path.write_bytes(dump(*PAGES)[:-40] + b"<oops")
+    done = assay("corpus", "build", path, tmp_path / "out")
+    assert done.returncode == 1
+    assert "The XML is broken after the page “Page 5”" in done.stdout
+    assert len(list(read_passages(tmp_path / "out"))) == 4
+
+
+def test_a_document_id_that_comes_twice_counts_once(tmp_path):
+    path = tmp_path / "d.tsv"
+    path.write_text("a\tone\nb\ttwo\na\tthree\n")
+    built = build_corpus(path, tmp_path / "out", processes=1)
+    assert built.counts["twice"] == 1
+    assert [p.text for p in read_passages(tmp_path / "out")] == ["one", "two"]
+    assert built.counts["passages"] == built.counts["documents"] == 2
+
+
+@pytest.mark.parametrize("layout", list(Layout))
+def test_layouts_hold_the_same_passages(assay, source, tmp_path, layout):
+    build_corpus(source, tmp_path / "plain", processes=1)
+    want = list(read_passages(tmp_path / "plain"))
+    build_corpus(source, tmp_path / "out", BuildSettings(layout=layout), processes=1)
+    assert list(read_passages(tmp_path / "out")) == want
+    done = assay("corpus", "convert", tmp_path / "out", tmp_path / "back")
+    assert done.returncode == 0, done.stderr
+    name = "passages.jsonl"
+    assert (tmp_path / "back" / name).read_bytes() == (tmp_path / "plain" / name).read_bytes()
+    assert len(Documents(tmp_path / "back")) == 2
+
+
+def test_a_folder_as_the_organisers_ship_it(tmp_path):
+    rows = [
+        {"passage_id": f"Q1_{n}", "text": f"p{n}", "word_count": 1, "overlap_ratio": 0.15 * n}
+        for n in range(2)
+    ]
+    about = {"doc_id": "Q1", "title": "One"}
+    (tmp_path / "Q1.json.gz").write_bytes(
+        gzip.compress(json.dumps({**about, "passages": rows}).encode())
+    )
+    (tmp_path / "Q2.json.gz").write_bytes(
+        gzip.compress(json.dumps([{**about, "doc_id": "Q2", **rows[0]}]).encode())
+    )
+    found = list(read_passages(tmp_path))
+    assert [(p.id, p.doc, p.title, p.text) for p in found] == [
+        ("Q1_0", "Q1", "One", "p0"),
+        ("Q1_1", "Q1", "One", "p1"),
+        ("Q1_0", "Q2", "One", "p0"),
+    ]
+    assert Documents(tmp_path).get("Q1") == "p0\np1"
+    assert Documents(tmp_path).get("../Q1") is None
+
+
+def test_the_documents_text_comes_back(source, tmp_path):
+    build_corpus(source, tmp_path / "out", processes=1)
+    text = Documents(tmp_path / "out").get("2")
+    assert text == f"Page 2\n\n{words(1000)}"
+    assert Documents(tmp_path / "out").get("no such") is None
+    assert joined(cut_of(text, Window(7, 3))) == text
+
+
+def cut_of(text, window):
+    return list(passages("D", "", text, window))
+
+
+def test_ids_cannot_lead_out_of_the_folder(tmp_path):
+    for one in ("../x", "..", ".hidden", "a/b", "c\\d", "x" * 500, "\u202e", "CON:", "a\nb"):
+        name = file_name(one)
+        assert "/" not in name
+        assert "\\" not in name
+        assert not name.startswith(".")
+        assert len(name) < 220
+    one = list(passages("../../x", "", "text", Window()))
+    write_passages(one, tmp_path / "out", Layout.DOCUMENTS)
+    assert list(read_passages(tmp_path / "out")) == one
+    assert not (tmp_path.parent / "x.json.gz").exists()
+
+
+def many_pages(path, count):
+    path.write_bytes(dump(*(page(n, f"'''Page''' {words(60, n)} [[x|{n}]]") for n in range(count))))
+    return path
+
+
+def test_all_cores_give_the_same_bytes(tmp_path):
+    path = many_pages(tmp_path / "d.xml", 900)
+    build_corpus(path, tmp_path / "one", processes=1)
+    build_corpus(path, tmp_path / "two", processes=2)
+    want = (tmp_path / "one" / "passages.jsonl").read_bytes()
+    assert want.count(b"\n") == 900
+    assert (tmp_path / "two" / "passages.jsonl").read_bytes() == want
+
+
+def test_killed_build_goes_on(assay, tmp_path):
+    """Killed with SIGKILL after some parts: nothing done twice, the same bytes at the end."""
+    path = many_pages(tmp_path / "d.xml", 2400)
+    build_corpus(path, tmp_path / "want", processes=1)
+    out = tmp_path / "out"
+    command = [sys.executable, "-m", "assay.cli.main", "corpus", "build", str(path), str(out)]
+    process = subprocess.Popen([*command, "--processes", "1"], stdout=subprocess.DEVNULL)
+    journal = out / "parts" / "journal.jsonl"
+    deadline = time.monotonic() + 60
+    while not (journal.is_file() and journal.read_bytes().count(b'"number"') >= 3):
+        assert process.poll() is None
+        assert time.monotonic() < deadline
+        time.sleep(0.005)
+    os.kill(process.pid, signal.SIGKILL)
+    process.wait()
+    assert not (out / "corpus.json").exists()
+    done = assay("corpus", "build", path, out, "--words", "9")
+    assert done.returncode == 2
+    assert "the beginning of another build" in done.stderr
+    done = assay("corpus", "build", path, out, "--json")
+    assert done.returncode == 0, done.stderr
+    result = json.loads(done.stdout)
+    assert result["resumed_parts"] >= 3
+    assert result["counts"]["passages"] == 2400
+    name = "passages.jsonl"
+    assert (out / name).read_bytes() == (tmp_path / "want" / name).read_bytes()
+    assert not (out / "parts").exists()
+    assert assay("corpus", "build", path, out).returncode == 2  # a corpus is never overwritten
+    assert assay("corpus", "build", path, out, "--restart", "--processes", "1").returncode == 0
+
+
+def test_wrong_use(assay, tmp_path, source):
+    full = tmp_path / "full"
+    full.mkdir()
+    (full / "thing").write_text("x")
+    (tmp_path / "x.bin").write_text("x")
+    for arguments, says in [
+        ((tmp_path / "none.xml", tmp_path / "o"), "There is no file or folder"),
+        ((full, tmp_path / "o"), "holds no file that ends in"),
+        ((tmp_path / "x.bin", tmp_path / "o"), "--format"),
+        ((source, full), "is not empty"),
+        ((source, tmp_path / "o", "--overlap", "1"), "The overlap is a share"),
+        ((source, tmp_path / "o", "--ids", "x"), "--ids"),
+        ((source, tmp_path / "o", "--namespaces", "a"), "--namespaces"),
+    ]:
+        done = assay("corpus", "build", *arguments)
+        assert done.returncode == 2, arguments
+        assert says in done.stderr
+    assert (full / "thing").read_text() == "x"
+
+
+def test_the_film_pages_through_the_command_line(assay, shared_data, tmp_path):
+    done = assay(
+        "corpus", "build", shared_data / "data" / "films", tmp_path / "out", "--ids", "title"
+    )
+    assert done.returncode == 0, done.stderr
+    found = list(read_passages(tmp_path / "out"))
+    assert len({p.doc for p in found}) == 102
+    assert max(p.words for p in found) == 400
+    by_doc = Documents(tmp_path / "out")
+    assert len(by_doc) == 102
+    for passage in found:
+        assert passage.text in by_doc.get(passage.doc)
+        assert passage.doc.replace("_", " ") == passage.title
+    # Passages of a PR run can be checked against the corpus.
+    run = tmp_path / "RUN.txt"
+    first = " ".join(found[0].text.split())
+    run.write_text(f"1;1;{found[0].doc};{first}\n1;2;{found[0].doc};not in it\n1;3;no doc;x\n")
+    faults = read_pr_run(run, corpus=by_doc).errors
+    assert [fault.line for fault in faults] == [2, 3]
+    checked = assay("validate", run, "--format", "r2c2-pr", "--corpus", tmp_path / "out")
+    assert checked.returncode == 1
+    assert "There is no document “no doc” in the corpus." in checked.stdout + checked.stderr
