@@ -26,7 +26,10 @@ from assay.tasks.base import AnyTask
 Plans = list[tuple[str, Plan]]
 
 JOBS: Mapping[str, str] = {"r2c2": "assay.cli.job_r2c2"}
-"""Protocol -> module with a class ``Job`` that is made from (folder, policy or None)."""
+"""Protocol -> module with a class ``Job`` that is made from (folder, policy or None). Those that
+are not named derive from ``assay.protocols.base.Protocol`` and share a job."""
+
+GENERAL = "assay.cli.job_general"
 
 
 @dataclass(frozen=True)
@@ -97,6 +100,6 @@ class Job(Protocol):
 def open_job(path: Path, labeller: str | None = None, policy: str | None = None) -> Job:
     """Open an evaluation folder with everything in it. Raises SettingsError or FormatError."""
     folder = Folder.open(path, labeller=labeller, fetching=FetchLines())
-    module = import_module(JOBS[folder.config.evaluation.protocol])
+    module = import_module(JOBS.get(folder.config.evaluation.protocol, GENERAL))
     job: Job = module.Job(folder, policy)
     return job

@@ -19,11 +19,10 @@ from assay.labellers.prices import Price
 from assay.labellers.spec import LabellerOptions, make_labeller
 from assay.ledger import Ledger
 from assay.model.errors import PrerequisiteError, SettingsError
+from assay.protocols import registry
 from assay.tasks.base import AnyTask
 from assay.tasks.rendering import Renderer
 from assay.tasks.voting import Rule
-
-PROTOCOLS = ("r2c2",)
 
 SettingsT = TypeVar("SettingsT", bound=BaseModel)
 
@@ -125,10 +124,10 @@ class Folder:
             config = Config.model_validate(raw)
         except ValidationError as error:
             raise SettingsError(f"{file}:\n{explain(error)}") from error
-        if config.evaluation.protocol not in PROTOCOLS:
+        if not registry.known(config.evaluation.protocol):
             raise SettingsError(
                 f"{file}: there is no protocol '{config.evaluation.protocol}'. "
-                f"Protocols: {', '.join(PROTOCOLS)}."
+                f"Protocols: {', '.join(registry.names())}."
             )
         if config.ledger.url is not None:
             raise SettingsError(

@@ -7,16 +7,11 @@ result gives the same bytes.
 
 from __future__ import annotations
 
-import base64
-import hashlib
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
-from importlib.resources import files
 from typing import Any
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import Environment
 from markupsafe import Markup
 
 from assay.measures.confidence import Closed
@@ -34,11 +29,11 @@ from assay.reports.leaderboards import (
     ranked,
     task_rows,
 )
+from assay.reports.page import content_policy, environment, setting, source
 from assay.reports.plots import Curve, interval_axis, reliability, risk_coverage_plot
 from assay.reports.questions import question_view
 from assay.reports.reward_map import RewardPoint, reward_map
-from assay.reports.svg import el, marker
-from assay.reports.text import NOTHING, counted, listing, number, percent, shortened, visible
+from assay.reports.text import counted, listing, number, percent, shortened
 from assay.reports.wording import (
     READING_RULE,
     TASK_TITLES,
@@ -83,22 +78,22 @@ def render_report(
     At most *max_questions* questions are shown in full, fewer where these would take more than
     *max_bytes*; the others keep their line in the matrix, and the report says so.
     """
-    environment = _environment()
-    css, js = _source("report.css"), _source("report.js")
+    templates = environment()
+    css, js = source("report.css"), source("report.js")
     ac, pr = ac_board(result), pr_board(result)
     order = [row.run for row in ac.rows]
     wide = " many" if len(order) > _ALIGNED_RUNS else ""
-    questions, in_full = _questions(environment, result, order, wide, max_questions, max_bytes)
+    questions, in_full = _questions(templates, result, order, wide, max_questions, max_bytes)
     curves = _curves(result, ac.rows)
     rewards = _reward_points(result, ac.rows)
     missing = gaps(result)
-    html = environment.get_template("report.html.j2").render(
+    html = templates.get_template("report.html.j2").render(
         r=result,
         generated_by=generated_by,
         # Our own style sheet and script, read from the package.
         css=Markup(css),  # noqa: S704
         js=Markup(js),  # noqa: S704
-        csp=_policy(css, js),
+        csp=content_policy(css, js),
         about={part: d.says for d in DEFINITIONS for part in d.name.split(", ")},
         lede=_lede(result, ac.rows),
         facts=_facts(result),
@@ -133,66 +128,9 @@ def render_report(
         questions=questions,
         wide=wide,
         definitions=DEFINITIONS,
-        settings=[(key, _setting(value)) for key, value in result.settings.items()],
+        settings=[(key, setting(value)) for key, value in result.settings.items()],
     )
     return html if html.endswith("\n") else html + "\n"
-
-
-# --- templates -----------------------------------------------------------------------------------
-
-
-@cache
-def _environment() -> Environment:
-    environment = Environment(
-        loader=PackageLoader("assay.reports", "templates"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        finalize=_shown,
-    )
-    environment.globals["swatch"] = _swatch
-    return environment
-
-
-def _shown(value: object) -> object:
-    """Return what a template prints for a value: no hidden characters, no None, no NaN."""
-    if isinstance(value, Markup):
-        return value
-    if isinstance(value, str):
-        return visible(value)
-    if value is None or (isinstance(value, float) and not math.isfinite(value)):
-        return NOTHING
-    return value
-
-
-def _source(name: str) -> str:
-    return (files("assay.reports") / "templates" / name).read_text(encoding="utf-8")
-
-
-def _policy(css: str, js: str) -> str:
-    def digest(text: str) -> str:
-        return base64.b64encode(hashlib.sha256(text.encode()).digest()).decode("ascii")
-
-    return (
-        f"default-src 'none'; style-src 'sha256-{digest(css)}'; script-src 'sha256-{digest(js)}';"
-        " base-uri 'none'; form-action 'none'"
-    )
-
-
-@cache
-def _swatch(kind: int | None) -> Markup:
-    if kind is None:
-        return Markup("")
-    return el(
-        "svg",
-        marker(7, 7, kind, size=4.5),
-        viewBox="0 0 14 14",
-        width=14,
-        height=14,
-        class_="swatch",
-        aria_hidden="true",
-    )
 
 
 # --- words ---------------------------------------------------------------------------------------
@@ -241,16 +179,6 @@ def _bins(settings: Mapping[str, object]) -> int:
 
 def _closed(settings: Mapping[str, object]) -> Closed:
     return "left" if settings.get("bins_closed") == "left" else "right"
-
-
-def _setting(value: object) -> str:
-    if value is None:
-        return "not set"
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    if isinstance(value, list | tuple):
-        return ", ".join(str(item) for item in value)
-    return str(value)
 
 
 def _acts_note(result: R2C2Result) -> str:
@@ -383,7 +311,7 @@ def _company(curve: Curve, curves: Sequence[Curve]) -> list[Curve]:
 
 
 def _questions(
-    environment: Environment,
+    templates: Environment,
     result: R2C2Result,
     order: Sequence[str],
     wide: str,
@@ -391,7 +319,7 @@ def _questions(
     max_bytes: int,
 ) -> tuple[Markup, int]:
     """Return the questions, and how many of them are shown in full."""
-    module: Any = environment.get_template("question.html.j2").module
+    module: Any = templates.get_template("question.html.j2").module
     parts: list[Markup] = []
     in_full, size = 0, 0
 

@@ -1,0 +1,82 @@
+"""Every protocol on the common ground, for the commands of an evaluation folder."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+
+from assay import __version__
+from assay.cli.jobs import Outlook, Plans, Results
+from assay.judging.engine import Progress, Tally
+from assay.labellers.base import Labeller
+from assay.ledger import Ledger
+from assay.protocols.evaluation import Evaluation
+from assay.protocols.folder import Folder
+from assay.protocols.registry import find_protocol
+from assay.protocols.results import Result
+from assay.reports.general import board_tables, render_report
+from assay.tasks.base import AnyTask
+
+
+class Job:
+    """A folder under a protocol of ``assay.protocols.base`` (a :class:`assay.cli.jobs.Job`)."""
+
+    def __init__(self, folder: Folder, policy: str | None) -> None:
+        protocol = find_protocol(folder.config.evaluation.protocol)
+        self.folder = folder
+        self._evaluation = Evaluation.open(folder, protocol, policy)
+        self.policy = self._evaluation.policy
+
+    def inputs_in_words(self) -> str:
+        return self._evaluation.protocol.inputs_in_words(self._evaluation.inputs)
+
+    def tasks(self) -> Sequence[AnyTask]:
+        return self._evaluation.tasks
+
+    def labellers(self) -> Mapping[str, Labeller]:
+        return self._evaluation.labellers()
+
+    def look_ahead(self, ledger: Ledger | None) -> Outlook:
+        ahead = self._evaluation.look_ahead(ledger)
+        return Outlook(ahead.plans, ahead.note, bool(ahead.note))
+
+    def plans_now(self, ledger: Ledger, *, retry_failed: bool) -> Plans:
+        return self._evaluation.plans_now(ledger, retry_failed=retry_failed)
+
+    def judge(
+        self, ledger: Ledger, *, progress: Progress, budget: float | None, retry_failed: bool
+    ) -> Tally:
+        return self._evaluation.judge(
+            ledger, progress=progress, budget=budget, retry_failed=retry_failed
+        )
+
+    def score(self, ledger: Ledger) -> Results:
+        return results(self._evaluation.score(ledger))
+
+    def write(self, ledger: Ledger) -> tuple[Results, list[Path]]:
+        result, files = self._evaluation.write(ledger)
+        return results(result), files
+
+    def report(self, results: Results) -> str:
+        return render_report(results.value, generated_by=f"Assay {__version__}")
+
+
+def results(result: Result) -> Results:
+    """A result as the commands show it."""
+    return Results(
+        value=result,
+        policy=result.policy,
+        labellers={
+            task: None if who is None else who.name for task, who in result.labellers.items()
+        },
+        scores=[one for scores in result.findings.scores.values() for one in scores.values()],
+        tables=board_tables(result),
+        missing=result.lacking,
+        missing_what="labels",
+        warnings=result.warnings,
+        more={
+            **result.findings.document,
+            "juries": [asdict(jury) for jury in result.juries],
+        },
+    )

@@ -1,0 +1,351 @@
+"""Graded passages as the Autograder workbench keeps them: JSON Lines, usually gzipped.
+
+A line is ``[query_id, [passage, …]]``; a passage ``{paragraph_id, text, paragraph_data {judgments,
+rankings}, exam_grades [{self_ratings [{question_id, self_rating}], correctAnswered,
+wrongAnswered, answers [[question_id, text]], llm, prompt_info {prompt_class}}], grades [{…}]}``.
+``exam_grades`` are grades by question, one entry for each way of grading; ``grades`` are those of
+direct graders. Self-ratings are grades from 0 to 5; without them an answer that was found correct
+is grade 1, a wrong one 0.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from os import PathLike
+from typing import Any, NamedTuple
+
+import numpy as np
+import orjson
+
+from assay.formats.parsed import FaultList, Parsed, quoted
+from assay.formats.text import read_text
+from assay.measures.coverage import NO_GRADE, TOP_GRADE, Grades
+from assay.model.exam import GradedPassage, Judgment, Ranked
+
+
+class Way(NamedTuple):
+    """A way of grading that a file holds: the model, the prompt's class, and whether it rates
+    (0–5) or checks answers (0/1)."""
+
+    llm: str
+    prompt: str
+    rated: bool
+
+    def __str__(self) -> str:
+        return f"{self.prompt} by {self.llm} ({'ratings' if self.rated else 'right or wrong'})"
+
+
+@dataclass(frozen=True, eq=False)
+class GradedQuery:
+    """The graded pool of one query. ``grades`` has a row for each of ``passages``; ``answers`` the
+    extracted answer of (passage, question) where the file has one."""
+
+    query: str
+    passages: tuple[GradedPassage, ...]
+    grades: Grades
+    answers: Mapping[tuple[str, str], str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, eq=False)
+class GradedFile:
+    """A whole file. ``way`` is how the grades were given, None where there are none; ``ways``
+    counts the passages of every way that the file holds."""
+
+    queries: Mapping[str, GradedQuery]
+    way: Way | None
+    ways: Mapping[Way, int]
+
+
+def read_graded(
+    path: str | PathLike[str],
+    *,
+    llm: str | None = None,
+    prompt: str | None = None,
+    answers: bool = True,
+) -> Parsed[GradedFile]:
+    """Reads a file of graded passages.
+
+    ``llm`` and ``prompt`` choose among the ways of grading; where more than one is left the file
+    has a fault that lists them. Without ``answers`` the extracted answers are not kept. Raises
+    :class:`FormatError` only where the file cannot be read at all.
+    """
+    source = read_text(path)
+    faults = FaultList(source.file, source.faults)
+    rows: list[tuple[int, str, list[dict[str, Any]]]] = []
+    for number, line in source.numbered():
+        if line and not line.isspace():
+            found = _line(number, line, faults)
+            if found is not None:
+                rows.append((number, *found))
+    ways = _ways(rows)
+    fitting = [
+        way
+        for way in ways
+        if (llm is None or way.llm == llm) and (prompt is None or way.prompt == prompt)
+    ]
+    if len(fitting) > 1 or (ways and not fitting):
+        listed = "; ".join(f"{way}: {n} passages" for way, n in ways.items())
+        faults.error(
+            0,
+            f"The grades were given in {len(ways)} ways: {listed}."
+            if len(fitting) > 1
+            else f"No grades fit; the file has {listed}.",
+            "Choose by the model (llm) and the prompt's class (prompt_class).",
+        )
+        return Parsed(None, faults.done())
+    way = fitting[0] if fitting else None
+    queries: dict[str, GradedQuery] = {}
+    for number, query, passages in rows:
+        if query in queries:
+            faults.error(number, f"The query {quoted(query)} has two lines.", "Join them.", query)
+            continue
+        made = _query(number, query, passages, way, faults, keep_answers=answers)
+        if made is not None:
+            queries[query] = made
+    if not rows and not any(one.severity == "error" for one in faults.done()):
+        faults.error(0, "There are no graded passages.", "Is this the right file?")
+    return Parsed(GradedFile(queries, way, ways), faults.done())
+
+
+def _line(number: int, line: str, faults: FaultList) -> tuple[str, list[dict[str, Any]]] | None:
+    try:
+        row = orjson.loads(line)
+    except orjson.JSONDecodeError as error:
+        faults.error(number, f"This is not JSON ({error}).", "Write [query_id, [passage, …]].")
+        return None
+    if (
+        not isinstance(row, list)
+        or len(row) != 2
+        or not isinstance(row[0], str)
+        or not isinstance(row[1], list)
+    ):
+        faults.error(number, "This is no [query_id, [passage, …]].", "Write a query a line.")
+        return None
+    query, passages = row
+    kept = []
+    for place, passage in enumerate(passages, 1):
+        if not isinstance(passage, dict) or not isinstance(passage.get("paragraph_id"), str):
+            faults.error(number, f"Passage {place} has no 'paragraph_id'.", "Add it.", query)
+        else:
+            kept.append(passage)
+    return query, kept
+
+
+def _entry_way(entry: Any) -> Way | None:
+    if not isinstance(entry, dict):
+        return None
+    info = entry.get("prompt_info")
+    prompt = info.get("prompt_class") if isinstance(info, dict) else None
+    rated = bool(entry.get("self_ratings"))
+    return Way(str(entry.get("llm") or ""), str(prompt or ""), rated)
+
+
+def _ways(rows: Iterable[tuple[int, str, list[dict[str, Any]]]]) -> dict[Way, int]:
+    counts: Counter[Way] = Counter()
+    for _, _, passages in rows:
+        for passage in passages:
+            for entry in passage.get("exam_grades") or ():
+                way = _entry_way(entry)
+                if way is not None:
+                    counts[way] += 1
+    return dict(counts.most_common())
+
+
+def _query(
+    number: int,
+    query: str,
+    passages: list[dict[str, Any]],
+    way: Way | None,
+    faults: FaultList,
+    *,
+    keep_answers: bool,
+) -> GradedQuery | None:
+    seen: set[str] = set()
+    made: list[GradedPassage] = []
+    columns: dict[str, int] = {}
+    cells: list[tuple[int, int, int]] = []
+    answers: dict[tuple[str, str], str] = {}
+    for passage in passages:
+        identity = passage["paragraph_id"]
+
+        def wrong(why: str, cure: str, identity: str = identity) -> None:
+            faults.error(number, f"Passage {quoted(identity)}: {why}", cure, query)
+
+        if identity in seen:
+            wrong("it is there twice.", "Keep one.")
+            continue
+        seen.add(identity)
+        row = len(made)
+        try:
+            made.append(_passage(identity, passage))
+            for entry in passage.get("exam_grades") or ():
+                if way is None or _entry_way(entry) != way:
+                    continue
+                for question, grade in _grades(entry):
+                    cells.append((row, columns.setdefault(question, len(columns)), grade))
+                if keep_answers:
+                    for question, answer in entry.get("answers") or ():
+                        answers[identity, str(question)] = str(answer)
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            wrong(f"it cannot be read ({error}).", "See the format's documentation.")
+            if len(made) > row:
+                made.pop()
+    values = np.full((len(made), len(columns)), NO_GRADE, dtype=np.int8)
+    if cells:
+        at, column, grade = np.array([c for c in cells if c[0] < len(made)], dtype=np.intp).T
+        values[at, column] = grade
+    grades = Grades(tuple(one.id for one in made), tuple(columns), values)
+    return GradedQuery(query, tuple(made), grades, answers)
+
+
+def _grades(entry: Mapping[str, Any]) -> Iterator[tuple[str, int]]:
+    rated = entry.get("self_ratings")
+    if rated:
+        for one in rated:
+            grade = one["self_rating"]
+            name = one.get("question_id") or one.get("nugget_id")
+            if isinstance(grade, bool) or not isinstance(grade, int) or not 0 <= grade <= TOP_GRADE:
+                raise ValueError(f"the self-rating {grade!r} is not from 0 to {TOP_GRADE}")
+            if not isinstance(name, str):
+                raise ValueError("a self-rating has no question_id")
+            yield name, grade
+        return
+    for name in entry.get("wrongAnswered") or ():
+        yield str(name), 0
+    for name in entry.get("correctAnswered") or ():
+        yield str(name), 1
+
+
+def _passage(identity: str, row: Mapping[str, Any]) -> GradedPassage:
+    data = row.get("paragraph_data") or {}
+    judgments = tuple(
+        Judgment(str(one["query"]), int(one["relevance"]), str(one.get("titleQuery") or ""))
+        for one in data.get("judgments") or ()
+    )
+    rankings = tuple(
+        Ranked(one["method"], one["queryId"], one["rank"], one.get("score") or 0.0)
+        for one in data.get("rankings") or ()
+    )
+    direct = {}
+    for entry in row.get("grades") or ():
+        way = _entry_way(entry)
+        if way is not None:
+            rating = entry.get("self_ratings")
+            label = int(bool(entry.get("correctAnswered"))) if rating is None else int(rating)
+            direct[way.prompt] = label
+    return GradedPassage(identity, str(row.get("text") or ""), judgments, rankings, direct)
+
+
+def runs_of(graded: GradedFile) -> dict[str, dict[str, tuple[tuple[str, int], ...]]]:
+    """The runs whose rankings the file holds: run → query → (passage, rank from 1), best first.
+
+    Where a run ranks the passages of several subtopics, a passage has its best rank. Ranks that
+    begin at 0 are moved to 1.
+    """
+    found: dict[str, dict[str, dict[str, int]]] = {}
+    lowest: dict[str, int] = {}
+    for query in graded.queries.values():
+        for passage in query.passages:
+            for run, _, rank, _ in passage.rankings:
+                ranks = found.setdefault(run, {}).setdefault(query.query, {})
+                ranks[passage.id] = min(rank, ranks.get(passage.id, rank))
+                lowest[run] = min(rank, lowest.get(run, rank))
+    return {
+        run: {
+            query: tuple(
+                (passage, rank + (lowest[run] == 0))
+                for passage, rank in sorted(ranks.items(), key=lambda item: (item[1], item[0]))
+            )
+            for query, ranks in by_query.items()
+        }
+        for run, by_query in found.items()
+    }
+
+
+def graded_lines(
+    queries: Iterable[GradedQuery], *, llm: str, prompt: str, rated: bool
+) -> Iterator[bytes]:
+    """Graded passages as lines of the workbench's format. A pair without a grade is left out."""
+    for query in queries:
+        rows = []
+        for row, passage in enumerate(query.passages):
+            rows.append(
+                {
+                    "paragraph_id": passage.id,
+                    "text": passage.text,
+                    "paragraph": None,
+                    "paragraph_data": {
+                        "judgments": [
+                            {
+                                "paragraphId": passage.id,
+                                "query": one.query,
+                                "relevance": one.relevance,
+                                "titleQuery": one.title or query.query,
+                            }
+                            for one in passage.judgments
+                        ],
+                        "rankings": [
+                            {
+                                "method": one.run,
+                                "paragraphId": passage.id,
+                                "queryId": one.query,
+                                "rank": one.rank,
+                                "score": one.score,
+                            }
+                            for one in passage.rankings
+                        ],
+                    },
+                    "exam_grades": _written(query, row, llm, prompt, rated=rated),
+                    "grades": [_direct(name, label, llm) for name, label in passage.direct.items()],
+                }
+            )
+        yield orjson.dumps([query.query, rows], option=orjson.OPT_APPEND_NEWLINE)
+
+
+def _written(
+    query: GradedQuery, row: int, llm: str, prompt: str, *, rated: bool
+) -> list[dict[str, Any]]:
+    values = query.grades.values[row].tolist()
+    known = [
+        (question, grade)
+        for question, grade in zip(query.grades.questions, values, strict=True)
+        if grade != NO_GRADE
+    ]
+    if not known:
+        return []
+    passage = query.passages[row].id
+    right = [question for question, grade in known if grade > 0]
+    return [
+        {
+            "correctAnswered": right,
+            "wrongAnswered": [question for question, grade in known if grade <= 0],
+            "answers": [
+                [question, query.answers.get((passage, question), str(grade))]
+                for question, grade in known
+            ],
+            "llm": llm,
+            "llm_options": {},
+            "exam_ratio": len(right) / len(known),
+            "prompt_info": {"prompt_class": prompt, "is_self_rated": rated},
+            "self_ratings": _ratings(known) if rated else None,
+            "prompt_type": "question",
+        }
+    ]
+
+
+def _ratings(known: Sequence[tuple[str, int]]) -> list[dict[str, Any]]:
+    return [{"question_id": question, "self_rating": grade} for question, grade in known]
+
+
+def _direct(name: str, label: int, llm: str) -> dict[str, Any]:
+    return {
+        "correctAnswered": label > 0,
+        "answer": str(label),
+        "llm": llm,
+        "llm_options": {},
+        "prompt_info": {"prompt_class": name, "is_self_rated": True},
+        "self_ratings": label,
+        "prompt_type": "direct_grading",
+    }

@@ -1,0 +1,116 @@
+"""Is an extracted answer the gold answer? The answer-checking rule of EXAM++ (section 4.2.1).
+
+Both are normalised by lower-casing, stop-word removal and stemming; they match where their edit
+distance is *less than* 20 % of the longer one's length. Expressions of unanswerability and
+ill-formed answers never match.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterable
+from functools import lru_cache
+
+from assay.measures.porter import stem
+
+__all__ = ["UNANSWERABLE", "edit_distance", "ill_formed", "is_correct", "matches", "normalised",
+           "unanswerable"]  # fmt: skip
+
+UNANSWERABLE = (
+    "unanswerable",
+    "no",
+    "no answer",
+    "not enough information",
+    "unknown",
+    "it is not possible to tell",
+    "it does not say",
+    "no relevant information",
+)
+"""The eight expressions that say that a question cannot be answered from a passage."""
+
+LIMIT = 0.2
+"""A match is nearer than this share of the longer string's length."""
+
+# The function words of English: articles, pronouns, prepositions, conjunctions, auxiliaries.
+STOP_WORDS = frozenset(
+    """a an the i me my mine myself we us our ours ourselves you your yours yourself yourselves he
+    him his himself she her hers herself it its itself they them their theirs themselves this that
+    these those who whom whose which what be am is are was were been being have has had having do
+    does did doing will would shall should can could may might must of at by for with about against
+    between into through during before after above below to from up down in out on off over under
+    again further then once here there when where why how all any both each few more most other some
+    such only own same so than too very and but if or because as until while just also""".split()  # noqa: SIM905
+)
+
+_WORD = re.compile(r"\w+(?:['’]\w+)*")
+_OPTION = r"(?:[a-z]|[ivx]{2,5})"
+_LABEL = re.compile(rf"[\[(]\s*{_OPTION}\s*[\])][.:]?|{_OPTION}\s*[.:)\]]+")
+
+
+def _plain(text: str) -> str:
+    folded = unicodedata.normalize("NFKC", text).casefold()
+    return " ".join(folded.split())
+
+
+def unanswerable(answer: str) -> bool:
+    """Whether *answer* is one of the expressions of unanswerability (whatever its case, quotes
+    and closing punctuation), or empty."""
+    bare = _plain(answer).strip("\"'“”‘’ .!,;:")
+    return not bare or bare in UNANSWERABLE
+
+
+def ill_formed(answer: str) -> bool:
+    """Whether *answer* is no answer but the label of an option: ``a.``, ``(iii)``, ``[B]``; or
+    holds no letter and no digit. A letter without punctuation may be an answer (vitamin C)."""
+    bare = _plain(answer).strip("\"'“”‘’ ")
+    return not any(char.isalnum() for char in bare) or bool(_LABEL.fullmatch(bare))
+
+
+@lru_cache(maxsize=65536)
+def normalised(text: str) -> str:
+    """Return *text* in lower case, without stop words, stemmed (Porter); the words of a text that
+    holds nothing but stop words stay."""
+    words = [word.replace("’", "'") for word in _WORD.findall(_plain(text))]
+    kept = [word for word in words if word not in STOP_WORDS] or words
+    return " ".join(stem(word) for word in kept)
+
+
+def edit_distance(a: str, b: str, most: int | None = None) -> int:
+    """Return the Levenshtein distance; where it is above *most*, some number above *most*."""
+    if len(a) < len(b):
+        a, b = b, a
+    if most is not None and len(a) - len(b) > most:
+        return most + 1
+    row = list(range(len(b) + 1))
+    for i, char in enumerate(a, 1):
+        before, row[0] = row[0], i
+        least = i
+        for j, other in enumerate(b, 1):
+            here = min(row[j] + 1, row[j - 1] + 1, before + (char != other))
+            before, row[j] = row[j], here
+            least = min(least, here)
+        if most is not None and least > most:
+            return most + 1
+    return row[-1]
+
+
+def matches(answer: str, gold: str) -> bool:
+    """Whether two answers are the same by edit distance, once normalised. Strict: a distance of
+    exactly 20 % does not match, nor does anything match an empty string."""
+    a, b = normalised(answer), normalised(gold)
+    longer = max(len(a), len(b))
+    if not a or not b:
+        return False
+    # distance < longer / 5, in whole numbers: distance · 5 < longer
+    return edit_distance(a, b, most=(longer - 1) // 5) * 5 < longer
+
+
+def is_correct(answer: str, gold: Iterable[str]) -> bool:
+    """Grade an extracted answer against its key: True for grade 1, False for grade 0.
+
+    An answer that is unanswerable or ill-formed is wrong whatever the key says, as in the paper.
+    """
+    if unanswerable(answer) or ill_formed(answer):
+        return False
+    return any(matches(answer, key) for key in gold)

@@ -1,0 +1,140 @@
+"""What a protocol is: what to ask about what, and how labels become scores. All else is shared.
+
+A protocol derives from :class:`Protocol`, usually in well under a hundred lines. Judging, the
+ledger, files, reports and the command line are the same for all (docs/protocols.md).
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import ClassVar, Generic, TypeVar
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from assay.formats.parsed import Parsed
+from assay.labellers.base import Request
+from assay.model.errors import Fault, FormatError, SettingsError
+from assay.protocols.folder import Folder, relative_to
+from assay.protocols.labels import LabelBook
+from assay.protocols.results import Findings
+from assay.tasks.base import AnyTask
+
+T = TypeVar("T")
+
+
+class CommonSettings(BaseModel):
+    """``[settings]`` that every protocol has: which label counts, and the bootstrap intervals."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    policy: str = "people"
+    level: float = Field(0.95, gt=0, lt=1)
+    resamples: int = Field(2000, ge=100, le=1_000_000)
+    seed: int = Field(20251210, ge=0)
+
+
+S = TypeVar("S", bound=CommonSettings)
+I = TypeVar("I")  # noqa: E741 (a protocol's inputs)
+
+
+@dataclass
+class Reading:
+    """Reads input files and keeps what was found: ``faults`` of all files, ``warnings``, and the
+    ``files`` that went in."""
+
+    folder: Folder
+    faults: list[Fault] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
+    files: list[Path] = field(default_factory=list)
+
+    def one(self, name: str, read: Callable[[Path], Parsed[T]]) -> T | None:
+        """The single file that an entry of ``[inputs]`` names; None where it has faults."""
+        files = self.folder.input_files(name)
+        if len(files) != 1:
+            raise SettingsError(f"{self.folder.path}: [inputs] {name} must be one file.")
+        return self.take(files[0], read)
+
+    def optional(self, name: str, read: Callable[[Path], Parsed[T]]) -> T | None:
+        """The same for an entry that may be left out."""
+        return self.one(name, read) if name in self.folder.config.inputs else None
+
+    def many(self, name: str, read: Callable[[Path], Parsed[T]]) -> list[tuple[Path, T]]:
+        """All files of an entry, which may be left out; those with faults are left out."""
+        found = []
+        for path in self.folder.input_files(name, required=False):
+            value = self.take(path, read)
+            if value is not None:
+                found.append((path, value))
+        return found
+
+    def take(self, path: Path, read: Callable[[Path], Parsed[T]]) -> T | None:
+        """Read one file."""
+        self.files.append(path)
+        try:
+            parsed = read(path)
+        except FormatError as error:  # the file cannot be read at all
+            self.faults.extend(error.faults)
+            return None
+        self.faults.extend(parsed.errors)
+        for fault in parsed.warnings:
+            # Names relative to the folder: reports are sent round, and should not change with it.
+            name = relative_to(self.folder.path, Path(fault.file))
+            self.warnings.append(str(replace(fault, file=name)))
+        return parsed.value if parsed.ok else None
+
+    def fault(self, path: Path, why: str, cure: str, *, line: int = 0, topic: str = "") -> None:
+        """A fault that shows only where files are set beside each other."""
+        self.faults.append(Fault(str(path), line, topic or None, why, cure))
+
+    def done(self) -> None:
+        """Raise FormatError with the faults of *all* files, if there are any."""
+        if self.faults:
+            raise FormatError(self.faults)
+
+
+@dataclass(frozen=True)
+class Step:
+    """Something to ask of the labeller of ``task``. ``requests`` is given the labels of the steps
+    before it; where it makes use of them it ``waits`` for them."""
+
+    title: str
+    task: AnyTask
+    requests: Callable[[LabelBook], Iterable[Request]]
+    waits: bool = False
+
+
+class Protocol(ABC, Generic[S, I]):
+    """An evaluation protocol. It has no state: one instance serves all evaluations."""
+
+    name: ClassVar[str]
+    title: ClassVar[str]
+    settings: type[S]
+
+    @abstractmethod
+    def tasks(self, settings: S) -> Sequence[AnyTask]:
+        """The labelling tasks that ``settings`` ask for."""
+
+    @abstractmethod
+    def load(self, folder: Folder, settings: S, reading: Reading) -> I:
+        """Read the inputs through ``reading``, which collects all faults; call
+        ``reading.done()`` before anything is made of them."""
+
+    @abstractmethod
+    def steps(self, inputs: I, settings: S) -> Sequence[Step]:
+        """What is asked, in order."""
+
+    @abstractmethod
+    def score(self, inputs: I, settings: S, book: LabelBook) -> Findings:
+        """Everything that the labels say. Asks nobody; every label is had from ``book.verdict``,
+        which counts what is missing."""
+
+    def inputs_in_words(self, inputs: I) -> str:
+        """What was read, for ``assay doctor``."""
+        return "inputs read"
+
+    def labeller_spec(self, folder: Folder, task: AnyTask) -> str:
+        """SPEC of the labeller of a task. (A protocol may have a default of its own.)"""
+        return folder.labeller_spec(task)

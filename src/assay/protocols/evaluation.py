@@ -1,0 +1,242 @@
+"""An evaluation under a protocol, opened and read: judging, scoring and writing its files."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Self
+
+import orjson
+
+from assay.judging.again import why_again
+from assay.judging.engine import Plan, Progress, Tally, judge, plan
+from assay.labellers.base import Labeller
+from assay.ledger import Ledger
+from assay.ledger.lines import Block, LinesAhead
+from assay.ledger.policy import Policy
+from assay.model.errors import SettingsError
+from assay.protocols.base import CommonSettings, Protocol, Reading, Step
+from assay.protocols.folder import Folder
+from assay.protocols.labels import LabelBook
+from assay.protocols.members import juries
+from assay.protocols.output import csv_bytes, write_bytes
+from assay.protocols.record import Places, write_labels, write_manifest
+from assay.protocols.results import Gap, Result
+from assay.protocols.scores import SCORE_COLUMNS, TOPIC_COLUMNS, score_rows, topic_rows
+from assay.tasks.base import AnyTask
+
+
+@dataclass(frozen=True)
+class Ahead:
+    """What a judging run would ask, for ``--dry-run``. ``note`` says what was assumed."""
+
+    plans: tuple[tuple[str, Plan], ...]
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """A folder, opened under its protocol with all inputs read and checked."""
+
+    folder: Folder
+    protocol: Protocol[Any, Any]
+    settings: CommonSettings
+    policy: Policy
+    inputs: Any
+    files: tuple[Path, ...]
+    warnings: tuple[str, ...]
+
+    @classmethod
+    def open(cls, folder: Folder, protocol: Protocol[Any, Any], policy: str | None) -> Self:
+        """Read settings and inputs. Raises SettingsError, or FormatError with all faults."""
+        settings = folder.settings(protocol.settings)
+        chosen = Policy.parse(policy or settings.policy)
+        reading = Reading(folder)
+        inputs = protocol.load(folder, settings, reading)
+        reading.done()
+        files = tuple(dict.fromkeys(reading.files))
+        return cls(folder, protocol, settings, chosen, inputs, files, tuple(reading.warnings))
+
+    @cached_property
+    def tasks(self) -> tuple[AnyTask, ...]:
+        """The tasks that the settings ask for."""
+        return tuple(self.protocol.tasks(self.settings))
+
+    @cached_property
+    def steps(self) -> tuple[Step, ...]:
+        """What is asked, in order."""
+        return tuple(self.protocol.steps(self.inputs, self.settings))
+
+    # -- judging -----------------------------------------------------------------------------
+
+    def labellers(self) -> dict[str, Labeller]:
+        """The labeller of each task. One SPEC is one labeller, so that a model is loaded once."""
+        return self.folder.labellers(self.tasks, self._spec)
+
+    def _spec(self, task: AnyTask) -> str:
+        return self.protocol.labeller_spec(self.folder, task)
+
+    def judge(
+        self,
+        ledger: Ledger,
+        *,
+        progress: Progress | None = None,
+        budget: float | None = None,
+        retry_failed: bool = False,
+    ) -> Tally:
+        """Fill the ledger with what is missing. Raises as ``assay.judging.engine.judge`` does."""
+        labellers = self.labellers()
+        for task in self.tasks:  # every refusal shows before anything is paid for
+            refusal = labellers[task.name].refusal(task)
+            if refusal:
+                raise SettingsError(refusal)
+        total = Tally()
+        for group in _groups(self.steps):
+            book = self._book(ledger, labellers)
+            plans = [
+                (step.title, self._plan(step, ledger, labellers, book, retry_failed))
+                for step in group
+            ]
+            if progress is not None:
+                for _, each in plans:
+                    for (task_name, why), count in why_again(ledger, each).items():
+                        progress.note(
+                            f"{task_name}: {count} of {len(each.todo)} are asked again because "
+                            f"{why}."
+                        )
+            left = None if budget is None else budget - total.cost
+            total += judge(plans, ledger, progress=progress, budget=left)
+            if total.stopped:
+                return total
+        return total
+
+    def plans_now(self, ledger: Ledger, *, retry_failed: bool = False) -> list[tuple[str, Plan]]:
+        """All that can be asked before any further label is known (for batch files)."""
+        labellers = self.labellers()
+        book = self._book(ledger, labellers)
+        return [
+            (step.title, self._plan(step, ledger, labellers, book, retry_failed))
+            for step in self.steps
+        ]
+
+    def look_ahead(self, ledger: Ledger | None) -> Ahead:
+        """What ``judge`` would ask now. Calls nothing."""
+        labellers = self.labellers()
+        book = self._book(ledger, labellers)
+        plans = tuple(
+            (step.title, self._plan(step, ledger, labellers, book, False)) for step in self.steps
+        )
+        waiting = [
+            step.title
+            for step, before in zip(self.steps[1:], plans, strict=False)
+            if step.waits and before[1].todo
+        ]
+        note = f"More may be asked once labels before it are known: {', '.join(waiting)}."
+        return Ahead(plans, note if waiting else "")
+
+    def _plan(
+        self,
+        step: Step,
+        ledger: Ledger | None,
+        labellers: Mapping[str, Labeller],
+        book: LabelBook,
+        retry_failed: bool,
+    ) -> Plan:
+        labeller = labellers[step.task.name]
+        return plan(ledger, labeller, step.requests(book), retry_failed=retry_failed)
+
+    def _book(self, ledger: Ledger | None, labellers: Mapping[str, Labeller]) -> LabelBook:
+        return LabelBook.open(ledger, self.policy, self.tasks, {**labellers})
+
+    # -- scoring -----------------------------------------------------------------------------
+
+    def score(self, ledger: Ledger | None) -> Result:
+        """Everything that the labels in the ledger say; asks nobody."""
+        labellers, warnings = self.folder.labellers_for_scoring(self.tasks, self._spec)
+        book = LabelBook.open(ledger, self.policy, self.tasks, labellers)
+        found = self.protocol.score(self.inputs, self.settings, book)
+        if book.book is not None:
+            warnings += book.book.remarks(missing=bool(book.missing))
+        return Result(
+            protocol=self.protocol.name,
+            protocol_title=self.protocol.title,
+            title=self.folder.config.evaluation.title or self.folder.path.resolve().name,
+            policy=self.policy.name,
+            findings=found,
+            labellers={name: None if one is None else one.id for name, one in labellers.items()},
+            task_titles={task.name: task.title for task in self.tasks},
+            settings=self.settings.model_dump(mode="json"),
+            used=book.used,
+            asked=dict(book.asked),
+            missing=dict(book.missing),
+            failed=dict(book.failed),
+            gaps=(*_label_gaps(book, self.tasks), *found.gaps),
+            warnings=(*self.warnings, *warnings, *found.warnings),
+            juries=juries(used.label for used in book.used),
+        )
+
+    def write(self, ledger: Ledger) -> tuple[Result, list[Path]]:
+        """Score and write ``out/`` (but for the report). The same inputs and labels give the same
+        bytes."""
+        with LinesAhead(ledger.path, (task.name for task in self.tasks)) as lines:
+            result = self.score(ledger)
+            return result, self._write(result, lines)
+
+    def _write(self, result: Result, lines: Iterable[Block]) -> list[Path]:
+        out, found = self.folder.out, result.findings
+        files: dict[Path, bytes] = {
+            out / "scores.csv": csv_bytes(SCORE_COLUMNS, score_rows(found.scores)),
+            out / "per_topic.csv": csv_bytes(TOPIC_COLUMNS, topic_rows(found.per_topic)),
+            **{out / name: data for name, data in found.files.items()},
+        }
+        digests = {path: hashlib.sha256(data).hexdigest() for path, data in files.items()}
+        for path, data in files.items():
+            write_bytes(path, data)
+        places = Places()
+        for label, place in result.used:
+            places.note(label, orjson.dumps(place))
+        labels = out / "labels.jsonl"
+        digests[labels], uids = write_labels(labels, lines, places)
+        manifest = write_manifest(
+            self.folder,
+            policy=result.policy,
+            settings=result.settings,
+            tasks=self.tasks,
+            labellers=result.labellers,
+            models=places.models,
+            inputs=self.files,
+            counted=uids,
+            outputs=digests,
+            warnings=result.warnings,
+        )
+        return [*files, labels, manifest]
+
+
+def _groups(steps: Sequence[Step]) -> list[list[Step]]:
+    """Steps that can be planned together: a new group begins with each step that waits."""
+    groups: list[list[Step]] = []
+    for step in steps:
+        if step.waits or not groups:
+            groups.append([])
+        groups[-1].append(step)
+    return groups
+
+
+def _label_gaps(book: LabelBook, tasks: Iterable[AnyTask]) -> list[Gap]:
+    titles = {task.name: task.title for task in tasks}
+    gaps = []
+    for task, count in book.missing.items():
+        what = f"of {book.asked[task]:,} labels {_is(count)} missing: {titles[task]}"
+        gaps.append(Gap(count, what, "“assay judge” asks for the labels that are missing."))
+    for task, count in book.failed.items():
+        what = f"of {book.asked[task]:,} labels failed: {titles[task]}"
+        so = "The labeller's reply was unusable; --retry-failed asks again."
+        gaps.append(Gap(count, what, so))
+    return gaps
+
+
+def _is(count: int) -> str:
+    return "is" if count == 1 else "are"

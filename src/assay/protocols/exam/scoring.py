@@ -1,0 +1,206 @@
+"""From grades to scores: EXAM-Cover in its variants, EXAM-Qrels, α-nDCG, and sweeps over τ.
+
+Source: Farzi & Dietz, EXAM++, section 4.3. Pure: grades may come from labels or from a published
+file. A value that hangs on a grade that is not known is None, never a guess.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from assay.measures.coverage import (
+    NO_GRADE,
+    GradeMatrix,
+    Grades,
+    alpha_ideal,
+    alpha_ndcg,
+    cover,
+    labels,
+)
+from assay.measures.diversity import AlphaNDCG
+from assay.measures.evaluation import evaluate
+from assay.measures.names import parse_measure
+from assay.measures.ranking import RELEVANT, Measure
+from assay.model.exam import Bank
+
+COVER = "EXAM-Cover"
+WEIGHTED = "EXAM-Cover-weighted"
+NORMALISED = "EXAM-Cover-normalised"
+
+Ranking = Mapping[str, Sequence[str]]
+"""query → passages, best first."""
+
+Values = dict[str, dict[str, float | None]]
+"""measure → query → value; None where a label is missing."""
+
+
+@dataclass(frozen=True)
+class ExamOptions:
+    """How grades become scores.
+
+    ``tau``: the least grade that counts as answered. ``k``: the passages of a run that count.
+    ``denominator``: ``bank``, all active questions of the query, or ``graded``, those that have a
+    grade for some passage of the pool. ``measures``: of EXAM-Qrels, by name; binary ones ask for
+    a label of at least τ. ``top``: the best grade there is.
+    """
+
+    tau: int = 4
+    k: int = 20
+    denominator: Literal["bank", "graded"] = "bank"
+    measures: tuple[str, ...] = ("AP", "nDCG@20", "Rprec", "RR", "α-nDCG@20")
+    top: int = 5
+
+
+@dataclass(eq=False)
+class _Query:
+    """A query's pool, looked at through its bank: rows are passages (the last stands for any that
+    is not in the pool), columns the active questions."""
+
+    rows: Mapping[str, int]
+    matrix: GradeMatrix
+    weights: npt.NDArray[np.float64]
+    asked: npt.NDArray[np.bool_]
+    labels: npt.NDArray[np.int8]
+    _ideals: dict[tuple[int, float, int | None], float] = field(default_factory=dict)
+
+    def shown(self, passages: Sequence[str]) -> GradeMatrix:
+        absent = len(self.matrix) - 1
+        return self.matrix[[self.rows.get(one, absent) for one in passages]]
+
+    def pool_best(self) -> npt.NDArray[np.int8]:
+        return np.asarray(self.matrix.max(axis=0), dtype=np.int8)
+
+    def ideal(self, tau: int, alpha: float, k: int | None) -> float:
+        key = (tau, alpha, k)
+        if key not in self._ideals:
+            self._ideals[key] = alpha_ideal(self.matrix >= tau, alpha=alpha, k=k)
+        return self._ideals[key]
+
+
+class ExamScorer:
+    """Scores runs over the queries of a bank by the grades of a pool.
+
+    Raises ValueError where a measure's name is not understood.
+    """
+
+    def __init__(self, bank: Bank, pool: Mapping[str, Grades], options: ExamOptions) -> None:
+        self.options = options
+        self.measures: dict[str, Measure] = {name: parse_measure(name) for name in options.measures}
+        self.queries = tuple(query for query in bank.queries if bank.questions(query))
+        self._queries: dict[str, _Query] = {}
+        for query in self.queries:
+            questions = bank.questions(query)
+            grades = pool.get(query) or Grades((), (), np.empty((0, 0), dtype=np.int8))
+            matrix = grades.columns([question.id for question in questions])
+            graded = (matrix != NO_GRADE).any(axis=0)
+            asked = graded if options.denominator == "graded" else np.ones(len(questions), bool)
+            self._queries[query] = _Query(
+                {passage: row for row, passage in enumerate(grades.passages)},
+                matrix,
+                np.array([question.weight for question in questions]),
+                asked,
+                labels(matrix[:-1]),
+            )
+
+    def qrels(self) -> dict[str, dict[str, int]]:
+        """EXAM-Label of every passage of the pool that has a grade: query → passage → label."""
+        return {
+            query: {
+                passage: int(found.labels[row])
+                for passage, row in found.rows.items()
+                if found.labels[row] != NO_GRADE
+            }
+            for query, found in self._queries.items()
+        }
+
+    @cached_property
+    def _judged(self) -> dict[str, dict[str, float]]:
+        return {
+            query: {passage: float(label) for passage, label in by_passage.items()}
+            for query, by_passage in self.qrels().items()
+        }
+
+    def unsure(self, query: str) -> int:
+        """How many pairs of the query's pool and bank lack a grade."""
+        return int((self._queries[query].matrix[:-1] == NO_GRADE).sum())
+
+    def score(self, run: Ranking) -> Values:
+        """Every measure for every query; a query that the run is silent on is 0."""
+        values = self.covers(run, self.options.tau)
+        values.update(self._qrels_values(run, self.options.tau))
+        return values
+
+    def covers(self, run: Ranking, tau: int) -> Values:
+        """EXAM-Cover, weighted and normalised, at another τ."""
+        found: Values = {COVER: {}, WEIGHTED: {}, NORMALISED: {}}
+        for query, one in self._queries.items():
+            shown = one.shown(run.get(query, ())[: self.options.k])
+            can = one.asked & (one.pool_best() >= tau)
+            found[COVER][query] = _value(shown, tau, None, one.asked)
+            found[WEIGHTED][query] = _value(shown, tau, one.weights, one.asked)
+            # What the pool can answer: its unknown grades leave the denominator open, so that a
+            # normalised value is known only where the plain one is.
+            known = found[COVER][query] is not None
+            found[NORMALISED][query] = _value(shown, tau, None, can) if known else None
+        return found
+
+    def covered(self, run: Ranking, query: str, tau: int) -> npt.NDArray[np.bool_]:
+        """Which of the query's questions the run covers."""
+        one = self._queries[query]
+        return cover(one.shown(run.get(query, ())[: self.options.k]), tau).covered
+
+    def sweep(self, run: Ranking, taus: Iterable[int]) -> dict[int, Values]:
+        """Every measure at every τ."""
+        return {tau: {**self.covers(run, tau), **self._qrels_values(run, tau)} for tau in taus}
+
+    def unjudged(self, run: Ranking) -> int:
+        """How many of the run's first k passages have no grade at all."""
+        count = 0
+        for query, one in self._queries.items():
+            shown = one.shown(run.get(query, ())[: self.options.k])
+            count += int((shown == NO_GRADE).all(axis=1).sum())
+        return count
+
+    def _qrels_values(self, run: Ranking, tau: int) -> Values:
+        plain = {n: m for n, m in self.measures.items() if not isinstance(m, AlphaNDCG)}
+        found: Values = {}
+        if plain and self._queries:
+            ranking = {query: list(run.get(query, ())) for query in self._queries}
+            measures = {name: _at(measure, tau) for name, measure in plain.items()}
+            scored = evaluate(
+                ranking, self._judged, measures.values(), g_max=float(self.options.top)
+            )
+            for name, measure in measures.items():
+                found[name] = dict(scored.scores[measure])
+        for name, alpha in self.measures.items():
+            if isinstance(alpha, AlphaNDCG):
+                found[name] = {}
+                for query, one in self._queries.items():
+                    ideal = one.ideal(tau, alpha.alpha, alpha.k)
+                    shown = one.shown(run.get(query, ())) >= tau
+                    value = alpha_ndcg(shown, ideal, alpha=alpha.alpha, k=alpha.k)
+                    found[name][query] = value
+        return found
+
+
+def _value(
+    shown: GradeMatrix,
+    tau: int,
+    weights: npt.NDArray[np.float64] | None,
+    of: npt.NDArray[np.bool_],
+) -> float | None:
+    if not len(shown):
+        return 0.0 if of.any() else None
+    return cover(shown, tau, weights, of=of).value
+
+
+def _at(measure: Measure, tau: int) -> Measure:
+    """A binary measure asks for labels of at least τ, unless its name says otherwise."""
+    rel = getattr(measure, "rel", None)
+    return measure(rel=float(tau)) if rel == RELEVANT else measure

@@ -1,0 +1,119 @@
+"""Sections of a protocol's report as plain values: what is shown, not how.
+
+Protocols know nothing of HTML; ``assay.reports.parts`` draws these. Texts may come from runs and
+corpora: they are escaped where they are drawn.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+Value = str | int | float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A table. A float is rounded to ``digits``, None is shown as undefined. Columns named in
+    ``texts`` hold running text and wrap. Rows past ``most`` are left out, and counted."""
+
+    title: str
+    columns: tuple[str, ...]
+    rows: Sequence[Sequence[Value]]
+    note: str = ""
+    digits: int = 3
+    texts: frozenset[str] = frozenset()
+    most: int = 300
+    folded: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Grid:
+    """A matrix of numbers in colour steps between ``low`` and ``high``: ``cells[row][column]``,
+    None where nothing is known. ``about`` explains a row or column by its name."""
+
+    title: str
+    rows: tuple[str, ...]
+    columns: tuple[str, ...]
+    cells: Sequence[Sequence[float | None]]
+    low: float = 0.0
+    high: float = 1.0
+    note: str = ""
+    about: Mapping[str, str] = field(default_factory=dict)
+    digits: int = 0
+    folded: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """A point with a name and optional error bars (ends, not lengths)."""
+
+    name: str
+    x: float
+    y: float
+    x_range: tuple[float, float] | None = None
+    y_range: tuple[float, float] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Scatter:
+    """Points in a plane."""
+
+    title: str
+    x: str
+    y: str
+    points: tuple[Point, ...]
+    note: str = ""
+    diagonal: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Series:
+    """A line through ``values`` at ``places``, with optional error bar ends."""
+
+    name: str
+    values: tuple[float | None, ...]
+    ranges: tuple[tuple[float, float] | None, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Lines:
+    """Series over the same places: names (runs) or numbers (thresholds, lines of a text)."""
+
+    title: str
+    places: tuple[str, ...]
+    series: tuple[Series, ...]
+    x: str = ""
+    y: str = ""
+    note: str = ""
+    low: float | None = 0.0
+    high: float | None = 1.0
+    joined: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """Numbered lines of a text with a number beside each, as a curve beside its text.
+
+    ``lines`` are (kind, text, value, about); kinds: ``overview``, ``heading``, ``statement``.
+    """
+
+    title: str
+    lines: tuple[tuple[str, str, float | None, str], ...]
+    value: str
+    high: float = 1.0
+    note: str = ""
+
+
+Item = Table | Grid | Scatter | Lines | Text
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A section of the report. ``groups`` are items under a heading of their own that opens on a
+    click (one query, one passage …)."""
+
+    title: str
+    note: str = ""
+    items: tuple[Item, ...] = ()
+    groups: tuple[tuple[str, tuple[Item, ...]], ...] = ()

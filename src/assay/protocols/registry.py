@@ -1,0 +1,56 @@
+"""Which protocols there are: Assay's own, those of installed packages, and ``module:attribute``."""
+
+from __future__ import annotations
+
+import re
+from importlib import import_module
+from importlib.metadata import entry_points
+from typing import Any
+
+from assay.model.errors import SettingsError
+
+OWN: dict[str, str] = {}
+"""Assay's protocols on the common ground: name → ``module:attribute``, imported when used."""
+
+SPECIAL = ("r2c2",)
+"""Protocols that bring their own way of judging, scoring and reporting (``cli.jobs.JOBS``)."""
+
+GROUP = "assay.protocols"
+"""The entry point group: ``mine = "my_package.protocol:MINE"`` makes ``protocol = "mine"``."""
+
+_PATH = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*")
+
+
+def names() -> list[str]:
+    """Every protocol by name."""
+    return [*SPECIAL, *OWN, *sorted(point.name for point in entry_points(group=GROUP))]
+
+
+def known(name: str) -> bool:
+    """Whether ``name`` can be a protocol (``module:attribute`` is taken on trust)."""
+    return name in SPECIAL or name in OWN or bool(_PATH.fullmatch(name)) or name in names()
+
+
+def find_protocol(name: str) -> Any:
+    """The protocol of that name. Raises SettingsError where it cannot be imported."""
+    target = OWN.get(name)
+    if target is None:
+        found = entry_points(group=GROUP, name=name)
+        target = next(iter(found)).value if found else name
+    if not _PATH.fullmatch(target):
+        raise SettingsError(f"There is no protocol '{name}'. Protocols: {', '.join(names())}.")
+    module, _, attribute = target.partition(":")
+    try:
+        protocol = getattr(import_module(module), attribute)
+    except (ImportError, AttributeError) as error:
+        raise SettingsError(
+            f"The protocol '{name}' cannot be loaded: {error}. Python must find the module "
+            "(install it, or set PYTHONPATH)."
+        ) from error
+    missing = [part for part in ("tasks", "load", "steps", "score") if not hasattr(protocol, part)]
+    if missing:
+        raise SettingsError(
+            f"'{name}' is no protocol: it lacks {', '.join(missing)}. Derive from "
+            "assay.protocols.base.Protocol and name an instance."
+        )
+    return protocol

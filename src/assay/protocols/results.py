@@ -1,0 +1,113 @@
+"""What an evaluation under any protocol came to: plain frozen values that files and reports are
+made from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from assay.model.labels import Label, LabellerId
+from assay.protocols.members import Jury
+from assay.protocols.parts import Part
+from assay.protocols.scores import Score
+
+Scores = Mapping[str, Mapping[str, Score]]
+"""run → measure → score."""
+
+PerTopic = Mapping[str, Mapping[str, Mapping[str, float | None]]]
+"""run → measure → topic → value; None where a label is missing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Gap:
+    """Something that is missing: ``count`` of ``what``, and what follows from it. A ``grave`` one
+    is a label; others are worth knowing."""
+
+    count: int
+    what: str
+    so: str
+    grave: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Board:
+    """A leaderboard: its runs are those of ``scores`` that have the first measure, best first.
+
+    ``lower_is_better`` names the measures of which that is true. ``columns`` are further facts of
+    each run by heading, such as how many passages it has.
+    """
+
+    title: str
+    measures: tuple[str, ...]
+    note: str = ""
+    lower_is_better: frozenset[str] = frozenset()
+    columns: Mapping[str, Mapping[str, float | int | str | None]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Definition:
+    """A measure in a sentence, with where it comes from."""
+
+    name: str
+    says: str
+    source: str
+
+
+@dataclass(frozen=True, slots=True)
+class Findings:
+    """What a protocol computes from its inputs and labels.
+
+    ``boards`` say how ``scores`` are shown. ``facts`` head the report. ``gaps`` are added to those
+    of the labels, which the machinery counts. ``files`` are the protocol's own results by name
+    under ``out/``. ``parts`` are its sections of the report, ``document`` what ``--json`` adds.
+    """
+
+    topics: Sequence[str]
+    scores: Scores
+    per_topic: PerTopic
+    boards: tuple[Board, ...]
+    definitions: tuple[Definition, ...] = ()
+    facts: tuple[tuple[str, str], ...] = ()
+    gaps: tuple[Gap, ...] = ()
+    files: Mapping[str, bytes] = field(default_factory=dict)
+    parts: tuple[Part, ...] = ()
+    document: Mapping[str, object] = field(default_factory=dict)
+    warnings: tuple[str, ...] = ()
+
+
+class Used(NamedTuple):
+    """A label that counted, and where."""
+
+    label: Label
+    place: str
+
+
+@dataclass(frozen=True)
+class Result:
+    """An evaluation's findings with what they rest on.
+
+    ``asked`` counts, for each task, the units that scoring wanted a label of, ``missing`` those
+    that have none yet and ``failed`` those whose labeller's reply was unusable.
+    """
+
+    protocol: str
+    protocol_title: str
+    title: str
+    policy: str
+    findings: Findings
+    labellers: Mapping[str, LabellerId | None]
+    task_titles: Mapping[str, str]
+    settings: Mapping[str, object]
+    used: Sequence[Used]
+    asked: Mapping[str, int]
+    missing: Mapping[str, int]
+    failed: Mapping[str, int]
+    gaps: tuple[Gap, ...]
+    warnings: tuple[str, ...]
+    juries: tuple[Jury, ...] = ()
+
+    @property
+    def lacking(self) -> int:
+        """How many units have no usable label."""
+        return sum(self.missing.values()) + sum(self.failed.values())

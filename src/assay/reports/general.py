@@ -1,0 +1,220 @@
+"""The report of any protocol, and its leaderboards for the terminal.
+
+One file that loads nothing; see ``reports/page.py`` for what keeps it safe. The same result gives
+the same bytes.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from markupsafe import Markup
+from rich import box
+from rich.table import Table
+from rich.text import Text
+
+from assay.model.labels import Label
+from assay.protocols.results import Board, Result
+from assay.protocols.scores import Score
+from assay.reports.leaderboards import Cell, TaskRow, barred, cell
+from assay.reports.page import content_policy, environment, setting, source
+from assay.reports.parts import sections
+from assay.reports.plots import interval_axis
+from assay.reports.text import NOTHING, counted, interval, number, one_line, shortened
+from assay.reports.wording import model_in_words, policy_in_words
+
+__all__ = ["board_tables", "render_report"]
+
+_NAME = 22
+_WIDE = 4
+"""With more measures than this the terminal shows intervals only for the first."""
+
+
+@dataclass(frozen=True)
+class _Row:
+    rank: int
+    run: str
+    kind: int
+    cells: tuple[Cell, ...]
+    counts: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class _Drawn:
+    title: str
+    note: str
+    measures: tuple[str, ...]
+    lower: tuple[str, ...]
+    columns: tuple[str, ...]
+    rows: tuple[_Row, ...]
+
+
+def render_report(result: Result, *, generated_by: str) -> str:
+    """Return the report as HTML."""
+    css, js = source("report.css"), source("report.js")
+    found = result.findings
+    level = result.settings.get("level")
+    html = (
+        environment()
+        .get_template("general.html.j2")
+        .render(
+            r=result,
+            generated_by=generated_by,
+            # Our own style sheet and script, read from the package.
+            css=Markup(css),  # noqa: S704
+            js=Markup(js),  # noqa: S704
+            csp=content_policy(css, js),
+            about={d.name: d.says for d in found.definitions},
+            facts=found.facts,
+            grave=any(gap.grave for gap in result.gaps),
+            complete=_complete(result),
+            policy=policy_in_words(result.policy),
+            tasks=_task_rows(result),
+            level=f"{level * 100:g}\u00a0%" if isinstance(level, float) else "",
+            boards=[_drawn(result, board) for board in found.boards],
+            axis=interval_axis(),
+            sections=sections(found.parts),
+            definitions=found.definitions,
+            settings=[(key, setting(value)) for key, value in result.settings.items()],
+        )
+    )
+    return html if html.endswith("\n") else html + "\n"
+
+
+def ranked(result: Result, board: Board) -> list[str]:
+    """Return the board's runs by its first measure, best first, undefined last, ties by name."""
+    first = board.measures[0]
+    sign = 1.0 if first in board.lower_is_better else -1.0
+    scores = result.findings.scores
+
+    def key(run: str) -> tuple[bool, float, str]:
+        value = scores[run][first].value
+        return value is None, sign * (value or 0.0), run
+
+    return sorted((run for run in scores if first in scores[run]), key=key)
+
+
+def _drawn(result: Result, board: Board) -> _Drawn:
+    rows = []
+    for rank, run in enumerate(ranked(result, board), 1):
+        scores = result.findings.scores[run]
+        first, *rest = board.measures
+        facts = [_fact(by_run.get(run)) for by_run in board.columns.values()]
+        missing = max(
+            (scores[name].missing for name in board.measures if name in scores), default=0
+        )
+        counts = (f"{counted(missing, 'topic')} with missing labels",) if missing else ()
+        cells = (
+            barred(scores.get(first), rank - 1, first),
+            *(cell(scores.get(name)) for name in rest),
+            *facts,
+        )
+        rows.append(_Row(rank, run, rank - 1, cells, counts))
+    lower = tuple(name for name in board.measures if name in board.lower_is_better)
+    columns = tuple(board.columns)
+    return _Drawn(board.title, board.note, board.measures, lower, columns, tuple(rows))
+
+
+def _fact(value: float | int | str | None) -> Cell:
+    if value is None:
+        return Cell(NOTHING)
+    if isinstance(value, str):
+        return Cell(value)
+    return Cell(f"{value:,}" if isinstance(value, int) else number(value), key=float(value))
+
+
+def _complete(result: Result) -> str:
+    asked = sum(result.asked.values())
+    if not asked:
+        return "No labels are needed."
+    return f"Every one of the {counted(asked, 'label')} that the scores rest on is usable."
+
+
+def _task_rows(result: Result) -> list[TaskRow]:
+    by_task: dict[str, dict[str, Label]] = {task: {} for task in result.labellers}
+    for label, _ in result.used:
+        by_task.setdefault(label.task, {})[label.uid] = label
+    rows = []
+    for task, labels in by_task.items():
+        labeller = result.labellers.get(task)
+        names = Counter(label.labeller.name for label in labels.values())
+        shown = ", ".join(f"{n:,} by {name}" for name, n in names.most_common(6))
+        rows.append(
+            TaskRow(
+                task,
+                result.task_titles.get(task, task),
+                "" if labeller is None else labeller.name,
+                "" if labeller is None else labeller.kind,
+                model_in_words(labeller),
+                shown or "none",
+                sum(label.labeller.is_human for label in labels.values()),
+            )
+        )
+    return rows
+
+
+# --- the terminal --------------------------------------------------------------------------------
+
+
+def board_tables(result: Result) -> list[Table]:
+    """Return the leaderboards as Rich tables, the policy in the title, what is missing below."""
+    lines = [f"• {gap.count:,} {gap.what}. {gap.so}" for gap in result.gaps] or [
+        f"Nothing is missing. {_complete(result)}"
+    ]
+    caption = "\n".join(one_line(line) for line in lines)
+    boards = result.findings.boards
+    return [
+        _board_table(result, board, caption if place == len(boards) - 1 else "")
+        for place, board in enumerate(boards)
+    ]
+
+
+def _board_table(result: Result, board: Board, caption: str) -> Table:
+    policy = one_line(policy_in_words(result.policy))
+    title = f"{board.title}, by {board.measures[0]} (policy: {policy})"
+    table = Table(
+        title=Text(title, style="bold"),
+        caption=Text(caption),
+        title_justify="left",
+        caption_justify="left",
+        box=box.SIMPLE_HEAD,
+        padding=(0, 1, 0, 0),
+        pad_edge=False,
+    )
+    table.add_column("run", overflow="fold", max_width=_NAME)
+    for name in board.measures:
+        table.add_column(Text(name), no_wrap=True)
+    order = ranked(result, board)
+    scores = result.findings.scores
+    best = {name: _best(scores, order, name, board) for name in board.measures}
+    for run in order:
+        cells = [Text(shortened(run, 2 * _NAME))]
+        for place, name in enumerate(board.measures):
+            score = scores[run].get(name)
+            cells.append(_cell(score, best[name], ends=not place or len(board.measures) <= _WIDE))
+        table.add_row(*cells)
+    return table
+
+
+def _best(
+    scores: Mapping[str, Mapping[str, Score]], order: Sequence[str], name: str, board: Board
+) -> float | None:
+    values = [
+        score.value
+        for run in order
+        if (score := scores[run].get(name)) is not None and score.value is not None
+    ]
+    if not values:
+        return None
+    return min(values) if name in board.lower_is_better else max(values)
+
+
+def _cell(score: Score | None, best: float | None, *, ends: bool) -> Text:
+    if score is None or score.value is None:
+        return Text(NOTHING, style="dim")
+    text = Text(number(score.value), style="bold" if score.value == best else "")
+    if ends and (bounds := interval(score.low, score.high)):
+        text.append(f" {bounds}", style="not bold dim")
+    return text

@@ -1,0 +1,85 @@
+"""What every report page shares: templates that escape, the page's policy, swatches."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import math
+from functools import cache
+from importlib.resources import files
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+
+from assay.reports.svg import el, marker
+from assay.reports.text import NOTHING, visible
+
+
+@cache
+def environment() -> Environment:
+    """The report's templates: everything that goes in is escaped."""
+    made = Environment(
+        loader=PackageLoader("assay.reports", "templates"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        finalize=_shown,
+    )
+    made.globals["swatch"] = swatch
+    return made
+
+
+def _shown(value: object) -> object:
+    """Return what a template prints for a value: no hidden characters, no None, no NaN."""
+    if isinstance(value, Markup):
+        return value
+    if isinstance(value, str):
+        return visible(value)
+    if value is None or (isinstance(value, float) and not math.isfinite(value)):
+        return NOTHING
+    return value
+
+
+def source(name: str) -> str:
+    """A file of the package's templates as it is."""
+    return (files("assay.reports") / "templates" / name).read_text(encoding="utf-8")
+
+
+def content_policy(css: str, js: str) -> str:
+    """The Content-Security-Policy that lets only the page's own style sheet and script work."""
+
+    def digest(text: str) -> str:
+        return base64.b64encode(hashlib.sha256(text.encode()).digest()).decode("ascii")
+
+    return (
+        f"default-src 'none'; style-src 'sha256-{digest(css)}'; script-src 'sha256-{digest(js)}';"
+        " base-uri 'none'; form-action 'none'"
+    )
+
+
+@cache
+def swatch(kind: int | None) -> Markup:
+    """A run's colour and shape, to stand before its name."""
+    if kind is None:
+        return Markup("")
+    return el(
+        "svg",
+        marker(7, 7, kind, size=4.5),
+        viewBox="0 0 14 14",
+        width=14,
+        height=14,
+        class_="swatch",
+        aria_hidden="true",
+    )
+
+
+def setting(value: object) -> str:
+    """A setting's value in words."""
+    if value is None:
+        return "not set"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, list | tuple):
+        return ", ".join(str(item) for item in value)
+    return str(value)

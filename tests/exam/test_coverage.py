@@ -1,0 +1,86 @@
+"""EXAM-Cover, EXAM-Label and α-nDCG over grades: what must hold whatever the grades are."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+from assay.measures import alpha_nDCG
+from assay.measures.coverage import (
+    NO_GRADE,
+    Grades,
+    alpha_ideal,
+    alpha_ndcg,
+    cover,
+    labels,
+    standard_error,
+)
+
+shapes = hnp.array_shapes(min_dims=2, max_dims=2, min_side=1, max_side=6)
+graded = hnp.arrays(np.int8, shapes, elements=st.integers(0, 5))
+partly = hnp.arrays(np.int8, shapes, elements=st.integers(-1, 5))
+
+
+def test_the_share_of_questions_that_any_passage_answers():
+    grades = np.array([[5, 0, 3, 0], [1, 4, 0, 0]], dtype=np.int8)
+    assert cover(grades, 4).value == 0.5
+    assert cover(grades, 3).value == 0.75
+    assert cover(grades, 4, [1, 3, 0, 4]).value == 0.5
+    assert cover(grades, 4, of=[True, False, True, False]).value == 0.5
+    assert list(labels(grades)) == [5, 4]
+
+
+@given(graded, st.integers(1, 5))
+def test_cover_is_a_share_falls_with_tau_and_rises_with_passages(grades, tau):
+    value = cover(grades, tau).value
+    assert 0 <= value <= 1
+    assert cover(grades, min(5, tau + 1)).value <= value
+    assert cover(grades[:-1], tau).value <= value
+    assert cover(grades[::-1], tau).value == value
+    assert (value == 1) == (grades >= tau).any(axis=0).all()
+
+
+@given(partly, st.integers(1, 5))
+def test_an_unknown_grade_leaves_cover_open_only_where_it_matters(grades, tau):
+    low = cover(np.where(grades == NO_GRADE, 0, grades).astype(np.int8), tau).value
+    high = cover(np.where(grades == NO_GRADE, 5, grades).astype(np.int8), tau).value
+    assert cover(grades, tau).value == (low if low == high else None)
+
+
+@given(partly)
+def test_a_label_is_the_best_known_grade(grades):
+    for row, label in zip(grades, labels(grades), strict=True):
+        assert label == max(row)
+
+
+@given(graded, st.integers(1, 5), st.sampled_from([0.0, 0.3, 0.5, 1.0]), st.integers(1, 6))
+def test_alpha_ndcg_is_the_measure_with_questions_as_intents(grades, tau, alpha, k):
+    covers = grades >= tau
+    sets = [set(np.flatnonzero(row)) for row in covers]
+    measure = alpha_nDCG(alpha=alpha) @ k
+    ideal = alpha_ideal(covers, alpha=alpha, k=k)
+    assert ideal == pytest.approx(measure.ideal(sets))
+    wanted = measure.score_subtopics(sets, sets)
+    assert alpha_ndcg(covers, ideal, alpha=alpha, k=k) == pytest.approx(wanted)
+
+
+def test_weights_must_be_usable():
+    with pytest.raises(ValueError, match="not negative"):
+        cover(np.zeros((1, 2), dtype=np.int8), 1, [1, -1])
+
+
+def test_no_questions_is_no_value():
+    assert cover(np.zeros((3, 0), dtype=np.int8), 1).value is None
+
+
+def test_columns_of_another_bank():
+    grades = Grades(("p", "q"), ("a", "b"), np.array([[1, 2], [3, 4]], dtype=np.int8))
+    assert grades.columns(["b", "new"]).tolist() == [[2, -1], [4, -1], [-1, -1]]
+
+
+def test_standard_error():
+    assert standard_error([1.0]) is None
+    assert standard_error([0.0, 1.0]) == pytest.approx(math.sqrt(0.5) / math.sqrt(2))
