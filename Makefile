@@ -44,5 +44,26 @@ lock: install-test
 	$(BIN)/uv pip compile --quiet --universal --no-header --no-annotate --no-emit-index-url --generate-hashes --extra embedded --extra corpus pyproject.toml -o requirements.lock
 	$(BIN)/uv pip compile --quiet --universal --no-header --no-annotate --no-emit-index-url --generate-hashes --extra embedded --extra corpus --extra test pyproject.toml -o requirements-test.lock
 
+# Trains the embedded judge anew from the folder of labelled pairs; see training/README.md.
+SHARED ?= ../shared/data
+WORK ?= .judge
+STEPS ?= 900
+COOL ?= 600
+
+.PHONY: judge
+judge: .venv-train/.installed
+	.venv-train/bin/python training/start.py --out $(WORK)/start
+	.venv-train/bin/python training/prepare.py --shared $(SHARED) --start $(WORK)/start --out $(WORK)/data
+	OMP_WAIT_POLICY=passive .venv-train/bin/python training/train.py --data $(WORK)/data --start $(WORK)/start --out $(WORK)/run --steps $(STEPS) --cool $(COOL)
+	.venv-train/bin/python training/export.py --weights $(WORK)/run/judge.pt --out $(WORK)/judge.onnx
+	.venv-train/bin/python training/calibrate.py --model $(WORK)/judge.onnx --data $(WORK)/data --start $(WORK)/start
+	.venv-train/bin/python training/evaluate.py --data $(WORK)/data --shared $(SHARED)
+
+.venv-train/.installed: training/requirements.txt
+	$(PYTHON) -m venv .venv-train
+	.venv-train/bin/python -m pip install --quiet --disable-pip-version-check -r training/requirements.txt
+	.venv-train/bin/python -m pip install --quiet --disable-pip-version-check --no-deps -e .
+	@touch $@
+
 clean:
 	rm -rf $(VENV) examples/*/out examples/*/labels.sqlite*

@@ -1,0 +1,185 @@
+"""The labeller ``embedded``: Assay's own judge, a small encoder inside this process.
+
+It needs no network and no model to be fetched. Requests that wait are put to the encoder together,
+sorted by length.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import cached_property
+from types import TracebackType
+from typing import Any
+
+from assay.labellers.base import BaseLabeller, Estimate, Outcome, Request
+from assay.labellers.judge.model import (
+    Network,
+    Question,
+    Ruling,
+    missing,
+    rule,
+    settings,
+    settings_hash,
+)
+from assay.labellers.judge.texts import TEXTS_VERSION
+from assay.labellers.judge.verdicts import WAYS, Levels, refusal, unit_questions
+from assay.labellers.prices import tokens
+from assay.model.labels import LabellerId, Status
+from assay.tasks.base import AnyTask, Verdict, canonical
+
+NAME = "judge"
+AT_ONCE = 64
+"""Requests that are answered together."""
+
+
+@dataclass(slots=True)
+class _Waiting:
+    request: Request
+    answer: asyncio.Future[Outcome]
+
+
+class JudgeLabeller(BaseLabeller):
+    """Judges with the packaged encoder. ``threads`` is how many it may use, all by default;
+    ``network`` is for tests. The model is loaded at the first ``label``, which raises
+    PrerequisiteError where onnxruntime or tokenizers is missing."""
+
+    def __init__(self, *, threads: int | None = None, network: Network | None = None) -> None:
+        self._threads = threads
+        self._network = network
+        self._worker: ThreadPoolExecutor | None = None
+        self._waiting: list[_Waiting] = []
+        self._busy: asyncio.Task[None] | None = None
+
+    @cached_property
+    def _id(self) -> LabellerId:
+        about = settings()
+        params = {
+            "model": f"assay-judge {about.version}",
+            "sha256": about.sha256,
+            "settings": settings_hash(),
+            "texts": TEXTS_VERSION,
+        }
+        return LabellerId(f"embedded:{NAME}", "model", params)
+
+    @property
+    def id(self) -> LabellerId:
+        return self._id
+
+    @property
+    def concurrency(self) -> int:
+        return AT_ONCE
+
+    def refusal(self, task: AnyTask) -> str | None:
+        return refusal(task) or missing()
+
+    def rendered(self, request: Request) -> bytes:
+        return canonical(dict(request.content))
+
+    def estimate(self, request: Request) -> Estimate:
+        """One call; the tokens of what is read at least once (sentences are read again)."""
+        questions, _ = unit_questions(request.task, request.unit)
+        size = sum(tokens(question.first) + tokens(question.second) for question in questions)
+        return Estimate(1, size, 0)
+
+    async def label(self, request: Request) -> Outcome:
+        answer: asyncio.Future[Outcome] = asyncio.get_running_loop().create_future()
+        self._waiting.append(_Waiting(request, answer))
+        if self._busy is None or self._busy.done():
+            self._busy = asyncio.create_task(self._work())
+        return await answer
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if self._busy is not None:
+            self._busy.cancel()
+            await asyncio.gather(self._busy, return_exceptions=True)
+            self._busy = None
+        if self._worker is not None:
+            worker, self._worker = self._worker, None
+            await asyncio.to_thread(worker.shutdown, wait=True, cancel_futures=True)
+
+    async def _work(self) -> None:
+        """Answer what waits, ``AT_ONCE`` requests at a time, until nothing does."""
+        await asyncio.sleep(0)  # let those asked in the same turn of the loop join
+        loop = asyncio.get_running_loop()
+        if self._worker is None:
+            self._worker = ThreadPoolExecutor(1, thread_name_prefix="assay-judge")
+        while self._waiting:
+            batch, self._waiting = self._waiting[:AT_ONCE], self._waiting[AT_ONCE:]
+            requests = [one.request for one in batch]
+            done = loop.run_in_executor(self._worker, self._answer, requests)
+            try:
+                await asyncio.wait([done])
+                failure = done.exception()
+                for at, one in enumerate(batch):
+                    if one.answer.done():  # nobody waits for it any more
+                        continue
+                    if failure is None:
+                        one.answer.set_result(done.result()[at])
+                    else:
+                        one.answer.set_exception(failure)
+            finally:  # where this task is cancelled, so are those who wait
+                for one in batch:
+                    one.answer.cancel()
+
+    def _answer(self, requests: Sequence[Request]) -> list[Outcome]:
+        if self._network is None:
+            self._network = Network.packaged(self._threads)
+        started = time.perf_counter()
+        asked = [unit_questions(request.task, request.unit) for request in requests]
+        together = [question for questions, _ in asked for question in questions]
+        rulings = iter(rule(self._network, together))
+        each = (time.perf_counter() - started) / len(requests)
+        outcomes = []
+        for request, (questions, problem) in zip(requests, asked, strict=True):
+            own = [next(rulings) for _ in questions]
+            outcomes.append(_outcome(request, questions, own, problem, each))
+        return outcomes
+
+
+def _outcome(
+    request: Request,
+    questions: Sequence[Question],
+    rulings: Sequence[Ruling],
+    problem: str | None,
+    seconds: float,
+) -> Outcome:
+    """``seconds`` is the request's share of its batch's time."""
+    about = settings()
+    detail: dict[str, Any] = {"model": f"assay-judge {about.version}", "sha256": about.sha256}
+    if problem:
+        return Outcome(Status.FAILED, error=problem, cost=0.0, seconds=seconds, detail=detail)
+    levels = [
+        levelled(question, ruling) for question, ruling in zip(questions, rulings, strict=True)
+    ]
+    verdict: Verdict = WAYS[request.task.name].verdict(request.unit, levels)
+    detail["rulings"] = [
+        {
+            "ability": question.ability.value,
+            "no": round(ruling.no, 4),
+            "partly": round(ruling.partly, 4),
+            "yes": round(ruling.yes, 4),
+            "threshold": settings().threshold(question.ability),
+            "windows": ruling.windows,
+        }
+        for question, ruling in zip(questions, rulings, strict=True)
+    ]
+    read = sum(ruling.tokens for ruling in rulings)
+    return Outcome(
+        Status.OK, verdict, tokens_in=read, tokens_out=0, cost=0.0, seconds=seconds, detail=detail
+    )
+
+
+def levelled(question: Question, ruling: Ruling) -> Levels:
+    """The ruling with the verdicts that the calibrated thresholds give."""
+    own = settings().calibration[question.ability]
+    yes = ruling.yes > own["threshold"]
+    return Levels(ruling, yes, yes or ruling.yes + ruling.partly > own["partly"])

@@ -1,0 +1,270 @@
+"""The judge's network and what its figures mean: pairs of texts in, a probability per level out."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import importlib.util
+import os
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+from typing import Any
+
+import numpy as np
+import orjson
+from numpy.typing import NDArray
+
+from assay.labellers.judge.evidence import FIRST_TOKENS, WINDOW, Kind, Part, Tokens, parts_of
+from assay.labellers.judge.texts import ABILITIES, Ability, words
+from assay.model.errors import PrerequisiteError
+
+Floats = NDArray[np.float64]
+
+CLS, SEP = 101, 102
+BATCH_TOKENS = 4096
+"""Padded tokens that go through the network at once."""
+INSTALL = "pip install 'assay-rag[embedded]'"
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What the judge is asked: ``first`` is the claim, question or answer as ``texts`` words it,
+    ``second`` the passage, or the gold answers."""
+
+    ability: Ability
+    first: str
+    second: str
+
+
+@dataclass(frozen=True, slots=True)
+class Ruling:
+    """The judge's answer: probabilities of no, partly and yes (they sum to 1), the sentence that
+    counted most, how many ``windows`` were read and how many ``tokens`` in all."""
+
+    no: float
+    partly: float
+    yes: float
+    sentence: str
+    windows: int
+    tokens: int
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What ``judge.json`` says: version, the model's SHA-256, and for each ability the calibration
+    (``weights`` of shape (levels, features), ``bias``) and the probability of yes above which the
+    verdict is yes (``threshold``) or at least partly (``partly``)."""
+
+    version: str
+    sha256: str
+    calibration: dict[str, Any]
+
+    def threshold(self, ability: Ability) -> float:
+        return float(self.calibration[ability]["threshold"])
+
+
+@cache
+def settings() -> Settings:
+    """The packaged judge's settings."""
+    document = orjson.loads(_packaged("judge.json"))
+    return Settings(document["version"], document["sha256"], document["calibration"])
+
+
+@cache
+def settings_hash() -> str:
+    """Identity of the calibration: the first 16 digits of the SHA-256 of ``judge.json``."""
+    return hashlib.sha256(_packaged("judge.json")).hexdigest()[:16]
+
+
+def _packaged(name: str) -> bytes:
+    return resources.files("assay.labellers.judge").joinpath("data", name).read_bytes()
+
+
+def missing() -> str | None:
+    """What must be installed before the judge can be used, with the command; None if nothing."""
+    absent = [name for name in ("onnxruntime", "tokenizers") if not _found(name)]
+    return f"The judge needs {' and '.join(absent)}: {INSTALL}" if absent else None
+
+
+def _found(name: str) -> bool:
+    return importlib.util.find_spec(name) is not None
+
+
+class Network:
+    """The ONNX network with its tokeniser. Raises PrerequisiteError where onnxruntime or tokenizers
+    is missing or the model's file is not the one that ``judge.json`` names."""
+
+    def __init__(self, model: bytes, tokeniser: bytes, *, threads: int | None = None) -> None:
+        absent = missing()
+        if absent:
+            raise PrerequisiteError(absent)
+        runtime = importlib.import_module("onnxruntime")
+        tokenizers = importlib.import_module("tokenizers")
+        options = runtime.SessionOptions()
+        options.intra_op_num_threads = threads or os.cpu_count() or 1
+        options.inter_op_num_threads = 1
+        options.log_severity_level = 3
+        # Threads that spin for work slow down whatever else the machine does.
+        options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+        self._session = runtime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
+        self._tokeniser = tokenizers.Tokenizer.from_buffer(tokeniser)
+        self._tokeniser.no_truncation()
+        self._tokeniser.no_padding()
+
+    @classmethod
+    def packaged(cls, threads: int | None = None) -> Network:
+        """The network of the package, its SHA-256 checked."""
+        model = _packaged("judge.onnx")
+        digest = hashlib.sha256(model).hexdigest()
+        if digest != settings().sha256:
+            raise PrerequisiteError(
+                f"The judge's file judge.onnx has SHA-256 {digest} instead of {settings().sha256}: "
+                f"the installation is damaged. {INSTALL} --force-reinstall"
+            )
+        return cls(model, _packaged("tokenizer.json"), threads=threads)
+
+    def tokenise(self, texts: Sequence[str]) -> list[Tokens]:
+        """Tokens of ``texts``, without marks."""
+        found = self._tokeniser.encode_batch(list(texts), add_special_tokens=False)
+        return [encoding.ids for encoding in found]
+
+    def logits(self, pairs: Sequence[tuple[Tokens, Tokens]]) -> Floats:
+        """Logits of shape (pairs, abilities, levels) of pairs of token lists, which go through the
+        network sorted by length, so that little is padded."""
+        lengths = [len(a) + len(b) + 3 for a, b in pairs]
+        order = sorted(range(len(pairs)), key=lengths.__getitem__)
+        found = np.zeros((len(pairs), len(ABILITIES), 3))
+        start = 0
+        while start < len(order):
+            end = start + 1
+            while end < len(order) and lengths[order[end]] * (end + 1 - start) <= BATCH_TOKENS:
+                end += 1
+            rows = order[start:end]
+            found[rows] = self._run([pairs[row] for row in rows], lengths[rows[-1]])
+            start = end
+        return found
+
+    def _run(self, pairs: Sequence[tuple[Tokens, Tokens]], length: int) -> Floats:
+        ids = np.zeros((len(pairs), length), np.int64)
+        kinds, mask = np.zeros_like(ids), np.zeros_like(ids)
+        for row, (a, b) in enumerate(pairs):
+            size = len(a) + len(b) + 3
+            ids[row, :size] = [CLS, *a, SEP, *b, SEP]
+            kinds[row, len(a) + 2 : size] = 1
+            mask[row, :size] = 1
+        out = self._session.run(["logits"], {"ids": ids, "kinds": kinds, "mask": mask})
+        return np.asarray(out[0], dtype=np.float64)
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What the network says about one question before calibration: features, the sentence that
+    counted most, windows and tokens read."""
+
+    features: Floats
+    sentence: str
+    windows: int
+    tokens: int
+
+
+def read(network: Network, questions: Sequence[Question]) -> list[Reading]:
+    """Put ``questions`` to the network, all parts of all passages together."""
+    firsts = network.tokenise([question.first for question in questions])
+    pairs: list[tuple[Tokens, Tokens]] = []
+    read_parts: list[tuple[int, list[Part]]] = []
+    for question, first in zip(questions, firsts, strict=True):
+        own = first[:FIRST_TOKENS]
+        room = WINDOW - 3 - len(own)
+        parts = parts_of(question.second, question.first, room, network.tokenise)
+        if question.ability is Ability.C:
+            parts = [part for part in parts if part.kind is Kind.WINDOW]
+        read_parts.append((len(pairs), parts))
+        pairs.extend((own, part.tokens) for part in parts)
+    logits = network.logits(pairs)
+    found = []
+    for question, (start, parts) in zip(questions, read_parts, strict=True):
+        rows = logits[start : start + len(parts), ABILITIES.index(question.ability)]
+        size = sum(len(a) + len(b) + 3 for a, b in pairs[start : start + len(parts)])
+        found.append(_reading(question, parts, rows, size))
+    return found
+
+
+def _reading(question: Question, parts: Sequence[Part], logits: Floats, tokens: int) -> Reading:
+    logs = logits - np.logaddexp.reduce(logits, axis=1, keepdims=True)
+    margin = logs[:, 2] - np.logaddexp(logs[:, 0], logs[:, 1])
+
+    def best(kind: Kind) -> int | None:
+        rows = [row for row, part in enumerate(parts) if part.kind is kind]
+        return max(rows, key=margin.__getitem__) if rows else None
+
+    window = best(Kind.WINDOW) or 0
+    single = best(Kind.SENTENCE)
+    group = best(Kind.GROUP)
+    single_row = window if single is None else single
+    group_row = window if group is None else group
+    chosen = logs[[window, group_row, single_row]].reshape(-1)
+    features = np.concatenate([np.maximum(chosen, -12.0), overlaps(question)])
+    sentence = parts[single].text if single is not None else question.second
+    count = sum(part.kind is Kind.WINDOW for part in parts)
+    return Reading(features, sentence, count, tokens)
+
+
+def overlaps(question: Question) -> Floats:
+    """What a small encoder overlooks: the share of the first text's words, and of its numbers, that
+    stand in the second; for answers the share of the gold answer's words in the answer."""
+    first, second = words(question.first.partition(": ")[2]), words(question.second)
+    if question.ability is Ability.C:
+        answer = words(question.first.removeprefix("answer: ").partition(" | question: ")[0])
+        gold = max(
+            (_share(words(gold), answer) for gold in question.second.split(" / ")), default=0.0
+        )
+        return np.array([gold, _share(_numbers(answer), second)])
+    return np.array([_share(first, second), _share(_numbers(first), second)])
+
+
+def _numbers(found: Iterable[str]) -> set[str]:
+    return {word for word in found if any(char.isdigit() for char in word)}
+
+
+def _share(wanted: set[str], there: set[str]) -> float:
+    return len(wanted & there) / len(wanted) if wanted else 1.0
+
+
+def calibrated(ability: Ability, features: Floats) -> Floats:
+    """Probabilities of no, partly and yes."""
+    own = settings().calibration[ability]
+    return probabilities(np.array(own["weights"]), np.array(own["bias"]), features)
+
+
+def probabilities(weights: Floats, bias: Floats, features: Floats) -> Floats:
+    """Softmax of ``features`` (…, features) under ``weights`` (levels, features) and ``bias``."""
+    scores = features @ weights.T + bias
+    scores -= scores.max(axis=-1, keepdims=True)
+    exp = np.exp(scores)
+    shares: Floats = exp / exp.sum(axis=-1, keepdims=True)
+    return shares
+
+
+def rule(network: Network, questions: Sequence[Question]) -> list[Ruling]:
+    """The judge's answers to ``questions``, in their order."""
+    able = [question for question in questions if not empty(question)]
+    readings = iter(read(network, able))
+    rulings = []
+    for question in questions:
+        if empty(question):
+            rulings.append(Ruling(1.0, 0.0, 0.0, "", 0, 0))
+            continue
+        reading = next(readings)
+        no, partly, yes = calibrated(question.ability, reading.features).tolist()
+        rulings.append(Ruling(no, partly, yes, reading.sentence, reading.windows, reading.tokens))
+    return rulings
+
+
+def empty(question: Question) -> bool:
+    """Whether there is nothing to judge: no word on one of the two sides. That is always a no."""
+    _, _, first = question.first.partition(": ")
+    if question.ability is Ability.C:
+        first = first.rpartition("| question: ")[0]
+    return not words(first) or not words(question.second)

@@ -1,0 +1,99 @@
+"""How the judge is asked: two texts for each ability, the same in training and at run time.
+
+The first text names the ability by its first word; the second is what is read for evidence.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Sequence
+from enum import StrEnum
+
+TEXTS_VERSION = 1
+"""Changes whenever the same unit is put to the encoder in other words or parts."""
+GOLD_WORDS = 48
+"""How many words of gold answers are read; the nearest to the answer come first."""
+ANSWER_WORDS, QUESTION_WORDS = 90, 40
+
+_SENTENCE = re.compile(r"(?<=[.!?])[\"')\]”’»]*\s+(?=[\"'(\[“‘«*•-]*[^\W_a-z])|\n+")
+_ABBREVIATED = re.compile(
+    r"(?:\b(?:Mr|Mrs|Ms|Dr|St|Jr|Sr|vs|No|Prof|Gen|Lt|Col|Inc|Co|etc)|\b[A-Z])\.$"
+)
+_WORD = re.compile(r"\w+")
+
+
+class Ability(StrEnum):
+    """What the judge can be asked: E(ntailment): does the passage support the claim? A(nswering):
+    does the passage answer the question? C(orrectness): is the answer right, given gold answers?"""
+
+    E = "E"
+    A = "A"
+    C = "C"
+
+
+ABILITIES = (Ability.E, Ability.A, Ability.C)
+Pair = tuple[str, str]
+
+
+def one_line(text: str) -> str:
+    """``text`` on one line, without control characters."""
+    return " ".join("".join(c if c.isprintable() else " " for c in text).split())
+
+
+def claim_text(claim: str) -> str:
+    return f"claim: {one_line(claim)}"
+
+
+def question_text(question: str) -> str:
+    return f"question: {one_line(question)}"
+
+
+def answer_text(question: str, answer: str) -> str:
+    """The answer before the question, so that a long question does not push it out. Of an answer
+    the first ``ANSWER_WORDS`` words are read, of a question the last ``QUESTION_WORDS``."""
+    said = one_line(answer).split()[:ANSWER_WORDS]
+    asked = one_line(question).split()[-QUESTION_WORDS:]
+    return f"answer: {' '.join(said)} | question: {' '.join(asked)}"
+
+
+def gold_text(answer: str, gold: Sequence[str]) -> str:
+    """Gold answers, those with most words of ``answer`` first, up to ``GOLD_WORDS`` words."""
+    said = words(answer)
+
+    def nearness(item: tuple[int, str]) -> tuple[float, int]:
+        place, text = item
+        own = words(text)
+        return (-len(own & said) / (len(own) or 1), place)
+
+    taken: list[str] = []
+    count = 0
+    for _, text in sorted(enumerate(gold), key=nearness):
+        line = one_line(text)
+        count += len(line.split())
+        if taken and count > GOLD_WORDS:
+            break
+        if line:
+            taken.append(line)
+    return " / ".join(taken)
+
+
+def words(text: str) -> set[str]:
+    """The words of ``text`` in lower case, without accents."""
+    folded = unicodedata.normalize("NFKD", text).casefold()
+    return set(_WORD.findall("".join(c for c in folded if not unicodedata.combining(c))))
+
+
+def sentences(text: str) -> list[str]:
+    """``text`` cut into sentences and lines, none empty. Abbreviations and initials do not end a
+    sentence."""
+    found: list[str] = []
+    for part in _SENTENCE.split(text):
+        line = one_line(part)
+        if not line:
+            continue
+        if found and _ABBREVIATED.search(found[-1]):
+            found[-1] = f"{found[-1]} {line}"
+        else:
+            found.append(line)
+    return found

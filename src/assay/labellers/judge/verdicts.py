@@ -1,0 +1,185 @@
+"""Which tasks the judge can do: what each asks of it, and the verdict that follows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from assay.labellers.judge.model import Question, Ruling
+from assay.labellers.judge.texts import (
+    Ability,
+    answer_text,
+    claim_text,
+    gold_text,
+    question_text,
+)
+from assay.tasks.base import AnyTask, Unit, Verdict
+from assay.tasks.r2c2 import (
+    ANSWER,
+    ENTAILMENT,
+    RELEVANCE,
+    AnswerUnit,
+    AnswerVerdict,
+    Entailment,
+    EntailmentUnit,
+    NuggetHelp,
+    Relevance,
+    RelevanceUnit,
+)
+from assay.tasks.trec_rag import ASSIGNMENT, Assigned, Assignment, AssignmentUnit, RelevanceGrade
+from assay.tasks.trec_rag import RELEVANCE as GRADED_RELEVANCE
+from assay.tasks.trec_rag import RelevanceUnit as GradedUnit
+
+REASON_LENGTH = 240
+
+
+@dataclass(frozen=True, slots=True)
+class Levels:
+    """A ruling with the verdicts that follow from the calibrated thresholds."""
+
+    ruling: Ruling
+    yes: bool
+    partly: bool
+
+    def quoted(self, start: str) -> str:
+        """``start`` and the sentence that counted most, in quotation marks."""
+        sentence = self.ruling.sentence
+        if not sentence:
+            return "There is no text to judge by."
+        if len(sentence) > REASON_LENGTH:
+            sentence = sentence[: REASON_LENGTH - 1].rsplit(" ", 1)[0] + "…"
+        return f"{start}: “{sentence}”"
+
+
+def ask(ability: Ability, first: str, second: str) -> Question:
+    return Question(ability, first, second)
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """How a task is done: the ``questions`` of a unit (none where it cannot be judged, as
+    ``cannot`` then says), and the verdict from their ``Levels`` in the same order."""
+
+    questions: Callable[[Any], list[Question]]
+    verdict: Callable[[Any, Sequence[Levels]], Verdict]
+    cannot: Callable[[Any], str | None] = lambda _unit: None
+
+
+def _entailment_questions(unit: EntailmentUnit) -> list[Question]:
+    return [ask(Ability.E, claim_text(unit.nugget), unit.passage)]
+
+
+def _entailment(_unit: EntailmentUnit, levels: Sequence[Levels]) -> Entailment:
+    (found,) = levels
+    if found.yes:
+        return Entailment(entailed=True, reason=found.quoted("The passage says"))
+    start = "Only in part, in" if found.partly else "Nearest in the passage"
+    return Entailment(entailed=False, reason=found.quoted(start))
+
+
+def _answer_questions(unit: AnswerUnit) -> list[Question]:
+    basis = unit.gold or unit.nuggets
+    correct = ask(Ability.C, answer_text(unit.question, unit.answer), gold_text(unit.answer, basis))
+    return [correct, *(_helps(unit, nugget) for nugget in unit.nuggets)]
+
+
+def _helps(unit: AnswerUnit, nugget: str) -> Question:
+    return ask(Ability.A, question_text(unit.question), nugget)
+
+
+def _answer(unit: AnswerUnit, levels: Sequence[Levels]) -> AnswerVerdict:
+    correct, *helps = levels
+    basis = "gold answer" if unit.gold else "nugget"
+    if not correct.yes:
+        return AnswerVerdict(correct=False, reason=correct.quoted(f"Differs from the {basis}"))
+    return AnswerVerdict(
+        correct=True,
+        reason=correct.quoted(f"Agrees with the {basis}"),
+        nuggets=tuple(
+            NuggetHelp(
+                nugget=number,
+                helped=found.partly,
+                reason="It answers the question." if found.yes
+                else "It answers the question in part." if found.partly
+                else "It does not answer the question.",
+            )
+            for number, found in enumerate(helps, start=1)
+        ),
+    )  # fmt: skip
+
+
+def _answer_cannot(unit: AnswerUnit) -> str | None:
+    if unit.gold or unit.nuggets:
+        return None
+    return (
+        "there are neither gold answers nor entailed nuggets, and the judge knows no facts itself: "
+        "give gold answers, cite nuggets, or use 'openai:MODEL' for this task"
+    )
+
+
+def _relevance_questions(unit: RelevanceUnit | GradedUnit) -> list[Question]:
+    return [ask(Ability.A, question_text(unit.question), unit.passage)]
+
+
+def _relevance(_unit: RelevanceUnit, levels: Sequence[Levels]) -> Relevance:
+    (found,) = levels
+    start = "It answers" if found.yes else "Nearest to an answer"
+    return Relevance(relevant=found.yes, reason=found.quoted(start))
+
+
+UNRELATED = 0.97
+"""Probability of no from which a passage is called unrelated (grade 0) and not merely related (1):
+set by us, as none of the training data tells the two apart."""
+
+
+def _graded(_unit: GradedUnit, levels: Sequence[Levels]) -> RelevanceGrade:
+    (found,) = levels
+    grade = 3 if found.yes else 2 if found.partly else 0 if found.ruling.no >= UNRELATED else 1
+    return RelevanceGrade.model_validate({"grade": grade, "reason": found.quoted("Nearest")})
+
+
+def _assignment_questions(unit: AssignmentUnit) -> list[Question]:
+    return [ask(Ability.E, claim_text(nugget), unit.answer) for nugget in unit.nuggets]
+
+
+def _assignment(_unit: AssignmentUnit, levels: Sequence[Levels]) -> Assignment:
+    labels = tuple(
+        Assigned.SUPPORT if one.yes else Assigned.PARTIAL if one.partly else Assigned.NONE
+        for one in levels
+    )
+    return Assignment(labels=labels)
+
+
+WAYS: Mapping[str, Way] = {
+    ENTAILMENT.name: Way(_entailment_questions, _entailment),
+    ANSWER.name: Way(_answer_questions, _answer, _answer_cannot),
+    RELEVANCE.name: Way(_relevance_questions, _relevance),
+    GRADED_RELEVANCE.name: Way(_relevance_questions, _graded),
+    ASSIGNMENT.name: Way(_assignment_questions, _assignment),
+}
+"""Every task that the judge can do, by name."""
+
+
+def refusal(task: AnyTask) -> str | None:
+    """Why the judge cannot do ``task`` and what can, or None where it can."""
+    if task.name in WAYS:
+        return None
+    return (
+        f"The embedded judge says whether a passage supports a claim or answers a question and "
+        f"whether an answer is right; it cannot do {task.name}. Use 'openai:MODEL@URL'"
+        f"{_others(task)} for that task in [labellers]."
+    )
+
+
+def _others(task: AnyTask) -> str:
+    return ", 'rules'" if task.name == "r2c2.dialogue_act" else (
+        ", 'embedded:qwen2.5-1.5b'" if task.decide is not None else ""
+    )  # fmt: skip
+
+
+def unit_questions(task: AnyTask, unit: Unit) -> tuple[list[Question], str | None]:
+    """What is asked about ``unit``, or why it cannot be judged."""
+    way = WAYS[task.name]
+    reason = way.cannot(unit)
+    return ([], reason) if reason else (way.questions(unit), None)

@@ -1,0 +1,130 @@
+"""Fit the judge's calibration on the calibration pairs and put the judge into the package.
+
+    python training/calibrate.py --model judge.onnx --data FOLDER --start FOLDER
+
+For each ability a multinomial logistic regression from what the encoder says of window, group and
+sentence, and from two overlaps of words, to the three levels; every source weighs the same. Then
+the probabilities above which the verdict is yes, and at least partly: those of greatest balanced
+accuracy.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import shutil
+import sys
+from pathlib import Path
+
+import numpy as np
+from rows import Row, as_question, read_split, sampled
+from sklearn.linear_model import LogisticRegression
+
+from assay.labellers.judge.model import Network, probabilities, read
+from assay.labellers.judge.texts import ABILITIES
+
+PACKAGE = Path(__file__).parents[1] / "src/assay/labellers/judge/data"
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
+    parser.add_argument("--model", type=Path, required=True)
+    parser.add_argument("--data", type=Path, required=True, help="folder of prepare.py")
+    parser.add_argument("--start", type=Path, required=True, help="folder with tokenizer.json")
+    parser.add_argument("--out", type=Path, default=PACKAGE)
+    parser.add_argument("--version", default="1")
+    parser.add_argument("--most", type=int, default=500, help="pairs of a source")
+    options = parser.parse_args()
+    rows = sampled(read_split(options.data, "calib"), options.most, "calib")
+    tokeniser = (options.start / "tokenizer.json").read_bytes()
+    network = Network(options.model.read_bytes(), tokeniser)
+    features = features_of(network, rows)
+    calibration = {
+        ability.value: fitted(
+            [row for row in rows if row.ability == ability],
+            features[[row.ability == ability for row in rows]],
+        )
+        for ability in ABILITIES
+    }
+    options.out.mkdir(parents=True, exist_ok=True)
+    document = {
+        "version": options.version,
+        "sha256": hashlib.sha256(options.model.read_bytes()).hexdigest(),
+        "calibration": calibration,
+    }
+    shutil.copyfile(options.model, options.out / "judge.onnx")
+    shutil.copyfile(options.start / "tokenizer.json", options.out / "tokenizer.json")
+    text = json.dumps(document, indent=1, sort_keys=True) + "\n"
+    (options.out / "judge.json").write_text(text, encoding="utf-8")
+    for ability, found in calibration.items():
+        print(ability, {k: v for k, v in found.items() if k not in ("weights", "bias")})
+    return 0
+
+
+def features_of(network: Network, rows: list[Row]) -> np.ndarray:
+    found = []
+    for start in range(0, len(rows), 64):
+        readings = read(network, [as_question(row) for row in rows[start : start + 64]])
+        found += [reading.features for reading in readings]
+    return np.array(found)
+
+
+def source_weights(rows: list[Row]) -> np.ndarray:
+    """Weights by which every source counts the same; they are 1 on average."""
+    names = [row.source for row in rows]
+    count = {name: names.count(name) for name in set(names)}
+    return np.array([len(names) / len(count) / count[name] for name in names])
+
+
+def fitted(rows: list[Row], features: np.ndarray) -> dict[str, object]:
+    """Weights, bias and thresholds of one ability."""
+    level = np.array([round(row.label * 2) for row in rows])
+    weight = source_weights(rows)
+    weights, bias = regression(features, level, weight)
+    found = probabilities(weights, bias, features)
+    yes, some = found[:, 2], found[:, 1] + found[:, 2]
+    # Made pairs are two claims in one, swapped, or dressed up: they teach what partly looks like,
+    # but the thresholds of yes are people's.
+    given = np.array([not row.source.startswith("made_") for row in rows])
+    return {
+        "weights": np.round(weights, 6).tolist(),
+        "bias": np.round(bias, 6).tolist(),
+        "threshold": round(best_cut(yes[given], level[given] == 2, weight[given]), 4),
+        "partly": round(best_cut(some, level >= 1, weight), 4),
+        "pairs": len(rows),
+        "sources": {n: sum(r.source == n for r in rows) for n in sorted({r.source for r in rows})},
+    }
+
+
+def regression(
+    features: np.ndarray, level: np.ndarray, weight: np.ndarray, strength: float = 1.0
+) -> tuple[np.ndarray, np.ndarray]:
+    """Weights (3, features) and bias (3); a level that no pair has gets a small probability."""
+    model = LogisticRegression(C=strength, max_iter=2000).fit(features, level, weight)
+    weights, bias = np.zeros((3, features.shape[1])), np.full(3, -9.0)
+    if len(model.classes_) == 2:  # then there is one row, that of the higher level
+        weights[model.classes_[1]], bias[model.classes_] = model.coef_[0], (0, model.intercept_[0])
+    else:
+        weights[model.classes_], bias[model.classes_] = model.coef_, model.intercept_
+    return weights, bias
+
+
+def best_cut(score: np.ndarray, truth: np.ndarray, weight: np.ndarray) -> float:
+    """Threshold of greatest balanced accuracy, the middle of the cuts within .002 of the best."""
+    cuts = np.linspace(0.02, 0.98, 97)
+    quality = np.array([balanced(score > cut, truth, weight) for cut in cuts])
+    return float(np.median(cuts[quality >= quality.max() - 0.002]))
+
+
+def balanced(said: np.ndarray, truth: np.ndarray, weight: np.ndarray | None = None) -> float:
+    w = np.ones(len(said)) if weight is None else weight
+    yes = (w * (said & truth)).sum() / (w * truth).sum()
+    no = (w * (~said & ~truth)).sum() / (w * ~truth).sum()
+    return float((yes + no) / 2)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,113 @@
+"""The judge as a torch module: MiniLM-L6 (a BERT of 6 layers) over two texts, and for each of the
+three abilities three levels (no, partly, yes)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import torch
+from safetensors.torch import load_file
+from torch import Tensor, nn
+from torch.nn import functional
+
+LAYERS, WIDTH, HEADS, INNER = 6, 384, 12, 1536
+ABILITIES, LEVELS = 3, 3
+CLS, SEP, PAD = 101, 102, 0
+
+
+class Layer(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.qkv = nn.Linear(WIDTH, 3 * WIDTH)
+        self.out = nn.Linear(WIDTH, WIDTH)
+        self.norm1 = nn.LayerNorm(WIDTH, eps=1e-12)
+        self.up = nn.Linear(WIDTH, INNER)
+        self.down = nn.Linear(INNER, WIDTH)
+        self.norm2 = nn.LayerNorm(WIDTH, eps=1e-12)
+
+    def forward(self, x: Tensor, mask: Tensor) -> Tensor:
+        size, length, _ = x.shape
+        parts = self.qkv(x).reshape(size, length, 3, HEADS, WIDTH // HEADS)
+        query, key, value = parts.permute(2, 0, 3, 1, 4).unbind(0)
+        # Written out: torch's fused kernel for the CPU is slower on sequences this short.
+        scores = query @ key.transpose(-1, -2) * (WIDTH // HEADS) ** -0.5 + mask
+        weights = scores.float().softmax(-1).to(value.dtype)
+        seen = (weights @ value).transpose(1, 2).reshape(size, length, WIDTH)
+        x = self.norm1(x + self.out(seen))
+        return self.norm2(x + self.down(functional.gelu(self.up(x))))
+
+
+class Judge(nn.Module):
+    """Token ids, which of the two texts each is of, and the mask (1 for tokens), all of shape
+    (pairs, tokens) → logits of shape (pairs, abilities, levels)."""
+
+    def __init__(self, vocabulary: int = 30522, positions: int = 512) -> None:
+        super().__init__()
+        self.words = nn.Embedding(vocabulary, WIDTH)
+        self.places = nn.Embedding(positions, WIDTH)
+        self.kinds = nn.Embedding(2, WIDTH)
+        self.norm = nn.LayerNorm(WIDTH, eps=1e-12)
+        self.layers = nn.ModuleList(Layer() for _ in range(LAYERS))
+        self.head = nn.Linear(2 * WIDTH, ABILITIES * LEVELS)
+
+    def forward(self, ids: Tensor, kinds: Tensor, mask: Tensor) -> Tensor:
+        places = torch.arange(ids.shape[1], device=ids.device)
+        x = self.norm(self.words(ids) + self.places(places) + self.kinds(kinds))
+        tokens = mask.to(x.dtype)
+        hidden = (1.0 - tokens)[:, None, None, :] * -1e4
+        for layer in self.layers:
+            x = layer(x, hidden)
+        mean = (x * tokens[:, :, None]).sum(1) / tokens.sum(1, keepdim=True)
+        both = torch.cat([x[:, 0], mean], dim=-1)
+        return self.head(both).view(-1, ABILITIES, LEVELS)
+
+
+def started(path: Path) -> Judge:
+    """A judge with the published encoder's weights and a new head."""
+    found = load_file(path)
+    judge = Judge()
+    judge.load_state_dict(_renamed(found), strict=False)
+    nn.init.normal_(judge.head.weight, std=0.02)
+    nn.init.zeros_(judge.head.bias)
+    return judge
+
+
+def _renamed(found: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    names = {
+        "words.weight": "embeddings.word_embeddings.weight",
+        "places.weight": "embeddings.position_embeddings.weight",
+        "kinds.weight": "embeddings.token_type_embeddings.weight",
+        "norm.weight": "embeddings.LayerNorm.weight",
+        "norm.bias": "embeddings.LayerNorm.bias",
+    }
+    state = {own: found[name] for own, name in names.items()}
+    for number in range(LAYERS):
+        own, base = f"layers.{number}", f"encoder.layer.{number}"
+        for kind in ("weight", "bias"):
+            qkv = [
+                found[f"{base}.attention.self.{part}.{kind}"] for part in ("query", "key", "value")
+            ]
+            state[f"{own}.qkv.{kind}"] = torch.cat(qkv)
+            for mine, name in (
+                ("out", "attention.output.dense"),
+                ("norm1", "attention.output.LayerNorm"),
+                ("up", "intermediate.dense"),
+                ("down", "output.dense"),
+                ("norm2", "output.LayerNorm"),
+            ):
+                state[f"{own}.{mine}.{kind}"] = found[f"{base}.{name}.{kind}"]
+    return state
+
+
+def batch(pairs: list[tuple[list[int], list[int]]]) -> tuple[Tensor, Tensor, Tensor]:
+    """Ids, kinds and mask of pairs of token lists, padded to the longest."""
+    length = max(len(a) + len(b) for a, b in pairs) + 3
+    ids = torch.zeros(len(pairs), length, dtype=torch.long)
+    kinds, mask = torch.zeros_like(ids), torch.zeros_like(ids)
+    for row, (a, b) in enumerate(pairs):
+        whole = [CLS, *a, SEP, *b, SEP]
+        ids[row, : len(whole)] = torch.tensor(whole)
+        kinds[row, len(a) + 2 : len(whole)] = 1
+        mask[row, : len(whole)] = 1
+    return ids, kinds, mask

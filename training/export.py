@@ -1,0 +1,166 @@
+"""Write the trained judge as an ONNX file with 8-bit weights.
+
+    python training/export.py --weights judge.pt --out judge.onnx
+
+Matrices are stored as 8-bit integers with a scale for every 128 weights of a column, the word
+vectors with a scale for every word. While it runs, every row of activations is brought to 8 bits by
+itself, so that a verdict does not depend on which pairs share a batch.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+import numpy as np
+import onnx
+import torch
+from encoder import ABILITIES, HEADS, LAYERS, LEVELS, WIDTH, started
+from onnx import TensorProto, helper, numpy_helper
+
+BLOCK = 128
+"""Weights that share a scale."""
+Array = np.ndarray
+
+
+class Graph:
+    """An ONNX graph as it grows."""
+
+    def __init__(self, *, bits: int) -> None:
+        self.bits = bits
+        self.nodes: list[onnx.NodeProto] = []
+        self.stored: list[onnx.TensorProto] = []
+        self.count = 0
+
+    def put(self, value: Array, name: str | None = None) -> str:
+        self.count += 1
+        name = name or f"c{self.count}"
+        self.stored.append(numpy_helper.from_array(np.array(value, order="C"), name))
+        return name
+
+    def op(self, kind: str, *inputs: str, domain: str = "", **attributes: object) -> str:
+        self.count += 1
+        out = f"t{self.count}"
+        node = helper.make_node(kind, list(inputs), [out], domain=domain, **attributes)
+        self.nodes.append(node)
+        return out
+
+    def integers(self, *values: int) -> str:
+        return self.put(np.array(values, np.int64))
+
+    def number(self, value: float) -> str:
+        return self.put(np.array(value, np.float32))
+
+    def linear(self, x: str, weight: Array, bias: Array) -> str:
+        """``x`` times the transpose of ``weight`` (out, in), plus ``bias``."""
+        if self.bits == 32:
+            return self.op("Add", self.op("MatMul", x, self.put(weight.T)), self.put(bias))
+        outs, ins = weight.shape
+        blocks = weight.reshape(outs, ins // BLOCK, BLOCK)
+        scale = np.abs(blocks).max(axis=2, keepdims=True) / 127
+        scale[scale == 0] = 1
+        packed = (np.round(blocks / scale) + 128).astype(np.uint8)
+        product = self.op(
+            "MatMulNBits", x, self.put(packed), self.put(scale.reshape(-1).astype(np.float32)),
+            domain="com.microsoft", K=ins, N=outs, bits=8, block_size=BLOCK, accuracy_level=4,
+        )  # fmt: skip
+        return self.op("Add", product, self.put(bias))
+
+    def norm(self, x: str, weight: Array, bias: Array) -> str:
+        scale, shift = self.put(weight), self.put(bias)
+        return self.op("LayerNormalization", x, scale, shift, axis=-1, epsilon=1e-12)
+
+    def words(self, ids: str, table: Array) -> str:
+        if self.bits == 32:
+            return self.op("Gather", self.put(table), ids)
+        scale = np.abs(table).max(axis=1, keepdims=True) / 127
+        scale[scale == 0] = 1
+        small = self.put(np.round(table / scale).astype(np.int8))
+        whole = self.op("Cast", self.op("Gather", small, ids), to=TensorProto.FLOAT)
+        return self.op("Mul", whole, self.op("Gather", self.put(scale.astype(np.float32)), ids))
+
+
+def build(state: dict[str, Array], *, bits: int = 8) -> onnx.ModelProto:
+    """The network of ``encoder.Judge`` with weights ``state``: inputs ``ids``, ``kinds``, ``mask``
+    of shape (pairs, tokens), int64; outputs ``logits`` (pairs, abilities, levels) and ``mean``, the
+    mean vector of a pair's tokens."""
+    g = Graph(bits=bits)
+    length = g.op("Slice", g.op("Shape", "ids"), g.integers(1), g.integers(2))
+    places = g.op("Slice", g.put(state["places.weight"]), g.integers(0), length, g.integers(0))
+    x = g.op("Add", g.words("ids", state["words.weight"]), places)
+    x = g.op("Add", x, g.op("Gather", g.put(state["kinds.weight"]), "kinds"))
+    x = g.norm(x, state["norm.weight"], state["norm.bias"])
+    tokens = g.op("Cast", "mask", to=TensorProto.FLOAT)
+    hidden = g.op("Mul", g.op("Sub", g.number(1.0), tokens), g.number(-1e4))
+    hidden = g.op("Unsqueeze", hidden, g.integers(1, 2))
+    for number in range(LAYERS):
+        x = layer(g, x, hidden, state, f"layers.{number}")
+    wide = g.op("Unsqueeze", tokens, g.integers(2))
+    total = g.op("ReduceSum", g.op("Mul", x, wide), g.integers(1), keepdims=0)
+    mean = g.op("Div", total, g.op("ReduceSum", tokens, g.integers(1), keepdims=1))
+    first = g.op("Gather", x, g.put(np.array(0, np.int64)), axis=1)
+    both = g.op("Concat", first, mean, axis=-1)
+    head = g.op("MatMul", both, g.put(state["head.weight"].T))
+    head = g.op("Add", head, g.put(state["head.bias"]))
+    shape = g.integers(-1, ABILITIES, LEVELS)
+    g.nodes.append(helper.make_node("Reshape", [head, shape], ["logits"]))
+    g.nodes.append(helper.make_node("Identity", [mean], ["mean"]))
+    inputs = [
+        helper.make_tensor_value_info(name, TensorProto.INT64, ["pairs", "tokens"])
+        for name in ("ids", "kinds", "mask")
+    ]
+    outputs = [
+        helper.make_tensor_value_info("logits", TensorProto.FLOAT, ["pairs", ABILITIES, LEVELS]),
+        helper.make_tensor_value_info("mean", TensorProto.FLOAT, ["pairs", WIDTH]),
+    ]
+    graph = helper.make_graph(g.nodes, "judge", inputs, outputs, g.stored)
+    opsets = [helper.make_opsetid("", 20), helper.make_opsetid("com.microsoft", 1)]
+    model = helper.make_model(graph, opset_imports=opsets, producer_name="assay", ir_version=9)
+    onnx.checker.check_model(model)
+    return model
+
+
+def layer(g: Graph, x: str, hidden: str, state: dict[str, Array], name: str) -> str:
+    def get(part: str) -> tuple[Array, Array]:
+        return state[f"{name}.{part}.weight"], state[f"{name}.{part}.bias"]
+
+    weight, bias = get("qkv")
+    heads = g.integers(0, 0, HEADS, WIDTH // HEADS)
+    parts = []
+    for number in range(3):
+        rows = slice(number * WIDTH, (number + 1) * WIDTH)
+        own = g.op("Reshape", g.linear(x, weight[rows], bias[rows]), heads)
+        # keys lie transposed
+        parts.append(g.op("Transpose", own, perm=[0, 2, 3, 1] if number == 1 else [0, 2, 1, 3]))
+    scores = g.op("Mul", g.op("MatMul", *parts[:2]), g.number((WIDTH // HEADS) ** -0.5))
+    weights = g.op("Softmax", g.op("Add", scores, hidden), axis=-1)
+    seen = g.op("Transpose", g.op("MatMul", weights, parts[2]), perm=[0, 2, 1, 3])
+    seen = g.op("Reshape", seen, g.integers(0, 0, WIDTH))
+    x = g.norm(g.op("Add", x, g.linear(seen, *get("out"))), *get("norm1"))
+    inner = g.op("Gelu", g.linear(x, *get("up")))
+    return g.norm(g.op("Add", x, g.linear(inner, *get("down"))), *get("norm2"))
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
+    parser.add_argument(
+        "--weights", type=Path, required=True, help="judge.pt, checkpoint.pt or model.safetensors"
+    )
+    parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--bits", type=int, default=8, choices=(8, 32))
+    options = parser.parse_args()
+    if options.weights.suffix == ".safetensors":  # the start weights, for their mean vectors
+        state = started(options.weights).state_dict()
+    else:
+        state = torch.load(options.weights, weights_only=True)
+    arrays = {name: value.float().numpy() for name, value in state.get("judge", state).items()}
+    options.out.write_bytes(build(arrays, bits=options.bits).SerializeToString(deterministic=True))
+    print(f"{options.out}: {options.out.stat().st_size / 1e6:.1f} MB")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

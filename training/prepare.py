@@ -1,0 +1,285 @@
+"""Make the training, calibration and test pairs of the judge from the folder of labelled pairs.
+
+    python training/prepare.py --shared ../shared/data --start FOLDER --out FOLDER
+
+Pairs that share a premise, paragraph, question or sentence are one group, and a group is in one
+split only: 80 % of the groups train, 8 % calibrate, 12 % test. WiCE's dev claims, OpenQA-eval and
+ConjNLI are never trained or tuned on, nor is any group that calibration/pairs.py measures the
+embedded language models on. Everything is drawn with fixed seeds.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import random
+import re
+import sys
+from collections import Counter, defaultdict
+from collections.abc import Iterable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from augment import Augmenter
+from rows import Row
+from tokenizers import Tokenizer
+
+sys.path.append(str(Path(__file__).parents[1] / "calibration"))
+from pairs import all_pairs, read_rows
+
+UNSEEN = ("openqa_eval", "conjnli")
+"""Sources that are only tested on; WiCE's dev rows are too."""
+FIRST_TOKENS = 160
+WINDOW = 288
+"""Tokens of a pair; answerable questions whose paragraph is longer are left out of training, for
+what answers them might be cut off."""
+
+# How many training pairs are taken of each source, (label 0, label .5 or 1).
+PLAN = {
+    "snli": (5600, 3400),
+    "cad_nli": (3600, 1900),
+    "breaking_nli": (1100, 600),
+    "med_monotonicity": (900, 700),
+    "fever": (4200, 4000),
+    "fever_symmetric": (350, 350),
+    "factcheck_gpt": (1100, 800),
+    "wice": (0, 300),
+    "squad2": (4000, 4000),
+    "disfl_qa": (2300, 2000),
+    "qnli": (1900, 1900),
+    "selqa": (3200, 1900),
+    "evouna": (3900, 5000),
+    "semeval2013_sra": (4200, 3000),
+    "truthfulqa_judge": (3000, 2600),
+}
+
+
+def key(text: str) -> str:
+    return " ".join(re.findall(r"\w+", text.casefold()))
+
+
+class Groups:
+    """Disjoint sets of texts that belong together."""
+
+    def __init__(self) -> None:
+        self.parent: dict[str, str] = {}
+
+    def find(self, item: str) -> str:
+        root = item
+        while self.parent.setdefault(root, root) != root:
+            root = self.parent[root]
+        while self.parent[item] != root:
+            self.parent[item], item = root, self.parent[item]
+        return root
+
+    def join(self, one: str, other: str) -> None:
+        self.parent[self.find(one)] = self.find(other)
+
+
+def load(shared: Path) -> list[Row]:
+    rows = []
+    for path in sorted((shared / "judge").glob("*.jsonl.gz")):
+        for raw in read_rows(path):
+            rows.append(as_row(raw))
+    return rows
+
+
+def as_row(raw: dict[str, Any]) -> Row:
+    gold = raw.get("gold", "")
+    source = raw["source"].replace("squad2_dev", "squad2")
+    # EVOUNA and OpenQA-eval separate aliases by a slash, SemEval its reference answers by " / ".
+    parts = gold.split("/" if source in ("evouna", "openqa_eval") else " / ")
+    return Row(
+        id=raw["id"], ability=raw["ability"], source=source, split=raw["split"],
+        claim=raw["hypothesis"], passage=raw["premise"], label=raw["label"],
+        question=raw.get("question") or "", gold=tuple(p.strip() for p in parts if p.strip()),
+    )  # fmt: skip
+
+
+def group_keys(row: Row) -> list[str]:
+    if row.source == "semeval2013_sra":  # many of its questions are "Explain your reasoning."
+        return [f"c:{key(row.question)} {key(' '.join(row.gold))}"]
+    if row.ability == "C":
+        return [f"c:{key(row.question)}"]
+    if row.source == "selqa":
+        # Its questions come in two wordings; the sentence that answers is the same.
+        answer = [f"p:{key(row.passage)}"] if row.label == 1.0 else []
+        return [f"q:{key(row.claim)}", *answer]
+    if row.source == "med_monotonicity":  # asked in both directions
+        return [f"p:{key(row.passage)}", f"p:{key(row.claim)}"]
+    if row.source in ("factcheck_gpt", "cad_nli", "wice", "fever", "fever_symmetric"):
+        return [f"p:{key(row.passage)}", f"h:{row.source[:5]}:{key(row.claim)}"]
+    return [f"p:{key(row.passage)}"]
+
+
+def grouped(rows: list[Row]) -> dict[str, str]:
+    """Group of every row's id."""
+    groups = Groups()
+    for row in rows:
+        first, *others = group_keys(row)
+        groups.find(first)
+        for other in others:
+            groups.join(first, other)
+    # QNLI's sentences are of SQuAD's paragraphs.
+    paragraphs = {key(r.passage) for r in rows if r.source in ("squad2", "disfl_qa")}
+    text = "\n".join(sorted(paragraphs))
+    starts = np.cumsum([0] + [len(p) + 1 for p in sorted(paragraphs)])
+    ordered = sorted(paragraphs)
+    for sentence in {key(r.passage) for r in rows if r.source == "qnli"}:
+        at = text.find(sentence)
+        if at >= 0:
+            place = int(np.searchsorted(starts, at, side="right")) - 1
+            groups.join(f"p:{sentence}", f"p:{ordered[place]}")
+    return {row.id: groups.find(group_keys(row)[0]) for row in rows}
+
+
+def split_of(group: str) -> str:
+    number = int.from_bytes(hashlib.sha256(f"split:{group}".encode()).digest()[:4]) / 2**32
+    return "test" if number < 0.12 else "calib" if number < 0.20 else "train"
+
+
+def assign(rows: list[Row], shared: Path) -> dict[str, str]:
+    """Split of every row's id."""
+    group = grouped(rows)
+    measured = set()
+    for pair in all_pairs(shared):
+        measured.update(key(str(v)) for k, v in pair.unit.items() if k in ("passage", "question"))
+        measured.update(key(n) for n in pair.unit.get("nuggets", ()))
+    kept = {
+        group[row.id]
+        for row in rows
+        if row.source in UNSEEN
+        or (row.source == "wice" and row.split == "dev")
+        or key(row.passage) in measured
+        or key(row.question) in measured
+        or (row.ability == "A" and key(row.claim) in measured)
+    }
+    kept.discard(group_of_nothing(rows, group))
+    return {row.id: "test" if group[row.id] in kept else split_of(group[row.id]) for row in rows}
+
+
+def group_of_nothing(rows: Iterable[Row], group: dict[str, str]) -> str:
+    """The group of rows with an empty key, which are no group at all."""
+    return next((group[row.id] for row in rows if group_keys(row)[0] in ("p:", "c:", "q:")), "")
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
+    parser.add_argument("--shared", type=Path, required=True, help="folder with judge/")
+    parser.add_argument("--start", type=Path, required=True, help="folder with tokenizer.json")
+    parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--seed", type=int, default=5)
+    options = parser.parse_args()
+    options.out.mkdir(parents=True, exist_ok=True)
+    rows = [row for row in load(options.shared) if row.claim.strip()]
+    split = assign(rows, options.shared)
+    largest = Counter(grouped(rows).values()).most_common(5)
+    print("largest groups:", largest)
+    train = [row for row in rows if split[row.id] == "train"]
+    chosen = choose(train, random.Random(options.seed))
+    made = Augmenter(train, random.Random(options.seed + 1)).augmented(chosen)
+    tokenizer = Tokenizer.from_file(str(options.start / "tokenizer.json"))
+    tokenizer.no_truncation()
+    tokenizer.no_padding()
+    count = store(made, tokenizer, options.out / "train.npz")
+    report = {"train": count, "splits": Counter(f"{r.source} {split[r.id]}" for r in rows)}
+    for name in ("calib", "test"):
+        own = [row for row in rows if split[row.id] == name]
+        own += made_ones(own, random.Random(f"{options.seed} {name}"))
+        with (options.out / f"{name}.jsonl").open("w", encoding="utf-8") as stream:
+            for row in own:
+                stream.write(json.dumps(row.__dict__, ensure_ascii=False) + "\n")
+    (options.out / "prepared.json").write_text(json.dumps(report, indent=1, sort_keys=True))
+    print(json.dumps(report, indent=1, sort_keys=True))
+    return 0
+
+
+def made_ones(rows: list[Row], chance: random.Random) -> list[Row]:
+    """Pairs made of ``rows``, as sources of their own whose names begin with ``made_``: two claims
+    or questions in one, names and numbers swapped, and tries to fool the judge."""
+    maker = Augmenter(rows, chance)
+    real = [row for row in rows if row.source != "selqa" and row.passage]
+    questions = [row for row in rows if row.source in ("squad2", "qnli", "selqa")]
+    answers = [row for row in rows if row.source == "evouna"]
+    groups = {
+        "joined": [
+            *maker.some([r for r in real if r.ability == "E"], 250, maker.joined),
+            *maker.some([r for r in real if r.ability == "A"], 250, maker.joined),
+            *maker.some(answers, 250, maker.joined_answers),
+        ],
+        "swapped": [
+            *maker.some(real, 250, maker.swapped_claim),
+            *maker.some(questions, 150, maker.swapped_question),
+            *maker.some(answers, 150, maker.swapped_answer),
+        ],
+        "attacked": [
+            *maker.some(real, 300, maker.attacked),
+            *maker.some(answers, 150, maker.attacked),
+        ],
+    }
+    return [
+        replace(row, source=f"made_{kind}", split="made") for kind in groups for row in groups[kind]
+    ]
+
+
+def choose(rows: list[Row], chance: random.Random) -> list[Row]:
+    """Rows of every source as ``PLAN`` says, balanced between labels and spread over groups."""
+    by_kind: dict[tuple[str, bool], list[Row]] = defaultdict(list)
+    for row in rows:
+        by_kind[row.source, row.label > 0].append(row)
+    chosen: list[Row] = []
+    for source, wanted in PLAN.items():
+        for positive, count in zip((False, True), wanted, strict=True):
+            found = by_kind[source, positive]
+            chance.shuffle(found)
+            chosen.extend(spread(found, count))
+    return chosen
+
+
+def spread(rows: list[Row], count: int) -> list[Row]:
+    """``count`` of ``rows``, as few of one premise or question as will do."""
+    seen: Counter[str] = Counter()
+    order = []
+    for place, row in enumerate(rows):
+        mark = group_keys(row)[0]
+        order.append((seen[mark], place))
+        seen[mark] += 1
+    return [rows[place] for _, place in sorted(order)[:count]]
+
+
+def store(rows: list[Row], tokenizer: Tokenizer, path: Path) -> Counter[str]:
+    """Write token ids. Two texts of a row are one after the other; ``first`` is how long the
+    first is."""
+    pairs = [row.texts() for row in rows]
+    firsts = tokenizer.encode_batch([a for a, _ in pairs], add_special_tokens=False)
+    seconds = tokenizer.encode_batch([b for _, b in pairs], add_special_tokens=False)
+    ids: list[int] = []
+    bounds, first, ability, level = [0], [], [], []
+    count: Counter[str] = Counter()
+    for row, one, other in zip(rows, firsts, seconds, strict=True):
+        a = one.ids[:FIRST_TOKENS]
+        room = WINDOW - 3 - len(a)
+        if len(other.ids) > room and row.label > 0 and row.ability != "C":
+            continue
+        b = other.ids[:room]
+        ids += [*a, *b]
+        bounds.append(len(ids))
+        first.append(len(a))
+        ability.append("EAC".index(row.ability))
+        level.append(round(row.label * 2))
+        count[f"{row.source} {row.label}"] += 1
+        count["tokens"] += len(a) + len(b) + 3
+    np.savez(
+        path, ids=np.array(ids, np.int32), bounds=np.array(bounds), first=np.array(first),
+        ability=np.array(ability), level=np.array(level),
+    )  # fmt: skip
+    return count
+
+
+if __name__ == "__main__":
+    sys.exit(main())
