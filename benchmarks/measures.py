@@ -1,8 +1,9 @@
 """nDCG@20, AP and RR of many runs: Assay beside pytrec-eval-terrier, ir_measures and ranx.
 
 Run: ``python benchmarks/measures.py --peer-python PATH [--set small|large|RUNSxTOPICSxDOCUMENTS]
-[--repeat K]``, where PATH is the Python of an environment that holds the peers
-(``pip install pytrec-eval-terrier ir_measures ranx``). Without it only Assay is timed.
+[--repeat K] [--mode files|memory] [--tool NAME]``, where PATH is the Python of an
+environment that holds the peers (``pip install pytrec-eval-terrier ir_measures ranx``). Without it
+only Assay is timed.
 
 Two things are timed, each tool in a process of its own and one after the other, K times round:
 
@@ -24,7 +25,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -44,6 +45,8 @@ def main() -> None:
     parser.add_argument("--peer-python", help="Python of the environment with the peers")
     parser.add_argument("--set", action="append", help="small, large or e.g. 10x100x1000")
     parser.add_argument("--repeat", type=int, default=5)
+    parser.add_argument("--mode", choices=MODES, help="only files or only memory")
+    parser.add_argument("--tool", action="append", choices=PEERS, help="only these peers")
     parser.add_argument("--worker", nargs=3, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.worker:
@@ -55,7 +58,10 @@ def main() -> None:
         with tempfile.TemporaryDirectory() as folder:
             make(Path(folder), runs, topics, documents)
             print(f"{runs} runs x {topics} topics x {documents} documents")
-            compare(Path(folder), options.peer_python, options.repeat)
+            tools = ("assay", *((options.tool or PEERS) if options.peer_python else ()))
+            modes = (options.mode,) if options.mode else MODES
+            for mode in modes:
+                compare(Path(folder), mode, tools, options.peer_python, options.repeat)
 
 
 def make(folder: Path, runs: int, topics: int, documents: int) -> None:
@@ -82,29 +88,27 @@ def make(folder: Path, runs: int, topics: int, documents: int) -> None:
                 )
 
 
-def compare(folder: Path, peer_python: str | None, repeat: int) -> None:
-    tools = ("assay", *(PEERS if peer_python else ()))
-    for mode in MODES:
-        times: dict[str, list[float]] = {tool: [] for tool in tools}
-        peaks: dict[str, list[float]] = {tool: [] for tool in tools}
-        means: dict[str, list[Means]] = {}
-        for _ in range(repeat):
-            for tool in tools:
-                python = sys.executable if tool == "assay" else str(peer_python)
-                command = [python, __file__, "--worker", tool, mode, str(folder)]
-                done = subprocess.run(command, check=True, capture_output=True, text=True)
-                result = json.loads(done.stdout.splitlines()[-1])
-                times[tool].append(result["seconds"])
-                peaks[tool].append(result["peak"])
-                means[tool] = result["means"]
-        own = statistics.median(times["assay"])
+def compare(
+    folder: Path, mode: str, tools: Sequence[str], peer_python: str | None, repeat: int
+) -> None:
+    times: dict[str, list[float]] = {tool: [] for tool in tools}
+    peaks: dict[str, list[float]] = {tool: [] for tool in tools}
+    means: dict[str, list[Means]] = {}
+    for _ in range(repeat):
         for tool in tools:
-            median = statistics.median(times[tool])
-            peak = f", peak {statistics.median(peaks[tool]):5.0f} MB" if mode == "files" else ""
-            agree = (
-                "" if tool == "assay" else f", means differ by {_apart(means, tool):.0e} at most"
-            )
-            print(f"  {mode:6} {tool:12} {median:8.3f} s ({median / own:5.2f}){peak}{agree}")
+            python = sys.executable if tool == "assay" else str(peer_python)
+            command = [python, __file__, "--worker", tool, mode, str(folder)]
+            done = subprocess.run(command, check=True, capture_output=True, text=True)
+            result = json.loads(done.stdout.splitlines()[-1])
+            times[tool].append(result["seconds"])
+            peaks[tool].append(result["peak"])
+            means[tool] = result["means"]
+    own = statistics.median(times["assay"])
+    for tool in tools:
+        median = statistics.median(times[tool])
+        peak = f", peak {statistics.median(peaks[tool]):5.0f} MB" if mode == "files" else ""
+        agree = "" if tool == "assay" else f", means differ by {_apart(means, tool):.0e} at most"
+        print(f"  {mode:6} {tool:12} {median:8.3f} s ({median / own:5.2f}){peak}{agree}")
 
 
 def _apart(means: dict[str, list[Means]], tool: str) -> float:
