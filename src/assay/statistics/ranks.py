@@ -8,7 +8,6 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from scipy import stats
 
 from assay.measures.confidence import Floats
 
@@ -58,9 +57,8 @@ def tau_rows(x: Floats, y: Floats) -> Floats:
 
 def rho_rows(x: Floats, y: Floats) -> Floats:
     """Return Spearman's ρ, on middle ranks, of every row; NaN where a row is constant."""
-    ranks_x, ranks_y = stats.rankdata(x, axis=1), stats.rankdata(y, axis=1)
     middle = (x.shape[1] + 1) / 2
-    ranks_x, ranks_y = ranks_x - middle, ranks_y - middle
+    ranks_x, ranks_y = _middle_ranks(x) - middle, _middle_ranks(y) - middle
     below = np.sqrt(np.square(ranks_x).sum(axis=1) * np.square(ranks_y).sum(axis=1))
     above = (ranks_x * ranks_y).sum(axis=1)
     return _bounded(np.divide(above, below, out=np.full(len(x), np.nan), where=below > 0))
@@ -127,11 +125,36 @@ def extrapolated(agreements: Floats, p: float) -> Floats:
 
 def _shown(scores: Floats, depths: Floats) -> Floats:
     """Return how much of each item is within each depth: B × n × D, ties in random order."""
-    higher = len(scores[0]) - stats.rankdata(scores, method="max", axis=1)
-    ties = stats.rankdata(scores, method="max", axis=1)
-    ties = ties - stats.rankdata(scores, method="min", axis=1) + 1
+    low, high = _group_ranks(scores)
+    higher, ties = scores.shape[1] - high, high - low + 1
     shown: Floats = np.clip((depths - higher[:, :, None]) / ties[:, :, None], 0.0, 1.0)
     return shown
+
+
+def _middle_ranks(scores: Floats) -> Floats:
+    """Return the rank of each item in its row, 1 for the lowest, equal ones at their mean."""
+    low, high = _group_ranks(scores)
+    return (low + high) / 2.0
+
+
+def _group_ranks(
+    scores: Floats,
+) -> tuple[np.typing.NDArray[np.integer], np.typing.NDArray[np.integer]]:
+    """Return the first and the last rank of those with the same score, 1 for the lowest."""
+    n = scores.shape[1]
+    order = np.argsort(scores, axis=1, kind="stable")
+    ascending = np.take_along_axis(scores, order, axis=1)
+    place = np.arange(1, n + 1)
+    begins = np.ones(scores.shape, dtype=bool)
+    begins[:, 1:] = ascending[:, 1:] != ascending[:, :-1]
+    ends = np.ones(scores.shape, dtype=bool)
+    ends[:, :-1] = begins[:, 1:]
+    first = np.maximum.accumulate(np.where(begins, place, 0), axis=1)
+    last = np.minimum.accumulate(np.where(ends, place, n)[:, ::-1], axis=1)[:, ::-1]
+    low, high = np.empty_like(first), np.empty_like(last)
+    np.put_along_axis(low, order, first, axis=1)
+    np.put_along_axis(high, order, last, axis=1)
+    return low, high
 
 
 def _bounded(values: Floats) -> Floats:

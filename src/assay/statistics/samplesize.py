@@ -18,7 +18,7 @@ from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
-from scipy import special, stats
+from scipy import special
 
 from assay.statistics.checks import probability, score_matrix, whole_number
 
@@ -160,15 +160,15 @@ def expected_width(topics: int, variance: float, alpha: float) -> float:
     """
     whole_number(topics, "topics", 2)
     _check(1.0, variance, alpha)
-    quantile = float(stats.t.isf(alpha / 2, topics - 1))
+    quantile = -float(special.stdtrit(topics - 1, alpha / 2))
     shrinkage = math.exp(special.gammaln(topics / 2) - special.gammaln((topics - 1) / 2))
     root = math.sqrt(2 * variance) * math.sqrt(2 / (topics - 1)) * shrinkage
     return 2 * quantile * root / math.sqrt(topics)
 
 
 def _f_power(upper: int, lower: int, noncentrality: float, alpha: float) -> float:
-    critical = stats.f.isf(alpha, upper, lower)
-    power = float(stats.ncf.sf(critical, upper, lower, noncentrality))
+    critical = 1 / special.fdtri(lower, upper, alpha)  # 1/F has the degrees of freedom swapped
+    power = 1 - float(special.ncfdtr(upper, lower, noncentrality, critical))
     if math.isnan(power) and noncentrality > 1e4:  # scipy runs out of digits where the power is 1
         return 1.0
     return min(1.0, power)

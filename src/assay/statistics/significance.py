@@ -18,7 +18,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy import stats
+from scipy import special
 
 from assay.measures.bootstrap import Interval, mean_interval
 from assay.measures.confidence import Floats
@@ -112,7 +112,7 @@ def t_columns(differences: Floats) -> tuple[Floats, Floats]:
     spread = differences.std(axis=0, ddof=1)
     spread[spread <= _ROUNDING * np.abs(differences).max(axis=0)] = np.nan
     t = differences.mean(axis=0) * math.sqrt(n) / spread
-    return t, 2 * stats.t.sf(np.abs(t), n - 1)
+    return t, 2 * special.stdtr(n - 1, -np.abs(t))
 
 
 def randomisation_test(
