@@ -8,8 +8,8 @@ import sys
 from pathlib import Path
 
 COMMANDS = (
-    "", "evaluate", "judge", "score", "report", "validate", "confidence", "exam", "nuggets", "nuggets score",
-    "support", "labels",
+    "", "evaluate", "judge", "score", "report", "validate", "confidence", "exam", "nuggets",
+    "nuggets score", "support", "labels",
     "labels stats", "labels list", "labels show", "labels export", "labels import",
     "labels diff", "models", "models list", "models fetch", "corpus", "corpus build",
     "corpus convert", "corpus show", "doctor",

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import json
+from dataclasses import replace
 from datetime import UTC, datetime
+from typing import Literal
 
 import pytest
 
@@ -16,6 +18,7 @@ from assay.labellers.pace import Limits
 from assay.labellers.prices import Price
 from assay.model.errors import LabellerUnreachable
 from assay.model.labels import Status
+from assay.tasks.base import Verdict
 from assay.tasks.r2c2 import ENTAILMENT, EntailmentUnit
 from assay.tasks.rendering import Renderer
 from tests.engine.server import completion, serve
@@ -180,11 +183,15 @@ def test_retry_after_as_a_date():
 
 
 def test_the_key_depends_on_what_is_asked_of_whom_and_not_on_where():
-    def key(model="m", url="http://a/v1", nugget="1976", **more):
+    def key(model="m", url="http://a/v1", nugget="1976", task=ENTAILMENT, **more):
         labeller = OpenAILabeller(OpenAISettings(model, (url,), **more), Renderer())
-        return request_key(
-            labeller, Request(ENTAILMENT, EntailmentUnit(passage="p", nugget=nugget))
-        )
+        return request_key(labeller, Request(task, EntailmentUnit(passage="p", nugget=nugget)))
+
+    class Graded(Verdict):
+        reason: str
+        entailed: Literal["yes", "no"]
 
     assert key() == key(url="http://b/v1", api_key="x", limits=Limits(3))
-    assert len({key(), key(model="n"), key(nugget="1977"), key(temperature=0.5)}) == 4
+    other_schema = key(task=replace(ENTAILMENT, verdict=Graded))
+    keys = {key(), key(model="n"), key(nugget="1977"), key(temperature=0.5), other_schema}
+    assert len(keys) == 5

@@ -124,7 +124,7 @@ class OpenAILabeller:
         return self._renderer.chat(request.task, request.unit)
 
     def rendered(self, request: Request) -> bytes:
-        return canonical(self.preview(request))
+        return canonical([self.preview(request), self._format(request.task)])
 
     def estimate(self, request: Request) -> Estimate:
         items = len(getattr(request.unit, "nuggets", ()))
