@@ -5,21 +5,30 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from importlib import import_module
 from pathlib import Path
 
-COMMANDS = (
-    "", "evaluate", "judge", "score", "report", "validate", "confidence", "exam", "nuggets",
-    "nuggets score", "support", "labels",
-    "labels stats", "labels list", "labels show", "labels export", "labels import",
-    "labels diff", "models", "models list", "models fetch", "corpus", "corpus build",
-    "corpus convert", "corpus show", "doctor",
-)  # fmt: skip
+import typer
+
+from assay.cli.main import COMMANDS
+
+
+def commands() -> list[str]:
+    """Every command as it is typed, groups with their commands after them."""
+    found = [""]
+    for name, (module, attribute, _) in COMMANDS.items():
+        found.append(name)
+        target = getattr(import_module(module), attribute)
+        if isinstance(target, typer.Typer):
+            group = typer.main.get_command(target)
+            found += [f"{name} {one}" for one in group.commands]  # type: ignore[attr-defined]
+    return found
 
 
 def page() -> str:
     """The page's text as it should be."""
     parts = ["# The command line\n\nMade by `docs/make_cli.py` from `--help`.\n"]
-    for command in COMMANDS:
+    for command in commands():
         arguments = [*command.split(), "--help"]
         done = subprocess.run(
             [sys.executable, "-m", "assay.cli.main", *arguments],

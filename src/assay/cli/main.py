@@ -25,6 +25,7 @@ COMMANDS: dict[str, tuple[str, str, str]] = {
     "confidence": ("assay.cli.confidence", "confidence_command", "HMR and calibration of a CSV."),
     "nuggets": ("assay.cli.nuggets", "app", "Nugget scores of assignment files; edit nuggets."),
     "support": ("assay.cli.support", "support_command", "Support scores of label files."),
+    "bank": ("assay.cli.bank", "app", "Question banks: generate, list, edit, diff."),
     "exam": ("assay.cli.exam", "exam_command", "EXAM++ scores of graded passages."),
     "agree": ("assay.cli.agree", "agree_command", "Agreement of two label files."),
     "correlate": ("assay.cli.correlate", "correlate_command", "Correlation of two score tables."),

@@ -1,7 +1,8 @@
 """From a model's reply to a verdict: tolerant of wrapping, strict about content.
 
 What is tolerated: thinking before the answer, code fences, prose around the JSON, other letter
-case, numbers as strings. What is never done: guess a verdict from free text.
+case, numbers as strings. What is never done: guess a verdict from free text (a protocol may have
+a rule of its own for replies without JSON: ``Task.plain``).
 """
 
 from __future__ import annotations
@@ -32,7 +33,12 @@ def parse_reply(task: AnyTask, unit: Unit, reply: str) -> Verdict:
     """
     text = _without_thoughts(reply) if "<" in reply else reply
     problem = "the reply holds no JSON object"
-    for candidate in reversed(list(_objects(text))):
+    candidates = list(_objects(text))
+    if not candidates and task.plain is not None:
+        said = _by_rule(task, unit, text)
+        if said is not None:
+            return said
+    for candidate in reversed(candidates):
         try:
             verdict: Verdict = task.verdict.model_validate(candidate)
         except ValidationError as error:
@@ -45,6 +51,12 @@ def parse_reply(task: AnyTask, unit: Unit, reply: str) -> Verdict:
             return verdict
         problem = wrong
     raise UnusableReply(problem)
+
+
+def _by_rule(task: AnyTask, unit: Unit, text: str) -> Verdict | None:
+    """What the task's own rule makes of a reply without JSON."""
+    verdict: Verdict | None = task.plain(unit, text) if task.plain is not None else None
+    return verdict if verdict is not None and task.check(unit, verdict) is None else None
 
 
 def _without_thoughts(reply: str) -> str:

@@ -89,10 +89,11 @@ class Evaluation:
     ) -> Tally:
         """Fill the ledger with what is missing. Raises as ``assay.judging.engine.judge`` does."""
         labellers = self.labellers()
-        for task in self.tasks:  # every refusal shows before anything is paid for
-            refusal = labellers[task.name].refusal(task)
-            if refusal:
-                raise SettingsError(refusal)
+        if self._asks(ledger, labellers):
+            for task in self.tasks:  # every refusal shows before anything is paid for
+                refusal = labellers[task.name].refusal(task)
+                if refusal:
+                    raise SettingsError(refusal)
         total = Tally()
         for group in _groups(self.steps):
             book = self._book(ledger, labellers)
@@ -112,6 +113,11 @@ class Evaluation:
             if total.stopped:
                 return total
         return total
+
+    def _asks(self, ledger: Ledger, labellers: Mapping[str, Labeller]) -> bool:
+        """Whether there is anything at all to ask at first (grades may come with the inputs)."""
+        book = self._book(ledger, labellers)
+        return any(next(iter(step.requests(book)), None) for step in self.steps if not step.waits)
 
     def plans_now(self, ledger: Ledger, *, retry_failed: bool = False) -> list[tuple[str, Plan]]:
         """All that can be asked before any further label is known (for batch files)."""

@@ -9,7 +9,7 @@ from typing import Any
 
 from assay.model.errors import SettingsError
 
-OWN: dict[str, str] = {}
+OWN: dict[str, str] = {"exam": "assay.protocols.exam.protocol:EXAM"}
 """Assay's protocols on the common ground: name → ``module:attribute``, imported when used."""
 
 SPECIAL = ("r2c2",)

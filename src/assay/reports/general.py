@@ -183,9 +183,9 @@ def _board_table(result: Result, board: Board, caption: str) -> Table:
         padding=(0, 1, 0, 0),
         pad_edge=False,
     )
-    table.add_column("run", overflow="fold", max_width=_NAME)
+    table.add_column("run", overflow="fold", min_width=6, max_width=_NAME)
     for name in board.measures:
-        table.add_column(Text(name), no_wrap=True)
+        table.add_column(Text(name), overflow="fold", min_width=6)
     order = ranked(result, board)
     scores = result.findings.scores
     best = {name: _best(scores, order, name, board) for name in board.measures}

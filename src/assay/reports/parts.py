@@ -222,7 +222,7 @@ def lines(plot: Lines) -> Markup:
 
 
 def _series(series: Series, kind: int, of: int, joined: bool, x, y) -> list[Markup]:  # type: ignore[no-untyped-def]  # noqa: ANN001
-    shift = 0.0 if joined else (kind - (of - 1) / 2) * 5
+    shift = (kind - (of - 1) / 2) * 5 if series.ranges or not joined else 0.0
     parts: list[Markup] = []
     stretch: list[tuple[float, float]] = []
     for place, value in enumerate(series.values):

@@ -58,8 +58,9 @@ class Task(Generic[U, V]):
     ``probes`` the yes/no questions (``NAME.probes.j2``), None where it cannot be decided so.
     ``check`` returns what is wrong with a verdict that fits the schema but not the unit (it is
     shown to the model in the repair turn), or None. ``decide`` builds the verdict from yes/no
-    questions. ``version`` changes whenever the meaning of the labels does. ``orders`` names, for
-    verdict fields of words that have an order, those words from the strictest on.
+    questions. ``plain`` reads a reply that holds no JSON, where the protocol has a rule for that,
+    or returns None. ``version`` changes whenever the meaning of the labels does. ``orders`` names,
+    for verdict fields of words that have an order, those words from the strictest on.
     """
 
     name: str
@@ -70,6 +71,7 @@ class Task(Generic[U, V]):
     template: str
     check: Callable[[U, V], str | None] = lambda _unit, _verdict: None
     decide: Callable[[U, AskYesNo], V] | None = None
+    plain: Callable[[U, str], V | None] | None = None
     max_tokens: int = 400
     orders: Mapping[str, tuple[str, ...]] = field(default_factory=dict, hash=False)
 

@@ -1,0 +1,180 @@
+"""Texts of passages, and generated responses cut into passages.
+
+Passages: JSON Lines ``{"id": …, "text": …}`` (``docid``, ``passage_id``, ``paragraph_id`` or
+``segment_id`` for ``id``, ``segment``, ``contents`` or ``passage`` for ``text``), lines
+``id<TAB>text``, or graded passages. Responses: JSON Lines ``{"run", "query_id", "text",
+"response_id"?}``. Queries: lines ``id<TAB>text[<TAB>subtopic id<TAB>subtopic]``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from os import PathLike
+from typing import Any, NamedTuple
+
+import orjson
+
+from assay.formats.parsed import FaultList, Parsed, quoted
+from assay.formats.text import read_text
+
+_IDS = ("id", "docid", "passage_id", "paragraph_id", "segment_id")
+_TEXTS = ("text", "segment", "contents", "passage")
+_SENTENCE = re.compile(r"(?<=[.!?])[\"')\]”’»]*\s+(?=[\"'(\[“‘«A-Z0-9À-Þ])")
+
+
+def read_passages(path: str | PathLike[str]) -> Parsed[Mapping[str, str]]:
+    """Reads the texts of passages: id → text.
+
+    Raises :class:`FormatError` only where the file cannot be read at all.
+    """
+    source = read_text(path)
+    faults = FaultList(source.file, source.faults)
+    texts: dict[str, str] = {}
+    for number, line in source.numbered():
+        if not line.strip():
+            continue
+        for identity, text in _passages(number, line, faults):
+            if texts.setdefault(identity, text) != text:
+                faults.error(
+                    number,
+                    f"The passage {quoted(identity)} has another text before.",
+                    "Give each text an id of its own.",
+                )
+    return Parsed(texts, faults.done())
+
+
+def _passages(number: int, line: str, faults: FaultList) -> Iterator[tuple[str, str]]:
+    if line.lstrip()[:1] not in "{[":
+        identity, tab, text = line.partition("\t")
+        if tab and identity.strip() and text.strip():
+            yield identity.strip(), text.strip()
+        else:
+            faults.error(number, "This is neither JSON nor id<TAB>text.", "Write {id, text}.")
+        return
+    try:
+        row = orjson.loads(line)
+    except orjson.JSONDecodeError as error:
+        faults.error(number, f"This is not JSON ({error}).", "Write one object a line.")
+        return
+    rows = row[1] if isinstance(row, list) and len(row) == 2 else [row]
+    for one in rows if isinstance(rows, list) else [rows]:
+        name, words = _first(one, _IDS), _first(one, _TEXTS)
+        if name is None or words is None:
+            faults.error(number, "An id or a text is missing.", "Write {id, text}.")
+        else:
+            yield name, words
+
+
+def _first(row: Any, names: tuple[str, ...]) -> str | None:
+    if not isinstance(row, dict):
+        return None
+    found = next((row[name] for name in names if name in row), None)
+    return str(found).strip() or None if isinstance(found, str | int) else None
+
+
+@dataclass(frozen=True, slots=True)
+class Response:
+    """A generated response, cut: its passages with their ids, ``ID/1``, ``ID/2`` …"""
+
+    run: str
+    query: str
+    id: str
+    passages: tuple[tuple[str, str], ...]
+
+
+def read_responses(path: str | PathLike[str], *, most_words: int = 200) -> Parsed[list[Response]]:
+    """Reads generated responses and cuts them into passages of at most ``most_words`` words.
+
+    Raises :class:`FormatError` only where the file cannot be read at all.
+    """
+    source = read_text(path)
+    faults = FaultList(source.file, source.faults)
+    found: list[Response] = []
+    seen: dict[tuple[str, str], int] = {}
+    for number, line in source.numbered():
+        if not line.strip():
+            continue
+        try:
+            row = orjson.loads(line)
+        except orjson.JSONDecodeError as error:
+            faults.error(number, f"This is not JSON ({error}).", "Write one object a line.")
+            continue
+        names = ("run", "query_id", "text")
+        if not isinstance(row, dict) or not all(isinstance(row.get(n), str) for n in names):
+            faults.error(
+                number, f"One of {', '.join(names)} is missing.", "Write {run, query_id, text}."
+            )
+            continue
+        run, query = row["run"].strip(), row["query_id"].strip()
+        first = seen.setdefault((run, query), number)
+        if first != number:
+            faults.error(
+                number, f"{quoted(run)} has a response on line {first}.", "Keep one.", query
+            )
+            continue
+        identity = str(row.get("response_id") or f"{run}/{query}")
+        parts = enumerate(cut(row["text"], most_words), 1)
+        passages = tuple((f"{identity}/{n}", text) for n, text in parts)
+        found.append(Response(run, query, identity, passages))
+    return Parsed(found, faults.done())
+
+
+def cut(text: str, most_words: int = 200) -> list[str]:
+    """Cut a text into paragraph-sized passages: at blank lines, and where a paragraph has more
+    than ``most_words`` words at the ends of its sentences. No word is lost; a single sentence
+    that is longer stays whole."""
+    passages: list[str] = []
+    for paragraph in re.split(r"\n\s*\n", text):
+        whole = " ".join(paragraph.split())
+        if not whole:
+            continue
+        part: list[str] = []
+        for sentence in _SENTENCE.split(whole):
+            if part and len(" ".join([*part, sentence]).split()) > most_words:
+                passages.append(" ".join(part))
+                part = []
+            part.append(sentence)
+        passages.append(" ".join(part))
+    return passages
+
+
+class Query(NamedTuple):
+    """A query, with a subtopic of it where the line names one."""
+
+    id: str
+    text: str
+    facet: str | None = None
+    facet_text: str | None = None
+
+
+def read_queries(path: str | PathLike[str]) -> Parsed[tuple[Query, ...]]:
+    """Reads queries with their subtopics, one a line; a query with several has several lines.
+
+    Raises :class:`FormatError` only where the file cannot be read at all.
+    """
+    source = read_text(path)
+    faults = FaultList(source.file, source.faults)
+    found: dict[tuple[str, str | None], Query] = {}
+    texts: dict[str, str] = {}
+    for number, line in source.numbered():
+        if not line.strip():
+            continue
+        cells = [cell.strip() for cell in line.split("\t")]
+        if len(cells) not in (2, 4) or not all(cells):
+            faults.error(
+                number,
+                f"{len(cells)} columns.",
+                "Write id<TAB>text, or id<TAB>text<TAB>subtopic id<TAB>subtopic.",
+            )
+            continue
+        query = Query(*cells)
+        if texts.setdefault(query.id, query.text) != query.text:
+            faults.error(number, "The query has another text before.", "Make them equal.", query.id)
+        if (query.id, query.facet) in found:
+            faults.error(number, "The query is there twice.", "Keep one line.", query.id)
+        found[query.id, query.facet] = query
+    if not found and not faults.done():
+        faults.error(0, "There are no queries.", "Is this the right file?")
+    return Parsed(tuple(found.values()), faults.done())

@@ -1,0 +1,202 @@
+"""Banks under a person's control: edits that are recorded, versions, and what a change moves.
+
+Every edit is a line of ``BANK.history.jsonl`` beside the bank: number, time, who, what, and the
+question before and after. A version is a number of edits (0: the bank as it was first), so that
+any earlier version can be had back. Source: spec/exam.md, "A bank is versioned".
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from assay.formats.exam_bank import question_id, read_bank, write_bank
+from assay.model.errors import SettingsError
+from assay.model.exam import Bank, BankQuestion, QueryBank
+from assay.protocols.output import write_bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """A recorded change of one question; ``before`` None where it was added, ``after`` None where
+    it was taken away (undone)."""
+
+    number: int
+    at: str
+    by: str
+    action: str
+    query: str
+    before: BankQuestion | None
+    after: BankQuestion | None
+
+
+def history_path(bank: Path) -> Path:
+    """Where the edits of a bank are kept."""
+    name = bank.name.removesuffix(".gz").removesuffix(".jsonl")
+    return bank.with_name(f"{name}.history.jsonl")
+
+
+def read_history(bank: Path) -> tuple[Edit, ...]:
+    """The edits of a bank, oldest first. Raises SettingsError where they cannot be read."""
+    path = history_path(bank)
+    if not path.exists():
+        return ()
+    edits = []
+    for number, line in enumerate(path.read_bytes().splitlines(), 1):
+        try:
+            row = orjson.loads(line)
+            edits.append(
+                Edit(
+                    row["number"], row["at"], row["by"], row["action"], row["query"],
+                    _question(row["before"]), _question(row["after"]),
+                )
+            )  # fmt: skip
+        except (orjson.JSONDecodeError, KeyError, TypeError) as error:
+            raise SettingsError(f"{path}:{number} cannot be read: {error}.") from error
+    return tuple(edits)
+
+
+def _question(row: Mapping[str, Any] | None) -> BankQuestion | None:
+    return None if row is None else BankQuestion(**{**row, "gold": tuple(row["gold"])})
+
+
+def read_version(text: str) -> Bank:
+    """The bank that ``FILE`` or ``FILE@N`` names: as it is, or as it was after N edits."""
+    path, at, number = text.rpartition("@")
+    if at and number.isdigit() and not Path(text).exists():
+        bank = read_bank(Path(path)).require()
+        edits = read_history(Path(path))
+        if int(number) > len(edits):
+            raise SettingsError(f"{path} has {len(edits)} edits; there is no version {number}.")
+        for edit in reversed(edits[int(number) :]):
+            bank = _put(bank, edit.query, edit.after, edit.before)
+        return bank
+    return read_bank(Path(text)).require()
+
+
+def fingerprint(bank: Bank) -> str:
+    """Ten digits that tell one content from another."""
+    return hashlib.sha256(write_bank(bank)).hexdigest()[:10]
+
+
+def _put(bank: Bank, query: str, old: BankQuestion | None, new: BankQuestion | None) -> Bank:
+    """The bank with one question in the place of another."""
+    found = bank.queries.get(query) or QueryBank(query, None, ())
+    questions = list(found.questions)
+    if old is None and new is not None:
+        questions.append(new)
+    else:
+        place = next(i for i, one in enumerate(questions) if old and one.id == old.id)
+        questions[place : place + 1] = [] if new is None else [new]
+    return Bank(
+        {**bank.queries, query: replace(found, questions=tuple(questions))}, bank.collection
+    )
+
+
+def find(bank: Bank, identity: str, query: str | None = None) -> tuple[str, BankQuestion]:
+    """The question with that id, and its query. Raises SettingsError where there is none, or
+    several queries have one."""
+    found = [
+        (name, question)
+        for name, one in bank.queries.items()
+        for question in one.questions
+        if question.id == identity and query in (None, name)
+    ]
+    if len(found) == 1:
+        return found[0]
+    if found:
+        raise SettingsError(
+            f"{len(found)} queries have a question '{identity}'. Say which one: --query."
+        )
+    raise SettingsError(f"There is no question '{identity}'. 'assay bank list' shows all.")
+
+
+def edit(
+    path: Path,
+    by: str,
+    action: str,
+    query: str,
+    before: BankQuestion | None,
+    after: BankQuestion,
+) -> Edit:
+    """Change a bank file by one question, and record it. Raises SettingsError where a new
+    question's id is taken or nothing would change."""
+    bank = read_bank(path).require() if path.exists() else Bank({})
+    if before is None:
+        taken = bank.queries.get(query)
+        if taken is not None and any(one.id == after.id for one in taken.questions):
+            raise SettingsError(f"The query {query} has a question '{after.id}' already.")
+    elif before == after:
+        raise SettingsError(f"Nothing changes: the question '{after.id}' is so already.")
+    edits = read_history(path)
+    now = datetime.now(UTC).isoformat(timespec="seconds")
+    made = Edit(len(edits) + 1, now, by, action, query, before, after)
+    # The record first: after a crash in between, an edit is known that has yet to be done again.
+    _append(history_path(path), edits, made)
+    write_bytes(path, write_bank(_put(bank, query, before, after)))
+    return made
+
+
+def _append(path: Path, edits: Sequence[Edit], made: Edit) -> None:
+    lines = (orjson.dumps(asdict(one), option=orjson.OPT_APPEND_NEWLINE) for one in (*edits, made))
+    write_bytes(path, b"".join(lines))
+
+
+def new_question(
+    query: str, text: str, by: str, *, facet: str | None = None, **more: Any
+) -> BankQuestion:
+    """A question with an id made from its words."""
+    return BankQuestion(question_id(query, facet, text), text, facet=facet, origin=by, **more)
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """How a question differs between two versions: ``added``, ``dropped``, ``reworded``,
+    ``key``, ``weight`` or ``active``."""
+
+    query: str
+    id: str
+    what: str
+    before: str
+    after: str
+
+
+def changes(old: Bank, new: Bank) -> Iterator[Change]:
+    """What is different, question by question. A question that is not active is as good as
+    dropped."""
+    for query in dict.fromkeys([*old.queries, *new.queries]):
+        before = {one.id: one for one in _all(old, query)}
+        after = {one.id: one for one in _all(new, query)}
+        for identity in dict.fromkeys([*before, *after]):
+            yield from _differences(query, before.get(identity), after.get(identity))
+
+
+def _all(bank: Bank, query: str) -> tuple[BankQuestion, ...]:
+    found = bank.queries.get(query)
+    return () if found is None else found.questions
+
+
+def _differences(
+    query: str, one: BankQuestion | None, other: BankQuestion | None
+) -> Iterator[Change]:
+    was = one is not None and one.active
+    now = other is not None and other.active
+    if one is None or not was:
+        if other is not None and now:
+            yield Change(query, other.id, "added", "", other.text)
+        return
+    if other is None or not now:
+        yield Change(query, one.id, "dropped", one.text, "")
+        return
+    if one.text != other.text:
+        yield Change(query, one.id, "reworded", one.text, other.text)
+    if one.gold != other.gold:
+        yield Change(query, one.id, "key", " | ".join(one.gold), " | ".join(other.gold))
+    if one.weight != other.weight:
+        yield Change(query, one.id, "weight", f"{one.weight:g}", f"{other.weight:g}")

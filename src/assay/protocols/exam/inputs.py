@@ -1,0 +1,276 @@
+"""What an EXAM++ evaluation reads, and its settings."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Literal
+
+from pydantic import Field, field_validator
+
+from assay.formats.exam_bank import read_bank
+from assay.formats.exam_graded import GradedFile, read_graded, runs_of
+from assay.formats.passages import read_passages, read_queries, read_responses
+from assay.formats.score_tables import ScoreTable, read_scores
+from assay.formats.trec import Qrels, read_qrels, read_trec_run
+from assay.measures.names import parse_measure
+from assay.model.errors import SettingsError
+from assay.model.exam import Bank, BankQuestion, QueryBank
+from assay.protocols.base import CommonSettings, Reading
+from assay.protocols.exam.scoring import Ranking
+from assay.protocols.folder import Folder
+from assay.tasks.base import AnyTask
+from assay.tasks.exam import DIRECT
+from assay.tasks.trec_rag import RELEVANCE
+
+DIRECT_TASKS: Mapping[str, tuple[AnyTask, int]] = {
+    **{name: (task, 2 if name == "thomas" else 1) for name, task in DIRECT.items()},
+    "trec_rag": (RELEVANCE, 3),
+}
+"""Direct graders by the name that ``grading = "direct:NAME"`` gives, with their highest label."""
+
+
+class ExamSettings(CommonSettings):
+    """``[settings]`` of an EXAM++ evaluation.
+
+    ``grading``: ``self-rating`` (0 to 5), ``qa`` (an answer is extracted and checked against the
+    key), ``qa-verified`` (the match is a labeller's word), or ``direct:NAME``, a direct grader.
+    ``k``: passages of a run that are graded and count. ``tau``: the least grade that counts as
+    answered; 4 for self-ratings, 1 otherwise, where left out. ``denominator``: all questions of
+    the ``bank``, or those that have been ``graded``. ``silent``: a query that a run leaves out is
+    ``zero``, or ``left-out`` of its means. ``measures``: of EXAM-Qrels. ``passage_words``: longest
+    passage of a generated response. ``llm`` and ``prompt_class`` choose among the grades of a
+    graded file. ``official_score``: the column of the official leaderboard. ``label_bins`` and
+    ``judgment_bins``: the binning of the agreement tables, lowest first.
+    """
+
+    grading: str = "self-rating"
+    k: int = Field(20, ge=1)
+    tau: int | None = Field(None, ge=1, le=5)
+    denominator: Literal["bank", "graded"] = "bank"
+    silent: Literal["zero", "left-out"] = "zero"
+    measures: tuple[str, ...] = ("AP", "nDCG@20", "Rprec", "RR", "α-nDCG@20")
+    passage_words: int = Field(200, ge=10)
+    llm: str | None = None
+    prompt_class: str | None = None
+    official_score: str | None = None
+    label_bins: tuple[str, ...] = ("0", "1-3", "4-5")
+    judgment_bins: tuple[str, ...] = ("-9-0", "1", "2-9")
+
+    @field_validator("grading")
+    @classmethod
+    def _known(cls, value: str) -> str:
+        names = ["self-rating", "qa", "qa-verified", *(f"direct:{name}" for name in DIRECT_TASKS)]
+        if value not in names:
+            raise ValueError(f"must be one of {', '.join(names)}")
+        return value
+
+    @field_validator("measures")
+    @classmethod
+    def _parsed(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        for name in value:
+            parse_measure(name)
+        return value
+
+    @property
+    def top(self) -> int:
+        """The best grade there is."""
+        if self.grading.startswith("direct:"):
+            return DIRECT_TASKS[self.grading.removeprefix("direct:")][1]
+        return 5 if self.grading == "self-rating" else 1
+
+    @property
+    def least(self) -> int:
+        """τ."""
+        return self.tau or (4 if self.grading == "self-rating" else 1)
+
+
+@dataclass(frozen=True)
+class ExamInputs:
+    """All inputs, checked. ``pool`` lists the passages of each query that are graded, whoever
+    retrieved them; ``texts`` holds their texts, ``given`` the grades of a graded file."""
+
+    bank: Bank
+    queries: Mapping[str, str]
+    runs: Mapping[str, Ranking]
+    texts: Mapping[str, str]
+    pool: Mapping[str, tuple[str, ...]]
+    given: GradedFile | None = None
+    qrels: Qrels | None = None
+    official: ScoreTable | None = None
+    untold: int = 0
+    generated: frozenset[str] = field(default_factory=frozenset)
+
+
+def load(folder: Folder, settings: ExamSettings, reading: Reading) -> ExamInputs:
+    """Read everything; all faults of all files are raised together."""
+    given = reading.optional(
+        "graded", partial(read_graded, llm=settings.llm, prompt=settings.prompt_class)
+    )
+    bank = reading.optional("bank", read_bank)
+    queries = reading.optional("queries", read_queries) or ()
+    runs: dict[str, Ranking] = {}
+    for path, run in reading.many("runs", read_trec_run):
+        _add(runs, run.name, {topic: run.ranked(topic) for topic in run.scores}, path, reading)
+    texts: dict[str, str] = {}
+    for _, found in reading.many("passages", read_passages):
+        texts.update(found)
+    generated: dict[str, dict[str, tuple[str, ...]]] = {}
+    cut = partial(read_responses, most_words=settings.passage_words)
+    for path, responses in reading.many("responses", cut):
+        own: dict[str, dict[str, tuple[str, ...]]] = {}
+        for one in responses:
+            own.setdefault(one.run, {})[one.query] = tuple(identity for identity, _ in one.passages)
+            texts.update(one.passages)
+        for name, ranking in own.items():
+            _add(runs, name, ranking, path, reading)
+            generated[name] = ranking
+    qrels = reading.optional("qrels", read_qrels)
+    official = reading.optional(
+        "official", partial(read_scores, score=settings.official_score, option="official_score")
+    )
+    reading.done()
+    if given is not None:
+        for query in given.queries.values():
+            texts.update({p.id: p.text for p in query.passages if p.text and p.id not in texts})
+        if not runs:
+            for name, ranked in sorted(runs_of(given).items()):
+                runs[name] = {q: tuple(p for p, _ in places) for q, places in ranked.items()}
+        qrels = qrels or _judgments(given)
+    bank = bank or _bank_of(given, queries, folder, settings)
+    if not runs:
+        raise SettingsError(
+            f"{folder.path / 'assay.toml'}: [inputs] names no run. Give 'runs' (TREC runs), "
+            "'responses' (generated texts), or a 'graded' file with rankings."
+        )
+    pool, untold = _pool(bank, runs, texts, given, qrels, settings.k)
+    inputs = ExamInputs(
+        bank=bank,
+        queries=_query_texts(bank, {query.id: query.text for query in queries}),
+        runs=runs,
+        texts=texts,
+        pool=pool,
+        given=given,
+        qrels=qrels,
+        official=official,
+        untold=untold,
+        generated=frozenset(generated),
+    )
+    _check(inputs, folder, settings)
+    return inputs
+
+
+def _add(
+    runs: dict[str, Ranking], name: str, ranking: Ranking, path: Path, reading: Reading
+) -> None:
+    if name in runs:
+        reading.fault(path, f"Another run is called '{name}' too.", "Rename one of them.")
+    runs[name] = ranking
+
+
+def _judgments(given: GradedFile) -> Qrels | None:
+    """The judgments that a graded file holds; of several for a passage the highest."""
+    found: dict[str, dict[str, int]] = {}
+    for query in given.queries.values():
+        for passage in query.passages:
+            if passage.judgments:
+                best = max(one.relevance for one in passage.judgments)
+                found.setdefault(query.query, {})[passage.id] = best
+    return Qrels(found) if found else None
+
+
+def _bank_of(
+    given: GradedFile | None, queries: object, folder: Folder, settings: ExamSettings
+) -> Bank:
+    if given is not None:
+        return Bank(
+            {
+                name: QueryBank(name, None, tuple(BankQuestion(q, q) for q in one.grades.questions))
+                for name, one in given.queries.items()
+            }
+        )
+    if settings.grading.startswith("direct:") and isinstance(queries, tuple) and queries:
+        return Bank({one.id: QueryBank(one.id, one.text, ()) for one in queries})
+    raise SettingsError(
+        f"{folder.path / 'assay.toml'}: [inputs] has no 'bank'. Write one, or make one with "
+        "'assay bank generate'; with grading = \"direct:…\" 'queries' will do."
+    )
+
+
+def _query_texts(bank: Bank, given: Mapping[str, str]) -> dict[str, str]:
+    return {name: given.get(name) or one.text or "" for name, one in bank.queries.items()}
+
+
+def _pool(
+    bank: Bank,
+    runs: Mapping[str, Ranking],
+    texts: Mapping[str, str],
+    given: GradedFile | None,
+    qrels: Qrels | None,
+    k: int,
+) -> tuple[dict[str, tuple[str, ...]], int]:
+    """The passages to grade: the first k of every run, all judged ones, and those of the graded
+    file. Judged ones without a text are left out, and counted."""
+    pool: dict[str, tuple[str, ...]] = {}
+    untold = 0
+    for query in bank.queries:
+        found: dict[str, None] = {}
+        graded = given.queries.get(query) if given is not None else None
+        known = set(graded.grades.passages) if graded is not None else set()
+        found.update(dict.fromkeys(graded.grades.passages if graded is not None else ()))
+        for ranking in runs.values():
+            found.update(dict.fromkeys(ranking.get(query, ())[:k]))
+        for passage in qrels.grades.get(query, {}) if qrels is not None else ():
+            if passage in texts or passage in known:
+                found[passage] = None
+            elif passage not in found:
+                untold += 1
+        pool[query] = tuple(found)
+    return pool, untold
+
+
+def _check(inputs: ExamInputs, folder: Folder, settings: ExamSettings) -> None:
+    where = folder.path / "assay.toml"
+    given = inputs.given
+    unread = [
+        passage
+        for query, passages in inputs.pool.items()
+        for passage in passages
+        if passage not in inputs.texts
+        and not (given is not None and query in given.queries
+                 and passage in given.queries[query].grades.passages)
+    ]  # fmt: skip
+    if unread:
+        raise SettingsError(
+            f"{where}: {len(unread)} passages of the runs have no text, the first is "
+            f"{unread[0]!r}. Add their texts to [inputs] passages."
+        )
+    if given is not None and given.way is not None:
+        asked = settings.grading == "self-rating"
+        if given.way.rated != asked:
+            need = "self-rating" if given.way.rated else "qa"
+            raise SettingsError(
+                f'{where}: the graded file holds {given.way}; set grading = "{need}".'
+            )
+    if settings.grading.startswith("qa") and given is None:
+        keyless = [
+            question.id
+            for query in inputs.bank.queries
+            for question in inputs.bank.questions(query)
+            if not question.gold
+        ]
+        if keyless:
+            raise SettingsError(
+                f"{where}: {len(keyless)} questions have no gold answers, the first is "
+                f'{keyless[0]!r}; grading = "{settings.grading}" checks answers against a key. '
+                'Use "self-rating", or give gold_answers in the bank.'
+            )
+    if settings.grading.startswith("direct:"):
+        silent = [query for query, text in inputs.queries.items() if not text]
+        if silent:
+            raise SettingsError(
+                f"{where}: the query {silent[0]!r} has no text, which direct graders are shown. "
+                "Give query_text in the bank, or [inputs] queries."
+            )

@@ -1,0 +1,266 @@
+"""How far EXAM++'s leaderboards and labels agree with official ones; what τ changes.
+
+Source: Farzi & Dietz, EXAM++, sections 5.1 to 5.4 (figure 2, tables 3 and 4).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from assay.measures.coverage import standard_error
+from assay.protocols.exam.inputs import ExamInputs, ExamSettings
+from assay.protocols.exam.scoring import ExamScorer, Values
+from assay.protocols.parts import Lines, Part, Series, Table, Value
+from assay.protocols.results import Scores
+from assay.statistics.agreement import cohen_kappa
+from assay.statistics.correlation import kendall_tau, spearman_rho
+
+OFFICIAL = "official"
+
+
+def rescaled(values: Sequence[float]) -> tuple[float, float]:
+    """Offset and factor that map the lowest value to 0 and the highest to 1 (figure 2); all to 0
+    where they are equal."""
+    low, high = min(values), max(values)
+    return low, 1.0 / (high - low) if high > low else 0.0
+
+
+def leaderboard_part(
+    inputs: ExamInputs,
+    scores: Scores,
+    values: Mapping[str, Values],
+    settings: ExamSettings,
+) -> tuple[Part, ...]:
+    """The rescaled leaderboards with standard errors, and their correlation with the official
+    one."""
+    measures = list(next(iter(scores.values()), {}))
+    if not measures or len(scores) < 2:
+        return ()
+    official = _official(inputs, scores)
+    by: dict[str, float | None] = dict(official)
+    if not official:
+        by = {run: found[measures[0]].value for run, found in scores.items()}
+    order = sorted(scores, key=lambda run: (by.get(run) is None, -(by.get(run) or 0.0), run))
+    first = [name for name in measures if not name.startswith("EXAM-Cover-")][:3]
+    series = [_series(name, order, scores, values) for name in first]
+    if official:
+        known = [official[run] for run in order if run in official]
+        low, factor = rescaled(known)
+        points = tuple((official[r] - low) * factor if r in official else None for r in order)
+        series.append(Series(OFFICIAL, points))
+    items: list[Lines | Table] = [
+        Lines(
+            "Rescaled leaderboards",
+            tuple(order),
+            tuple(series),
+            y="rescaled score",
+            note="Each leaderboard is stretched so that its best run is 1 and its worst 0; bars "
+            "are standard errors over queries, on the same scale. "
+            + ("Runs by the official score." if official else f"Runs by {measures[0]}."),
+        )
+    ]
+    if official:
+        rows = [
+            (name, *correlation({r: s[name].value for r, s in scores.items()}, official))
+            for name in measures
+        ]
+        items.append(
+            Table(
+                "Agreement with the official leaderboard",
+                ("measure", "Spearman ρ", "Kendall τ-b", "runs"),
+                rows,
+                note=f"At τ = {settings.least}.",
+            )
+        )
+    return (Part("Leaderboards", items=tuple(items)),)
+
+
+def _official(inputs: ExamInputs, scores: Scores) -> dict[str, float]:
+    if inputs.official is None:
+        return {}
+    found = inputs.official.run_scores()
+    return {run: value for run in scores if (value := found.get(run)) is not None}
+
+
+def _series(
+    name: str, order: Sequence[str], scores: Scores, values: Mapping[str, Values]
+) -> Series:
+    means = {run: scores[run][name].value for run in order}
+    known = [value for value in means.values() if value is not None]
+    if not known:
+        return Series(name, (None,) * len(order))
+    low, factor = rescaled(known)
+    points: list[float | None] = []
+    ranges: list[tuple[float, float] | None] = []
+    for run in order:
+        mean = means[run]
+        error = standard_error([v for v in values[run][name].values() if v is not None])
+        if mean is None:
+            points.append(None)
+            ranges.append(None)
+            continue
+        points.append((mean - low) * factor)
+        ends = None
+        if error is not None:
+            ends = ((mean - error - low) * factor, (mean + error - low) * factor)
+        ranges.append(ends)
+    return Series(name, tuple(points), tuple(ranges))
+
+
+def correlation(
+    scores: Mapping[str, float | None], official: Mapping[str, float]
+) -> tuple[float | None, float | None, int]:
+    """Spearman's ρ, Kendall's τ-b and the number of runs that both leaderboards have."""
+    pairs = [
+        (value, official[run])
+        for run, value in scores.items()
+        if value is not None and run in official
+    ]
+    if len(pairs) < 2:
+        return None, None, len(pairs)
+    x, y = np.array(pairs, dtype=float).T
+    return spearman_rho(x, y), kendall_tau(x, y), len(pairs)
+
+
+def means(values: Values) -> dict[str, float | None]:
+    """The mean over queries of each measure, over those that are known."""
+    found: dict[str, float | None] = {}
+    for name, by_query in values.items():
+        known = [value for value in by_query.values() if value is not None]
+        found[name] = sum(known) / len(known) if known else None
+    return found
+
+
+def sweeps(
+    inputs: ExamInputs, scorer: ExamScorer, settings: ExamSettings
+) -> dict[str, dict[int, Values]]:
+    """run → τ → values, for every τ up to the best grade."""
+    return {
+        run: scorer.sweep(ranking, range(1, settings.top + 1))
+        for run, ranking in inputs.runs.items()
+    }
+
+
+def sweep_part(inputs: ExamInputs, scorer: ExamScorer, settings: ExamSettings) -> tuple[Part, ...]:
+    """What the least grade changes: cover by τ, and the agreement with the official leaderboard."""
+    if settings.top < 2 or settings.grading.startswith("direct:"):
+        return ()
+    found = sweeps(inputs, scorer, settings)
+    taus = range(1, settings.top + 1)
+    by_tau = {run: {tau: means(one) for tau, one in by.items()} for run, by in found.items()}
+    cover = Lines(
+        "EXAM-Cover by τ",
+        tuple(str(tau) for tau in taus),
+        tuple(
+            Series(run, tuple(by[tau]["EXAM-Cover"] for tau in taus)) for run, by in by_tau.items()
+        ),
+        x="τ, the least grade that counts as answered",
+        y="EXAM-Cover",
+    )
+    items: list[Lines | Table] = [cover]
+    official = _official(inputs, {run: {} for run in inputs.runs})
+    if len(official) > 1:
+        names = list(next(iter(next(iter(by_tau.values())).values())))
+        rows: list[tuple[Value, ...]] = []
+        for name in names:
+            found_at = [
+                correlation({run: by[tau][name] for run, by in by_tau.items()}, official)
+                for tau in taus
+            ]
+            rows.append((name, "Spearman ρ", *(one[0] for one in found_at)))
+            rows.append((name, "Kendall τ-b", *(one[1] for one in found_at)))
+        columns = ("measure", "correlation", *(f"τ = {tau}" for tau in taus))
+        items.append(Table("Agreement with the official leaderboard by τ", columns, rows))
+    note = "Which τ suits depends on how hard the questions are (paper, section 5.4)."
+    return (Part("Minimum grade", note, tuple(items)),)
+
+
+def bins(texts: Sequence[str]) -> list[tuple[int, int, str]]:
+    """Bins from texts such as ``0``, ``1-3`` or ``-9-0``: ends (both included) and the text.
+    Raises ValueError for one that cannot be read."""
+    found = []
+    for text in texts:
+        low, high = _ends(text)
+        found.append((low, high, text))
+    return found
+
+
+def _ends(text: str) -> tuple[int, int]:
+    cut = text.find("-", 1)
+    try:
+        return (int(text), int(text)) if cut < 0 else (int(text[:cut]), int(text[cut + 1 :]))
+    except ValueError:
+        raise ValueError(f"{text!r} is no bin; write 0, 1-3 or -9-0") from None
+
+
+def agreement_part(
+    inputs: ExamInputs, scorer: ExamScorer, settings: ExamSettings
+) -> tuple[Part, ...]:
+    """EXAM-Labels against manual judgments: counts, κ at each binarisation and at the binning."""
+    if inputs.qrels is None:
+        return ()
+    pairs = [
+        (label, inputs.qrels.grades[query][passage])
+        for query, labels in scorer.qrels().items()
+        for passage, label in labels.items()
+        if passage in inputs.qrels.grades.get(query, {})
+    ]
+    if not pairs:
+        return ()
+    labels, judged = (np.array(column) for column in zip(*pairs, strict=True))
+    levels = sorted(set(judged.tolist()), reverse=True)
+    grades = range(settings.top, -1, -1)
+    counts: list[tuple[Value, ...]] = [
+        (f"{grade}", *(int(((labels == grade) & (judged == level)).sum()) for level in levels),
+         int((labels == grade).sum()))
+        for grade in grades
+    ]  # fmt: skip
+    kappas = [
+        (f"label ≥ {tau}", f"judgment ≥ {level}", cohen_kappa(labels >= tau, judged >= level))
+        for tau in range(1, settings.top + 1)
+        for level in sorted(levels)[1:] or levels
+    ]
+    items = [
+        Table(
+            "EXAM-Labels and judgments",
+            ("label", *(f"judged {level}" for level in levels), "passages"),
+            counts,
+            note=f"{len(pairs):,} passages have both.",
+        ),
+        Table("Cohen’s κ at each binarisation", ("labels", "judgments", "κ"), kappas),
+        *_binned(labels, judged, settings),
+    ]
+    return (Part("Agreement with judgments", items=tuple(items)),)
+
+
+def _binned(
+    labels: np.ndarray[tuple[int], np.dtype[np.int_]],
+    judged: np.ndarray[tuple[int], np.dtype[np.int_]],
+    settings: ExamSettings,
+) -> list[Table]:
+    rows_of, columns_of = bins(settings.label_bins), bins(settings.judgment_bins)
+    rows: list[tuple[Value, ...]] = [
+        (text, *(int(((labels >= low) & (labels <= high) & (judged >= a) & (judged <= b)).sum())
+                 for a, b, _ in columns_of))
+        for low, high, text in rows_of
+    ]  # fmt: skip
+    note = ""
+    if len(rows_of) == len(columns_of):
+        first, second = _places(labels, rows_of), _places(judged, columns_of)
+        both = (first >= 0) & (second >= 0)
+        kappa = cohen_kappa(first[both], second[both]) if both.any() else None
+        shown = "undefined" if kappa is None else f"{kappa:.3f}"
+        note = f"Cohen’s κ with the bins paired in order: {shown}."
+    title = "Binned (label_bins, judgment_bins)"
+    return [Table(title, ("label", *(f"judged {text}" for *_, text in columns_of)), rows, note)]
+
+
+def _places(
+    values: np.ndarray[tuple[int], np.dtype[np.int_]], found: Sequence[tuple[int, int, str]]
+) -> np.ndarray[tuple[int], np.dtype[np.int_]]:
+    places = np.full(len(values), -1)
+    for place, (low, high, _) in enumerate(found):
+        places[(values >= low) & (values <= high)] = place
+    return places

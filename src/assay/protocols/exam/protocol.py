@@ -1,0 +1,261 @@
+"""The protocol ``exam``: EXAM++, from a question bank and runs to scores."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from assay.measures.bootstrap import mean_interval
+from assay.model.exam import Bank
+from assay.protocols.base import Protocol, Reading, Step
+from assay.protocols.exam.files import own_files
+from assay.protocols.exam.grading import (
+    Pool,
+    grade,
+    questions,
+    requests,
+    tasks,
+    verifications,
+)
+from assay.protocols.exam.inputs import ExamInputs, ExamSettings, load
+from assay.protocols.exam.meta import agreement_part, leaderboard_part, sweep_part
+from assay.protocols.exam.scoring import (
+    COVER,
+    NORMALISED,
+    WEIGHTED,
+    ExamOptions,
+    ExamScorer,
+    Ranking,
+    Values,
+)
+from assay.protocols.exam.supervision import supervision_parts
+from assay.protocols.folder import Folder
+from assay.protocols.labels import LabelBook
+from assay.protocols.results import Board, Definition, Findings, Gap
+from assay.protocols.scores import Score
+from assay.tasks.base import AnyTask
+from assay.tasks.r2c2 import ANSWER
+
+DEFINITIONS = (
+    Definition(
+        COVER,
+        "The share of the query's exam questions that some of the run's first k passages answer "
+        "with a grade of at least τ. 0 where the run is silent, undefined where it hangs on a "
+        "grade that is missing.",
+        "Farzi & Dietz, EXAM++, equation 1",
+    ),
+    Definition(WEIGHTED, "The same, each question counting by its weight.", "spec/exam.md"),
+    Definition(
+        NORMALISED,
+        "Of the questions that the whole pool can answer, those that the run answers; undefined "
+        "where the pool answers none.",
+        "spec/exam.md",
+    ),
+    Definition(
+        "EXAM-Label",
+        "The highest grade of a passage over the bank: its relevance label in qrels.txt. AP, "
+        "Rprec, RR and other binary measures ask for a label of at least τ, nDCG takes it as gain.",
+        "Farzi & Dietz, EXAM++, equation 2",
+    ),
+    Definition(
+        "α-nDCG",
+        "Gain for questions that no passage above answers; each repetition counts half.",
+        "Clarke et al. 2008; the questions are the intents",
+    ),
+)
+
+
+class Exam(Protocol[ExamSettings, ExamInputs]):
+    """EXAM++ (and RUBRIC's question-based grading). Source: Farzi & Dietz; spec/exam.md."""
+
+    name = "exam"
+    title = "EXAM++ · which exam questions do the passages answer?"
+    settings = ExamSettings
+
+    def tasks(self, settings: ExamSettings) -> Sequence[AnyTask]:
+        return tasks(settings)
+
+    def load(self, folder: Folder, settings: ExamSettings, reading: Reading) -> ExamInputs:
+        return load(folder, settings, reading)
+
+    def steps(self, inputs: ExamInputs, settings: ExamSettings) -> Sequence[Step]:
+        first = tasks(settings)[0]
+        steps = [Step("grades", first, lambda _book: requests(inputs, settings))]
+        if settings.grading == "qa-verified":
+            steps.append(
+                Step(
+                    "answer verification",
+                    ANSWER,
+                    lambda book: verifications(inputs, settings, book),
+                    waits=True,
+                )
+            )
+        return steps
+
+    def score(self, inputs: ExamInputs, settings: ExamSettings, book: LabelBook) -> Findings:
+        pool = grade(inputs, settings, book)
+        bank = questions(inputs, settings)
+        options = ExamOptions(
+            settings.least, settings.k, settings.denominator, settings.measures, settings.top
+        )
+        scorer = ExamScorer(bank, pool.grades, options)
+        values = {
+            run: _kept(scorer.score(ranking), _measures(bank, settings))
+            for run, ranking in inputs.runs.items()
+        }
+        unsure = {query for query in scorer.queries if scorer.unsure(query)}
+        scores = {
+            run: {
+                measure: _score(run, measure, by_query, inputs.runs[run], unsure, settings)
+                for measure, by_query in found.items()
+            }
+            for run, found in values.items()
+        }
+        measures = _measures(bank, settings)
+        return Findings(
+            topics=scorer.queries,
+            scores=scores,
+            per_topic=values,
+            boards=(_board(inputs, scorer, measures, settings),),
+            definitions=DEFINITIONS,
+            facts=_facts(inputs, scorer, bank, pool, settings),
+            gaps=_gaps(inputs, scorer, values),
+            files=own_files(inputs, settings, bank, pool, scorer, scores, values),
+            parts=(
+                *leaderboard_part(inputs, scores, values, settings),
+                *sweep_part(inputs, scorer, settings),
+                *agreement_part(inputs, scorer, settings),
+                *supervision_parts(inputs, bank, pool, scorer, settings),
+            ),
+            document={"tau": settings.least, "k": settings.k, "grading": settings.grading},
+            warnings=_strangers(inputs),
+        )
+
+    def inputs_in_words(self, inputs: ExamInputs) -> str:
+        count = sum(len(inputs.bank.questions(query)) for query in inputs.bank.queries)
+        return (
+            f"{len(inputs.bank.queries)} queries, {count} exam questions, {len(inputs.runs)} runs, "
+            f"{sum(map(len, inputs.pool.values()))} passages to grade"
+        )
+
+
+EXAM = Exam()
+
+
+def _measures(bank: Bank, settings: ExamSettings) -> tuple[str, ...]:
+    if settings.grading.startswith("direct:"):
+        return tuple(name for name in settings.measures if not name.startswith(("α", "alpha")))
+    weighted = any(
+        question.weight != 1.0 for query in bank.queries for question in bank.questions(query)
+    )
+    return (COVER, *([WEIGHTED] if weighted else []), NORMALISED, *settings.measures)
+
+
+def _kept(values: Values, measures: Sequence[str]) -> Values:
+    return {name: values[name] for name in measures}
+
+
+def _score(
+    run: str,
+    measure: str,
+    by_query: Mapping[str, float | None],
+    ranking: Ranking,
+    unsure: set[str],
+    settings: ExamSettings,
+) -> Score:
+    counted = {
+        query: value
+        for query, value in by_query.items()
+        if settings.silent == "zero" or ranking.get(query)
+    }
+    known = [value for value in counted.values() if value is not None]
+    if measure in (COVER, WEIGHTED):
+        missing = len(counted) - len(known)
+    else:  # with a grade missing somewhere in the pool, labels may still rise
+        missing = sum(query in unsure for query in counted)
+    if not known:
+        return Score(run, measure, None, None, None, 0, missing)
+    interval = mean_interval(
+        known, level=settings.level, resamples=settings.resamples, seed=settings.seed
+    )
+    mean = sum(known) / len(known)
+    return Score(run, measure, mean, interval.low, interval.high, len(known), missing)
+
+
+def _board(
+    inputs: ExamInputs, scorer: ExamScorer, measures: tuple[str, ...], settings: ExamSettings
+) -> Board:
+    shown = {
+        run: sum(len(ranking.get(query, ())[: settings.k]) for query in scorer.queries)
+        for run, ranking in inputs.runs.items()
+    }
+    silent = {
+        run: sum(not ranking.get(query) for query in scorer.queries)
+        for run, ranking in inputs.runs.items()
+    }
+    note = f"τ = {settings.least}: a question counts as answered from this grade on."
+    if any(silent.values()):
+        counted = "count 0" if settings.silent == "zero" else "are left out of its means"
+        note += f" Queries that a run leaves out {counted}."
+    return Board("Runs", measures, note, columns={"passages": shown, "left out": silent})
+
+
+def _facts(
+    inputs: ExamInputs, scorer: ExamScorer, bank: Bank, pool: Pool, settings: ExamSettings
+) -> tuple[tuple[str, str], ...]:
+    facts = [
+        ("Queries", f"{len(scorer.queries):,}"),
+        ("Runs", f"{len(inputs.runs):,}"),
+        ("Passages in the pool", f"{sum(map(len, inputs.pool.values())):,}"),
+    ]
+    if not settings.grading.startswith("direct:"):
+        count = sum(len(bank.questions(query)) for query in scorer.queries)
+        facts.insert(1, ("Exam questions", f"{count:,}"))
+        facts.append(("Grades", f"{len(pool.said):,} of {pool.asked:,}"))
+    if pool.from_file:
+        facts.append(("Grades from the file", f"{pool.from_file:,}"))
+    return tuple(facts)
+
+
+def _gaps(inputs: ExamInputs, scorer: ExamScorer, values: Mapping[str, Values]) -> tuple[Gap, ...]:
+    gaps = []
+    if inputs.untold:
+        gaps.append(
+            Gap(
+                inputs.untold,
+                "judged passages have no text, and were not graded",
+                "Add their texts to [inputs] passages.",
+                grave=False,
+            )
+        )
+    lost = {
+        query
+        for found in values.values()
+        for query, value in found.get(COVER, {}).items()
+        if value is None
+    }
+    if lost:
+        gaps.append(
+            Gap(
+                len(lost),
+                "queries have a run whose cover hangs on a missing grade",
+                "These values are undefined and not in its mean.",
+            )
+        )
+    empty = [query for query in inputs.bank.queries if query not in scorer.queries]
+    if empty:
+        gaps.append(
+            Gap(len(empty), "queries have no active questions", "They are not scored.", grave=False)
+        )
+    return tuple(gaps)
+
+
+def _strangers(inputs: ExamInputs) -> tuple[str, ...]:
+    found = []
+    for run, ranking in inputs.runs.items():
+        others = [query for query in ranking if query not in inputs.bank.queries]
+        if others:
+            found.append(
+                f"{run}: {len(others)} queries are not in the bank and are not scored "
+                f"(the first is {others[0]})."
+            )
+    return tuple(found)

@@ -1,0 +1,166 @@
+"""Lists for the people who look after a bank: what is answered, what is not, what misleads."""
+
+from __future__ import annotations
+
+from assay.model.exam import Bank
+from assay.protocols.exam.grading import Pool
+from assay.protocols.exam.inputs import ExamInputs, ExamSettings
+from assay.protocols.exam.scoring import ExamScorer
+from assay.protocols.parts import Grid, Item, Part, Table
+
+MOST_QUERIES = 60
+"""Queries that the report shows in full."""
+MOST_PASSAGES = 80
+"""Rows of a query's grid."""
+MOST_ANSWERS = 12
+"""Answers of a question that the report shows; ``answers.csv`` holds all."""
+
+ANSWER_COLUMNS = ("query", "question_id", "question", "passage", "grade", "judged", "answer")
+UNCOVERED_COLUMNS = ("query", "passage", "judged", "label", "text")
+MISLED_COLUMNS = ("query", "question_id", "question", "passage", "judged", "grade", "answer")
+
+Row = tuple[str | int | None, ...]
+
+
+def answers(inputs: ExamInputs, bank: Bank, pool: Pool) -> list[Row]:
+    """Every graded pair, by query and question, the best grade first."""
+    rows: list[Row] = []
+    for query in bank.queries:
+        for question in bank.questions(query):
+            found = [
+                (passage, pool.said[query, passage, question.id])
+                for passage in inputs.pool[query]
+                if (query, passage, question.id) in pool.said
+            ]
+            found.sort(key=lambda item: -item[1].grade)
+            rows += [
+                (query, question.id, question.text, passage, one.grade,
+                 _judged(inputs, query, passage), one.said)
+                for passage, one in found
+            ]  # fmt: skip
+    return rows
+
+
+def _judged(inputs: ExamInputs, query: str, passage: str) -> int | None:
+    if inputs.qrels is None:
+        return None
+    return inputs.qrels.grades.get(query, {}).get(passage)
+
+
+def uncovered(inputs: ExamInputs, scorer: ExamScorer, tau: int) -> list[Row]:
+    """Passages that were judged relevant and answer no question with a grade of τ."""
+    rows: list[Row] = []
+    for query, labels in scorer.qrels().items():
+        for passage, label in labels.items():
+            judged = _judged(inputs, query, passage)
+            if judged is not None and judged >= 1 and label < tau:
+                rows.append((query, passage, judged, label, inputs.texts.get(passage, "")))
+    return sorted(rows, key=lambda row: (str(row[0]), -int(row[2] or 0), str(row[1])))
+
+
+def misled(inputs: ExamInputs, bank: Bank, pool: Pool, tau: int) -> list[Row]:
+    """Questions that passages answer which were judged not relevant."""
+    rows: list[Row] = []
+    for query, question, text, passage, grade, judged, said in answers(inputs, bank, pool):
+        if judged is not None and int(judged) <= 0 and int(grade or 0) >= tau:
+            rows.append((query, question, text, passage, judged, grade, said))
+    return rows
+
+
+def supervision_parts(
+    inputs: ExamInputs, bank: Bank, pool: Pool, scorer: ExamScorer, settings: ExamSettings
+) -> tuple[Part, ...]:
+    """The lists and grids as sections of the report."""
+    if settings.grading.startswith("direct:"):
+        return ()
+    parts = []
+    if inputs.qrels is not None:
+        tau = settings.least
+        parts.append(
+            Part(
+                "Does the bank fit the judgments?",
+                items=(
+                    Table(
+                        "Judged relevant, but no question is answered",
+                        UNCOVERED_COLUMNS,
+                        uncovered(inputs, scorer, tau),
+                        note="What do these passages say that the bank does not ask for?",
+                        texts=frozenset({"text"}),
+                        most=100,
+                    ),
+                    Table(
+                        "Questions that passages answer which were judged not relevant",
+                        MISLED_COLUMNS,
+                        misled(inputs, bank, pool, tau),
+                        note="Such a question may be too broad, or the judgment wrong.",
+                        texts=frozenset({"question", "answer"}),
+                        most=100,
+                    ),
+                ),
+            )
+        )
+    groups = []
+    for query in scorer.queries[:MOST_QUERIES]:
+        title = inputs.queries.get(query) or ""
+        groups.append((f"{query} {title}".strip(), _of_query(inputs, bank, pool, query)))
+    more = len(scorer.queries) - len(groups)
+    note = (
+        "A grid of passages and questions, and the answers to each question, best first. "
+        "answers.csv holds all of it."
+    )
+    if more > 0:
+        note += f" The first {len(groups)} of {len(scorer.queries)} queries are shown."
+    parts.append(Part("Grades by query", note, groups=tuple(groups)))
+    return tuple(parts)
+
+
+def _of_query(inputs: ExamInputs, bank: Bank, pool: Pool, query: str) -> tuple[Item, ...]:
+    questions = bank.questions(query)
+    names = tuple(f"Q{place}" for place in range(1, len(questions) + 1))
+    passages = inputs.pool[query]
+    best = sorted(
+        passages,
+        key=lambda passage: -max(
+            (pool.said[query, passage, q.id].grade for q in questions
+             if (query, passage, q.id) in pool.said),
+            default=-1,
+        ),
+    )[:MOST_PASSAGES]  # fmt: skip
+
+    def cell(passage: str, question: str) -> float | None:
+        found = pool.said.get((query, passage, question))
+        return None if found is None else float(found.grade)
+
+    top = max([1, *(one.grade for one in pool.said.values())])
+    grid = Grid(
+        "Passages and questions",
+        tuple(best),
+        names,
+        [[cell(passage, question.id) for question in questions] for passage in best],
+        high=float(top),
+        about={
+            **{name: q.text for name, q in zip(names, questions, strict=True)},
+            **{passage: inputs.texts.get(passage, "")[:300] for passage in best},
+        },
+        note=f"The best {len(best)} of {len(passages)} passages.",
+    )
+    tables: list[Item] = [grid]
+    for name, question in zip(names, questions, strict=True):
+        found = [
+            (passage, pool.said[query, passage, question.id])
+            for passage in passages
+            if (query, passage, question.id) in pool.said
+        ]
+        found.sort(key=lambda item: -item[1].grade)
+        rows = [(one.grade, passage, one.said) for passage, one in found if one.grade > 0]
+        key = f" (key: {' | '.join(question.gold)})" if question.gold else ""
+        tables.append(
+            Table(
+                f"{name}: {question.text}{key}",
+                ("grade", "passage", "answer or reason"),
+                rows,
+                texts=frozenset({"answer or reason"}),
+                most=MOST_ANSWERS,
+            )
+        )
+    return tuple(tables)

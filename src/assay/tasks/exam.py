@@ -1,0 +1,235 @@
+"""The labelling tasks of EXAM++: bank generation, self-rated answerability, answer extraction, and
+the direct graders that the paper compares with (appendix A).
+
+Source: Farzi & Dietz, EXAM++, sections 4.1 and 4.2. The scales are the paper's, the prompts'
+wording is ours; a file of the same name in the folder's ``prompts/`` puts in another. Answers are
+verified by the task ``r2c2.answer``, which asks the same: is this answer right, going by the key?
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Annotated, Any
+
+from pydantic import BeforeValidator, Field, WithJsonSchema
+
+from assay.measures.answers import unanswerable
+from assay.tasks.base import AnyTask, Task, Unit, Verdict
+from assay.tasks.fields import YesNoField, grade, yes_no
+
+_NUMBER = re.compile(r"(?<![\w.,/-])-?\d+(?:[.,]\d+)?(?![\w/-]|[.,]\d)")
+
+
+def _whole(highest: int) -> Any:
+    """The type of a whole grade from 0 to ``highest``."""
+    schema = {"type": "integer", "enum": list(range(highest + 1))}
+    return Annotated[int, BeforeValidator(grade(highest)), WithJsonSchema(schema)]
+
+
+def _only_number(text: str, highest: int) -> int | None:
+    """The number that a reply in prose names, where it names one and only one; -1 for none."""
+    found = {match.group() for match in _NUMBER.finditer(text)}
+    if not found and not re.search(r"\d", text):
+        return -1
+    if len(found) != 1:
+        return None
+    (said,) = found
+    return int(said) if said.isdigit() and int(said) <= highest else None
+
+
+# -- self-rating ------------------------------------------------------------------------------
+
+
+class RatingUnit(Unit):
+    """A passage and an exam question (the passage first: several questions share it)."""
+
+    passage: str
+    question: str
+
+
+Grade = _whole(5)
+
+
+class Rating(Verdict):
+    """How well the passage answers the question: 5 wholly and rightly, 0 not at all."""
+
+    reason: str = ""
+    rating: Grade  # type: ignore[valid-type]
+
+
+def rating_from_prose(unit: RatingUnit, reply: str) -> Rating | None:
+    """A rating from a reply that is no JSON (paper, section 4.2.2): the number that it names;
+    without any number 0 where it says that the question cannot be answered, else 1. None where it
+    names several numbers, or one that is no grade."""
+    text = reply.strip()
+    if not text:
+        return None
+    said = _only_number(text, 5)
+    if said is None:
+        return None
+    if said >= 0:
+        return Rating(reason=text[:300], rating=said)
+    return Rating(reason=text[:300], rating=0 if unanswerable(text) else 1)
+
+
+SELF_RATING = Task(
+    name="exam.self_rating",
+    version="1",
+    title="Self-rated answerability: how well does the passage answer the exam question, 0 to 5",
+    unit=RatingUnit,
+    verdict=Rating,
+    template="exam_self_rating",
+    plain=rating_from_prose,
+    max_tokens=150,
+)
+
+
+# -- question answering -----------------------------------------------------------------------
+
+
+class ExtractUnit(Unit):
+    """A passage and an exam question, with its options where it has any."""
+
+    passage: str
+    question: str
+    choices: tuple[str, ...] = ()
+
+
+class Extracted(Verdict):
+    """The answer that the passage gives; "unanswerable" where it gives none."""
+
+    reason: str = ""
+    answer: str
+
+
+def _answer_from_prose(unit: ExtractUnit, reply: str) -> Extracted | None:
+    """A reply that is no JSON is the answer itself."""
+    text = reply.strip()
+    return Extracted(answer=text) if text else None
+
+
+EXTRACT = Task(
+    name="exam.answer",
+    version="1",
+    title="Question answering: the answer that the passage gives to the exam question",
+    unit=ExtractUnit,
+    verdict=Extracted,
+    template="exam_answer",
+    plain=_answer_from_prose,
+    max_tokens=200,
+)
+
+
+# -- direct grading ---------------------------------------------------------------------------
+
+
+class DirectUnit(Unit):
+    """A query and the text of a passage."""
+
+    question: str
+    passage: str
+
+
+class DirectGrade(Verdict):
+    """Relevance from 0 (should not be shown) to 2 (highly relevant)."""
+
+    reason: str = ""
+    grade: _whole(2)  # type: ignore[valid-type]
+
+
+class DirectYesNo(Verdict):
+    """Whether the passage is relevant: label 1 for yes, 0 for no."""
+
+    reason: str = ""
+    relevant: YesNoField
+
+
+def _grade_from_prose(unit: DirectUnit, reply: str) -> DirectGrade | None:
+    said = _only_number(reply, 2)
+    return None if said is None or said < 0 else DirectGrade(reason=reply[:300], grade=said)
+
+
+def _yes_no_from_prose(unit: DirectUnit, reply: str) -> DirectYesNo | None:
+    """A reply that is, or begins with, a bare Yes or No."""
+    found = re.match(r"\W*(yes|no)\b(?!\s+(?:and|or)\b)", reply, re.IGNORECASE)
+    if found is None:
+        return None
+    return DirectYesNo(reason=reply.strip()[:300], relevant=bool(yes_no(found.group(1))))
+
+
+def _direct(name: str, title: str) -> AnyTask:
+    return Task(
+        name=f"exam.{name}",
+        version="1",
+        title=f"Direct grading: {title}",
+        unit=DirectUnit,
+        verdict=DirectYesNo,
+        template=f"exam_{name}",
+        plain=_yes_no_from_prose,
+        max_tokens=120,
+    )
+
+
+THOMAS = Task(
+    name="exam.thomas",
+    version="1",
+    title="Direct grading: relevance from 0 to 2, as a search quality rater",
+    unit=DirectUnit,
+    verdict=DirectGrade,
+    template="exam_thomas",
+    plain=_grade_from_prose,
+    max_tokens=120,
+)
+FAGGIOLI = _direct("faggioli", "is the passage relevant for the question?")
+FAGGIOLI_FEW = _direct("faggioli_few", "is the passage relevant? with examples")
+HELM = _direct("helm", "does the passage answer the query?")
+SUN = _direct("sun", "does the passage include an answer to the query?")
+SUN_FEW = _direct("sun_few", "does the passage include an answer? with examples")
+
+DIRECT: dict[str, AnyTask] = {
+    task.name.removeprefix("exam."): task
+    for task in (THOMAS, FAGGIOLI, FAGGIOLI_FEW, HELM, SUN, SUN_FEW)
+}
+"""The direct graders by their short name."""
+
+
+# -- banks ------------------------------------------------------------------------------------
+
+
+class GenerateUnit(Unit):
+    """A query, a subtopic of it where there is one, and how many questions are wanted."""
+
+    query: str
+    subtopic: str = ""
+    count: int = Field(10, ge=1, le=100)
+
+
+class Generated(Verdict):
+    """Exam questions."""
+
+    questions: tuple[str, ...]
+
+
+def _check_generated(unit: GenerateUnit, verdict: Generated) -> str | None:
+    texts = [" ".join(text.split()) for text in verdict.questions]
+    if any(not text for text in texts):
+        return "a question is empty"
+    if len({text.casefold() for text in texts}) < len(texts):
+        return "a question is there twice"
+    if len(texts) != unit.count:
+        return f"'questions' must hold {unit.count} questions; it holds {len(texts)}"
+    return None
+
+
+GENERATE = Task(
+    name="exam.questions",
+    version="1",
+    title="Bank generation: exam questions for a query",
+    unit=GenerateUnit,
+    verdict=Generated,
+    template="exam_questions",
+    check=_check_generated,
+    max_tokens=1500,
+)
+
+TASKS: tuple[AnyTask, ...] = (SELF_RATING, EXTRACT, *DIRECT.values(), GENERATE)

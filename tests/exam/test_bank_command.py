@@ -1,0 +1,118 @@
+"""``assay bank``: generating, editing with a history, and what a change moves."""
+
+import json
+
+import pytest
+
+from tests.engine.server import completion, serve
+from tests.exam.test_exam_protocol import folder, toml
+
+__all__ = ["folder"]
+
+
+def bank_of(assay, path):
+    return json.loads(assay("bank", "list", path, "--json").stdout)
+
+
+def test_edits_are_recorded_and_any_version_can_be_had_back(assay, folder):
+    bank = folder / "bank.jsonl"
+    first = bank_of(assay, folder)
+    assert first["version"] == 0
+    assay("bank", "edit", bank, "--by", "KIM", "--reword", "q1/a", "--text", "Name the layers.")
+    assay("bank", "edit", bank, "--by", "KIM", "--drop", "q1/d")
+    assay("bank", "edit", bank, "--by", "LEE", "--weigh", "q1/b", "--weight", "3")
+    assay("bank", "edit", bank, "--by", "LEE", "--key", "q1/c", "--gold", "it insulates")
+    done = assay("bank", "edit", folder, "--by", "LEE", "--add", "Why itch?", "--query", "q1")
+    assert "Version 5" in done.stdout
+    now = bank_of(assay, bank)
+    assert now["version"] == 5
+    found = {row["id"]: row for row in now["questions"]}
+    assert found["q1/a"]["question"] == "Name the layers."
+    assert (found["q1/d"]["active"], found["q1/b"]["weight"]) == (False, 3.0)
+    assert now["questions"][4]["origin"] == "LEE"
+    history = json.loads(assay("bank", "list", bank, "--history", "--json").stdout)
+    assert [(one["by"], one["action"]) for one in history] == [
+        ("KIM", "reword"), ("KIM", "drop"), ("LEE", "weigh"), ("LEE", "key"), ("LEE", "add"),
+    ]  # fmt: skip
+    assert "Why itch?" in assay("bank", "list", bank, "--history", "--csv").stdout
+    diff = json.loads(assay("bank", "diff", f"{bank}@0", bank, "--json").stdout)
+    assert [(one["id"], one["what"]) for one in diff["changes"]][:4] == [
+        ("q1/a", "reworded"), ("q1/b", "weight"), ("q1/c", "key"), ("q1/d", "dropped"),
+    ]  # fmt: skip
+    assert assay("bank", "diff", f"{bank}@5", bank).returncode == 0
+    restored = assay("bank", "edit", bank, "--by", "KIM", "--restore", "q1/d")
+    assert restored.returncode == 0
+    back = assay("bank", "diff", f"{bank}@1", f"{bank}@0", "--json")
+    assert [one["what"] for one in json.loads(back.stdout)["changes"]] == ["reworded"]
+
+
+def test_a_diff_lists_the_passages_and_runs_that_it_moves(assay, folder):
+    assay("evaluate", folder)
+    bank = folder / "bank.jsonl"
+    assay("bank", "edit", bank, "--by", "KIM", "--drop", "q1/a")
+    done = assay("bank", "diff", f"{bank}@0", bank, "--folder", folder, "--json")
+    document = json.loads(done.stdout)
+    # Without q1/a the best grade of p1 falls from 5 to 4; that of p2 stays.
+    assert document["passages"] == [{"query": "q1", "passage": "p1", "before": 5, "after": 4}]
+    assert document["runs"] == [
+        {"run": "good", "before": 0.625, "after": pytest.approx((2 / 3 + 1 / 2) / 2)},
+        {"run": "half", "before": 0.25, "after": pytest.approx((1 / 3 + 0) / 2)},
+    ]
+    shown = assay("bank", "diff", f"{bank}@0", bank, "--folder", folder)
+    assert shown.returncode == 1
+    assert "Passages whose label moves (1)" in shown.stdout
+    assay("bank", "edit", bank, "--by", "KIM", "--reword", "q1/b", "--text", "New words?")
+    document = json.loads(
+        assay("bank", "diff", f"{bank}@0", bank, "--folder", folder, "--json").stdout
+    )
+    assert document["grades_missing"] == {"before": 0, "after": 4}
+
+
+def test_questions_are_generated_for_queries_and_subtopics(assay, folder):
+    (folder / "queries.tsv").write_text("q1\tskin\tq1/s1\tlayers\nq1\tskin\tq1/s2\tageing\n")
+
+    def write(body, number):
+        user = body["messages"][1]["content"]
+        about = "layers" if "layers" in user else "ageing"
+        questions = [f"What of {about}, {n}?" for n in (1, 2)]
+        return completion(json.dumps({"questions": questions}))
+
+    with serve(write) as server:
+        toml(folder, f'default = "openai:m@{server.url}"', more='queries = "queries.tsv"\n')
+        command = ("bank", "generate", folder, "--count", "2", "--out", folder / "new.jsonl")
+        done = assay(*command)
+        assert done.returncode == 0, done.stderr
+        assert "4 questions added" in done.stdout
+        again = assay(*command, "--json")
+        assert json.loads(again.stdout)["added"] == 0  # they are there, and nothing is asked twice
+        assert len(server.requests) == 2
+    rows = bank_of(assay, folder / "new.jsonl")["questions"]
+    assert [(row["facet"], row["origin"]) for row in rows] == [
+        ("q1/s1", "openai:m"), ("q1/s1", "openai:m"), ("q1/s2", "openai:m"), ("q1/s2", "openai:m"),
+    ]  # fmt: skip
+
+
+def test_a_wrong_number_of_questions_is_a_failure_that_is_told(assay, folder):
+    (folder / "queries.tsv").write_text("q1\tskin\n")
+    with serve(lambda body, n: completion('{"questions": ["One?"]}')) as server:
+        toml(folder, f'default = "openai:m@{server.url}"', more='queries = "queries.tsv"\n')
+        done = assay("bank", "generate", folder, "--count", "2", "--out", folder / "new.jsonl")
+    assert done.returncode == 1
+    assert "no questions yet" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (("--drop", "none"), "There is no question 'none'"),
+        (("--drop", "q1/a", "--restore", "q1/a"), "give one of"),
+        (("--restore", "q1/a"), "Nothing changes"),
+        (("--add", "x?"), "--query"),
+        (("--reword", "q1/a"), "--text"),
+    ],
+)
+def test_wrong_edits(assay, folder, arguments, says):
+    done = assay("bank", "edit", folder / "bank.jsonl", "--by", "KIM", *arguments)
+    assert done.returncode == 2
+    assert says in done.stderr
+    assert not (folder / "bank.history.jsonl").exists()
