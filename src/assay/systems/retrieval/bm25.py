@@ -1,0 +1,239 @@
+"""BM25 over tantivy, exact for any k1 and b.
+
+    score(q, d) = Σ_{t ∈ q} idf_t · f_td / (f_td + k1·(1 − b + b·|d|/avgdl))
+    idf_t = ln(1 + (N − n_t + ½) / (n_t + ½))
+
+This is BM25 as Lucene has it since version 8 (Robertson et al., TREC-3, with the constant k1 + 1
+left out; Kamphuis et al., ECIR 2020), and bm25s calls it "lucene". tantivy fixes k1 = 1.2 and
+b = 0.75 and keeps lengths in one byte. So its scores only choose candidates, which are scored
+again from their terms and true lengths; how far the two can lie apart is bounded, and as long as
+a passage that was not fetched could still belong to the best k, more are fetched. With k1, b free
+at query time there is one index for all settings.
+"""
+
+from __future__ import annotations
+
+import math
+from array import array
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assay.model.errors import SettingsError
+from assay.systems.corpus.passages import Passage
+from assay.systems.retrieval.analysis import Analysis, backend
+
+LENGTHS = "lengths.npy"
+_K1, _B = 1.2, 0.75  # tantivy's own
+_ANALYZER = "assay"
+_STORED = ("id", "doc", "title", "text")
+_FIRST = 50  # candidates more than asked for, in the first round
+
+
+class Hit(NamedTuple):
+    """A passage found: its number in the index and its score."""
+
+    number: int
+    score: float
+
+
+@dataclass(frozen=True, slots=True)
+class BM25Settings:
+    """``k1`` ≥ 0: how soon repeated terms stop counting. ``b`` in [0, 1]: how much the length
+    counts. ``exact`` False takes tantivy's own scores: k1 = 1.2, b = 0.75, rounded lengths."""
+
+    k1: float = 1.2
+    b: float = 0.75
+    exact: bool = True
+
+    def __post_init__(self) -> None:
+        if not (self.k1 >= 0 and math.isfinite(self.k1)):
+            raise SettingsError("k1 is a number from 0 up.")
+        if not 0 <= self.b <= 1:
+            raise SettingsError("b lies between 0 and 1.")
+        if not self.exact and (self.k1, self.b) != (_K1, _B):
+            raise SettingsError("Scores that are not exact have k1 = 1.2 and b = 0.75.")
+
+
+def indexed_text(passage: Passage, *, title: bool) -> str:
+    """What of a passage is indexed: its text, after the title where wanted and not there yet."""
+    if not title or not passage.title or passage.text.startswith(passage.title):
+        return passage.text
+    return f"{passage.title}\n{passage.text}"
+
+
+class BM25Writer:
+    """Writes an index; memory is bounded by ``megabytes`` whatever the number of passages."""
+
+    def __init__(self, folder: Path, analysis: Analysis, *, title: bool, megabytes: int) -> None:
+        tantivy = backend()
+        builder = tantivy.SchemaBuilder()
+        builder.add_text_field("body", tokenizer_name=_ANALYZER, index_option="freq")
+        builder.add_unsigned_field("n", indexed=True, fast=True)
+        for name in _STORED:
+            builder.add_bytes_field(name, stored=True)
+        folder.mkdir(parents=True)
+        self._folder = folder
+        self._title = title
+        self._document = tantivy.Document
+        self._analyzer = analysis.analyzer()
+        self._index = tantivy.Index(builder.build(), path=str(folder))
+        self._index.register_tokenizer(_ANALYZER, self._analyzer)
+        self._writer = self._index.writer(heap_size=megabytes * 1_000_000, num_threads=0)
+        self._lengths = array("I")
+
+    def __len__(self) -> int:
+        return len(self._lengths)
+
+    def add(self, passage: Passage) -> None:
+        """Add one passage; its number is how many there were before."""
+        text = indexed_text(passage, title=self._title)
+        document = self._document()
+        document.add_text("body", text)
+        document.add_unsigned("n", len(self._lengths))
+        for name in _STORED:
+            document.add_bytes(name, getattr(passage, name).encode("utf-8", "replace"))
+        self._writer.add_document(document)
+        self._lengths.append(len(self._analyzer.analyze(text)))
+
+    def finish(self) -> None:
+        """Commit, wait for the merging of segments, and write the lengths."""
+        self._writer.commit()
+        self._writer.wait_merging_threads()
+        np.save(self._folder / LENGTHS, np.asarray(self._lengths, dtype=np.uint32))
+
+
+class BM25Index:
+    """An index on the disk: searches, and the passages by their numbers."""
+
+    def __init__(self, folder: Path, analysis: Analysis, *, title: bool) -> None:
+        """Open the index in ``folder``; raises SettingsError where there is none."""
+        tantivy = backend()
+        self._tantivy = tantivy
+        if not (folder / LENGTHS).is_file():
+            raise SettingsError(f"{folder} holds no index. Make one with: assay index build")
+        self._title = title
+        self._analyzer = analysis.analyzer()
+        self._index = tantivy.Index.open(str(folder))
+        self._index.register_tokenizer(_ANALYZER, self._analyzer)
+        self._searcher = self._index.searcher()
+        self._schema = self._index.schema
+        self.lengths: NDArray[np.uint32] = np.load(folder / LENGTHS, mmap_mode="r")
+        self._bounds: dict[tuple[float, float], float] = {}
+
+    def __len__(self) -> int:
+        return len(self.lengths)
+
+    @cached_property
+    def average(self) -> float:
+        """Mean number of terms of a passage."""
+        return float(self.lengths.mean(dtype=np.float64)) if len(self.lengths) else 0.0
+
+    def terms(self, text: str) -> list[str]:
+        """The terms of a text, in order, as they are indexed."""
+        return list(self._analyzer.analyze(text))
+
+    def search(self, query: str, k: int, settings: BM25Settings) -> list[Hit]:
+        """The best ``k`` passages for ``query``, best first; equal scores by number.
+
+        A term that stands in the query more than once counts as often. Passages without any term
+        of the query are not found.
+        """
+        terms = Counter(self.terms(query))
+        known = {term: self._searcher.doc_freq("body", term) for term in terms}
+        terms = Counter({term: count for term, count in terms.items() if known[term]})
+        if not terms or k < 1:
+            return []
+        asked = self._query(terms)
+        if not settings.exact:
+            found = self._searcher.search(asked, limit=k, count=False).hits
+            numbers = self._numbers([address for _, address in found])
+            hits = [Hit(n, s / (_K1 + 1)) for n, (s, _) in zip(numbers, found, strict=True)]
+            return sorted(hits, key=lambda hit: (-hit.score, hit.number))
+        idf = {term: self._idf(df) * terms[term] for term, df in known.items() if df}
+        return self._exact(asked, idf, k, settings)
+
+    def passage(self, number: int) -> Passage:
+        """The passage with this number (its place in the document is not kept)."""
+        query = self._tantivy.Query.term_query(self._schema, "n", number)
+        hits = self._searcher.search(query, limit=1, count=False).hits
+        return self._at(hits[0][1])
+
+    def _at(self, address: Any) -> Passage:
+        document = self._searcher.doc(address)
+        one, doc, title, text = (bytes(document.get_first(name)).decode() for name in _STORED)
+        return Passage(one, doc, title, 0, text, 0, 0, 0)
+
+    def _query(self, terms: Mapping[str, int]) -> Any:
+        kind, should = self._tantivy.Query, self._tantivy.Occur.Should
+        parts = []
+        for term, count in terms.items():
+            part = kind.term_query(self._schema, "body", term, "freq")
+            parts.append((should, part if count == 1 else kind.boost_query(part, float(count))))
+        return kind.boolean_query(parts)
+
+    def _idf(self, frequency: int) -> float:
+        return math.log(1 + (len(self) - frequency + 0.5) / (frequency + 0.5))
+
+    def _numbers(self, addresses: Sequence[Any]) -> list[int]:
+        return [int(n) for n in self._searcher.fast_field_values("n", list(addresses))]
+
+    def _exact(
+        self, asked: Any, idf: Mapping[str, float], k: int, settings: BM25Settings
+    ) -> list[Hit]:
+        bound = self._bound(settings) / (_K1 + 1)
+        scored: dict[int, float] = {}
+        limit = k + _FIRST
+        while True:
+            # With the count nothing is skipped on the way: tantivy's own best are exact.
+            found = self._searcher.search(asked, limit=limit, count=True)
+            addresses = [address for _, address in found.hits]
+            for number, address in zip(self._numbers(addresses), addresses, strict=True):
+                if number not in scored:
+                    scored[number] = self._score(number, address, idf, settings)
+            best = sorted(
+                (Hit(*item) for item in scored.items()), key=lambda h: (-h.score, h.number)
+            )
+            if len(found.hits) < limit:  # these are all that there are
+                return best[:k]
+            # No passage that was not fetched can score more than this.
+            if found.hits[-1][0] * bound < best[k - 1].score:
+                return best[:k]
+            limit *= 3
+
+    def _score(
+        self, number: int, address: Any, idf: Mapping[str, float], settings: BM25Settings
+    ) -> float:
+        text = indexed_text(self._at(address), title=self._title)
+        counts = Counter(self._analyzer.analyze(text))
+        length = float(self.lengths[number])
+        norm = settings.k1 * (1 - settings.b + settings.b * length / self.average)
+        return sum(
+            weight * counts[t] / (counts[t] + norm) for t, weight in idf.items() if counts[t]
+        )
+
+    def _bound(self, settings: BM25Settings) -> float:
+        """The most by which a passage's exact score can exceed tantivy's (without its constant):
+        (f + K) / (f + K') is largest at f = 1, where K' is the smaller one."""
+        key = (settings.k1, settings.b)
+        if key not in self._bounds:
+            lengths = np.unique(self.lengths).astype(np.float64)
+            theirs = _K1 * (1 - _B + _B * rounded(lengths) / self.average)
+            ours = settings.k1 * (1 - settings.b + settings.b * lengths / self.average)
+            self._bounds[key] = max(1.0, float(((1 + theirs) / (1 + ours)).max())) * (1 + 1e-4)
+        return self._bounds[key]
+
+
+def rounded(lengths: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Lengths as tantivy keeps them in one byte: four significant bits above 24."""
+    rest = np.maximum(lengths - 24, 0)
+    with np.errstate(divide="ignore"):
+        bits = np.where(rest > 0, np.floor(np.log2(np.maximum(rest, 1))) + 1, 0)
+    step = np.exp2(np.maximum(bits - 4, 0))
+    return np.where(lengths < 24, lengths, 24 + np.floor(rest / step) * step)

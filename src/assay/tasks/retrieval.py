@@ -1,0 +1,79 @@
+"""What the baseline retrieval asks of a language model: queries for a question, an order of
+passages."""
+
+from __future__ import annotations
+
+from assay.tasks.base import AnyTask, Task, Unit, Verdict
+
+MOST_QUERIES = 5
+"""Queries that a question is taken apart into, at most."""
+
+_LONGEST_QUERY = 400
+
+
+class DecompositionUnit(Unit):
+    """A question that may need several searches."""
+
+    question: str
+
+
+class Decomposition(Verdict):
+    """Search queries that together find what answers the question, the most important first."""
+
+    queries: tuple[str, ...]
+
+
+def _check_queries(_unit: DecompositionUnit, verdict: Decomposition) -> str | None:
+    if not 1 <= len(verdict.queries) <= MOST_QUERIES:
+        return f"'queries' must hold 1 to {MOST_QUERIES} queries, it holds {len(verdict.queries)}"
+    if not all(query.strip() for query in verdict.queries):
+        return "'queries' must hold no empty query"
+    if max(map(len, verdict.queries)) > _LONGEST_QUERY:
+        return f"a query has at most {_LONGEST_QUERY} characters"
+    return None
+
+
+DECOMPOSITION = Task(
+    name="retrieval.decomposition",
+    version="1",
+    title="Query decomposition: which searches does the question need?",
+    unit=DecompositionUnit,
+    verdict=Decomposition,
+    template="retrieval_decomposition",
+    check=_check_queries,
+    max_tokens=300,
+)
+
+
+class OrderUnit(Unit):
+    """A question and a window of passages, in their order so far."""
+
+    question: str
+    passages: tuple[str, ...]
+
+
+class Order(Verdict):
+    """Every passage's number (from 1), the most useful passage's first."""
+
+    order: tuple[int, ...]
+
+
+def _check_order(unit: OrderUnit, verdict: Order) -> str | None:
+    wanted = list(range(1, len(unit.passages) + 1))
+    if sorted(verdict.order) == wanted:
+        return None
+    return f"'order' must hold each number from 1 to {len(wanted)} exactly once"
+
+
+ORDER = Task(
+    name="retrieval.order",
+    version="1",
+    title="Listwise reranking: which passage answers the question best?",
+    unit=OrderUnit,
+    verdict=Order,
+    template="retrieval_order",
+    check=_check_order,
+    max_tokens=300,
+)
+
+TASKS: tuple[AnyTask, ...] = (DECOMPOSITION, ORDER)

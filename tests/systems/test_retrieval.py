@@ -1,0 +1,436 @@
+"""Index and retrieve: BM25 against bm25s, dense, fusion, reranking, run files, the ledger."""
+
+import json
+import math
+import re
+
+import bm25s
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from assay.formats.r2c2_pr import read_pr_run
+from assay.formats.trec import read_trec_run
+from assay.model.errors import SettingsError
+from assay.systems.corpus.build import build_corpus
+from assay.systems.corpus.passages import Passage
+from assay.systems.corpus.store import Documents, Layout, read_passages, write_passages
+from assay.systems.retrieval.analysis import Analysis
+from assay.systems.retrieval.bm25 import BM25Index, BM25Settings, BM25Writer, rounded
+from assay.systems.retrieval.dense import DenseIndex, build_dense
+from assay.systems.retrieval.embedders import make_embedder, unit
+from assay.systems.retrieval.fusion import rrf
+from assay.systems.retrieval.index import Index, IndexSettings, build_index
+from assay.systems.retrieval.rerank import Ranked
+from assay.systems.retrieval.runs import best_part, pr_run, trec_run
+from tests.conftest import ROOT
+from tests.engine.server import completion, serve
+
+QUESTIONS = ROOT / "examples" / "films" / "questions.tsv"
+
+
+def passage(number, text, doc=None, title=""):
+    doc = doc or f"d{number}"
+    return Passage(f"{doc}#0", doc, title, 0, text, len(text.split()), 0, 0)
+
+
+@pytest.fixture(scope="session")
+def films(shared_data, tmp_path_factory):
+    """The film pages' corpus and its index with BM25 alone."""
+    folder = tmp_path_factory.mktemp("films")
+    build_corpus(shared_data / "data" / "films", folder / "corpus", processes=1)
+    build_index(folder / "corpus", folder / "index")
+    return folder
+
+
+@pytest.fixture
+def small(tmp_path):
+    """A corpus of five passages and its index with vectors by a made-up embedder."""
+    texts = [
+        "Rocky is a 1976 film starring Sylvester Stallone and Carl Weathers as Apollo Creed.",
+        "Barry Lyndon is a 1975 film by Stanley Kubrick; it runs for 185 minutes.",
+        "Rush is a 2013 film in which Chris Hemsworth plays James Hunt.",
+        "The Incredibles has a score by Michael Giacchino.",
+        "A page on cooking, with onions and leeks.",
+    ]
+    corpus = tmp_path / "corpus"
+    write_passages((passage(n, text) for n, text in enumerate(texts)), corpus, Layout.JSONL)
+    build_index(corpus, tmp_path / "index")
+    questions = tmp_path / "q.tsv"
+    questions.write_text(
+        "1\tWho played Apollo Creed in Rocky?\n2\tWho wrote the score of The Incredibles?\n"
+    )
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("k1", "b"), [(1.2, 0.75), (0.9, 0.4), (2.0, 1.0), (0.5, 0.0), (0.0, 0.75), (10.0, 0.9)]
+)
+def test_bm25_is_that_of_bm25s_on_the_film_pages(films, k1, b):
+    index = BM25Index(films / "index" / "bm25", Analysis(), title=True)
+    passages = list(read_passages(films / "corpus"))
+    terms = [
+        index.terms(p.text if p.text.startswith(p.title) else f"{p.title}\n{p.text}")
+        for p in passages
+    ]
+    peer = bm25s.BM25(k1=k1, b=b, method="lucene")
+    peer.index(terms, show_progress=False)
+    for line in QUESTIONS.read_text().splitlines():
+        query = line.split("\t")[1]
+        found = index.search(query, 20, BM25Settings(k1, b))
+        scores = peer.get_scores(index.terms(query))
+        best = np.sort(scores)[::-1][:20]
+        assert len(found) == 20
+        for hit, other in zip(found, best, strict=True):
+            assert hit.score == pytest.approx(other, abs=2e-5)
+            assert scores[hit.number] == pytest.approx(hit.score, abs=2e-5)
+
+
+WORDS = st.lists(
+    st.sampled_from(["film", "actor", "Paris", "1976", "das", "Über", "x", "é"]), max_size=60
+)
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    texts=st.lists(WORDS, min_size=1, max_size=12),
+    query=WORDS,
+    k=st.integers(1, 5),
+    k1=st.floats(0, 5),
+    b=st.floats(0, 1),
+)
+def test_bm25_follows_its_formula(tmp_path_factory, texts, query, k, k1, b):
+    folder = tmp_path_factory.mktemp("bm25") / "i"
+    writer = BM25Writer(folder, Analysis("none"), title=False, megabytes=16)
+    for number, text in enumerate(texts):
+        writer.add(passage(number, " ".join(text)))
+    writer.finish()
+    index = BM25Index(folder, Analysis("none"), title=False)
+    docs = [index.terms(" ".join(text)) for text in texts]
+    average = sum(map(len, docs)) / len(docs)
+    wanted = []
+    for number, doc in enumerate(docs):
+        score = 0.0
+        for term in index.terms(" ".join(query)):
+            n = sum(term in other for other in docs)
+            f = doc.count(term)
+            if f:
+                norm = k1 * (1 - b + b * len(doc) / average)
+                score += math.log(1 + (len(docs) - n + 0.5) / (n + 0.5)) * f / (f + norm)
+        if any(term in doc for term in index.terms(" ".join(query))):
+            wanted.append((score, number))
+    wanted.sort(key=lambda pair: -pair[0])
+    found = index.search(" ".join(query), k, BM25Settings(k1, b))
+    assert [h.score for h in found] == pytest.approx([s for s, _ in wanted[:k]], rel=1e-6)
+
+
+def test_lengths_are_rounded_as_in_the_byte_that_tantivy_keeps():
+    lengths = np.array([0, 7, 23, 24, 39, 40, 41, 43, 55, 57, 100, 1000], dtype=float)
+    assert rounded(lengths).tolist() == [0, 7, 23, 24, 39, 40, 40, 42, 54, 56, 96, 984]
+
+
+def test_stemming_stop_words_and_languages():
+    assert Analysis().analyzer().analyze("The running films") == ["the", "run", "film"]
+    assert Analysis(stemming=False).analyzer().analyze("Running") == ["running"]
+    assert Analysis(stopwords=True).analyzer().analyze("the films") == ["film"]
+    assert Analysis("de").analyzer().analyze("Filme") == ["film"]
+    assert Analysis("ja").analyzer().analyze("映画 Star") == ["映", "画", "star"]
+    with pytest.raises(SettingsError, match="--language"):
+        Analysis("xx")
+
+
+def test_pr_run_passes_the_validator_with_the_corpus(assay, films, tmp_path):
+    run = tmp_path / "FILMS.txt"
+    done = assay("retrieve", films / "index", QUESTIONS, "-o", run, "--json")
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["passages"] == 14 * 20
+    parsed = read_pr_run(run, corpus=Documents(films / "corpus"))
+    assert not parsed.errors
+    assert parsed.value.name == "FILMS"
+    answers = [line.split("\t") for line in QUESTIONS.read_text().splitlines()]
+    found = sum(
+        any(gold in p.text for p in parsed.value.passages[one] for gold in golds.split("|"))
+        for one, _, _, golds in answers
+    )
+    assert found >= 8  # not all answers are in the 102 pages
+    short = tmp_path / "SHORT.txt"
+    done = assay("retrieve", films / "index", QUESTIONS, "-o", short, "--max-passage-chars", "200")
+    assert done.returncode == 0, done.stderr
+    parsed = read_pr_run(short, corpus=Documents(films / "corpus"), max_passage_chars=200)
+    assert not parsed.errors
+
+
+def test_trec_runs(assay, films, tmp_path):
+    for kind, unit_ in (("trec", "#"), ("trec-documents", "")):
+        run = tmp_path / f"{kind}.run"
+        done = assay("retrieve", films / "index", QUESTIONS, "-o", run, "--format", kind)
+        assert done.returncode == 0, done.stderr
+        parsed = read_trec_run(run)
+        assert not parsed.errors
+        assert not parsed.warnings
+        ranked = parsed.value.ranked("0003")
+        assert len(set(ranked)) == len(ranked) >= 30
+        assert all((unit_ in one) == bool(unit_) or not unit_ for one in ranked)
+        written = [
+            line.split()[2] for line in run.read_text().splitlines() if line.startswith("0003 ")
+        ]
+        assert list(ranked) == written  # ties are broken as we meant
+
+
+def test_rrf():
+    assert rrf([["a", "b"], ["b", "c"]], k=60) == [
+        ("b", 1 / 61 + 1 / 62),
+        ("a", 1 / 61),
+        ("c", 1 / 62),
+    ]
+    assert rrf([["a"], ["b"]], weights=[1, 3])[0][0] == "b"
+    assert rrf([]) == []
+    with pytest.raises(ValueError):
+        rrf([["a"]], weights=[1, 2])
+
+
+@given(st.lists(st.lists(st.integers(0, 9), unique=True), max_size=5), st.floats(1, 100))
+def test_rrf_scores_sum_over_the_lists(lists, k):
+    scores = dict(rrf(lists, k=k))
+    assert set(scores) == {item for each in lists for item in each}
+    for item, score in scores.items():
+        want = sum(1 / (k + each.index(item) + 1) for each in lists if item in each)
+        assert score == pytest.approx(want)
+
+
+class Letters:
+    """An embedder without a model: how often each letter stands in a text."""
+
+    name = "letters"
+
+    def __init__(self, fail_at=None):
+        self.seen = 0
+        self.fail_at = fail_at
+
+    def passages(self, texts):
+        self.seen += len(texts)
+        if self.fail_at is not None and self.seen > self.fail_at:
+            raise KeyboardInterrupt
+        counts = [[text.lower().count(c) for c in "abcdefghijklmnopqrstuvwxyz"] for text in texts]
+        return unit(np.array(counts, dtype=float))
+
+    queries = passages
+
+
+TEXTS = [f"{chr(97 + n % 26) * (n % 7 + 1)} {chr(97 + n * 5 % 26) * 3} {n}" for n in range(300)]
+
+
+def test_dense_search_is_exact_and_resumes(tmp_path):
+    with pytest.raises(KeyboardInterrupt):
+        build_dense(tmp_path, Letters(fail_at=150), TEXTS)
+    again = Letters()
+    assert build_dense(tmp_path, again, TEXTS) == 300
+    assert again.seen == 300 - 128  # two batches of 64 were kept
+    index = DenseIndex(tmp_path)
+    queries = Letters().queries(["aaa b", "zzz", "q"])
+    vectors = Letters().passages(TEXTS).astype(np.float16).astype(np.float32)
+    for query, hits in zip(queries, index.search(queries, 10, exact=True), strict=True):
+        scores = vectors @ query
+        want = sorted(range(300), key=lambda n: (-scores[n], n))[:10]
+        assert [h.number for h in hits] == want
+
+
+def test_another_embedder_cannot_go_on(tmp_path):
+    with pytest.raises(KeyboardInterrupt):
+        build_dense(tmp_path, Letters(fail_at=70), TEXTS)
+    other = Letters()
+    other.name = "other"
+    with pytest.raises(SettingsError, match="the beginning of vectors by letters"):
+        build_dense(tmp_path, other, TEXTS)
+
+
+def test_cells_above_a_size_find_nearly_the_same(tmp_path):
+    chance = np.random.default_rng(1)
+    topics = chance.normal(size=(40, 32))
+
+    class Clustered(Letters):
+        def passages(self, texts):
+            rows = topics[[int(text) % 40 for text in texts]]
+            return unit(rows + chance.normal(size=rows.shape) * 0.4)
+
+    build_dense(tmp_path, Clustered(), map(str, range(3000)), ann_above=1000)
+    index = DenseIndex(tmp_path)
+    assert index.approximate
+    queries = Clustered().passages([str(n) for n in range(20)])
+    exact, cells = (index.search(queries, 10, exact=exact) for exact in (True, False))
+    shared = 0
+    for one, other in zip(exact, cells, strict=True):
+        scores = {hit.number: hit.score for hit in one}
+        shared += sum(hit.number in scores for hit in other)
+        assert all(hit.score == pytest.approx(scores.get(hit.number, hit.score)) for hit in other)
+    assert shared >= 180
+
+
+def test_minilm_knows_what_is_alike():
+    model = make_embedder("minilm", threads=1)
+    long = "The film Rocky stars Sylvester Stallone. " * 80
+    rows = model.passages(["A movie about boxing", "Onions and leeks for soup", long, ""])
+    assert rows.shape == (4, 384)
+    assert np.linalg.norm(rows[:3], axis=1) == pytest.approx([1, 1, 1], abs=1e-5)
+    query = model.queries(["Which boxer film is there?"])[0]
+    assert query @ rows[0] > query @ rows[1] + 0.3
+
+
+def test_fused_search_through_the_command_line(assay, small):
+    done = assay("index", "build", small / "corpus", small / "index", "--dense", "minilm")
+    assert done.returncode == 0, done.stderr
+    for method in ("dense", "fused"):
+        run = small / f"{method}.txt"
+        done = assay("retrieve", small / "index", small / "q.tsv", "-o", run, "--method", method)
+        assert done.returncode == 0, done.stderr
+        first = [line.split(";") for line in run.read_text().splitlines() if ";1;" in line]
+        assert [(row[0], row[2]) for row in first] == [("1", "d0"), ("2", "d3")]
+    done = assay("index", "build", small / "corpus", small / "index", "--no-stemming")
+    assert done.returncode == 2
+    assert "other settings" in done.stderr
+
+
+def prompt(body):
+    return "\n".join(message["content"] for message in body["messages"])
+
+
+def fronts(text):
+    """The numbers of a prompt's passages, those about Rush first."""
+    parts = re.findall(r"PASSAGE (\d+)\n(.*?)\nPASSAGE", text, re.S)
+    order = sorted(parts, key=lambda part: "Rush" not in part[1])
+    return [int(number) for number, _ in order]
+
+
+def test_decomposition_and_listwise_reranking_are_paid_once(assay, small):
+    def script(body, _number):
+        if "PASSAGE 1" in prompt(body):
+            return completion(json.dumps({"order": fronts(prompt(body))}))
+        queries = ["Apollo Creed actor", "Rush film"] if "Creed" in prompt(body) else ["score"]
+        return completion(json.dumps({"queries": queries}))
+
+    with serve(script) as server:
+        model = f"openai:m@{server.url}"
+        command = ["retrieve", small / "index", small / "q.tsv", "-o", small / "r.txt", "--json"]
+        command += ["--decompose", model, "--rerank", "listwise", "--rerank-with", model]
+        done = assay(*command)
+        assert done.returncode == 0, done.stderr
+        asked = len(server.requests)
+        assert json.loads(done.stdout)["asked"] == asked >= 3
+        lines = (small / "r.txt").read_text().splitlines()
+        assert lines[0].startswith("1;1;d2;Rush")  # found by a query of the model, put first by it
+        done = assay(*command)
+        assert len(server.requests) == asked
+        assert json.loads(done.stdout)["known"] == asked
+        assert (small / "r.txt").read_text().splitlines() == lines
+
+
+def test_windows_of_20_with_stride_10_carry_the_best_from_the_bottom_to_the_top(assay, tmp_path):
+    texts = [f"film number {n} {'film ' * (60 - n)}" for n in range(59)] + ["film of Rush hour"]
+    corpus = (passage(n, text) for n, text in enumerate(texts))
+    write_passages(corpus, tmp_path / "corpus", Layout.JSONL)
+    build_index(tmp_path / "corpus", tmp_path / "index")
+    (tmp_path / "q.tsv").write_text("1\tfilm\n")
+    sizes = []
+
+    def script(body, _number):
+        order = fronts(prompt(body))
+        sizes.append(len(order))
+        return completion(json.dumps({"order": order}))
+
+    with serve(script) as server:
+        command = ["retrieve", tmp_path / "index", tmp_path / "q.tsv", "-o", tmp_path / "r.txt"]
+        command += ["--depth", "60", "--rerank-depth", "60", "--rerank", "listwise"]
+        done = assay(*command, "--rerank-with", f"openai:m@{server.url}", "--b", "0")
+        assert done.returncode == 0, done.stderr
+    assert sizes == [20] * 5  # ends at 60, 50, 40, 30, 20
+    assert (tmp_path / "r.txt").read_text().startswith("1;1;d59;film of Rush hour\n")
+
+
+def test_pointwise_reranking_counts_what_cannot_be_used(assay, small):
+    def script(body, _number):
+        if "Barry" in prompt(body):
+            return completion("no idea")
+        grade = 3 if "onions" in prompt(body) else 1
+        return completion(json.dumps({"reason": "r", "grade": grade}))
+
+    (small / "q.tsv").write_text("1\tA film or page in which Stanley plays\n")
+    with serve(script) as server:
+        command = ["retrieve", small / "index", small / "q.tsv", "-o", small / "r.txt", "--json"]
+        model = f"openai:m@{server.url}"
+        done = assay(*command, "--rerank", "pointwise", "--rerank-with", model)
+    assert done.returncode == 1
+    assert json.loads(done.stdout)["unusable_replies"] == 1
+    docs = [line.split(";")[2] for line in (small / "r.txt").read_text().splitlines()]
+    assert docs[0] == "d4"
+    assert docs[-1] == "d1"  # without a grade: behind those that have one
+
+
+def test_embeddings_endpoint(small):
+    from assay.labellers.openai import OpenAISettings
+    from assay.labellers.transport import Reply
+    from assay.systems.retrieval.embedders import Endpoint
+
+    class Server:
+        calls = 0
+
+        async def post(self, url, headers, body, timeout):
+            self.calls += 1
+            if self.calls == 1:
+                return Reply(503, b"busy")
+            assert url == "http://x/v1/embeddings"
+            assert headers["Authorization"] == "Bearer secret"
+            texts = json.loads(body)["input"]
+            rows = [{"index": n, "embedding": [len(t), 1.0]} for n, t in enumerate(texts)]
+            return Reply(200, json.dumps({"data": rows[::-1]}).encode())
+
+        async def close(self): ...
+
+    settings_ = OpenAISettings(model="m", base_urls=("http://x/v1",), api_key="secret")
+    rows = Endpoint(settings_, Server()).passages(["abc", ""])
+    assert rows[0] == pytest.approx([3 / 10**0.5, 1 / 10**0.5])
+    assert rows[1] == pytest.approx([0, 1])
+
+
+def test_best_part_of_a_passage():
+    text = "one two three four five six Rocky Balboa seven eight"
+    terms = str.split
+    assert best_part(text, {"Rocky", "Balboa"}, 14, terms) == "Rocky Balboa"
+    assert best_part(text, set(), 7, terms) == "one two"
+    assert best_part("x" * 50, {"x"}, 10, terms) == "x" * 10
+    assert best_part("short", {"x"}, 10, terms) == "short"
+
+
+def test_ids_that_no_run_can_hold():
+    bad = {"1": [Ranked(passage(0, "t", doc="a;b"), 1.0)]}
+    with pytest.raises(SettingsError, match="semicolons"):
+        pr_run(bad, {"1": "q"})
+    with pytest.raises(SettingsError, match="white space"):
+        trec_run({"1": [Ranked(passage(0, "t", doc="a b"), 1.0)]}, "R")
+    good = pr_run({"1": [Ranked(passage(0, "a\n\nb;\u2028c", doc="d"), 1.0)]}, {"1": "q"})
+    assert good == b"1;1;d;a b; c\n"
+
+
+def test_wrong_use(assay, small):
+    for arguments, says in [
+        ((small / "corpus", small / "q.tsv", "-o", small / "r"), "holds no index"),
+        ((small / "index", small / "q.tsv", "-o", small / "r", "--k", "21"), "at most 20"),
+        (
+            (small / "index", small / "q.tsv", "-o", small / "r", "--rerank", "listwise"),
+            "go together",
+        ),
+        ((small / "index", small / "q.tsv", "-o", small / "r", "--method", "dense"), "no vectors"),
+        ((small / "index", small / "q.tsv", "-o", small / "r", "--b", "2"), "between 0 and 1"),
+    ]:
+        done = assay("retrieve", *arguments)
+        assert done.returncode == 2, (arguments, done.stdout)
+        assert says in done.stderr
+
+
+def test_index_settings_are_kept(small):
+    index = Index(small / "index")
+    assert len(index) == 5
+    assert index.passage(3).doc == "d3"
+    assert build_index(small / "corpus", small / "index", IndexSettings()) == 5
+    with pytest.raises(SettingsError):
+        build_index(small / "corpus", small / "corpus")
