@@ -23,17 +23,17 @@ import numpy as np
 from pairs import Pair, all_pairs
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
+from trec_rag_pairs import trec_rag_pairs
 
 from assay.labellers.embedded import probe_hash
 from assay.labellers.gguf import EngineFailure, GgufEngine
 from assay.labellers.known_models import MODELS
 from assay.labellers.models import cache_folder, fetch_model
 from assay.labellers.thresholds import beside
-from assay.tasks.base import AnyTask, canonical, content_hash
-from assay.tasks.r2c2 import TASKS
+from assay.tasks.base import canonical, content_hash
+from assay.tasks.registry import REGISTRY
 from assay.tasks.rendering import Messages, Renderer
 
-TASK_BY_NAME: dict[str, AnyTask] = {task.name: task for task in TASKS}
 PACKAGED = Path(__file__).parents[1] / "src/assay/labellers/thresholds.json"
 USABLE_AUC = 0.65
 """Below this on the reporting half the model is as good as guessing: no threshold is given."""
@@ -50,6 +50,7 @@ def main() -> int:
     parser.add_argument("--model", default="qwen2.5-1.5b", help="a known name or a GGUF file")
     parser.add_argument("--cache", type=Path, help="JSONL of margins (default: in the cache)")
     parser.add_argument("--output", type=Path, help="where the thresholds go")
+    parser.add_argument("--only", default="", help="fit the thresholds that begin so: trec_rag.")
     parser.add_argument("--report-only", action="store_true", help="write no thresholds")
     options = parser.parse_args()
     model = fetch_model(options.model, lambda what, done, size: print(what, done, size))
@@ -58,7 +59,9 @@ def main() -> int:
     renderer = Renderer()
     engine = GgufEngine(model.path)
     try:
-        scored = collect(all_pairs(options.shared), renderer, engine, cache)
+        pairs = [*all_pairs(options.shared), *trec_rag_pairs(options.shared)]
+        wanted = [pair for pair in pairs if pair.key.startswith(options.only)]
+        scored = collect(wanted, renderer, engine, cache)
     finally:
         engine.close()
     by_key: dict[str, Scored] = defaultdict(list)
@@ -104,7 +107,7 @@ def collect(pairs: Iterable[Pair], renderer: Renderer, engine: GgufEngine, cache
 
 
 def prompt(pair: Pair, renderer: Renderer) -> Messages:
-    task = TASK_BY_NAME[pair.task]
+    task = REGISTRY[pair.task]
     return renderer.probe(task, task.unit.model_validate(pair.unit), pair.probe, pair.context)
 
 
@@ -192,9 +195,10 @@ def store(
     if target.exists():
         document = json.loads(target.read_text(encoding="utf-8"))
     for key in probes:
-        task = TASK_BY_NAME[key.partition("/")[0]]
+        task = REGISTRY[key.partition("/")[0]]
         document["templates"][task.template] = probe_hash(renderer.probe_source(task))
-    document["models"][sha256] = {"name": name, "probes": dict(probes)}
+    known = document["models"].get(sha256, {}).get("probes", {})
+    document["models"][sha256] = {"name": name, "probes": {**known, **probes}}
     target.write_text(json.dumps(document, indent=2, sort_keys=True) + "\n", encoding="utf-8")
 
 

@@ -60,7 +60,8 @@ class Task(Generic[U, V]):
     shown to the model in the repair turn), or None. ``decide`` builds the verdict from yes/no
     questions. ``plain`` reads a reply that holds no JSON, where the protocol has a rule for that,
     or returns None. ``version`` changes whenever the meaning of the labels does. ``orders`` names,
-    for verdict fields of words that have an order, those words from the strictest on.
+    for verdict fields of words that have an order, those words from the strictest on. ``joins`` is
+    whether several verdicts can be voted into one; texts that are written anew cannot.
     """
 
     name: str
@@ -74,6 +75,7 @@ class Task(Generic[U, V]):
     plain: Callable[[U, str], V | None] | None = None
     max_tokens: int = 400
     orders: Mapping[str, tuple[str, ...]] = field(default_factory=dict, hash=False)
+    joins: bool = True
 
     def schema(self) -> dict[str, Any]:
         """JSON schema of the verdict, closed to further properties (as strict servers ask)."""

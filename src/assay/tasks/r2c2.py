@@ -5,33 +5,13 @@ Source: NTCIR-19 R2C2 task paper, sections 3.1, 3.5 and 4.3. The prompts' wordin
 
 from __future__ import annotations
 
-import re
 from enum import StrEnum
 from typing import Annotated
 
-from pydantic import BeforeValidator, WithJsonSchema
+from pydantic import BeforeValidator
 
 from assay.tasks.base import AnyTask, AskYesNo, Task, Unit, Verdict
-
-
-def _yes_no(value: object) -> object:
-    """Accept booleans and YES/NO in any case, and nothing that has to be guessed."""
-    if isinstance(value, bool):
-        return value
-    if isinstance(value, str):
-        folded = value.strip().strip(".\"'").casefold()
-        if folded in ("yes", "true"):
-            return True
-        if folded in ("no", "false"):
-            return False
-    raise ValueError("must be YES or NO")
-
-
-YesNoField = Annotated[
-    bool,
-    BeforeValidator(_yes_no),
-    WithJsonSchema({"type": "string", "enum": ["YES", "NO"]}),
-]
+from assay.tasks.fields import YesNoField, folded
 
 
 class EntailmentUnit(Unit):
@@ -140,10 +120,7 @@ class Act(StrEnum):
 
 
 def _folded(value: object) -> object:
-    """Letter case and the way that words are joined do not matter."""
-    if isinstance(value, str) and not isinstance(value, Act):
-        return re.sub(r"[\s-]+", "_", value.strip().casefold().replace("'", ""))
-    return value
+    return folded(value.replace("'", "")) if type(value) is str else value
 
 
 class DialogueActUnit(Unit):

@@ -1,4 +1,4 @@
-"""The labelling tasks of the TREC RAG track: relevance on the scale of 2024, nugget assignment.
+"""The labelling tasks of the TREC RAG track that judge passages and answers.
 
 Source: the track's overview papers (2024, 2025). The scales are the track's, the prompts' wording
 is ours. What many questions share comes first in a unit (the question, then the nuggets), what
@@ -7,26 +7,21 @@ varies comes last, so that prompts asked one after the other have a long prefix 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
+from enum import StrEnum
 from typing import Annotated
 
 from pydantic import BeforeValidator, WithJsonSchema
 
 from assay.model.trec_rag import Assigned as Assigned
-from assay.tasks.base import AnyTask, Task, Unit, Verdict
+from assay.model.trec_rag import Support
+from assay.tasks.base import AnyTask, AskYesNo, Task, Unit, Verdict
+from assay.tasks.fields import YesNoField, folded, grade
 
 WINDOW = 20
 """How many nuggets one call assigns."""
 
-
-def _grade(value: object) -> object:
-    """Accept 0 to 3 as a whole number or as its digit, and nothing that has to be guessed."""
-    if isinstance(value, str) and re.fullmatch(r"\s*[0-3]\s*", value):
-        return int(value)
-    if isinstance(value, bool) or value not in (0, 1, 2, 3):
-        raise ValueError("must be 0, 1, 2 or 3")
-    return value
+# --- relevance -----------------------------------------------------------------------------------
 
 
 class RelevanceUnit(Unit):
@@ -43,7 +38,7 @@ class RelevanceGrade(Verdict):
     reason: str = ""
     grade: Annotated[
         int,
-        BeforeValidator(_grade),
+        BeforeValidator(grade(3)),
         WithJsonSchema({"type": "integer", "enum": [0, 1, 2, 3]}),
     ]
 
@@ -59,21 +54,141 @@ RELEVANCE = Task(
 )
 
 
+class YesNoRelevance(Verdict):
+    """Whether a passage answers the question, in whole or in part."""
+
+    reason: str = ""
+    relevant: YesNoField
+
+
+def _decide_relevant(unit: RelevanceUnit, ask: AskYesNo) -> YesNoRelevance:
+    answer = ask("relevant")
+    return YesNoRelevance(reason=answer.reason, relevant=answer.yes)
+
+
+RELEVANCE_YES_NO = Task(
+    name="trec_rag.relevance_yes_no",
+    version="1",
+    title="Relevance of a passage, yes or no",
+    unit=RelevanceUnit,
+    verdict=YesNoRelevance,
+    template="trec_rag_relevance_yes_no",
+    decide=_decide_relevant,
+    max_tokens=150,
+)
+
+
+class AspectsUnit(Unit):
+    """A narrative, its sub-narratives and the text of a passage."""
+
+    narrative: str
+    sub_narratives: tuple[str, ...]
+    passage: str
+
+
+class RelevanceGrade4(Verdict):
+    """The scale of 2025: 0 unrelated, 1 related, 2 answers one sub-narrative in detail, 3 two or
+    three, 4 four or more; much text beside the narrative lowers it by 1 or 2."""
+
+    reason: str = ""
+    grade: Annotated[
+        int,
+        BeforeValidator(grade(4)),
+        WithJsonSchema({"type": "integer", "enum": [0, 1, 2, 3, 4]}),
+    ]
+
+
+RELEVANCE_AT_ONCE = Task(
+    name="trec_rag.relevance_at_once",
+    version="1",
+    title="Relevance of a passage to a narrative, 0 to 4, asked for at once (TREC RAG 2025)",
+    unit=AspectsUnit,
+    verdict=RelevanceGrade4,
+    template="trec_rag_relevance_at_once",
+    max_tokens=200,
+)
+
+
+class OffTopic(StrEnum):
+    """How much of a passage has nothing to do with the narrative."""
+
+    LITTLE = "little"
+    SOME = "some"
+    MUCH = "much"
+
+
+_LOWERED = {OffTopic.LITTLE: 0, OffTopic.SOME: 1, OffTopic.MUCH: 2}
+
+
+class AspectsAnswered(Verdict):
+    """Which sub-narratives a passage answers in detail, in the unit's order, whether it is related
+    to the narrative at all, and how much of it is off the topic."""
+
+    reason: str = ""
+    related: YesNoField
+    off_topic: Annotated[OffTopic, BeforeValidator(folded)] = OffTopic.LITTLE
+    answered: tuple[YesNoField, ...]
+
+    @property
+    def grade(self) -> int:
+        """The grade from 0 to 4 that the count of answered sub-narratives comes to."""
+        return counted_grade(
+            sum(self.answered), related=self.related, lowered=_LOWERED[self.off_topic]
+        )
+
+
+def counted_grade(answered: int, *, related: bool, lowered: int = 0) -> int:
+    """The track's grade (2025, section 3.1) of a passage that answers so many sub-narratives in
+    detail: 2 for one, 3 for two or three, 4 for four or more; none: 1 where it is related, else 0.
+    It is lowered by ``lowered``, at most to 0."""
+    if not answered:
+        found = 1 if related else 0
+    else:
+        found = 2 if answered == 1 else 3 if answered <= 3 else 4
+    return max(0, found - lowered)
+
+
+def _check_answered(unit: AspectsUnit, verdict: AspectsAnswered) -> str | None:
+    return _length("answered", "sub-narrative", len(unit.sub_narratives), len(verdict.answered))
+
+
+def _length(field: str, what: str, wanted: int, given: int) -> str | None:
+    if given == wanted:
+        return None
+    return f"'{field}' must hold {wanted} labels, one for each {what} in order; it holds {given}"
+
+
+def _decide_answered(unit: AspectsUnit, ask: AskYesNo) -> AspectsAnswered:
+    answers = [ask("answered", aspect=one, reason=False) for one in unit.sub_narratives]
+    related = any(answer.yes for answer in answers) or ask("related", reason=False).yes
+    return AspectsAnswered(related=related, answered=tuple(answer.yes for answer in answers))
+
+
+SUB_NARRATIVES_ANSWERED = Task(
+    name="trec_rag.relevance_counted",
+    version="1",
+    title="Which sub-narratives does the passage answer in detail? (grade 0 to 4 by counting)",
+    unit=AspectsUnit,
+    verdict=AspectsAnswered,
+    template="trec_rag_relevance_counted",
+    check=_check_answered,
+    decide=_decide_answered,
+    max_tokens=300,
+    orders={"off_topic": ("much", "some", "little")},
+)
+
+# --- nugget assignment ---------------------------------------------------------------------------
+
 _ASSIGNED = {member.value: member for member in Assigned}
 
 
-def _folded(value: object) -> object:
+def _labels(value: object) -> object:
     """Letter case and the way that the words of a label are joined do not matter."""
     if not isinstance(value, list | tuple):
         return value
     return [
-        _ASSIGNED.get(item) or _other_spelling(item) if isinstance(item, str) else item
-        for item in value
+        _ASSIGNED.get(item) or folded(item) if isinstance(item, str) else item for item in value
     ]
-
-
-def _other_spelling(item: str) -> str:
-    return re.sub(r"[\s-]+", "_", item.strip().casefold())
 
 
 class AssignmentUnit(Unit):
@@ -87,14 +202,24 @@ class AssignmentUnit(Unit):
 class Assignment(Verdict):
     """One label for each nugget of the unit, in the unit's order."""
 
-    labels: Annotated[tuple[Assigned, ...], BeforeValidator(_folded)]
+    labels: Annotated[tuple[Assigned, ...], BeforeValidator(_labels)]
 
 
 def _check_assignment(unit: AssignmentUnit, verdict: Assignment) -> str | None:
-    wanted, given = len(unit.nuggets), len(verdict.labels)
-    if given == wanted:
-        return None
-    return f"'labels' must hold {wanted} labels, one for each nugget in order; it holds {given}"
+    return _length("labels", "nugget", len(unit.nuggets), len(verdict.labels))
+
+
+def _decide_assignment(unit: AssignmentUnit, ask: AskYesNo) -> Assignment:
+    labels = []
+    for number, nugget in enumerate(unit.nuggets, 1):
+        context = {"nugget": nugget, "number": number}
+        if ask("stated", reason=False, **context).yes:
+            labels.append(Assigned.SUPPORT)
+        elif ask("touched", reason=False, **context).yes:
+            labels.append(Assigned.PARTIAL)
+        else:
+            labels.append(Assigned.NONE)
+    return Assignment(labels=tuple(labels))
 
 
 ASSIGNMENT = Task(
@@ -105,7 +230,9 @@ ASSIGNMENT = Task(
     verdict=Assignment,
     template="trec_rag_assignment",
     check=_check_assignment,
+    decide=_decide_assignment,
     max_tokens=300,
+    orders={"labels": ("not_support", "partial_support", "support")},
 )
 
 
@@ -123,4 +250,49 @@ def assignment_units(
         yield AssignmentUnit(question=question, nuggets=part, answer=answer)
 
 
-TASKS: tuple[AnyTask, ...] = (RELEVANCE, ASSIGNMENT)
+# --- support -------------------------------------------------------------------------------------
+
+
+class SupportUnit(Unit):
+    """A passage and a sentence that cites it."""
+
+    passage: str
+    sentence: str
+
+
+class SupportVerdict(Verdict):
+    """How far the passage supports the sentence: full, partial or none."""
+
+    reason: str = ""
+    support: Annotated[Support, BeforeValidator(folded)]
+
+
+def _decide_support(unit: SupportUnit, ask: AskYesNo) -> SupportVerdict:
+    full = ask("full")
+    if full.yes:
+        return SupportVerdict(reason=full.reason, support=Support.FULL)
+    partial = ask("partial", reason=False)
+    support = Support.PARTIAL if partial.yes else Support.NONE
+    return SupportVerdict(reason=full.reason, support=support)
+
+
+SUPPORT = Task(
+    name="trec_rag.support",
+    version="1",
+    title="Support: does the cited passage support the sentence?",
+    unit=SupportUnit,
+    verdict=SupportVerdict,
+    template="trec_rag_support",
+    decide=_decide_support,
+    max_tokens=200,
+    orders={"support": ("none", "partial", "full")},
+)
+
+TASKS: tuple[AnyTask, ...] = (
+    RELEVANCE,
+    RELEVANCE_YES_NO,
+    RELEVANCE_AT_ONCE,
+    SUB_NARRATIVES_ANSWERED,
+    ASSIGNMENT,
+    SUPPORT,
+)

@@ -48,6 +48,8 @@ class Vote:
 
 def refusal(task: AnyTask, rule: Rule) -> str | None:
     """Why verdicts of ``task`` cannot be joined by ``rule``, or None where they can."""
+    if not task.joins:
+        return f"Verdicts of {task.name} are texts, which cannot be voted on; name one labeller."
     for name, field in task.verdict.model_fields.items():
         kind = field.annotation
         nominal = isinstance(kind, type) and issubclass(kind, str) and name != _REASON
@@ -62,7 +64,9 @@ def refusal(task: AnyTask, rule: Rule) -> str | None:
 def join(task: AnyTask, votes: Sequence[Vote], rule: Rule) -> Verdict:
     """The verdict that ``votes`` come to, with the reason of the first member that agrees.
 
-    Lists are joined item by item: items are the same where their first field (their number) is.
+    Lists of objects are joined item by item: items are the same where their first field (their
+    number) is. Lists of plain values are joined place by place; members' are equally long, as the
+    task's check sees to.
     Raises ValueError for no votes or a rule that the task's values do not bear.
     """
     if not votes:
@@ -85,7 +89,7 @@ def _joined(
             continue
         values = [(getattr(verdict, name), weight) for verdict, weight in members]
         if isinstance(values[0][0], tuple):
-            found[name] = _joined_items(values, rule, orders)
+            found[name] = _joined_list(values, rule, orders, orders.get(name))
         else:
             found[name] = choose(values, rule, orders.get(name))
     if _REASON in type(first).model_fields:
@@ -100,6 +104,20 @@ def _joined(
 
 def _plain(found: Mapping[str, Any]) -> list[tuple[str, Any]]:
     return [(name, value) for name, value in found.items() if not isinstance(value, list)]
+
+
+def _joined_list(
+    lists: Sequence[tuple[Sequence[Any], float]],
+    rule: Rule,
+    orders: Mapping[str, Sequence[Any]],
+    order: Sequence[Any] | None,
+) -> list[Any]:
+    """Lists of plain values are joined place by place, those of objects by their number."""
+    if any(isinstance(item, BaseModel) for one, _ in lists for item in one):
+        return _joined_items(lists, rule, orders)
+    places = zip(*(one for one, _ in lists), strict=True)
+    weights = [weight for _, weight in lists]
+    return [choose(list(zip(values, weights, strict=True)), rule, order) for values in places]
 
 
 def _joined_items(

@@ -1,0 +1,116 @@
+"""Narratives from clusters of queries, and sub-narratives in two stages (draft, refine).
+
+Source: overview of the TREC 2025 RAG track, section 2. A person reviews and edits the result.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import BeforeValidator
+
+from assay.model.trec_rag import Importance
+from assay.tasks.base import AnyTask, Task, Unit, Verdict
+from assay.tasks.fields import folded
+
+MOST_SUB_NARRATIVES = 10
+
+
+class NarrativeUnit(Unit):
+    """A cluster of related queries."""
+
+    queries: tuple[str, ...]
+
+
+class NarrativeVerdict(Verdict):
+    """A narrative of two or three sentences."""
+
+    narrative: str
+
+
+def _check_narrative(unit: NarrativeUnit, verdict: NarrativeVerdict) -> str | None:
+    return None if verdict.narrative.strip() else "'narrative' must not be empty"
+
+
+NARRATIVE = Task(
+    name="trec_rag.narrative",
+    version="1",
+    title="A narrative of two or three sentences from a cluster of queries",
+    unit=NarrativeUnit,
+    verdict=NarrativeVerdict,
+    template="trec_rag_narrative",
+    check=_check_narrative,
+    max_tokens=300,
+    joins=False,
+)
+
+
+class Aspect(Verdict):
+    """A sub-narrative with its importance."""
+
+    text: str
+    importance: Annotated[Importance, BeforeValidator(folded)]
+
+
+class Aspects(Verdict):
+    """The sub-narratives of a narrative, at most ten."""
+
+    sub_narratives: tuple[Aspect, ...]
+
+
+class DraftUnit(Unit):
+    """A narrative and the queries that it was written from."""
+
+    narrative: str
+    queries: tuple[str, ...]
+
+
+class RefineUnit(Unit):
+    """A narrative and a draft of its sub-narratives, each as ``importance: text``."""
+
+    narrative: str
+    draft: tuple[str, ...]
+
+
+def _check_aspects(_unit: DraftUnit | RefineUnit, verdict: Aspects) -> str | None:
+    count = len(verdict.sub_narratives)
+    if not 1 <= count <= MOST_SUB_NARRATIVES:
+        return f"'sub_narratives' must hold 1 to {MOST_SUB_NARRATIVES} items, it holds {count}"
+    texts = [one.text.strip().casefold() for one in verdict.sub_narratives]
+    if "" in texts:
+        return "a sub-narrative has an empty 'text'"
+    if len(set(texts)) < len(texts):
+        return "a sub-narrative is listed twice"
+    return None
+
+
+SUB_NARRATIVES_DRAFT = Task(
+    name="trec_rag.sub_narratives_draft",
+    version="1",
+    title="Sub-narratives, first stage: a draft from the narrative and its queries",
+    unit=DraftUnit,
+    verdict=Aspects,
+    template="trec_rag_sub_narratives_draft",
+    check=_check_aspects,
+    max_tokens=800,
+    joins=False,
+)
+SUB_NARRATIVES = Task(
+    name="trec_rag.sub_narratives",
+    version="1",
+    title="Sub-narratives, second stage: the draft refined",
+    unit=RefineUnit,
+    verdict=Aspects,
+    template="trec_rag_sub_narratives",
+    check=_check_aspects,
+    max_tokens=800,
+    joins=False,
+)
+
+
+def draft_lines(aspects: Aspects) -> tuple[str, ...]:
+    """A draft as the second stage is shown it."""
+    return tuple(f"{one.importance.value}: {one.text.strip()}" for one in aspects.sub_narratives)
+
+
+TASKS: tuple[AnyTask, ...] = (NARRATIVE, SUB_NARRATIVES_DRAFT, SUB_NARRATIVES)

@@ -1,0 +1,225 @@
+"""Nuggets: create them from documents, merge lists, say what is vital, map them to sub-narratives.
+
+Source: overview of the TREC 2025 RAG track, section 3.2, after AutoNuggetizer (Pradeep et al.
+2025). Documents come in windows with a growing list; each model's list is made on its own, then
+they are merged.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated
+
+from pydantic import BeforeValidator
+
+from assay.model.trec_rag import Importance
+from assay.tasks.base import AnyTask, Task, Unit, Verdict
+from assay.tasks.fields import folded
+
+MOST_NUGGETS = 30
+DOCUMENTS = 10
+"""Documents in one window."""
+WINDOW = 10
+"""Nuggets in one window of importance and mapping."""
+
+
+class NuggetsVerdict(Verdict):
+    """A list of nuggets, the most important first."""
+
+    nuggets: tuple[str, ...]
+
+
+class CreateUnit(Unit):
+    """A narrative, the nuggets so far (from the windows before), and a window of documents;
+    at most ``most`` nuggets are wanted."""
+
+    narrative: str
+    most: int
+    nuggets: tuple[str, ...]
+    documents: tuple[str, ...]
+
+
+class MergeUnit(Unit):
+    """A narrative and the lists that several models made; at most ``most`` nuggets are wanted."""
+
+    narrative: str
+    most: int
+    lists: tuple[tuple[str, ...], ...]
+
+
+def _check_nuggets(unit: CreateUnit | MergeUnit, verdict: NuggetsVerdict) -> str | None:
+    texts = [" ".join(one.split()) for one in verdict.nuggets]
+    if len(texts) > unit.most:
+        return f"'nuggets' must hold at most {unit.most} items, it holds {len(texts)}"
+    if "" in texts:
+        return "a nugget is empty"
+    if len({one.casefold() for one in texts}) < len(texts):
+        return "a nugget is listed twice"
+    return None
+
+
+CREATE = Task(
+    name="trec_rag.nuggets",
+    version="1",
+    title="Nugget creation: a growing list from windows of documents",
+    unit=CreateUnit,
+    verdict=NuggetsVerdict,
+    template="trec_rag_nuggets",
+    check=_check_nuggets,
+    max_tokens=1500,
+    joins=False,
+)
+MERGE = Task(
+    name="trec_rag.merge",
+    version="1",
+    title="Nugget merging: one list from those of several models",
+    unit=MergeUnit,
+    verdict=NuggetsVerdict,
+    template="trec_rag_merge",
+    check=_check_nuggets,
+    max_tokens=1500,
+    joins=False,
+)
+
+
+class ImportanceUnit(Unit):
+    """A narrative and a window of its nuggets."""
+
+    narrative: str
+    nuggets: tuple[str, ...]
+
+
+def _each_folded(value: object) -> object:
+    return [folded(one) for one in value] if isinstance(value, list | tuple) else value
+
+
+class ImportanceLabels(Verdict):
+    """One label for each nugget of the unit, in order: vital or okay."""
+
+    labels: Annotated[tuple[Importance, ...], BeforeValidator(_each_folded)]
+
+
+def _check_importance(unit: ImportanceUnit, verdict: ImportanceLabels) -> str | None:
+    return _one_each("labels", len(unit.nuggets), len(verdict.labels))
+
+
+def _one_each(name: str, wanted: int, given: int) -> str | None:
+    if wanted == given:
+        return None
+    return f"'{name}' must hold {wanted} items, one for each nugget in order; it holds {given}"
+
+
+IMPORTANCE = Task(
+    name="trec_rag.importance",
+    version="1",
+    title="Nugget importance: vital or okay",
+    unit=ImportanceUnit,
+    verdict=ImportanceLabels,
+    template="trec_rag_importance",
+    check=_check_importance,
+    max_tokens=200,
+    orders={"labels": ("vital", "okay")},
+)
+
+
+class MappingUnit(Unit):
+    """A narrative, its sub-narratives and a window of its nuggets."""
+
+    narrative: str
+    sub_narratives: tuple[str, ...]
+    nuggets: tuple[str, ...]
+
+
+class Mapped(Verdict):
+    """The sub-narrative of nugget number ``nugget``: its position from 1, or 0 for none that fits,
+    with the text of a ``new`` one."""
+
+    nugget: int
+    sub_narrative: int
+    new: str = ""
+
+
+class Mapping(Verdict):
+    """The sub-narrative of each nugget of the unit."""
+
+    mapping: tuple[Mapped, ...]
+
+
+def _check_mapping(unit: MappingUnit, verdict: Mapping) -> str | None:
+    wanted = list(range(1, len(unit.nuggets) + 1))
+    given = sorted(one.nugget for one in verdict.mapping)
+    if given != wanted:
+        return f"'mapping' must hold each of the nuggets {wanted} exactly once, it holds {given}"
+    for one in verdict.mapping:
+        if not 0 <= one.sub_narrative <= len(unit.sub_narratives):
+            return f"there is no sub-narrative {one.sub_narrative}"
+        if one.sub_narrative == 0 and not one.new.strip():
+            return f"nugget {one.nugget} fits none, but 'new' is empty"
+    return None
+
+
+MAPPING = Task(
+    name="trec_rag.mapping",
+    version="1",
+    title="Sub-narrative of each nugget",
+    unit=MappingUnit,
+    verdict=Mapping,
+    template="trec_rag_mapping",
+    check=_check_mapping,
+    max_tokens=600,
+    joins=False,
+)
+
+
+class EditUnit(Unit):
+    """A nugget of a narrative as a machine made it; the empty text stands for nuggets that a
+    person adds."""
+
+    narrative: str
+    nugget: str
+
+
+class EditedNugget(Verdict):
+    """What a nugget became. Without ``importance`` or ``sub_narrative`` those of the nugget stay
+    (None) or are asked for."""
+
+    text: str
+    importance: Importance | None = None
+    sub_narrative: str | None = None
+
+
+class NuggetEdit(Verdict):
+    """A person's post-edit of one nugget: what it ``becomes``. Nothing: it is dropped. Another
+    text: it is reworded. Several: it is split. Nuggets that become the same text are merged."""
+
+    reason: str = ""
+    becomes: tuple[EditedNugget, ...]
+
+
+def _check_edit(_unit: EditUnit, verdict: NuggetEdit) -> str | None:
+    texts = [one.text.strip() for one in verdict.becomes]
+    if "" in texts:
+        return "a nugget is empty"
+    return "a nugget is listed twice" if len(set(texts)) < len(texts) else None
+
+
+EDIT = Task(
+    name="trec_rag.nugget_edit",
+    version="1",
+    title="Post-editing of a nugget: reworded, split, merged, dropped, importance changed",
+    unit=EditUnit,
+    verdict=NuggetEdit,
+    template="trec_rag_nugget_edit",
+    check=_check_edit,
+    max_tokens=600,
+    joins=False,
+)
+
+TASKS: tuple[AnyTask, ...] = (CREATE, MERGE, IMPORTANCE, MAPPING, EDIT)
+
+
+def windows(texts: Sequence[str], size: int) -> list[tuple[str, ...]]:
+    """``texts`` in windows of ``size``, in order. Raises ValueError for a size below 1."""
+    if size < 1:
+        raise ValueError("a window holds at least one item")
+    return [tuple(texts[start : start + size]) for start in range(0, len(texts), size)]
