@@ -25,37 +25,37 @@ class Job:
     def __init__(self, folder: Folder, policy: str | None) -> None:
         protocol = find_protocol(folder.config.evaluation.protocol)
         self.folder = folder
-        self._evaluation = Evaluation.open(folder, protocol, policy)
-        self.policy = self._evaluation.policy
+        self.evaluation = Evaluation.open(folder, protocol, policy)
+        self.policy = self.evaluation.policy
 
     def inputs_in_words(self) -> str:
-        return self._evaluation.protocol.inputs_in_words(self._evaluation.inputs)
+        return self.evaluation.protocol.inputs_in_words(self.evaluation.inputs)
 
     def tasks(self) -> Sequence[AnyTask]:
-        return self._evaluation.tasks
+        return self.evaluation.tasks
 
     def labellers(self) -> Mapping[str, Labeller]:
-        return self._evaluation.labellers()
+        return self.evaluation.labellers()
 
     def look_ahead(self, ledger: Ledger | None) -> Outlook:
-        ahead = self._evaluation.look_ahead(ledger)
+        ahead = self.evaluation.look_ahead(ledger)
         return Outlook(ahead.plans, ahead.note, bool(ahead.note))
 
     def plans_now(self, ledger: Ledger, *, retry_failed: bool) -> Plans:
-        return self._evaluation.plans_now(ledger, retry_failed=retry_failed)
+        return self.evaluation.plans_now(ledger, retry_failed=retry_failed)
 
     def judge(
         self, ledger: Ledger, *, progress: Progress, budget: float | None, retry_failed: bool
     ) -> Tally:
-        return self._evaluation.judge(
+        return self.evaluation.judge(
             ledger, progress=progress, budget=budget, retry_failed=retry_failed
         )
 
     def score(self, ledger: Ledger) -> Results:
-        return results(self._evaluation.score(ledger))
+        return results(self.evaluation.score(ledger))
 
     def write(self, ledger: Ledger) -> tuple[Results, list[Path]]:
-        result, files = self._evaluation.write(ledger)
+        result, files = self.evaluation.write(ledger)
         return results(result), files
 
     def report(self, results: Results) -> str:

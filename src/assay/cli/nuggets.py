@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
 
+import click
 import typer
 from typer.core import TyperGroup
 
@@ -18,11 +20,18 @@ from assay.cli.answer_scores import (
     show,
     tell,
 )
-from assay.cli.common import CsvOption, JsonOption
+from assay.cli.common import CsvOption, FolderArgument, JsonOption, err, out, print_json
+from assay.cli.jobs import open_job
+from assay.formats.nugget_text import NuggetLine, nugget_text, parse_nugget_text
 from assay.formats.parsed import listed
+from assay.formats.text import read_text
 from assay.formats.trec_rag_nuggets import read_assignments
 from assay.formats.trec_rag_topics import read_mapping, read_sub_narratives
+from assay.model.errors import SettingsError
 from assay.model.trec_rag import AssignedAnswer, AssignedNugget
+from assay.protocols.trec_rag.bank import Bank
+from assay.protocols.trec_rag.editing import edit_nuggets
+from assay.protocols.trec_rag.inputs import Inputs
 from assay.protocols.trec_rag.scoring import nugget_sheet
 
 
@@ -139,3 +148,77 @@ def _tell_of_lists(answers: Sequence[AssignedAnswer]) -> None:
             differ[one.topic] = None
     if differ:
         note(f"Runs were held to different nuggets in {len(differ)} topics: {listed(differ, 10)}.")
+
+
+@app.command("edit")
+def edit_command(
+    folder: FolderArgument,
+    topic: Annotated[str, typer.Argument(metavar="TOPIC", help="Id of the narrative.")],
+    name: Annotated[
+        str | None,
+        typer.Option("--as", metavar="NAME", help="Who edits: labels are by human:NAME."),
+    ] = None,
+    show_only: Annotated[
+        bool, typer.Option("--print", help="Print the text that would be edited; change nothing.")
+    ] = False,
+    file: Annotated[
+        Path | None,
+        typer.Option("--file", metavar="F", help="Take an edited text instead of an editor's."),
+    ] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Open a narrative's nuggets in an editor ($VISUAL, $EDITOR) and keep every change as a label.
+
+    Reword, split, merge, drop, add, change importance or sub-narrative. What the machine made
+    stays on record; 'assay score --policy machine' scores without the edits.
+    """
+    job = open_job(folder, policy="people")
+    evaluation = getattr(job, "evaluation", None)
+    inputs = None if evaluation is None else evaluation.inputs
+    if evaluation is None or not isinstance(inputs, Inputs):
+        raise SettingsError(f"{folder} is not a trec-rag evaluation, so that it has no nuggets.")
+    if topic not in inputs.narratives:
+        known = listed(inputs.topics, 20)
+        raise SettingsError(f"There is no narrative '{topic}'; there are {known}.")
+    if name is None and not show_only:
+        raise typer.BadParameter("is needed: who edits?", param_hint="--as")
+    with job.folder.open_ledger() as ledger:
+        bank = Bank(inputs, evaluation.settings, evaluation.book(ledger))
+        kept = bank.nuggets(topic)
+        if kept is None:
+            raise SettingsError(f"Narrative {topic} has no nuggets yet. Run 'assay judge' first.")
+        text = nugget_text(
+            topic,
+            bank.narrative(topic) or "",
+            [one.nugget for one in kept],
+            [one.text for one in bank.aspects(topic) or ()],
+        )
+        if show_only:
+            typer.echo(text, nl=False)
+            return
+        found = _edited(text, len(kept), file)
+        done = edit_nuggets(bank, ledger, topic, found, str(name))
+    if as_json:
+        print_json(asdict(done))
+    elif not done.labels:
+        out().print("Nothing was changed.")
+    else:
+        parts = [f"{count} {what}" for what, count in asdict(done).items() if what != "labels"]
+        out().print(f"{', '.join(parts)}: {done.labels} labels by human:{name}.", markup=False)
+        out().print("'assay evaluate' asks what the change leaves open and scores again.")
+
+
+def _edited(text: str, count: int, file: Path | None) -> tuple[NuggetLine, ...]:
+    """The nuggets as edited: from ``file``, or from an editor, which is opened again where the
+    text has faults."""
+    if file is not None:
+        return parse_nugget_text("\n".join(read_text(file).lines), count, str(file)).require()
+    while True:
+        text = click.edit(text, extension=".txt", require_save=False) or ""
+        parsed = parse_nugget_text(text, count)
+        if parsed.ok:
+            return parsed.require()
+        for fault in parsed.errors:
+            err().print(str(fault), markup=False, soft_wrap=True)
+        if not typer.confirm("Edit again? (No gives up; nothing is changed)", default=True):
+            raise typer.Exit(1)

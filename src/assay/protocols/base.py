@@ -15,7 +15,7 @@ from typing import ClassVar, Generic, TypeVar
 from pydantic import BaseModel, ConfigDict, Field
 
 from assay.formats.parsed import Parsed
-from assay.labellers.base import Request
+from assay.labellers.base import Labeller, Request
 from assay.model.errors import Fault, FormatError, SettingsError
 from assay.protocols.folder import Folder, relative_to
 from assay.protocols.labels import LabelBook
@@ -98,12 +98,14 @@ class Reading:
 @dataclass(frozen=True)
 class Step:
     """Something to ask of the labeller of ``task``. ``requests`` is given the labels of the steps
-    before it; where it makes use of them it ``waits`` for them."""
+    before it; where it makes use of them it ``waits`` for them. ``labeller`` names one of
+    :meth:`Protocol.more_labellers` where it is not the task's own."""
 
     title: str
     task: AnyTask
     requests: Callable[[LabelBook], Iterable[Request]]
     waits: bool = False
+    labeller: str = ""
 
 
 class Protocol(ABC, Generic[S, I]):
@@ -134,6 +136,10 @@ class Protocol(ABC, Generic[S, I]):
     def inputs_in_words(self, inputs: I) -> str:
         """What was read, for ``assay doctor``."""
         return "inputs read"
+
+    def more_labellers(self, folder: Folder, settings: S) -> dict[str, Labeller]:
+        """Labellers that steps name beside those of the tasks (several models for one task)."""
+        return {}
 
     def labeller_spec(self, folder: Folder, task: AnyTask) -> str:
         """SPEC of the labeller of a task. (A protocol may have a default of its own.)"""

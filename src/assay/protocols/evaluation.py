@@ -74,7 +74,8 @@ class Evaluation:
 
     def labellers(self) -> dict[str, Labeller]:
         """The labeller of each task. One SPEC is one labeller, so that a model is loaded once."""
-        return self.folder.labellers(self.tasks, self._spec)
+        more = self.protocol.more_labellers(self.folder, self.settings)
+        return {**self.folder.labellers(self.tasks, self._spec), **more}
 
     def _spec(self, task: AnyTask) -> str:
         return self.protocol.labeller_spec(self.folder, task)
@@ -89,11 +90,7 @@ class Evaluation:
     ) -> Tally:
         """Fill the ledger with what is missing. Raises as ``assay.judging.engine.judge`` does."""
         labellers = self.labellers()
-        if self._asks(ledger, labellers):
-            for task in self.tasks:  # every refusal shows before anything is paid for
-                refusal = labellers[task.name].refusal(task)
-                if refusal:
-                    raise SettingsError(refusal)
+        self._check(ledger, labellers)
         total = Tally()
         for group in _groups(self.steps):
             book = self._book(ledger, labellers)
@@ -114,10 +111,18 @@ class Evaluation:
                 return total
         return total
 
-    def _asks(self, ledger: Ledger, labellers: Mapping[str, Labeller]) -> bool:
-        """Whether there is anything at all to ask at first (grades may come with the inputs)."""
+    def _check(self, ledger: Ledger, labellers: Mapping[str, Labeller]) -> None:
+        """Every refusal shows before anything is paid for. A step that asks nothing is passed
+        over, unless a step before it may still give it something to ask."""
         book = self._book(ledger, labellers)
-        return any(next(iter(step.requests(book)), None) for step in self.steps if not step.waits)
+        pending = False
+        for step in self.steps:
+            asks = next(iter(step.requests(book)), None) is not None
+            if asks or (pending and step.waits):
+                refusal = labellers[step.labeller or step.task.name].refusal(step.task)
+                if refusal:
+                    raise SettingsError(refusal)
+            pending = pending or asks
 
     def plans_now(self, ledger: Ledger, *, retry_failed: bool = False) -> list[tuple[str, Plan]]:
         """All that can be asked before any further label is known (for batch files)."""
@@ -151,11 +156,16 @@ class Evaluation:
         book: LabelBook,
         retry_failed: bool,
     ) -> Plan:
-        labeller = labellers[step.task.name]
+        labeller = labellers[step.labeller or step.task.name]
         return plan(ledger, labeller, step.requests(book), retry_failed=retry_failed)
 
     def _book(self, ledger: Ledger | None, labellers: Mapping[str, Labeller]) -> LabelBook:
         return LabelBook.open(ledger, self.policy, self.tasks, {**labellers})
+
+    def book(self, ledger: Ledger | None) -> LabelBook:
+        """The labels under the evaluation's policy, for looking at."""
+        labellers, _ = self.folder.labellers_for_scoring(self.tasks, self._spec)
+        return LabelBook.open(ledger, self.policy, self.tasks, labellers)
 
     # -- scoring -----------------------------------------------------------------------------
 

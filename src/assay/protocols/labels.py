@@ -69,6 +69,10 @@ class LabelBook:
             self.used.append(Used(label, place))
         return label
 
+    def note(self, label: Label, place: str) -> None:
+        """Remember a label that was had from elsewhere as one that counts."""
+        self.used.append(Used(label, place))
+
     def _find(self, task: AnyTask, identity: str, content: Mapping[str, Any]) -> Label | None:
         return None if self.book is None else self.book.choose(task, identity, content)
 

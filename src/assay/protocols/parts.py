@@ -105,7 +105,37 @@ class Text:
     note: str = ""
 
 
-Item = Table | Grid | Scatter | Lines | Text
+@dataclass(frozen=True, slots=True)
+class Cited:
+    """A cited passage: its document, its text (empty where it is not at hand), the label on it
+    (``full``, ``partial``, ``none``, ``unjudged``), who gave it and why."""
+
+    doc: str
+    text: str
+    label: str
+    who: str = ""
+    why: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class MarkedSentence:
+    """A sentence of an answer with a mark: a label of :class:`Cited`, or ``uncited``."""
+
+    text: str
+    mark: str
+    cited: tuple[Cited, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Marked:
+    """An answer whose sentences are coloured; each opens on a click and shows what it cites."""
+
+    title: str
+    sentences: tuple[MarkedSentence, ...]
+    note: str = ""
+
+
+Item = Table | Grid | Scatter | Lines | Text | Marked
 
 
 @dataclass(frozen=True, slots=True)

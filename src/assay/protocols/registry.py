@@ -9,7 +9,10 @@ from typing import Any
 
 from assay.model.errors import SettingsError
 
-OWN: dict[str, str] = {"exam": "assay.protocols.exam.protocol:EXAM"}
+OWN: dict[str, str] = {
+    "exam": "assay.protocols.exam.protocol:EXAM",
+    "trec-rag": "assay.protocols.trec_rag.protocol:TREC_RAG",
+}
 """Assay's protocols on the common ground: name → ``module:attribute``, imported when used."""
 
 SPECIAL = ("r2c2",)

@@ -8,10 +8,19 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from assay.protocols.parts import Grid, Item, Lines, Part, Scatter, Series, Table, Text
+from assay.protocols.parts import Grid, Item, Lines, Marked, Part, Scatter, Series, Table, Text
 from assay.reports.page import environment
 from assay.reports.svg import drawing, el, label, marker, path, turned
 from assay.reports.text import NOTHING, number, shortened
+
+MARKS = {
+    "full": ("✓", "full support"),
+    "partial": ("◐", "partial support"),
+    "none": ("✗", "no support"),
+    "unjudged": ("?", "unjudged"),
+    "uncited": ("∅", "cites nothing"),
+}
+"""Sign and words of a sentence's mark: colour alone says nothing to some readers."""
 
 _WIDTH = 640.0
 _NAMED = 12
@@ -28,6 +37,8 @@ def draw(item: Item) -> Markup:
         return _figure(item.title, item.note, scatter(item))
     if isinstance(item, Lines):
         return _figure(item.title, item.note, lines(item))
+    if isinstance(item, Marked):
+        return _macros("marked", item, MARKS)
     return _text(item)
 
 

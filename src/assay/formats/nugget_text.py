@@ -1,0 +1,104 @@
+"""A nugget list as a text that a person edits, and back.
+
+::
+
+    vital [1] Rivers bend because their banks erode
+          under: Why rivers bend
+    okay [2] [3] Two nuggets that were made one
+    vital A nugget that somebody added
+
+The numbers in brackets say which nuggets a line comes from: a number on two lines splits a
+nugget, two numbers on one line merge two, a number on no line drops its nugget.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from assay.formats.parsed import FaultList, Parsed, quoted
+from assay.model.trec_rag import Importance, RagNugget
+
+UNSET = "unset"
+"""Stands for an importance that nobody has given yet; it is then asked for."""
+
+_LINE = re.compile(r"(vital|okay|unset)\b[:,]?((?:\s*\[\s*\d+\s*\])*)\s*(.*)", re.IGNORECASE)
+_UNDER = re.compile(r"\s+under\s*:\s*(.*)", re.IGNORECASE)
+
+
+class NuggetLine(NamedTuple):
+    """A nugget as it was edited; ``numbers`` are those of the nuggets that it comes from."""
+
+    text: str
+    importance: Importance | None
+    sub_narrative: str | None
+    numbers: tuple[int, ...]
+
+
+def nugget_text(
+    topic: str, narrative: str, nuggets: Sequence[RagNugget], aspects: Iterable[str] = ()
+) -> str:
+    """The text to edit: an explanation, then the nuggets, numbered from 1."""
+    lines = [
+        f"# Nuggets of narrative {_flat(topic)}: {_flat(narrative)}",
+        "#",
+        "# vital or okay, the numbers of the nuggets that it comes from, the nugget:",
+        "#   reword     change the text        drop    delete the line",
+        "#   split      repeat the number      merge   vital [2] [3] one text for both",
+        "#   add        a line without number",
+        "# 'under:' names the sub-narrative, an old one or a new one.",
+    ]
+    names = [_flat(one) for one in aspects]
+    lines += [f"#   sub-narrative: {name}" for name in names]
+    lines.append("")
+    for number, nugget in enumerate(nuggets, 1):
+        word = nugget.importance.value if nugget.importance else UNSET
+        lines.append(f"{word} [{number}] {_flat(nugget.text)}")
+        if nugget.sub_narrative:
+            lines.append(f"      under: {_flat(nugget.sub_narrative)}")
+    return "\n".join(lines) + "\n"
+
+
+def _flat(text: str) -> str:
+    return " ".join(text.split())
+
+
+def parse_nugget_text(text: str, count: int, file: str = "") -> Parsed[tuple[NuggetLine, ...]]:
+    """Read an edited text back; ``count`` is how many nuggets it was made from. All faults come at
+    once, with their lines."""
+    faults = FaultList(file or "the edited nuggets")
+    found: list[NuggetLine] = []
+    seen: dict[str, int] = {}
+    for number, line in enumerate(text.splitlines(), 1):
+        under = _UNDER.fullmatch(line)
+        if not line.strip() or line.lstrip().startswith("#"):
+            continue
+        if under is not None:
+            if not found:
+                faults.error(number, "'under:' has no nugget above it.", "Move it below one.")
+            elif under[1].strip():
+                found[-1] = found[-1]._replace(sub_narrative=under[1].strip())
+            continue
+        match = _LINE.fullmatch(line.strip())
+        if match is None:
+            cure = "Begin it with vital or okay, as in: vital [3] The text of the nugget"
+            faults.error(number, f"{quoted(line.strip())} is no nugget.", cure)
+            continue
+        numbers = tuple(int(one) for one in re.findall(r"\d+", match[2]))
+        odd = [one for one in numbers if not 1 <= one <= count]
+        if odd:
+            cure = f"There are nuggets 1 to {count}." if count else "Leave the number out."
+            faults.error(number, f"There is no nugget {odd[0]}.", cure)
+        body = _flat(match[3])
+        if not body:
+            faults.error(number, "The nugget has no text.", "Delete the line to drop it.")
+        elif body in seen:
+            cure = f"Merge it with line {seen[body]}: put both numbers there."
+            faults.error(number, "The nugget is listed twice.", cure)
+        else:
+            seen[body] = number
+            word = match[1].lower()
+            importance = None if word == UNSET else Importance(word)
+            found.append(NuggetLine(body, importance, None, tuple(dict.fromkeys(numbers))))
+    return Parsed(tuple(found), faults.done())

@@ -1,0 +1,142 @@
+"""Post-editing of nuggets by a person: every change becomes a label with its parent."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from assay.formats.nugget_text import NuggetLine
+from assay.ledger import Ledger, NewLabel
+from assay.model.errors import SettingsError
+from assay.model.labels import Label, LabellerId, Status
+from assay.protocols.trec_rag.bank import Bank, Kept
+from assay.tasks.base import canonical, content_hash, unit_hash
+from assay.tasks.trec_rag_nuggets import CREATE, EDIT, MERGE, EditedNugget, NuggetEdit
+
+Becomes = tuple[tuple[str, str | None, str | None], ...]
+
+
+@dataclass(frozen=True)
+class Edited:
+    """What an edit did: nuggets reworded (or otherwise changed), split, merged, dropped, added."""
+
+    changed: int = 0
+    split: int = 0
+    merged: int = 0
+    dropped: int = 0
+    added: int = 0
+    labels: int = 0
+
+
+def edit_nuggets(
+    bank: Bank, ledger: Ledger, topic: str, lines: Sequence[NuggetLine], name: str
+) -> Edited:
+    """Write what a person made of a topic's nuggets into the ledger.
+
+    Each nugget of the machine's list whose outcome changed gets a new label by ``human:NAME``;
+    its parent (``overrules``) is the person's label before it, else the label of the list that the
+    nugget came from. Raises SettingsError where the topic has no list yet.
+    """
+    kept = bank.nuggets(topic)
+    listed = bank.machine_list(topic)
+    if kept is None or listed is None:
+        raise SettingsError(f"Narrative {topic} has no nuggets yet. Run 'assay judge' first.")
+    who = LabellerId(f"human:{name}", "human", {})
+    source = _source(bank, topic)
+    labels: list[NewLabel] = []
+    now = {root: _becomes(kept, root) for root in ("", *(one.text for one in listed))}
+    for root, before in now.items():
+        after = tuple(_as_kept(line) for line in lines if root in _roots(line, kept))
+        if after == before:
+            continue
+        parent = bank.edit_label(topic, root)
+        overrules = parent.uid if parent is not None else source.uid if source and root else None
+        labels.append(_label(bank, topic, root, after, who, overrules))
+    ledger.add(labels)
+    return _count(kept, lines, len(labels))
+
+
+def _roots(line: NuggetLine, kept: Sequence[Kept]) -> tuple[str, ...]:
+    """The machine's nuggets that a line comes from; the empty one for what was added."""
+    found: dict[str, None] = {}
+    for number in line.numbers:
+        found.update(dict.fromkeys(kept[number - 1].roots or ("",)))
+    return tuple(found) or ("",)
+
+
+def _becomes(kept: Sequence[Kept], root: str) -> Becomes:
+    return tuple(
+        (
+            one.nugget.text,
+            one.nugget.importance.value if one.nugget.importance else None,
+            one.nugget.sub_narrative,
+        )
+        for one in kept
+        if root in (one.roots or ("",))
+    )
+
+
+def _as_kept(line: NuggetLine) -> tuple[str, str | None, str | None]:
+    importance = line.importance.value if line.importance else None
+    return (line.text, importance, line.sub_narrative)
+
+
+def _label(
+    bank: Bank,
+    topic: str,
+    root: str,
+    after: Becomes,
+    who: LabellerId,
+    overrules: str | None,
+) -> NewLabel:
+    content = bank.edit_unit(topic, root).model_dump(mode="json")
+    verdict = NuggetEdit(
+        becomes=tuple(
+            EditedNugget.model_validate(
+                {"text": text, "importance": importance, "sub_narrative": aspect}
+            )
+            for text, importance, aspect in after
+        )
+    )
+    asked = [EDIT.name, EDIT.version, content, who.name, who.kind, {}]
+    return NewLabel(
+        key=content_hash(canonical(asked)),
+        task=EDIT.name,
+        version=EDIT.version,
+        unit=unit_hash(EDIT.name, content),
+        content=content,
+        labeller=who,
+        status=Status.OK,
+        verdict=verdict.model_dump(mode="json"),
+        overrules=overrules,
+    )
+
+
+def _source(bank: Bank, topic: str) -> Label | None:
+    """The label of the machine's list; None for a list that was given as a file."""
+    if topic in bank.inputs.nuggets:
+        return None
+    unit = bank.merge_unit(topic)
+    if unit is not None:
+        return bank.book.find(MERGE, unit)
+    creator = bank.inputs.creators[0] if bank.inputs.creators else None
+    units = list(bank.create_units(topic, creator))
+    return bank.book.find(CREATE, units[-1]) if units else None
+
+
+def _count(kept: Sequence[Kept], lines: Sequence[NuggetLine], labels: int) -> Edited:
+    uses = [number for line in lines for number in line.numbers]
+    changed = 0
+    for line in lines:
+        if len(line.numbers) == 1 and uses.count(line.numbers[0]) == 1:
+            nugget = kept[line.numbers[0] - 1].nugget
+            before = (nugget.text, nugget.importance, nugget.sub_narrative)
+            changed += before != (line.text, line.importance, line.sub_narrative)
+    return Edited(
+        changed=changed,
+        split=sum(uses.count(number) > 1 for number in set(uses)),
+        merged=sum(len(line.numbers) > 1 for line in lines),
+        dropped=sum(number not in uses for number in range(1, len(kept) + 1)),
+        added=sum(not line.numbers for line in lines),
+        labels=labels,
+    )

@@ -1,0 +1,230 @@
+"""What a TREC RAG evaluation reads, and the protocol's settings."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Literal, TypeVar
+
+from pydantic import Field
+
+from assay.formats.jsonl import looks_like_jsonl
+from assay.formats.parsed import Parsed
+from assay.formats.text import read_text
+from assay.formats.trec import TrecRun, read_qrels, read_trec_run
+from assay.formats.trec_rag_answers import read_answers
+from assay.formats.trec_rag_nuggets import read_assignments, read_nuggets
+from assay.formats.trec_rag_passages import read_candidates, read_judgment_run, read_segments
+from assay.formats.trec_rag_support import read_support
+from assay.formats.trec_rag_topics import SubNarratives, read_sub_narratives, read_topics
+from assay.measures.support import Citations
+from assay.model.errors import SettingsError
+from assay.model.labels import LabellerId
+from assay.model.trec_rag import (
+    AssignedAnswer,
+    JudgmentRun,
+    Narrative,
+    NuggetList,
+    RagRun,
+    Segment,
+    SupportAnswer,
+)
+from assay.protocols.base import CommonSettings, Reading
+from assay.protocols.folder import Folder
+from assay.protocols.trec_rag.scoring import Topics
+from assay.tasks.base import AnyTask
+from assay.tasks.trec_rag import (
+    RELEVANCE,
+    RELEVANCE_AT_ONCE,
+    RELEVANCE_YES_NO,
+    SUB_NARRATIVES_ANSWERED,
+    WINDOW,
+)
+from assay.tasks.trec_rag_nuggets import DOCUMENTS, MOST_NUGGETS
+from assay.tasks.trec_rag_nuggets import WINDOW as NUGGET_WINDOW
+
+T = TypeVar("T")
+
+Relevance = Literal["counted", "at-once", "0-3", "yes-no", "none"]
+
+RELEVANCE_TASKS: Mapping[str, AnyTask] = {
+    "counted": SUB_NARRATIVES_ANSWERED,
+    "at-once": RELEVANCE_AT_ONCE,
+    "0-3": RELEVANCE,
+    "yes-no": RELEVANCE_YES_NO,
+}
+"""The ways to ask for relevance: counting answered sub-narratives, 0-4 at once, 0-3, yes or no."""
+
+WITH_ASPECTS = ("counted", "at-once")
+"""Those that need sub-narratives."""
+
+
+class TrecRagSettings(CommonSettings):
+    """``[settings]`` of a TREC RAG evaluation.
+
+    ``relevance``: how the labeller is asked (see ``RELEVANCE_TASKS``; ``none``: only the given
+    qrels); ``relevance_also``: further ways, to be compared on the same passages. ``pool_depth``:
+    how many documents of each retrieval run are judged. ``threshold``: the lowest label of a
+    document that nuggets are made from; ``documents``: how many of them go into one call;
+    ``most_nuggets``; ``creators``: labellers that each make a list, which are then merged (none:
+    the labeller of ``nuggets``). ``nugget_window``: nuggets in one call for importance and
+    mapping, ``assignment_window`` for assignment. ``nuggets``, ``mapping``, ``support``: whether to
+    do these at all. ``citations``: which of a sentence's citations count, and are judged.
+    ``answers``: whether a run gets 0 on topics that it does not answer (``all``) or these are left
+    out (``answered``). ``given_by``: who made the qrels, assignments and support labels that are
+    inputs, ``people`` or a ``machine``. ``topics``: only these. ``measures``: of retrieval runs.
+    """
+
+    relevance: Relevance = "counted"
+    relevance_also: tuple[Relevance, ...] = ()
+    pool_depth: int = Field(100, ge=1, le=1000)
+    threshold: int = Field(1, ge=0, le=4)
+    documents: int = Field(DOCUMENTS, ge=1, le=1000)
+    most_nuggets: int = Field(MOST_NUGGETS, ge=1, le=1000)
+    creators: tuple[str, ...] = ()
+    nugget_window: int = Field(NUGGET_WINDOW, ge=1, le=1000)
+    assignment_window: int = Field(WINDOW, ge=1, le=1000)
+    nuggets: bool = True
+    mapping: bool = True
+    support: bool = True
+    citations: Citations = "first"
+    answers: Topics = "all"
+    given_by: Literal["people", "machine"] = "people"
+    topics: tuple[str, ...] = ()
+    measures: tuple[str, ...] = ("nDCG@30", "nDCG@100", "Recall@100")
+
+    @property
+    def ways(self) -> tuple[str, ...]:
+        """How relevance is asked for, the main way first."""
+        every = (self.relevance, *self.relevance_also)
+        return tuple(dict.fromkeys(way for way in every if way != "none"))
+
+
+Qrels = Mapping[str, Mapping[str, int]]
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """All inputs of an evaluation, checked. ``qrels``, ``assignments`` (by run and topic) and
+    ``support`` are labels that were given; ``nuggets`` a given nugget bank by topic. ``ranks`` is
+    the best rank of each document of a topic in any retrieval run, up to the pool depth;
+    ``creators`` are the labellers that each make a nugget list, none where it is the task's own."""
+
+    narratives: Mapping[str, Narrative]
+    sub_narratives: SubNarratives = field(default_factory=dict)
+    r_runs: Mapping[str, TrecRun] = field(default_factory=dict)
+    answers: Mapping[str, RagRun] = field(default_factory=dict)
+    rj_runs: Mapping[str, JudgmentRun] = field(default_factory=dict)
+    segments: Mapping[str, Segment] = field(default_factory=dict)
+    qrels: Qrels = field(default_factory=dict)
+    nuggets: Mapping[str, NuggetList] = field(default_factory=dict)
+    assignments: Mapping[tuple[str, str], AssignedAnswer] = field(default_factory=dict)
+    support: Mapping[tuple[str, str], SupportAnswer] = field(default_factory=dict)
+    ranks: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    creators: tuple[LabellerId, ...] = ()
+
+    @property
+    def topics(self) -> tuple[str, ...]:
+        """The narratives' ids in the file's order."""
+        return tuple(self.narratives)
+
+
+def load_inputs(folder: Folder, settings: TrecRagSettings, reading: Reading) -> Inputs:
+    """Read and check every input through ``reading``; raises FormatError with all faults."""
+    name = "narratives" if "narratives" in folder.config.inputs else "topics"
+    if name not in folder.config.inputs:
+        raise SettingsError(f"{folder.path / 'assay.toml'}: [inputs] has no 'narratives'.")
+    listed = reading.one(name, read_topics) or ()
+    narratives = {one.id: one for one in listed}
+    unknown = [topic for topic in settings.topics if topic not in narratives]
+    if unknown and listed:
+        raise SettingsError(
+            f"{folder.path / 'assay.toml'}: [settings] topics: '{unknown[0]}' is no narrative."
+        )
+    if settings.topics:
+        narratives = {topic: narratives[topic] for topic in settings.topics if listed}
+    texts = {one.id: one.text for one in listed}
+    aspects = reading.optional("sub_narratives", read_sub_narratives) or {}
+    r_runs = _named(reading, "r_runs", read_trec_run, lambda run: run.name)
+    read_run = partial(read_answers, topics=texts, limits=False)
+    answers = _named(reading, "rag_runs", read_run, lambda run: run.name)
+    rj_runs = _named(reading, "rj_runs", read_judgment_run, lambda run: run.name)
+    segments: dict[str, Segment] = {}
+    for _, found in reading.many("segments", _read_texts):
+        for doc, segment in found.items():
+            segments.setdefault(doc, segment)
+    qrels = reading.optional("qrels", read_qrels)
+    assignments: dict[tuple[str, str], AssignedAnswer] = {}
+    for path, records in reading.many("assignments", read_assignments):
+        for one in records:
+            _once(reading, path, one.run, one.topic, assignments)
+            assignments[one.run, one.topic] = one
+    support: dict[tuple[str, str], SupportAnswer] = {}
+    for path, labels in reading.many("support", read_support):
+        for each in labels:
+            _once(reading, path, each.run, each.topic, support)
+            support[each.run, each.topic] = each
+    nuggets = reading.optional("nuggets", read_nuggets)
+    reading.done()
+    return Inputs(
+        narratives,
+        {topic: found for topic, found in aspects.items() if topic in narratives},
+        r_runs,
+        answers,
+        rj_runs,
+        segments,
+        {} if qrels is None else qrels.grades,
+        nuggets or {},
+        assignments,
+        support,
+        _ranks(narratives, r_runs, settings.pool_depth),
+        tuple(folder.make_labeller(spec).id for spec in settings.creators),
+    )
+
+
+def _named(
+    reading: Reading, name: str, read: Callable[[Path], Parsed[T]], called: Callable[[T], str]
+) -> dict[str, T]:
+    found: dict[str, T] = {}
+    for path, run in reading.many(name, read):
+        if called(run) in found:
+            why = f"Another run of '{name}' is called '{called(run)}' too."
+            reading.fault(path, why, "Give every run its own name.")
+        found[called(run)] = run
+    return found
+
+
+def _read_texts(path: Path) -> Parsed[Mapping[str, Segment]]:
+    """Segments, or the segments of reference ranked lists."""
+    first = looks_like_jsonl(read_text(path))
+    if first is None or "candidates" not in first:
+        return read_segments(path)
+    parsed = read_candidates(path)
+    found: dict[str, Segment] = {}
+    for candidates in (parsed.value or {}).values():
+        for one in candidates:
+            found.setdefault(one.segment.docid, one.segment)
+    return Parsed(found, parsed.faults)
+
+
+def _once(
+    reading: Reading, path: Path, run: str, topic: str, known: Mapping[tuple[str, str], object]
+) -> None:
+    if (run, topic) in known:
+        why = f"The answer of run '{run}' is labelled in another file too."
+        reading.fault(path, why, "Give each answer's labels once.", topic=topic)
+
+
+def _ranks(
+    narratives: Mapping[str, Narrative], runs: Mapping[str, TrecRun], depth: int
+) -> dict[str, dict[str, int]]:
+    ranks: dict[str, dict[str, int]] = {}
+    for topic in narratives:
+        mine: dict[str, int] = {}
+        for run in runs.values():
+            for rank, doc in enumerate(run.ranked(topic)[:depth], 1):
+                mine[doc] = min(rank, mine.get(doc, rank))
+        ranks[topic] = dict(sorted(mine.items(), key=lambda item: (item[1], item[0])))
+    return ranks

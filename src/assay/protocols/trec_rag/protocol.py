@@ -1,0 +1,254 @@
+"""The protocol ``trec-rag``: what is asked about what, and how labels become scores."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+
+from assay.labellers.base import Labeller, Request
+from assay.protocols.base import Protocol, Reading, Step
+from assay.protocols.folder import Folder
+from assay.protocols.labels import LabelBook
+from assay.protocols.results import Findings
+from assay.protocols.trec_rag.bank import Bank
+from assay.protocols.trec_rag.inputs import (
+    RELEVANCE_TASKS,
+    WITH_ASPECTS,
+    Inputs,
+    TrecRagSettings,
+    load_inputs,
+)
+from assay.protocols.trec_rag.responses import Responses
+from assay.protocols.trec_rag.score import score
+from assay.tasks.base import AnyTask
+from assay.tasks.trec_rag import ASSIGNMENT, SUPPORT
+from assay.tasks.trec_rag_narratives import NARRATIVE, SUB_NARRATIVES, SUB_NARRATIVES_DRAFT
+from assay.tasks.trec_rag_nuggets import CREATE, EDIT, IMPORTANCE, MAPPING, MERGE
+
+Requests = Callable[[LabelBook], Iterable[Request]]
+
+
+class TrecRag(Protocol[TrecRagSettings, Inputs]):
+    """R, AG, RAG and RJ of the TREC RAG track."""
+
+    name = "trec-rag"
+    title = "TREC RAG"
+    settings = TrecRagSettings
+
+    def tasks(self, settings: TrecRagSettings) -> Sequence[AnyTask]:
+        ways = [RELEVANCE_TASKS[way] for way in settings.ways]
+        return (
+            NARRATIVE,
+            SUB_NARRATIVES_DRAFT,
+            SUB_NARRATIVES,
+            *ways,
+            CREATE,
+            MERGE,
+            EDIT,
+            IMPORTANCE,
+            MAPPING,
+            ASSIGNMENT,
+            SUPPORT,
+        )
+
+    def load(self, folder: Folder, settings: TrecRagSettings, reading: Reading) -> Inputs:
+        return load_inputs(folder, settings, reading)
+
+    def inputs_in_words(self, inputs: Inputs) -> str:
+        return (
+            f"{len(inputs.narratives)} narratives, {len(inputs.r_runs)} retrieval runs, "
+            f"{len(inputs.answers)} runs of answers, {len(inputs.rj_runs)} judgment runs, "
+            f"{len(inputs.segments)} segments"
+        )
+
+    def labeller_spec(self, folder: Folder, task: AnyTask) -> str:
+        # Only people edit nuggets: whoever stands here is never asked.
+        return "rules" if task is EDIT else folder.labeller_spec(task)
+
+    def more_labellers(self, folder: Folder, settings: TrecRagSettings) -> dict[str, Labeller]:
+        return {_creator(spec): folder.make_labeller(spec) for spec in settings.creators}
+
+    def steps(self, inputs: Inputs, settings: TrecRagSettings) -> Sequence[Step]:
+        return list(_Steps(inputs, settings).all())
+
+    def score(self, inputs: Inputs, settings: TrecRagSettings, book: LabelBook) -> Findings:
+        return score(inputs, settings, book)
+
+
+class _Steps:
+    """What is asked, in order; only what the inputs leave open."""
+
+    def __init__(self, inputs: Inputs, settings: TrecRagSettings) -> None:
+        self.inputs = inputs
+        self.settings = settings
+
+    def all(self) -> Iterator[Step]:
+        inputs, settings = self.inputs, self.settings
+        topics = inputs.topics
+        pooled = any(inputs.ranks.values())
+        ways = settings.ways if pooled else ()
+        makes = self.makes_nuggets
+        if any(not inputs.narratives[topic].text for topic in topics):
+            yield Step("narratives", NARRATIVE, self.narratives)
+        aspects = any(way in WITH_ASPECTS for way in ways) or (
+            settings.mapping and bool(self.unmapped)
+        )
+        if aspects and any(not inputs.sub_narratives.get(topic) for topic in topics):
+            yield Step("sub-narratives, draft", SUB_NARRATIVES_DRAFT, self.drafts, waits=True)
+            yield Step("sub-narratives", SUB_NARRATIVES, self.refinings, waits=True)
+        for place, way in enumerate(ways):
+            requests = self.relevance(way)
+            yield Step(f"relevance ({way})", RELEVANCE_TASKS[way], requests, waits=not place)
+        if settings.support and inputs.answers:
+            yield Step("support", SUPPORT, self.support)
+        if makes:
+            yield from self.creation()
+        if inputs.answers and (makes or inputs.nuggets):
+            if makes or self.unweighed:
+                yield Step("nugget importance", IMPORTANCE, self.importance, waits=True)
+            if settings.mapping and self.unmapped:
+                yield Step("nugget mapping", MAPPING, self.mapping, waits=True)
+            yield Step("nugget assignment", ASSIGNMENT, self.assignment, waits=True)
+
+    @property
+    def makes_nuggets(self) -> bool:
+        """Whether nuggets are to be made for some topic."""
+        inputs = self.inputs
+        open_ones = any(topic not in inputs.nuggets for topic in inputs.topics)
+        return self.settings.nuggets and bool(inputs.answers) and open_ones
+
+    @property
+    def unweighed(self) -> bool:
+        """Whether a given nugget lacks its importance."""
+        return any(
+            nugget.importance is None
+            for topic in self.inputs.topics
+            for nugget in (
+                self.inputs.nuggets[topic].nuggets if topic in self.inputs.nuggets else ()
+            )
+        )
+
+    @property
+    def unmapped(self) -> bool:
+        """Whether some nugget is mapped to no sub-narrative, or is still to be made."""
+        return self.makes_nuggets or any(
+            nugget.sub_narrative is None
+            for topic in self.inputs.topics
+            for nugget in (
+                self.inputs.nuggets[topic].nuggets if topic in self.inputs.nuggets else ()
+            )
+        )
+
+    def bank(self, book: LabelBook) -> Bank:
+        return Bank(self.inputs, self.settings, book)
+
+    def narratives(self, book: LabelBook) -> Iterator[Request]:
+        bank = self.bank(book)
+        for topic in self.inputs.topics:
+            unit = bank.narrative_unit(topic)
+            if unit is not None:
+                yield Request(NARRATIVE, unit)
+
+    def drafts(self, book: LabelBook) -> Iterator[Request]:
+        bank = self.bank(book)
+        for topic in self.inputs.topics:
+            unit = bank.draft_unit(topic)
+            if unit is not None:
+                yield Request(SUB_NARRATIVES_DRAFT, unit)
+
+    def refinings(self, book: LabelBook) -> Iterator[Request]:
+        bank = self.bank(book)
+        for topic in self.inputs.topics:
+            unit = bank.refine_unit(topic)
+            if unit is not None:
+                yield Request(SUB_NARRATIVES, unit)
+
+    def relevance(self, way: str) -> Requests:
+        def requests(book: LabelBook) -> Iterator[Request]:
+            bank = self.bank(book)
+            main = way == self.settings.relevance
+            for topic in self.inputs.topics:
+                given = self.inputs.qrels.get(topic, {})
+                for doc in self.inputs.ranks.get(topic, {}):
+                    if main and doc in given and bank.people_given:
+                        continue  # a person's grade is there; asking would change nothing
+                    request = bank.relevance_request(topic, doc, way)
+                    if request is not None:
+                        yield request
+
+        return requests
+
+    def support(self, book: LabelBook) -> Iterator[Request]:
+        responses = Responses(self.bank(book))
+        for topic in self.inputs.topics:
+            for run in self.inputs.answers.values():
+                answer = run.answers.get(topic)
+                if answer is not None:
+                    yield from responses.support_requests(answer)
+
+    def creation(self) -> Iterator[Step]:
+        """A step for each window that may be needed, for all topics and creators at once."""
+        inputs, settings = self.inputs, self.settings
+        pool = max((len(self.pool(topic)) for topic in inputs.topics), default=0)
+        creators = [_creator(spec) for spec in settings.creators] or [""]
+        for number in range(-(-pool // settings.documents)):
+            for place, name in enumerate(creators):
+                title = f"nuggets, window {number + 1}" + (f", {name}" if name else "")
+                requests = self.creating(number, place if name else None)
+                yield Step(title, CREATE, requests, waits=not place, labeller=name)
+        if len(creators) > 1:
+            yield Step("nuggets, merged", MERGE, self.merging, waits=True)
+
+    def pool(self, topic: str) -> set[str]:
+        """The documents that nuggets of a topic may be made from."""
+        if topic in self.inputs.nuggets:
+            return set()
+        docs = {*self.inputs.ranks.get(topic, {}), *self.inputs.qrels.get(topic, {})}
+        return docs & self.inputs.segments.keys()
+
+    def creating(self, number: int, creator: int | None) -> Requests:
+        def requests(book: LabelBook) -> Iterator[Request]:
+            bank = self.bank(book)
+            who = None if creator is None else self.inputs.creators[creator]
+            for topic in self.inputs.topics:
+                if topic in self.inputs.nuggets:
+                    continue
+                units = list(bank.create_units(topic, who))
+                if len(units) > number:
+                    yield Request(CREATE, units[number])
+
+        return requests
+
+    def merging(self, book: LabelBook) -> Iterator[Request]:
+        bank = self.bank(book)
+        for topic in self.inputs.topics:
+            unit = bank.merge_unit(topic) if topic not in self.inputs.nuggets else None
+            if unit is not None and unit.lists:
+                yield Request(MERGE, unit)
+
+    def importance(self, book: LabelBook) -> Iterator[Request]:
+        bank = self.bank(book)
+        for topic in self.inputs.topics:
+            for unit in bank.importance_units(topic):
+                yield Request(IMPORTANCE, unit)
+
+    def mapping(self, book: LabelBook) -> Iterator[Request]:
+        bank = self.bank(book)
+        for topic in self.inputs.topics:
+            for unit in bank.mapping_units(topic):
+                yield Request(MAPPING, unit)
+
+    def assignment(self, book: LabelBook) -> Iterator[Request]:
+        responses = Responses(self.bank(book))
+        for topic in self.inputs.topics:
+            for run in self.inputs.answers.values():
+                answer = run.answers.get(topic)
+                if answer is not None:
+                    yield from responses.assignment_requests(topic, answer)
+
+
+def _creator(spec: str) -> str:
+    return f"{CREATE.name} by {spec}"
+
+
+TREC_RAG = TrecRag()
+"""The protocol."""

@@ -1,0 +1,329 @@
+"""The sections of a TREC RAG report, as plain values."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from assay.model.labels import Label
+from assay.model.trec_rag import (
+    ASSIGNMENT_VALUE,
+    Assigned,
+    AssignedAnswer,
+    Importance,
+    RagAnswer,
+    Support,
+    SupportAnswer,
+)
+from assay.protocols.parts import (
+    Cited,
+    Grid,
+    Item,
+    Marked,
+    MarkedSentence,
+    Part,
+    Point,
+    Scatter,
+    Table,
+)
+from assay.protocols.results import Definition
+from assay.protocols.trec_rag.agreement import Way
+from assay.protocols.trec_rag.settings import Sides
+from assay.protocols.trec_rag.state import State
+
+MOST_ANSWERS = 400
+"""Answers that are shown in full; the report says where there are more."""
+
+_TRACK = "Overview of the TREC 2025 RAG track"
+DEFINITIONS = (
+    Definition(
+        "strict_vital", "Share of the vital nuggets that the answer fully supports.",
+        f"{_TRACK}, 3.2",
+    ),
+    Definition("vital", "The same with partial support worth one half.", f"{_TRACK}, 3.2"),
+    Definition("strict_all", "Share of all nuggets that the answer fully supports.", _TRACK),
+    Definition("all", "The same with partial support worth one half.", _TRACK),
+    Definition(
+        "weighted",
+        "(Σ s over vital + ½ Σ s over okay) / (vital + ½ okay), s = 1, ½ or 0.",
+        "Pradeep et al. 2025, The great nugget recall",
+    ),
+    Definition(
+        "coverage",
+        "Share of the sub-narratives with at least one nugget that the answer fully supports.",
+        f"{_TRACK}, 3.2",
+    ),
+    Definition(
+        "weighted_precision",
+        "Mean support (1, ½, 0) of the sentences that cite something.",
+        f"{_TRACK}, 3.3; Liu et al. 2023",
+    ),
+    Definition(
+        "weighted_recall",
+        "The same over all sentences; one without citations counts 0.",
+        f"{_TRACK}, 3.3; Liu et al. 2023",
+    ),
+    Definition("hard_precision", "weighted_precision with full support alone counted.", _TRACK),
+    Definition("hard_recall", "weighted_recall with full support alone counted.", _TRACK),
+    Definition("agreement", "Share of documents with the same label.", f"{_TRACK}, 3.4"),
+    Definition("kappa", "Cohen's κ, unweighted, on labels 0 to 4.", f"{_TRACK}, 3.4"),
+    Definition(
+        "pairs_agree", "Share of pairs of documents of a topic that both order the same way.",
+        f"{_TRACK}, 3.4",
+    ),
+    Definition("pairs_tie", "Share of pairs that one side gives the same label.", _TRACK),
+    Definition("pairs_disagree", "Share of pairs ordered in opposite ways.", _TRACK),
+)  # fmt: skip
+
+_ASSIGNED = {
+    Assigned.SUPPORT: "support",
+    Assigned.PARTIAL: "partial",
+    Assigned.NONE: "no",
+    None: "no label",
+}
+
+
+def facts(state: State) -> tuple[tuple[str, str], ...]:
+    """What heads the report."""
+    inputs = state.inputs
+    nuggets = [len(state.bank.nuggets(topic) or ()) for topic in inputs.topics]
+    people = sum(used.label.labeller.is_human for used in state.bank.book.used)
+    every = [
+        ("Narratives", f"{len(inputs.topics):,}"),
+        ("Retrieval runs", f"{len(inputs.r_runs):,}"),
+        ("Runs of answers", f"{len(inputs.answers):,}"),
+        ("Judgment runs", f"{len(inputs.rj_runs):,}"),
+        ("Segments", f"{len(inputs.segments):,}"),
+        ("Nuggets", f"{sum(nuggets):,}"),
+        ("Labels by people", f"{people:,}"),
+    ]
+    return tuple((name, value) for name, value in every if value != "0" or name == "Narratives")
+
+
+def parts(state: State, ways: Sequence[Way], sides: Sides) -> tuple[Part, ...]:
+    """The sections of the report."""
+    found = [_narratives(state)] if state.inputs.answers else []
+    if len(sides.sheets) > 1:
+        found.append(_settings(sides))
+    if ways:
+        found.append(_relevance(ways))
+    return tuple(found)
+
+
+# --- narratives ----------------------------------------------------------------------------------
+
+
+def _narratives(state: State) -> Part:
+    groups = []
+    room = MOST_ANSWERS
+    for topic in state.inputs.topics:
+        title = f"{topic}: {state.bank.narrative(topic) or '(narrative not written yet)'}"
+        items: list[Item] = [*_heat(state, topic), *_nugget_table(state, topic)]
+        for run in state.inputs.answers.values():
+            answer = run.answers.get(topic)
+            if answer is not None and room > 0:
+                room -= 1
+                items += _answer(state, answer)
+        groups.append((title, tuple(items)))
+    note = (
+        "Each sentence is coloured by the support of the passage it cites: click it for the "
+        "passage. Below an answer, its nuggets and what is missing."
+    )
+    if room <= 0:
+        note += f" To keep this file small, the first {MOST_ANSWERS} answers are shown."
+    return Part("Narratives", note, groups=tuple(groups))
+
+
+def _heat(state: State, topic: str) -> list[Item]:
+    """Runs by nuggets: what each answer states."""
+    kept = state.bank.nuggets(topic)
+    runs = [run for run in state.inputs.answers if (run, topic) in state.assigned]
+    if not kept or not runs:
+        return []
+    columns = tuple(str(number) for number in range(1, len(kept) + 1))
+    cells = [
+        [
+            None if one.assigned is None else ASSIGNMENT_VALUE[one.assigned]
+            for one in state.assigned[run, topic].nuggets
+        ]
+        for run in runs
+    ]
+    about = {column: one.nugget.text for column, one in zip(columns, kept, strict=True)}
+    note = "1 support, 0.5 partial, 0 none. Vital nuggets: " + (
+        ", ".join(
+            column
+            for column, one in zip(columns, kept, strict=True)
+            if one.nugget.importance is Importance.VITAL
+        )
+        or "none"
+    )
+    return [Grid("Runs by nuggets", tuple(runs), columns, cells, note=note, about=about, digits=1)]
+
+
+def _nugget_table(state: State, topic: str) -> list[Item]:
+    kept = state.bank.nuggets(topic)
+    if not kept:
+        return []
+    mine = [one for (_, at), one in state.assigned.items() if at == topic]
+    rows = []
+    for place, one in enumerate(kept):
+        full = sum(answer.nuggets[place].assigned is Assigned.SUPPORT for answer in mine)
+        importance = one.nugget.importance
+        rows.append(
+            (
+                place + 1,
+                one.nugget.text,
+                importance.value if importance else "not said",
+                one.nugget.sub_narrative or "none",
+                full,
+                "edited" if one.roots != (one.nugget.text,) else "",
+            )
+        )
+    columns = ("#", "nugget", "importance", "sub-narrative", "answers that state it", "by a person")
+    texts = frozenset(("nugget", "sub-narrative"))
+    return [Table("Nuggets", columns, rows, texts=texts, folded=True)]
+
+
+def _answer(state: State, answer: RagAnswer) -> list[Item]:
+    key = (answer.run, answer.topic)
+    supported = state.supported.get(key)
+    items: list[Item] = [_marked(state, answer, supported, state.labels.get(key, {}))]
+    assigned = state.assigned.get(key)
+    if assigned is not None and assigned.nuggets:
+        items.append(_assignments(state, assigned))
+    return items
+
+
+def _marked(
+    state: State,
+    answer: RagAnswer,
+    supported: SupportAnswer | None,
+    labels: Mapping[tuple[int, int], Label],
+) -> Marked:
+    sentences = []
+    first = state.settings.citations == "first"
+    for place, sentence in enumerate(answer.sentences):
+        cited = []
+        known = supported.sentences[place].citations if supported is not None else ()
+        for spot, doc in enumerate(sentence.citations):
+            segment = state.inputs.segments.get(doc)
+            support = known[spot].support if spot < len(known) else None
+            label = labels.get((place, spot))
+            who = "" if label is None else label.labeller.name
+            why = "" if label is None or not label.reason else label.reason
+            word = support.value if support is not None else "unjudged"
+            text = segment.text if segment is not None else ""
+            cited.append(Cited(doc, text, word, who, why))
+        sentences.append(MarkedSentence(sentence.text, _mark(cited, first), tuple(cited)))
+    scores = state.counts.get(answer.run, {}).get(answer.topic)
+    note = f"{answer.length} words, {len(answer.sentences)} sentences"
+    if scores is not None:
+        shown = [
+            f"{name.replace('_', ' ')} {value:.2f}"
+            for name, value in scores.values.items()
+            if value is not None and name.startswith("weighted")
+        ]
+        note += "".join(f"; {one}" for one in shown)
+    return Marked(answer.run, tuple(sentences), note)
+
+
+def _mark(cited: Sequence[Cited], first: bool) -> str:
+    """The colour of a sentence: that of its first citation, or of the best of all."""
+    if not cited:
+        return "uncited"
+    if first:
+        return cited[0].label
+    order = [one.value for one in (Support.FULL, Support.PARTIAL, Support.NONE)]
+    labels = [one.label for one in cited]
+    return next((word for word in order if word in labels), "unjudged")
+
+
+def _assignments(state: State, answer: AssignedAnswer) -> Table:
+    rows = []
+    for number, one in enumerate(answer.nuggets, 1):
+        importance = one.nugget.importance
+        rows.append(
+            (
+                number,
+                one.nugget.text,
+                importance.value if importance else "not said",
+                one.nugget.sub_narrative or "none",
+                _ASSIGNED[one.assigned],
+            )
+        )
+    covered = {
+        one.nugget.sub_narrative
+        for one in answer.nuggets
+        if one.assigned is Assigned.SUPPORT and one.nugget.sub_narrative
+    }
+    named = [one.text for one in state.bank.aspects(answer.topic) or ()]
+    named += [one.nugget.sub_narrative for one in answer.nuggets if one.nugget.sub_narrative]
+    open_ones = [name for name in dict.fromkeys(named) if name not in covered]
+    missing = sum(
+        one.nugget.importance is Importance.VITAL and one.assigned is not Assigned.SUPPORT
+        for one in answer.nuggets
+    )
+    vital = sum(one.nugget.importance is Importance.VITAL for one in answer.nuggets)
+    note = f"Missing: {missing} of {vital} vital nuggets"
+    if open_ones:
+        note += f"; sub-narratives not covered: {'; '.join(open_ones)}"
+    columns = ("#", "nugget", "importance", "sub-narrative", "answer")
+    texts = frozenset(("nugget", "sub-narrative"))
+    title = f"Nuggets of {answer.run}: {note}"
+    return Table(title, columns, rows, texts=texts, folded=True)
+
+
+# --- comparisons ---------------------------------------------------------------------------------
+
+
+def _settings(sides: Sides) -> Part:
+    items: list[Item] = []
+    runs = list(dict.fromkeys(run for table in sides.means.values() for run in table))
+    for measure in ("strict_vital", "coverage"):
+        rows = [
+            (
+                run,
+                *(
+                    table[run][measure].value if run in table else None
+                    for table in sides.means.values()
+                ),
+            )
+            for run in runs
+        ]
+        items.append(Table(measure, ("run", *sides.means), rows))
+    rows = [
+        (f"{pair.first} ↔ {pair.second}", pair.measure, row.setting, row.measure, row.value, row.n)
+        for pair in sides.pairs
+        for row in pair.report.rows
+    ]
+    columns = ("settings", "score", "over", "coefficient", "value", "n")
+    items.append(Table("Correlations", columns, rows, folded=True))
+    for pair in sides.pairs:
+        points = tuple(Point(one.run, one.second, one.first) for one in pair.report.run_means)
+        title = f"{pair.measure}: {pair.first} against {pair.second}"
+        items.append(Scatter(title, pair.second, pair.first, points, diagonal=True))
+    note = (
+        "The settings of response evaluation side by side, over the answers that have labels in "
+        "each. τ over runs is what a leaderboard keeps; over all pairs, what single answers do."
+    )
+    return Part("Manual and automatic", note, tuple(items))
+
+
+def _relevance(ways: Sequence[Way]) -> Part:
+    rows = []
+    for way in ways:
+        estimates = way.found.estimates
+        values = [
+            estimates[name].value if name in estimates else None
+            for name in ("agreement", "kappa", "kappa_quadratic", "alpha_ordinal")
+        ]
+        rows.append((way.first, way.second, way.found.n, *values))
+    columns = ("labels", "beside", "documents", "agreement", "κ", "κ quadratic", "α ordinal")
+    items: list[Item] = [Table("Agreement", columns, rows)]
+    for way in ways:
+        names = tuple(f"{label:g}" for label in way.found.labels)
+        most = max((count for row in way.found.table for count in row), default=1) or 1
+        cells = [[float(count) for count in row] for row in way.found.table]
+        title = f"{way.first} (rows) beside {way.second} (columns)"
+        items.append(Grid(title, names, names, cells, high=float(most), folded=True))
+    note = "Relevance labels of the same documents, asked for in several ways or given."
+    return Part("Relevance labels beside each other", note, tuple(items))

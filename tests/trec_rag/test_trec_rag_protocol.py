@@ -1,0 +1,376 @@
+"""The protocol trec-rag, from folders to scores; words decide (tests/trec_rag/judge.py)."""
+
+from __future__ import annotations
+
+import csv
+import json
+import sqlite3
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from assay.ledger import Ledger
+from assay.model.errors import FormatError, SettingsError
+from assay.protocols.evaluation import Evaluation
+from assay.protocols.folder import Folder
+from assay.protocols.registry import find_protocol
+from assay.protocols.trec_rag.settings import AUTO, EDITED, MANUAL
+from tests.conftest import ROOT, Assay
+from tests.trec_rag import judge as judging
+from tests.trec_rag.cases import ANSWERS, NARRATIVES, SEGMENTS, lines, make
+
+ENV = {"PYTHONPATH": f"{ROOT / 'src'}:{ROOT}"}
+
+
+def opened(folder: Path, policy: str | None = None) -> Evaluation:
+    return Evaluation.open(Folder.open(folder), find_protocol("trec-rag"), policy)
+
+
+def judged(folder: Path, policy: str | None = None):
+    """Judge and score; returns what was done and the result."""
+    evaluation = opened(folder, policy)
+    with evaluation.folder.open_ledger() as ledger:
+        tally = evaluation.judge(ledger)
+        result, _ = evaluation.write(ledger)
+    return tally, result
+
+
+def scored(folder: Path, policy: str):
+    evaluation = opened(folder, policy)
+    with evaluation.folder.open_ledger() as ledger:
+        return evaluation.score(ledger)
+
+
+def values(result, run: str) -> dict[str, float | None]:
+    return {name: one.value for name, one in result.findings.scores[run].items()}
+
+
+def labels_of(folder: Path) -> list:
+    with Ledger.open(folder / "labels.sqlite") as ledger:
+        return list(ledger.labels())
+
+
+def rows_of(path: Path) -> list[dict]:
+    return [json.loads(line) for line in path.read_text().splitlines()]
+
+
+def test_the_whole_way_through_the_command_line(assay: Assay, tmp_path: Path):
+    folder = make(tmp_path / "e")
+    ahead = assay("judge", folder, "--dry-run", "--json", env=ENV)
+    assert [row["task"] for row in json.loads(ahead.stdout)["ahead"]][:2] == [
+        "sub-narratives, draft",
+        "sub-narratives",
+    ]
+    done = assay("evaluate", folder, "--json", env=ENV)
+    assert done.returncode == 0, done.stderr
+    document = json.loads(done.stdout)
+    found = {(row["run"], row["measure"]): row["value"] for row in document["scores"]}
+    assert found["ret", "nDCG@30"] == 1.0
+    # Topic 1: two of four vital nuggets; topic 2: one of two.
+    assert found["good", "strict_vital"] == 0.5
+    # Topic 1: canals and rivers are covered, 'other facts' is not; topic 2: covered.
+    assert found["good", "coverage"] == pytest.approx((2 / 3 + 1) / 2)
+    # Topic 1: two cited sentences, both full, and one without citation; topic 2: one, full.
+    assert found["good", "weighted_precision"] == 1.0
+    assert found["good", "weighted_recall"] == pytest.approx((2 / 3 + 1) / 2)
+    assert found["poor", "weighted_recall"] == 0.25  # partial on topic 1, silent on topic 2
+    assert found["rj", "agreement"] == 0.6
+    out = folder / "out"
+    assert {path.name for path in out.iterdir()} == {
+        "assignments.jsonl", "labels.jsonl", "manifest.json", "nuggets.jsonl", "per_topic.csv",
+        "qrels.txt", "relevance.csv", "report.html", "scores.csv", "sub_narratives.jsonl",
+        "support.jsonl",
+    }  # fmt: skip
+    first = {path.name: path.read_bytes() for path in out.iterdir()}
+    again = assay("evaluate", folder, env=ENV)
+    assert "Nothing to ask" in again.stderr
+    assert {path.name: path.read_bytes() for path in out.iterdir()} == first
+    # The label files are scored alike without the folder.
+    alone = assay("nuggets", out / "assignments.jsonl", "--csv", env=ENV)
+    row = next(r for r in csv.DictReader(alone.stdout.splitlines()) if r["measure"] == "weighted")
+    assert float(row["value"]) == found[row["run"], "weighted"]
+    page = (out / "report.html").read_text()
+    assert "Rivers meander because banks erode outside." in page
+    assert SEGMENTS["d1"] in page
+
+
+def test_what_two_runs_share_is_asked_once(tmp_path: Path):
+    folder = make(tmp_path / "e")
+    first, _ = judged(folder)
+    record = rows_of(folder / "rag" / "good.jsonl")
+    for row in record:
+        row["metadata"]["run_id"] = "copy"
+    lines(folder / "rag" / "copy.jsonl", record)
+    second, result = judged(folder)
+    assert first.asked > 0
+    assert second.asked == 0
+    assert values(result, "copy") == values(result, "good")
+
+
+def test_a_narrative_is_written_from_its_queries(tmp_path: Path):
+    folder = make(tmp_path / "e")
+    lines(folder / "narratives.jsonl", [{"id": "1", "queries": NARRATIVES[0]["queries"]}])
+    (folder / "r" / "ret.txt").write_text("1 Q0 d1 1 9 ret\n")
+    (folder / "rag" / "good.jsonl").unlink()
+    _, result = judged(folder)
+    assert result.lacking == 0
+    rows = rows_of(folder / "out" / "sub_narratives.jsonl")
+    assert rows[0]["title"] == "why rivers meander and canals built with locks"
+    assert [one["text"] for one in rows[0]["sub_narratives"]] == NARRATIVES[0]["queries"]
+
+
+def test_several_creators_are_merged(tmp_path: Path):
+    settings = (
+        'creators = ["tests.trec_rag.judge:judge", "tests.trec_rag.judge:half"]\ndocuments = 1'
+    )
+    folder = make(tmp_path / "e", settings=settings)
+    tally, result = judged(folder)
+    assert result.lacking == 0
+    labels = [one for one in labels_of(folder) if one.task == "trec_rag.nuggets"]
+    # Two windows for topic 1 and one for topic 2, by each of the two.
+    assert len(labels) == 6
+    assert {one.labeller.name for one in labels} == {
+        "tests.trec_rag.judge:judge",
+        "tests.trec_rag.judge:half",
+    }
+    [merged, _] = [one for one in labels_of(folder) if one.task == "trec_rag.merge"]
+    lists = next(
+        one["unit"]["lists"]
+        for one in rows_of(folder / "out" / "labels.jsonl")
+        if one["uid"] == merged.uid
+    )
+    assert len(lists) == 2
+    assert judged(folder)[0].asked == 0
+    assert tally.failed == 0
+
+
+def test_ways_of_asking_for_relevance_are_set_beside_each_other(tmp_path: Path):
+    folder = make(
+        tmp_path / "e", settings='relevance = "at-once"\nrelevance_also = ["counted", "yes-no"]'
+    )
+    _, result = judged(folder)
+    part = next(one for one in result.findings.parts if one.title.startswith("Relevance"))
+    table = part.items[0]
+    assert {row[:2] for row in table.rows} == {
+        ("at-once", "counted"), ("at-once", "yes-no"), ("counted", "yes-no"),
+    }  # fmt: skip
+    assert next(row for row in table.rows if row[:2] == ("at-once", "counted"))[3] == 1.0
+
+
+# --- given labels --------------------------------------------------------------------------------
+
+
+def given(tmp_path: Path, *, settings: str = "", made_by: str = "rules") -> Path:
+    """An evaluation whose labels are all among its inputs; nobody can be asked."""
+    source = make(tmp_path / "source")
+    judged(source)
+    inputs = "\n".join(
+        f'{name} = "given/{file}"'
+        for name, file in (
+            ("qrels", "qrels.txt"),
+            ("nuggets", "nuggets.jsonl"),
+            ("assignments", "assignments.jsonl"),
+            ("support", "support.jsonl"),
+            ("sub_narratives", "sub_narratives.jsonl"),
+        )
+    )
+    folder = make(tmp_path / "e", inputs=inputs, settings=settings)
+    (folder / "given").mkdir()
+    for path in (source / "out").iterdir():
+        (folder / "given" / path.name).write_bytes(path.read_bytes())
+    toml = (folder / "assay.toml").read_text().replace("tests.trec_rag.judge:judge", made_by)
+    (folder / "assay.toml").write_text(toml)
+    return folder
+
+
+def test_given_labels_are_scored_and_nobody_is_asked(tmp_path: Path):
+    folder = given(tmp_path)
+    tally, result = judged(folder)
+    assert tally.wanted == 0
+    assert result.lacking == 0
+    assert values(result, "good") == values(scored(tmp_path / "source", "people"), "good")
+
+
+def test_given_labels_are_left_out_where_machines_alone_count(tmp_path: Path):
+    folder = given(tmp_path)
+    with pytest.raises(SettingsError, match="rules"):
+        judged(folder, "machine")
+    result = scored(folder, "machine")
+    assert result.lacking > 0
+    assert values(result, "good")["strict_vital"] is None
+
+
+def test_an_existing_bank_is_continued(tmp_path: Path):
+    folder = given(tmp_path, made_by="tests.trec_rag.judge:judge")
+    rows = rows_of(folder / "given" / "assignments.jsonl")
+    lines(folder / "given" / "assignments.jsonl", rows[:1])
+    tally, result = judged(folder)
+    asked = {one.task for one in labels_of(folder)}
+    assert asked == {"trec_rag.assignment"}
+    assert tally.asked == 2
+    assert result.lacking == 0
+
+
+def test_manual_and_automatic_assignment_side_by_side(tmp_path: Path):
+    folder = given(tmp_path, made_by="tests.trec_rag.judge:judge")
+    rows = rows_of(folder / "given" / "assignments.jsonl")
+    rows[0]["nuggets"][1]["assignment"] = "support"  # the person is more lenient
+    lines(folder / "given" / "assignments.jsonl", rows)
+    judged(folder, "machine")
+    result = scored(folder, "people")
+    found = {
+        (row["setting"], row["run"], row["measure"]): row["value"]
+        for row in result.findings.document["settings"]
+    }
+    auto, manual = found[AUTO, "good", "strict_vital"], found[MANUAL, "good", "strict_vital"]
+    assert manual == pytest.approx(auto + 1 / 4 / 2)
+    part = next(one for one in result.findings.parts if one.title == "Manual and automatic")
+    assert any(getattr(item, "points", ()) for item in part.items)
+    assert (folder / "out").exists()
+
+
+# --- post-editing --------------------------------------------------------------------------------
+
+
+@contextmanager
+def editor(tmp_path: Path, script: str):
+    """An editor: a program that changes the file that it is given."""
+    path = tmp_path / "editor.py"
+    path.write_text(f"import sys, pathlib\np = pathlib.Path(sys.argv[1])\n{script}\n")
+    yield {**ENV, "EDITOR": f"{__import__('sys').executable} {path}", "VISUAL": ""}
+
+
+def test_nuggets_are_edited_in_an_editor_and_every_change_is_a_label(assay: Assay, tmp_path: Path):
+    folder = make(tmp_path / "e")
+    _, before = judged(folder)
+    script = (
+        "lines = p.read_text().splitlines()\n"
+        "text = '\\n'.join(one for one in lines if '[2]' not in one and 'other facts' not in one)\n"
+        "text = text.replace('vital [3] Canals were built with locks', "
+        "'okay [3] Canals have locks')\n"
+        "p.write_text(text + '\\nvital Boats use canals\\n')"
+    )
+    with editor(tmp_path, script) as env:
+        done = assay("nuggets", "edit", folder, "1", "--as", "KIM", "--json", env=env)
+        assert done.returncode == 0, done.stderr
+        assert json.loads(done.stdout) == {
+            "changed": 1, "split": 0, "merged": 0, "dropped": 1, "added": 1, "labels": 3,
+        }  # fmt: skip
+    every = labels_of(folder)
+    edits = [one for one in every if one.task == "trec_rag.nugget_edit"]
+    assert {one.labeller.name for one in edits} == {"human:KIM"}
+    made = {one.uid for one in every if one.task == "trec_rag.nuggets"}
+    assert [one.overrules in made for one in edits].count(True) == 2  # the added one has none
+    _, after = judged(folder)
+    # What is new is asked about, nothing else: two nuggets in one window for each answer.
+    assignments = [one for one in labels_of(folder) if one.task == "trec_rag.assignment"]
+    assert len(assignments) == 3 + 2
+    assert after.lacking == 0
+    texts = [one["text"] for one in rows_of(folder / "out" / "nuggets.jsonl")[0]["nuggets"]]
+    assert texts == [
+        "Rivers meander because banks erode outside",
+        "Canals have locks",
+        "Locks lift boats between levels",
+        "Boats use canals",
+    ]
+    assert values(scored(folder, "machine"), "good") == values(before, "good")
+    settings = {row["setting"] for row in after.findings.document["settings"]}
+    assert settings == {AUTO, EDITED}
+    # Back to what it was: the machine's list counts again, all edits stay on record.
+    text = assay("nuggets", "edit", folder, "1", "--print", env=ENV).stdout
+    assert "okay [2] Canals have locks" in text
+
+
+def test_edits_that_cannot_be_read_change_nothing(assay: Assay, tmp_path: Path):
+    folder = make(tmp_path / "e")
+    judged(folder)
+    count = len(labels_of(folder))
+    edited = tmp_path / "edited.txt"
+    edited.write_text("vital [9] a\nmaybe b\n  under: x\nvital [1]\nvital [1] c\nokay [2] c\n")
+    done = assay("nuggets", "edit", folder, "1", "--as", "KIM", "--file", edited, env=ENV)
+    assert done.returncode == 2
+    assert [f":{line} " in done.stderr for line in (1, 2, 4, 6)] == [True] * 4
+    assert len(labels_of(folder)) == count
+
+
+# --- what is missing -----------------------------------------------------------------------------
+
+
+def test_an_unusable_label_is_counted_and_not_scored(tmp_path: Path, monkeypatch):
+    folder = make(tmp_path / "e")
+
+    def fails(unit):
+        return {"support": "perhaps"} if "banks" in unit["sentence"] else judging._support(unit)
+
+    monkeypatch.setitem(judging._RULES, "trec_rag.support", fails)
+    _, result = judged(folder)
+    assert result.failed["trec_rag.support"] == 2
+    board = next(one for one in result.findings.boards if "support" in one.title)
+    assert board.columns["unjudged"] == {"good": 1, "poor": 1}
+    assert values(result, "poor")["weighted_precision"] == 0.0  # topic 2 alone, unanswered
+    assert result.findings.scores["poor"]["weighted_precision"].missing == 1
+
+
+def test_topics_without_an_answer_follow_the_policy(tmp_path: Path):
+    every = judged(make(tmp_path / "a"))[1]
+    answered = judged(make(tmp_path / "b", settings='answers = "answered"'))[1]
+    assert every.findings.scores["poor"]["vital"].topics == 2
+    assert answered.findings.scores["poor"]["vital"].topics == 1
+    assert values(answered, "poor")["vital"] == pytest.approx(2 * values(every, "poor")["vital"])
+
+
+def test_passages_without_a_text_are_gaps(tmp_path: Path):
+    folder = make(tmp_path / "e")
+    kept = [row for row in rows_of(folder / "segments.jsonl") if row["docid"] != "d4"]
+    lines(folder / "segments.jsonl", kept)
+    _, result = judged(folder)
+    said = " ".join(gap.what for gap in result.gaps)
+    assert "cited passage without a text" in said
+    assert "retrieved document without a text" in said
+
+
+def test_judgment_runs_off_the_scale_have_no_kappa(tmp_path: Path):
+    folder = make(tmp_path / "e")
+    (folder / "rj" / "rj.txt").write_text("1 Q0 d1 9 1 rj\n1 Q0 d2 9 1 rj\n1 Q0 d3 1 1 rj\n")
+    _, result = judged(folder)
+    found = values(result, "rj")
+    assert found["kappa"] is None
+    assert found["agreement"] == 0.0
+    assert (found["pairs_agree"], found["pairs_tie"]) == (
+        pytest.approx(2 / 3),
+        pytest.approx(1 / 3),
+    )
+
+
+def test_faults_of_all_inputs_come_at_once(tmp_path: Path):
+    folder = make(tmp_path / "e")
+    (folder / "rag" / "bad.jsonl").write_text("{}\n")
+    (folder / "r" / "bad.txt").write_text("1 Q0 d1\n")
+    with pytest.raises(FormatError) as error:
+        opened(folder)
+    assert {Path(fault.file).name for fault in error.value.faults} == {"bad.jsonl", "bad.txt"}
+
+
+def test_hostile_texts_stay_texts(tmp_path: Path, assay: Assay):
+    folder = make(tmp_path / "e")
+    evil = "<script>alert(1)</script>"
+    record = rows_of(folder / "rag" / "poor.jsonl")
+    record[0]["answer"][0]["text"] = f"Rivers {evil} {{{{ 7 * 7 }}}}"
+    lines(folder / "rag" / "poor.jsonl", record)
+    done = assay("evaluate", folder, env=ENV)
+    assert done.returncode == 0, done.stderr
+    page = (folder / "out" / "report.html").read_text()
+    assert evil not in page
+    assert "&lt;script&gt;" in page
+
+
+def test_answers_are_what_the_ledger_knows_them_by(tmp_path: Path):
+    """The ledger holds no run names: labels are about contents alone."""
+    folder = make(tmp_path / "e")
+    judged(folder)
+    text = b"".join(
+        str(row).encode()
+        for row in sqlite3.connect(folder / "labels.sqlite").execute("SELECT content FROM units")
+    )
+    assert all(name.encode() not in text for name in ANSWERS)
