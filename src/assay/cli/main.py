@@ -34,6 +34,7 @@ COMMANDS: dict[str, tuple[str, str, str]] = {
     "corpus": ("assay.cli.corpus", "app", "From dumps and wikitext to passages."),
     "index": ("assay.cli.index", "app", "From passages to a BM25 index and vectors."),
     "retrieve": ("assay.cli.retrieve", "retrieve_command", "From topics to runs."),
+    "answer": ("assay.cli.answer", "answer_command", "From passages to answers."),
     "labels": ("assay.cli.labels", "app", "See, export and import labels."),
     "models": ("assay.cli.models", "app", "Embedded models: list and fetch."),
     "doctor": ("assay.cli.doctor", "doctor_command", "What is installed, what answers."),

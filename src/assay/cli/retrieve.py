@@ -27,7 +27,7 @@ from assay.labellers.spec import SPEC_HELP, LabellerOptions
 from assay.ledger import Ledger
 from assay.model.errors import SettingsError
 from assay.protocols.output import write_bytes
-from assay.systems.asking import Asker, make_writer
+from assay.systems.asking import Asker
 from assay.systems.retrieval.bm25 import BM25Settings
 from assay.systems.retrieval.embedders import make_embedder
 from assay.systems.retrieval.fusion import K
@@ -36,6 +36,7 @@ from assay.systems.retrieval.rerank import STRIDE, WINDOW
 from assay.systems.retrieval.runs import pr_run, trec_run
 from assay.systems.retrieval.search import Method, Rerank, RetrievalSettings, retrieve
 from assay.systems.topics import load_topics
+from assay.systems.writers import make_writer
 
 
 class RunFormat(StrEnum):

@@ -1,0 +1,329 @@
+"""From passages to AC runs and AG/RAG runs."""
+
+from __future__ import annotations
+
+import re
+import string
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any, NamedTuple
+
+from assay.formats.r2c2_nuggets import MAX_NUGGETS
+from assay.formats.text import LINE_BREAKS
+from assay.labellers.base import Request
+from assay.model.errors import SettingsError
+from assay.model.rag import PassageKey, PassageRun
+from assay.model.trec_rag import RagAnswer, Sentence, words
+from assay.systems.asking import Asker, usable
+from assay.systems.retrieval.fusion import rrf
+from assay.tasks.answering import (
+    ANSWER,
+    CERTAINTY,
+    REPORT,
+    AnswerUnit,
+    CertaintyUnit,
+    ReportUnit,
+)
+
+DONT_KNOW = "I don't know"
+
+
+class Confidence(StrEnum):
+    """Where an answer's confidence comes from."""
+
+    VERBALISED = "verbalised"
+    SAMPLED = "sampled"
+    LOGPROB = "logprob"
+
+
+class Source(NamedTuple):
+    """A passage to answer from. ``key`` names it in its PR run, ``doc`` its document."""
+
+    key: PassageKey
+    doc: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerSettings:
+    """``passages``: how many the model is shown. ``samples``: of sampled confidence.
+    ``unknown_below``: confidence (0-100) below which the answer becomes ``unknown_text``, None for
+    never. ``words``: the most of a report's."""
+
+    confidence: Confidence = Confidence.VERBALISED
+    passages: int = 8
+    samples: int = 5
+    unknown_below: int | None = None
+    unknown_text: str = DONT_KNOW
+    words: int = 400
+
+    def __post_init__(self) -> None:
+        if self.passages < 1 or self.samples < 2 or self.words < 1:
+            raise SettingsError("Give at least 1 passage, 2 samples and 1 word.")
+        if self.unknown_below is not None and not 0 <= self.unknown_below <= 100:
+            raise SettingsError("The threshold of 'I don't know' lies between 0 and 100.")
+
+
+@dataclass
+class Made:
+    """What came out. ``unusable`` holds what the model gave that could not be used, one object
+    each with ``question``, ``what``, ``given`` and ``why``; ``missing`` the questions that have no
+    answer because there was no reply, ``failed`` those whose reply could not be used."""
+
+    unusable: list[dict[str, Any]] = field(default_factory=list)
+    missing: list[str] = field(default_factory=list)
+    failed: list[str] = field(default_factory=list)
+    unknown: int = 0
+
+    def drop(self, question: str, what: str, given: object, why: str) -> None:
+        self.unusable.append({"question": question, "what": what, "given": given, "why": why})
+
+
+def sources_of(
+    runs: Sequence[PassageRun], topics: Sequence[str], most: int
+) -> dict[str, list[Source]]:
+    """Each topic's best passages of one or more PR runs, fused by reciprocal ranks. A passage that
+    several runs hold (same document and text) stands once, under the first run's key."""
+    found = {}
+    for topic in topics:
+        first: dict[tuple[str, str], Source] = {}
+        lists = []
+        for run in runs:
+            ranked = run.passages.get(topic, ())
+            for passage in ranked:
+                source = Source(passage.key, passage.doc, passage.text)
+                first.setdefault((passage.doc, passage.text), source)
+            lists.append([(passage.doc, passage.text) for passage in ranked])
+        found[topic] = [first[same] for same, _ in rrf(lists)[:most]]
+    return found
+
+
+def one_line(text: str) -> str:
+    """``text`` on one line, single blanks, without what some programs break lines at."""
+    return " ".join(LINE_BREAKS.sub(" ", text).split())
+
+
+def same_answer(text: str) -> str:
+    """What two answers must share to count as one: words without case, articles, punctuation."""
+    plain = text.casefold().translate(str.maketrans("", "", string.punctuation + "’“”"))
+    return " ".join(word for word in plain.split() if word not in ("a", "an", "the"))
+
+
+# -- R2C2 ----------------------------------------------------------------------------------------
+
+
+def answer_r2c2(
+    topics: Mapping[str, str],
+    runs: Sequence[PassageRun],
+    settings: AnswerSettings,
+    writer: Asker,
+    certainty: Asker | None = None,
+) -> tuple[bytes, Made]:
+    """An AC run for ``topics`` from the passages of ``runs``.
+
+    Confidence is what the model says of itself (verbalised), the share of samples that agree with
+    the answer, which is theirs by majority (sampled; ties to the earlier sample), or the
+    probability of yes when the model is asked whether its answer is correct (logprob). A question
+    without a usable reply is left out of the run. Raises SettingsError where ``certainty`` is
+    wanted and not given.
+    """
+    sources = sources_of(runs, list(topics), settings.passages)
+    made = Made()
+    count = settings.samples if settings.confidence is Confidence.SAMPLED else 1
+    units = {
+        topic: AnswerUnit(question=text, passages=tuple(s.text for s in sources[topic]))
+        for topic, text in topics.items()
+    }
+    requests = [Request(ANSWER, unit, n) for unit in units.values() for n in range(count)]
+    labels = iter(writer.ask("Answers", requests))
+    drawn: dict[str, tuple[dict[str, Any], float]] = {}
+    for topic in topics:
+        replies = [next(labels) for _ in range(count)]
+        verdicts = [found for reply in replies if (found := usable(reply)) is not None]
+        for reply in replies:
+            if reply is not None and usable(reply) is None:
+                given = reply.detail.get("reply")
+                made.drop(topic, "reply", given, reply.error or "it cannot be used")
+        if not verdicts:
+            (made.missing if None in replies else made.failed).append(topic)
+            continue
+        if settings.confidence is Confidence.SAMPLED and None in replies:
+            made.missing.append(topic)  # agreement of fewer samples would mean something else
+            continue
+        drawn[topic] = _agreed(verdicts, count)
+    if settings.confidence is Confidence.LOGPROB:
+        drawn = _certain(topics, units, drawn, certainty, made)
+    blocks = []
+    for topic, (verdict, confidence) in drawn.items():
+        blocks.append(_block(topic, verdict, confidence, sources[topic], settings, made))
+    return "".join(blocks).encode(), made
+
+
+def _agreed(verdicts: Sequence[dict[str, Any]], samples: int) -> tuple[dict[str, Any], float]:
+    """The answer that most samples give, and its confidence: the share of all samples asked for,
+    or what the model says where there is one sample alone."""
+    if samples == 1:
+        return verdicts[0], float(verdicts[0]["confidence"])
+    counts = Counter(same_answer(str(verdict["answer"])) for verdict in verdicts)
+    best, agree = counts.most_common(1)[0]
+    chosen = next(v for v in verdicts if same_answer(str(v["answer"])) == best)
+    return chosen, 100.0 * agree / samples
+
+
+def _certain(
+    topics: Mapping[str, str],
+    units: Mapping[str, AnswerUnit],
+    drawn: Mapping[str, tuple[dict[str, Any], float]],
+    certainty: Asker | None,
+    made: Made,
+) -> dict[str, tuple[dict[str, Any], float]]:
+    if certainty is None:
+        raise SettingsError("Confidence by log-probabilities needs a model that gives them.")
+    requests = [
+        Request(
+            CERTAINTY,
+            CertaintyUnit(
+                question=topics[topic],
+                passages=units[topic].passages,
+                answer=one_line(str(verdict["answer"])),
+            ),
+        )
+        for topic, (verdict, _) in drawn.items()
+    ]
+    found = {}
+    labels = certainty.ask("Certainty", requests)
+    for (topic, (verdict, _)), label in zip(drawn.items(), labels, strict=True):
+        value = usable(label)
+        if value is None:
+            (made.missing if label is None else made.failed).append(topic)
+            if label is not None:
+                made.drop(topic, "certainty", None, label.error or "it cannot be used")
+            continue
+        found[topic] = (verdict, 100.0 * float(value["probability"]))
+    return found
+
+
+def _block(
+    topic: str,
+    verdict: Mapping[str, Any],
+    confidence: float,
+    sources: Sequence[Source],
+    settings: AnswerSettings,
+    made: Made,
+) -> str:
+    """One question's block of an AC run."""
+    value = round(confidence)
+    answer = one_line(str(verdict["answer"])).lstrip("<") or settings.unknown_text
+    lines: list[str] = []
+    for item in verdict.get("nuggets") or ():
+        number, text = int(item["passage"]), one_line(str(item["nugget"]))
+        why = ""
+        if not 1 <= number <= len(sources):
+            why = f"there is no passage {number}"
+        elif not text:
+            why = "the nugget is empty"
+        elif len(lines) == MAX_NUGGETS:
+            why = f"more than {MAX_NUGGETS} nuggets"
+        elif any(line.endswith(f";{text}") for line in lines):
+            why = "the same nugget stands there already"
+        if why:
+            made.drop(topic, "nugget", dict(item), why)
+            continue
+        lines.append(f"{len(lines) + 1};{sources[number - 1].key};{text}")
+    if settings.unknown_below is not None and value < settings.unknown_below:
+        if same_answer(answer) != same_answer(settings.unknown_text):
+            made.unknown += 1
+            made.drop(topic, "answer", answer, f"confidence {value} is below the threshold")
+        answer, lines = settings.unknown_text, []
+    # A record of numbers and semicolons would be read as a nugget: an answer is words.
+    answer = re.sub(r";", ",", answer)
+    return "\n".join([f"<{topic}>", f"{answer};{value}", *lines, f"</{topic}>"]) + "\n"
+
+
+# -- TREC RAG ------------------------------------------------------------------------------------
+
+
+def answer_trec_rag(
+    topics: Mapping[str, str],
+    sources: Mapping[str, Sequence[Source]],
+    settings: AnswerSettings,
+    writer: Asker,
+    *,
+    run: str,
+    team: str,
+    most_citations: int | None = None,
+) -> tuple[list[RagAnswer], Made]:
+    """Answers to ``topics``, sentence by sentence, from ``sources``.
+
+    Sentences over the limit of words are left out from the end; citations of passages that were
+    not shown are left out; both are kept in ``Made``. A sentence without citations stays, and is
+    counted by whoever evaluates. References are the documents in the order of the passages.
+    """
+    made = Made()
+    requests = [
+        Request(
+            REPORT,
+            ReportUnit(
+                narrative=text,
+                passages=tuple(source.text for source in sources[topic][: settings.passages]),
+                words=settings.words,
+            ),
+        )
+        for topic, text in topics.items()
+    ]
+    answers = []
+    labels = writer.ask("Answers", requests)
+    for (topic, text), label in zip(topics.items(), labels, strict=True):
+        verdict = usable(label)
+        if verdict is None:
+            (made.missing if label is None else made.failed).append(topic)
+            if label is not None:
+                made.drop(topic, "reply", label.detail.get("reply"), label.error or "unusable")
+            continue
+        shown = sources[topic][: settings.passages]
+        sentences = _sentences(topic, verdict, shown, settings, most_citations, made)
+        if not sentences:
+            made.failed.append(topic)
+            continue
+        cited = {doc for sentence in sentences for doc in sentence.citations}
+        references = tuple(dict.fromkeys(s.doc for s in shown if s.doc in cited))
+        answers.append(
+            RagAnswer(run, topic, tuple(sentences), references, text, team, kind="automatic")
+        )
+    return answers, made
+
+
+def _sentences(
+    topic: str,
+    verdict: Mapping[str, Any],
+    shown: Sequence[Source],
+    settings: AnswerSettings,
+    most_citations: int | None,
+    made: Made,
+) -> list[Sentence]:
+    kept: list[Sentence] = []
+    left = settings.words
+    full = False
+    for item in verdict["sentences"]:
+        text = one_line(str(item["text"]))
+        if not text:
+            continue
+        if full or words(text) > left:
+            full = True
+            made.drop(topic, "sentence", dict(item), f"over {settings.words} words")
+            continue
+        left -= words(text)
+        docs: list[str] = []
+        for number in item.get("citations") or ():
+            if not 1 <= int(number) <= len(shown):
+                made.drop(topic, "citation", number, f"there is no passage {number}")
+            elif shown[int(number) - 1].doc in docs:
+                continue
+            elif most_citations is not None and len(docs) == most_citations:
+                made.drop(topic, "citation", number, f"more than {most_citations} citations")
+            else:
+                docs.append(shown[int(number) - 1].doc)
+        kept.append(Sentence(text, tuple(docs)))
+    return kept

@@ -1,0 +1,295 @@
+"""Answers: AC runs and AG/RAG runs that always pass their validators, whatever a model says."""
+
+import json
+import re
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from assay.formats.r2c2_ac import read_ac_run
+from assay.formats.r2c2_pr import read_pr_run
+from assay.formats.trec_rag_answers import read_answers
+from assay.labellers.base import BaseLabeller, Outcome
+from assay.ledger import Ledger
+from assay.model.labels import LabellerId, Status
+from assay.systems.answering import (
+    AnswerSettings,
+    Confidence,
+    answer_r2c2,
+    answer_trec_rag,
+    same_answer,
+    sources_of,
+)
+from assay.systems.asking import Asker
+from assay.systems.writers import probability
+from assay.tasks.answering import CERTAINTY, Certainty, DrawnAnswer, Report
+from tests.engine.server import completion, serve
+
+PR_ONE = (
+    "1;1;Rocky;Carl Weathers plays Apollo Creed; the film is from 1976.\n"
+    "1;2;Other;Another page.\n2;1;Rush;Chris Hemsworth plays James Hunt.\n"
+)
+PR_TWO = "1;1;Other;Another page.\n2;1;Kino;Ein Film.\n"
+QUESTIONS = "1\tWho played Apollo Creed?\n2\tWhom did Hemsworth play?\n3\tWhat else?\n"
+
+
+@pytest.fixture
+def place(tmp_path):
+    (tmp_path / "ONE.txt").write_text(PR_ONE)
+    (tmp_path / "TWO.txt").write_text(PR_TWO)
+    (tmp_path / "q.tsv").write_text(QUESTIONS)
+    return tmp_path
+
+
+def ask_of(body):
+    return body["messages"][-1]["content"]
+
+
+def question_of(body):
+    return re.search(r"QUESTION\n(.*?)\nQUESTION", body["messages"][1]["content"]).group(1)
+
+
+REPLIES = {
+    "Who played Apollo Creed?": {
+        "nuggets": [
+            {"passage": 2, "nugget": "Carl Weathers plays\nApollo Creed; yes."},
+            {"passage": 9, "nugget": "From nowhere."},
+        ],
+        "answer": "Carl Weathers; the actor",
+        "confidence": 90,
+    },
+    "Whom did Hemsworth play?": {
+        "nuggets": [{"passage": 1, "nugget": "Hemsworth plays Hunt."}],
+        "answer": "James Hunt",
+        "confidence": 20,
+    },
+}
+
+
+def test_ac_run_through_the_command_line(assay, place):
+    def script(body, _number):
+        reply = REPLIES.get(question_of(body))
+        return completion(json.dumps(reply) if reply else "I cannot")
+
+    out = place / "ac" / "MINE.txt"
+    with serve(script) as server:
+        command = ["answer", place / "q.tsv", "-o", out, "--pr-runs", f"{place}/*.txt"]
+        command += ["--model", f"openai:m@{server.url}", "--unknown-below", "50", "--json"]
+        done = assay(*command)
+        assert done.returncode == 1, done.stderr  # question 3 has no usable reply
+        asked = len(server.requests)
+        assert assay(*command).stdout.count('"asked": 0') == 1
+        assert len(server.requests) == asked
+    said = json.loads(done.stdout)
+    assert said["failed"] == ["3"]
+    assert said["unknown"] == 1
+    assert out.read_text() == (
+        "<1>\nCarl Weathers, the actor;90\n1;ONE;1;Carl Weathers plays Apollo Creed; yes.\n</1>\n"
+        "<2>\nI don't know;20\n</2>\n"
+    )
+    side = [
+        json.loads(line) for line in (out.parent / "MINE.unusable.jsonl").read_text().splitlines()
+    ]
+    assert {(row["question"], row["what"]) for row in side} == {
+        ("1", "nugget"),
+        ("2", "answer"),
+        ("3", "reply"),
+    }
+    checked = assay("validate", out, "--format", "r2c2-ac", "--pr-runs", place / "ONE.txt")
+    assert checked.returncode == 0, checked.stdout
+
+
+def test_sampled_confidence_is_the_agreement_of_samples(assay, place):
+    said = iter(["Weathers", "the weathers!", "Stallone", "Weathers", "Creed"] * 3)
+
+    def script(body, _number):
+        assert body["temperature"] == 0.7
+        return completion(json.dumps({"nuggets": [], "answer": next(said), "confidence": 1}))
+
+    (place / "q.tsv").write_text("1\tWho played Apollo Creed?\n")
+    out = place / "S.txt"
+    with serve(script) as server:
+        command = ["answer", place / "q.tsv", "-o", out, "--pr-runs", place / "ONE.txt"]
+        command += ["--model", f"openai:m@{server.url}", "--confidence", "sampled"]
+        done = assay(*command)
+        assert done.returncode == 0, done.stderr
+        assert len(server.requests) == 5
+    assert out.read_text() == "<1>\nWeathers;60\n</1>\n"
+
+
+def test_logprob_confidence_is_the_probability_of_yes(assay, place):
+    def script(body, _number):
+        if not body.get("logprobs"):
+            return completion(json.dumps({"nuggets": [], "answer": "A", "confidence": 1}))
+        assert body["max_tokens"] == 1
+        top = [{"token": "Yes", "logprob": -0.2231}, {"token": " no", "logprob": -1.6094}]
+        reply = completion("Yes")
+        reply["choices"][0]["logprobs"] = {"content": [{"token": "Yes", "top_logprobs": top}]}
+        return reply
+
+    (place / "q.tsv").write_text("1\tWho played Apollo Creed?\n")
+    out = place / "L.txt"
+    with serve(script) as server:
+        command = ["answer", place / "q.tsv", "-o", out, "--pr-runs", place / "ONE.txt"]
+        command += ["--model", f"openai:m@{server.url}", "--confidence", "logprob"]
+        done = assay(*command)
+    assert done.returncode == 0, done.stderr
+    assert out.read_text() == "<1>\nA;80\n</1>\n"
+    assert probability(0) == 0.5
+    assert probability(800) == 1
+    assert probability(-800) == 0
+
+
+class Scripted(BaseLabeller):
+    """Says what it is told to."""
+
+    def __init__(self, verdict):
+        self.verdict = verdict
+
+    @property
+    def id(self):
+        return LabellerId("scripted", "model", {})
+
+    async def label(self, request):
+        if request.task is CERTAINTY:
+            return Outcome(Status.OK, Certainty(probability=0.25))
+        return Outcome(Status.OK, self.verdict)
+
+
+TEXT = st.text(alphabet='ab;<>/1 \n\u2028|\x0c"“é', max_size=30)
+NUGGETS = st.lists(st.tuples(st.integers(-2, 5), TEXT), max_size=14)
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    answer=TEXT, confidence=st.integers(0, 100), nuggets=NUGGETS, low=st.sampled_from([None, 50])
+)
+def test_every_ac_run_passes_the_validator(tmp_path_factory, answer, confidence, nuggets, low):
+    place = tmp_path_factory.mktemp("ac")
+    (place / "ONE.txt").write_text(PR_ONE)
+    run = read_pr_run(place / "ONE.txt").require()
+    items = [{"passage": number, "nugget": text} for number, text in nuggets]
+    verdict = DrawnAnswer(nuggets=items, answer=answer, confidence=confidence)
+    with Ledger.open(place / "l.sqlite") as ledger:
+        data, made = answer_r2c2(
+            {"1": "Who?", "2": "What?"},
+            [run],
+            AnswerSettings(unknown_below=low),
+            Asker(ledger, Scripted(verdict)),
+        )
+    (place / "RUN.txt").write_bytes(data)
+    parsed = read_ac_run(place / "RUN.txt", pr_runs={"ONE": run})
+    assert not parsed.errors, parsed.errors
+    assert set(parsed.value.run.answers) == {"1", "2"}
+    kept = sum(len(one.nuggets) for one in parsed.value.run.answers.values())
+    dropped = sum(row["what"] == "nugget" for row in made.unusable)
+    if low is None or confidence >= low:
+        assert kept + dropped == 2 * len(nuggets)
+
+
+def test_passages_of_several_runs_are_fused_and_stand_once(place):
+    runs = [read_pr_run(place / f"{name}.txt").require() for name in ("ONE", "TWO")]
+    found = sources_of(runs, ["1", "2", "9"], 5)
+    assert [(str(s.key), s.doc) for s in found["1"]] == [("ONE;2", "Other"), ("ONE;1", "Rocky")]
+    assert [str(s.key) for s in found["2"]] == ["ONE;1", "TWO;1"]
+    assert found["9"] == []
+
+
+def test_answers_are_compared_without_case_articles_and_punctuation():
+    assert same_answer("The Castle, of Cagliostro!") == same_answer("castle of cagliostro")
+
+
+REPORT = {
+    "sentences": [
+        {"text": "Carl Weathers plays him.", "citations": [2, 1, 2, 7]},
+        {"text": "It is a film.\n", "citations": []},
+        {"text": "word " * 395, "citations": [1]},
+        {"text": "Short end.", "citations": [1]},
+    ]
+}
+
+
+@pytest.mark.parametrize("year", ["2024", "2025", "2026"])
+def test_rag_run_through_the_command_line(assay, place, year):
+    doc = {"2026": "shard_{}_7"}.get(year, "msmarco_v2.1_doc_0{}_1#2_3")
+    (place / "ONE.txt").write_text(
+        f"t1;1;{doc.format(1)};text one\nt1;2;{doc.format(2)};text two\n"
+    )
+    (place / "topics.jsonl").write_text('{"id": "t1", "title": "Who is Apollo Creed?"}\n')
+    out = place / "rag.jsonl"
+    with serve(lambda _body, _n: completion(json.dumps(REPORT))) as server:
+        command = ["answer", place / "topics.jsonl", "-o", out, "--protocol", "trec-rag", "--json"]
+        command += ["--pr-runs", place / "ONE.txt", "--year", year]
+        done = assay(*command, "--model", f"openai:m@{server.url}")
+    assert done.returncode == 0, done.stderr
+    answer = read_answers(out, year=year).require().answers["t1"]
+    assert answer.length <= 400
+    assert answer.sentences[0].citations == (doc.format(2), doc.format(1))
+    assert answer.sentences[1].citations == ()
+    side = [json.loads(line) for line in (place / "rag.unusable.jsonl").read_text().splitlines()]
+    assert [row["what"] for row in side] == ["citation", "sentence", "sentence"]
+    checked = assay("validate", out, "--format", "trec-rag", "--year", year)
+    assert checked.returncode == 0, checked.stdout
+
+
+def test_report_over_the_limit_keeps_the_beginning(tmp_path):
+    with Ledger.open(tmp_path / "l.sqlite") as ledger:
+        answers, made = answer_trec_rag(
+            {"t": "x"},
+            {"t": []},
+            AnswerSettings(words=10),
+            Asker(ledger, Scripted(Report.model_validate(REPORT))),
+            run="r",
+            team="t",
+        )
+    assert [s.text for s in answers[0].sentences] == ["Carl Weathers plays him.", "It is a film."]
+    assert len(made.unusable) == 3 + 1 + 2  # citations of the two that stay, then the sentences
+
+
+def test_a_trec_run_takes_its_texts_from_the_corpus(assay, place):
+    (place / "docs.jsonl").write_text('{"id": "d1", "text": "Apollo is played by Weathers."}\n')
+    assert assay("corpus", "build", place / "docs.jsonl", place / "corpus").returncode == 0
+    (place / "r.run").write_text("t1 Q0 d1#0 1 2.5 R\n")
+    (place / "topics.jsonl").write_text('{"id": "t1", "title": "Who is Apollo Creed?"}\n')
+    command = ["answer", place / "topics.jsonl", "-o", place / "a.jsonl", "--protocol", "trec-rag"]
+    command += ["--trec-run", place / "r.run", "--corpus", place / "corpus"]
+    with serve(lambda body, _n: completion(json.dumps(REPORT))) as server:
+        done = assay(*command, "--model", f"openai:m@{server.url}")
+        assert done.returncode == 0, done.stderr
+        assert "Apollo is played by Weathers." in ask_of(server.requests[0])
+
+
+def test_wrong_use(assay, place):
+    base = [
+        "answer",
+        place / "q.tsv",
+        "-o",
+        place / "x.txt",
+        "--model",
+        "openai:m@http://127.0.0.1:9",
+    ]
+    for more, says in [
+        ([], "--pr-runs"),
+        (["--pr-runs", place / "q.tsv"], "faults in the input"),
+        (
+            ["--pr-runs", place / "ONE.txt", "--confidence", "sampled", "--temperature", "0"],
+            "all the same",
+        ),
+        (["--protocol", "trec-rag"], "Give one of"),
+    ]:
+        done = assay(*base, *more)
+        assert done.returncode == 2, (more, done.stderr)
+        assert says in done.stderr
+    done = assay(
+        "answer",
+        place / "q.tsv",
+        "-o",
+        place / "x.txt",
+        "--model",
+        "rules",
+        "--pr-runs",
+        place / "ONE.txt",
+    )
+    assert done.returncode == 2
+    assert Confidence("logprob") is Confidence.LOGPROB
