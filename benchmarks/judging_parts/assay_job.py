@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import sys
 import tempfile
@@ -20,6 +21,7 @@ from assay.tasks.trec_rag import ASSIGNMENT, RELEVANCE, RelevanceUnit, assignmen
 
 
 def main() -> None:
+    gc.set_threshold(1_000_000, 100, 100)  # as the command line does
     job = json.loads(Path(sys.argv[1]).read_bytes())
     limits = Limits(concurrency=int(sys.argv[2]))
     settings = OpenAISettings("benchmark", (sys.argv[3],), limits=limits)

@@ -80,6 +80,7 @@ class Renderer:
     def _load(self, name: str) -> Template:
         try:
             template = self._environment.get_template(name)
+            template.globals = self._globals  # whose names every prompt goes through: a plain dict
             self._plain[name] = self._plain_blocks(name)
             return template
         except TemplateNotFound:
