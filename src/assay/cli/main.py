@@ -35,6 +35,11 @@ COMMANDS: dict[str, tuple[str, str, str]] = {
     "index": ("assay.cli.index", "app", "From passages to a BM25 index and vectors."),
     "retrieve": ("assay.cli.retrieve", "retrieve_command", "From topics to runs."),
     "answer": ("assay.cli.answer", "answer_command", "From passages to answers."),
+    "recalibrate": (
+        "assay.cli.recalibrate",
+        "recalibrate_command",
+        "Confidences mended by what was seen.",
+    ),
     "labels": ("assay.cli.labels", "app", "See, export and import labels."),
     "models": ("assay.cli.models", "app", "Embedded models: list and fetch."),
     "doctor": ("assay.cli.doctor", "doctor_command", "What is installed, what answers."),

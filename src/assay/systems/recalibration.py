@@ -1,0 +1,200 @@
+"""Recalibration: confidences that lie brought nearer to the truth by what was seen on other
+questions.
+
+Three maps from a stated probability p to another, fitted on (p, correct) pairs:
+
+- *temperature*: σ(logit(p) / T), T > 0 of highest likelihood (Guo et al., ICML 2017);
+- *Platt*: σ(a · logit(p) + b) of highest likelihood (Platt 1999);
+- *isotonic*: the non-decreasing step function of least squares (Zadrozny and Elkan, KDD 2002).
+
+None of them may see the questions that it is judged by: what it does is estimated by
+cross-validation, each question's confidence mapped by a map fitted without it.
+"""
+
+from __future__ import annotations
+
+import importlib
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from assay.measures.confidence import confidence_measures
+from assay.model.errors import PrerequisiteError, SettingsError
+
+Floats = npt.NDArray[np.float64]
+Bools = npt.NDArray[np.bool_]
+
+CLIP = 0.005
+"""Confidences are taken as at least this and at most 1 minus this before logits: half of one
+percent, the width that a whole percentage leaves open."""
+
+_TEMPERATURES = (0.01, 100.0)
+_SEED = 20251210
+
+
+class Calibration(StrEnum):
+    """The map's name."""
+
+    TEMPERATURE = "temperature"
+    ISOTONIC = "isotonic"
+    PLATT = "platt"
+
+
+class Map(Protocol):
+    """A fitted map."""
+
+    def __call__(self, p: Floats, /) -> Floats:
+        """Probabilities in [0, 1] for probabilities in [0, 1]."""
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """What was fitted, as plain JSON."""
+
+
+def logit(p: Floats) -> Floats:
+    """log(p / (1 − p)), with p kept :data:`CLIP` away from 0 and 1."""
+    kept = np.clip(p, CLIP, 1 - CLIP)
+    return np.asarray(np.log(kept / (1 - kept)), dtype=np.float64)
+
+
+def _sigmoid(x: Floats) -> Floats:
+    return np.asarray(1 / (1 + np.exp(-np.clip(x, -700, 700))), dtype=np.float64)
+
+
+@dataclass(frozen=True, slots=True)
+class Linear:
+    """σ(slope · logit(p) + shift); temperature scaling is slope = 1/T, shift = 0."""
+
+    slope: float
+    shift: float
+    temperature: float | None = None
+
+    def __call__(self, p: Floats, /) -> Floats:
+        return _sigmoid(self.slope * logit(p) + self.shift)
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        if self.temperature is not None:
+            return {"temperature": self.temperature}
+        return {"slope": self.slope, "shift": self.shift}
+
+
+@dataclass(frozen=True, slots=True)
+class Steps:
+    """Linear between the points (x, y), flat outside them."""
+
+    x: tuple[float, ...]
+    y: tuple[float, ...]
+
+    def __call__(self, p: Floats, /) -> Floats:
+        return np.asarray(np.interp(p, self.x, self.y), dtype=np.float64)
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        return {"x": list(self.x), "y": list(self.y)}
+
+
+def fit(method: Calibration, p: Floats, correct: Bools) -> Map:
+    """The map of ``method`` for probabilities ``p`` of answers that were ``correct`` or not.
+
+    Raises SettingsError where there are no right or no wrong answers to learn from, and
+    PrerequisiteError where scikit-learn is missing.
+    """
+    if not len(p) or correct.all() or not correct.any():
+        raise SettingsError("Recalibration needs both right and wrong answers to learn from.")
+    if method is Calibration.TEMPERATURE:
+        return _temperature(p, correct)
+    if method is Calibration.PLATT:
+        model = _sklearn("linear_model").LogisticRegression(C=np.inf, max_iter=1000, tol=1e-8)
+        model.fit(logit(p)[:, None], correct)
+        return Linear(float(model.coef_[0, 0]), float(model.intercept_[0]))
+    steps = _sklearn("isotonic").IsotonicRegression(y_min=0, y_max=1, out_of_bounds="clip")
+    steps.fit(p, correct.astype(np.float64))
+    return Steps(tuple(map(float, steps.X_thresholds_)), tuple(map(float, steps.y_thresholds_)))
+
+
+def _temperature(p: Floats, correct: Bools) -> Linear:
+    """Golden-section search over log T: the likelihood is unimodal in 1/T."""
+    values = np.where(correct, logit(p), -logit(p))
+
+    def loss(log_t: float) -> float:
+        return float(np.logaddexp(0, -values / math.exp(log_t)).sum())
+
+    low, high = (math.log(bound) for bound in _TEMPERATURES)
+    ratio = (math.sqrt(5) - 1) / 2
+    a, b = high - ratio * (high - low), low + ratio * (high - low)
+    loss_a, loss_b = loss(a), loss(b)
+    while high - low > 1e-9:
+        if loss_a <= loss_b:
+            high, b, loss_b = b, a, loss_a
+            a = high - ratio * (high - low)
+            loss_a = loss(a)
+        else:
+            low, a, loss_a = a, b, loss_b
+            b = low + ratio * (high - low)
+            loss_b = loss(b)
+    temperature = math.exp((low + high) / 2)
+    return Linear(1 / temperature, 0.0, temperature)
+
+
+def cross_validated(method: Calibration, p: Floats, correct: Bools, *, folds: int = 5) -> Floats:
+    """Each confidence mapped by a map fitted on the other folds; the folds hold right and wrong
+    answers in the same shares, and are always the same for the same data.
+
+    Raises SettingsError for fewer than 2 folds, or fewer right or wrong answers than folds.
+    """
+    least = int(min(correct.sum(), (~correct).sum()))
+    if folds < 2 or least < folds:
+        raise SettingsError(
+            f"{folds} folds need at least {max(folds, 2)} right and {max(folds, 2)} wrong answers; "
+            f"there are {int(correct.sum())} and {int((~correct).sum())}. Use fewer --folds."
+        )
+    chance = np.random.default_rng(_SEED)
+    fold = np.empty(len(p), dtype=np.int64)
+    for side in (correct, ~correct):
+        places = chance.permutation(np.flatnonzero(side))
+        fold[places] = np.arange(len(places)) % folds
+    mapped = np.empty(len(p), dtype=np.float64)
+    for number in range(folds):
+        held = fold == number
+        mapped[held] = fit(method, p[~held], correct[~held])(p[held])
+    return mapped
+
+
+@dataclass(frozen=True, slots=True)
+class Effect:
+    """Measures of a run with its own confidences and with mapped ones; ``what`` says on which
+    questions (``cross-validated`` or ``applied``)."""
+
+    what: str
+    n: int
+    before: dict[str, float | None]
+    after: dict[str, float | None]
+
+
+MEASURES: Sequence[str] = ("HMR", "R_O", "R_U", "ECE", "Brier", "AUROC")
+
+
+def effect(what: str, p: Floats, mapped: Floats, correct: Bools, *, bins: int = 10) -> Effect:
+    """The measures before and after. Raises ValueError for arrays that do not fit together."""
+    before, after = (confidence_measures(values, correct, bins=bins) for values in (p, mapped))
+    return Effect(
+        what,
+        len(p),
+        {name: before[name] for name in MEASURES},
+        {name: after[name] for name in MEASURES},
+    )
+
+
+def _sklearn(name: str) -> Any:
+    try:
+        return importlib.import_module(f"sklearn.{name}")
+    except ImportError as error:
+        raise PrerequisiteError(
+            "Recalibration needs scikit-learn: pip install 'assay-rag[recalibration]'"
+        ) from error
