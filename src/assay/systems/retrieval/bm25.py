@@ -19,6 +19,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from heapq import heappush, heappushpop
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -189,22 +190,21 @@ class BM25Index:
     ) -> list[Hit]:
         bound = self._bound(settings) / (_K1 + 1)
         scored: dict[int, float] = {}
+        best: list[float] = []  # the k highest scores so far, a heap
         limit = k + _FIRST
         while True:
             # With the count nothing is skipped on the way: tantivy's own best are exact.
-            found = self._searcher.search(asked, limit=limit, count=True)
-            addresses = [address for _, address in found.hits]
-            for number, address in zip(self._numbers(addresses), addresses, strict=True):
+            found = self._searcher.search(asked, limit=limit, count=True).hits
+            numbers = self._numbers([address for _, address in found])
+            for number, (theirs, address) in zip(numbers, found, strict=True):
+                # Neither this passage nor any after it can come among the best.
+                if len(best) == k and theirs * bound < best[0]:
+                    return _best(scored, k)
                 if number not in scored:
-                    scored[number] = self._score(number, address, idf, settings)
-            best = sorted(
-                (Hit(*item) for item in scored.items()), key=lambda h: (-h.score, h.number)
-            )
-            if len(found.hits) < limit:  # these are all that there are
-                return best[:k]
-            # No passage that was not fetched can score more than this.
-            if found.hits[-1][0] * bound < best[k - 1].score:
-                return best[:k]
+                    score = scored[number] = self._score(number, address, idf, settings)
+                    (heappush if len(best) < k else heappushpop)(best, score)
+            if len(found) < limit:  # these are all that there are
+                return _best(scored, k)
             limit *= 3
 
     def _score(
@@ -228,6 +228,11 @@ class BM25Index:
             ours = settings.k1 * (1 - settings.b + settings.b * lengths / self.average)
             self._bounds[key] = max(1.0, float(((1 + theirs) / (1 + ours)).max())) * (1 + 1e-4)
         return self._bounds[key]
+
+
+def _best(scored: Mapping[int, float], k: int) -> list[Hit]:
+    hits = sorted((Hit(*item) for item in scored.items()), key=lambda h: (-h.score, h.number))
+    return hits[:k]
 
 
 def rounded(lengths: NDArray[np.float64]) -> NDArray[np.float64]:
