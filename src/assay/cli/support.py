@@ -70,6 +70,6 @@ def support_command(
         as_csv=as_csv,
         said=f"A sentence is worth its {which}; unjudged sentences leave the scores.",
         document=document,
-        counts=lambda run: [(name, str(count)) for name, count in totals[run].items()],
+        counts=lambda run: [(name, str(totals[run][name])) for name in ("uncited", "unjudged")],
         needed=False,  # an unjudged citation is a label too
     )

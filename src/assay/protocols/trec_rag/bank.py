@@ -15,6 +15,7 @@ from assay.model.labels import Label, LabellerId, Status
 from assay.model.trec_rag import Importance, RagNugget, Segment, SubNarrative
 from assay.protocols.labels import LabelBook
 from assay.protocols.trec_rag.inputs import RELEVANCE_TASKS, WITH_ASPECTS, Inputs, TrecRagSettings
+from assay.protocols.trec_rag.needs import Needs
 from assay.tasks.base import AnyTask, Unit, unit_hash
 from assay.tasks.trec_rag import AspectsAnswered, AspectsUnit, RelevanceUnit
 from assay.tasks.trec_rag_narratives import (
@@ -131,8 +132,14 @@ class Bank:
     def aspects(self, topic: str) -> tuple[SubNarrative, ...] | None:
         """The sub-narratives; None while they are not known."""
         if topic not in self._aspects:
+            counting, self.counting = self.counting, self.counting and self._needs.aspects
             self._aspects[topic] = self._refined(topic)
+            self.counting = counting
         return self._aspects[topic]
+
+    @cached_property
+    def _needs(self) -> Needs:
+        return Needs(self.inputs, self.settings)
 
     def _refined(self, topic: str) -> tuple[SubNarrative, ...] | None:
         given = self.inputs.sub_narratives.get(topic)

@@ -12,11 +12,11 @@ from assay.protocols.results import Findings
 from assay.protocols.trec_rag.bank import Bank
 from assay.protocols.trec_rag.inputs import (
     RELEVANCE_TASKS,
-    WITH_ASPECTS,
     Inputs,
     TrecRagSettings,
     load_inputs,
 )
+from assay.protocols.trec_rag.needs import Needs
 from assay.protocols.trec_rag.responses import Responses
 from assay.protocols.trec_rag.score import score
 from assay.tasks.base import AnyTask
@@ -80,63 +80,28 @@ class _Steps:
     def __init__(self, inputs: Inputs, settings: TrecRagSettings) -> None:
         self.inputs = inputs
         self.settings = settings
+        self.needs = Needs(inputs, settings)
 
     def all(self) -> Iterator[Step]:
-        inputs, settings = self.inputs, self.settings
-        topics = inputs.topics
-        pooled = any(inputs.ranks.values())
-        ways = settings.ways if pooled else ()
-        makes = self.makes_nuggets
-        if any(not inputs.narratives[topic].text for topic in topics):
+        inputs, needs = self.inputs, self.needs
+        if any(not one.text for one in inputs.narratives.values()):
             yield Step("narratives", NARRATIVE, self.narratives)
-        aspects = any(way in WITH_ASPECTS for way in ways) or (
-            settings.mapping and bool(self.unmapped)
-        )
-        if aspects and any(not inputs.sub_narratives.get(topic) for topic in topics):
+        if needs.aspects and any(not inputs.sub_narratives.get(one) for one in inputs.topics):
             yield Step("sub-narratives, draft", SUB_NARRATIVES_DRAFT, self.drafts, waits=True)
             yield Step("sub-narratives", SUB_NARRATIVES, self.refinings, waits=True)
-        for place, way in enumerate(ways):
+        for place, way in enumerate(needs.ways):
             requests = self.relevance(way)
             yield Step(f"relevance ({way})", RELEVANCE_TASKS[way], requests, waits=not place)
-        if settings.support and inputs.answers:
+        if self.settings.support and inputs.answers:
             yield Step("support", SUPPORT, self.support)
-        if makes:
+        if needs.nuggets:
             yield from self.creation()
-        if inputs.answers and (makes or inputs.nuggets):
-            if makes or self.unweighed:
+        if inputs.answers and (needs.nuggets or inputs.nuggets):
+            if needs.importance:
                 yield Step("nugget importance", IMPORTANCE, self.importance, waits=True)
-            if settings.mapping and self.unmapped:
+            if needs.mapping:
                 yield Step("nugget mapping", MAPPING, self.mapping, waits=True)
             yield Step("nugget assignment", ASSIGNMENT, self.assignment, waits=True)
-
-    @property
-    def makes_nuggets(self) -> bool:
-        """Whether nuggets are to be made for some topic."""
-        inputs = self.inputs
-        open_ones = any(topic not in inputs.nuggets for topic in inputs.topics)
-        return self.settings.nuggets and bool(inputs.answers) and open_ones
-
-    @property
-    def unweighed(self) -> bool:
-        """Whether a given nugget lacks its importance."""
-        return any(
-            nugget.importance is None
-            for topic in self.inputs.topics
-            for nugget in (
-                self.inputs.nuggets[topic].nuggets if topic in self.inputs.nuggets else ()
-            )
-        )
-
-    @property
-    def unmapped(self) -> bool:
-        """Whether some nugget is mapped to no sub-narrative, or is still to be made."""
-        return self.makes_nuggets or any(
-            nugget.sub_narrative is None
-            for topic in self.inputs.topics
-            for nugget in (
-                self.inputs.nuggets[topic].nuggets if topic in self.inputs.nuggets else ()
-            )
-        )
 
     def bank(self, book: LabelBook) -> Bank:
         return Bank(self.inputs, self.settings, book)

@@ -215,7 +215,8 @@ def _marked(
             cited.append(Cited(doc, text, word, who, why))
         sentences.append(MarkedSentence(sentence.text, _mark(cited, first), tuple(cited)))
     scores = state.counts.get(answer.run, {}).get(answer.topic)
-    note = f"{answer.length} words, {len(answer.sentences)} sentences"
+    count = len(answer.sentences)
+    note = f"{answer.length} words, {count} sentence{'s' if count != 1 else ''}"
     if scores is not None:
         shown = [
             f"{name.replace('_', ' ')} {value:.2f}"

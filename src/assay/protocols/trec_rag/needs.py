@@ -1,0 +1,50 @@
+"""What the inputs of an evaluation leave open."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from assay.model.trec_rag import RagNugget
+from assay.protocols.trec_rag.inputs import WITH_ASPECTS, Inputs, TrecRagSettings
+
+
+@dataclass(frozen=True)
+class Needs:
+    """Which kinds of labels the scores need beside what was given."""
+
+    inputs: Inputs
+    settings: TrecRagSettings
+
+    @property
+    def ways(self) -> tuple[str, ...]:
+        """The ways in which relevance is asked for: none where no run retrieves anything."""
+        return self.settings.ways if any(self.inputs.ranks.values()) else ()
+
+    @property
+    def nuggets(self) -> bool:
+        """Whether nuggets are to be made for some topic."""
+        inputs = self.inputs
+        open_ones = any(topic not in inputs.nuggets for topic in inputs.topics)
+        return self.settings.nuggets and bool(inputs.answers) and open_ones
+
+    def _given(self) -> Iterator[RagNugget]:
+        for topic in self.inputs.topics:
+            if topic in self.inputs.nuggets:
+                yield from self.inputs.nuggets[topic].nuggets
+
+    @property
+    def importance(self) -> bool:
+        """Whether some nugget has no importance yet, or is still to be made."""
+        return self.nuggets or any(one.importance is None for one in self._given())
+
+    @property
+    def mapping(self) -> bool:
+        """Whether some nugget is to be mapped to a sub-narrative."""
+        unmapped = self.nuggets or any(one.sub_narrative is None for one in self._given())
+        return self.settings.mapping and bool(self.inputs.answers) and unmapped
+
+    @property
+    def aspects(self) -> bool:
+        """Whether sub-narratives are needed."""
+        return self.mapping or any(way in WITH_ASPECTS for way in self.ways)
