@@ -12,6 +12,7 @@ from assay.model.errors import SettingsError
 OWN: dict[str, str] = {
     "exam": "assay.protocols.exam.protocol:EXAM",
     "trec-rag": "assay.protocols.trec_rag.protocol:TREC_RAG",
+    "sgss": "assay.protocols.sgss.protocol:SGSS",
 }
 """Assay's protocols on the common ground: name → ``module:attribute``, imported when used."""
 

@@ -49,6 +49,7 @@ class _Drawn:
     lower: tuple[str, ...]
     columns: tuple[str, ...]
     rows: tuple[_Row, ...]
+    bars: bool
 
 
 def render_report(result: Result, *, generated_by: str) -> str:
@@ -98,6 +99,14 @@ def ranked(result: Result, board: Board) -> list[str]:
 
 def _drawn(result: Result, board: Board) -> _Drawn:
     rows = []
+    ends = [
+        end
+        for by_measure in result.findings.scores.values()
+        if (one := by_measure.get(board.measures[0])) is not None
+        for end in (one.value, one.high, one.low)
+        if end is not None
+    ]
+    bars = all(0 <= end <= 1 for end in ends)  # the axis runs from 0 to 1
     for rank, run in enumerate(ranked(result, board), 1):
         scores = result.findings.scores[run]
         first, *rest = board.measures
@@ -107,14 +116,14 @@ def _drawn(result: Result, board: Board) -> _Drawn:
         )
         counts = (f"{counted(missing, 'topic')} with missing labels",) if missing else ()
         cells = (
-            barred(scores.get(first), rank - 1, first),
+            barred(scores.get(first), rank - 1, first) if bars else cell(scores.get(first)),
             *(cell(scores.get(name)) for name in rest),
             *facts,
         )
         rows.append(_Row(rank, run, rank - 1, cells, counts))
     lower = tuple(name for name in board.measures if name in board.lower_is_better)
     columns = tuple(board.columns)
-    return _Drawn(board.title, board.note, board.measures, lower, columns, tuple(rows))
+    return _Drawn(board.title, board.note, board.measures, lower, columns, tuple(rows), bars)
 
 
 def _fact(value: float | int | str | None) -> Cell:

@@ -1,0 +1,283 @@
+"""Structured summaries, preferences between them, and observed abandonment.
+
+Summaries: JSON Lines, one summary of one query a line: ``{query_id, query, summariser, overview
+{text, citations}, sections [{heading, statements [{text, citations}]}], doclist [{number, url,
+title, text}], overview_position?}``. Preferences: a table (CSV or TSV) with the columns
+``query_id, left, right, labeller, preference`` (LEFT or RIGHT), and ``split`` (train or test).
+Abandonment: a table with ``line, count``. Source: spec/sgss.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from os import PathLike
+from typing import Any
+
+import orjson
+
+from assay.formats.label_tables import read_cells
+from assay.formats.parsed import FaultList, Parsed, quoted
+from assay.formats.text import read_text
+from assay.model.summaries import Cited, Document, Preference, Summary, SummarySection
+
+_PREFERENCES = ("query_id", "left", "right", "labeller", "preference")
+
+
+def read_summaries(path: str | PathLike[str]) -> Parsed[tuple[Summary, ...]]:
+    """Reads summaries with all faults of the file.
+
+    Raises :class:`FormatError` only where the file cannot be read at all.
+    """
+    source = read_text(path)
+    faults = FaultList(source.file, source.faults)
+    found: list[Summary] = []
+    seen: dict[tuple[str, str], int] = {}
+    for number, line in source.numbered():
+        if not line.strip():
+            continue
+        try:
+            row = orjson.loads(line)
+        except orjson.JSONDecodeError as error:
+            faults.error(number, f"This is not JSON ({error}).", "Write one summary a line.")
+            continue
+        made = _Reader(faults, number).read(row)
+        if made is None:
+            continue
+        first = seen.setdefault((made.query, made.run), number)
+        if first != number:
+            faults.error(
+                number,
+                f"{quoted(made.run)} has a summary of this query on line {first}.",
+                "Keep one of the two.",
+                made.query,
+            )
+            continue
+        found.append(made)
+    if not found and not any(one.severity == "error" for one in faults.done()):
+        faults.error(0, "There are no summaries.", "Is this the right file?")
+    return Parsed(tuple(found), faults.done())
+
+
+class _Reader:
+    """Reads one summary; every fault of it is told."""
+
+    def __init__(self, faults: FaultList, number: int) -> None:
+        self._faults = faults
+        self._number = number
+        self._query: str | None = None
+        self._wrong = False
+
+    def _error(self, why: str, cure: str) -> None:
+        self._wrong = True
+        self._faults.error(self._number, why, cure, self._query)
+
+    def _warn(self, why: str, cure: str = "") -> None:
+        self._faults.warning(self._number, why, cure, self._query)
+
+    def _string(self, row: Mapping[str, Any], name: str, where: str) -> str:
+        value = row.get(name)
+        if isinstance(value, str) and value.strip():
+            return value.strip()
+        self._error(f"{where} has no '{name}'.", "Write a text that is not empty.")
+        return ""
+
+    def read(self, row: Any) -> Summary | None:
+        if not isinstance(row, dict):
+            self._error("This is no JSON object.", "Write {query_id, query, summariser, …}.")
+            return None
+        query = self._string(row, "query_id", "The summary")
+        self._query = query or None
+        text = self._string(row, "query", "The summary")
+        run = self._string(row, "summariser", "The summary")
+        documents = self._documents(row.get("doclist"))
+        overview = self._cited(row.get("overview"), "The overview", documents)
+        position = row.get("overview_position", "start")
+        if position not in ("start", "end"):
+            self._error("'overview_position' is neither start nor end.", "Leave it out for start.")
+        if position == "end":
+            self._warn("A closing summary stands in the overview's place: it is the last line.")
+        sections = row.get("sections", [])
+        if not isinstance(sections, list):
+            self._error("'sections' is no list.", "Write [{heading, statements}], or [].")
+            sections = []
+        made = tuple(
+            one
+            for place, section in enumerate(sections, 1)
+            if (one := self._section(section, f"Section {place}", documents)) is not None
+        )
+        if not sections:
+            self._warn("There are no sections: XUX can be computed, Comp cannot.")
+        if self._wrong or overview is None:
+            return None
+        return Summary(
+            query, text, run, overview, made, documents, position == "end", line=self._number
+        )
+
+    def _documents(self, rows: Any) -> dict[int, Document]:
+        if rows is None:
+            rows = []
+        if not isinstance(rows, list):
+            self._error("'doclist' is no list.", "Write [{number, url, title, text}].")
+            return {}
+        found: dict[int, Document] = {}
+        for place, row in enumerate(rows, 1):
+            number = row.get("number") if isinstance(row, dict) else None
+            if isinstance(number, bool) or not isinstance(number, int):
+                self._error(f"Entry {place} of the doclist has no 'number'.", "Give a whole one.")
+                continue
+            if number in found:
+                self._error(f"The doclist has two documents {number}.", "Number them differently.")
+                continue
+            text = row.get("text")
+            if not isinstance(text, str) or not text.strip():
+                self._error(f"Document {number} has no 'text'.", "Faithfulness is judged by it.")
+                continue
+            url, title = (str(row.get(name) or "") for name in ("url", "title"))
+            found[number] = Document(number, url, title, text)
+        return found
+
+    def _cited(self, row: Any, where: str, documents: Mapping[int, Document]) -> Cited | None:
+        if not isinstance(row, dict):
+            self._error(f"{where} is missing.", "Write {text, citations}.")
+            return None
+        text = self._string(row, "text", where)
+        citations = row.get("citations") or []
+        if not isinstance(citations, list) or not all(
+            isinstance(one, int) and not isinstance(one, bool) for one in citations
+        ):
+            self._error(f"{where}: 'citations' is no list of numbers.", "Write [1, 2].")
+            return None
+        unknown = [one for one in citations if one not in documents]
+        if unknown:
+            self._error(
+                f"{where} cites {', '.join(map(str, unknown))}, which the doclist lacks.",
+                "Add the document, or take the citation out.",
+            )
+            return None
+        return Cited(text, tuple(dict.fromkeys(citations)))
+
+    def _section(
+        self, row: Any, where: str, documents: Mapping[int, Document]
+    ) -> SummarySection | None:
+        if not isinstance(row, dict):
+            self._error(f"{where} is no object.", "Write {heading, statements}.")
+            return None
+        heading: str | None = None
+        if row.get("heading") is not None or "heading" not in row:
+            heading = self._string(row, "heading", where)
+        statements = row.get("statements")
+        if not isinstance(statements, list) or not statements:
+            self._error(f"{where} has no statements.", "A section has at least one.")
+            return None
+        made = [
+            self._cited(one, f"{where}, statement {place}", documents)
+            for place, one in enumerate(statements, 1)
+        ]
+        return SummarySection(heading, tuple(one for one in made if one is not None))
+
+
+def write_summaries(summaries: Iterable[Summary]) -> bytes:
+    """Summaries as JSON Lines."""
+    return b"".join(
+        orjson.dumps(_row(summary), option=orjson.OPT_APPEND_NEWLINE) for summary in summaries
+    )
+
+
+def _row(summary: Summary) -> dict[str, Any]:
+    def cited(one: Cited) -> dict[str, Any]:
+        return {"text": one.text, "citations": list(one.citations)}
+
+    row: dict[str, Any] = {
+        "query_id": summary.query,
+        "query": summary.query_text,
+        "summariser": summary.run,
+        "overview": cited(summary.overview),
+        "sections": [
+            {"heading": one.heading, "statements": [cited(s) for s in one.statements]}
+            for one in summary.sections
+        ],
+        "doclist": [document._asdict() for document in summary.documents.values()],
+    }
+    if summary.overview_last:
+        row["overview_position"] = "end"
+    return row
+
+
+def read_preferences(path: str | PathLike[str]) -> Parsed[tuple[Preference, ...]]:
+    """Reads preferences. A labeller's second word on a pair is a fault.
+
+    Raises :class:`FormatError` only where the file cannot be read at all.
+    """
+    source = read_text(path)
+    faults = FaultList(source.file, source.faults)
+    rows = _table(source.lines, _PREFERENCES, faults)
+    found: dict[tuple[str, str, str, str], Preference] = {}
+    for number, row in rows:
+        query, left, right, who = (row[name] for name in _PREFERENCES[:4])
+        said = row["preference"].upper()
+        split = row.get("split", "").casefold()
+        if said not in ("LEFT", "RIGHT"):
+            faults.error(
+                number, f"{quoted(row['preference'])} is no preference.", "Write LEFT or RIGHT.",
+                query,
+            )  # fmt: skip
+            continue
+        if split not in ("", "train", "test"):
+            faults.error(number, f"{quoted(split)} is no split.", "Write train or test.", query)
+            continue
+        if not all((query, left, right, who)) or left == right:
+            faults.error(
+                number, "A cell is empty, or both sides are the same.", "Fill it in.", query or None
+            )
+            continue
+        pair = (query, *sorted((left, right)), who)
+        if pair in found:
+            faults.error(number, f"{quoted(who)} judged this pair before.", "Keep one.", query)
+            continue
+        test = None if not split else split == "test"
+        found[pair] = Preference(query, left, right, who, said == "LEFT", test)  # type: ignore[index]
+    return Parsed(tuple(found.values()), faults.done())
+
+
+def read_abandonment(path: str | PathLike[str]) -> Parsed[tuple[float, ...]]:
+    """Reads how many users left at each line: counts of line 1, 2, …; lines that are not named
+    have none.
+
+    Raises :class:`FormatError` only where the file cannot be read at all.
+    """
+    source = read_text(path)
+    faults = FaultList(source.file, source.faults)
+    counts: dict[int, float] = {}
+    for number, row in _table(source.lines, ("line", "count"), faults):
+        try:
+            line, count = int(row["line"]), float(row["count"])
+        except ValueError:
+            line, count = 0, -1.0
+        if line < 1 or not 0 <= count < float("inf"):
+            faults.error(number, "A line below 1, or a count below 0.", "Write line,count.")
+        elif line in counts:
+            faults.error(number, f"Line {line} is there twice.", "Add the counts up.")
+        else:
+            counts[line] = count
+    if not any(counts.values()):
+        faults.error(0, "No user left anywhere.", "Give a count above 0.")
+    most = max(counts, default=0)
+    return Parsed(tuple(counts.get(line, 0.0) for line in range(1, most + 1)), faults.done())
+
+
+def _table(
+    lines: Sequence[str], needed: Sequence[str], faults: FaultList
+) -> list[tuple[int, dict[str, str]]]:
+    cells = read_cells(lines, faults)
+    if cells is None:
+        faults.error(0, "The file is empty.", f"Begin with a header: {','.join(needed)}.")
+        return []
+    names = [name.strip().casefold() for name in cells.names]
+    missing = [name for name in needed if name not in names]
+    if missing:
+        faults.error(1, f"The header lacks {', '.join(missing)}.", f"Use {','.join(needed)}.")
+        return []
+    return [
+        (number, dict(zip(names, (cell.strip() for cell in row), strict=False)))
+        for number, row in cells.rows
+    ]

@@ -1,0 +1,138 @@
+"""Structured generative search summaries (SGSS): an overview, sections, and the documents cited.
+
+Source: Sakai et al., Plans for evaluating structured generative search summaries (2026), figure 1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import NamedTuple
+
+
+class LineKind(StrEnum):
+    """What a line of a summary is."""
+
+    OVERVIEW = "overview"
+    HEADING = "heading"
+    STATEMENT = "statement"
+
+
+class Document(NamedTuple):
+    """An entry of the doclist."""
+
+    number: int
+    url: str
+    title: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Cited:
+    """A text with the numbers of the documents that it cites: an overview, or a statement."""
+
+    text: str
+    citations: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class SummarySection:
+    """A heading and its statements. ``heading`` is None only in a degraded version (NoHeadings)."""
+
+    heading: str | None
+    statements: tuple[Cited, ...]
+
+    @property
+    def text(self) -> str:
+        """Heading and statements, a line each."""
+        lines = [] if self.heading is None else [self.heading]
+        return "\n".join([*lines, *(one.text for one in self.statements)])
+
+
+class SummaryLine(NamedTuple):
+    """A line: its kind, its text and citations, and the section that it belongs to (−1: none)."""
+
+    kind: LineKind
+    text: str
+    citations: tuple[int, ...]
+    section: int
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """One summariser's summary for one query. ``run`` names the summariser; ``overview_last``
+    is a closing summary in the overview's place; ``degraded`` names how a version was made from
+    the summary of ``original``."""
+
+    query: str
+    query_text: str
+    run: str
+    overview: Cited
+    sections: tuple[SummarySection, ...]
+    documents: Mapping[int, Document]
+    overview_last: bool = False
+    degraded: str | None = None
+    original: str | None = None
+    line: int = 0
+
+    def lines(self) -> Iterator[SummaryLine]:
+        """The lines in reading order (eq. 1): the overview, then every heading and statement; a
+        closing summary comes last."""
+        overview = SummaryLine(LineKind.OVERVIEW, self.overview.text, self.overview.citations, -1)
+        if not self.overview_last:
+            yield overview
+        for place, section in enumerate(self.sections):
+            if section.heading is not None:
+                yield SummaryLine(LineKind.HEADING, section.heading, (), place)
+            for one in section.statements:
+                yield SummaryLine(LineKind.STATEMENT, one.text, one.citations, place)
+        if self.overview_last:
+            yield overview
+
+    @property
+    def text(self) -> str:
+        """The whole summary, a line each."""
+        return "\n".join(line.text for line in self.lines())
+
+    def cited_text(self, citations: tuple[int, ...]) -> str:
+        """The texts of cited documents, taken together."""
+        return "\n\n".join(self.documents[number].text for number in dict.fromkeys(citations))
+
+
+def without_headings(summary: Summary) -> Summary:
+    """The version NoHeadings: the lines of the headings are gone."""
+    sections = tuple(SummarySection(None, one.statements) for one in summary.sections)
+    return _version(summary, "NoHeadings", sections)
+
+
+def without_first_section(summary: Summary) -> Summary:
+    """The version NoSection1."""
+    return _version(summary, "NoSection1", summary.sections[1:])
+
+
+def _version(summary: Summary, name: str, sections: tuple[SummarySection, ...]) -> Summary:
+    return Summary(
+        summary.query,
+        summary.query_text,
+        f"{summary.run} {name}",
+        summary.overview,
+        sections,
+        summary.documents,
+        summary.overview_last,
+        degraded=name,
+        original=summary.run,
+        line=summary.line,
+    )
+
+
+class Preference(NamedTuple):
+    """A labeller's word on which of two summaries of a query is better: ``left_better``.
+    ``test`` says whether the pair belongs to the test part, None where the file does not say."""
+
+    query: str
+    left: str
+    right: str
+    labeller: str
+    left_better: bool
+    test: bool | None = None

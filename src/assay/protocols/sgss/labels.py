@@ -1,0 +1,266 @@
+"""Which labels a summary needs, and the numbers that they are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any
+
+from assay.labellers.base import Request
+from assay.measures.summaries import Labelled, Part, Value
+from assay.model.labels import Label, Status
+from assay.model.summaries import Cited, Summary, SummarySection
+from assay.protocols.labels import LabelBook
+from assay.protocols.sgss.inputs import SgssInputs, SgssSettings
+from assay.tasks.base import AnyTask, unit_hash
+from assay.tasks.sgss import (
+    COMPREHENSIVENESS,
+    COVERAGE,
+    HEADING,
+    PREFERENCE,
+    REPRESENTATIVENESS,
+    STATEMENT,
+    SUFFICIENCY,
+)
+from assay.tasks.trec_rag import SUPPORT
+
+ASKED: tuple[AnyTask, ...] = (
+    SUFFICIENCY, SUPPORT, REPRESENTATIVENESS, HEADING, STATEMENT, COVERAGE,
+)  # fmt: skip
+SUPPORTED = {"full": "perfectly", "partial": "partially", "none": "no"}
+
+Content = Mapping[str, Any]
+
+
+def tasks(settings: SgssSettings) -> tuple[AnyTask, ...]:
+    """The tasks that the settings ask for."""
+    more = {"comprehensiveness": COMPREHENSIVENESS, "preference": PREFERENCE}
+    return (*ASKED, *(more[name] for name in settings.also))
+
+
+# -- what is asked ------------------------------------------------------------------------------
+
+
+def sufficiency(summary: Summary) -> Content:
+    return {"query": summary.query_text, "overview": summary.overview.text}
+
+
+def representativeness(summary: Summary) -> Content:
+    """Of a degraded version its original's sections: the label is inherited."""
+    return {
+        "sections": [section.text for section in summary.sections],
+        "overview": summary.overview.text,
+    }
+
+
+def faithfulness(summary: Summary, one: Cited) -> Content:
+    """The cited documents, taken together, and the text that cites them."""
+    return {"passage": summary.cited_text(one.citations), "sentence": one.text}
+
+
+def heading(section: SummarySection, one: Cited) -> Content:
+    return {"heading": section.heading, "statement": one.text}
+
+
+def statement(summary: Summary, one: Cited) -> Content:
+    return {"query": summary.query_text, "statement": one.text}
+
+
+def preference(inputs: SgssInputs, query: str, one: Summary, other: Summary) -> Content:
+    """Two summaries side by side; which one stands left is settled by their texts, evenly."""
+    first, second = sorted((one, other), key=lambda s: unit_hash(query, {"text": s.text}))
+    return {"query": first.query_text, "left": first.text, "right": second.text}
+
+
+@dataclass(frozen=True, slots=True)
+class Pooled:
+    """A section of the pool (eq. 9), by the summary that it comes from and its place there."""
+
+    run: str
+    place: int
+    section: SummarySection
+
+
+def pool(inputs: SgssInputs, query: str) -> list[Pooled]:
+    """All sections of the summaries of a query that were handed in; empty where there are not at
+    least two summaries with sections, so that there is nothing to compare."""
+    with_sections = [one for one in inputs.originals(query) if one.sections]
+    if len(with_sections) < 2:
+        return []
+    return [
+        Pooled(one.run, place, section)
+        for one in with_sections
+        for place, section in enumerate(one.sections)
+    ]
+
+
+def covers(inputs: SgssInputs, summary: Summary, one: Pooled) -> Content | None:
+    """What is asked to know how relevant the summary is to a pooled section; None where the
+    section is its own, which is perfectly relevant to it."""
+    source = summary.original or summary.run
+    lost = summary.degraded == "NoSection1" and one.run == source and one.place == 0
+    if one.run == source and not lost:
+        return None
+    # A degraded version inherits what was said of its original, but for what it lost.
+    shown = summary if lost or summary.original is None else _original(inputs, summary)
+    return {"section": one.section.text, "summary": shown.text}
+
+
+def _original(inputs: SgssInputs, summary: Summary) -> Summary:
+    if summary.original is None:
+        return summary
+    return inputs.summaries[summary.query][summary.original]
+
+
+def contents(inputs: SgssInputs, settings: SgssSettings, task: AnyTask) -> Iterator[Content]:
+    """Everything that is asked under a task (equal things are asked once)."""
+    for query, by_run in inputs.summaries.items():
+        if task is PREFERENCE:
+            for one, other in combinations(inputs.originals(query), 2):
+                yield preference(inputs, query, one, other)
+            continue
+        pooled = pool(inputs, query) if task is COVERAGE else []
+        for summary in by_run.values():
+            yield from _of_summary(inputs, summary, task, pooled)
+
+
+def _of_summary(
+    inputs: SgssInputs, summary: Summary, task: AnyTask, pooled: list[Pooled]
+) -> Iterator[Content]:
+    if task is SUFFICIENCY:
+        yield sufficiency(summary)
+    elif task is REPRESENTATIVENESS:
+        original = _original(inputs, summary)
+        if original.sections:
+            yield representativeness(original)
+    elif task is COMPREHENSIVENESS:
+        yield {"query": summary.query_text, "summary": _original(inputs, summary).text}
+    elif task is COVERAGE and summary.sections:
+        yield from (c for one in pooled if (c := covers(inputs, summary, one)) is not None)
+    elif task is SUPPORT and summary.overview.citations:
+        yield faithfulness(summary, summary.overview)
+    for section in summary.sections:
+        for one in section.statements:
+            if task is HEADING and section.heading is not None:
+                yield heading(section, one)
+            elif task is STATEMENT:
+                yield statement(summary, one)
+            elif task is SUPPORT and one.citations:
+                yield faithfulness(summary, one)
+
+
+def requests(inputs: SgssInputs, settings: SgssSettings, task: AnyTask) -> Iterator[Request]:
+    """One request a unit."""
+    for content in contents(inputs, settings, task):
+        yield Request(task, task.unit.model_validate(content))
+
+
+# -- what was said ------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """A summary with its labels as numbers. ``grades`` are g(S, sec*) over the pool, empty where
+    Comp cannot be computed; ``comprehensive`` is the absolute label where it was asked for."""
+
+    summary: Summary
+    labels: Labelled
+    grades: tuple[Value, ...]
+    comprehensive: Value = None
+
+
+@dataclass
+class Reader:
+    """Looks labels up and maps them to numbers. With ``average`` people's labels are averaged."""
+
+    inputs: SgssInputs
+    settings: SgssSettings
+    book: LabelBook
+
+    def judged(self, summary: Summary, pooled: list[Pooled]) -> Judged:
+        """The labels of one summary."""
+        place = f"{summary.run} {summary.query}"
+        point = self.settings.mapping
+        orep: Value = point[self.settings.without_sections]
+        original = _original(self.inputs, summary)
+        if original.sections:
+            orep = self._value(REPRESENTATIVENESS, representativeness(original), f"{place} OR")
+        labels = Labelled(
+            os=self._value(SUFFICIENCY, sufficiency(summary), f"{place} OS"),
+            of=self._faithful(summary, summary.overview, f"{place} OF"),
+            orep=orep,
+            parts=tuple(
+                self._part(summary, section, f"{place} section {number}")
+                for number, section in enumerate(summary.sections, 1)
+            ),
+            overview_last=summary.overview_last,
+        )
+        comprehensive: Value = None
+        if COMPREHENSIVENESS in tasks(self.settings):
+            content = {"query": summary.query_text, "summary": original.text}
+            comprehensive = self._value(COMPREHENSIVENESS, content, f"{place} comprehensiveness")
+        grades = tuple(self._grade(summary, one) for one in pooled) if summary.sections else ()
+        return Judged(summary, labels, grades, comprehensive)
+
+    def _part(self, summary: Summary, section: SummarySection, place: str) -> Part:
+        g: list[Value] = []
+        srel: list[Value] = []
+        sf: list[Value] = []
+        for number, one in enumerate(section.statements, 1):
+            where = f"{place} statement {number}"
+            if section.heading is not None:
+                g.append(self._value(HEADING, heading(section, one), f"{where} HR"))
+            srel.append(self._value(STATEMENT, statement(summary, one), f"{where} SRel"))
+            sf.append(self._faithful(summary, one, f"{where} SF"))
+        return Part(tuple(g), tuple(srel), tuple(sf), heading=section.heading is not None)
+
+    def _faithful(self, summary: Summary, one: Cited, place: str) -> Value:
+        if not one.citations:
+            return self.settings.mapping[self.settings.uncited]
+        return self._value(SUPPORT, faithfulness(summary, one), place)
+
+    def _grade(self, summary: Summary, one: Pooled) -> Value:
+        content = covers(self.inputs, summary, one)
+        if content is None:
+            return self.settings.mapping["perfectly"]
+        place = f"{summary.run} {summary.query} covers {one.run} section {one.place + 1}"
+        return self._value(COVERAGE, content, place)
+
+    def _value(self, task: AnyTask, content: Content, place: str) -> Value:
+        label = self.book.label(task, content, place)
+        if self.settings.average:
+            said = self._people(task, content)
+            if said:
+                return sum(said) / len(said)
+        if label is None or label.verdict is None:
+            return None
+        return self.number(label)
+
+    def number(self, label: Label) -> float:
+        """A usable label as a number."""
+        verdict = label.verdict or {}
+        said = SUPPORTED[verdict["support"]] if label.task == SUPPORT.name else verdict["label"]
+        return self.settings.mapping[said]
+
+    def _people(self, task: AnyTask, content: Content) -> list[float]:
+        """What people said of a unit, each person's newest label."""
+        if self.book.book is None:
+            return []
+        newest: dict[str, Label] = {}
+        for label in self.book.book.of(unit_hash(task.name, content)):
+            if label.labeller.is_human and label.status is Status.OK:
+                newest[label.labeller.name] = label
+        return [self.number(label) for label in newest.values()]
+
+
+def judge_all(
+    inputs: SgssInputs, settings: SgssSettings, book: LabelBook
+) -> dict[str, dict[str, Judged]]:
+    """query → run → labels."""
+    reader = Reader(inputs, settings, book)
+    found: dict[str, dict[str, Judged]] = {}
+    for query, by_run in inputs.summaries.items():
+        pooled = pool(inputs, query)
+        found[query] = {run: reader.judged(one, pooled) for run, one in by_run.items()}
+    return found

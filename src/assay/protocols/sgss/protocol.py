@@ -1,0 +1,240 @@
+"""The protocol ``sgss``: structured summaries, from labels to XUX, Comp and SGSS."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from functools import partial
+
+from assay.measures.bootstrap import mean_interval
+from assay.measures.summaries import Value, weight_warnings
+from assay.protocols.base import Protocol, Reading, Step
+from assay.protocols.folder import Folder
+from assay.protocols.labels import LabelBook
+from assay.protocols.results import Board, Definition, Findings, Gap
+from assay.protocols.scores import Score
+from assay.protocols.sgss.files import own_files
+from assay.protocols.sgss.inputs import SgssInputs, SgssSettings, load
+from assay.protocols.sgss.labels import Judged, judge_all, requests, tasks
+from assay.protocols.sgss.meta import people_part, preference_part, preference_scores
+from assay.protocols.sgss.preferences import assumed, pairs, rates
+from assay.protocols.sgss.scoring import LABELS, SCORES, Scored, score
+from assay.protocols.sgss.shown import line_part, plot_part
+from assay.tasks.base import AnyTask
+from assay.tasks.sgss import PREFERENCE
+
+_SOURCE = "Sakai et al. 2026"
+DEFINITIONS = (
+    Definition("SGSS", "XUX plus w_Comp times Comp.", f"{_SOURCE}, equation 12"),
+    Definition(
+        "XUX",
+        "Expected user experience: the mean of X(l) over the lines that are read. X(l) is what "
+        "the lines up to l are worth, divided by l, so that good content counts more the earlier "
+        "it comes.",
+        f"{_SOURCE}, equations 2, 7 and 8",
+    ),
+    Definition(
+        "XUX_F",
+        "The mean of X(l) over the overview and each section's last line, for readers who leave "
+        "only there.",
+        f"{_SOURCE}, equation 3",
+    ),
+    Definition(
+        "XUX_G", "Σ Pr(l) X(l) for the abandonment distribution of the settings.",
+        f"{_SOURCE}, equation 4",
+    ),
+    Definition(
+        "Comp",
+        "Comprehensiveness: 1 − the Jensen–Shannon divergence between how the summary covers the "
+        "sections of all summaries of the query, and even cover. Needs two summaries with "
+        "sections.",
+        f"{_SOURCE}, equations 9 to 11",
+    ),
+    Definition("OS", "Overview sufficiency: does it satisfy the need?", f"{_SOURCE}, 3.2.1"),
+    Definition("OF", "Overview faithfulness: do the cited documents entail it?", "there"),
+    Definition("OR", "Overview representativeness: is it one of the sections?", "there"),
+    Definition("HR", "Heading representativeness: mean over headings.", "equation 6"),
+    Definition("SRel", "Statement relevance to the query: mean over statements.", "3.2.3"),
+    Definition("SF", "Statement faithfulness to the cited documents: mean.", "3.2.3"),
+    Definition(
+        "MAR",
+        "Mean agreement rate: over pairs of summaries, the share of preferences that agree with "
+        "the sign of the difference in SGSS.",
+        f"{_SOURCE}, equations 13 and 14",
+    ),
+)  # fmt: skip
+
+
+class Sgss(Protocol[SgssSettings, SgssInputs]):
+    """Structured generative search summaries. Source: Sakai et al. 2026; spec/sgss.md."""
+
+    name = "sgss"
+    title = "SGSS · structured generative search summaries"
+    settings = SgssSettings
+
+    def tasks(self, settings: SgssSettings) -> Sequence[AnyTask]:
+        return tasks(settings)
+
+    def load(self, folder: Folder, settings: SgssSettings, reading: Reading) -> SgssInputs:
+        return load(folder, settings, reading)
+
+    def steps(self, inputs: SgssInputs, settings: SgssSettings) -> Sequence[Step]:
+        return [
+            Step(task.name.rpartition(".")[2], task, partial(_requests, inputs, settings, task))
+            for task in tasks(settings)
+        ]
+
+    def score(self, inputs: SgssInputs, settings: SgssSettings, book: LabelBook) -> Findings:
+        judged = judge_all(inputs, settings, book)
+        scored = {
+            query: {
+                run: score(one, inputs, settings, inputs.weights) for run, one in by_run.items()
+            }
+            for query, by_run in judged.items()
+        }
+        names = tuple(n for n in SCORES if n != "XUX_G" or settings.apd != "uniform")
+        per_topic = _per_topic(inputs, scored, settings, names)
+        scores = {
+            run: {
+                name: _score(run, name, values, inputs, judged, settings)
+                for name, values in found.items()
+            }
+            for run, found in per_topic.items()
+        }
+        by_sgss = {
+            query: {run: one.values["SGSS"] for run, one in by_run.items()}
+            for query, by_run in scored.items()
+        }
+        compared = rates([*pairs(inputs.preferences, settings), *assumed(inputs, judged)], by_sgss)
+        if PREFERENCE in tasks(settings):
+            for content in requests(inputs, settings, PREFERENCE):
+                book.label(PREFERENCE, content.unit, "preference")
+        summaries = sum(len(by_run) for by_run in scored.values())
+        return Findings(
+            topics=tuple(inputs.summaries),
+            scores=scores,
+            per_topic=per_topic,
+            boards=(
+                Board("Summarisers", names, _board_note(inputs, settings)),
+                Board("Criteria", LABELS, "Means of the labels, 0 to 1."),
+            ),
+            definitions=DEFINITIONS,
+            facts=(
+                ("Queries", f"{len(inputs.summaries):,}"),
+                ("Summarisers", f"{len(inputs.runs):,}"),
+                ("Summaries", f"{summaries:,}"),
+                ("L_max", "none" if inputs.most is None else f"{inputs.most:,}"),
+            ),
+            gaps=_gaps(inputs, scored),
+            files=own_files(scored, compared, settings),
+            parts=(
+                plot_part(scores, scored),
+                *preference_part(compared, settings),
+                *people_part(book, settings),
+                line_part(inputs, scored),
+            ),
+            document={
+                "weights": asdict(inputs.weights),
+                "l_max": inputs.most,
+                "preferences": preference_scores(compared, settings),
+            },
+            warnings=tuple(weight_warnings(inputs.weights)),
+        )
+
+    def inputs_in_words(self, inputs: SgssInputs) -> str:
+        count = sum(map(len, inputs.summaries.values()))
+        return f"{len(inputs.summaries)} queries, {len(inputs.runs)} summarisers, {count} summaries"
+
+
+SGSS = Sgss()
+
+
+def _requests(inputs, settings, task, _book):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+    return requests(inputs, settings, task)
+
+
+def _board_note(inputs: SgssInputs, settings: SgssSettings) -> str:
+    shown = ", ".join(f"w_{name} {value:.3g}" for name, value in asdict(inputs.weights).items())
+    silent = "counts 0" if settings.silent == "zero" else "is left out"
+    return f"Weights: {shown}. A query without a summary {silent}."
+
+
+def _per_topic(
+    inputs: SgssInputs,
+    scored: Mapping[str, Mapping[str, Scored]],
+    settings: SgssSettings,
+    names: Sequence[str],
+) -> dict[str, dict[str, dict[str, Value]]]:
+    """run → measure → query → value; a query without a summary is 0, or left out."""
+    found: dict[str, dict[str, dict[str, Value]]] = {}
+    # A degraded version that cannot be made is nobody's silence.
+    handed_in = inputs.handed_in
+    for run in inputs.runs:
+        found[run] = {name: {} for name in (*names, *LABELS)}
+        for query, by_run in scored.items():
+            one = by_run.get(run)
+            for name in names:
+                if one is not None:
+                    found[run][name][query] = one.values[name]
+                elif settings.silent == "zero" and run in handed_in:
+                    found[run][name][query] = 0.0
+            for name in LABELS:
+                if one is not None:
+                    found[run][name][query] = one.labels[name]
+    return found
+
+
+def _score(
+    run: str,
+    name: str,
+    values: Mapping[str, Value],
+    inputs: SgssInputs,
+    judged: Mapping[str, Mapping[str, Judged]],
+    settings: SgssSettings,
+) -> Score:
+    known = [value for value in values.values() if value is not None]
+    missing = sum(
+        value is None and not _undefined(name, judged[query].get(run))
+        for query, value in values.items()
+    )
+    if not known:
+        return Score(run, name, None, None, None, 0, missing)
+    interval = mean_interval(
+        known, level=settings.level, resamples=settings.resamples, seed=settings.seed
+    )
+    mean = sum(known) / len(known)
+    return Score(run, name, mean, interval.low, interval.high, len(known), missing)
+
+
+def _undefined(name: str, one: Judged | None) -> bool:
+    """Whether a value is None whatever the labels are: no sections, or nothing to compare with."""
+    if one is None:
+        return True
+    if name in ("Comp", "SGSS"):
+        return not one.grades
+    return name in ("HR", "SRel", "SF") and not one.summary.sections
+
+
+def _gaps(inputs: SgssInputs, scored: Mapping[str, Mapping[str, Scored]]) -> tuple[Gap, ...]:
+    everything = [one for by_run in scored.values() for one in by_run.values()]
+    bare = sum(not one.judged.summary.sections for one in everything)
+    alone = sum(bool(one.judged.summary.sections) and not one.judged.grades for one in everything)
+    zero = sum(bool(one.judged.grades) and one.values["Comp"] == 0 for one in everything)
+    closing = sum(one.judged.summary.overview_last for one in everything)
+    runs = inputs.handed_in
+    silent = sum(run not in by_run for by_run in inputs.summaries.values() for run in runs)
+    found = [
+        (bare, "has no sections", "have no sections", "Comp and SGSS are undefined there."),
+        (alone, "has no other with sections to be compared with",
+         "have no other with sections to be compared with", "Comp and SGSS are undefined there."),
+        (zero, "is not relevant to any pooled section", "are not relevant to any pooled section",
+         "Comp is 0 there."),
+        (closing, "ends with its overview", "end with their overview", "It is the last line."),
+        (silent, "is not there (of a summariser and query)",
+         "are not there (of summarisers and queries)", "See the setting 'silent'."),
+    ]  # fmt: skip
+    return tuple(
+        Gap(count, f"summary {one}" if count == 1 else f"summaries {many}", so, grave=False)
+        for count, one, many, so in found
+        if count
+    )

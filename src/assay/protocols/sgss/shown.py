@@ -1,0 +1,110 @@
+"""SGSS's pictures: XUX against Comp, and X(l) beside the lines of each summary."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from assay.measures.summaries import Value
+from assay.model.summaries import LineKind
+from assay.protocols.parts import Item, Lines, Part, Point, Scatter, Series, Text
+from assay.protocols.results import Scores
+from assay.protocols.sgss.inputs import SgssInputs
+from assay.protocols.sgss.labels import Judged
+from assay.protocols.sgss.scoring import Scored
+
+MOST_QUERIES = 60
+"""Queries that the report shows line by line."""
+
+
+def plot_part(scores: Scores, scored: Mapping[str, Mapping[str, Scored]]) -> Part:
+    """XUX against Comp: the means of the summarisers, and every query."""
+    means = []
+    for run, found in scores.items():
+        x, y = found["Comp"], found["XUX"]
+        if x.value is not None and y.value is not None:
+            means.append(Point(run, x.value, y.value, _ends(x.low, x.high), _ends(y.low, y.high)))
+    groups = []
+    for query, by_run in list(scored.items())[:MOST_QUERIES]:
+        points = [
+            Point(run, one.values["Comp"], one.values["XUX"])
+            for run, one in by_run.items()
+            if one.values["Comp"] is not None and one.values["XUX"] is not None
+        ]
+        if points:
+            title = f"{query} {next(iter(by_run.values())).judged.summary.query_text}"
+            groups.append((title, (Scatter(f"Query {query}", "Comp", "XUX", tuple(points)),)))
+    items = (Scatter("Summarisers, means over queries", "Comp", "XUX", tuple(means)),)
+    note = "Up: a better experience line by line. To the right: covers what the others cover."
+    return Part("XUX and Comp", note, items if means else (), tuple(groups))
+
+
+def _ends(low: float | None, high: float | None) -> tuple[float, float] | None:
+    return None if low is None or high is None else (low, high)
+
+
+def line_part(inputs: SgssInputs, scored: Mapping[str, Mapping[str, Scored]]) -> Part:
+    """X(l) of each summary beside its text."""
+    groups: list[tuple[str, tuple[Item, ...]]] = []
+    for query, by_run in list(scored.items())[:MOST_QUERIES]:
+        longest = max(len(one.x) for one in by_run.values())
+        curves = Lines(
+            f"X(l), query {query}",
+            tuple(str(place) for place in range(1, longest + 1)),
+            tuple(
+                Series(run, (*one.x, *[None] * (longest - len(one.x))))
+                for run, one in by_run.items()
+            ),
+            x="line l",
+            y="X(l)",
+        )
+        texts = [_text(run, one) for run, one in by_run.items()]
+        title = f"{query} {next(iter(by_run.values())).judged.summary.query_text}"
+        groups.append((title, (curves, *texts)))
+    more = len(scored) - len(groups)
+    note = "X(l) is what a reader has who leaves after line l; lines.csv holds all of it."
+    if more > 0:
+        note += f" The first {len(groups)} of {len(scored)} queries are shown."
+    if inputs.most is not None:
+        note += f" XUX counts the first {inputs.most} lines."
+    return Part("Line by line", note, groups=tuple(groups))
+
+
+def _text(run: str, one: Scored) -> Text:
+    shown = ", ".join(
+        f"{name} {value:.3f}" for name, value in one.values.items() if value is not None
+    )
+    rows = tuple(
+        (line.kind.value, line.text, x, about)
+        for line, x, about in zip(
+            one.judged.summary.lines(), one.x, line_labels(one.judged), strict=True
+        )
+    )
+    return Text(run, rows, "X(l)", note=shown)
+
+
+def line_labels(judged: Judged) -> list[str]:
+    """The labels of each line in words, in reading order."""
+    found = judged.labels
+    overview = f"OS {_said(found.os)} OF {_said(found.of)} OR {_said(found.orep)}"
+    rows: list[str] = []
+    statements = [
+        f"SRel {_said(srel)} SF {_said(sf)}"
+        + (f" g {_said(part.g[place])}" if part.heading else "")
+        for part in found.parts
+        for place, (srel, sf) in enumerate(zip(part.srel, part.sf, strict=True))
+    ]
+    headings = [part.g for part in found.parts if part.heading]
+    for line in judged.summary.lines():
+        if line.kind is LineKind.OVERVIEW:
+            rows.append(overview)
+        elif line.kind is LineKind.HEADING:
+            g = headings.pop(0)
+            known = [value for value in g if value is not None]
+            rows.append(f"HR {_said(sum(known) / len(known) if len(known) == len(g) else None)}")
+        else:
+            rows.append(statements.pop(0))
+    return rows
+
+
+def _said(value: Value) -> str:
+    return "?" if value is None else f"{value:.2g}"

@@ -1,0 +1,312 @@
+"""The protocol ``sgss`` through the command line: formats, scores, preferences, weights."""
+
+import csv
+import json
+import random
+
+import pytest
+
+from assay.formats.summaries import (
+    read_abandonment,
+    read_preferences,
+    read_summaries,
+    write_summaries,
+)
+from assay.labellers.replies import parse_reply
+from assay.measures.summaries import Labelled, Part, Weights, comp, contributions, experience, xux
+from assay.model.summaries import without_first_section, without_headings
+from assay.statistics.logistic import fit_logistic
+from assay.tasks.sgss import PREFERENCE, STATEMENT, PreferenceUnit, StatementUnit
+from tests.conftest import ROOT
+from tests.sgss.cases import PREFERENCES, SUMMARIES, summary, write
+
+LABELLER = 'default = "tests.sgss.cases:said"'
+
+
+@pytest.fixture
+def folder(tmp_path):
+    write(tmp_path)
+    toml(tmp_path)
+    return tmp_path
+
+
+def toml(folder, more="", settings=""):
+    (folder / "assay.toml").write_text(
+        '[evaluation]\nprotocol = "sgss"\n[inputs]\nsummaries = "summaries.jsonl"\n'
+        f"{more}[labellers]\n{LABELLER}\n[settings]\n{settings}\n"
+    )
+
+
+@pytest.fixture
+def sgss(assay):
+    def run(*arguments):
+        return assay(*arguments, env={"PYTHONPATH": f"{ROOT}:{ROOT / 'src'}"})
+
+    return run
+
+
+def rows(path):
+    with path.open() as file:
+        return list(csv.DictReader(file))
+
+
+def summaries(folder):
+    return {(row["query"], row["run"]): row for row in rows(folder / "out" / "summaries.csv")}
+
+
+def test_scores_are_those_of_the_formulas(sgss, folder):
+    done = sgss("evaluate", folder, "--json")
+    assert done.returncode == 0, done.stderr
+    found = summaries(folder)
+    tea = Labelled(1, 1, 0.5, (  # "Ships" stands in its second section
+        Part((1.0,), (1.0,), (1.0,)), Part((1.0, 0.5), (1.0, 0.5), (1.0, 0.0)),
+    ))  # fmt: skip
+    x = experience(contributions(tea, Weights()))
+    assert float(found["tea", "A"]["XUX"]) == pytest.approx(xux(x))
+    assert float(found["tea", "A"]["Comp"]) == pytest.approx(comp([1, 1, 0.5]))
+    assert float(found["tea", "B"]["Comp"]) == pytest.approx(comp([0, 0.5, 1]))
+    assert float(found["tea", "A"]["SGSS"]) == pytest.approx(xux(x) + comp([1, 1, 0.5]))
+    # Without sections there is no Comp, and nothing that the other could be compared with.
+    assert found["rum", "B"]["flags"] == "no sections; overview last"
+    assert (found["rum", "A"]["Comp"], found["rum", "A"]["SGSS"]) == ("", "")
+    assert found["rum", "B"]["XUX"] != ""
+    report = (folder / "out" / "report.html").read_text()
+    assert "XUX and Comp" in report
+    assert "Ships were slow." in report
+    curve = [row for row in rows(folder / "out" / "lines.csv") if row["run"] == "A"]
+    assert [float(row["x"]) for row in curve[:6]] == pytest.approx(x)
+
+
+def test_an_uncited_statement_is_unfaithful_unless_the_settings_say_otherwise(sgss, folder):
+    sgss("evaluate", folder)
+    strict = float(summaries(folder)["tea", "A"]["SF"])
+    toml(folder, settings='uncited = "perfectly"')
+    sgss("score", folder)
+    assert strict == pytest.approx(2 / 3)
+    assert float(summaries(folder)["tea", "A"]["SF"]) == 1.0
+
+
+def test_l_max_three_ways_and_other_distributions(sgss, folder):
+    sgss("evaluate", folder)
+    whole = summaries(folder)["tea", "A"]
+    toml(folder, settings="l_max = 1")
+    assert sgss("score", folder).returncode == 0
+    assert float(summaries(folder)["tea", "A"]["XUX"]) == pytest.approx((1 + 1 + 0.5) / 3)
+    lengths = [
+        len(text)
+        for row in SUMMARIES
+        for text in [row["overview"]["text"], *(
+            one for section in row["sections"]
+            for one in (section["heading"], *(s["text"] for s in section["statements"]))
+        )]
+    ]  # fmt: skip
+    mean = sum(lengths) / len(lengths)
+    toml(folder, settings=f"minutes = 1\nchars_per_minute = {2.5 * mean}")
+    document = json.loads(sgss("score", folder, "--json").stdout)
+    assert document["l_max"] == 2
+    (folder / "apd.csv").write_text("line,count\n1,3\n2,1\n")
+    toml(folder, more='abandonment = "apd.csv"\n', settings='apd = "observed"')
+    sgss("score", folder)
+    found = summaries(folder)["tea", "A"]
+    x = [float(row["x"]) for row in rows(folder / "out" / "lines.csv")[:2]]
+    assert float(found["XUX_G"]) == pytest.approx(0.75 * x[0] + 0.25 * x[1])
+    assert found["XUX"] == whole["XUX"]
+    assert "XUX_G" in {row["measure"] for row in rows(folder / "out" / "scores.csv")}
+
+
+def test_agreement_with_preferences(sgss, folder):
+    (folder / "preferences.csv").write_text(PREFERENCES)
+    toml(folder, more='preferences = "preferences.csv"\n')
+    document = json.loads(sgss("evaluate", folder, "--json").stdout)
+    (mar,) = document["preferences"]
+    # A is better by SGSS; two of three labellers say so, one of them with A on the right.
+    assert (mar["part"], mar["pairs"], mar["labels"]) == ("test", 1, 3)
+    assert mar["MAR"] == pytest.approx(2 / 3)
+    (pair,) = rows(folder / "out" / "preferences.csv")
+    assert (pair["left"], pair["left_better"], pair["labels"]) == ("A", "2", "3")
+
+
+def test_degraded_versions_inherit_labels(sgss, folder):
+    first = json.loads(sgss("evaluate", folder, "--json").stdout)
+    toml(folder, settings='degrade = ["NoHeadings", "NoSection1"]')
+    again = json.loads(sgss("evaluate", folder, "--json").stdout)
+    # All that is asked anew is whether a summary still covers the section that it lost.
+    lost = sum(bool(row["sections"]) and row["query_id"] == "tea" for row in SUMMARIES)
+    bare = 1  # B has one section only: nothing is left to cover it
+    assert again["judging"]["asked"] == lost - bare
+    assert again["judging"]["known"] == first["judging"]["asked"] + first["judging"]["known"]
+    found = summaries(folder)
+    assert float(found["tea", "A NoHeadings"]["HR"]) == 0
+    assert int(found["tea", "A NoHeadings"]["lines"]) == 4
+    assert float(found["tea", "A"]["SGSS"]) > float(found["tea", "A NoSection1"]["SGSS"])
+    assumed = [row for row in again["preferences"] if row["part"] == "assumed"]
+    assert assumed[0]["pairs"] >= 2
+
+
+def test_people_beside_the_machine(sgss, folder):
+    sgss("evaluate", folder)
+    label = {
+        "task": "sgss.statement",
+        "unit": {"query": "history of tea", "statement": "Ships were slow."},
+        "labeller": {"name": "human:KIM", "kind": "human", "params": {}},
+        "verdict": {"label": "no"},
+    }
+    (folder / "people.jsonl").write_text(json.dumps(label) + "\n")
+    done = sgss("labels", "import", folder, folder / "people.jsonl")
+    assert done.returncode == 0, done.stderr
+    before = float(summaries(folder)["tea", "A"]["SRel"])
+    sgss("score", folder)
+    assert float(summaries(folder)["tea", "A"]["SRel"]) < before
+    sgss("report", folder)
+    assert "People and the machine" in (folder / "out" / "report.html").read_text()
+
+
+def test_weights_are_learned_saved_and_used(sgss, folder):
+    rng = random.Random(5)
+    made, lines = [], ["query_id,left,right,labeller,preference,split"]
+    for number in range(12):
+        query = f"q{number}"
+        good = [(f"Good heading {number}", [(f"Good words {number}.", [1])])] * 1
+        poor = [(f"Ships {number}", [(f"Ships again {number}.", [1])])]
+        made.append(summary(query, "A", f"Overview {number}.", good))
+        made.append(summary(query, "B", f"Overview {number}.", poor))
+        for who in ("kim", "lee", "max"):
+            side = "LEFT" if rng.random() < 0.9 else "RIGHT"
+            lines.append(f"{query},A,B,{who},{side},{'test' if number % 3 == 0 else 'train'}")
+    write(folder, made)
+    (folder / "preferences.csv").write_text("\n".join(lines) + "\n")
+    toml(folder, more='preferences = "preferences.csv"\n')
+    sgss("evaluate", folder)
+    done = sgss("sgss", "weights", folder, "--json")
+    assert done.returncode == 0, done.stderr
+    document = json.loads(done.stdout)
+    assert document["training"]["pairs"] == 8
+    weights = document["weights"]
+    assert weights["OS"] + weights["OF"] + weights["OR"] <= 1 + 1e-9
+    assert weights["SRel"] + weights["SF"] <= 1 + 1e-9
+    assert 1 <= len(document["criteria"]) < 7  # criteria that never differ do not help
+    toml(folder, more='preferences = "preferences.csv"\n', settings='weights = "weights.json"')
+    used = json.loads(sgss("score", folder, "--json").stdout)
+    assert used["weights"] == weights
+    by_part = {row["part"]: row for row in used["preferences"]}
+    assert by_part["test"]["pairs"] == 4
+    assert by_part["train"]["MAR"] == pytest.approx(document["training"]["mar"])
+    shown = sgss("sgss", "weights", folder, "--all", "--out", folder / "all.json")
+    assert "Learned from 24 preferences between 8 pairs" in shown.stdout
+
+
+def test_all_faults_of_a_file_of_summaries(tmp_path):
+    bad = [
+        {**SUMMARIES[0], "query_id": ""},
+        {**SUMMARIES[0], "overview": {"text": "x", "citations": [7]}},
+        {**SUMMARIES[0], "sections": [{"heading": "h", "statements": []}]},
+        {**SUMMARIES[0], "doclist": [*SUMMARIES[0]["doclist"], {"number": 1, "text": "again"}]},
+        SUMMARIES[1],
+        SUMMARIES[1],
+        "no object",
+    ]
+    write(tmp_path, bad)
+    faults = read_summaries(tmp_path / "summaries.jsonl").errors
+    assert [fault.line for fault in faults] == [1, 2, 3, 4, 6, 7]
+    assert "cites 7" in faults[1].why
+
+
+def test_warnings_tell_what_cannot_be_scored(tmp_path):
+    write(tmp_path)
+    warnings = [fault.why for fault in read_summaries(tmp_path / "summaries.jsonl").warnings]
+    assert any("no sections" in why for why in warnings)
+    assert any("closing summary" in why for why in warnings)
+
+
+def test_written_summaries_read_back(tmp_path):
+    write(tmp_path)
+    first = read_summaries(tmp_path / "summaries.jsonl").require()
+    again = tmp_path / "again.jsonl"
+    again.write_bytes(write_summaries(first))
+    assert read_summaries(again).require() == first
+    made = [make(one) for one in first[:1] for make in (without_headings, without_first_section)]
+    again.write_bytes(write_summaries(made))
+    bare, shorter = read_summaries(again).require()
+    assert [section.heading for section in bare.sections] == [None, None]
+    assert [section.heading for section in shorter.sections] == ["Trade"]
+
+
+def test_the_commands_of_a_newcomer(assay, folder):
+    done = assay("validate", folder / "summaries.jsonl")
+    assert "summaries (guessed); 2 queries, 4 summaries, 13 lines" in done.stdout
+    out = folder / "bare.jsonl"
+    done = assay("sgss", "degrade", folder / "summaries.jsonl", "--strategy", "NoHeadings",
+                 "--out", out)  # fmt: skip
+    assert "3 summaries written" in done.stdout
+    assert assay("validate", out).returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("query_id,left,right\n", "lacks labeller, preference"),
+        ("query_id,left,right,labeller,preference\nq,A,B,k,BOTH\n", "no preference"),
+        ("query_id,left,right,labeller,preference\nq,A,A,k,LEFT\n", "both sides"),
+        (
+            "query_id,left,right,labeller,preference\nq,A,B,k,LEFT\nq,B,A,k,LEFT\n",
+            "judged this pair before",
+        ),
+    ],
+)
+def test_broken_preferences(tmp_path, text, says):
+    (tmp_path / "p.csv").write_text(text)
+    assert says in read_preferences(tmp_path / "p.csv").errors[0].why
+
+
+def test_broken_abandonment(tmp_path):
+    (tmp_path / "a.csv").write_text("line,count\n0,3\n2,x\n")
+    assert len(read_abandonment(tmp_path / "a.csv").errors) == 3
+
+
+@pytest.mark.parametrize(
+    ("settings", "says"),
+    [
+        ("weights = {XX = 1}", "there is no criterion 'XX'"),
+        ('weights = "none.json"', "the weights cannot be read"),
+        ('apd = "observed"', "needs [inputs] abandonment"),
+        ("mapping = {no = 0.0}", "must give each of"),
+    ],
+)
+def test_wrong_settings_say_what_to_do(sgss, folder, settings, says):
+    toml(folder, settings=settings)
+    done = sgss("evaluate", folder)
+    assert done.returncode == 2
+    assert says in done.stderr
+
+
+def test_a_preference_for_nobody_is_a_fault(sgss, folder):
+    (folder / "preferences.csv").write_text(PREFERENCES.replace(",B,A,", ",C,A,"))
+    toml(folder, more='preferences = "preferences.csv"\n')
+    done = sgss("evaluate", folder)
+    assert done.returncode == 2
+    assert "no summary of this query by 'C'" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("word", "label"),
+    [("Perfectly relevant", "perfectly"), ("NO", "no"), ("Not", "no"), ("partially", "partially")],
+)
+def test_spellings_of_the_three_points(word, label):
+    reply = json.dumps({"reason": "", "label": word})
+    unit = StatementUnit(query="q", statement="s")
+    assert parse_reply(STATEMENT, unit, reply).label == label
+    sides = PreferenceUnit(query="q", left="a", right="b")
+    assert parse_reply(PREFERENCE, sides, '{"preferred": "left"}').preferred == "LEFT"
+
+
+def test_the_regression_is_scikit_learns():
+    linear = pytest.importorskip("sklearn.linear_model")
+    rng = random.Random(1)
+    x = [[rng.gauss(0, 1) for _ in range(3)] for _ in range(60)]
+    y = [int(row[0] - row[1] + rng.gauss(0, 1) > 0) for row in x]
+    model = linear.LogisticRegression(fit_intercept=False, C=1.0, tol=1e-10, max_iter=1000)
+    wanted = model.fit(x, y).coef_[0]
+    assert fit_logistic(x, y) == pytest.approx(wanted, abs=1e-5)
+    assert fit_logistic(x, y, counts=[2] * 60, ridge=2.0) == pytest.approx(wanted, abs=1e-5)
+    with pytest.raises(ValueError, match="separable"):
+        fit_logistic([[1.0], [-1.0]], [1, 0], ridge=0.0)
