@@ -170,7 +170,7 @@ def by_assay(job: dict[str, Any], url: str) -> tuple[dict[str, Any], dict[str, A
         if again.returncode or more:
             raise SystemExit(f"assay asked {more} more when it was run again")
     nuggets = {
-        one["qid"]: [[each["text"], each["importance"]] for each in one["nuggets"]] for one in lists
+        one["qid"]: {each["text"]: each["importance"] for each in one["nuggets"]} for one in lists
     }
     assigned = {
         f"{one['run_id']} {one['qid']}": {

@@ -79,9 +79,10 @@ def test_the_whole_way_through_the_command_line(assay: Assay, tmp_path: Path):
     out = folder / "out"
     assert {path.name for path in out.iterdir()} == {
         "assignments.jsonl", "labels.jsonl", "manifest.json", "nuggets.jsonl", "per_topic.csv",
-        "qrels.txt", "relevance.csv", "report.html", "scores.csv", "sub_narratives.jsonl",
+        "qrels.txt", "relevance.csv", "report.html", "rj.txt", "scores.csv", "sub_narratives.jsonl",
         "support.jsonl",
     }  # fmt: skip
+    assert (out / "rj.txt").read_text().splitlines()[0] == "1 Q0 d1 2 1.0 assay"
     first = {path.name: path.read_bytes() for path in out.iterdir()}
     again = assay("evaluate", folder, env=ENV)
     assert "Nothing to ask" in again.stderr
@@ -158,6 +159,26 @@ def test_ways_of_asking_for_relevance_are_set_beside_each_other(tmp_path: Path):
     assert next(row for row in table.rows if row[:2] == ("at-once", "counted"))[3] == 1.0
 
 
+def test_sub_narratives_are_a_persons_to_edit(assay: Assay, tmp_path: Path):
+    folder = make(tmp_path / "e")
+    judged(folder)
+    exported = tmp_path / "edit.jsonl"
+    assay("labels", "export", folder, "--task", "sub_narratives", "-o", exported, env=ENV)
+    rows = rows_of(exported)
+    row = next(one for one in rows if "rivers" in one["unit"]["narrative"])
+    row["labeller"] = "human:KIM"
+    row["verdict"]["sub_narratives"] = [{"text": "why rivers meander", "importance": "vital"}]
+    lines(exported, [row])
+    done = assay("labels", "import", folder, exported, env=ENV)
+    assert done.returncode == 0, done.stderr
+    _, result = judged(folder)
+    assert result.lacking == 0
+    named = rows_of(folder / "out" / "sub_narratives.jsonl")[0]["sub_narratives"]
+    assert [one["text"] for one in named] == ["why rivers meander"]
+    machine = scored(folder, "machine")
+    assert machine.findings.files["sub_narratives.jsonl"].count(b"importance") == 3
+
+
 # --- given labels --------------------------------------------------------------------------------
 
 
@@ -225,9 +246,11 @@ def test_manual_and_automatic_assignment_side_by_side(tmp_path: Path):
     }
     auto, manual = found[AUTO, "good", "strict_vital"], found[MANUAL, "good", "strict_vital"]
     assert manual == pytest.approx(auto + 1 / 4 / 2)
-    part = next(one for one in result.findings.parts if one.title == "Manual and automatic")
-    assert any(getattr(item, "points", ()) for item in part.items)
-    assert (folder / "out").exists()
+    parts = [one for one in result.findings.parts if one.title.endswith("manual and automatic")]
+    assert [one.title.partition(":")[0] for one in parts] == ["Nuggets", "Support", "Relevance"]
+    assert all(any(getattr(item, "points", ()) for item in part.items) for part in parts)
+    key = ("good", "weighted_recall")
+    assert found["automatic support", *key] == found["manual support", *key]
 
 
 # --- post-editing --------------------------------------------------------------------------------

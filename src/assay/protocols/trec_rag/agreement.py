@@ -8,9 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from assay.model.trec_rag import JudgmentRun
+from assay.model.labels import Label
+from assay.model.trec_rag import JudgmentRun, RelevanceGuess
 from assay.protocols.scores import Score
-from assay.protocols.trec_rag.bank import Bank
+from assay.protocols.trec_rag.bank import Bank, grade_of
 from assay.protocols.trec_rag.inputs import Inputs, TrecRagSettings
 from assay.statistics.agreement import Agreement, agree
 
@@ -126,6 +127,29 @@ def compare_ways(bank: Bank) -> list[Way]:
                     )
                 )
     return found
+
+
+def judgment_run(bank: Bank, name: str) -> JudgmentRun | None:
+    """The evaluation's own relevance labels as a judgment run, to be handed in or compared; None
+    without any. The confidence is the share of an ensemble's votes that agree with its label, 1
+    for a single labeller, which states none."""
+    quiet = Bank(bank.inputs, bank.settings, bank.book)
+    guesses: dict[str, dict[str, RelevanceGuess]] = {}
+    for topic in bank.inputs.topics if bank.settings.ways else ():
+        for doc in bank.inputs.ranks.get(topic, {}):
+            grade, label = quiet.judged(topic, doc, bank.settings.ways[0])
+            if grade is not None and label is not None:
+                guess = RelevanceGuess(doc, grade, _confidence(label, bank.settings.ways[0]))
+                guesses.setdefault(topic, {})[doc] = guess
+    return JudgmentRun(name, guesses) if guesses else None
+
+
+def _confidence(label: Label, way: str) -> float:
+    votes = [one["verdict"] for one in label.detail.get("votes", ()) if one["verdict"]]
+    if not votes or label.verdict is None:
+        return 1.0
+    same = sum(grade_of(way, vote) == grade_of(way, label.verdict) for vote in votes)
+    return same / len(votes)
 
 
 def relevance_rows(

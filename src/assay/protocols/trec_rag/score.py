@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from assay.formats.trec import format_qrels
 from assay.formats.trec_rag_nuggets import write_assignments, write_nuggets
+from assay.formats.trec_rag_passages import write_judgment_run
 from assay.formats.trec_rag_support import write_support
 from assay.formats.trec_rag_topics import write_sub_narratives
-from assay.measures.base import Measure
-from assay.measures.evaluation import evaluate
 from assay.measures.names import parse_measure
-from assay.model.errors import SettingsError
 from assay.model.trec_rag import NuggetList
 from assay.protocols.labels import LabelBook
 from assay.protocols.output import csv_bytes
@@ -20,21 +19,22 @@ from assay.protocols.scores import Score
 from assay.protocols.trec_rag.agreement import (
     RELEVANCE_COLUMNS,
     compare_ways,
+    judgment_run,
     judgment_scores,
     relevance_rows,
 )
 from assay.protocols.trec_rag.bank import Bank
 from assay.protocols.trec_rag.inputs import Inputs, TrecRagSettings
 from assay.protocols.trec_rag.responses import Responses
+from assay.protocols.trec_rag.retrieval import retrieval_sheet
 from assay.protocols.trec_rag.scoring import (
     NUGGET_NAMES,
     Sheet,
-    mean_score,
     means,
     nugget_sheet,
     support_sheet,
 )
-from assay.protocols.trec_rag.settings import compare_settings, setting_rows
+from assay.protocols.trec_rag.settings import SETTING_COLUMNS, compare_settings, setting_rows
 from assay.protocols.trec_rag.state import State
 from assay.protocols.trec_rag.views import DEFINITIONS, facts, parts
 
@@ -50,24 +50,19 @@ def score(inputs: Inputs, settings: TrecRagSettings, book: LabelBook) -> Finding
     scores: dict[str, dict[str, Score]] = {}
     per_topic: PerRun = {}
     _grade(state)
-    for name, found, values in _retrieval(state):
-        scores.setdefault(name, {}).update(found)
-        per_topic.setdefault(name, {}).update(values)
     nuggets, support = _responses(state)
-    for sheet in (nuggets, support):
+    for sheet in (retrieval_sheet(inputs, settings, state.grades), nuggets, support):
         if sheet is not None:
             _add(sheet, settings, scores, per_topic)
+    _count_ungraded(state, scores)
     judged = judgment_scores(inputs, state.grades, settings)
     for name, rows in judged.items():
         scores.setdefault(name, {}).update(rows)
     ways = compare_ways(bank)
-    sides = compare_settings(inputs, settings, book, state.assigned)
+    sides = compare_settings(inputs, settings, book)
     files = _files(state)
-    if len(sides.sheets) > 1:
-        files["settings.csv"] = csv_bytes(
-            ("setting", "run", "measure", "value", "low", "high", "topics", "missing"),
-            setting_rows(sides),
-        )
+    if sides:
+        files["settings.csv"] = csv_bytes(SETTING_COLUMNS, setting_rows(sides))
     if any(inputs.ranks.values()):
         files["relevance.csv"] = csv_bytes(RELEVANCE_COLUMNS, relevance_rows(bank, state.grades))
     return Findings(
@@ -82,11 +77,8 @@ def score(inputs: Inputs, settings: TrecRagSettings, book: LabelBook) -> Finding
         parts=parts(state, ways, sides),
         document={
             "settings": [
-                dict(zip(("setting", "run", "measure", "value"), row[:4], strict=True))
-                for row in setting_rows(sides)
-            ]
-            if len(sides.sheets) > 1
-            else [],
+                dict(zip(SETTING_COLUMNS, row, strict=True)) for row in setting_rows(sides)
+            ],
             "support_counts": {
                 run: {
                     name: sum(getattr(one, name) for one in by_topic.values())
@@ -109,52 +101,13 @@ def _grade(state: State) -> None:
             state.grades[topic] = known
 
 
-def _retrieval(
-    state: State,
-) -> list[tuple[str, dict[str, Score], dict[str, dict[str, float | None]]]]:
-    """Scores of retrieval runs: run, its scores, and its values by measure and topic."""
-    settings = state.settings
-    try:
-        measures = [parse_measure(name) for name in settings.measures]
-    except ValueError as error:
-        raise SettingsError(f"[settings] measures: {error}") from error
-    qrels = {
-        topic: {doc: float(grade) for doc, grade in grades.items()}
-        for topic, grades in state.grades.items()
-    }
-    if not qrels:
-        return []
-    highest = max((g for judged in qrels.values() for g in judged.values()), default=0.0) or 1.0
-    rows = []
-    for name, run in state.inputs.r_runs.items():
-        ranking = {topic: list(run.ranked(topic)) for topic in qrels}
-        found = evaluate(ranking, qrels, measures, g_max=highest)
-        values = {
-            str(measure): _topics(state, run.scores, found.scores[measure]) for measure in measures
-        }
-        missing = sum(bool(state.ungraded[topic]) for topic in qrels)
-        scores = {
-            measure: mean_score(
-                name,
-                measure,
-                by_topic.values(),
-                missing,
-                level=settings.level,
-                resamples=settings.resamples,
-                seed=settings.seed,
-            )
-            for measure, by_topic in values.items()
-        }
-        rows.append((name, scores, values))
-    return rows
-
-
-def _topics(
-    state: State, answered: Mapping[str, object], values: Mapping[str, float]
-) -> dict[str, float | None]:
-    if state.settings.answers == "all":
-        return dict(values)
-    return {topic: value for topic, value in values.items() if topic in answered}
+def _count_ungraded(state: State, scores: dict[str, dict[str, Score]]) -> None:
+    """A topic where some pooled document has no label is counted as missing."""
+    count = sum(bool(state.ungraded[topic]) for topic in state.grades)
+    for run in state.inputs.r_runs:
+        for name in map(str, map(parse_measure, state.settings.measures)):
+            if count and name in scores.get(run, {}):
+                scores[run][name] = replace(scores[run][name], missing=count)
 
 
 def _responses(state: State) -> tuple[Sheet | None, Sheet | None]:
@@ -230,8 +183,8 @@ def _boards(state: State, scores: Mapping[str, Mapping[str, Score]]) -> tuple[Bo
     }[state.settings.answers]
     boards = []
     kinds = {name for by_run in scores.values() for name in by_run}
-    if any(name in kinds for name in state.settings.measures):
-        names = tuple(str(_measure(name)) for name in state.settings.measures)
+    if kinds.intersection(str(parse_measure(name)) for name in state.settings.measures):
+        names = tuple(str(parse_measure(name)) for name in state.settings.measures)
         note = f"{policy} Relevance: {_relevance_words(state)}."
         boards.append(Board("Retrieval runs", names, note))
     if "strict_vital" in kinds:
@@ -256,10 +209,6 @@ def _boards(state: State, scores: Mapping[str, Mapping[str, Score]]) -> tuple[Bo
         )
         boards.append(Board("Judgment runs", RJ_NAMES, note))
     return tuple(boards)
-
-
-def _measure(name: str) -> Measure:
-    return parse_measure(name)
 
 
 def _relevance_words(state: State) -> str:
@@ -288,6 +237,9 @@ def _files(state: State) -> dict[str, bytes]:
             for doc, grade in grades.items()
         )
         files["qrels.txt"] = format_qrels(rows).encode()
+    own = judgment_run(bank, "assay")
+    if own is not None:
+        files["rj.txt"] = write_judgment_run(own)
     lists = []
     for topic in inputs.topics:
         kept = bank.nuggets(topic)

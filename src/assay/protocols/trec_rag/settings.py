@@ -6,18 +6,20 @@ post-edited nuggets with automatic assignment, post-edited nuggets with manual a
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import combinations
 
 from assay.ledger.policy import Policy
+from assay.measures.support import SUPPORT_MEASURES
 from assay.model.trec_rag import AssignedAnswer
 from assay.protocols.labels import LabelBook
 from assay.protocols.scores import Score
 from assay.protocols.trec_rag.bank import Bank
 from assay.protocols.trec_rag.inputs import Inputs, TrecRagSettings
 from assay.protocols.trec_rag.responses import Responses
-from assay.protocols.trec_rag.scoring import NUGGET_NAMES, Sheet, means, nugget_sheet
+from assay.protocols.trec_rag.retrieval import retrieval_sheet
+from assay.protocols.trec_rag.scoring import Sheet, means, nugget_sheet, support_sheet
 from assay.statistics.correlation import CorrelationReport, correlate
 
 AUTO = "automatic nuggets, automatic assignment"
@@ -25,6 +27,7 @@ EDITED = "post-edited nuggets, automatic assignment"
 MANUAL = "post-edited nuggets, manual assignment"
 
 MEASURES = ("strict_vital", "coverage")
+SETTING_COLUMNS = ("setting", "run", "measure", "value", "low", "high", "topics", "missing")
 
 
 @dataclass(frozen=True)
@@ -39,8 +42,11 @@ class Pair:
 
 @dataclass(frozen=True)
 class Sides:
-    """The settings that there are labels for: sheets and means by setting, correlations."""
+    """Settings that there are labels for, of one kind: sheets and means by setting, and how
+    ``measures`` correlate between them."""
 
+    title: str
+    measures: tuple[str, ...]
     sheets: Mapping[str, Sheet]
     means: Mapping[str, Mapping[str, Mapping[str, Score]]]
     pairs: tuple[Pair, ...]
@@ -62,45 +68,101 @@ class _Mixed(Responses):
 
 
 def compare_settings(
-    inputs: Inputs,
-    settings: TrecRagSettings,
-    book: LabelBook,
-    assigned: Mapping[tuple[str, str], AssignedAnswer],
-) -> Sides:
-    """Scores in every setting that has labels, whatever policy the evaluation is scored under.
+    inputs: Inputs, settings: TrecRagSettings, book: LabelBook
+) -> tuple[Sides, ...]:
+    """Scores by people's and machines' labels side by side, where both exist, whatever policy the
+    evaluation is scored under: nuggets and assignments, support, relevance."""
+    if book.book is None:
+        return ()
+    machine, people, human = (
+        _bank(inputs, settings, book, policy) for policy in ("machine", "people", "human")
+    )
+    kinds = (
+        ("Nuggets", MEASURES, _nuggets(machine, people, human)),
+        ("Support", SUPPORT_MEASURES[:2], _support(machine, human)),
+        ("Relevance", tuple(settings.measures), _relevance(machine, human)),
+    )
+    return tuple(
+        _sides(title, measures, sheets, settings)
+        for title, measures, sheets in kinds
+        if len(sheets) > 1
+    )
 
-    A setting is there where it differs: ``EDITED`` where a person edited nuggets, ``MANUAL`` where
-    people assigned some of them; of the latter only answers count whose nuggets all are.
-    """
-    if book.book is None or not assigned:
-        return Sides({}, {}, ())
-    machine = _bank(inputs, settings, book, "machine")
-    people = _bank(inputs, settings, book, "people")
-    human = _bank(inputs, settings, book, "human")
+
+def _nuggets(machine: Bank, people: Bank, human: Bank) -> dict[str, Sheet]:
+    """The track's three settings. ``EDITED`` is there where a person edited nuggets, ``MANUAL``
+    where people assigned them; of the latter only answers count whose nuggets all are."""
+    inputs = people.inputs
     topics = [topic for topic in inputs.topics if people.nuggets(topic) is not None]
-    sheets: dict[str, Sheet] = {}
-    edited = any(people.post_edited(topic) for topic in topics)
     wanted = [(AUTO, machine, machine)]
-    if edited:
+    if any(people.post_edited(topic) for topic in topics):
         wanted.append((EDITED, people, machine))
     wanted.append((MANUAL, people, human))
+    sheets: dict[str, Sheet] = {}
     for name, nuggets, answers in wanted:
         mixed = _Mixed(nuggets, answers)
-        found = [
-            one
-            for run in inputs.answers
-            for topic in topics
-            if (one := mixed.of(topic, run)) is not None
-        ]
+        every = (mixed.of(topic, run) for run in inputs.answers for topic in topics)
+        found = [one for one in every if one is not None and one.nuggets]
         if name == MANUAL:
             found = [one for one in found if all(each.assigned is not None for each in one.nuggets)]
-        if found and any(each.assigned for one in found for each in one.nuggets):
+        if any(each.assigned for one in found for each in one.nuggets):
             aspects = {topic: people.aspects(topic) or () for topic in topics}
             sheets[name] = nugget_sheet(found, aspects, topics)
+    return sheets
+
+
+def _support(machine: Bank, human: Bank) -> dict[str, Sheet]:
+    """Support by machines and by people; of people's only answers whose citations that count are
+    all labelled."""
+    sheets: dict[str, Sheet] = {}
+    citations = human.settings.citations
+    for name, bank in (("automatic support", machine), ("manual support", human)):
+        responses = Responses(bank)
+        found = []
+        for run in bank.inputs.answers.values():
+            for topic in bank.inputs.topics:
+                answer = run.answers.get(topic)
+                if answer is None:
+                    continue
+                labels, _ = responses.supported(answer)
+                counted = [
+                    one.support
+                    for sentence in labels.sentences
+                    for one in sentence.citations[: 1 if citations == "first" else None]
+                ]
+                if counted and None not in counted:
+                    found.append(labels)
+        if found:
+            sheets[name] = support_sheet(found, citations, bank.inputs.topics)[0]
+    return sheets
+
+
+def _relevance(machine: Bank, human: Bank) -> dict[str, Sheet]:
+    """Retrieval by the grades of machines and of people."""
+    sheets: dict[str, Sheet] = {}
+    for name, bank in (("automatic relevance", machine), ("manual relevance", human)):
+        grades = {}
+        for topic in bank.inputs.topics:
+            known = {doc: one for doc, one in bank.grades(topic).items() if one is not None}
+            if known:
+                grades[topic] = known
+        sheet = retrieval_sheet(bank.inputs, bank.settings, grades)
+        if sheet is not None:
+            sheets[name] = sheet
+    return sheets
+
+
+def _sides(
+    title: str,
+    measures: tuple[str, ...],
+    sheets: Mapping[str, Sheet],
+    settings: TrecRagSettings,
+) -> Sides:
+    names = tuple(one for one in next(iter(sheets.values())).measures if one in measures)
     pairs = tuple(
         Pair(first, second, measure, report)
         for first, second in combinations(sheets, 2)
-        for measure in MEASURES
+        for measure in names
         if (report := _correlated(sheets[first], sheets[second], measure, settings)) is not None
     )
     tables = {
@@ -113,7 +175,7 @@ def compare_settings(
         )
         for name, sheet in sheets.items()
     }
-    return Sides(sheets, tables, pairs)
+    return Sides(title, names, sheets, tables, pairs)
 
 
 def _bank(inputs: Inputs, settings: TrecRagSettings, book: LabelBook, policy: str) -> Bank:
@@ -142,10 +204,13 @@ def _correlated(
         return None
 
 
-def setting_rows(sides: Sides) -> Iterator[tuple[object, ...]]:
-    """setting, run, measure, value, low, high, topics, missing."""
-    for name, table in sides.means.items():
-        for run, scores in table.items():
-            for measure in NUGGET_NAMES:
-                one = scores[measure]
-                yield (name, run, measure, one.value, one.low, one.high, one.topics, one.missing)
+def setting_rows(sides: Iterable[Sides]) -> Iterator[tuple[object, ...]]:
+    """The rows of ``settings.csv``."""
+    for kind in sides:
+        for name, table in kind.means.items():
+            for run, scores in table.items():
+                for one in scores.values():
+                    yield (
+                        name, run, one.measure, one.value, one.low, one.high, one.topics,
+                        one.missing,
+                    )  # fmt: skip

@@ -99,11 +99,10 @@ def facts(state: State) -> tuple[tuple[str, str], ...]:
     return tuple((name, value) for name, value in every if value != "0" or name == "Narratives")
 
 
-def parts(state: State, ways: Sequence[Way], sides: Sides) -> tuple[Part, ...]:
+def parts(state: State, ways: Sequence[Way], sides: Sequence[Sides]) -> tuple[Part, ...]:
     """The sections of the report."""
-    found = [_narratives(state)] if state.inputs.answers else []
-    if len(sides.sheets) > 1:
-        found.append(_settings(sides))
+    found: list[Part] = [_narratives(state)] if state.inputs.answers else []
+    found += [_settings(kind) for kind in sides]
     if ways:
         found.append(_relevance(ways))
     return tuple(found)
@@ -279,7 +278,7 @@ def _assignments(state: State, answer: AssignedAnswer) -> Table:
 def _settings(sides: Sides) -> Part:
     items: list[Item] = []
     runs = list(dict.fromkeys(run for table in sides.means.values() for run in table))
-    for measure in ("strict_vital", "coverage"):
+    for measure in sides.measures:
         rows = [
             (
                 run,
@@ -306,7 +305,7 @@ def _settings(sides: Sides) -> Part:
         "The settings of response evaluation side by side, over the answers that have labels in "
         "each. τ over runs is what a leaderboard keeps; over all pairs, what single answers do."
     )
-    return Part("Manual and automatic", note, tuple(items))
+    return Part(f"{sides.title}: manual and automatic", note, tuple(items))
 
 
 def _relevance(ways: Sequence[Way]) -> Part:
