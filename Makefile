@@ -3,12 +3,13 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test check lint install install-test lock clean help
+.PHONY: demo baselines test check lint install install-test lock clean help
 
 help:
-	@echo "make demo    install, then judge and score examples/films with the embedded model"
-	@echo "make test    install, then lint, type-check and run all tests"
-	@echo "make lock    bring requirements*.lock up to date"
+	@echo "make demo         install, then judge and score examples/films with the embedded model"
+	@echo "make baselines    from a small wiki to runs, answers and a leaderboard"
+	@echo "make test         install, then lint, type-check and run all tests"
+	@echo "make lock         bring requirements*.lock up to date"
 
 $(BIN)/python:
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Assay needs Python 3.11 or newer; set PYTHON=...")'
@@ -28,6 +29,23 @@ install-test: $(VENV)/.installed-test
 
 demo: install
 	$(BIN)/assay evaluate examples/films
+
+BASE := examples/baselines
+RETRIEVE := $(BIN)/assay retrieve $(BASE)/build/index $(BASE)/questions.tsv --k 5
+ANSWER := $(BIN)/assay answer $(BASE)/questions.tsv --model embedded
+ANSWER += --ledger $(BASE)/build/answers.sqlite
+
+baselines: install
+	$(BIN)/assay corpus build $(BASE)/wiki $(BASE)/build/corpus --words 80 --restart
+	$(BIN)/assay index build $(BASE)/build/corpus $(BASE)/build/index --dense minilm --restart
+	$(RETRIEVE) -o $(BASE)/pr/BM25.txt --method bm25
+	$(RETRIEVE) -o $(BASE)/pr/DENSE.txt --method dense
+	$(RETRIEVE) -o $(BASE)/pr/FUSED.txt --method fused
+	$(BIN)/assay validate $(BASE)/pr/*.txt --format r2c2-pr --corpus $(BASE)/build/corpus
+	$(ANSWER) -o $(BASE)/ac/FUSED-SAID.txt --pr-runs $(BASE)/pr/FUSED.txt --passages 3
+	$(ANSWER) -o $(BASE)/ac/ORACLE-LOGPROB.txt --pr-runs $(BASE)/pr/ORACLE.txt \
+	  --confidence logprob
+	$(BIN)/assay evaluate $(BASE)
 
 lint: install-test
 	$(BIN)/ruff check .
@@ -66,4 +84,4 @@ judge: .venv-train/.installed
 	@touch $@
 
 clean:
-	rm -rf $(VENV) examples/*/out examples/*/labels.sqlite*
+	rm -rf $(VENV) examples/*/out examples/*/labels.sqlite* examples/*/build

@@ -352,6 +352,12 @@ def test_wrong_use(assay, tmp_path, source):
         assert done.returncode == 2, arguments
         assert says in done.stderr
     assert (full / "thing").read_text() == "x"
+    other = tmp_path / "other" / "parts"
+    other.mkdir(parents=True)
+    (other / "mine.txt").write_text("x")
+    done = assay("corpus", "build", source, tmp_path / "other", "--restart")
+    assert done.returncode == 2  # what is not ours is never removed
+    assert (other / "mine.txt").read_text() == "x"
 
 
 def test_the_film_pages_through_the_command_line(assay, shared_data, tmp_path):

@@ -434,3 +434,7 @@ def test_index_settings_are_kept(small):
     assert build_index(small / "corpus", small / "index", IndexSettings()) == 5
     with pytest.raises(SettingsError):
         build_index(small / "corpus", small / "corpus")
+    (small / "index" / "labels.sqlite").write_text("paid for")
+    changed = IndexSettings(Analysis(stemming=False))
+    assert build_index(small / "corpus", small / "index", changed, restart=True) == 5
+    assert (small / "index" / "labels.sqlite").read_text() == "paid for"

@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import typer
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
-from assay.cli.common import JsonOption, err, out, plain_table, print_json, safe
+from assay.cli.common import JsonOption, err, out, print_json, safe
 from assay.model.errors import SettingsError
 from assay.systems.corpus.build import BuildSettings, Built, build_corpus
 from assay.systems.corpus.documents import SourceFormat, SourceSettings
@@ -24,11 +24,11 @@ app = typer.Typer(
 )
 
 _LEFT_OUT = {
-    "redirect": "redirects",
-    "namespace": "pages of other namespaces",
-    "disambiguation": "disambiguation pages (--disambiguations keeps them)",
-    "empty": "documents without text",
-    "twice": "documents whose id came before",
+    "redirect": ("redirect", "redirects"),
+    "namespace": ("page of another namespace", "pages of other namespaces"),
+    "disambiguation": ("disambiguation page", "disambiguation pages"),
+    "empty": ("document without text", "documents without text"),
+    "twice": ("document whose id came before", "documents whose id came before"),
 }
 _EVERY = 5.0
 _SHOWN = 20
@@ -173,14 +173,13 @@ def _say(built: Built, folder: Path, seconds: float) -> None:
     if built.resumed:
         err().print(f"Went on after {built.resumed} parts that were done.")
     err().print(f"{seconds:.1f} s, {rate:,.0f} passages/s")
-    left_out = [(counts[key], words) for key, words in _LEFT_OUT.items() if counts.get(key)]
+    left_out = [
+        f"{counts[key]:,} {one if counts[key] == 1 else many}"
+        for key, (one, many) in _LEFT_OUT.items()
+        if counts.get(key)
+    ]
     if left_out:
-        table = plain_table("Left out", header=False)
-        table.add_column(justify="right")
-        table.add_column()
-        for count, words in left_out:
-            table.add_row(f"{count:,}", words)
-        console.print(table)
+        console.print(f"Left out: {', '.join(left_out)}", soft_wrap=True)
     if built.faults:
         console.print(f"{len(built.faults) + built.more_faults} faults in the source:")
         for fault in built.faults[:_SHOWN]:

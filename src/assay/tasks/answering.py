@@ -6,6 +6,10 @@ without a passage, a citation of nothing) is left out by whoever reads it, and c
 
 from __future__ import annotations
 
+from typing import Annotated
+
+from pydantic import Field
+
 from assay.tasks.base import AnyTask, Task, Unit, Verdict
 
 _LONGEST_ANSWER = 500
@@ -26,9 +30,12 @@ class DrawnNugget(Verdict):
 
 
 class DrawnAnswer(Verdict):
-    """Nuggets that lead to the answer, the answer itself, and how sure the model says it is."""
+    """Nuggets that lead to the answer, the answer itself, and how sure the model says it is.
 
-    nuggets: tuple[DrawnNugget, ...]
+    The schema asks for at least one nugget: small models else take the short way and write none.
+    """
+
+    nuggets: Annotated[tuple[DrawnNugget, ...], Field(json_schema_extra={"minItems": 1})]
     answer: str
     confidence: int
 

@@ -9,6 +9,7 @@ done and goes on; the result is the same bytes.
 from __future__ import annotations
 
 import multiprocessing
+import re
 import signal
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
@@ -42,6 +43,7 @@ from assay.systems.corpus.wikitext import CleanSettings, clean, is_disambiguatio
 
 _BATCH_DOCUMENTS = 200
 _BATCH_CHARS = 2_000_000
+_PART = re.compile(r"journal\.jsonl|\.?\d{7}\.jsonl(?:\.part)?")
 _WAITING = 3  # batches a process, under way or waiting
 
 Told = Callable[[int, int, int], None]
@@ -177,19 +179,20 @@ class _Journal:
         self.work = work
         self.path = work / "journal.jsonl"
         self.done: dict[int, dict[str, int]] = {}
-        if restart:
-            _remove(work)
-        elif (out / MANIFEST).is_file():
+        ours = self.path.is_file() or (out / MANIFEST).is_file()
+        there = [*out.iterdir()] if out.is_dir() else []
+        if there and not ours and (there != [work] or any(work.iterdir())):
+            # Nothing of somebody else's is ever removed, --restart or not.
+            raise SettingsError(f"{out} is not empty. Give a new or empty folder.")
+        if not restart and (out / MANIFEST).is_file():
             raise SettingsError(
                 f"{out} holds a corpus already. Give another folder, or --restart to replace it."
             )
-        if self.path.is_file():
+        if self.path.is_file() and not restart:
             self._resume(state)
             return
-        if out.is_dir() and not restart and any(out.iterdir()) and not work.is_dir():
-            raise SettingsError(f"{out} is not empty. Give a new or empty folder.")
         _remove(work)
-        work.mkdir(parents=True)
+        work.mkdir(parents=True, exist_ok=True)
         self.path.write_bytes(orjson.dumps(state) + b"\n")
 
     def _resume(self, state: Mapping[str, Any]) -> None:
@@ -312,8 +315,10 @@ def _part(work: Path, number: int) -> Path:
 def _remove(work: Path) -> None:
     if work.is_dir():
         for path in work.iterdir():
-            path.unlink()
-        work.rmdir()
+            if _PART.fullmatch(path.name):
+                path.unlink()
+        if not any(work.iterdir()):
+            work.rmdir()
 
 
 def _finish(out: Path, work: Path, parts: int, layout: Layout) -> Counter[str]:

@@ -22,6 +22,8 @@ from assay.systems.retrieval.embedders import make_embedder
 
 ABOUT = "index.json"
 
+_OURS = {".bm25.part", "bm25", "labels.sqlite", "labels.sqlite-shm", "labels.sqlite-wal"}
+
 Told = Callable[[str, int], None]
 """Told what is being built and how many passages are done."""
 
@@ -65,10 +67,12 @@ def build_index(
     }
     path = folder / ABOUT
     if restart and path.is_file():
-        shutil.rmtree(folder)
+        path.unlink()  # the ledger stays: what models said of these passages was paid for
+        for part in ("bm25", "dense"):
+            shutil.rmtree(folder / part, ignore_errors=True)
     known = orjson.loads(path.read_bytes()) if path.is_file() else None
     if known is None:
-        if folder.is_dir() and any(e for e in folder.iterdir() if e.name != ".bm25.part"):
+        if folder.is_dir() and {entry.name for entry in folder.iterdir()} - _OURS:
             raise SettingsError(f"{folder} is not empty and holds no index. Give a new folder.")
         about["passages"] = _build_bm25(corpus, folder, how, told)
         path.write_bytes(orjson.dumps(about, option=orjson.OPT_INDENT_2) + b"\n")
@@ -99,8 +103,8 @@ def build_index(
 
 def _build_bm25(corpus: Path, folder: Path, how: IndexSettings, told: Told) -> int:
     part = folder / ".bm25.part"
-    if part.is_dir():
-        shutil.rmtree(part)
+    for left in (part, folder / "bm25"):  # of a build that was killed
+        shutil.rmtree(left, ignore_errors=True)
     writer = BM25Writer(part, how.analysis, title=how.title, megabytes=how.megabytes)
     for passage in read_passages(corpus):
         writer.add(passage)
