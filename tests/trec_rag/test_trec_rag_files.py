@@ -13,12 +13,15 @@ from assay.formats import trec_rag_passages as passages
 from assay.formats import trec_rag_support as support
 from assay.formats import trec_rag_topics as topics
 from assay.formats.registry import FORMATS
+from assay.formats.trec import format_run, read_trec_run
 from assay.formats.validate import guess_format
+from assay.model.errors import AssayError
 from assay.model.trec_rag import (
     Assigned,
     CitedSupport,
     Importance,
     JudgmentRun,
+    Narrative,
     RelevanceGuess,
     SubNarrative,
     Support,
@@ -40,8 +43,22 @@ def test_topics_of_all_years(tmp_path: Path, text: str):
     path.write_text(text)
     [found] = topics.read_topics(path).require()
     assert (found.id, found.text) == ("14", "why rivers bend")
-    path.write_bytes(topics.write_topics([found]))
-    assert topics.read_topics(path).require() == (found,)
+    for tabs in (False, True):
+        path.write_bytes(topics.write_topics([found], tabs=tabs))
+        assert topics.read_topics(path).require() == (found,)
+    with pytest.raises(AssayError, match="tab-separated"):
+        topics.write_topics([Narrative("1", "a\tb")], tabs=True)
+
+
+def test_retrieval_runs_are_written_and_read(tmp_path: Path):
+    path = tmp_path / "run.txt"
+    path.write_text(format_run("r", {"14": [("d1", 2.5), ("d2", 1e-9)]}))
+    run = read_trec_run(path).require()
+    assert (run.name, run.ranked("14")) == ("r", ("d1", "d2"))
+    with pytest.raises(AssayError, match="rise"):
+        format_run("r", {"14": [("d1", 1.0), ("d2", 2.0)]})
+    with pytest.raises(AssayError, match="cannot stand"):
+        format_run("r r", {"14": [("d1", 1.0)]})
 
 
 def test_faults_of_topics(tmp_path: Path):

@@ -150,6 +150,22 @@ def format_qrels(rows: Iterable[tuple[str, str, int]]) -> str:
     return "".join(f"{topic}{gap}0{gap}{doc}{gap}{grade}\n" for topic, doc, grade in every)
 
 
+def format_run(name: str, rankings: Mapping[str, Sequence[tuple[str, float]]]) -> str:
+    """A run file: for each topic its (document id, score) in rank order, ranks from 1.
+
+    Raises :class:`AssayError` for a name or id with white space, and for scores that rise.
+    """
+    lines = []
+    for topic, ranked in rankings.items():
+        for rank, (doc, score) in enumerate(ranked, 1):
+            if any(not one or one.split() != [one] for one in (topic, doc, name)):
+                raise AssayError(f"{quoted(f'{topic} {doc} {name}')} cannot stand in a run file.")
+            if rank > 1 and score > ranked[rank - 2][1]:
+                raise AssayError(f"The scores of topic {quoted(topic)} rise at rank {rank}.")
+            lines.append(f"{topic} Q0 {doc} {rank} {score!r} {name}\n")
+    return "".join(lines)
+
+
 def _columns(line: str, wanted: int) -> list[str]:
     """The columns of a line that white space does not split into ``wanted``.
 
