@@ -29,7 +29,9 @@ __all__ = ["board_tables", "render_report"]
 
 _NAME = 22
 _WIDE = 4
-"""With more measures than this the terminal shows intervals only for the first."""
+"""With more measures than this the terminal shows intervals only for the first, or none."""
+
+_LONG = 8
 
 
 @dataclass(frozen=True)
@@ -194,7 +196,10 @@ def _board_table(result: Result, board: Board, caption: str) -> Table:
     )
     table.add_column("run", overflow="fold", min_width=6, max_width=_NAME)
     for name in board.measures:
-        table.add_column(Text(name), overflow="fold", min_width=6)
+        # Long names may be broken after a hyphen, numbers never.
+        shown = name.replace("-", "- ") if len(name) > _LONG else name
+        longest = max(map(len, shown.split()))
+        table.add_column(Text(shown), overflow="fold", min_width=min(longest, 2 * _LONG))
     order = ranked(result, board)
     scores = result.findings.scores
     best = {name: _best(scores, order, name, board) for name in board.measures}
@@ -202,7 +207,11 @@ def _board_table(result: Result, board: Board, caption: str) -> Table:
         cells = [Text(shortened(run, 2 * _NAME))]
         for place, name in enumerate(board.measures):
             score = scores[run].get(name)
-            cells.append(_cell(score, best[name], ends=not place or len(board.measures) <= _WIDE))
+            cells.append(
+                _cell(
+                    score, best[name], ends=len(board.measures) <= (_WIDE if place else _WIDE + 2)
+                )
+            )
         table.add_row(*cells)
     return table
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from assay.measures.bootstrap import mean_interval
 from assay.model.exam import Bank
 from assay.protocols.base import Protocol, Reading, Step
 from assay.protocols.exam.files import own_files
@@ -30,6 +29,7 @@ from assay.protocols.exam.scoring import (
 from assay.protocols.exam.supervision import supervision_parts
 from assay.protocols.folder import Folder
 from assay.protocols.labels import LabelBook
+from assay.protocols.means import mean_score
 from assay.protocols.results import Board, Definition, Findings, Gap
 from assay.protocols.scores import Score
 from assay.tasks.base import AnyTask
@@ -172,13 +172,7 @@ def _score(
         missing = len(counted) - len(known)
     else:  # with a grade missing somewhere in the pool, labels may still rise
         missing = sum(query in unsure for query in counted)
-    if not known:
-        return Score(run, measure, None, None, None, 0, missing)
-    interval = mean_interval(
-        known, level=settings.level, resamples=settings.resamples, seed=settings.seed
-    )
-    mean = sum(known) / len(known)
-    return Score(run, measure, mean, interval.low, interval.high, len(known), missing)
+    return mean_score(run, measure, known, settings, missing=missing)
 
 
 def _board(

@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from functools import partial
 
-from assay.measures.bootstrap import mean_interval
 from assay.measures.summaries import Value, weight_warnings
 from assay.protocols.base import Protocol, Reading, Step
 from assay.protocols.folder import Folder
 from assay.protocols.labels import LabelBook
+from assay.protocols.means import mean_score
 from assay.protocols.results import Board, Definition, Findings, Gap
 from assay.protocols.scores import Score
 from assay.protocols.sgss.files import own_files
@@ -192,18 +192,11 @@ def _score(
     judged: Mapping[str, Mapping[str, Judged]],
     settings: SgssSettings,
 ) -> Score:
-    known = [value for value in values.values() if value is not None]
     missing = sum(
         value is None and not _undefined(name, judged[query].get(run))
         for query, value in values.items()
     )
-    if not known:
-        return Score(run, name, None, None, None, 0, missing)
-    interval = mean_interval(
-        known, level=settings.level, resamples=settings.resamples, seed=settings.seed
-    )
-    mean = sum(known) / len(known)
-    return Score(run, name, mean, interval.low, interval.high, len(known), missing)
+    return mean_score(run, name, values.values(), settings, missing=missing)
 
 
 def _undefined(name: str, one: Judged | None) -> bool:

@@ -1,0 +1,25 @@
+"""The examples of EXAM++ and SGSS evaluate whole with the labels that come with them."""
+
+import csv
+import shutil
+
+import pytest
+
+from tests.conftest import ROOT
+
+BEST = {"exam": ("EXAM-Cover", ["GOOD", "NARROW", "VAGUE"]), "sgss": ("SGSS", ["ALPHA", "BETA"])}
+
+
+@pytest.mark.parametrize("name", BEST)
+def test_the_example_needs_no_model(assay, tmp_path, name):
+    ignore = shutil.ignore_patterns("out", "labels.sqlite*")
+    folder = shutil.copytree(ROOT / "examples" / name, tmp_path / name, ignore=ignore)
+    done = assay("evaluate", folder, "--labeller", "recorded:recorded.jsonl")
+    assert done.returncode == 0, done.stderr
+    assert "Nothing is missing" in (folder / "out" / "report.html").read_text()
+    measure, order = BEST[name]
+    with (folder / "out" / "scores.csv").open() as file:
+        found = {
+            r["run"]: float(r["value"]) for r in csv.DictReader(file) if r["measure"] == measure
+        }
+    assert sorted(found, key=found.get, reverse=True) == order
