@@ -88,7 +88,7 @@ class Bank:
         policy = self.book.book.policy.name if self.book.book is not None else self.settings.policy
         if self.settings.given_by == "people":
             return policy in PEOPLE_FIRST
-        return policy not in ("human",)
+        return policy in ("people", "machine")
 
     # -- narratives --------------------------------------------------------------------------
 

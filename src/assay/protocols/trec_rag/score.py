@@ -74,7 +74,7 @@ def score(inputs: Inputs, settings: TrecRagSettings, book: LabelBook) -> Finding
         facts=facts(state),
         gaps=_gaps(state, nuggets),
         files=files,
-        parts=parts(state, ways, sides),
+        parts=parts(state, ways, sides, per_topic),
         document={
             "settings": [
                 dict(zip(SETTING_COLUMNS, row, strict=True)) for row in setting_rows(sides)

@@ -25,7 +25,7 @@ from assay.protocols.parts import (
     Scatter,
     Table,
 )
-from assay.protocols.results import Definition
+from assay.protocols.results import Definition, PerTopic
 from assay.protocols.trec_rag.agreement import Way
 from assay.protocols.trec_rag.settings import Sides
 from assay.protocols.trec_rag.state import State
@@ -99,9 +99,11 @@ def facts(state: State) -> tuple[tuple[str, str], ...]:
     return tuple((name, value) for name, value in every if value != "0" or name == "Narratives")
 
 
-def parts(state: State, ways: Sequence[Way], sides: Sequence[Sides]) -> tuple[Part, ...]:
-    """The sections of the report."""
-    found: list[Part] = [_narratives(state)] if state.inputs.answers else []
+def parts(
+    state: State, ways: Sequence[Way], sides: Sequence[Sides], per_topic: PerTopic
+) -> tuple[Part, ...]:
+    """The sections of the report. ``per_topic`` is run -> measure -> topic -> value."""
+    found: list[Part] = [_narratives(state, per_topic)] if per_topic else []
     found += [_settings(kind) for kind in sides]
     if ways:
         found.append(_relevance(ways))
@@ -111,12 +113,16 @@ def parts(state: State, ways: Sequence[Way], sides: Sequence[Sides]) -> tuple[Pa
 # --- narratives ----------------------------------------------------------------------------------
 
 
-def _narratives(state: State) -> Part:
+def _narratives(state: State, per_topic: PerTopic) -> Part:
     groups = []
     room = MOST_ANSWERS
     for topic in state.inputs.topics:
         title = f"{topic}: {state.bank.narrative(topic) or '(narrative not written yet)'}"
-        items: list[Item] = [*_heat(state, topic), *_nugget_table(state, topic)]
+        items: list[Item] = [
+            _scores(topic, per_topic),
+            *_heat(state, topic),
+            *_nugget_table(state, topic),
+        ]
         for run in state.inputs.answers.values():
             answer = run.answers.get(topic)
             if answer is not None and room > 0:
@@ -130,6 +136,16 @@ def _narratives(state: State) -> Part:
     if room <= 0:
         note += f" To keep this file small, the first {MOST_ANSWERS} answers are shown."
     return Part("Narratives", note, groups=tuple(groups))
+
+
+def _scores(topic: str, per_topic: PerTopic) -> Table:
+    """Every run's scores on one narrative."""
+    measures = list(dict.fromkeys(name for found in per_topic.values() for name in found))
+    rows = [
+        (run, *(found.get(name, {}).get(topic) for name in measures))
+        for run, found in per_topic.items()
+    ]
+    return Table("Scores on this narrative", ("run", *measures), rows, folded=True)
 
 
 def _heat(state: State, topic: str) -> list[Item]:
