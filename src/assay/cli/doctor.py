@@ -128,7 +128,7 @@ def _folder(path: Path) -> Iterator[Finding]:
     except AssayError as error:
         yield Finding("assay.toml", False, str(error))
         return
-    yield Finding("assay.toml", True, f"protocol {folder.config.evaluation.protocol}")
+    yield Finding("assay.toml", True, f"protocol {', '.join(folder.protocols)}")
     job: Job | None = None
     try:
         job = open_job(path)

@@ -23,7 +23,7 @@ class Job:
     """A folder under a protocol of ``assay.protocols.base`` (a :class:`assay.cli.jobs.Job`)."""
 
     def __init__(self, folder: Folder, policy: str | None) -> None:
-        protocol = find_protocol(folder.config.evaluation.protocol)
+        protocol = find_protocol(folder.protocol)
         self.folder = folder
         self.evaluation = Evaluation.open(folder, protocol, policy)
         self.policy = self.evaluation.policy

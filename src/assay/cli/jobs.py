@@ -30,6 +30,7 @@ JOBS: Mapping[str, str] = {"r2c2": "assay.cli.job_r2c2"}
 are not named derive from ``assay.protocols.base.Protocol`` and share a job."""
 
 GENERAL = "assay.cli.job_general"
+SEVERAL = "assay.cli.job_several"
 
 
 @dataclass(frozen=True)
@@ -100,6 +101,12 @@ class Job(Protocol):
 def open_job(path: Path, labeller: str | None = None, policy: str | None = None) -> Job:
     """Open an evaluation folder with everything in it. Raises SettingsError or FormatError."""
     folder = Folder.open(path, labeller=labeller, fetching=FetchLines())
-    module = import_module(JOBS.get(folder.config.evaluation.protocol, GENERAL))
+    return job_of(folder, policy)
+
+
+def job_of(folder: Folder, policy: str | None) -> Job:
+    """The job of an opened folder, whatever its protocols are."""
+    several = len(folder.protocols) > 1
+    module = import_module(SEVERAL if several else JOBS.get(folder.protocol, GENERAL))
     job: Job = module.Job(folder, policy)
     return job

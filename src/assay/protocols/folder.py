@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import glob
+import re
 import tomllib
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeVar
@@ -34,7 +35,7 @@ class _Section(BaseModel):
 class EvaluationSection(_Section):
     """``[evaluation]``."""
 
-    protocol: str
+    protocol: str | list[str]
     title: str | None = None
 
 
@@ -100,6 +101,7 @@ class Folder:
     config: Config
     labeller: str | None = None
     fetching: Callable[[str, int, int], None] | None = None
+    part: str = ""
 
     @classmethod
     def open(
@@ -124,22 +126,57 @@ class Folder:
             config = Config.model_validate(raw)
         except ValidationError as error:
             raise SettingsError(f"{file}:\n{explain(error)}") from error
-        if not registry.known(config.evaluation.protocol):
-            raise SettingsError(
-                f"{file}: there is no protocol '{config.evaluation.protocol}'. "
-                f"Protocols: {', '.join(registry.names())}."
-            )
+        folder = cls(file.parent, config, labeller, fetching)
+        for name in folder.protocols:
+            if not registry.known(name):
+                raise SettingsError(
+                    f"{file}: there is no protocol '{name}'. "
+                    f"Protocols: {', '.join(registry.names())}."
+                )
+        if len(set(folder.protocols)) < max(1, len(folder.protocols)):
+            raise SettingsError(f"{file}: [evaluation] protocol names none, or one twice.")
+        if len(folder.protocols) > 1:
+            strangers = set(config.settings) - set(folder.protocols)
+            if strangers:
+                raise SettingsError(
+                    f"{file}: [settings] {sorted(strangers)[0]}: with several protocols the "
+                    "settings of each stand in a table of its own, such as [settings.exam]."
+                )
         if config.ledger.url is not None:
             raise SettingsError(
                 f"{file}: [ledger] url: PostgreSQL ledgers are not built yet; leave it out to "
                 "use labels.sqlite in the folder."
             )
-        return cls(file.parent, config, labeller, fetching)
+        return folder
+
+    @property
+    def protocols(self) -> tuple[str, ...]:
+        """The protocols that the folder is evaluated under, usually one."""
+        named = self.config.evaluation.protocol
+        return (named,) if isinstance(named, str) else tuple(named)
+
+    @property
+    def protocol(self) -> str:
+        """The one protocol of this view of the folder."""
+        return self.protocols[0]
+
+    def under(self, protocol: str) -> Folder:
+        """The folder as one of several protocols sees it: its settings are those of
+        ``[settings.PROTOCOL]``, its results go into ``out/PROTOCOL``."""
+        own = self.config.settings.get(protocol, {})
+        if not isinstance(own, dict):
+            raise SettingsError(
+                f"{self.path / 'assay.toml'}: [settings] {protocol}: with several protocols the "
+                f"settings of each stand in [settings.{protocol}]."
+            )
+        section = self.config.evaluation.model_copy(update={"protocol": protocol})
+        config = self.config.model_copy(update={"evaluation": section, "settings": own})
+        return replace(self, config=config, part=re.sub(r"[^A-Za-z0-9._-]", "_", protocol))
 
     @property
     def out(self) -> Path:
         """Where results are written."""
-        return self.path / "out"
+        return self.path / "out" / self.part if self.part else self.path / "out"
 
     @property
     def ledger_path(self) -> Path:

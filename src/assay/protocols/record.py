@@ -81,7 +81,7 @@ def write_manifest(
     templates = {path.name: sha256(path) for path in sorted((folder.path / "prompts").glob("*.j2"))}
     document = {
         "assay": __version__,
-        "protocol": folder.config.evaluation.protocol,
+        "protocol": folder.protocol,
         "policy": policy,
         "settings": dict(settings),
         "tasks": {task.name: task.version for task in tasks},

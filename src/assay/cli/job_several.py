@@ -1,0 +1,240 @@
+"""A folder under several protocols: one ledger, each protocol's results, and how their
+leaderboards agree."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from rich.table import Table as RichTable
+from rich.text import Text
+
+from assay import __version__
+from assay.cli.common import plain_table
+from assay.cli.jobs import Job as OneJob
+from assay.cli.jobs import Outlook, Plans, Results, job_of
+from assay.judging.engine import Progress, Tally
+from assay.labellers.base import Labeller
+from assay.ledger import Ledger
+from assay.ledger.policy import Policy
+from assay.protocols.folder import Folder
+from assay.protocols.output import csv_bytes, write_bytes
+from assay.protocols.parts import Part, Table, Value
+from assay.protocols.results import Findings, Result
+from assay.protocols.scores import Score
+from assay.reports.general import render_report
+from assay.reports.text import number
+from assay.statistics.correlation import kendall_tau, spearman_rho
+from assay.tasks.base import AnyTask
+
+COLUMNS = ("first", "second", "tau", "rho", "runs")
+
+
+@dataclass(frozen=True, slots=True)
+class Agreement:
+    """How two leaderboards rank the runs that both have; None where fewer than two are."""
+
+    first: str
+    second: str
+    tau: float | None
+    rho: float | None
+    runs: int
+
+
+class Job:
+    """A folder whose ``protocol`` is a list (a :class:`assay.cli.jobs.Job`)."""
+
+    def __init__(self, folder: Folder, policy: str | None) -> None:
+        self.folder = folder
+        self._jobs: dict[str, OneJob] = {
+            name: job_of(folder.under(name), policy) for name in folder.protocols
+        }
+        self.policy: Policy = next(iter(self._jobs.values())).policy
+
+    def inputs_in_words(self) -> str:
+        return "; ".join(f"{name}: {job.inputs_in_words()}" for name, job in self._jobs.items())
+
+    def tasks(self) -> Sequence[AnyTask]:
+        return list({t.name: t for job in self._jobs.values() for t in job.tasks()}.values())
+
+    def labellers(self) -> Mapping[str, Labeller]:
+        return {name: one for job in self._jobs.values() for name, one in job.labellers().items()}
+
+    def look_ahead(self, ledger: Ledger | None) -> Outlook:
+        ahead = {name: job.look_ahead(ledger) for name, job in self._jobs.items()}
+        plans = [
+            (f"{name}: {title}", plan) for name, one in ahead.items() for title, plan in one.plans
+        ]
+        notes = [one.note for one in ahead.values() if one.note]
+        notes.append("What protocols share is counted with each of them, and asked once.")
+        return Outlook(plans, " ".join(notes), any(one.assumed for one in ahead.values()))
+
+    def plans_now(self, ledger: Ledger, *, retry_failed: bool) -> Plans:
+        return [
+            (f"{name}: {title}", plan)
+            for name, job in self._jobs.items()
+            for title, plan in job.plans_now(ledger, retry_failed=retry_failed)
+        ]
+
+    def judge(
+        self, ledger: Ledger, *, progress: Progress, budget: float | None, retry_failed: bool
+    ) -> Tally:
+        total = Tally()
+        for job in self._jobs.values():
+            left = None if budget is None else budget - total.cost
+            total += job.judge(ledger, progress=progress, budget=left, retry_failed=retry_failed)
+            if total.stopped:
+                break
+        return total
+
+    def score(self, ledger: Ledger) -> Results:
+        return self._joined({name: job.score(ledger) for name, job in self._jobs.items()})
+
+    def write(self, ledger: Ledger) -> tuple[Results, list[Path]]:
+        found: dict[str, Results] = {}
+        files: list[Path] = []
+        for name, job in self._jobs.items():
+            found[name], written = job.write(ledger)
+            report = job.folder.out / "report.html"
+            write_bytes(report, job.report(found[name]).encode())
+            files += [*written, report]
+        joined = self._joined(found)
+        path = self.folder.out / "agreement.csv"
+        rows = ((one.first, one.second, one.tau, one.rho, one.runs) for one in _agreements(found))
+        write_bytes(path, csv_bytes(COLUMNS, rows))
+        return joined, [*files, path]
+
+    def report(self, results: Results) -> str:
+        return render_report(_page(self.folder, results), generated_by=f"Assay {__version__}")
+
+    def _joined(self, found: Mapping[str, Results]) -> Results:
+        agreements = _agreements(found)
+        return Results(
+            value=found,
+            policy=self.policy.name,
+            labellers={t: who for one in found.values() for t, who in one.labellers.items()},
+            scores=[
+                replace(score, measure=f"{name}: {score.measure}")
+                for name, one in found.items()
+                for score in one.scores
+            ],
+            tables=[
+                *(table for one in found.values() for table in one.tables),
+                _shown(agreements),
+            ],
+            missing=sum(one.missing for one in found.values()),
+            missing_what="labels",
+            warnings=[f"{name}: {text}" for name, one in found.items() for text in one.warnings],
+            more={
+                "protocols": {name: dict(one.more) for name, one in found.items()},
+                "agreement": [
+                    dict(zip(COLUMNS, (a.first, a.second, a.tau, a.rho, a.runs), strict=True))
+                    for a in agreements
+                ],
+            },
+        )
+
+
+def _mains(value: Any, scores: Sequence[Score]) -> list[str]:
+    """The measures that a protocol's leaderboards are sorted by."""
+    if isinstance(value, Result):
+        return list(dict.fromkeys(board.measures[0] for board in value.findings.boards))
+    first: dict[str, str] = {}
+    for score in scores:  # of runs that were scored alike, the measure that comes first
+        first.setdefault(score.run, score.measure)
+    return list(dict.fromkeys(first.values()))
+
+
+def _boards(found: Mapping[str, Results]) -> dict[str, dict[str, float]]:
+    """``PROTOCOL: MEASURE`` → run → score, for every leaderboard."""
+    boards: dict[str, dict[str, float]] = {}
+    for name, one in found.items():
+        for measure in _mains(one.value, one.scores):
+            boards[f"{name}: {measure}"] = {
+                score.run: score.value
+                for score in one.scores
+                if score.measure == measure and score.value is not None
+            }
+    return boards
+
+
+def _agreements(found: Mapping[str, Results]) -> list[Agreement]:
+    """Kendall's τ-b and Spearman's ρ of every two leaderboards of different protocols."""
+    rows = []
+    for (first, one), (second, other) in combinations(_boards(found).items(), 2):
+        if first.split(": ")[0] == second.split(": ")[0]:
+            continue
+        common = [run for run in one if run in other]
+        tau = rho = None
+        if len(common) > 1:
+            x, y = np.array([(one[run], other[run]) for run in common]).T
+            tau, rho = kendall_tau(x, y), spearman_rho(x, y)
+        rows.append(Agreement(first, second, tau, rho, len(common)))
+    return rows
+
+
+def _shown(agreements: Sequence[Agreement]) -> RichTable:
+    table = plain_table("How the leaderboards agree")
+    for name in ("leaderboard", "and"):
+        table.add_column(name, overflow="fold")
+    for name in ("τ-b", "ρ", "runs"):
+        table.add_column(name, justify="right")
+    for one in agreements:
+        table.add_row(
+            Text(one.first), Text(one.second), number(one.tau), number(one.rho), str(one.runs)
+        )
+    return table
+
+
+def _page(folder: Folder, results: Results) -> Result:
+    """The page that stands over the reports of the protocols."""
+    found: Mapping[str, Results] = results.value
+    boards = _boards(found)
+    runs = sorted({run for board in boards.values() for run in board})
+    scores: list[tuple[Value, ...]] = [
+        (run, *(board.get(run) for board in boards.values())) for run in runs
+    ]
+    agreement: list[tuple[Value, ...]] = [
+        (one.first, one.second, one.tau, one.rho, one.runs) for one in _agreements(found)
+    ]
+    where: list[tuple[Value, ...]] = [
+        (name, f"{folder.under(name).part}/report.html", one.missing) for name, one in found.items()
+    ]
+    parts = (
+        Part(
+            "Leaderboards",
+            "The first measure of every leaderboard. Each protocol has a report of its own.",
+            (
+                Table("Scores", ("run", *boards), scores),
+                Table("Reports", ("protocol", "report in out/", "labels missing"), where),
+            ),
+        ),
+        Part(
+            "How the leaderboards agree",
+            "Kendall’s τ-b and Spearman’s ρ over the runs that both leaderboards have; – where "
+            "there are fewer than two.",
+            (Table("", ("leaderboard", "and", "τ-b", "ρ", "runs"), agreement),),
+        ),
+    )
+    return Result(
+        protocol=", ".join(found),
+        protocol_title=" · ".join(found),
+        title=folder.config.evaluation.title or folder.path.resolve().name,
+        policy=results.policy,
+        findings=Findings((), {}, {}, (), parts=parts),
+        labellers={},
+        task_titles={},
+        settings={},
+        used=(),
+        asked={},
+        missing={"": results.missing} if results.missing else {},
+        failed={},
+        gaps=tuple(
+            gap for one in found.values() if isinstance(one.value, Result) for gap in one.value.gaps
+        ),
+        warnings=tuple(results.warnings),
+    )
