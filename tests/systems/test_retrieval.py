@@ -3,6 +3,8 @@
 import json
 import math
 import re
+import sys
+from types import SimpleNamespace
 
 import bm25s
 import numpy as np
@@ -275,6 +277,37 @@ def test_minilm_knows_what_is_alike():
     assert np.linalg.norm(rows[:3], axis=1) == pytest.approx([1, 1, 1], abs=1e-5)
     query = model.queries(["Which boxer film is there?"])[0]
     assert query @ rows[0] > query @ rows[1] + 0.3
+
+
+def test_e5_is_multilingual():
+    model = make_embedder("e5", threads=1)
+    rows = model.passages(["Der Film handelt von einem Boxer.", "Zwiebeln und Lauch", "a\x00b"])
+    assert np.linalg.norm(rows, axis=1) == pytest.approx([1, 1, 1], abs=1e-5)
+    query = model.queries(["a movie about boxing"])[0]
+    assert query @ rows[0] > query @ rows[1]
+
+
+def test_sentence_transformers_use_the_models_own_prompts(monkeypatch):
+    class Model:
+        prompts = {"query": "Q: ", "document": "D: ", "other": ""}  # noqa: RUF012
+
+        def __init__(self, name):
+            if name == "none":
+                raise OSError("no such model")
+
+        def encode(self, texts, show_progress_bar, prompt_name=None):
+            return np.array([[len((self.prompts.get(prompt_name) or "") + t), 4] for t in texts])
+
+    stub = SimpleNamespace(SentenceTransformer=Model)
+    monkeypatch.setitem(sys.modules, "sentence_transformers", stub)
+    model = make_embedder("sentence-transformers:some/model")
+    assert model.queries([""])[0] == pytest.approx([0.6, 0.8])
+    assert model.passages([""])[0] == pytest.approx([0.6, 0.8])
+    assert model.name == "sentence-transformers:some/model"
+    with pytest.raises(SettingsError, match="cannot be loaded"):
+        make_embedder("sentence-transformers:none")
+    with pytest.raises(SettingsError, match="is no embedder"):
+        make_embedder("word2vec")
 
 
 def test_fused_search_through_the_command_line(assay, small):

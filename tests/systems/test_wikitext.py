@@ -2,6 +2,7 @@
 # ruff: noqa: E501 (a construct and its text stand on one line)
 
 import re
+import time
 import xml.etree.ElementTree as ElementTree
 
 import mwparserfromhell
@@ -219,6 +220,17 @@ def test_settings():
     page = "x [[Category:Films|*]] [[File:A.jpg|thumb|Said]]"
     assert clean(page).endswith("Categories: Films")
     assert clean(page, settings=CleanSettings(categories=False, captions=False)) == "x"
+
+
+NEVER_CLOSED = ["<!--", "<!--\n", "<math>", "<gallery>", "<score>", "<ref>a ", "{{", "[[", "{|\n|"]
+
+
+@pytest.mark.parametrize("piece", NEVER_CLOSED)
+def test_what_is_never_closed_takes_no_time_to_speak_of(piece):
+    """A page made to hurt: time that grows with the square of its length would be minutes."""
+    started = time.process_time()
+    assert not MARKUP.search(clean(piece * 8000))
+    assert time.process_time() - started < 10
 
 
 def test_redirects_and_disambiguations():

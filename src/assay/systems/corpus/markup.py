@@ -30,7 +30,6 @@ _ELEMENTS = listed(
 _TAG = re.compile(
     rf"</?(?:{'|'.join(sorted(set(_ELEMENTS), key=len, reverse=True))})\b[^<>]*>", re.I
 )
-_COMMENT = re.compile(r"<!--.*?-->", re.S)
 _OPEN_COMMENT = re.compile(r"<!--[^\n]*")
 _REF = re.compile(
     r"<ref\b(?:[^<>/]|/(?!>))*/>|<ref\b[^<>]*>[^<]*(?:<(?!/?ref\b)[^<]*)*</ref\s*>", re.I
@@ -38,17 +37,16 @@ _REF = re.compile(
 _OPEN_REF = re.compile(
     r"<ref\b[^<>]*>[ \t]*(?:\{\{[^{}\n]*(?:\{\{[^{}\n]*\}\}[^{}\n]*)*\}\}|\[http[^\]\n]*\])?", re.I
 )
-_DROPPED = re.compile(
-    r"<(templatestyles|templatedata|timeline|score|imagemap|mapframe|maplink|graph|hiero|"
-    r"references|indicator|inputbox|categorytree|dynamicpagelist|rss|style|script|youtube)\b"
-    r"(?:(?:[^<>/]|/(?!>))*/>|[^<>]*>.*?</\1\s*>)",
-    re.I | re.S,
+_DROPPED = name_set(
+    """
+    templatestyles templatedata timeline score imagemap mapframe maplink graph hiero references
+    indicator inputbox categorytree dynamicpagelist rss style script youtube
+    """
 )
-_VERBATIM = re.compile(
-    r"<(nowiki|math|ce|chem|pre|syntaxhighlight|source|code)\b(?:[^<>/]|/(?!>))*(?:/>|>(.*?)</\1\s*>)",
-    re.I | re.S,
+_VERBATIM = name_set("nowiki math ce chem pre syntaxhighlight source code")
+_EXTENSION = re.compile(
+    rf"<(/?)({'|'.join(sorted(_DROPPED | _VERBATIM | {'gallery'}))})\b[^<>]*>", re.I
 )
-_GALLERY = re.compile(r"<gallery\b[^<>]*>(.*?)</gallery\s*>", re.I | re.S)
 _KEPT = re.compile(f"{KEPT_OPEN}(\\d+){KEPT_CLOSE}")
 _DOUBLED = re.compile(r"\{{2,}|\}{2,}|\[{2,}|\]{2,}")  # they would open or close markup
 _MAGIC = re.compile(r"__[A-Z]{3,}__")
@@ -124,15 +122,65 @@ def before_parsing(wikitext: str, kept: Kept) -> str:
     text = text.replace(KEPT_OPEN, "").replace(KEPT_CLOSE, "")
     if "<" not in text:
         return text
-    if "<!--" in text:
-        text = _OPEN_COMMENT.sub("", _COMMENT.sub("", text))
-    text = _VERBATIM.sub(lambda found: kept.take(_verbatim(found)), text)
-    text = _REF.sub("", text)
+    text = _extensions(_uncommented(text), kept)
     if "<" not in text:
         return text
-    text = _OPEN_REF.sub("", text)
-    text = _DROPPED.sub("", text)
-    return _GALLERY.sub(lambda found: _gallery(found.group(1)), text)
+    return _OPEN_REF.sub("", _REF.sub("", text))
+
+
+def _uncommented(text: str) -> str:
+    """``text`` without comments; one that is never closed ends with its line."""
+    parts: list[str] = []
+    at = 0
+    while (start := text.find("<!--", at)) >= 0:
+        parts.append(text[at:start])
+        end = text.find("-->", start + 4)
+        if end < 0:
+            return "".join(parts) + _OPEN_COMMENT.sub("", text[start:])
+        at = end + 3
+    return "".join(parts) + text[at:]
+
+
+def _extensions(text: str, kept: Kept) -> str:
+    """``text`` with extension tags dealt with, in one go whatever is not closed: verbatim text
+    taken out, galleries as lists, the others dropped. Of a tag without its end only the tag goes,
+    as of an end without its tag."""
+    marks = list(_EXTENSION.finditer(text))
+    if not marks:
+        return text
+    ends: dict[str, list[re.Match[str]]] = {}
+    for mark in reversed(marks):  # the next end of each kind lies on top
+        if mark.group(1):
+            ends.setdefault(mark.group(2).lower(), []).append(mark)
+    parts: list[str] = []
+    at = 0
+    for mark in marks:
+        name = mark.group(2).lower()
+        if mark.start() < at:
+            continue
+        said, after = "", mark.end()
+        if not mark.group(1):
+            waiting = ends.get(name, [])
+            while waiting and waiting[-1].start() < mark.end():
+                waiting.pop()
+            if waiting and not mark.group().endswith("/>"):
+                end = waiting.pop()
+                said = _said(name, text[mark.end() : end.start()], kept)
+                after = end.end()
+        parts += [text[at : mark.start()], said]
+        at = after
+    return "".join(parts) + text[at:]
+
+
+def _said(name: str, inside: str, kept: Kept) -> str:
+    """What an extension tag leaves in the text."""
+    if name in _DROPPED:
+        return ""
+    if name == "gallery":
+        return _gallery(inside)
+    if name in ("pre", "syntaxhighlight", "source"):
+        return kept.take(f"\n{inside}\n")
+    return kept.take(inside)
 
 
 def after_parsing(text: str, kept: Kept) -> str:
@@ -194,13 +242,6 @@ _FILE_OPTION = re.compile(
     r"\s*=.*)",
     re.I | re.S,
 )
-
-
-def _verbatim(found: re.Match[str]) -> str:
-    inside = found.group(2) or ""
-    if found.group(1).lower() in ("pre", "syntaxhighlight", "source"):
-        return f"\n{inside}\n"
-    return inside
 
 
 def _gallery(inside: str) -> str:
@@ -274,7 +315,7 @@ def _no_markup(text: str) -> str:
         if "&" in text:
             text = html.unescape(text)
         if "<" in text:
-            text = _CUT_TAG.sub("", _TAG.sub("", _COMMENT.sub("", text)))
+            text = _CUT_TAG.sub("", _TAG.sub("", _uncommented(text)))
         if "''" in text:
             text = _QUOTES.sub("", text)
         if "__" in text:
