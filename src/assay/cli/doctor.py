@@ -153,6 +153,8 @@ def _labellers(job: Job) -> Iterator[Finding]:
         yield Finding("labellers", False, str(error))
         return
     for task in job.tasks():
+        if task.by_people:
+            continue
         labeller = labellers[task.name]
         try:
             refusal = labeller.refusal(task)

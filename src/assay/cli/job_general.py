@@ -32,7 +32,8 @@ class Job:
         return self.evaluation.protocol.inputs_in_words(self.evaluation.inputs)
 
     def tasks(self) -> Sequence[AnyTask]:
-        return self.evaluation.tasks
+        # Only those that the inputs leave something to ask of.
+        return tuple(dict.fromkeys(step.task for step in self.evaluation.steps))
 
     def labellers(self) -> Mapping[str, Labeller]:
         return self.evaluation.labellers()

@@ -243,7 +243,11 @@ class Folder:
         is loaded once. ``spec`` says whose it is where that is not :meth:`labeller_spec`."""
         made: dict[str, Labeller] = {}
         chosen = spec or self.labeller_spec
-        return {task.name: self.make_labeller(chosen(task), made) for task in tasks}
+        return {
+            task.name: self.make_labeller(chosen(task), made)
+            for task in tasks
+            if not task.by_people
+        }
 
     def labellers_for_scoring(
         self, tasks: Iterable[AnyTask], spec: Callable[[AnyTask], str] | None = None
@@ -254,6 +258,8 @@ class Folder:
         warnings: list[str] = []
         chosen = spec or self.labeller_spec
         for task in tasks:
+            if task.by_people:
+                continue
             try:
                 labeller = self.make_labeller(chosen(task))
                 _ = labeller.id

@@ -149,6 +149,8 @@ def _task_rows(result: Result) -> list[TaskRow]:
         by_task.setdefault(label.task, {})[label.uid] = label
     rows = []
     for task, labels in by_task.items():
+        if not labels and not result.asked.get(task):
+            continue  # nothing of it was needed
         labeller = result.labellers.get(task)
         names = Counter(label.labeller.name for label in labels.values())
         shown = ", ".join(f"{n:,} by {name}" for name, n in names.most_common(6))

@@ -61,7 +61,8 @@ class Task(Generic[U, V]):
     questions. ``plain`` reads a reply that holds no JSON, where the protocol has a rule for that,
     or returns None. ``version`` changes whenever the meaning of the labels does. ``orders`` names,
     for verdict fields of words that have an order, those words from the strictest on. ``joins`` is
-    whether several verdicts can be voted into one; texts that are written anew cannot.
+    whether several verdicts can be voted into one; texts that are written anew cannot. With
+    ``by_people`` nobody is asked: labels come from people alone.
     """
 
     name: str
@@ -76,6 +77,7 @@ class Task(Generic[U, V]):
     max_tokens: int = 400
     orders: Mapping[str, tuple[str, ...]] = field(default_factory=dict, hash=False)
     joins: bool = True
+    by_people: bool = False
 
     def schema(self) -> dict[str, Any]:
         """JSON schema of the verdict, closed to further properties (as strict servers ask)."""

@@ -213,6 +213,7 @@ EDIT = Task(
     check=_check_edit,
     max_tokens=600,
     joins=False,
+    by_people=True,
 )
 
 TASKS: tuple[AnyTask, ...] = (CREATE, MERGE, IMPORTANCE, MAPPING, EDIT)

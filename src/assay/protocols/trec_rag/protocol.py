@@ -60,10 +60,6 @@ class TrecRag(Protocol[TrecRagSettings, Inputs]):
             f"{len(inputs.segments)} segments"
         )
 
-    def labeller_spec(self, folder: Folder, task: AnyTask) -> str:
-        # Only people edit nuggets: whoever stands here is never asked.
-        return "rules" if task is EDIT else folder.labeller_spec(task)
-
     def more_labellers(self, folder: Folder, settings: TrecRagSettings) -> dict[str, Labeller]:
         return {_creator(spec): folder.make_labeller(spec) for spec in settings.creators}
 
