@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from assay.labellers.judge.model import Question, Ruling
+from assay.labellers.judge.summaries import PAIRS
 from assay.labellers.judge.texts import (
     Ability,
     answer_text,
@@ -152,6 +153,7 @@ def _assignment(_unit: AssignmentUnit, levels: Sequence[Levels]) -> Assignment:
 
 
 WAYS: Mapping[str, Way] = {
+    **{name: Way(*pair) for name, pair in PAIRS.items()},
     ENTAILMENT.name: Way(_entailment_questions, _entailment),
     ANSWER.name: Way(_answer_questions, _answer, _answer_cannot),
     RELEVANCE.name: Way(_relevance_questions, _relevance),

@@ -1,0 +1,107 @@
+"""How the judge does the tasks of SGSS and EXAM++'s direct graders: what it asks, and the verdict.
+
+None of its training data has these scales: a clear yes is the highest label, a yes in part the
+middle one; that choice is ours. What needs a view of the whole (absolute comprehensiveness,
+preferences) it cannot do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from assay.labellers.judge.model import Question
+from assay.labellers.judge.texts import Ability, claim_text, question_text
+from assay.tasks.base import Verdict
+from assay.tasks.exam import (
+    DIRECT,
+    THOMAS,
+    DirectGrade,
+    DirectUnit,
+    DirectYesNo,
+)
+from assay.tasks.sgss import (
+    COVERAGE,
+    HEADING,
+    REPRESENTATIVENESS,
+    STATEMENT,
+    SUFFICIENCY,
+    CoverageUnit,
+    Extent,
+    ExtentVerdict,
+    HeadingUnit,
+    RepresentativenessUnit,
+    StatementUnit,
+    SufficiencyUnit,
+)
+
+if TYPE_CHECKING:
+    from assay.labellers.judge.verdicts import Levels
+
+Pair = tuple[Callable[[Any], list[Question]], Callable[[Any, Sequence["Levels"]], Verdict]]
+
+
+def _answers(topic: str, text: str) -> list[Question]:
+    """Does the text answer the topic? The judge was trained on questions, so that a topic that is
+    none is put as one."""
+    asked = topic if topic.rstrip().endswith("?") else f"what about {topic}?"
+    return [Question(Ability.A, question_text(asked), text)]
+
+
+def _sufficiency(unit: SufficiencyUnit) -> list[Question]:
+    return _answers(unit.query, unit.overview)
+
+
+def _statement(unit: StatementUnit) -> list[Question]:
+    return _answers(unit.query, unit.statement)
+
+
+def _heading(unit: HeadingUnit) -> list[Question]:
+    return _answers(unit.heading, unit.statement)
+
+
+def _representativeness(unit: RepresentativenessUnit) -> list[Question]:
+    """Do the sections, taken together, bear the overview out?"""
+    return [Question(Ability.E, claim_text(unit.overview), "\n".join(unit.sections))]
+
+
+def _coverage(unit: CoverageUnit) -> list[Question]:
+    """Does the summary say what each line of the section says? (The heading is no claim.)"""
+    lines = unit.section.split("\n")
+    return [Question(Ability.E, claim_text(line), unit.summary) for line in lines[1:] or lines]
+
+
+def _extent(_unit: object, levels: Sequence[Levels]) -> ExtentVerdict:
+    """Perfectly where every question is a yes, partially where some is, at least in part."""
+    if all(one.yes for one in levels):
+        label = Extent.PERFECTLY
+    elif any(one.yes or one.partly for one in levels):
+        label = Extent.PARTIALLY
+    else:
+        label = Extent.NO
+    return ExtentVerdict(label=label, reason=levels[0].quoted("Nearest"))
+
+
+def _relevant(unit: DirectUnit) -> list[Question]:
+    return _answers(unit.question, unit.passage)
+
+
+def _yes_no(_unit: DirectUnit, levels: Sequence[Levels]) -> DirectYesNo:
+    return DirectYesNo(relevant=levels[0].yes, reason=levels[0].quoted("Nearest"))
+
+
+def _grade(_unit: DirectUnit, levels: Sequence[Levels]) -> DirectGrade:
+    grade = 2 if levels[0].yes else 1 if levels[0].partly else 0
+    return DirectGrade(grade=grade, reason=levels[0].quoted("Nearest"))
+
+
+PAIRS: Mapping[str, Pair] = {
+    SUFFICIENCY.name: (_sufficiency, _extent),
+    STATEMENT.name: (_statement, _extent),
+    HEADING.name: (_heading, _extent),
+    REPRESENTATIVENESS.name: (_representativeness, _extent),
+    COVERAGE.name: (_coverage, _extent),
+    THOMAS.name: (_relevant, _grade),
+    **{task.name: (_relevant, _yes_no) for task in DIRECT.values() if task is not THOMAS},
+}
+"""Task → what is asked of a unit, and the verdict from the levels in the same order."""
