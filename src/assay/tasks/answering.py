@@ -35,7 +35,9 @@ class DrawnAnswer(Verdict):
     The schema asks for at least one nugget: small models else take the short way and write none.
     """
 
-    nuggets: Annotated[tuple[DrawnNugget, ...], Field(json_schema_extra={"minItems": 1})]
+    nuggets: Annotated[
+        tuple[DrawnNugget, ...], Field(json_schema_extra={"minItems": 1, "maxItems": 10})
+    ]
     answer: str
     confidence: int
 
