@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 .PHONY: demo baselines test check lint install install-test lock clean help
 
 help:
-	@echo "make demo         install, then judge and score examples/films with the embedded model"
+	@echo "make demo         install, then judge and score examples/films with the embedded judge"
 	@echo "make baselines    from a small wiki to runs, answers and a leaderboard"
 	@echo "make test         install, then lint, type-check and run all tests"
 	@echo "make lock         bring requirements*.lock up to date"
@@ -65,17 +65,18 @@ lock: install-test
 # Trains the embedded judge anew from the folder of labelled pairs; see training/README.md.
 SHARED ?= ../shared/data
 WORK ?= .judge
-STEPS ?= 900
-COOL ?= 600
+STEPS ?= 560
+COOL ?= 375
+THREADS ?= 1
 
 .PHONY: judge
 judge: .venv-train/.installed
 	.venv-train/bin/python training/start.py --out $(WORK)/start
 	.venv-train/bin/python training/prepare.py --shared $(SHARED) --start $(WORK)/start --out $(WORK)/data
-	OMP_WAIT_POLICY=passive .venv-train/bin/python training/train.py --data $(WORK)/data --start $(WORK)/start --out $(WORK)/run --steps $(STEPS) --cool $(COOL)
+	OMP_WAIT_POLICY=passive .venv-train/bin/python training/train.py --data $(WORK)/data --start $(WORK)/start --out $(WORK)/run --steps $(STEPS) --cool $(COOL) --threads $(THREADS)
 	.venv-train/bin/python training/export.py --weights $(WORK)/run/judge.pt --out $(WORK)/judge.onnx
-	.venv-train/bin/python training/calibrate.py --model $(WORK)/judge.onnx --data $(WORK)/data --start $(WORK)/start
-	.venv-train/bin/python training/evaluate.py --data $(WORK)/data --shared $(SHARED)
+	.venv-train/bin/python training/calibrate.py --model $(WORK)/judge.onnx --data $(WORK)/data --start $(WORK)/start --readings $(WORK)/readings.jsonl
+	.venv-train/bin/python training/evaluate.py --data $(WORK)/data --shared $(SHARED) --readings $(WORK)/readings.jsonl
 
 .venv-train/.installed: training/requirements.txt
 	$(PYTHON) -m venv .venv-train

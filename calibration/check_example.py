@@ -1,6 +1,6 @@
-"""Compare an embedded model with the gold verdicts of examples/films, and time it.
+"""Compare an embedded labeller with the gold verdicts of examples/films, and time it.
 
-    python calibration/check_example.py [--model qwen2.5-1.5b] [--no-reasons]
+    python calibration/check_example.py [--labeller embedded:qwen2.5-1.5b] [--no-reasons]
 
 Every nugget and answer is judged as `assay judge` would, answers with the nuggets that the gold
 verdicts call entailed. Nothing is ever fitted on these verdicts: they are ours, and few.
@@ -16,8 +16,8 @@ from collections import defaultdict
 from collections.abc import Iterable
 from pathlib import Path
 
-from assay.labellers.base import Outcome, Request
-from assay.labellers.embedded import EmbeddedLabeller
+from assay.labellers.base import Labeller, Outcome, Request
+from assay.labellers.spec import LabellerOptions, make_labeller
 from assay.protocols.folder import Folder
 from assay.protocols.r2c2.inputs import R2C2Settings, load_inputs
 from assay.protocols.r2c2.labels import answer_unit, entailment_unit, passages_by_key
@@ -62,26 +62,29 @@ def requests() -> dict[Request, list[tuple[Place, dict[int, bool]]]]:
     return steps[0] | steps[1]
 
 
-async def judge(labeller: EmbeddedLabeller, asked: Iterable[Request]) -> dict[Request, Outcome]:
+async def judge(labeller: Labeller, asked: Iterable[Request]) -> dict[Request, Outcome | None]:
+    asked = list(asked)
     async with labeller:
-        return {request: await labeller.label(request) for request in asked}
+        outcomes = await asyncio.gather(*(labeller.label(request) for request in asked))
+    return dict(zip(asked, outcomes, strict=True))
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--model", default=None)
+    parser.add_argument("--labeller", default="embedded", help="a SPEC")
     parser.add_argument("--no-reasons", action="store_true")
     parser.add_argument("--verbose", action="store_true", help="print what differs")
     options = parser.parse_args()
     asked = requests()
-    labeller = EmbeddedLabeller(options.model, Renderer(), reasons=not options.no_reasons)
+    settings = LabellerOptions(reasons=not options.no_reasons)
+    labeller = make_labeller(options.labeller, folder=FILMS, renderer=Renderer(), options=settings)
     started = time.monotonic()
     outcomes = asyncio.run(judge(labeller, asked))
     seconds = time.monotonic() - started
     right: dict[str, list[tuple[bool, bool]]] = defaultdict(list)
     for request, outcome in outcomes.items():
-        if outcome.verdict is None:
-            print(f"failed: {outcome.error}")
+        if outcome is None or outcome.verdict is None:
+            print(f"failed: {outcome and outcome.error}")
             continue
         verdict = outcome.verdict.model_dump()
         for place, says in asked[request]:
@@ -93,8 +96,9 @@ def main() -> int:
                 name = "helped" if at else ("entailed" if "entailed" in verdict else "correct")
                 right[name].append((said, says[at]))
                 if options.verbose and said != says[at]:
-                    row = outcome.detail["probes"][at]
-                    print(name, *place, at, "said", said, row["margin"], request.content, reason)
+                    row = (outcome.detail.get("probes") or outcome.detail["rulings"])[at]
+                    sure = row.get("margin", row.get("yes"))
+                    print(name, *place, at, "said", said, sure, request.content, reason)
     for name, found in right.items():
         yes = [said for said, gold in found if gold]
         no = [not said for said, gold in found if not gold]
@@ -102,13 +106,9 @@ def main() -> int:
             f"{name}: {sum(said == gold for said, gold in found)} of {len(found)} as gold; "
             f"{sum(yes)} of {len(yes)} yes, {sum(no)} of {len(no)} no"
         )
-    questions = sum(len(outcome.detail["probes"]) for outcome in outcomes.values())
-    read = sum(outcome.tokens_in or 0 for outcome in outcomes.values())
-    wrote = sum(outcome.tokens_out or 0 for outcome in outcomes.values())
-    print(
-        f"{len(outcomes)} labels, {questions} questions in {seconds:.0f} s with loading; "
-        f"{read} tokens in, {wrote} out"
-    )
+    read = sum(outcome.tokens_in or 0 for outcome in outcomes.values() if outcome)
+    wrote = sum(outcome.tokens_out or 0 for outcome in outcomes.values() if outcome)
+    print(f"{len(outcomes)} labels in {seconds:.1f} s with loading; {read} tokens in, {wrote} out")
     return 0
 
 

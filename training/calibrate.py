@@ -11,17 +11,17 @@ accuracy.
 from __future__ import annotations
 
 import argparse
-import hashlib
 import json
 import shutil
 import sys
 from pathlib import Path
 
 import numpy as np
+from readings import Reader
 from rows import Row, as_question, read_split, sampled
 from sklearn.linear_model import LogisticRegression
 
-from assay.labellers.judge.model import Network, probabilities, read
+from assay.labellers.judge.model import empty, probabilities
 from assay.labellers.judge.texts import ABILITIES
 
 PACKAGE = Path(__file__).parents[1] / "src/assay/labellers/judge/data"
@@ -36,12 +36,13 @@ def main() -> int:
     parser.add_argument("--start", type=Path, required=True, help="folder with tokenizer.json")
     parser.add_argument("--out", type=Path, default=PACKAGE)
     parser.add_argument("--version", default="1")
-    parser.add_argument("--most", type=int, default=500, help="pairs of a source")
+    parser.add_argument("--most", type=int, default=400, help="pairs of a source")
+    parser.add_argument("--readings", type=Path, help="JSONL of what was read before")
     options = parser.parse_args()
     rows = sampled(read_split(options.data, "calib"), options.most, "calib")
-    tokeniser = (options.start / "tokenizer.json").read_bytes()
-    network = Network(options.model.read_bytes(), tokeniser)
-    features = features_of(network, rows)
+    rows = [row for row in rows if not empty(as_question(row))]  # those are a no by rule
+    reader = Reader(options.model, options.start / "tokenizer.json", options.readings)
+    features = reader.features([as_question(row) for row in rows])
     calibration = {
         ability.value: fitted(
             [row for row in rows if row.ability == ability],
@@ -52,7 +53,7 @@ def main() -> int:
     options.out.mkdir(parents=True, exist_ok=True)
     document = {
         "version": options.version,
-        "sha256": hashlib.sha256(options.model.read_bytes()).hexdigest(),
+        "sha256": reader.sha256,
         "calibration": calibration,
     }
     shutil.copyfile(options.model, options.out / "judge.onnx")
@@ -62,14 +63,6 @@ def main() -> int:
     for ability, found in calibration.items():
         print(ability, {k: v for k, v in found.items() if k not in ("weights", "bias")})
     return 0
-
-
-def features_of(network: Network, rows: list[Row]) -> np.ndarray:
-    found = []
-    for start in range(0, len(rows), 64):
-        readings = read(network, [as_question(row) for row in rows[start : start + 64]])
-        found += [reading.features for reading in readings]
-    return np.array(found)
 
 
 def source_weights(rows: list[Row]) -> np.ndarray:

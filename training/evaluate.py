@@ -20,6 +20,7 @@ from pathlib import Path
 
 import numpy as np
 from calibrate import PACKAGE, balanced
+from readings import Reader
 from rows import Row, as_question, read_split, sampled
 
 from assay.labellers.judge.model import (
@@ -27,7 +28,6 @@ from assay.labellers.judge.model import (
     Question,
     calibrated,
     empty,
-    read,
     settings,
 )
 from assay.labellers.judge.texts import ABILITIES, Ability, words
@@ -65,16 +65,15 @@ def main() -> int:
     parser.add_argument("--shared", type=Path, required=True)
     parser.add_argument("--margins", type=Path, action="append", default=[])
     parser.add_argument("--cosine", type=Path)
-    parser.add_argument("--most", type=int, default=600, help="pairs of a source")
+    parser.add_argument("--most", type=int, default=400, help="pairs of a source")
     parser.add_argument("--split", default="test")
     parser.add_argument("--package", type=Path, default=PACKAGE)
+    parser.add_argument("--readings", type=Path, help="JSONL of what was read before")
     parser.add_argument("--out", type=Path, help="where the figures go as JSON")
     options = parser.parse_args()
-    network = Network(
-        (options.package / "judge.onnx").read_bytes(),
-        (options.package / "tokenizer.json").read_bytes(),
-    )
-    cosine = Embedder(options.cosine, network) if options.cosine else None
+    package = options.package
+    reader = Reader(package / "judge.onnx", package / "tokenizer.json", options.readings)
+    cosine = Embedder(options.cosine, reader.network) if options.cosine else None
     rows = sampled(read_split(options.data, options.split), options.most, options.split)
     items = [from_row(row) for row in rows]
     margins = {}
@@ -84,8 +83,8 @@ def main() -> int:
             margins[row["key"]] = row["margin"]
     same = [item for item in same_sample(options.shared, margins) if item is not None]
     figures = {
-        "tests": tables(network, cosine, items),
-        "same sample as the language model": tables(network, cosine, same),
+        "tests": tables(reader, cosine, items),
+        "same sample as the language model": tables(reader, cosine, same),
     }
     for title, found in figures.items():
         print(f"\n{title}\n")
@@ -175,23 +174,21 @@ def overlap(question: Question) -> float:
     return len(first & second) / (len(first) or 1)
 
 
-def judged(network: Network, questions: Sequence[Question]) -> np.ndarray:
+def judged(reader: Reader, questions: Sequence[Question]) -> np.ndarray:
     """Calibrated probabilities (questions, levels)."""
     found = np.zeros((len(questions), 3))
     found[:, 0] = 1
     able = [at for at, question in enumerate(questions) if not empty(question)]
-    for start in range(0, len(able), 64):
-        part = able[start : start + 64]
-        readings = read(network, [questions[at] for at in part])
-        for at, reading in zip(part, readings, strict=True):
-            found[at] = calibrated(questions[at].ability, reading.features)
+    features = reader.features([questions[at] for at in able])
+    for at, row in zip(able, features, strict=True):
+        found[at] = calibrated(questions[at].ability, row)
     return found
 
 
-def tables(network: Network, cosine: Embedder | None, items: Sequence[Item]) -> list[dict]:
+def tables(reader: Reader, cosine: Embedder | None, items: Sequence[Item]) -> list[dict]:
     """A row of figures for every source, and for every ability over its sources."""
     questions = [item.question for item in items]
-    levels = judged(network, questions)
+    levels = judged(reader, questions)
     scores: dict[str, np.ndarray] = {
         "judge": levels[:, 2],
         "overlap": np.array([overlap(question) for question in questions]),

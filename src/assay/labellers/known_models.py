@@ -51,7 +51,7 @@ MODELS: dict[str, KnownModel] = {
                 )
                 for n in range(1, 23)
             ),
-            about="the default",
+            about="a language model, for generation and for who wants one",
         ),
         KnownModel(
             name="qwen2.5-0.5b",

@@ -13,6 +13,8 @@ from urllib.parse import urlsplit
 from assay.labellers.base import Labeller
 from assay.labellers.custom import custom_labeller
 from assay.labellers.embedded import EmbeddedLabeller
+from assay.labellers.judge import labeller as judge
+from assay.labellers.judge.labeller import JudgeLabeller
 from assay.labellers.openai import DEFAULT_BASE_URL, OpenAILabeller, OpenAISettings
 from assay.labellers.pace import Limits
 from assay.labellers.prices import Price, list_price
@@ -50,9 +52,11 @@ def make_labeller(
     as ``module:attribute``. Raises SettingsError for a SPEC that cannot be understood.
     """
     kind, _, rest = spec.strip().partition(":")
+    if kind == "embedded" and rest in ("", judge.NAME):
+        return JudgeLabeller()
     if kind == "embedded":
-        model = rest or None
-        if model and (model.endswith(".gguf") or "/" in model) and not Path(model).is_absolute():
+        model = rest
+        if (model.endswith(".gguf") or "/" in model) and not Path(model).is_absolute():
             model = str(folder / model)
         return EmbeddedLabeller(model, renderer, reasons=options.reasons, progress=options.fetching)
     if kind == "openai" and rest:

@@ -152,16 +152,30 @@ def _signed(value: object) -> str:
 
 
 def _detail(label: Label) -> str:
-    """Return a label's margins in words: how sure an embedded model was."""
+    """Return a label's margins or probabilities in words: how sure an embedded model was."""
     parts = []
     for name, margin, threshold in _margins(label.detail):
         if shown := _signed(margin):
             limit = f" (threshold {_signed(threshold)})" if _signed(threshold) else ""
             named = f"{name}: " if name and name != "margin" else ""
             parts.append(f"{named}margin {shown}{limit}")
+    for ruling in label.detail.get("rulings", ()):
+        parts.append(_probabilities(ruling))
     if label.sample:
         parts.append(f"sample {label.sample}")
     return "; ".join(parts[:12])
+
+
+def _probabilities(ruling: object) -> str:
+    """What the embedded judge's label holds of one question, in words."""
+    if not isinstance(ruling, Mapping):
+        return "unreadable"
+    shown = [
+        f"{name} {number(float(ruling[name]), 2)}"
+        for name in ("yes", "partly", "no")
+        if isinstance(ruling.get(name), int | float) and math.isfinite(ruling[name])
+    ]
+    return f"probability of {', '.join(shown)}" if shown else "unreadable"
 
 
 def _flag(label: Label, field: str) -> bool | None:

@@ -182,4 +182,5 @@ def levelled(question: Question, ruling: Ruling) -> Levels:
     """The ruling with the verdicts that the calibrated thresholds give."""
     own = settings().calibration[question.ability]
     yes = ruling.yes > own["threshold"]
-    return Levels(ruling, yes, yes or ruling.yes + ruling.partly > own["partly"])
+    partly = yes or ruling.yes + ruling.partly > own["partly"]
+    return Levels(ruling, yes, partly, own["threshold"])

@@ -6,7 +6,8 @@ import hashlib
 import importlib
 import importlib.util
 import os
-from collections.abc import Iterable, Sequence
+from collections import defaultdict
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
@@ -17,7 +18,8 @@ import orjson
 from numpy.typing import NDArray
 
 from assay.labellers.judge.evidence import FIRST_TOKENS, WINDOW, Kind, Part, Tokens, parts_of
-from assay.labellers.judge.texts import ABILITIES, Ability, words
+from assay.labellers.judge.overlap import overlaps, stems
+from assay.labellers.judge.texts import ABILITIES, Ability, sentences, words
 from assay.model.errors import PrerequisiteError
 
 Floats = NDArray[np.float64]
@@ -25,6 +27,8 @@ Floats = NDArray[np.float64]
 CLS, SEP = 101, 102
 BATCH_TOKENS = 4096
 """Padded tokens that go through the network at once."""
+ROUNDED = 16
+"""Lengths are rounded up to a multiple of this."""
 INSTALL = "pip install 'assay-rag[embedded]'"
 
 
@@ -131,19 +135,18 @@ class Network:
         return [encoding.ids for encoding in found]
 
     def logits(self, pairs: Sequence[tuple[Tokens, Tokens]]) -> Floats:
-        """Logits of shape (pairs, abilities, levels) of pairs of token lists, which go through the
-        network sorted by length, so that little is padded."""
-        lengths = [len(a) + len(b) + 3 for a, b in pairs]
-        order = sorted(range(len(pairs)), key=lengths.__getitem__)
+        """Logits of shape (pairs, abilities, levels) of pairs of token lists. Pairs go through the
+        network with those of the same length, rounded up, so that little is padded and what a pair
+        gets does not depend on the others."""
+        alike: dict[int, list[int]] = defaultdict(list)
+        for row, (a, b) in enumerate(pairs):
+            alike[-(-(len(a) + len(b) + 3) // ROUNDED) * ROUNDED].append(row)
         found = np.zeros((len(pairs), len(ABILITIES), 3))
-        start = 0
-        while start < len(order):
-            end = start + 1
-            while end < len(order) and lengths[order[end]] * (end + 1 - start) <= BATCH_TOKENS:
-                end += 1
-            rows = order[start:end]
-            found[rows] = self._run([pairs[row] for row in rows], lengths[rows[-1]])
-            start = end
+        for length, members in alike.items():
+            most = max(1, BATCH_TOKENS // length)
+            for start in range(0, len(members), most):
+                rows = members[start : start + most]
+                found[rows] = self._run([pairs[row] for row in rows], length)
         return found
 
     def _run(self, pairs: Sequence[tuple[Tokens, Tokens]], length: int) -> Floats:
@@ -205,31 +208,11 @@ def _reading(question: Question, parts: Sequence[Part], logits: Floats, tokens: 
     single_row = window if single is None else single
     group_row = window if group is None else group
     chosen = logs[[window, group_row, single_row]].reshape(-1)
-    features = np.concatenate([np.maximum(chosen, -12.0), overlaps(question)])
+    shares = overlaps(question.ability, question.first, question.second)
+    features = np.concatenate([np.maximum(chosen, -12.0), shares])
     sentence = parts[single].text if single is not None else question.second
     count = sum(part.kind is Kind.WINDOW for part in parts)
     return Reading(features, sentence, count, tokens)
-
-
-def overlaps(question: Question) -> Floats:
-    """What a small encoder overlooks: the share of the first text's words, and of its numbers, that
-    stand in the second; for answers the share of the gold answer's words in the answer."""
-    first, second = words(question.first.partition(": ")[2]), words(question.second)
-    if question.ability is Ability.C:
-        answer = words(question.first.removeprefix("answer: ").partition(" | question: ")[0])
-        gold = max(
-            (_share(words(gold), answer) for gold in question.second.split(" / ")), default=0.0
-        )
-        return np.array([gold, _share(_numbers(answer), second)])
-    return np.array([_share(first, second), _share(_numbers(first), second)])
-
-
-def _numbers(found: Iterable[str]) -> set[str]:
-    return {word for word in found if any(char.isdigit() for char in word)}
-
-
-def _share(wanted: set[str], there: set[str]) -> float:
-    return len(wanted & there) / len(wanted) if wanted else 1.0
 
 
 def calibrated(ability: Ability, features: Floats) -> Floats:
@@ -260,6 +243,18 @@ def rule(network: Network, questions: Sequence[Question]) -> list[Ruling]:
         no, partly, yes = calibrated(question.ability, reading.features).tolist()
         rulings.append(Ruling(no, partly, yes, reading.sentence, reading.windows, reading.tokens))
     return rulings
+
+
+def question_of(ability: Ability, first: str, second: str) -> Question:
+    """A question; where a passage repeats it word for word, those sentences are left out, for they
+    answer nothing however much they look like it."""
+    if ability is Ability.A:
+        asked = stems(first.partition(": ")[2])
+        parts = sentences(second)
+        kept = [part for part in parts if stems(part) != asked]
+        if len(kept) < len(parts):
+            second = "\n".join(kept)
+    return Question(ability, first, second)
 
 
 def empty(question: Question) -> bool:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from assay.labellers.judge.model import Question
+from assay.labellers.judge.model import Question, question_of
 from assay.labellers.judge.texts import Ability, claim_text, question_text
 from assay.tasks.base import Verdict
 from assay.tasks.exam import (
@@ -45,7 +45,7 @@ def _answers(topic: str, text: str) -> list[Question]:
     """Does the text answer the topic? The judge was trained on questions, so that a topic that is
     none is put as one."""
     asked = topic if topic.rstrip().endswith("?") else f"what about {topic}?"
-    return [Question(Ability.A, question_text(asked), text)]
+    return [question_of(Ability.A, question_text(asked), text)]
 
 
 def _sufficiency(unit: SufficiencyUnit) -> list[Question]:

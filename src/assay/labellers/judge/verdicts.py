@@ -6,7 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from assay.labellers.judge.model import Question, Ruling
+from assay.labellers.judge.model import Question, Ruling, question_of
+from assay.labellers.judge.overlap import shared, states
 from assay.labellers.judge.summaries import PAIRS
 from assay.labellers.judge.texts import (
     Ability,
@@ -15,7 +16,9 @@ from assay.labellers.judge.texts import (
     gold_text,
     question_text,
 )
+from assay.model.trec_rag import Assigned, Support
 from assay.tasks.base import AnyTask, Unit, Verdict
+from assay.tasks.exam import SELF_RATING, Rating, RatingUnit
 from assay.tasks.r2c2 import (
     ANSWER,
     ENTAILMENT,
@@ -28,7 +31,17 @@ from assay.tasks.r2c2 import (
     Relevance,
     RelevanceUnit,
 )
-from assay.tasks.trec_rag import ASSIGNMENT, Assigned, Assignment, AssignmentUnit, RelevanceGrade
+from assay.tasks.trec_rag import (
+    ASSIGNMENT,
+    RELEVANCE_YES_NO,
+    SUPPORT,
+    Assignment,
+    AssignmentUnit,
+    RelevanceGrade,
+    SupportUnit,
+    SupportVerdict,
+    YesNoRelevance,
+)
 from assay.tasks.trec_rag import RELEVANCE as GRADED_RELEVANCE
 from assay.tasks.trec_rag import RelevanceUnit as GradedUnit
 
@@ -37,11 +50,13 @@ REASON_LENGTH = 240
 
 @dataclass(frozen=True, slots=True)
 class Levels:
-    """A ruling with the verdicts that follow from the calibrated thresholds."""
+    """A ruling with the verdicts that follow from the calibrated thresholds; ``threshold`` is that
+    of yes."""
 
     ruling: Ruling
     yes: bool
     partly: bool
+    threshold: float
 
     def quoted(self, start: str) -> str:
         """``start`` and the sentence that counted most, in quotation marks."""
@@ -51,10 +66,6 @@ class Levels:
         if len(sentence) > REASON_LENGTH:
             sentence = sentence[: REASON_LENGTH - 1].rsplit(" ", 1)[0] + "…"
         return f"{start}: “{sentence}”"
-
-
-def ask(ability: Ability, first: str, second: str) -> Question:
-    return Question(ability, first, second)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +79,7 @@ class Way:
 
 
 def _entailment_questions(unit: EntailmentUnit) -> list[Question]:
-    return [ask(Ability.E, claim_text(unit.nugget), unit.passage)]
+    return [question_of(Ability.E, claim_text(unit.nugget), unit.passage)]
 
 
 def _entailment(_unit: EntailmentUnit, levels: Sequence[Levels]) -> Entailment:
@@ -81,33 +92,43 @@ def _entailment(_unit: EntailmentUnit, levels: Sequence[Levels]) -> Entailment:
 
 def _answer_questions(unit: AnswerUnit) -> list[Question]:
     basis = unit.gold or unit.nuggets
-    correct = ask(Ability.C, answer_text(unit.question, unit.answer), gold_text(unit.answer, basis))
+    correct = question_of(
+        Ability.C, answer_text(unit.question, unit.answer), gold_text(unit.answer, basis)
+    )
     return [correct, *(_helps(unit, nugget) for nugget in unit.nuggets)]
 
 
 def _helps(unit: AnswerUnit, nugget: str) -> Question:
-    return ask(Ability.A, question_text(unit.question), nugget)
+    return question_of(Ability.A, question_text(unit.question), nugget)
 
 
 def _answer(unit: AnswerUnit, levels: Sequence[Levels]) -> AnswerVerdict:
-    correct, *helps = levels
+    correct = levels[0]
     basis = "gold answer" if unit.gold else "nugget"
     if not correct.yes:
         return AnswerVerdict(correct=False, reason=correct.quoted(f"Differs from the {basis}"))
+    helps = [_help(unit, number, one) for number, one in enumerate(levels[1:], start=1)]
     return AnswerVerdict(
-        correct=True,
-        reason=correct.quoted(f"Agrees with the {basis}"),
-        nuggets=tuple(
-            NuggetHelp(
-                nugget=number,
-                helped=found.partly,
-                reason="It answers the question." if found.yes
-                else "It answers the question in part." if found.partly
-                else "It does not answer the question.",
-            )
-            for number, found in enumerate(helps, start=1)
-        ),
-    )  # fmt: skip
+        correct=True, reason=correct.quoted(f"Agrees with the {basis}"), nuggets=tuple(helps)
+    )
+
+
+STEP = 0.5
+"""Share of the threshold of a whole answer from which a nugget is taken for a step towards it."""
+
+
+def _help(unit: AnswerUnit, number: int, found: Levels) -> NuggetHelp:
+    """A nugget helped where it answers the question, at least in part, or states the answer and
+    has to do with the question."""
+    nugget = unit.nuggets[number - 1]
+    if found.ruling.yes + found.ruling.partly > STEP * found.threshold:
+        reason = "It answers the question, at least in part."
+    elif states(nugget, unit.answer) and shared(nugget, unit.question):
+        reason = "It states the answer."
+    else:
+        reason = "It neither answers the question nor states the answer."
+        return NuggetHelp(nugget=number, helped=False, reason=reason)
+    return NuggetHelp(nugget=number, helped=True, reason=reason)
 
 
 def _answer_cannot(unit: AnswerUnit) -> str | None:
@@ -119,8 +140,8 @@ def _answer_cannot(unit: AnswerUnit) -> str | None:
     )
 
 
-def _relevance_questions(unit: RelevanceUnit | GradedUnit) -> list[Question]:
-    return [ask(Ability.A, question_text(unit.question), unit.passage)]
+def _relevance_questions(unit: RelevanceUnit | GradedUnit | RatingUnit) -> list[Question]:
+    return [question_of(Ability.A, question_text(unit.question), unit.passage)]
 
 
 def _relevance(_unit: RelevanceUnit, levels: Sequence[Levels]) -> Relevance:
@@ -140,8 +161,19 @@ def _graded(_unit: GradedUnit, levels: Sequence[Levels]) -> RelevanceGrade:
     return RelevanceGrade.model_validate({"grade": grade, "reason": found.quoted("Nearest")})
 
 
+def _rated(_unit: RatingUnit, levels: Sequence[Levels]) -> Rating:
+    """5 or 4 for a yes, whether or not it lies in the upper half of what is a yes; 3 for partly;
+    1 or 0 for a no, as in ``_graded``. Set by us: none of the training data has this scale."""
+    (found,) = levels
+    if found.yes:
+        rating = 5 if found.ruling.yes >= (1 + found.threshold) / 2 else 4
+    else:
+        rating = 3 if found.partly else 0 if found.ruling.no >= UNRELATED else 1
+    return Rating(rating=rating, reason=found.quoted("Nearest"))
+
+
 def _assignment_questions(unit: AssignmentUnit) -> list[Question]:
-    return [ask(Ability.E, claim_text(nugget), unit.answer) for nugget in unit.nuggets]
+    return [question_of(Ability.E, claim_text(nugget), unit.answer) for nugget in unit.nuggets]
 
 
 def _assignment(_unit: AssignmentUnit, levels: Sequence[Levels]) -> Assignment:
@@ -152,12 +184,32 @@ def _assignment(_unit: AssignmentUnit, levels: Sequence[Levels]) -> Assignment:
     return Assignment(labels=labels)
 
 
+def _support_questions(unit: SupportUnit) -> list[Question]:
+    return [question_of(Ability.E, claim_text(unit.sentence), unit.passage)]
+
+
+def _support(_unit: SupportUnit, levels: Sequence[Levels]) -> SupportVerdict:
+    (found,) = levels
+    support = Support.FULL if found.yes else Support.PARTIAL if found.partly else Support.NONE
+    start = "The passage says" if found.yes else "Nearest in the passage"
+    return SupportVerdict(support=support, reason=found.quoted(start))
+
+
+def _yes_no_relevance(_unit: GradedUnit, levels: Sequence[Levels]) -> YesNoRelevance:
+    (found,) = levels
+    start = "It answers" if found.partly else "Nearest to an answer"
+    return YesNoRelevance(relevant=found.partly, reason=found.quoted(start))
+
+
 WAYS: Mapping[str, Way] = {
     **{name: Way(*pair) for name, pair in PAIRS.items()},
     ENTAILMENT.name: Way(_entailment_questions, _entailment),
     ANSWER.name: Way(_answer_questions, _answer, _answer_cannot),
     RELEVANCE.name: Way(_relevance_questions, _relevance),
     GRADED_RELEVANCE.name: Way(_relevance_questions, _graded),
+    SELF_RATING.name: Way(_relevance_questions, _rated),
+    RELEVANCE_YES_NO.name: Way(_relevance_questions, _yes_no_relevance),
+    SUPPORT.name: Way(_support_questions, _support),
     ASSIGNMENT.name: Way(_assignment_questions, _assignment),
 }
 """Every task that the judge can do, by name."""
