@@ -82,8 +82,9 @@ class Responses:
     # -- assignment --------------------------------------------------------------------------
 
     def assignment_requests(self, topic: str, answer: RagAnswer) -> Iterator[Request]:
-        """What must be asked of an answer: the nuggets that have no label yet, in windows. A
-        window whose label failed is asked for as it was, so that it can be tried again."""
+        """What is asked of an answer: the nuggets that have no label yet, in windows, and the
+        windows that were asked before as they were: these are known, or, where their label
+        failed, can be tried again."""
         kept, text = self.bank.nuggets(topic), self.bank.narrative(topic)
         if kept is None or text is None or not answer.sentences:
             return
@@ -97,7 +98,7 @@ class Responses:
                 continue
             if said is None or not said.weight[2]:
                 missing.append(nugget)
-            elif said.assigned is None:
+            elif not said.label.labeller.is_human:
                 again[said.label.unit] = AssignmentUnit.model_validate(said.content)
         window = self.bank.settings.assignment_window
         for unit in (*assignment_units(text, missing, answer.text, window=window), *again.values()):
