@@ -24,7 +24,6 @@ from assay.measures.coverage import (
     labels,
 )
 from assay.measures.diversity import AlphaNDCG
-from assay.measures.evaluation import evaluate
 from assay.measures.names import parse_measure
 from assay.measures.ranking import RELEVANT, Measure
 from assay.model.exam import Bank
@@ -126,6 +125,10 @@ class ExamScorer:
             for query, by_passage in self.qrels().items()
         }
 
+    @cached_property
+    def _ideal_labels(self) -> dict[str, list[float]]:
+        return {q: sorted(judged.values(), reverse=True) for q, judged in self._judged.items()}
+
     def unsure(self, query: str) -> int:
         """How many pairs of the query's pool and bank lack a grade."""
         return int((self._queries[query].matrix[:-1] == NO_GRADE).sum())
@@ -169,22 +172,22 @@ class ExamScorer:
 
     def _qrels_values(self, run: Ranking, tau: int) -> Values:
         plain = {n: m for n, m in self.measures.items() if not isinstance(m, AlphaNDCG)}
-        found: Values = {}
-        if plain and self._queries:
-            ranking = {query: list(run.get(query, ())) for query in self._queries}
-            measures = {name: _at(measure, tau) for name, measure in plain.items()}
-            scored = evaluate(
-                ranking, self._judged, measures.values(), g_max=float(self.options.top)
-            )
+        # The ideal lists are the pool's, the same for all runs: sorted once.
+        top = float(self.options.top)
+        measures = {name: _at(measure, tau) for name, measure in plain.items()}
+        found: Values = {name: {} for name in measures}
+        for query, judged in self._judged.items():
+            shown = [judged.get(passage) for passage in run.get(query, ())]
+            ideal = self._ideal_labels[query]
             for name, measure in measures.items():
-                found[name] = dict(scored.scores[measure])
+                found[name][query] = measure.score(shown, ideal, top) if shown else 0.0
         for name, alpha in self.measures.items():
             if isinstance(alpha, AlphaNDCG):
                 found[name] = {}
                 for query, one in self._queries.items():
-                    ideal = one.ideal(tau, alpha.alpha, alpha.k)
-                    shown = one.shown(run.get(query, ())) >= tau
-                    value = alpha_ndcg(shown, ideal, alpha=alpha.alpha, k=alpha.k)
+                    best = one.ideal(tau, alpha.alpha, alpha.k)
+                    covers = one.shown(run.get(query, ())[: alpha.k]) >= tau
+                    value = alpha_ndcg(covers, best, alpha=alpha.alpha, k=alpha.k)
                     found[name][query] = value
         return found
 
