@@ -37,7 +37,9 @@ def main() -> int:
             continue
         pairs = (("to_ask", "labels"), ("tokens_in", "tokens_in"), ("tokens_out", "tokens_out"))
         for foretold, came in pairs:
-            off = row[foretold] / real[came] - 1
+            if not row[foretold] and not real[came]:  # an encoder writes nothing
+                continue
+            off = row[foretold] / real[came] - 1 if real[came] else float("inf")
             worst = max(worst, abs(off))
             print(f"{row['task']:14} {came:10} {row[foretold]:>8,} {real[came]:>8,} {off:+.1%}")
     print(f"furthest off: {worst:.1%}")
