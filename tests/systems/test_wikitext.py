@@ -318,8 +318,15 @@ PIECES = st.sampled_from(
 )
 
 
+# Angle brackets around a word that names no element are text, as in MediaWiki: "vector<film>".
+NO_ELEMENT = re.compile(
+    r"</?(?!(?:b|br|div|gallery|i|math|nowiki|ref|small|span|table|td|th|tr|u)\b)[a-zA-Z][^<>]*>"
+)
+
+
 @settings(max_examples=300, deadline=None)
 @given(st.lists(PIECES, max_size=40).map("".join))
+@example("<film>")
 @example("{{" * 100 + "x" + "}}" * 100)
 @example("[[" * 50 + "x" + "]]" * 50)
 @example("<b>" * 300 + "x")
@@ -328,6 +335,6 @@ PIECES = st.sampled_from(
 @example("&amp;" + "amp;" * 50 + "lt;b&gt;")
 def test_nothing_leaves_markup(wikitext):
     text = clean(wikitext)
-    assert not MARKUP.search(text), text
+    assert not MARKUP.search(NO_ELEMENT.sub("", text)), text
     assert text == text.strip()
     assert clean(wikitext) == text
