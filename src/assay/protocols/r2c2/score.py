@@ -55,25 +55,19 @@ def score(
                 if answer is None
                 else resolve(book, name, question, answer, passages)
             )
-    grades = derive_grades(inputs.questions, inputs.pr_runs, answers)
-    pr_values = score_passage_runs(inputs.questions, inputs.pr_runs, grades, settings)
-    unsure = _questions_without_all_marks(inputs.questions, answers)
+    with ThreadPoolExecutor(min(4, os.cpu_count() or 1)) as workers:  # numpy lets them overlap
+        waiting = {
+            name: workers.submit(score_answers, name, list(found.values()), settings)
+            for name, found in answers.items()
+        }
+        grades = derive_grades(inputs.questions, inputs.pr_runs, answers)
+        pr_values = score_passage_runs(inputs.questions, inputs.pr_runs, grades, settings)
+        unsure = _questions_without_all_marks(inputs.questions, answers)
+        scores = {name: future.result() for name, future in waiting.items()}
 
     per_topic: dict[str, dict[str, dict[str, float | None]]] = {}
-    scores: dict[str, dict[str, Score]] = {}
     attempted: dict[str, dict[str, Score]] = {}
     pr_scores: dict[str, dict[str, Score]] = {}
-    with ThreadPoolExecutor(min(4, os.cpu_count() or 1)) as workers:  # numpy lets them overlap
-        scores.update(
-            zip(
-                answers,
-                workers.map(
-                    lambda name: score_answers(name, list(answers[name].values()), settings),
-                    answers,
-                ),
-                strict=True,
-            )
-        )
     for name, by_question in answers.items():
         results = list(by_question.values())
         tried = [r for r in results if r.answer is not None and not r.refused]
