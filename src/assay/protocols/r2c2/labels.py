@@ -65,6 +65,8 @@ class LabelBook(Book):
     @cached_property
     def people_judged_answers(self) -> bool:
         """Whether any person ever labelled an answer (else no need to look for carried ones)."""
+        if not any(who.is_human for who in self.ledger.labellers().values()):
+            return False
         return any(label.labeller.is_human and label.task == ANSWER.name for label in self.every())
 
     def carried(self, subject: Subject) -> Label | None:
@@ -187,10 +189,10 @@ def resolve(
     if label.verdict is None:
         return result(State.FAILED, None, step3.nuggets)
     correct = bool(label.verdict["correct"])
-    helps = _helps(book, label, texts)
+    helps = _helps(book, label, unit, texts)
     if label.labeller.is_human and overruled is not None:
         # A person may judge the answer alone; the machine's word on the nuggets then stands.
-        helps = {**_helps(book, overruled, texts), **helps}
+        helps = {**_helps(book, overruled, unit, texts), **helps}
     nuggets = list(step3.nuggets)
     for position, index in enumerate(step3.entailed):
         helped, why = helps.get(position, (None, None))
@@ -208,15 +210,16 @@ def resolve(
 
 
 def _helps(
-    book: LabelBook, label: Label, texts: tuple[str, ...]
+    book: LabelBook, label: Label, unit: str, texts: tuple[str, ...]
 ) -> dict[int, tuple[bool, str | None]]:
-    """What ``label`` says of the nuggets ``texts``, by position from 0.
+    """What ``label`` says of the nuggets ``texts`` of ``unit``, by position from 0.
 
     A label given beside other nuggets is matched by the nuggets' text.
     """
     if label.verdict is None:
         return {}
-    judged = tuple(book.answer_units[label.unit]["nuggets"])
+    own = label.unit == unit
+    judged = texts if own else tuple(book.answer_units[label.unit]["nuggets"])
     said: dict[str, tuple[bool, str | None]] = {}
     by_position: dict[int, tuple[bool, str | None]] = {}
     for item in label.verdict.get("nuggets", ()):
