@@ -168,6 +168,19 @@ def test_a_migration_that_breaks_off_leaves_the_old_ledger(old_ledger: Path):
         assert len(list(ledger.labels())) == 4
 
 
+def test_a_migration_drops_no_label_in_silence(old_ledger: Path):
+    with closing(sqlite3.connect(old_ledger)) as db:
+        (rule,) = db.execute("SELECT sql FROM sqlite_master WHERE name = 'units_stay'").fetchone()
+        db.execute("DROP TRIGGER units_stay")
+        db.execute("DELETE FROM units WHERE hash = 'own'")
+        db.execute(rule)
+        db.commit()
+    with pytest.raises(LedgerError, match=r"labels\.unit"):
+        Ledger.open(old_ledger)
+    with closing(sqlite3.connect(old_ledger)) as db:
+        assert db.execute("SELECT count(*) FROM labels").fetchone() == (4,)
+
+
 @given(st.one_of(st.text(), st.text("0123456789abcdefABCDEF", min_size=32, max_size=32)))
 def test_hashes_and_other_texts_are_stored_as_what_they_are(text: str):
     assert unpacked(packed(text)) == text

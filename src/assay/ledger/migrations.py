@@ -53,6 +53,7 @@ MIGRATIONS: tuple[str, ...] = (
     """,
     # 2: hashes as 16 bytes instead of 32 letters, units and tasks referred to by number: a label
     # takes two thirds of the room, and labels and their units lie in the same order.
+    # A label whose unit is missing (a damaged file) breaks a rule and stops it: none is dropped.
     """
     DROP INDEX labels_key;
     DROP INDEX labels_unit;
@@ -105,7 +106,7 @@ MIGRATIONS: tuple[str, ...] = (
             status, verdict, reason, error, packed(overrules), tokens_in, tokens_out, cost, seconds,
             created, detail
         FROM labels_1 JOIN tasks ON tasks.name = labels_1.task
-        JOIN units ON units.hash = packed(labels_1.unit) ORDER BY labels_1.id;
+        LEFT JOIN units ON units.hash = packed(labels_1.unit) ORDER BY labels_1.id;
     DROP TABLE labels_1;
     DROP TABLE units_1;
     CREATE INDEX labels_key ON labels (key);
