@@ -55,7 +55,7 @@ class Job:
     def score(self, ledger: Ledger) -> Results:
         return results(self.evaluation.score(ledger))
 
-    def write(self, ledger: Ledger) -> tuple[Results, list[Path]]:
+    def write(self, ledger: Ledger, *, brief: bool = False) -> tuple[Results, list[Path]]:
         result, files = self.evaluation.write(ledger)
         return results(result), files
 

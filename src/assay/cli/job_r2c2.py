@@ -78,12 +78,17 @@ class Job:
         )
 
     def score(self, ledger: Ledger) -> Results:
-        return _results(score(self.folder, self._inputs, ledger, self.policy, self._settings))
+        return self._scored(ledger, brief=False)
 
-    def write(self, ledger: Ledger) -> tuple[Results, list[Path]]:
+    def _scored(self, ledger: Ledger, *, brief: bool) -> Results:
+        return _results(
+            score(self.folder, self._inputs, ledger, self.policy, self._settings, brief=brief)
+        )
+
+    def write(self, ledger: Ledger, *, brief: bool = False) -> tuple[Results, list[Path]]:
         keep_to_the_end(self)  # looking for cycles and freeing would take a fifth of the time
         with label_lines(ledger) as lines:
-            results = self.score(ledger)
+            results = self._scored(ledger, brief=brief)
             keep_to_the_end(results)
             return results, write_outputs(self.folder, self._inputs, lines, results.value)
 

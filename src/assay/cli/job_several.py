@@ -94,11 +94,11 @@ class Job:
     def score(self, ledger: Ledger) -> Results:
         return self._joined({name: job.score(ledger) for name, job in self._jobs.items()})
 
-    def write(self, ledger: Ledger) -> tuple[Results, list[Path]]:
+    def write(self, ledger: Ledger, *, brief: bool = False) -> tuple[Results, list[Path]]:
         found: dict[str, Results] = {}
         files: list[Path] = []
         for name, job in self._jobs.items():
-            found[name], written = job.write(ledger)
+            found[name], written = job.write(ledger, brief=brief)
             report = job.folder.out / "report.html"
             write_bytes(report, job.report(found[name]).encode())
             files += [*written, report]

@@ -91,8 +91,9 @@ class Job(Protocol):
     def score(self, ledger: Ledger) -> Results:
         """Compute every score from the ledger."""
 
-    def write(self, ledger: Ledger) -> tuple[Results, list[Path]]:
-        """Score, and write ``out/`` but for the report; returns the files."""
+    def write(self, ledger: Ledger, *, brief: bool = False) -> tuple[Results, list[Path]]:
+        """Score, and write ``out/`` but for the report; returns the files. With ``brief`` the
+        results may lack what only a report shows."""
 
     def report(self, results: Results) -> str:
         """The report as HTML."""

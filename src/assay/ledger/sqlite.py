@@ -19,6 +19,8 @@ from assay.tasks.base import canonical, content_hash
 
 _OWN = "labels.id, uid, key, labels.task, version, hash, labeller, status, verdict, reason, error, "
 _REST = "sample, overrules, tokens_in, tokens_out, cost, seconds, created, detail"
+_BRIEF = "labels.id, key, labels.task, version, hash, labeller, status, verdict, sample, detail"
+_VERDICTS = 10_000  # different ones that are remembered while labels are read
 _INSERT = f"""
     INSERT INTO labels (uid, key, task, version, unit, labeller, status, verdict, reason, error,
         {_REST})
@@ -218,6 +220,39 @@ class Ledger:
         """All labels, oldest first, of the named tasks or of all."""
         names = None if tasks is None else list(tasks)
         yield from self._select(_of_tasks("labels.task", names), names or [])
+
+    def verdicts(self, tasks: Iterable[str]) -> Iterator[Label]:
+        """All labels of the named tasks, oldest first, as far as scores need them.
+
+        Their uid, reason, error, overrules, tokens, cost, seconds and time are left empty: to read
+        those too takes half as long again. Equal verdicts may be one object.
+        """
+        names = list(tasks)
+        with explained(self.path):
+            rows = self._db.execute(
+                f"SELECT {_BRIEF} FROM labels JOIN units ON units.id = unit "  # noqa: S608
+                f"{_of_tasks('labels.task', names)} ORDER BY labels.id",
+                names,
+            )
+            labellers = self.labellers()
+            known = dict(self._db.execute("SELECT id, name FROM tasks"))
+            statuses = {status.value: status for status in Status}
+            seen: dict[str | None, Mapping[str, Any] | None] = {None: None}
+            nothing: dict[str, Any] = {}
+            new = tuple.__new__  # what Label(...) comes to, without a call in between
+            for rowid, key, task, version, unit, who, status, text, sample, detail in rows:
+                try:
+                    verdict = seen[text]
+                except KeyError:
+                    verdict = orjson.loads(text)
+                    if len(seen) < _VERDICTS:
+                        seen[text] = verdict
+                yield new(Label, (
+                    "", key.hex() if type(key) is bytes else key, known[task], version,
+                    unit.hex() if type(unit) is bytes else unit, labellers[who], statuses[status],
+                    verdict, None, None, sample, None, None, None, None, None, "",
+                    nothing if detail == "{}" else orjson.loads(detail), rowid,
+                ))  # fmt: skip
 
     def by_key(self, keys: Iterable[str]) -> dict[str, Label]:
         """The newest label under each key, a usable one before failed ones; keys that were never

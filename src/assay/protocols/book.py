@@ -21,20 +21,23 @@ class Book:
     """The labels of an evaluation, looked up by unit.
 
     ``labellers`` are the evaluation's own by task name; None where one could not be made (its
-    labels are then taken as missing). ``tasks`` are those of the protocol.
+    labels are then taken as missing). ``tasks`` are those of the protocol. With ``brief`` the
+    labels lack what only reports show (:meth:`assay.ledger.Ledger.verdicts`).
     """
 
     ledger: Ledger
     policy: Policy
     labellers: Mapping[str, Labeller | None]
     tasks: tuple[AnyTask, ...]
+    brief: bool = False
     _only: dict[str, Label] = field(default_factory=dict, init=False)  # units with one label
     _several: dict[str, list[Label]] = field(default_factory=dict, init=False)
     other_versions: int = field(default=0, init=False)
 
     def __post_init__(self) -> None:
         versions = {task.name: task.version for task in self.tasks}
-        for label in self.ledger.labels(versions):
+        read = self.ledger.verdicts if self.brief else self.ledger.labels
+        for label in read(versions):
             unit = label.unit
             if label.version != versions[label.task]:
                 self.other_versions += 1

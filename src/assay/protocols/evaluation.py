@@ -22,7 +22,7 @@ from assay.protocols.base import CommonSettings, Protocol, Reading, Step
 from assay.protocols.folder import Folder
 from assay.protocols.labels import LabelBook
 from assay.protocols.members import juries
-from assay.protocols.output import csv_bytes, write_bytes
+from assay.protocols.output import csv_bytes, digests_of, write_bytes
 from assay.protocols.record import Places, write_labels, write_manifest
 from assay.protocols.results import Gap, Result
 from assay.protocols.scores import SCORE_COLUMNS, TOPIC_COLUMNS, score_rows, topic_rows
@@ -223,7 +223,7 @@ class Evaluation:
             tasks=self.tasks,
             labellers=result.labellers,
             models=places.models,
-            inputs=self.files,
+            inputs=digests_of(self.files),
             counted=uids,
             outputs=digests,
             warnings=result.warnings,

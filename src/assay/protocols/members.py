@@ -44,11 +44,11 @@ class Jury:
 
 def juries(labels: Iterable[Label]) -> tuple[Jury, ...]:
     """A jury for every task and ensemble among ``labels``; labels of others are passed over."""
-    found: dict[tuple[str, str], dict[str, Label]] = {}
+    found: dict[tuple[str, str], dict[int, Label]] = {}
     for label in labels:
         if label.labeller.kind == "ensemble":
-            found.setdefault((label.task, label.labeller.name), {})[label.uid] = label
-    return tuple(_jury(task, name, list(by_uid.values())) for (task, name), by_uid in found.items())
+            found.setdefault((label.task, label.labeller.name), {})[label.rowid] = label
+    return tuple(_jury(task, name, list(own.values())) for (task, name), own in found.items())
 
 
 def _value(verdict: Mapping[str, Any] | None) -> tuple[str, Any] | None:

@@ -61,6 +61,11 @@ def _cell(value: object) -> object:
     return repr(value) if isinstance(value, float) else value
 
 
+def digests_of(paths: Iterable[Path]) -> dict[Path, str]:
+    """The SHA-256 of each file, in hexadecimal."""
+    return {path: sha256(path) for path in paths}
+
+
 def sha256(path: Path) -> str:
     """Digest of a file's bytes, in hexadecimal."""
     with path.open("rb") as file:

@@ -31,11 +31,13 @@ class Places:
 
     def note(self, label: Label | None, place: bytes) -> None:
         """Add a place (a JSON string) of a label; None is no label."""
-        if label is not None:
-            known = self.at.get(label.rowid)
-            self.at[label.rowid] = place if known is None else b"%b,%b" % (known, place)
-            if known is None and label.detail and "model" in label.detail:
-                self.models.setdefault(label.task, Counter())[str(label.detail["model"])] += 1
+        if label is None:
+            return
+        known = self.at.setdefault(label.rowid, place)
+        if known is not place:
+            self.at[label.rowid] = b"%b,%b" % (known, place)
+        elif label.detail and "model" in label.detail:
+            self.models.setdefault(label.task, Counter())[str(label.detail["model"])] += 1
 
 
 def write_labels(path: Path, lines: Iterable[Block], places: Places) -> tuple[str, list[bytes]]:
@@ -67,7 +69,7 @@ def write_manifest(
     tasks: Iterable[AnyTask],
     labellers: Mapping[str, LabellerId | None],
     models: Mapping[str, Mapping[str, int]],
-    inputs: Iterable[Path],
+    inputs: Mapping[Path, str],
     counted: Sequence[bytes],
     outputs: Mapping[Path, str],
     warnings: Iterable[str],
@@ -75,8 +77,9 @@ def write_manifest(
     """Write ``out/manifest.json`` and return its path: versions, settings, policy, labellers and
     digests of all that went in and came out.
 
-    ``models`` counts by task which models the servers said that they were; ``counted`` are the
-    uids of the labels that counted; ``outputs`` the SHA-256 of each file in ``out/``.
+    ``inputs`` are the SHA-256 of the files read, ``outputs`` those of the files in ``out/``;
+    ``models`` counts by task which models the servers said that they were; ``counted`` are the uids
+    of the labels that counted.
     """
     templates = {path.name: sha256(path) for path in sorted((folder.path / "prompts").glob("*.j2"))}
     document = {
@@ -91,7 +94,7 @@ def write_manifest(
         },
         "models_as_reported": {task: dict(models[task]) for task in sorted(models)},
         "own_prompts": templates,
-        "inputs": {relative_to(folder.path, path): sha256(path) for path in inputs},
+        "inputs": {relative_to(folder.path, path): digest for path, digest in inputs.items()},
         "labels_counted": len(counted),
         "labels_sha256": hashlib.sha256(b"\n".join(sorted(counted))).hexdigest(),
         "outputs": {relative_to(folder.out, path): digest for path, digest in outputs.items()},

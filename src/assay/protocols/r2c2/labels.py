@@ -41,9 +41,14 @@ class LabelBook(Book):
     """The labels of an R2C2 evaluation; see :class:`assay.protocols.book.Book`."""
 
     def __init__(
-        self, ledger: Ledger, policy: Policy, labellers: Mapping[str, Labeller | None]
+        self,
+        ledger: Ledger,
+        policy: Policy,
+        labellers: Mapping[str, Labeller | None],
+        *,
+        brief: bool = False,
     ) -> None:
-        super().__init__(ledger, policy, labellers, TASKS)
+        super().__init__(ledger, policy, labellers, TASKS, brief)
 
     @cached_property
     def _answers_of(self) -> dict[Subject, list[Label]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ from assay.formats.r2c2 import write_marked
 from assay.ledger import Ledger
 from assay.ledger.lines import Block, LinesAhead
 from assay.protocols.folder import Folder
-from assay.protocols.output import csv_bytes, write_bytes
+from assay.protocols.output import csv_bytes, digests_of, write_bytes
 from assay.protocols.r2c2.inputs import Inputs
 from assay.protocols.r2c2.results import R2C2Result
 from assay.protocols.record import Places, write_labels, write_manifest
@@ -34,6 +35,18 @@ def write_outputs(
     ``lines`` are the ledger's labels (:func:`label_lines`), of which those that counted are
     written. The same inputs and labels give the same bytes.
     """
+    with ThreadPoolExecutor(1) as aside:  # hashing lets other threads run
+        read = aside.submit(digests_of, inputs.files)
+        return _write_outputs(folder, inputs, lines, result, read)
+
+
+def _write_outputs(
+    folder: Folder,
+    inputs: Inputs,
+    lines: Iterable[Block],
+    result: R2C2Result,
+    read: Future[dict[Path, str]],
+) -> list[Path]:
     out = folder.out
     files: dict[Path, bytes] = {
         out / "scores.csv": csv_bytes(SCORE_COLUMNS, score_rows(result.scores, result.pr_scores)),
@@ -68,7 +81,7 @@ def write_outputs(
         tasks=TASKS,
         labellers=result.labellers,
         models=places.models,
-        inputs=inputs.files,
+        inputs=read.result(),
         counted=uids,
         outputs=digests,
         warnings=result.warnings,
@@ -109,14 +122,16 @@ def _places(result: R2C2Result) -> Places:
     """Where each label that counted was used."""
     places = Places()
     note = places.note
-    for by_question in result.answers.values():
-        for answer in by_question.values():
+    for question in result.questions:  # as they were judged: close in memory
+        for by_question in result.answers.values():
+            answer = by_question[question.id]
             place = orjson.dumps(f"{answer.run} {answer.question.id}")
+            start = place[:-1] + b" nugget "
             for nugget in answer.nuggets:
-                note(nugget.entailment, b'%b nugget %d"' % (place[:-1], nugget.nugget.num))
+                note(nugget.entailment, b'%b%d"' % (start, nugget.nugget.num))
             note(answer.label, place)
             note(answer.act_label, place)
-    for question, labels in (result.relevance.labels if result.relevance else {}).items():
+    for topic, labels in (result.relevance.labels if result.relevance else {}).items():
         for key, label in labels.items():
-            note(label, orjson.dumps(f"{question} passage {key}"))
+            note(label, orjson.dumps(f"{topic} passage {key}"))
     return places

@@ -40,11 +40,14 @@ def score(
     ledger: Ledger,
     policy: Policy,
     settings: R2C2Settings,
+    *,
+    brief: bool = False,
 ) -> R2C2Result:
-    """Everything that the labels in the ledger say under ``policy``. Raises SettingsError for a
-    measure that does not exist."""
+    """Everything that the labels in the ledger say under ``policy``; with ``brief``, without the
+    reasons and times that only a report shows. Raises SettingsError for a measure that does not
+    exist."""
     labellers, warnings = labellers_for_scoring(folder)
-    book = LabelBook(ledger, policy, labellers)
+    book = LabelBook(ledger, policy, labellers, brief=brief)
     answers: dict[str, dict[str, AnswerResult]] = {name: {} for name in inputs.ac_files}
     for question in inputs.questions:
         passages = passages_by_key(inputs.pr_runs, question.id)
@@ -316,12 +319,12 @@ def _by_category(
 
 def _notes(run: str, results: Sequence[AnswerResult]) -> RunNotes:
     nuggets = [nugget for result in results for nugget in result.nuggets]
-    marks = Counter(nugget.mark for nugget in nuggets)
-    people = sum(
-        1
-        for label in [r.label for r in results] + [n.entailment for n in nuggets]
-        if label is not None and label.labeller.is_human
-    )
+    marks = [nugget.mark for nugget in nuggets]
+    labels = [result.label for result in results]
+    labels += [nugget.entailment for nugget in nuggets]
+    # By object: a ledger's labels share their labellers, and hashing those is slow.
+    who = [label.labeller for label in labels if label is not None]
+    people = {number for number, one in {id(one): one for one in who}.items() if one.is_human}
     return RunNotes(
         run=run,
         questions=len(results),
@@ -331,9 +334,9 @@ def _notes(run: str, results: Sequence[AnswerResult]) -> RunNotes:
         missing_answers=sum(r.state is State.MISSING for r in results),
         failed_answers=sum(r.state is State.FAILED for r in results),
         carried_answers=sum(r.state is State.CARRIED for r in results),
-        unmarked_nuggets=marks[None],
-        marks={mark.value: marks[mark] for mark in Mark},
-        by_people=people,
+        unmarked_nuggets=marks.count(None),
+        marks={mark.value: marks.count(mark) for mark in Mark},
+        by_people=sum(id(one) in people for one in who) if people else 0,
     )
 
 
