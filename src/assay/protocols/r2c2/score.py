@@ -66,11 +66,16 @@ def score(
         grades = derive_grades(inputs.questions, inputs.pr_runs, answers)
         pr_values = score_passage_runs(inputs.questions, inputs.pr_runs, grades, settings)
         unsure = _questions_without_all_marks(inputs.questions, answers)
+        pr_scores = {
+            name: score_means(name, by_measure, len(unsure), settings)
+            for name, by_measure in pr_values.items()
+        }
+        notes = {name: _notes(name, list(found.values())) for name, found in answers.items()}
+        remarks = _label_warnings(book, answers)
         scores = {name: future.result() for name, future in waiting.items()}
 
     per_topic: dict[str, dict[str, dict[str, float | None]]] = {}
     attempted: dict[str, dict[str, Score]] = {}
-    pr_scores: dict[str, dict[str, Score]] = {}
     for name, by_question in answers.items():
         results = list(by_question.values())
         tried = [r for r in results if r.answer is not None and not r.refused]
@@ -83,7 +88,6 @@ def score(
         }
     for name, by_measure in pr_values.items():
         per_topic[name] = {measure: dict(values) for measure, values in by_measure.items()}
-        pr_scores[name] = score_means(name, by_measure, len(unsure), settings)
 
     result = R2C2Result(
         title=folder.config.evaluation.title or folder.path.resolve().name,
@@ -91,7 +95,7 @@ def score(
         questions=inputs.questions,
         pr_runs=inputs.pr_runs,
         answers=answers,
-        notes={name: _notes(name, list(found.values())) for name, found in answers.items()},
+        notes=notes,
         grades=grades,
         scores=scores,
         pr_scores=pr_scores,
@@ -106,7 +110,7 @@ def score(
         labellers={task: who for task, who in book.configured.items() if task in labellers},
         settings=settings.model_dump(mode="json"),
         relevance=check_relevance(book, inputs, grades) if settings.relevance_check else None,
-        warnings=(*inputs.warnings, *warnings, *_label_warnings(book, answers)),
+        warnings=(*inputs.warnings, *warnings, *remarks),
     )
     if any(who is not None and who.kind == "ensemble" for who in result.labellers.values()):
         result = replace(result, juries=juries(result.labels()))
