@@ -90,6 +90,11 @@ ANSWER = [{"text": "Rivers bend.", "citations": [0]}]
 TOPICS = {"2024-1": "why rivers bend", "14": "why rivers bend", "15": "why lakes freeze"}
 
 
+def swapped(record: dict) -> dict:
+    """The record with its sentences where another track would have them."""
+    return {("responses" if key == "answer" else key): one for key, one in record.items()}
+
+
 # What the validators of 2024, 2025 and 2026 look at, one by one.
 @pytest.mark.parametrize(
     ("records", "said"),
@@ -141,10 +146,29 @@ TOPICS = {"2024-1": "why rivers bend", "14": "why rivers bend", "15": "why lakes
         ([record_2025(run_desc="d", run_id="r" * 21)], "breaks the rules of 2026"),
         (
             [record_2025([{"text": "a", "citations": [0, 1, 2, 3]}], DOCS, run_desc="d")],
-            "Sentence 1 has 4 citations; 2026 allows 3",
+            "Sentence 1 has 4 citations; 2026 asks for 3",
         ),
         ([record_2025([{"text": "w " * 1025, "citations": []}], run_desc="d")], "2026 allows 1024"),
         ([record_2025(run_desc="d", narrative="why rivers  bend")], "not the official one"),
+        ([record_2025(narrative="")], "'narrative' of 'metadata' is not given"),
+        ([record_2024(run_id=7)], "'run_id' is no text"),
+        ([record_2025(team_id=["t"])], "'team_id' of 'metadata' is no text"),
+        ([record_2025(narrative_id=["14"])], "'narrative_id' of 'metadata' is no topic id"),
+        ([record_2025(run_desc=7)], "'run_desc' of 'metadata' is no text"),
+        (
+            [record_2024(answer=[{"text": "a", "citations": [DOCS[0]]}])],
+            "Citations are document ids; 2024 takes positions",
+        ),
+        (
+            [record_2025([{"text": "a", "citations": {DOCS[0]: 0.5}}])],
+            "Citations are {document id: score}; 2025 takes positions or document ids",
+        ),
+        (
+            [record_2025([*ANSWER, {"text": "a", "citations": [DOCS[0]]}])],
+            "Some citations are positions and others document ids",
+        ),
+        ([swapped(record_2024())], "The sentences stand under 'responses'"),
+        ([swapped(record_2025(narrative_id="rag2026-4"))], "The sentences stand under 'responses'"),
     ],
 )
 def test_what_the_public_validators_find_is_found(tmp_path: Path, records: list, said: str):
@@ -178,10 +202,33 @@ def test_a_document_over_several_lines_is_one_fault(tmp_path: Path):
     assert len(read_answers(path).errors) == 2  # and that there is no answer
 
 
-def test_without_limits_a_long_answer_can_be_used(tmp_path: Path):
-    path = write(tmp_path / "run.jsonl", record_2025([{"text": "w " * 401, "citations": []}]))
+@pytest.mark.parametrize(
+    "record",
+    [
+        record_2025([{"text": "w " * 401, "citations": []}]),
+        record_2025([*ANSWER, {"text": "a", "citations": [DOCS[0]]}]),
+        record_2024(answer=[{"text": "a", "citations": {DOCS[0]: 1}}]),
+        record_2024(run_id=7),
+        swapped(record_2024()),
+    ],
+)
+def test_without_limits_what_breaks_the_rules_can_be_used(tmp_path: Path, record: dict):
+    path = write(tmp_path / "run.jsonl", record)
     assert not read_answers(path).ok
-    assert read_answers(path, limits=False).ok
+    read = read_answers(path, limits=False)
+    assert read.ok
+    assert len(read.require().answers) == 1
+    assert read.require().name in ("r1", "7")
+
+
+def test_more_citations_than_the_track_judges_are_a_warning(tmp_path: Path):
+    shards = [f"shard_0_{n}" for n in range(4)]
+    answer = [{"text": "a", "citations": [3, 2, 1, 0]}]
+    path = write(tmp_path / "run.jsonl", record_2025(answer, shards, run_desc="d"))
+    read = read_answers(path)
+    assert read.ok
+    assert "Only the first 3 are judged" in read.warnings[0].cure
+    assert len(read.require().answers["14"].sentences[0].citations) == 4
 
 
 def test_words_are_counted_as_the_track_counts():
@@ -229,6 +276,29 @@ def test_2026_keeps_three_citations_and_the_references_that_are_cited(tmp_path: 
     record, _ = mended(tmp_path, record_2025(answer, DOCS, run_desc="d"))
     assert record["references"] == [DOCS[1], DOCS[4], DOCS[5]]
     assert record["answer"][0]["citations"] == [2, 0, 1]
+
+
+@pytest.mark.parametrize(
+    "record",
+    [
+        record_2025([{"text": "a", "citations": [2, 0]}, {"text": "b", "citations": [DOCS[1]]}]),
+        record_2025(
+            [
+                {"text": "a", "citations": {DOCS[0]: 0.2, DOCS[2]: 0.9}},
+                {"text": "b", "citations": {DOCS[1]: 1}},
+            ]
+        ),
+        swapped(
+            record_2025([{"text": "a", "citations": [DOCS[2], 0]}, {"text": "b", "citations": [1]}])
+        ),
+    ],
+)
+def test_citations_of_several_ways_become_positions(tmp_path: Path, record: dict):
+    fixed, _ = mended(tmp_path, record, year="2025")
+    assert [one["citations"] for one in fixed["answer"]] == [[2, 0], [1]]
+    assert not faults_of(tmp_path, fixed, year="2025")
+    again, said = mended(tmp_path, fixed, year="2025")
+    assert (again, said) == (fixed, "")
 
 
 def test_what_needs_no_mending_keeps_its_bytes(tmp_path: Path):
@@ -329,3 +399,33 @@ def test_validate_checks_retrieval_runs_of_the_track(assay: Assay, tmp_path: Pat
     done = assay("validate", run, "--format", "trec-rag", "--json")
     assert done.returncode == 1
     assert "More than 100 documents" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("topic", "doc", "year", "said"),
+    [
+        ("rag2026-1", "msmarco_v2.1_doc_00_1#1_1", None, "1 documents have no ids of 2026"),
+        ("rag2026-1", "shard_00001_1", None, ""),
+        ("14", "d1", None, ""),
+        ("14", "d1", "2025", "1 documents have no ids of 2025"),
+        ("2024-7", "shard_00001_1", None, "1 documents have no ids of 2024"),
+    ],
+)
+def test_documents_of_retrieval_runs_are_of_the_years_collection(
+    assay: Assay, tmp_path: Path, topic: str, doc: str, year: str | None, said: str
+):
+    run = tmp_path / "r.txt"
+    run.write_text(f"{topic} Q0 {doc} 1 1.5 r\n")
+    more = ["--year", year] if year else []
+    done = assay("validate", run, "--format", "trec-rag", *more)
+    assert said in done.stdout
+    assert ("good" in done.stdout) is not bool(said)
+
+
+def test_strict_makes_warnings_findings(assay: Assay, tmp_path: Path):
+    answer = [{"text": "a", "citations": [1, 1]}]
+    run = write(tmp_path / "run.jsonl", record_2025(answer))
+    assert assay("validate", run).returncode == 0
+    done = assay("validate", run, "--strict", "--json")
+    assert done.returncode == 1
+    assert json.loads(done.stdout)["ok"] is False

@@ -36,6 +36,7 @@ from tests.trec_rag.test_trec_rag_answers import write
         '{"id": 14, "title": "why rivers bend"}\n',
         '{"id": "14", "title": "why rivers bend"}\n',
         '{"request_id": "14", "title": "why rivers bend"}\n',
+        '{"id": "14", "title": "rivers", "narrative": "why rivers bend"}\n',
     ],
 )
 def test_topics_of_all_years(tmp_path: Path, text: str):
@@ -86,6 +87,26 @@ def test_sub_narratives_in_all_shapes(tmp_path: Path):
     )
     path.write_text("1\ta\n1\tb\n")
     assert [one.text for one in topics.read_sub_narratives(path).require()["1"]] == ["a", "b"]
+
+
+def test_narratives_and_sub_narratives_of_one_list(tmp_path: Path):
+    path = tmp_path / "narratives.json"
+    aspects = [{"text": "why", "importance": "vital"}, "how"]
+    path.write_text(
+        json.dumps(
+            [{"id": 14, "narrative": "why rivers bend", "sub_narratives": aspects}], indent=1
+        )
+    )
+    [narrative] = topics.read_topics(path).require()
+    assert narrative.text == "why rivers bend"
+    found = topics.read_sub_narratives(path).require()["14"]
+    assert [one.text for one in found] == ["why", "how"]
+    path.write_text('[{"id": 14, "title": "a"}, 3]')
+    assert [str(one.why) for one in topics.read_topics(path).errors] == [
+        "Item 2 of the list is no JSON object."
+    ]
+    path.write_text('[{"id": 14,\n "title": }]')
+    assert topics.read_topics(path).errors[-1].line == 2
 
 
 def test_segments_and_candidates_are_read_and_written(tmp_path: Path):

@@ -70,6 +70,9 @@ def validate_command(
             help="Corpus (see assay corpus) that must hold every DocID and passage of a PR run.",
         ),
     ] = None,
+    strict: Annotated[
+        bool, typer.Option("--strict", help="Warnings count as faults: exit status 1.")
+    ] = False,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print one JSON document and nothing else.")
     ] = False,
@@ -104,11 +107,17 @@ def validate_command(
             )
         raise typer.Exit(error.exit_status) from None
     if as_json:
-        _print_json(_document(report) | ({"fixes": _fixes(fixes)} if fix else {}))
+        good = report.ok and not (strict and _warned(report))
+        _print_json(_document(report) | {"ok": good} | ({"fixes": _fixes(fixes)} if fix else {}))
     else:
         _print_fixes(fixes)
         _print_report(report)
-    raise typer.Exit(report.exit_status)
+    status = 1 if strict and not report.exit_status and _warned(report) else report.exit_status
+    raise typer.Exit(status)
+
+
+def _warned(report: ValidationReport) -> bool:
+    return any(one.warnings for one in report.files)
 
 
 @dataclass(frozen=True, slots=True)

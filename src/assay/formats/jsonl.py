@@ -14,11 +14,17 @@ from assay.formats.text import SourceText
 _CURE = "Write one JSON object a line."
 
 
-def read_objects(source: SourceText, faults: FaultList) -> Iterator[tuple[int, dict[str, Any]]]:
+def read_objects(
+    source: SourceText, faults: FaultList, *, lists: bool = False
+) -> Iterator[tuple[int, dict[str, Any]]]:
     """The objects of a file with their line numbers; other lines go into ``faults``.
 
-    A file that is one JSON document over several lines is one fault, not one a line.
+    A file that is one JSON document over several lines is one fault, not one a line. With
+    ``lists`` a file that is one JSON list of objects is read too; their line is then 0.
     """
+    if lists and first_character(source) == "[":
+        yield from _listed(source, faults)
+        return
     first = next((line for line in source.lines if line.strip()), "")
     whole = first.lstrip()[:1] in ("[", "{") and not _parses(first) and _parses_whole(source)
     if whole:
@@ -37,6 +43,25 @@ def read_objects(source: SourceText, faults: FaultList) -> Iterator[tuple[int, d
             yield number, found
         else:
             faults.error(number, "The line holds no JSON object.", _CURE)
+
+
+def _listed(source: SourceText, faults: FaultList) -> Iterator[tuple[int, dict[str, Any]]]:
+    try:
+        found = orjson.loads("\n".join(source.lines))
+    except orjson.JSONDecodeError as error:
+        why = str(error).partition(": line ")[0]
+        faults.error(error.lineno, f"The list is not JSON ({why}, column {error.colno}).", _CURE)
+        return
+    for place, one in enumerate(found, 1):
+        if isinstance(one, dict):
+            yield 0, one
+        else:
+            faults.error(0, f"Item {place} of the list is no JSON object.", _CURE)
+
+
+def first_character(source: SourceText) -> str:
+    """The first character that is no white space; empty for a blank file."""
+    return next((line.lstrip()[0] for line in source.lines if line.strip()), "")
 
 
 def _parses(line: str) -> bool:

@@ -18,7 +18,7 @@ from assay.formats.naming import run_name
 from assay.formats.parsed import FaultList, Parsed, listed, printable, quoted
 from assay.formats.text import SourceText, read_text
 from assay.formats.trec_rag_citations import Sources
-from assay.formats.trec_rag_rules import RULES, Rules, rules_for
+from assay.formats.trec_rag_rules import RULES, Rules, rules_for, sentences_key
 from assay.model.trec_rag import RagAnswer, RagRun, Sentence, words
 
 KINDS = ("automatic", "manual")
@@ -86,10 +86,10 @@ class _Reader:
             metadata = {}
         topic = one_id(metadata, *_TOPIC_KEYS) or ""
         self._fields(number, topic, metadata, rules)
-        name = one_text(metadata, "run_id") or ""
-        if name.strip():
+        name = _name(metadata.get("run_id"))
+        if name:
             self.names.setdefault(name, number)
-        team = one_text(metadata, "team_id") or ""
+        team = _name(metadata.get("team_id"))
         if team:
             self.teams.setdefault(team, number)
         narrative = one_text(metadata, "narrative", "topic", "title") or ""
@@ -137,15 +137,25 @@ class _Reader:
             self.faults.error(number, why, f"Give {listed(lacking)}.", topic)
         if rules.year == "other" and not topic and "topic_id" not in lacking:
             self.faults.error(number, "There is no topic id.", "Give metadata.topic_id.", topic)
-        wished = tuple(name for name in rules.wished if name not in metadata)
+        wished = tuple(name for name in rules.wished if _empty(metadata.get(name)))
         if wished:
             self.wished.setdefault(wished, []).append(number)
-        name = metadata.get("run_id")
-        new = isinstance(name, str) and name.strip() and name not in self.names
-        if new and rules.run_id is not None and not rules.run_id.fullmatch(str(name)):
+        for name in (*rules.required, *rules.wished):
+            value = metadata.get(name)
+            if value is None or isinstance(value, str) or name == "response_length":
+                continue
+            if name not in _TOPIC_KEYS:
+                cure = "Write a string, in quotes."
+                self.limit(number, f"{_fields([name])}{place} is no text.", cure, topic)
+            elif not topic:
+                cure = "Write a string or a whole number."
+                self.faults.error(number, f"{_fields([name])}{place} is no topic id.", cure)
+        run = metadata.get("run_id")
+        new = isinstance(run, str) and run.strip() and run not in self.names
+        if new and rules.run_id is not None and not rules.run_id.fullmatch(str(run)):
             self.limit(
                 number,
-                f"The run_id {quoted(str(name))} breaks the rules of {rules.year}.",
+                f"The run_id {quoted(str(run))} breaks the rules of {rules.year}.",
                 "At most 20 letters, digits, '-', '_' and '.', no '.' at the start.",
                 topic,
             )
@@ -211,7 +221,7 @@ class _Reader:
                     number,
                     f"{len(odd)} references are no document ids of {rules.year} "
                     f"({listed(map(quoted, odd), 3)}).",
-                    f"They look like {_example(rules)}.",
+                    f"They look like {rules.example}.",
                     topic,
                 )
         if rules.max_references is not None and len(given) > rules.max_references:
@@ -231,8 +241,12 @@ class _Reader:
         references: list[str] | None,
         rules: Rules,
     ) -> tuple[Sentence, ...]:
-        key = rules.sentences if rules.sentences in record else "answer"
-        given = record.get(key, record.get("responses"))
+        key = sentences_key(record, rules)
+        given = record.get(key)
+        if given is not None and key != rules.sentences and rules.by is not None:
+            why = f"The sentences stand under '{key}'."
+            cure = f"{rules.year} calls them '{rules.sentences}' (--fix does)."
+            self.limit(number, why, cure, topic)
         if given is None:
             self.faults.error(
                 number, f"'{rules.sentences}' is missing.", "Give the list of sentences.", topic
@@ -264,6 +278,7 @@ class _Reader:
             docs = sources.citations(place, item.get("citations"))
             cited.update(docs)
             found.append(Sentence(text, docs))
+        sources.check_ways()
         if rules.cite_all and references and not cited.issuperset(references):
             unused = [one for one in dict.fromkeys(references) if one not in cited]
             self.faults.warning(
@@ -332,6 +347,13 @@ def _empty(value: object) -> bool:
     return value is None or (isinstance(value, str) and not value.strip())
 
 
+def _name(value: object) -> str:
+    """A run's or team's name; a number is taken as its digits, so that the run keeps a name."""
+    if isinstance(value, str):
+        return value if value.strip() else ""
+    return str(value) if isinstance(value, int) and not isinstance(value, bool) else ""
+
+
 def _fields(names: Sequence[str]) -> str:
     return " and ".join(f"'{name}'" for name in names)
 
@@ -339,7 +361,3 @@ def _fields(names: Sequence[str]) -> str:
 def _places(what: str, places: Sequence[int]) -> str:
     shown = listed([str(place) for place in places], 5)
     return f"{what} {shown} is" if len(places) == 1 else f"{what}s {shown} are"
-
-
-def _example(rules: Rules) -> str:
-    return "shard_00459_61697" if rules.year == "2026" else "msmarco_v2.1_doc_00_12345#1_23456"

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from assay.formats.parsed import FaultList, listed, quoted
-from assay.formats.trec_rag_rules import Rules
+from assay.formats.trec_rag_rules import Rules, Way
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,7 +15,7 @@ class Sources:
     """What the sentences of an answer may cite, and where their faults go.
 
     ``references`` is None where the record has none; ``limit`` reports what is past a limit of the
-    year.
+    year. ``ways`` collects how citations are written.
     """
 
     references: Sequence[str] | None
@@ -25,6 +25,28 @@ class Sources:
     limit: Callable[[int, str, str, str | None], None]
     line: int
     topic: str
+    ways: set[Way] = field(default_factory=set)
+
+    def check_ways(self) -> None:
+        """Report citations that are written in a way that the year does not know, or in two."""
+        allowed = self.rules.by
+        if allowed is None:
+            return
+        odd = sorted(self.ways - allowed)
+        if odd:
+            self.limit(
+                self.line,
+                f"Citations are {listed(odd)}; {self.rules.year} takes {_or(allowed)}.",
+                "Write positions in 'references', from 0 (--fix does).",
+                self.topic,
+            )
+        elif len(self.ways) > 1:
+            self.limit(
+                self.line,
+                f"Some citations are {' and others '.join(sorted(self.ways, reverse=True))}.",
+                "Write all in one way (--fix writes positions).",
+                self.topic,
+            )
 
     def citations(self, place: int, given: object) -> tuple[str, ...]:
         """The documents that sentence ``place`` cites, the strongest first, each once."""
@@ -42,8 +64,9 @@ class Sources:
             docs = list(dict.fromkeys(docs))
         most = self.rules.max_citations
         if most is not None and len(given) > most:
-            why = f"Sentence {place} has {len(given)} citations; {self.rules.year} allows {most}."
-            self.limit(self.line, why, "Keep the strongest (--fix keeps the first).", self.topic)
+            why = f"Sentence {place} has {len(given)} citations; {self.rules.year} asks for {most}."
+            cure = f"Only the first {most} are judged (--fix keeps these)."
+            self.faults.warning(self.line, why, cure, self.topic)
         return tuple(docs)
 
     def _fault(self, why: str, cure: str) -> None:
@@ -56,14 +79,17 @@ class Sources:
         for one in given:
             if type(one) is int and references is not None and 0 <= one < count:
                 docs.append(references[one])
+                self.ways.add(Way.POSITION)
             elif isinstance(one, str) and (one in known or (references is None and one)):
                 docs.append(one)
+                self.ways.add(Way.ID)
             else:
                 self._bad(place, one)
         return docs
 
     def _scored(self, place: int, given: Mapping[str, Any]) -> list[str]:
         """The documents of ``{document id: score}``, the highest score first."""
+        self.ways.update({Way.SCORE} if given else ())
         scored = {
             doc: score
             for doc, score in given.items()
@@ -95,3 +121,7 @@ class Sources:
             why = f"has the citation {quoted(str(one))}"
             cure = "Write a position in 'references' or a document id."
         self._fault(f"Sentence {place} {why}.", cure)
+
+
+def _or(ways: Iterable[Way]) -> str:
+    return " or ".join(sorted(ways, reverse=True))

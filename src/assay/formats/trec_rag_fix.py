@@ -15,7 +15,7 @@ import orjson
 
 from assay.formats.jsonl import dump_line, one_id
 from assay.formats.text import SourceText
-from assay.formats.trec_rag_rules import RULES, Rules, rules_for
+from assay.formats.trec_rag_rules import RULES, Rules, Way, rules_for, sentences_key
 from assay.model.trec_rag import words
 
 
@@ -45,8 +45,9 @@ def fix_answers(
     positions are renumbered, those of documents that are no longer listed or out of range are
     dropped, repeated ones too, and those past the year's limit for a sentence. Sentences are cut
     from the end until the answer is within the limit. Where the year asks that every reference be
-    cited, others are left out. ``response_length`` is set right, and an official narrative that is
-    missing is put in.
+    cited, others are left out. Citations that are written in two ways, or in one that the year
+    does not know, become positions. ``response_length`` is set right, and an official narrative
+    that is missing is put in.
     """
     changes: list[Change] = []
     lines: list[bytes] = []
@@ -71,11 +72,20 @@ def fix_answers(
 def _mend(record: dict[str, Any], rules: Rules, topics: Mapping[str, str]) -> list[str]:
     """Mend a record in place; returns what was done."""
     done: list[str] = []
-    given = record.get(rules.sentences, record.get("answer", record.get("responses")))
+    key = sentences_key(record, rules)
+    if key in record and key != rules.sentences and rules.by is not None:
+        renamed = {(rules.sentences if name == key else name): one for name, one in record.items()}
+        record.clear()
+        record.update(renamed)
+        done.append(f"'{key}' is now '{rules.sentences}'")
+        key = rules.sentences
+    given = record.get(key)
     sentences = given if isinstance(given, list) else []
     references = record.get("references")
     if rules.max_words is not None:
         done += _cut(sentences, rules.max_words)
+    if isinstance(references, list):
+        done += _one_way(sentences, references, rules)
     for place, item in enumerate(sentences, 1):
         if isinstance(item, dict) and isinstance(item.get("citations"), list):
             done += _own_citations(item, place, references, rules)
@@ -113,6 +123,41 @@ def _cut(sentences: list[Any], most: int) -> list[str]:
     return [f"{_many(cut, 'sentence')} cut from the end: {before} words are now {length}"] * bool(
         cut
     )
+
+
+def _one_way(sentences: list[Any], references: list[Any], rules: Rules) -> list[str]:
+    """Write citations as positions where they are written in two ways, or in one that the year
+    does not know; scores become order. What cannot be told stays for the other checks."""
+    lists = [item for item in sentences if isinstance(item, dict)]
+    ways = {way for item in lists for way in _ways(item.get("citations"), references)}
+    if rules.by is None or (ways <= rules.by and len(ways) < 2):
+        return []
+    place = {doc: spot for spot, doc in reversed(list(enumerate(references)))}
+    for item in lists:
+        given = _ranked(item.get("citations"))
+        if isinstance(given, list):
+            item["citations"] = [
+                place.get(one, one) if isinstance(one, str) else one for one in given
+            ]
+    return ["citations are now positions in 'references'"]
+
+
+def _ranked(given: Any) -> Any:
+    """Scored citations as a list, the highest score first; others as they are."""
+    if not isinstance(given, dict):
+        return given
+    scores = list(given.values())
+    if any(isinstance(one, bool) or not isinstance(one, int | float) for one in scores):
+        return list(given)
+    return sorted(given, key=lambda doc: -given[doc])
+
+
+def _ways(given: object, references: list[Any]) -> set[Way]:
+    if isinstance(given, dict):
+        return {Way.SCORE} if given else set()
+    listed = given if isinstance(given, list) else []
+    ways = {Way.POSITION for one in listed if type(one) is int}
+    return ways | {Way.ID for one in listed if isinstance(one, str) and one in references}
 
 
 def _own_citations(item: dict[str, Any], place: int, references: Any, rules: Rules) -> list[str]:

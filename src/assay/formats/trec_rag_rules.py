@@ -1,19 +1,29 @@
 """What each year of the TREC RAG track asks of an answer: fields, limits, document ids.
 
-Sources: the public validators and guidelines of 2024 (``check_rag_gen_run``), 2025 and 2026, and
-the common format of the other tracks with cited answers (RAGTIME, DRAGUN, BioGen).
+Sources: the public validators and guidelines of 2024 (``check_rag_gen_run``), 2025 and 2026
+(``autojudge-base`` 1.0, specs ``rag25`` and ``rag26``), and the common format of the other tracks
+with cited answers (RAGTIME, DRAGUN, BioGen).
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import Any
 
 SEGMENT_ID = re.compile(r"msmarco_v2\.1_doc_\d+_\d+#\d+_\d+")
 SHARD_ID = re.compile(r"shard_\d+_\d+")
 RUN_ID = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9_.-]{0,19}")
+
+
+class Way(StrEnum):
+    """How a citation is written."""
+
+    POSITION = "positions"
+    ID = "document ids"
+    SCORE = "{document id: score}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +34,8 @@ class Rules:
     an error or a warning. None is no limit; ``doc_id`` is the form of a document's id, and
     ``strict_ids`` whether another form is an error. ``cite_all``: a reference that no sentence
     cites is worth a warning. ``exact_topic``: the text of the topic must be the official one.
+    ``max_citations``: how many of a sentence's citations the track judges; more are a warning.
+    ``by``: the ways in which citations may be written, one of them in an answer; None is any.
     """
 
     year: str
@@ -41,6 +53,12 @@ class Rules:
     cite_all: bool = False
     exact_topic: bool = False
     run_id: re.Pattern[str] | None = None
+    by: frozenset[Way] | None = None
+
+    @property
+    def example(self) -> str:
+        """What a document's id looks like."""
+        return "shard_00459_61697" if self.doc_id is SHARD_ID else "msmarco_v2.1_doc_00_12#1_23"
 
 
 RULES: Mapping[str, Rules] = {
@@ -56,6 +74,7 @@ RULES: Mapping[str, Rules] = {
             strict_ids=True,
             unique_references=True,
             exact_topic=True,
+            by=frozenset({Way.POSITION}),
         ),
         Rules(
             "2025",
@@ -65,6 +84,7 @@ RULES: Mapping[str, Rules] = {
             max_references=100,
             doc_id=SEGMENT_ID,
             exact_topic=True,
+            by=frozenset({Way.POSITION, Way.ID}),
         ),
         Rules(
             "2026",
@@ -76,6 +96,7 @@ RULES: Mapping[str, Rules] = {
             cite_all=True,
             exact_topic=True,
             run_id=RUN_ID,
+            by=frozenset({Way.POSITION, Way.ID}),
         ),
         Rules("other", ("team_id", "run_id"), sentences="responses", needs_references=False),
     )
@@ -89,8 +110,24 @@ def rules_for(record: Mapping[str, Any]) -> Rules:
         flat = "topic_id" in record or "response_length" in record or "run_id" in record
         return RULES["2024"] if flat else RULES["2025"]
     topic = metadata.get("narrative_id")
-    elsewhere = "responses" in record and "answer" not in record
-    if elsewhere:
+    if isinstance(topic, str) and topic.startswith("rag2026"):
+        return RULES["2026"]
+    if "responses" in record and "answer" not in record:
         return RULES["other"]
-    newest = "run_desc" in metadata or (isinstance(topic, str) and topic.startswith("rag2026"))
-    return RULES["2026"] if newest else RULES["2025"]
+    return RULES["2026"] if "run_desc" in metadata else RULES["2025"]
+
+
+def rules_of_topics(topics: Iterable[str]) -> Rules | None:
+    """The rules of the year whose topics these look like (``2024-…``, ``rag2026-…``); None where
+    their ids do not say."""
+    every = list(topics)
+    for start, year in (("2024-", "2024"), ("rag2026-", "2026")):
+        if every and all(topic.startswith(start) for topic in every):
+            return RULES[year]
+    return None
+
+
+def sentences_key(record: Mapping[str, Any], rules: Rules) -> str:
+    """Where a record has its sentences: where its year has them, else where another does."""
+    keys = (rules.sentences, "answer", "responses")
+    return next((key for key in keys if key in record), rules.sentences)

@@ -1,6 +1,7 @@
 """Topics of the TREC RAG track, and the sub-narratives of narratives.
 
-2024: ``topic_id<TAB>text``. 2025: JSON Lines ``{id, title}``. 2026: ``rag2026-N<TAB>narrative``.
+2024: ``topic_id<TAB>text``. 2025: JSON Lines ``{id, title}``, and with sub-narratives one JSON list
+of ``{id, narrative, sub_narratives}``. 2026: ``rag2026-N<TAB>narrative``.
 A cluster of related queries that a narrative is to be written from is a JSON line with ``queries``.
 """
 
@@ -11,7 +12,14 @@ from collections.abc import Iterable, Mapping
 from os import PathLike
 from typing import Any
 
-from assay.formats.jsonl import dump_line, looks_like_jsonl, one_id, one_text, read_objects
+from assay.formats.jsonl import (
+    dump_line,
+    first_character,
+    looks_like_jsonl,
+    one_id,
+    one_text,
+    read_objects,
+)
 from assay.formats.naming import normal_id
 from assay.formats.parsed import FaultList, Parsed, quoted
 from assay.formats.text import SourceText, read_text
@@ -19,7 +27,8 @@ from assay.model.errors import AssayError
 from assay.model.trec_rag import Importance, Narrative, SubNarrative
 
 TOPIC_KEYS = ("id", "narrative_id", "topic_id", "request_id", "qid", "query_id")
-TEXT_KEYS = ("title", "narrative", "topic", "text", "query")
+TEXT_KEYS = ("narrative", "title", "topic", "text", "query")
+"""Early files of 2026 have both a narrative and a title of a few words."""
 
 SubNarratives = Mapping[str, tuple[SubNarrative, ...]]
 """The sub-narratives of each narrative, by its id."""
@@ -30,7 +39,7 @@ def read_topics(path: str | PathLike[str]) -> Parsed[tuple[Narrative, ...]]:
     source = read_text(path)
     faults = FaultList(source.file, source.faults)
     found: dict[str, Narrative] = {}
-    rows = _json_rows if looks_like_jsonl(source) is not None else _tab_rows
+    rows = _json_rows if first_character(source) in ("{", "[") else _tab_rows
     for narrative in rows(source, faults):
         first = found.setdefault(narrative.id, narrative)
         if first is not narrative:
@@ -46,7 +55,7 @@ def read_topics(path: str | PathLike[str]) -> Parsed[tuple[Narrative, ...]]:
 
 
 def _json_rows(source: SourceText, faults: FaultList) -> Iterable[Narrative]:
-    for number, record in read_objects(source, faults):
+    for number, record in read_objects(source, faults, lists=True):
         topic = one_id(record, *TOPIC_KEYS)
         text = (one_text(record, *TEXT_KEYS) or "").strip()
         queries = record.get("queries", [])
@@ -113,11 +122,11 @@ def read_sub_narratives(path: str | PathLike[str]) -> Parsed[SubNarratives]:
     source = read_text(path)
     faults = FaultList(source.file, source.faults)
     found: dict[str, dict[str, SubNarrative]] = {}
-    if looks_like_jsonl(source) is None:
+    if first_character(source) not in ("{", "["):
         for narrative in _tab_rows(source, faults):
             found.setdefault(narrative.id, {})[narrative.text] = SubNarrative(narrative.text)
     else:
-        for number, record in read_objects(source, faults):
+        for number, record in read_objects(source, faults, lists=True):
             _sub_narratives_of(record, number, faults, found)
     if not any(found.values()):
         faults.error(

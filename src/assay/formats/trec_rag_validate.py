@@ -7,12 +7,13 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from assay.formats.jsonl import looks_like_jsonl
-from assay.formats.parsed import FaultList, Parsed, listed
+from assay.formats.parsed import FaultList, Parsed, listed, quoted
 from assay.formats.text import SourceText, read_text
-from assay.formats.trec import read_trec_run
+from assay.formats.trec import TrecRun, read_trec_run
 from assay.formats.trec_rag_answers import parse_answers
 from assay.formats.trec_rag_nuggets import read_assignments, read_nuggets
 from assay.formats.trec_rag_passages import read_candidates, read_judgment_run, read_segments
+from assay.formats.trec_rag_rules import RULES, Rules, rules_of_topics
 from assay.formats.trec_rag_support import read_support
 from assay.formats.trec_rag_topics import read_sub_narratives, read_topics
 from assay.formats.validate import Checked, Format, Given
@@ -65,6 +66,7 @@ def _check_retrieval(path: Path, given: Given) -> Checked:
             "The scores decide; 2026 asks for ranks without gaps.",
             gaps[0],
         )
+    _check_documents(run, RULES[given.year] if given.year else rules_of_topics(run.scores), faults)
     if given.topics is not None:
         unknown = [topic for topic in run.scores if topic not in given.topics]
         if unknown:
@@ -83,6 +85,22 @@ def _check_retrieval(path: Path, given: Given) -> Checked:
             )
     counts = {"topics": len(run.scores), "documents": sum(map(len, run.scores.values()))}
     return Checked(faults.done(), counts, run.name or None)
+
+
+def _check_documents(run: TrecRun, rules: Rules | None, faults: FaultList) -> None:
+    """Report documents whose ids are none of the year's collection."""
+    if rules is None or rules.doc_id is None:
+        return
+    known = rules.doc_id.fullmatch
+    odd = {doc: topic for topic, docs in run.scores.items() for doc in docs if not known(doc)}
+    if odd:
+        report = faults.error if rules.strict_ids else faults.warning
+        report(
+            0,
+            f"{len(odd)} documents have no ids of {rules.year} ({listed(map(quoted, odd), 3)}).",
+            f"They look like {rules.example}.",
+            next(iter(odd.values())),
+        )
 
 
 def _check_judgments(path: Path, given: Given) -> Checked:
