@@ -51,6 +51,16 @@ def test_a_second_run_asks_nothing_and_gives_the_same_bytes(slide, assay):
     assert {p: p.read_bytes() for p in (slide / "out").rglob("*") if p.is_file()} == before
 
 
+def test_score_reads_less_and_writes_the_same_files(slide, assay):
+    assert assay("evaluate", slide).returncode == 0
+    before = {p: p.read_bytes() for p in (slide / "out").rglob("*") if p.is_file()}
+    for path in before:
+        path.unlink()
+    assert assay("score", slide).returncode == 0
+    before.pop(slide / "out" / "report.html")
+    assert {p: p.read_bytes() for p in (slide / "out").rglob("*") if p.is_file()} == before
+
+
 def test_score_needs_no_labeller(slide, assay):
     assert assay("judge", slide).returncode == 0
     (slide / "recorded.jsonl").unlink()

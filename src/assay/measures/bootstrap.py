@@ -18,8 +18,8 @@ from assay.measures.confidence import Bools, Closed, Floats, Integers, bin_numbe
 
 __all__ = ["Interval", "confidence_intervals", "mean_interval"]
 
-_CELLS_AT_ONCE = 1_000_000
-"""How many drawn topics (resamples × topics) are held in memory at a time: 8 MB."""
+_CELLS_AT_ONCE = 131_072
+"""How many drawn topics (resamples × topics) are held in memory at a time: 1 MB."""
 
 _CELLS_KEPT = 4_000_000
 """Up to how many drawn topics the draws are kept for the next score: 32 MB each."""
@@ -174,11 +174,12 @@ def _percentiles(values: Floats, level: float) -> Interval:
 def _tally(cells: Integers, levels: int) -> tuple[Floats, Floats]:
     """Return how often each confidence level was drawn with a wrong and with a right answer.
 
-    Both tables have one row a resample and one column a level.
+    Both tables have one row a resample and one column a level. ``cells`` are changed.
     """
     rows = len(cells)
     offsets = 2 * levels * np.arange(rows)[:, None]
-    counts = np.bincount((cells + offsets).ravel(), minlength=rows * levels * 2)
+    cells += offsets
+    counts = np.bincount(cells.ravel(), minlength=rows * levels * 2)
     table = counts.reshape(rows, levels, 2).astype(np.float64)
     return table[:, :, 0], table[:, :, 1]
 
