@@ -67,8 +67,9 @@ def test_verdicts_are_the_labels_without_what_only_reports_show(tmp_path: Path):
         )
         tasks = ["r2c2.entailment"]
         whole, brief = list(ledger.labels(tasks)), list(ledger.verdicts(tasks))
-    empty = dict(uid="", reason=None, error=None, overrules=None, tokens_in=None, cost=None)
-    assert brief == [one._replace(**empty, created="") for one in whole]
+    left_out = ("reason", "error", "overrules", "tokens_in", "cost")
+    empty = {"uid": "", "created": "", **dict.fromkeys(left_out)}
+    assert brief == [one._replace(**empty) for one in whole]
     assert [one.rowid for one in brief] == [1, 2, 3, 4]
 
 
