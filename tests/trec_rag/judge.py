@@ -112,3 +112,25 @@ def half(task: str, unit: Mapping[str, Any]) -> Mapping[str, Any] | None:
     """Another model: of nuggets it finds only every second."""
     found = judge(task, unit)
     return {"nuggets": found["nuggets"][::2]} if task == "trec_rag.nuggets" else found
+
+
+def strict(task: str, unit: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    """Another model: it finds nothing relevant and nothing stated."""
+    found = dict(judge(task, unit) or {})
+    if task == "trec_rag.relevance_counted":
+        found |= {"related": False, "answered": [False] * len(unit["sub_narratives"])}
+    elif task.startswith("trec_rag.relevance"):
+        found |= {"relevant": False} if "relevant" in found else {"grade": 0}
+    elif task == "trec_rag.assignment":
+        found["labels"] = ["not_support"] * len(unit["nuggets"])
+    return found
+
+
+def lenient(task: str, unit: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    """Another model: it finds everything answered in detail."""
+    found = dict(judge(task, unit) or {})
+    if task == "trec_rag.relevance_counted":
+        found |= {"related": True, "answered": [True] * len(unit["sub_narratives"])}
+    elif task.startswith("trec_rag.relevance"):
+        found |= {"relevant": True} if "relevant" in found else {"grade": 3}
+    return found

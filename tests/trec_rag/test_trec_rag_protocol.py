@@ -159,6 +159,83 @@ def test_ways_of_asking_for_relevance_are_set_beside_each_other(tmp_path: Path):
     assert next(row for row in table.rows if row[:2] == ("at-once", "counted"))[3] == 1.0
 
 
+ENSEMBLES = """
+[ensembles.three]
+members = ["tests.trec_rag.judge:judge", "tests.trec_rag.judge:strict",
+           "tests.trec_rag.judge:lenient"]
+[ensembles.middle]
+members = ["tests.trec_rag.judge:judge", "tests.trec_rag.judge:strict",
+           "tests.trec_rag.judge:lenient"]
+rule = "median"
+"""
+
+
+def with_ensembles(folder: Path, **labellers: str) -> Path:
+    lines = "".join(f'{task} = "{spec}"\n' for task, spec in labellers.items())
+    path = folder / "assay.toml"
+    path.write_text(path.read_text().replace("[settings]", f"{lines}{ENSEMBLES}[settings]"))
+    return folder
+
+
+def test_ensembles_judge_relevance_in_every_way(assay: Assay, tmp_path: Path):
+    ways = 'relevance = "counted"\nrelevance_also = ["at-once", "0-3", "yes-no"]'
+    folder = with_ensembles(
+        make(tmp_path / "e", settings=ways),
+        relevance_counted="ensemble:three",
+        relevance_at_once="ensemble:middle",
+        relevance="ensemble:middle",
+        relevance_yes_no="ensemble:three",
+        assignment="ensemble:three",
+    )
+    done = assay("evaluate", folder, "--json", env=ENV)
+    assert done.returncode == 0, done.stderr
+    alone = make(tmp_path / "alone", settings=ways)
+    _, single = judged(alone)
+    # Between one that finds nothing and one that finds everything, the first member decides.
+    for name in ("qrels.txt", "relevance.csv", "assignments.jsonl"):
+        assert (folder / "out" / name).read_bytes() == (alone / "out" / name).read_bytes()
+    document = json.loads(done.stdout)
+    found = {
+        (row["run"], row["measure"]): row["value"]
+        for row in document["scores"]
+        if row["run"] in ("ret", "bad")
+    }
+    assert found == {
+        (run, name): value for run in ("ret", "bad") for name, value in values(single, run).items()
+    }
+    by_task = {jury["task"].partition(".")[2]: jury for jury in document["juries"]}
+    assert {name: (one["value"], one["metric"]) for name, one in by_task.items()} == {
+        "relevance_counted": ("grade", "ordinal"),
+        "relevance_at_once": ("grade", "ordinal"),
+        "relevance": ("grade", "ordinal"),
+        "relevance_yes_no": ("relevant", "nominal"),
+        "assignment": ("labels", "ordinal"),
+    }
+    counted = by_task["relevance_counted"]
+    assert (counted["units"], counted["unanimous"]) == (5, 0)
+    assert [one["votes"] for one in counted["members"]] == [5, 5, 5]
+    first, strict, lenient = (one["agreement"] for one in counted["members"])
+    # Bread (d3) has no grade above 0; with one sub-narrative answered or two, 2 or 3.
+    assert (first, strict, lenient) == (1.0, 0.4, 0.2)
+    # Every nugget of every answer is compared: topic 1 has four for two answers, topic 2 two.
+    assert by_task["assignment"]["units"] == 10
+    assert by_task["assignment"]["members"][1]["unusable"] == 0
+    # The labels as a judgment run: the share of votes that agree is the confidence.
+    assert {row.split()[4] for row in (folder / "out" / "rj.txt").read_text().splitlines()} == {
+        "0.3333333333333333",
+        "0.6666666666666666",
+    }
+    page = (folder / "out" / "report.html").read_text()
+    assert "How the members of" in page
+    assert "α (ordinal) of “grade”" in page
+    # A member that serves alone afterwards was asked already.
+    toml = (folder / "assay.toml").read_text()
+    for name in ("three", "middle"):
+        toml = toml.replace(f'= "ensemble:{name}"', '= "tests.trec_rag.judge:judge"')
+    (folder / "assay.toml").write_text(toml)
+    assert judged(folder)[0].asked == 0
+
+
 def test_sub_narratives_are_a_persons_to_edit(assay: Assay, tmp_path: Path):
     folder = make(tmp_path / "e")
     judged(folder)

@@ -36,8 +36,9 @@ def read_answers(
 
     ``topics`` are the official texts by id; ``year`` (``2024``, ``2025``, ``2026``, ``other``)
     overrides what each record looks like. Without ``limits`` an answer over the year's limits
-    (words, references, citations) is a warning and document ids may be of any corpus, so that the
-    run can be used. Raises :class:`FormatError` only where the file cannot be read at all.
+    (words, references, citations) is a warning, document ids may be of any corpus and fields that
+    the track only wishes for may be missing, so that the run can be used. Raises
+    :class:`FormatError` only where the file cannot be read at all.
     """
     return parse_answers(read_text(path), topics=topics, year=year, limits=limits)
 
@@ -138,7 +139,7 @@ class _Reader:
         if rules.year == "other" and not topic and "topic_id" not in lacking:
             self.faults.error(number, "There is no topic id.", "Give metadata.topic_id.", topic)
         wished = tuple(name for name in rules.wished if _empty(metadata.get(name)))
-        if wished:
+        if wished and self.checked:
             self.wished.setdefault(wished, []).append(number)
         for name in (*rules.required, *rules.wished):
             value = metadata.get(name)

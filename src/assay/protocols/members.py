@@ -10,6 +10,8 @@ import numpy as np
 
 from assay.model.labels import Label
 from assay.statistics.agreement import cohen_kappa, krippendorff_alpha
+from assay.statistics.kappa import Metric
+from assay.tasks.registry import REGISTRY
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,8 +32,13 @@ class Member:
 
 @dataclass(frozen=True, slots=True)
 class Jury:
-    """The votes of an ensemble on one task. ``value`` is the verdict's field that is compared;
-    ``alpha`` is Krippendorff's (nominal) over all members, None where undefined."""
+    """The votes of an ensemble on one task.
+
+    ``value`` names what is compared: a field of the verdict, or what the task computes from it.
+    ``units`` counts the values: one a label, or one for each item of a list. ``alpha`` is
+    Krippendorff's over all members, None where undefined; ``metric`` is ordinal for grades and
+    words with an order, else nominal.
+    """
 
     task: str
     ensemble: str
@@ -40,6 +47,7 @@ class Jury:
     unanimous: int
     alpha: float | None
     members: tuple[Member, ...]
+    metric: Metric = "nominal"
 
 
 def juries(labels: Iterable[Label]) -> tuple[Jury, ...]:
@@ -51,33 +59,72 @@ def juries(labels: Iterable[Label]) -> tuple[Jury, ...]:
     return tuple(_jury(task, name, list(own.values())) for (task, name), own in found.items())
 
 
-def _value(verdict: Mapping[str, Any] | None) -> tuple[str, Any] | None:
-    """The verdict's own value: its first field that is neither a reason nor a list."""
-    for name, value in (verdict or {}).items():
-        if name != "reason" and not isinstance(value, (list, dict)):
+def _values(task: str, verdict: Mapping[str, Any] | None) -> tuple[str, list[Any]] | None:
+    """What is compared of a verdict, and its values: what the task names, else the first field
+    that is neither a reason nor a list, else the items of the first list of plain values."""
+    known = REGISTRY.get(task)
+    if verdict is not None and known is not None and known.compared:
+        return known.compared, [getattr(known.verdict.model_validate(verdict), known.compared)]
+    fields = [(name, one) for name, one in (verdict or {}).items() if name != "reason"]
+    for name, value in fields:
+        if not isinstance(value, (list, dict)):
+            return name, [value]
+    for name, value in fields:
+        if isinstance(value, list) and not any(isinstance(one, (list, dict)) for one in value):
             return name, value
     return None
 
 
 def _jury(task: str, ensemble: str, labels: Sequence[Label]) -> Jury:
-    codes: dict[Any, float] = {}
+    """Values side by side: the joint labels', then each member's, a column a value."""
+    joint: list[Any] = []
+    votes: dict[tuple[str, int], list[Any]] = {}
+    named = ""
+    for label in labels:
+        cast = {
+            (vote["labeller"], vote["sample"]): _values(task, vote["verdict"])
+            for vote in label.detail.get("votes", ())
+        }
+        mine = _values(task, label.verdict)
+        rows = [found for found in (mine, *cast.values()) if found is not None]
+        width = max((len(values) for _, values in rows), default=1)
+        named = named or next((name for name, _ in rows), "")
+        for who, found in cast.items():
+            row = votes.setdefault(who, [None] * len(joint))
+            row += found[1] if found is not None else [None] * width
+        joint += mine[1] if mine is not None else [None] * width
+        for row in votes.values():
+            row += [None] * (len(joint) - len(row))
+    codes, metric = _codes(task, named, (joint, *votes.values()))
+    table = {who: [_coded(one, codes) for one in row] for who, row in votes.items()}
+    unanimous = sum(
+        None not in column and len(set(column)) == 1 for column in zip(*table.values(), strict=True)
+    )
+    alpha = None
+    if len(table) > 1:
+        alpha = krippendorff_alpha(np.array(list(table.values()), float), metric)
+    known = [_coded(one, codes) for one in joint]
+    members = tuple(_member(*who, row, known) for who, row in table.items())
+    return Jury(task, ensemble, named, len(joint), unanimous, alpha, members, metric)
 
-    def code(verdict: Mapping[str, Any] | None) -> float | None:
-        found = _value(verdict)
-        return None if found is None else codes.setdefault(found[1], float(len(codes)))
 
-    joint = [code(label.verdict) for label in labels]
-    votes: dict[tuple[str, int], list[float | None]] = {}
-    for place, label in enumerate(labels):
-        for vote in label.detail.get("votes", ()):
-            row = votes.setdefault((vote["labeller"], vote["sample"]), [None] * len(labels))
-            row[place] = code(vote["verdict"])
-    columns = list(zip(*votes.values(), strict=True))
-    unanimous = sum(None not in column and len(set(column)) == 1 for column in columns)
-    named = next((found[0] for label in labels if (found := _value(label.verdict))), "")
-    alpha = krippendorff_alpha(np.array(list(votes.values()), float)) if len(votes) > 1 else None
-    members = tuple(_member(*who, row, joint) for who, row in votes.items())
-    return Jury(task, ensemble, named, len(labels), unanimous, alpha, members)
+def _codes(
+    task: str, named: str, rows: Iterable[Sequence[Any]]
+) -> tuple[Mapping[Any, float], Metric]:
+    """A number for each value, and how numbers compare: grades are their own, words have the
+    places that the task's order gives them."""
+    values = list(dict.fromkeys(one for row in rows for one in row if one is not None))
+    known = REGISTRY.get(task)
+    order = known.orders.get(named, ()) if known is not None else ()
+    if values and all(type(one) in (int, float) for one in values):
+        return {one: float(one) for one in values}, "ordinal"
+    if values and set(values) <= set(order):
+        return {word: float(place) for place, word in enumerate(order)}, "ordinal"
+    return {one: float(place) for place, one in enumerate(values)}, "nominal"
+
+
+def _coded(value: Any, codes: Mapping[Any, float]) -> float | None:
+    return None if value is None else codes[value]
 
 
 def _member(

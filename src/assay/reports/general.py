@@ -32,6 +32,7 @@ _WIDE = 4
 """With more measures than this the terminal shows intervals only for the first, or none."""
 
 _LONG = 8
+_VERY_LONG = 12
 
 
 @dataclass(frozen=True)
@@ -198,8 +199,9 @@ def _board_table(result: Result, board: Board, caption: str) -> Table:
     )
     table.add_column("run", overflow="fold", min_width=6, max_width=_NAME)
     for name in board.measures:
-        # Long names may be broken after a hyphen, numbers never.
+        # Long names are broken after an underscore and may be after a hyphen, numbers never.
         shown = name.replace("-", "- ") if len(name) > _LONG else name
+        shown = shown.replace("_", "_\n") if len(name) > _VERY_LONG else shown
         longest = max(map(len, shown.split()))
         table.add_column(Text(shown), overflow="fold", min_width=min(longest, 2 * _LONG))
     order = ranked(result, board)

@@ -62,7 +62,8 @@ class Task(Generic[U, V]):
     or returns None. ``version`` changes whenever the meaning of the labels does. ``orders`` names,
     for verdict fields of words that have an order, those words from the strictest on. ``joins`` is
     whether several verdicts can be voted into one; texts that are written anew cannot. With
-    ``by_people`` nobody is asked: labels come from people alone.
+    ``by_people`` nobody is asked: labels come from people alone. ``compared`` is the verdict's
+    attribute by which labellers are set beside each other, where that is not a field of it.
     """
 
     name: str
@@ -78,6 +79,7 @@ class Task(Generic[U, V]):
     orders: Mapping[str, tuple[str, ...]] = field(default_factory=dict, hash=False)
     joins: bool = True
     by_people: bool = False
+    compared: str = ""
 
     def schema(self) -> dict[str, Any]:
         """JSON schema of the verdict, closed to further properties (as strict servers ask)."""

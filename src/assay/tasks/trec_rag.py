@@ -175,6 +175,7 @@ SUB_NARRATIVES_ANSWERED = Task(
     decide=_decide_answered,
     max_tokens=300,
     orders={"off_topic": ("much", "some", "little")},
+    compared="grade",
 )
 
 # --- nugget assignment ---------------------------------------------------------------------------
