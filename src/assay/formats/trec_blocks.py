@@ -172,8 +172,9 @@ def parse(data: bytes | bytearray, files: Sequence[int]) -> Block | None:
     if ranks is None or scores is None:
         return None
     rows = np.searchsorted(gap[-1], files)
-    changes = np.flatnonzero(~columns[5].repeats()) + 1
-    if (rows[1:] == rows[:-1]).any() or not np.isin(changes, rows).all():
+    repeats = columns[5].repeats()
+    repeats[rows[1:-1] - 1] = True
+    if (rows[1:] == rows[:-1]).any() or not repeats.all():
         return None  # an empty file, or one with several runs
     topics, second, documents, _, _, runs = columns
     return Block(data, gap[-1], rows, topics, second, documents, ranks, scores, runs)

@@ -15,13 +15,14 @@ from os import PathLike
 from pathlib import Path
 
 import numpy as np
+import numpy.typing as npt
 
 from assay.formats.parsed import FaultList, printable
 from assay.formats.r2c2_rankings import is_passage_run, read_rankings
 from assay.formats.text import MAX_BYTES
 from assay.formats.trec import SECOND_COLUMN, read_trec_run, warn_of_ranks, warn_of_second_column
 from assay.formats.trec_blocks import Block, open_run, padded, parse, read_into, tidy
-from assay.formats.trec_columns import PAD, Bools, hashed
+from assay.formats.trec_columns import PAD, Bools, Column, hashed
 from assay.formats.trec_index import Index, any_twice, spread
 from assay.measures.frames import run_hits
 from assay.measures.hits import Floats, Hits, Integers, Judgements
@@ -30,7 +31,7 @@ from assay.model.errors import Fault, FormatError
 
 __all__ = ["BLOCK", "RunBatch", "read_runs"]
 
-BLOCK = 3 << 19
+BLOCK = 1 << 20
 """Bytes read at a time; small files are put together until they are as many."""
 
 _LINE_END = ord("\n")
@@ -83,6 +84,22 @@ def read_runs(
         raise FormatError(reader.faults)
 
 
+class _Names:
+    """Topics as text. Most runs have the same ones in the same order: those are decoded once."""
+
+    def __init__(self) -> None:
+        self._seen: npt.NDArray[np.uint64] = np.zeros((0, 0), dtype=np.uint64)
+        self._texts: list[str] = []
+
+    def of(self, topics: Column) -> list[str]:
+        """Return each token as text."""
+        seen = np.stack([topics.lengths.astype(np.uint64), *topics.words()])
+        if not np.array_equal(seen, self._seen):
+            self._texts = list(map(topics.text, range(len(topics))))
+            self._seen = seen
+        return self._texts
+
+
 @dataclass(slots=True)
 class _Groups:
     """The ranked lists of a block in order of appearance: file and topic of each."""
@@ -93,13 +110,20 @@ class _Groups:
     """For every row the number of its list."""
 
     @classmethod
-    def of(cls, block: Block) -> _Groups:
+    def of(cls, block: Block, names: _Names) -> _Groups:
         topics = block.topics
-        changes = np.flatnonzero(~topics.repeats()) + 1
-        starts = np.union1d(changes, block.files[:-1])
+        begins = np.ones(len(topics), dtype=bool)
+        np.logical_not(topics.repeats(), out=begins[1:])
+        begins[block.files[:-1]] = True
+        starts = np.flatnonzero(begins)
         files = np.searchsorted(block.files, starts, side="right") - 1
         seen: dict[tuple[int, str], int] = {}
-        pairs = zip(files.tolist(), map(topics.text, starts.tolist()), strict=True)
+        texts = [
+            text
+            for rows in np.split(starts, np.flatnonzero(np.diff(files)) + 1)
+            for text in names.of(topics.rows(rows))
+        ]
+        pairs = zip(files.tolist(), texts, strict=True)
         numbers = [seen.setdefault(pair, len(seen)) for pair in pairs]
         rows = np.repeat(np.array(numbers), np.diff(np.append(starts, len(topics))))
         return cls(np.array([file for file, _ in seen]), [topic for _, topic in seen], rows)
@@ -124,6 +148,7 @@ class _Reader:
     def __init__(self, judged: Judgements, ties: Ties, block: int) -> None:
         self.judged, self.ties, self.block = judged, ties, block
         self.index = Index(judged)
+        self.names = _Names()
         self.buffer = bytearray(PAD + block + 1 + PAD)
         self.files = [PAD]
         self.waiting: list[Path] = []
@@ -172,7 +197,7 @@ class _Reader:
                 data, files = padded(list(map(tidy, pieces)))
             block = self._parsed(data, files)
             found = self._new(len(paths))
-            if block is not None and self._add(found, block, _Groups.of(block)):
+            if block is not None and self._add(found, block, _Groups.of(block, self.names)):
                 yield self._batch(found, paths, block)
                 return
         if len(paths) == 1:
@@ -255,7 +280,7 @@ class _Reader:
                         continue
                     rest = bytes(block.data[int(kept.ends[-1]) + 1 : -PAD]) + data[end:]
                     block = kept
-                groups = _Groups.of(block)
+                groups = _Groups.of(block, self.names)
                 topics = set(groups.topics)
                 if topics & done:  # only the whole file shows the ranking of a topic that returns
                     return self._in_blocks(path, whole=True)
