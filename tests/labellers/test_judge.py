@@ -12,11 +12,12 @@ from assay.labellers.judge.evidence import (
     Tokens,
 )
 from assay.labellers.judge.labeller import JudgeLabeller
-from assay.labellers.judge.model import Network, Question, rule
+from assay.labellers.judge.model import Network, Question, Ruling, rule
 from assay.labellers.judge.texts import (
     Ability,
     claim_text,
 )
+from assay.labellers.judge.verdicts import WAYS, Levels, unit_questions
 from assay.model.labels import Status
 from assay.tasks.base import AnyTask, Unit
 from assay.tasks.r2c2 import (
@@ -28,7 +29,17 @@ from assay.tasks.r2c2 import (
     EntailmentUnit,
     RelevanceUnit,
 )
-from assay.tasks.trec_rag import ASSIGNMENT, AssignmentUnit
+from assay.tasks.trec_rag import (
+    ASSIGNMENT,
+    RELEVANCE_AT_ONCE,
+    RELEVANCE_YES_NO,
+    SUB_NARRATIVES_ANSWERED,
+    AspectsAnswered,
+    AspectsUnit,
+    AssignmentUnit,
+)
+from assay.tasks.trec_rag import RELEVANCE as TREC_RELEVANCE
+from assay.tasks.trec_rag import RelevanceUnit as TrecRelevanceUnit
 
 
 def by_word(texts: Sequence[str]) -> list[Tokens]:
@@ -166,6 +177,54 @@ def test_nugget_assignment_gives_a_label_for_each_nugget(network: Network) -> No
 
 
 # --- the labeller --------------------------------------------------------------------------------
+
+
+NARRATIVE = (
+    "I am writing about Casablanca and want to know who directed it and who plays in it, where it "
+    "was filmed and shown, and how its music came about."
+)
+ASPECTS = ("Who directed Casablanca", "Who stars in Casablanca", "Who composed its music")
+
+
+@pytest.mark.parametrize(
+    ("no", "grade"),
+    [((0.2, 0.3, 0.95), 3), ((0.97, 0.3, 0.97), 2), ((0.97, 0.85, 0.97), 1), ((0.95,) * 3, 0)],
+)
+def test_relevance_to_a_narrative_is_counted_by_sub_narrative(no: list[float], grade: int) -> None:
+    unit = AspectsUnit(narrative=NARRATIVE, sub_narratives=ASPECTS, passage=PASSAGE)
+    questions, _ = unit_questions(SUB_NARRATIVES_ANSWERED, unit)
+    assert len(questions) == 3
+    levels = [Levels(Ruling(one, 0.0, 1 - one, PASSAGE, 1, 9), one < 0.5, False, 0.5) for one in no]
+    counted = WAYS[SUB_NARRATIVES_ANSWERED.name].verdict(unit, levels)
+    assert isinstance(counted, AspectsAnswered)
+    assert counted.answered == tuple(one < 0.5 for one in no)
+    assert counted.grade == grade
+    at_once = WAYS[RELEVANCE_AT_ONCE.name].verdict(unit, levels)
+    assert at_once.model_dump()["grade"] == grade
+
+
+def test_what_has_nothing_to_do_with_a_narrative_is_not_relevant(network: Network) -> None:
+    elsewhere = "Bees cluster in winter. A colony needs some fifteen kilograms of honey."
+    unit = AspectsUnit(narrative=NARRATIVE, sub_narratives=ASPECTS, passage=elsewhere)
+    nothing = AspectsUnit(narrative=NARRATIVE, sub_narratives=(), passage=PASSAGE)
+    bees, none = asked(network, [(SUB_NARRATIVES_ANSWERED, one) for one in (unit, nothing)])
+    assert isinstance(bees.verdict, AspectsAnswered)
+    assert bees.verdict.grade == 0
+    assert none.status is Status.FAILED
+
+
+@pytest.mark.parametrize("task", [TREC_RELEVANCE, RELEVANCE_YES_NO], ids=lambda task: task.name)
+def test_a_whole_narrative_is_not_taken_for_a_question(network: Network, task: AnyTask) -> None:
+    whole, single = asked(
+        network,
+        [
+            (task, TrecRelevanceUnit(question=NARRATIVE, passage=PASSAGE)),
+            (task, TrecRelevanceUnit(question="Who directed Casablanca?", passage=PASSAGE)),
+        ],
+    )
+    assert whole.status is Status.FAILED
+    assert "sub-narratives" in whole.error
+    assert single.status is Status.OK
 
 
 def test_its_labels_carry_version_and_hash() -> None:

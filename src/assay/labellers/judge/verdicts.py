@@ -33,11 +33,16 @@ from assay.tasks.r2c2 import (
 )
 from assay.tasks.trec_rag import (
     ASSIGNMENT,
+    RELEVANCE_AT_ONCE,
     RELEVANCE_YES_NO,
+    SUB_NARRATIVES_ANSWERED,
     SUPPORT,
+    AspectsAnswered,
+    AspectsUnit,
     Assignment,
     AssignmentUnit,
     RelevanceGrade,
+    RelevanceGrade4,
     SupportUnit,
     SupportVerdict,
     YesNoRelevance,
@@ -201,14 +206,57 @@ def _yes_no_relevance(_unit: GradedUnit, levels: Sequence[Levels]) -> YesNoRelev
     return YesNoRelevance(relevant=found.partly, reason=found.quoted(start))
 
 
+LONGEST_QUESTION = 16
+"""Words of a question that is put to the judge as one. Of narratives that ask for several things
+at once it calls nearly any passage a part of the answer (measured on our own example)."""
+
+RELATED = 0.9
+"""Probability of no below which a sub-narrative that is not answered makes the passage related:
+set by us, as ``UNRELATED``."""
+
+
+def _narrative(unit: GradedUnit) -> str | None:
+    count = len(unit.question.split())
+    if count <= LONGEST_QUESTION:
+        return None
+    return (
+        f"the judge reads single questions, and this is a narrative of {count} words: ask for its "
+        'sub-narratives (relevance = "counted" or "at-once"), or use \'openai:MODEL\' for this task'
+    )
+
+
+def _aspect_questions(unit: AspectsUnit) -> list[Question]:
+    return [question_of(Ability.A, question_text(one), unit.passage) for one in unit.sub_narratives]
+
+
+def _no_aspects(unit: AspectsUnit) -> str | None:
+    return None if unit.sub_narratives else "there are no sub-narratives"
+
+
+def _aspects(_unit: AspectsUnit, levels: Sequence[Levels]) -> AspectsAnswered:
+    """Each sub-narrative is a question of its own. How much text is off the topic it cannot say."""
+    answered = tuple(one.yes for one in levels)
+    related = any(answered) or any(one.ruling.no < RELATED for one in levels)
+    best = max(levels, key=lambda one: one.ruling.yes)
+    said = f"{sum(answered)} of {len(answered)} sub-narratives answered; likeliest"
+    return AspectsAnswered(reason=best.quoted(said), related=related, answered=answered)
+
+
+def _aspects_at_once(unit: AspectsUnit, levels: Sequence[Levels]) -> RelevanceGrade4:
+    counted = _aspects(unit, levels)
+    return RelevanceGrade4(reason=counted.reason, grade=counted.grade)
+
+
 WAYS: Mapping[str, Way] = {
     **{name: Way(*pair) for name, pair in PAIRS.items()},
     ENTAILMENT.name: Way(_entailment_questions, _entailment),
     ANSWER.name: Way(_answer_questions, _answer, _answer_cannot),
     RELEVANCE.name: Way(_relevance_questions, _relevance),
-    GRADED_RELEVANCE.name: Way(_relevance_questions, _graded),
+    GRADED_RELEVANCE.name: Way(_relevance_questions, _graded, _narrative),
     SELF_RATING.name: Way(_relevance_questions, _rated),
-    RELEVANCE_YES_NO.name: Way(_relevance_questions, _yes_no_relevance),
+    RELEVANCE_YES_NO.name: Way(_relevance_questions, _yes_no_relevance, _narrative),
+    SUB_NARRATIVES_ANSWERED.name: Way(_aspect_questions, _aspects, _no_aspects),
+    RELEVANCE_AT_ONCE.name: Way(_aspect_questions, _aspects_at_once, _no_aspects),
     SUPPORT.name: Way(_support_questions, _support),
     ASSIGNMENT.name: Way(_assignment_questions, _assignment),
 }
