@@ -159,6 +159,43 @@ def test_ways_of_asking_for_relevance_are_set_beside_each_other(tmp_path: Path):
     assert next(row for row in table.rows if row[:2] == ("at-once", "counted"))[3] == 1.0
 
 
+def without_answers(folder: Path) -> Path:
+    for path in (folder / "rag").iterdir():
+        path.unlink()
+    toml = (folder / "assay.toml").read_text()
+    (folder / "assay.toml").write_text(toml.replace('rag_runs = ["rag/*.jsonl"]', ""))
+    return folder
+
+
+@pytest.mark.parametrize("bank", [False, True], ids=["none", "given"])
+def test_retrieval_alone_needs_no_nuggets(tmp_path: Path, bank: bool):
+    inputs = 'nuggets = "bank.jsonl"' if bank else ""
+    folder = without_answers(make(tmp_path / "e", inputs=inputs))
+    row = {"qid": "1", "query": "", "nuggets": [{"text": "Rivers meander"}]}
+    lines(folder / "bank.jsonl", [row])
+    tally, result = judged(folder)
+    assert {one.task for one in labels_of(folder)} == {
+        "trec_rag.sub_narratives_draft", "trec_rag.sub_narratives", "trec_rag.relevance_counted",
+    }  # fmt: skip
+    assert (result.lacking, tally.failed) == (0, 0)
+    assert "strict_vital" not in values(result, "ret")
+
+
+def test_a_bank_of_nuggets_can_be_made_before_there_are_answers(tmp_path: Path):
+    folder = without_answers(make(tmp_path / "e", settings='nuggets = "always"'))
+    _, result = judged(folder)
+    assert result.lacking == 0
+    made = rows_of(folder / "out" / "nuggets.jsonl")
+    assert [len(row["nuggets"]) for row in made] == [4, 2]
+    assert all(one["importance"] and one["mapped_sub_narrative"] for one in made[0]["nuggets"])
+    # The same with answers asks for no list again.
+    make(folder)
+    tally, _ = judged(folder)
+    assert {one.task for one in labels_of(folder)} >= {"trec_rag.assignment", "trec_rag.support"}
+    assert tally.known > 0
+    assert len([one for one in labels_of(folder) if one.task == "trec_rag.nuggets"]) == 2
+
+
 ENSEMBLES = """
 [ensembles.three]
 members = ["tests.trec_rag.judge:judge", "tests.trec_rag.judge:strict",
@@ -380,6 +417,24 @@ def test_nuggets_are_edited_in_an_editor_and_every_change_is_a_label(assay: Assa
     # Back to what it was: the machine's list counts again, all edits stay on record.
     text = assay("nuggets", "edit", folder, "1", "--print", env=ENV).stdout
     assert "okay [2] Canals have locks" in text
+
+
+def test_what_a_person_adds_to_a_given_bank_is_asked_about(assay: Assay, tmp_path: Path):
+    folder = given(tmp_path, made_by="tests.trec_rag.judge:judge")
+    toml = (folder / "assay.toml").read_text()
+    (folder / "assay.toml").write_text(toml.replace('assignments = "given/assignments.jsonl"', ""))
+    judged(folder)
+    with editor(tmp_path, "p.write_text(p.read_text() + '\\nunset Canals with locks\\n')") as env:
+        done = assay("nuggets", "edit", folder, "1", "--as", "KIM", env=env)
+        assert done.returncode == 0, done.stderr
+    _, result = judged(folder)
+    assert result.lacking == 0
+    added = rows_of(folder / "out" / "nuggets.jsonl")[0]["nuggets"][-1]
+    assert added == {
+        "text": "Canals with locks",
+        "importance": "okay",
+        "mapped_sub_narrative": "canals built with locks",
+    }
 
 
 def test_edits_that_cannot_be_read_change_nothing(assay: Assay, tmp_path: Path):

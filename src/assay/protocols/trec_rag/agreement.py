@@ -11,8 +11,9 @@ from dataclasses import dataclass
 from assay.model.labels import Label
 from assay.model.trec_rag import JudgmentRun, RelevanceGuess
 from assay.protocols.scores import Score
-from assay.protocols.trec_rag.bank import Bank, grade_of
+from assay.protocols.trec_rag.bank import Bank
 from assay.protocols.trec_rag.inputs import Inputs, TrecRagSettings
+from assay.protocols.trec_rag.narratives import grade_of
 from assay.statistics.agreement import Agreement, agree
 
 SCALE = (0.0, 1.0, 2.0, 3.0, 4.0)

@@ -1,4 +1,4 @@
-"""What the labels make of each narrative: sub-narratives, grades, and nuggets as they stand.
+"""What the labels make of nuggets: lists as made or given, as people edited them, as they stand.
 
 The same code says what is asked next and what is scored, so that the two cannot differ.
 """
@@ -7,27 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Any, NamedTuple
 
-from assay.labellers.base import Request
 from assay.model.labels import Label, LabellerId, Status
-from assay.model.trec_rag import Importance, RagNugget, Segment, SubNarrative
-from assay.protocols.labels import LabelBook
-from assay.protocols.trec_rag.inputs import RELEVANCE_TASKS, WITH_ASPECTS, Inputs, TrecRagSettings
-from assay.protocols.trec_rag.needs import Needs
-from assay.tasks.base import AnyTask, Unit, unit_hash
-from assay.tasks.trec_rag import AspectsAnswered, AspectsUnit, RelevanceUnit
-from assay.tasks.trec_rag_narratives import (
-    NARRATIVE,
-    SUB_NARRATIVES,
-    SUB_NARRATIVES_DRAFT,
-    Aspects,
-    DraftUnit,
-    NarrativeUnit,
-    RefineUnit,
-    draft_lines,
-)
+from assay.model.trec_rag import Importance, RagNugget
+from assay.protocols.trec_rag.narratives import Narratives
+from assay.tasks.base import unit_hash
 from assay.tasks.trec_rag_nuggets import (
     CREATE,
     EDIT,
@@ -42,8 +27,6 @@ from assay.tasks.trec_rag_nuggets import (
     windows,
 )
 
-PEOPLE_FIRST = ("people", "human")
-
 
 class Kept(NamedTuple):
     """A nugget as it stands, and the machine's nuggets (texts) that it was made from; none for one
@@ -54,185 +37,14 @@ class Kept(NamedTuple):
 
 
 @dataclass
-class Bank:
-    """The state of every narrative under a policy.
+class Bank(Narratives):
+    """The nuggets of every narrative under a policy."""
 
-    With ``counting``, labels that are looked up are counted and remembered (scoring); without,
-    they are only looked at (planning).
-    """
-
-    inputs: Inputs
-    settings: TrecRagSettings
-    book: LabelBook
-    counting: bool = False
-    _texts: dict[str, str | None] = field(default_factory=dict, init=False)
-    _aspects: dict[str, tuple[SubNarrative, ...] | None] = field(default_factory=dict, init=False)
     _edits: dict[tuple[str, str], Label | None] = field(default_factory=dict, init=False)
     _lists: dict[str, tuple[str, ...] | None] = field(default_factory=dict, init=False)
     _final: dict[str, tuple[Kept, ...] | None] = field(default_factory=dict, init=False)
-    _grades: dict[str, dict[str, int | None]] = field(default_factory=dict, init=False)
 
-    def label(self, task: AnyTask, unit: Unit, place: str) -> Label | None:
-        """The label of a unit that counts, which may be a failed one."""
-        if self.counting:
-            return self.book.label(task, unit, place)
-        return self.book.find(task, unit)
-
-    def verdict(self, task: AnyTask, unit: Unit, place: str) -> Mapping[str, Any] | None:
-        label = self.label(task, unit, place)
-        return None if label is None else label.verdict
-
-    @cached_property
-    def people_given(self) -> bool:
-        """Whether the labels among the inputs go before those of the machine."""
-        policy = self.book.book.policy.name if self.book.book is not None else self.settings.policy
-        if self.settings.given_by == "people":
-            return policy in PEOPLE_FIRST
-        return policy in ("people", "machine")
-
-    # -- narratives --------------------------------------------------------------------------
-
-    def narrative_unit(self, topic: str) -> NarrativeUnit | None:
-        """What is asked for a narrative that is still to be written."""
-        one = self.inputs.narratives[topic]
-        return None if one.text else NarrativeUnit(queries=one.queries)
-
-    def narrative(self, topic: str) -> str | None:
-        """The narrative's text; None while it is not written."""
-        if topic not in self._texts:
-            self._texts[topic] = self._written(topic)
-        return self._texts[topic]
-
-    def _written(self, topic: str) -> str | None:
-        unit = self.narrative_unit(topic)
-        if unit is None:
-            return self.inputs.narratives[topic].text
-        verdict = self.verdict(NARRATIVE, unit, f"{topic} narrative")
-        return None if verdict is None else str(verdict["narrative"]).strip()
-
-    def draft_unit(self, topic: str) -> DraftUnit | None:
-        """What the first stage is asked; None where sub-narratives are given, or none can be."""
-        text = self.narrative(topic)
-        if self.inputs.sub_narratives.get(topic) or text is None:
-            return None
-        return DraftUnit(narrative=text, queries=self.inputs.narratives[topic].queries)
-
-    def refine_unit(self, topic: str) -> RefineUnit | None:
-        """What the second stage is asked; None while there is no draft."""
-        unit = self.draft_unit(topic)
-        if unit is None:
-            return None
-        verdict = self.verdict(SUB_NARRATIVES_DRAFT, unit, f"{topic} sub-narratives, draft")
-        if verdict is None:
-            return None
-        return RefineUnit(
-            narrative=unit.narrative, draft=draft_lines(Aspects.model_validate(verdict))
-        )
-
-    def aspects(self, topic: str) -> tuple[SubNarrative, ...] | None:
-        """The sub-narratives; None while they are not known."""
-        if topic not in self._aspects:
-            counting, self.counting = self.counting, self.counting and self._needs.aspects
-            self._aspects[topic] = self._refined(topic)
-            self.counting = counting
-        return self._aspects[topic]
-
-    @cached_property
-    def _needs(self) -> Needs:
-        return Needs(self.inputs, self.settings)
-
-    def _refined(self, topic: str) -> tuple[SubNarrative, ...] | None:
-        given = self.inputs.sub_narratives.get(topic)
-        if given:
-            return given
-        unit = self.refine_unit(topic)
-        verdict = None
-        if unit is not None:
-            verdict = self.verdict(SUB_NARRATIVES, unit, f"{topic} sub-narratives")
-        if verdict is None:
-            return None
-        found = Aspects.model_validate(verdict).sub_narratives
-        return tuple(SubNarrative(one.text.strip(), one.importance) for one in found)
-
-    # -- relevance ---------------------------------------------------------------------------
-
-    def relevance_request(self, topic: str, doc: str, way: str) -> Request | None:
-        """What is asked about a document; None while the sub-narratives are not known, or where
-        its text is not among the segments."""
-        segment = self.inputs.segments.get(doc)
-        text = self.narrative(topic)
-        if segment is None or text is None:
-            return None
-        task = RELEVANCE_TASKS[way]
-        if way not in WITH_ASPECTS:
-            return Request(task, RelevanceUnit(question=text, passage=segment.text))
-        aspects = self.aspects(topic)
-        if aspects is None:
-            return None
-        names = tuple(one.text for one in aspects)
-        unit = AspectsUnit(narrative=text, sub_narratives=names, passage=segment.text)
-        return Request(task, unit)
-
-    def judged(self, topic: str, doc: str, way: str) -> tuple[int | None, Label | None]:
-        """The grade of a document as its label in one way says, and the label."""
-        request = self.relevance_request(topic, doc, way)
-        if request is None:
-            return None, None
-        label = self.label(request.task, request.unit, f"{topic} {doc} relevance")
-        if label is None or label.verdict is None:
-            return None, label
-        return grade_of(way, label.verdict), label
-
-    def grades(self, topic: str) -> dict[str, int | None]:
-        """The grade of every pooled document under the policy, None where there is none: a
-        person's label, then the given qrels, then the machine's label. Given grades of documents
-        beyond the pool are kept."""
-        if topic not in self._grades:
-            given = self.inputs.qrels.get(topic, {})
-            found: dict[str, int | None] = {}
-            for doc in self.inputs.ranks.get(topic, {}):
-                label = None
-                grade: int | None = None
-                if self.settings.relevance != "none":
-                    if self.people_given and doc in given and not self._person(topic, doc):
-                        found[doc] = given[doc]
-                        continue
-                    grade, label = self.judged(topic, doc, self.settings.relevance)
-                if label is None and doc in given and self.people_given:
-                    grade = given[doc]
-                found[doc] = grade
-            if self.people_given:
-                for doc, grade in given.items():
-                    found.setdefault(doc, grade)
-            self._grades[topic] = found
-        return self._grades[topic]
-
-    def _person(self, topic: str, doc: str) -> bool:
-        """Whether a person labelled the document in the ledger."""
-        request = self.relevance_request(topic, doc, self.settings.relevance)
-        label = None if request is None else self.book.find(request.task, request.unit)
-        return label is not None and label.labeller.is_human
-
-    # -- nugget lists ------------------------------------------------------------------------
-
-    def documents(self, topic: str) -> list[Segment] | None:
-        """The documents that nuggets are made from, the most relevant first; None while a grade
-        is missing (not failed)."""
-        found = []
-        for doc, grade in self.grades(topic).items():
-            segment = self.inputs.segments.get(doc)
-            if grade is None and segment is not None and not self._failed(topic, doc):
-                return None
-            if grade is not None and grade >= self.settings.threshold and segment is not None:
-                found.append((-grade, self.inputs.ranks[topic].get(doc, 10**9), doc, segment))
-        return [segment for *_, segment in sorted(found, key=lambda one: one[:3])]
-
-    def _failed(self, topic: str, doc: str) -> bool:
-        if self.settings.relevance == "none":
-            return True
-        request = self.relevance_request(topic, doc, self.settings.relevance)
-        label = None if request is None else self.book.find(request.task, request.unit)
-        return label is not None and label.status is Status.FAILED
+    # -- lists -------------------------------------------------------------------------------
 
     def create_units(self, topic: str, creator: LabellerId | None) -> Iterator[CreateUnit]:
         """The units of the windows so far: the last is the next to be asked, unless the list is
@@ -304,7 +116,7 @@ class Bank:
         given = self.inputs.nuggets.get(topic)
         if given is not None:
             return given.nuggets
-        if not self.settings.nuggets:
+        if not self.needs.nuggets:
             return None
         if topic not in self._lists:
             self._lists[topic] = self._made(topic)
@@ -328,7 +140,7 @@ class Bank:
         """Windows of the nuggets that say nothing of their importance: the machine's list first,
         so that a person's edits change no window of it, then what edits added."""
         listed, text = self.machine_list(topic), self.narrative(topic)
-        if listed is None or text is None:
+        if listed is None or text is None or not self.needs.bank:
             return []
         lacking = [one.text for one in listed if one.importance is None]
         added = [
@@ -346,7 +158,8 @@ class Bank:
     def mapping_units(self, topic: str) -> list[MappingUnit]:
         """The same for nuggets that are mapped to no sub-narrative."""
         listed, text = self.machine_list(topic), self.narrative(topic)
-        aspects = self.aspects(topic) if self.settings.mapping else None
+        wanted = self.settings.mapping and self.needs.bank
+        aspects = self.aspects(topic) if wanted else None
         if listed is None or text is None or aspects is None:
             return []
         lacking = [one.text for one in listed if one.sub_narrative is None]
@@ -453,12 +266,3 @@ class Bank:
         """Whether a person changed the topic's nuggets."""
         listed = self.machine_list(topic) or ()
         return any(self.edit_label(topic, one.text) for one in (*listed, RagNugget("")))
-
-
-def grade_of(way: str, verdict: Mapping[str, Any]) -> int:
-    """The grade that a relevance verdict comes to."""
-    if way == "counted":
-        return AspectsAnswered.model_validate(verdict).grade
-    if way == "yes-no":
-        return int(bool(verdict["relevant"]))
-    return int(verdict["grade"])

@@ -22,11 +22,16 @@ class Needs:
         return self.settings.ways if any(self.inputs.ranks.values()) else ()
 
     @property
+    def bank(self) -> bool:
+        """Whether nuggets are of use: where there are answers, or where they are wanted anyway."""
+        return self.settings.nuggets == "always" or bool(self.inputs.answers)
+
+    @property
     def nuggets(self) -> bool:
         """Whether nuggets are to be made for some topic."""
         inputs = self.inputs
         open_ones = any(topic not in inputs.nuggets for topic in inputs.topics)
-        return self.settings.nuggets and bool(inputs.answers) and open_ones
+        return bool(self.settings.nuggets) and self.bank and open_ones
 
     def _given(self) -> Iterator[RagNugget]:
         for topic in self.inputs.topics:
@@ -36,13 +41,13 @@ class Needs:
     @property
     def importance(self) -> bool:
         """Whether some nugget has no importance yet, or is still to be made."""
-        return self.nuggets or any(one.importance is None for one in self._given())
+        return self.bank and (self.nuggets or any(one.importance is None for one in self._given()))
 
     @property
     def mapping(self) -> bool:
         """Whether some nugget is to be mapped to a sub-narrative."""
         unmapped = self.nuggets or any(one.sub_narrative is None for one in self._given())
-        return self.settings.mapping and bool(self.inputs.answers) and unmapped
+        return self.settings.mapping and self.bank and unmapped
 
     @property
     def aspects(self) -> bool:

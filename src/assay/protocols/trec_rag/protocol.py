@@ -92,11 +92,13 @@ class _Steps:
             yield Step("support", SUPPORT, self.support)
         if needs.nuggets:
             yield from self.creation()
-        if inputs.answers and (needs.nuggets or inputs.nuggets):
-            if needs.importance:
-                yield Step("nugget importance", IMPORTANCE, self.importance, waits=True)
-            if needs.mapping:
-                yield Step("nugget mapping", MAPPING, self.mapping, waits=True)
+        if not needs.bank or not (needs.nuggets or inputs.nuggets):
+            return
+        # A complete bank has nothing to ask here, but for nuggets that a person added to it.
+        yield Step("nugget importance", IMPORTANCE, self.importance, waits=needs.importance)
+        if self.settings.mapping:
+            yield Step("nugget mapping", MAPPING, self.mapping, waits=needs.mapping)
+        if inputs.answers:
             yield Step("nugget assignment", ASSIGNMENT, self.assignment, waits=True)
 
     def bank(self, book: LabelBook) -> Bank:
