@@ -71,10 +71,11 @@ class TrecRagSettings(CommonSettings):
     ``most_nuggets``; ``creators``: labellers that each make a list, which are then merged (none:
     the labeller of ``nuggets``). ``nugget_window``: nuggets in one call for importance and
     mapping, ``assignment_window`` for assignment. ``nuggets``, ``mapping``, ``support``: whether to
-    do these at all (nuggets ``always``: before there are answers, too). ``citations``: which of a sentence's citations count, and are judged.
-    ``answers``: whether a run gets 0 on topics that it does not answer (``all``) or these are left
-    out (``answered``). ``given_by``: who made the qrels, assignments and support labels that are
-    inputs, ``people`` or a ``machine``. ``topics``: only these. ``measures``: of retrieval runs.
+    do these at all (nuggets ``always``: before there are answers, too). ``citations``: which of
+    a sentence's citations count, and are judged. ``answers``: whether a run gets 0 on topics
+    that it does not answer (``all``) or these are left out (``answered``). ``given_by``: who
+    made the qrels, assignments and support labels that are inputs, ``people`` or a ``machine``.
+    ``topics``: only these. ``measures``: of retrieval runs.
     """
 
     relevance: Relevance = "counted"
