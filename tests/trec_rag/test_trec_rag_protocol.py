@@ -96,6 +96,27 @@ def test_the_whole_way_through_the_command_line(assay: Assay, tmp_path: Path):
     assert SEGMENTS["d1"] in page
 
 
+def test_labels_of_every_task_are_listed(assay: Assay, tmp_path: Path):
+    folder = make(tmp_path / "e")
+    judged(folder)
+    with editor(tmp_path, "p.write_text(p.read_text().replace('vital [1]', 'okay [1]'))") as env:
+        assay("nuggets", "edit", folder, "1", "--as", "KIM", env=env)
+    done = assay("labels", "list", folder, env={**ENV, "COLUMNS": "160"})
+    assert done.returncode == 0, done.stderr
+    for name, verdict in (
+        ("nugget_edit", "Rivers meander"),
+        ("assignment", "2 support"),
+        ("mapping", "4 mapping"),
+        ("importance", "4 vital"),
+        ("nuggets", "4 nuggets"),
+        ("relevance_c", "grade 2; rel"),
+        ("sub_narratives", "2 sub narratives"),
+        ("support", "full"),
+    ):
+        rows = [line for line in done.stdout.splitlines() if f" {name[:10]}" in line]
+        assert any(verdict[:12] in row for row in rows), (name, rows)
+
+
 def test_what_two_runs_share_is_asked_once(tmp_path: Path):
     folder = make(tmp_path / "e")
     first, _ = judged(folder)

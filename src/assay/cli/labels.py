@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any
@@ -94,6 +95,10 @@ def _cell(value: object) -> str:
     return f"{value:,}" if isinstance(value, int) else safe(value)
 
 
+_FEW = 4
+"""Texts of a verdict that are shown; of longer lists only the number is."""
+
+
 @app.command("list")
 def list_command(
     folder: FolderArgument,
@@ -159,21 +164,38 @@ def _verdict(label: Label) -> str:
     if label.verdict is None:
         return "failed"
     parts = []
+    known = REGISTRY.get(label.task)
+    if known is not None and known.compared:
+        whole = known.verdict.model_validate(label.verdict)
+        parts.append(f"{known.compared} {getattr(whole, known.compared)}")
     for name, value in label.verdict.items():
         if name == "reason":
             continue
         if isinstance(value, bool):
             parts.append(f"{name} {'YES' if value else 'NO'}")
         elif isinstance(value, list):
-            helped = [str(item["nugget"]) for item in value if item.get("helped")]
-            parts.append(f"helped {','.join(helped) or 'none'}")
+            parts.append(_items(name, value))
         else:
             parts.append(str(value))
     return "; ".join(parts)
 
 
+def _items(name: str, items: list[Any]) -> str:
+    """A list within a verdict: how many items say what, or their texts, or their number."""
+    if all(isinstance(one, dict) and "helped" in one for one in items):
+        helped = [str(one["nugget"]) for one in items if one["helped"]]
+        return f"helped {','.join(helped) or 'none'}"
+    if all(isinstance(one, bool) for one in items):
+        return f"{sum(items)} of {len(items)} {name}"
+    if all(isinstance(one, str) and len(one.split()) == 1 for one in items):
+        return ", ".join(f"{count} {word}" for word, count in Counter(items).items())
+    if len(items) < _FEW and all(isinstance(one, dict) and "text" in one for one in items):
+        return " / ".join(str(one["text"]) for one in items)
+    return f"{len(items)} {name.replace('_', ' ')}"
+
+
 def _about(content: Mapping[str, Any]) -> str:
-    texts = [value for value in content.values() if isinstance(value, str)]
+    texts = [value for value in content.values() if isinstance(value, str) and value]
     return " | ".join(reversed(texts))
 
 
