@@ -110,7 +110,7 @@ def test_labels_of_every_task_are_listed(assay: Assay, tmp_path: Path):
         ("importance", "4 vital"),
         ("nuggets", "4 nuggets"),
         ("relevance_c", "grade 2; rel"),
-        ("sub_narratives", "2 sub narratives"),
+        ("sub_narratives", "why rivers meander"),
         ("support", "full"),
     ):
         rows = [line for line in done.stdout.splitlines() if f" {name[:10]}" in line]

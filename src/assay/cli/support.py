@@ -60,7 +60,7 @@ def support_command(
         for run, by_topic in found.items()
     }
     document: dict[str, Any] = {"citations": citations, "counts": totals}
-    which = "first citation" if citations == "first" else "all judged citations (their mean)"
+    which = "its first citation" if citations == "first" else "the mean of its judged citations"
     show(
         "Support",
         sheet,
@@ -68,7 +68,7 @@ def support_command(
         per_topic=per_topic,
         as_json=as_json,
         as_csv=as_csv,
-        said=f"A sentence is worth its {which}; unjudged sentences leave the scores.",
+        said=f"A sentence is worth {which}; unjudged sentences leave the scores.",
         document=document,
         counts=lambda run: [(name, str(totals[run][name])) for name in ("uncited", "unjudged")],
         needed=False,  # an unjudged citation is a label too
