@@ -388,6 +388,23 @@ def test_manual_and_automatic_assignment_side_by_side(tmp_path: Path):
     assert found["automatic support", *key] == found["manual support", *key]
 
 
+def test_settings_are_compared_over_the_answers_that_have_labels_in_each(tmp_path: Path):
+    folder = given(tmp_path, made_by="tests.trec_rag.judge:judge")
+    rows = rows_of(folder / "given" / "assignments.jsonl")
+    by_people = [row for row in rows if (row["run_id"], row["qid"]) != ("good", "2")]
+    assert len(by_people) == 2
+    lines(folder / "given" / "assignments.jsonl", by_people)
+    judged(folder, "machine")
+    found = {
+        (row["setting"], row["run"], row["measure"]): (row["value"], row["topics"])
+        for row in scored(folder, "people").findings.document["settings"]
+    }
+    assert values(scored(folder, "people"), "good")["strict_vital"] == 0.5
+    # Of the run's two answers people labelled one; the other has no part in either setting.
+    assert found[AUTO, "good", "coverage"] == found[MANUAL, "good", "coverage"]
+    assert found[MANUAL, "good", "coverage"] == (pytest.approx(2 / 3), 1)
+
+
 # --- post-editing --------------------------------------------------------------------------------
 
 

@@ -42,8 +42,8 @@ class Pair:
 
 @dataclass(frozen=True)
 class Sides:
-    """Settings that there are labels for, of one kind: sheets and means by setting, and how
-    ``measures`` correlate between them."""
+    """Settings that there are labels for, of one kind: sheets by setting, means over what all of
+    them have values for, and how ``measures`` correlate between any two."""
 
     title: str
     measures: tuple[str, ...]
@@ -173,9 +173,46 @@ def _sides(
             resamples=settings.resamples,
             seed=settings.seed,
         )
-        for name, sheet in sheets.items()
+        for name, sheet in _shared(sheets).items()
     }
     return Sides(title, names, sheets, tables, pairs)
+
+
+def _shared(sheets: Mapping[str, Sheet]) -> dict[str, Sheet]:
+    """The sheets with only the values, run by run and topic by topic, that all of them have."""
+    first = next(iter(sheets.values()))
+
+    def known(sheet: Sheet, run: str, measure: str) -> set[str]:
+        found = sheet.values.get(run, {}).get(measure, {})
+        return {topic for topic, value in found.items() if value is not None}
+
+    runs = [run for run in first.values if all(run in one.values for one in sheets.values())]
+    cells = {
+        (run, measure): set.intersection(*(known(sheet, run, measure) for sheet in sheets.values()))
+        for run in runs
+        for measure in first.measures
+    }
+    nothing = dict.fromkeys(first.measures, frozenset[str]())
+    return {
+        name: Sheet(
+            sheet.topics,
+            first.measures,
+            {
+                run: {
+                    measure: {
+                        topic: value
+                        for topic, value in sheet.values[run][measure].items()
+                        if topic in cells[run, measure]
+                    }
+                    for measure in first.measures
+                }
+                for run in runs
+            },
+            nothing,
+            dict.fromkeys(runs, nothing),
+        )
+        for name, sheet in sheets.items()
+    }
 
 
 def _bank(inputs: Inputs, settings: TrecRagSettings, book: LabelBook, policy: str) -> Bank:
