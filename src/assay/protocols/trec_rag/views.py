@@ -319,7 +319,8 @@ def _settings(sides: Sides) -> Part:
         items.append(Scatter(title, pair.second, pair.first, points, diagonal=True))
     note = (
         "The settings of response evaluation side by side, over the answers that have labels in "
-        "each; correlations, over those with labels in the two. τ over runs is what a leaderboard keeps; over all pairs, what single answers do."
+        "each; correlations, over those with labels in the two. τ over runs is what a leaderboard "
+        "keeps; over all pairs, what single answers do."
     )
     return Part(f"{sides.title}: manual and automatic", note, tuple(items))
 
