@@ -346,6 +346,18 @@ def test_given_labels_are_scored_and_nobody_is_asked(tmp_path: Path):
     assert tally.wanted == 0
     assert result.lacking == 0
     assert values(result, "good") == values(scored(tmp_path / "source", "people"), "good")
+    notes = {board.title: board.note for board in result.findings.boards}
+    assert "The assignments of 3 of 3 answers are given." in notes["Answers: nuggets"]
+    assert "The support labels of 3 of 3 answers are given." in notes["Answers: support"]
+    cited = [
+        one.who
+        for part in result.findings.parts
+        for _, items in part.groups
+        for item in items
+        for sentence in getattr(item, "sentences", ())
+        for one in sentence.cited[:1]
+    ]
+    assert set(cited) == {"given, by people"}
 
 
 def test_given_labels_are_left_out_where_machines_alone_count(tmp_path: Path):

@@ -97,6 +97,10 @@ class TrecRagSettings(CommonSettings):
     measures: tuple[str, ...] = ("nDCG@30", "nDCG@100", "Recall@100")
 
     @property
+    def given_by_words(self) -> str:
+        return "people" if self.given_by == "people" else "a machine"
+
+    @property
     def ways(self) -> tuple[str, ...]:
         """How relevance is asked for, the main way first."""
         every = (self.relevance, *self.relevance_also)

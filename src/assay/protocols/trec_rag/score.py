@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 
 from assay.formats.trec import format_qrels
@@ -188,11 +188,13 @@ def _boards(state: State, scores: Mapping[str, Mapping[str, Score]]) -> tuple[Bo
         note = f"{policy} Relevance: {_relevance_words(state)}."
         boards.append(Board("Retrieval runs", names, note))
     if "strict_vital" in kinds:
-        boards.append(Board("Answers: nuggets", NUGGET_NAMES, policy))
+        note = f"{policy}{_given_words(state, 'assignments', state.inputs.assignments)}"
+        boards.append(Board("Answers: nuggets", NUGGET_NAMES, note))
     if "weighted_precision" in kinds:
         names = ("weighted_precision", "weighted_recall", "hard_precision", "hard_recall")
         which = "its first citation" if state.settings.citations == "first" else "all citations"
-        note = f"A sentence is judged by {which}. {policy}"
+        given = _given_words(state, "support labels", state.inputs.support)
+        note = f"A sentence is judged by {which}. {policy}{given}"
         columns: dict[str, dict[str, float | int | str | None]] = {
             name: {
                 run: sum(getattr(one, name) for one in by_topic.values())
@@ -209,6 +211,15 @@ def _boards(state: State, scores: Mapping[str, Mapping[str, Score]]) -> tuple[Bo
         )
         boards.append(Board("Judgment runs", RJ_NAMES, note))
     return tuple(boards)
+
+
+def _given_words(state: State, what: str, given: Collection[tuple[str, str]]) -> str:
+    """What is said of labels among the inputs, where they count."""
+    answers = {(run, topic) for run, one in state.inputs.answers.items() for topic in one.answers}
+    count = len(answers.intersection(given))
+    if not count or not state.bank.people_given:
+        return ""
+    return f" The {what} of {count} of {len(answers)} answers are given."
 
 
 def _relevance_words(state: State) -> str:

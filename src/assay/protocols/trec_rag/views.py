@@ -223,7 +223,8 @@ def _marked(
             segment = state.inputs.segments.get(doc)
             support = known[spot].support if spot < len(known) else None
             label = labels.get((place, spot))
-            who = "" if label is None else label.labeller.name
+            given = "" if support is None else f"given, by {state.settings.given_by_words}"
+            who = given if label is None else label.labeller.name
             why = "" if label is None or not label.reason else label.reason
             word = support.value if support is not None else "unjudged"
             text = segment.text if segment is not None else ""
