@@ -1,8 +1,9 @@
 """The ledger at scale: labels inserted, keys looked up, labels read, size of the file.
 
 Run: ``python benchmarks/ledger.py [--labels N] [--keys K] [--batch B] [--keep FOLDER]``. Three
-labellers give N labels in all, each to the same units (a passage of some 30 words and a nugget of
-10); a label has a reason of a sentence, tokens, cost and time. Inserts are in transactions of B.
+labellers, one after the other, give N labels in all to the same units (a passage of some 30 words
+and a nugget of 10); a label has a reason of a sentence, tokens, cost and time. Inserts are in
+transactions of B.
 """
 
 from __future__ import annotations
@@ -38,20 +39,31 @@ def main() -> None:
 
 def measure(path: Path, labels: int, keys: int, batch: int) -> None:
     with Ledger.open(path) as ledger:
-        spent = 0.0
+        spent = last = 0.0
         waiting: list[NewLabel] = []
-        for label in made(labels):
+        for number, label in enumerate(made(labels), 1):
             waiting.append(label)
             if len(waiting) == batch:
                 started = time.perf_counter()
                 ledger.add(waiting)
                 spent += time.perf_counter() - started
                 waiting = []
+            if number % max(1, labels // 10) == 0:
+                now = labels / 10 / (spent - last)
+                print(f"  {number:,} labels, {now:,.0f}/s lately", flush=True)
+                last = spent
         ledger.add(waiting)
         print(f"insert: {labels:,} labels, {labels / spent:,.0f}/s in transactions of {batch}")
     size = path.stat().st_size
     print(f"file: {size / 1e9:.2f} GB, {size / labels:.0f} bytes a label")
-    asked = [key_of(number) for number in random.Random(1).sample(range(2 * labels), keys)]
+    hashes = [unit for unit, _ in units_of(labels)]
+    draw = random.Random(1)
+    asked = [
+        (unit, key_of(who, unit))
+        for who in (LABELLERS[0].name, "another")
+        for unit in draw.sample(hashes, min(keys // 2, len(hashes)))
+    ]
+    keys = len(asked)
     with Ledger.open(path) as ledger:
         started = time.perf_counter()
         known = ledger.statuses(asked)
@@ -64,37 +76,43 @@ def measure(path: Path, labels: int, keys: int, batch: int) -> None:
     print(f"peak memory {peak:.0f} MB")
 
 
-def key_of(number: int) -> str:
-    return content_hash(str(number).encode())
+def key_of(labeller: str, unit: str) -> str:
+    return content_hash(f"{labeller} {unit}".encode())
+
+
+def units_of(labels: int) -> Iterator[tuple[str, dict[str, str]]]:
+    """The units, each with its hash, that so many labels are about."""
+    draw = random.Random(2)
+    for number in range(labels // len(LABELLERS)):
+        content = {
+            "nugget": " ".join(draw.choices(WORDS, k=10)),
+            "passage": " ".join(draw.choices(WORDS, k=30)) + f" {number}",
+        }
+        yield unit_hash(TASK, content), content
 
 
 def made(labels: int) -> Iterator[NewLabel]:
-    """Labels of three labellers, a unit after the other."""
+    """Labels of three labellers."""
     draw = random.Random(0)
-    for number in range(labels):
-        if number % len(LABELLERS) == 0:
-            content = {
-                "nugget": " ".join(draw.choices(WORDS, k=10)),
-                "passage": " ".join(draw.choices(WORDS, k=30)) + f" {number}",
-            }
-            unit = unit_hash(TASK, content)
-        entailed = draw.random() < 0.7
-        reason = " ".join(draw.choices(WORDS, k=12))
-        yield NewLabel(
-            key=key_of(number),
-            task=TASK,
-            version="1",
-            unit=unit,
-            content=content,
-            labeller=LABELLERS[number % len(LABELLERS)],
-            status=Status.OK,
-            verdict={"reason": reason, "entailed": entailed},
-            reason=reason,
-            tokens_in=300,
-            tokens_out=30,
-            cost=0.00084,
-            seconds=0.731,
-        )
+    for who in LABELLERS:
+        for unit, content in units_of(labels):
+            entailed = draw.random() < 0.7
+            reason = " ".join(draw.choices(WORDS, k=12))
+            yield NewLabel(
+                key=key_of(who.name, unit),
+                task=TASK,
+                version="1",
+                unit=unit,
+                content=content,
+                labeller=who,
+                status=Status.OK,
+                verdict={"reason": reason, "entailed": entailed},
+                reason=reason,
+                tokens_in=300,
+                tokens_out=30,
+                cost=0.00084,
+                seconds=0.731,
+            )
 
 
 if __name__ == "__main__":

@@ -48,7 +48,9 @@ def test_labels_come_back_as_they_were_written(tmp_path: Path):
         assert first.labeller == WHO
         assert first.cost == 0.25
         assert (second.status, second.verdict, second.error) == (Status.FAILED, None, "no")
-        assert ledger.statuses(["k1", "k2", "k3"]) == {"k1": Status.OK, "k2": Status.FAILED}
+        asked = [("u1", "k1"), ("u2", "k2"), ("u3", "k3"), ("u1", "k2")]
+        assert ledger.statuses(asked) == {"k1": Status.OK, "k2": Status.FAILED}
+        assert ledger.known_keys(["k1", "k2", "k3"]) == {"k1", "k2"}
         assert ledger.units()["u1"] == {"passage": "p", "nugget": "1"}
 
 
@@ -151,6 +153,27 @@ def old_ledger(tmp_path: Path) -> Path:
     return path
 
 
+def test_a_ledger_of_version_2_is_found_by_unit_and_key(tmp_path: Path):
+    path = tmp_path / "l.sqlite"
+    with closing(sqlite3.connect(path)) as db:
+        db.executescript(
+            "".join(MIGRATIONS[:2]).replace("packed(", "(")
+            + """
+            INSERT INTO tasks VALUES (1, 'r2c2.entailment');
+            INSERT INTO units VALUES (1, x'000102030405060708090a0b0c0d0e0f', 1, '{"n":1}');
+            INSERT INTO labellers VALUES (1, 'openai:m', 'model', '{}');
+            INSERT INTO labels (uid, key, task, version, unit, labeller, status, verdict, created)
+                VALUES (x'aa', 'k', 1, '1', 1, 1, 'ok', '{"entailed":true}', '2026');
+            PRAGMA user_version = 2
+            """
+        )
+    with Ledger.open(path) as ledger:
+        unit = "000102030405060708090a0b0c0d0e0f"
+        assert ledger.version() == len(MIGRATIONS)
+        assert ledger.statuses([(unit, "k"), (unit, "other")]) == {"k": Status.OK}
+        assert ledger.by_key([(unit, "k")])["k"].verdict == {"entailed": True}
+
+
 def test_a_ledger_of_version_1_keeps_every_label(old_ledger: Path):
     with Ledger.open(old_ledger) as ledger:
         assert ledger.version() == len(MIGRATIONS)
@@ -158,7 +181,9 @@ def test_a_ledger_of_version_1_keeps_every_label(old_ledger: Path):
         assert ledger.units() == {
             f"{0xA0000:032x}": {"n": 1}, f"{0xA0001:032x}": {"n": 2}, "own": {"n": 3}
         }  # fmt: skip
-        assert list(ledger.by_key(["a key"]).values()) == [person]
+        assert list(ledger.by_key([(f"{0xA0001:032x}", "a key"), ("own", "a key")]).values()) == [
+            person
+        ]
         assert ledger.find("000000000000000000000000000a0002") == [machine.uid]
     assert (machine.uid, machine.key) == (f"{0xA0002:032x}", f"{0xA0003:032x}")
     assert (machine.task, machine.version, machine.unit) == (

@@ -56,7 +56,7 @@ def import_batch(plans: Sequence[tuple[str, Plan]], ledger: Ledger, path: Path) 
         for key, request in plan.todo
     }
     replies = read_replies(path)
-    known = ledger.statuses(reply.key for reply in replies)
+    known = ledger.known_keys([reply.key for reply in replies])
     labels = []
     failed = unanswered = unasked = again = 0
     for reply in replies:

@@ -15,7 +15,7 @@ from typing import Protocol
 
 from assay.labellers.base import Estimate, Labeller, Outcome, Request, request_key
 from assay.labellers.ensemble import EnsembleLabeller
-from assay.ledger import Ledger, NewLabel
+from assay.ledger import Asked, Ledger, NewLabel
 from assay.model.errors import LabellerUnreachable, SettingsError
 from assay.model.labels import Status
 
@@ -135,7 +135,7 @@ def plan(
         if refusals[request.task.name]:
             raise SettingsError(refusals[request.task.name])
         distinct.setdefault(request_key(labeller, request), request)
-    known = ledger.statuses(distinct) if ledger is not None else {}
+    known = {} if ledger is None else ledger.statuses(map(_asked, distinct.items()))
     members: tuple[Plan, ...] = ()
     again: set[str] = set()
     if isinstance(labeller, EnsembleLabeller):
@@ -167,6 +167,11 @@ def plan(
     return Plan(labeller, todo, len(distinct) - len(todo), 0 if retry_failed else failed, members)
 
 
+def _asked(item: tuple[str, Request]) -> Asked:
+    key, request = item
+    return request.unit_hash, key
+
+
 def join_votes(ledger: Ledger, plan_: Plan) -> int:
     """Make the joint labels of an ensemble's plan from what its members have said, and return
     how many. A unit that some member has not answered is left for later."""
@@ -176,7 +181,9 @@ def join_votes(ledger: Ledger, plan_: Plan) -> int:
     made = 0
     for start in range(0, len(plan_.todo), _JOINED):
         part = plan_.todo[start : start + _JOINED]
-        said = ledger.by_key(key for _, request in part for _, _, key in ensemble.keys(request))
+        said = ledger.by_key(
+            (request.unit_hash, key) for _, request in part for _, _, key in ensemble.keys(request)
+        )
         joint = ((key, request, ensemble.from_labels(request, said)) for key, request in part)
         labels = [
             new_label(ensemble, key, request, outcome)

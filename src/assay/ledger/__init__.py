@@ -1,5 +1,5 @@
 """Every label ever given, append-only."""
 
-from assay.ledger.sqlite import Ledger, NewLabel
+from assay.ledger.sqlite import Asked, Ledger, NewLabel
 
-__all__ = ["Ledger", "NewLabel"]
+__all__ = ["Asked", "Ledger", "NewLabel"]

@@ -121,4 +121,11 @@ MIGRATIONS: tuple[str, ...] = (
     CREATE TRIGGER units_stay BEFORE DELETE ON units
         BEGIN SELECT RAISE (ABORT, 'units are never deleted'); END;
     """,
+    # 3: labels are looked up by unit and key, not by key alone. Keys are random, so that every
+    # label of a large ledger changed another page of an index of keys; units come in order.
+    """
+    DROP INDEX labels_key;
+    DROP INDEX labels_unit;
+    CREATE INDEX labels_asked ON labels (unit, key, status);
+    """,
 )

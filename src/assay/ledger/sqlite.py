@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -26,7 +26,15 @@ _INSERT = f"""
         {_REST})
     VALUES (?, ?, ?, ?, (SELECT id FROM units WHERE hash = ?), ?,?,?,?,?,?,?,?,?,?,?,?,?)
 """  # noqa: S608 (constants)
+_OF_ALL = "FROM labels JOIN units ON units.id = unit"
+# In this order: for each question its unit, then its label, each by an index.
+_OF_ASKED = (
+    "FROM asked CROSS JOIN units ON units.hash = asked_unit "
+    "CROSS JOIN labels ON labels.unit = units.id AND labels.key = asked_key"
+)
 _LABELLERS = 1000
+Asked = tuple[str, str]
+"""A question as the ledger knows it: the hash of its unit, and its key."""
 _CHUNK = 500  # bound variables in one look-up; far below SQLite's limit
 
 
@@ -143,8 +151,8 @@ class Ledger:
                 created,
                 orjson.dumps(label.detail).decode(),
             )
-        for uid in self._written(rows):
-            del rows[uid]
+        for uid in self._written((row[4], row[1]) for row in rows.values()):
+            rows.pop(uid, None)
         self._db.executemany(
             "INSERT INTO units (hash, task, content) VALUES (?, ?, ?) "
             "ON CONFLICT (hash) DO NOTHING",
@@ -154,19 +162,21 @@ class Ledger:
         self._db.executemany(_INSERT, rows.values())
         return list(rows)
 
-    def _written(self, rows: Mapping[str, tuple[Any, ...]]) -> set[str]:
-        """Those of the labels, by uid, that the ledger holds under the same key."""
-        wanted = list({row[1] for row in rows.values()})
-        found: set[str] = set()
+    def _written(self, asked: Iterable[tuple[bytes | str, bytes | str]]) -> set[str]:
+        """The uids of all labels that the ledger holds under these units and keys (packed)."""
+        return {unpacked(uid) for (uid,) in self._asked("uid", asked)}
+
+    def _asked(
+        self, columns: str, asked: Iterable[tuple[bytes | str, bytes | str]]
+    ) -> Iterator[tuple[Any, ...]]:
+        """Columns of the labels under these units and keys (packed); ``columns`` are constants."""
+        wanted = list(dict.fromkeys(asked))
         for start in range(0, len(wanted), _CHUNK):
             chunk = wanted[start : start + _CHUNK]
-            marks = ",".join("?" * len(chunk))
-            for (uid,) in self._db.execute(
-                f"SELECT uid FROM labels WHERE key IN ({marks})",  # noqa: S608
-                chunk,
-            ):
-                found.add(unpacked(uid))
-        return found & rows.keys()
+            yield from self._db.execute(
+                f"{_asking(len(chunk))} SELECT {columns} {_OF_ASKED}",
+                [value for pair in chunk for value in pair],
+            )
 
     def _task_id(self, task: str) -> int:
         if task not in self._task_ids:
@@ -197,29 +207,29 @@ class Ledger:
 
     # -- reading ---------------------------------------------------------------------------
 
-    def statuses(self, keys: Iterable[str]) -> dict[str, Status]:
-        """What is known of each key: ``ok`` if any label under it is, else ``failed``; keys
-        that were never asked are absent."""
-        wanted = list(dict.fromkeys(keys))
+    def statuses(self, asked: Iterable[Asked]) -> dict[str, Status]:
+        """What is known of each (unit, key), by key: ``ok`` if any label under it is, else
+        ``failed``; what was never asked is absent."""
         known: dict[str, Status] = {}
         with explained(self.path):
-            for start in range(0, len(wanted), _CHUNK):
-                chunk = wanted[start : start + _CHUNK]
-                marks = ",".join("?" * len(chunk))
-                rows = self._db.execute(
-                    f"SELECT key, status FROM labels WHERE key IN ({marks})",  # noqa: S608
-                    [packed(key) for key in chunk],
-                )
-                for stored, status in rows:
-                    key = unpacked(stored)
-                    if known.get(key) is not Status.OK:
-                        known[key] = Status(status)
+            pairs = ((packed(unit), packed(key)) for unit, key in asked)
+            for stored, status in self._asked("labels.key, status", pairs):
+                key = unpacked(stored)
+                if known.get(key) is not Status.OK:
+                    known[key] = Status(status)
         return known
+
+    def known_keys(self, keys: Collection[str]) -> set[str]:
+        """Those of the keys that any label has, whatever its unit; goes through all labels."""
+        wanted = {packed(key) for key in keys}
+        with explained(self.path):
+            found = (key for (key,) in self._db.execute("SELECT key FROM labels") if key in wanted)
+            return {unpacked(key) for key in found}
 
     def labels(self, tasks: Iterable[str] | None = None) -> Iterator[Label]:
         """All labels, oldest first, of the named tasks or of all."""
         names = None if tasks is None else list(tasks)
-        yield from self._select(_of_tasks("labels.task", names), names or [])
+        yield from self._select(f"{_OF_ALL} {_of_tasks('labels.task', names)}", names or [])
 
     def verdicts(self, tasks: Iterable[str]) -> Iterator[Label]:
         """All labels of the named tasks, oldest first, as far as scores need them.
@@ -230,8 +240,7 @@ class Ledger:
         names = list(tasks)
         with explained(self.path):
             rows = self._db.execute(
-                f"SELECT {_BRIEF} FROM labels JOIN units ON units.id = unit "  # noqa: S608
-                f"{_of_tasks('labels.task', names)} ORDER BY labels.id",
+                f"SELECT {_BRIEF} {_OF_ALL} {_of_tasks('labels.task', names)} ORDER BY labels.id",
                 names,
             )
             labellers = self.labellers()
@@ -254,15 +263,15 @@ class Ledger:
                     nothing if detail == "{}" else orjson.loads(detail), rowid,
                 ))  # fmt: skip
 
-    def by_key(self, keys: Iterable[str]) -> dict[str, Label]:
-        """The newest label under each key, a usable one before failed ones; keys that were never
-        asked are absent."""
-        wanted = list(dict.fromkeys(keys))
+    def by_key(self, asked: Iterable[Asked]) -> dict[str, Label]:
+        """The newest label of each (unit, key), by key, a usable one before failed ones; what was
+        never asked is absent."""
+        wanted = list(dict.fromkeys(asked))
         found: dict[str, Label] = {}
         for start in range(0, len(wanted), _CHUNK):
             chunk = wanted[start : start + _CHUNK]
-            where = f"WHERE key IN ({','.join('?' * len(chunk))})"
-            for label in self._select(where, [packed(key) for key in chunk]):
+            values = [packed(one) for pair in chunk for one in pair]
+            for label in self._select(_OF_ASKED, values, _asking(len(chunk))):
                 if label.status is Status.OK or label.key not in found:
                     found[label.key] = label
         return found
@@ -272,14 +281,15 @@ class Ledger:
         wanted = list(dict.fromkeys(units))
         for start in range(0, len(wanted), _CHUNK):
             chunk = wanted[start : start + _CHUNK]
-            where = f"WHERE hash IN ({','.join('?' * len(chunk))})"
-            yield from self._select(where, [packed(unit) for unit in chunk])
+            some = f"{_OF_ALL} WHERE hash IN ({','.join('?' * len(chunk))})"
+            yield from self._select(some, [packed(unit) for unit in chunk])
 
-    def _select(self, where: str, values: Sequence[bytes | str]) -> Iterator[Label]:
+    def _select(
+        self, some: str, values: Sequence[bytes | str], before: str = ""
+    ) -> Iterator[Label]:
         with explained(self.path):
             rows = self._db.execute(
-                f"SELECT {_OWN} {_REST} FROM labels JOIN units ON units.id = unit {where} "  # noqa: S608
-                "ORDER BY labels.id",
+                f"{before} SELECT {_OWN} {_REST} {some} ORDER BY labels.id",
                 values,
             )
             labellers = self.labellers()
@@ -364,6 +374,11 @@ class Ledger:
     def version(self) -> int:
         """Number of the last migration applied."""
         return int(self._db.execute("PRAGMA user_version").fetchone()[0])
+
+
+def _asking(count: int) -> str:
+    """The beginning of a query about ``count`` pairs of a unit and a key; see ``_OF_ASKED``."""
+    return f"WITH asked (asked_unit, asked_key) AS (VALUES {','.join(['(?,?)'] * count)})"
 
 
 def _of_tasks(column: str, names: Sequence[str] | None) -> str:

@@ -30,7 +30,8 @@ class Asker:
         planned = plan(self.ledger, self.labeller, requests)
         self.tally += judge([(title, planned)], self.ledger, progress=self.progress, budget=left)
         keys = [request_key(self.labeller, request) for request in requests]
-        found = self.ledger.by_key(keys)
+        units = (request.unit_hash for request in requests)
+        found = self.ledger.by_key(zip(units, keys, strict=True))
         return [found.get(key) for key in keys]
 
 
