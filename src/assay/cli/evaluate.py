@@ -240,15 +240,19 @@ def _print_ahead(job: Job, *, as_json: bool) -> None:
         if ledger is not None:
             ledger.close()
     rows = []
+    seen: set[str] = set()  # what several steps or protocols need is asked once
     for title, plan in ahead.plans:
         for part in plan.asked:
-            estimate = Plan(part.labeller, part.todo, 0, 0).estimate()
+            todo = tuple(one for one in part.todo if one[0] not in seen)
+            seen.update(key for key, _ in todo)
+            estimate = Plan(part.labeller, todo, 0, 0).estimate()
             rows.append(
                 {
                     "task": title,
                     "labeller": part.labeller.id.name,
                     "known": part.known,
-                    "to_ask": len(part.todo),
+                    "shared": len(part.todo) - len(todo),
+                    "to_ask": len(todo),
                     "calls": estimate.calls,
                     "tokens_in": estimate.tokens_in,
                     "tokens_out": estimate.tokens_out,
@@ -261,10 +265,14 @@ def _print_ahead(job: Job, *, as_json: bool) -> None:
     table = plain_table("Ahead (nothing was asked)")
     table.add_column("task")
     table.add_column("labeller", overflow="fold")
-    for name in ("known", "to ask", "calls", "read", "written", "cost, $"):
+    columns = {"known": "known", "shared": "asked above", "to_ask": "to ask", "calls": "calls",
+               "tokens_in": "read", "tokens_out": "written"}  # fmt: skip
+    if not any(row["shared"] for row in rows):
+        del columns["shared"]
+    for name in (*columns.values(), "cost, $"):
         table.add_column(name, justify="right")
     for row in rows:
-        counts = (row[k] for k in ("known", "to_ask", "calls", "tokens_in", "tokens_out"))
+        counts = (row[key] for key in columns)
         cost = "unknown" if row["cost"] is None else f"{row['cost']:.4f}"
         table.add_row(str(row["task"]), safe(row["labeller"]), *(f"{n:,}" for n in counts), cost)
     console = out()

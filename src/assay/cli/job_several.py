@@ -70,7 +70,6 @@ class Job:
             (f"{name}: {title}", plan) for name, one in ahead.items() for title, plan in one.plans
         ]
         notes = [one.note for one in ahead.values() if one.note]
-        notes.append("What protocols share is counted with each of them, and asked once.")
         return Outlook(plans, " ".join(notes), any(one.assumed for one in ahead.values()))
 
     def plans_now(self, ledger: Ledger, *, retry_failed: bool) -> Plans:

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Mapping
 
 from assay.judging.engine import Plan
+from assay.judging.shared import left_open
 from assay.ledger import Ledger
 
 PROMPT = "the prompt was changed"
@@ -15,7 +16,8 @@ VERSION = "the task has a new version"
 
 def why_again(ledger: Ledger, plan: Plan) -> Mapping[tuple[str, str], int]:
     """How many of the plan's requests have a label under another key by the same labeller, by
-    (task, reason). Other labellers' labels are no reason, nor are failed ones asked again."""
+    (task, reason), or one under a task that is like it but leaves this open. Other labellers'
+    labels are no reason, nor are failed ones asked again."""
     found: Counter[tuple[str, str]] = Counter()
     for part in plan.asked:
         own = part.labeller.id
@@ -36,4 +38,6 @@ def why_again(ledger: Ledger, plan: Plan) -> Mapping[tuple[str, str], int]:
                 why = SETTINGS
             reasons[label.unit] = why  # the newest label's
         found.update((units[unit].task.name, why) for unit, why in reasons.items())
+        new = {key: one for key, one in part.todo if one.unit_hash not in reasons}
+        found.update(left_open(ledger, part.labeller, new))
     return found

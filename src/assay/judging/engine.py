@@ -13,6 +13,7 @@ from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
+from assay.judging.shared import told_elsewhere
 from assay.labellers.base import Estimate, Labeller, Outcome, Request, request_key
 from assay.labellers.ensemble import EnsembleLabeller
 from assay.ledger import Asked, Ledger, NewLabel
@@ -124,9 +125,12 @@ def plan(
     requests: Iterable[Request],
     *,
     retry_failed: bool = False,
+    alike: bool = True,
 ) -> Plan:
     """Which of ``requests`` must be asked. Raises SettingsError where the labeller cannot do
-    the task; ``ledger`` None means that nothing is known yet."""
+    the task; ``ledger`` None means that nothing is known yet. With
+    ``alike`` what a label of the same labeller under another task tells is known too
+    (tasks.shared)."""
     distinct: dict[str, Request] = {}
     refusals: dict[str, str] = {}
     for request in requests:
@@ -136,6 +140,13 @@ def plan(
             raise SettingsError(refusals[request.task.name])
         distinct.setdefault(request_key(labeller, request), request)
     known = {} if ledger is None else ledger.statuses(map(_asked, distinct.items()))
+    told: set[str] = set()
+    if ledger is not None and alike:
+        unknown = {k: r for k, r in distinct.items() if known.get(k) is not Status.OK}
+        told = told_elsewhere(ledger, labeller, unknown)
+        for key in told:
+            del distinct[key]
+            known.pop(key, None)
     members: tuple[Plan, ...] = ()
     again: set[str] = set()
     if isinstance(labeller, EnsembleLabeller):
@@ -145,6 +156,7 @@ def plan(
                 member,
                 (each for request in distinct.values() for each in labeller.asked(index, request)),
                 retry_failed=retry_failed,
+                alike=False,  # joint labels are made of the members' under this very task
             )
             for index, member in enumerate(labeller.members)
         )
@@ -164,7 +176,8 @@ def plan(
     # their prompts have a prefix in common that servers and the embedded model have cached.
     missing.sort(key=lambda item: [str(value) for value in item[1].content.values()])
     todo = tuple(missing)
-    return Plan(labeller, todo, len(distinct) - len(todo), 0 if retry_failed else failed, members)
+    reused = len(distinct) - len(todo) + len(told)
+    return Plan(labeller, todo, reused, 0 if retry_failed else failed, members)
 
 
 def _asked(item: tuple[str, Request]) -> Asked:

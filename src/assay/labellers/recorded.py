@@ -1,7 +1,8 @@
 """Labels from a file: what someone or something has already said.
 
 The file holds one JSON object a line, as ``assay labels export`` writes them; only ``task``,
-``unit`` (the content) or ``unit_hash``, and ``verdict`` are needed.
+``unit`` (the content) or ``unit_hash``, and ``verdict`` are needed. A label of a task that asks the
+same on another scale (tasks.shared) answers too where it can.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from assay.labellers.base import BaseLabeller, Outcome, Request
 from assay.model.errors import Fault, FormatError, SettingsError
 from assay.model.labels import LabellerId, Status
 from assay.tasks.base import unit_hash
+from assay.tasks.shared import sources
 
 
 class RecordedLabeller(BaseLabeller):
@@ -39,7 +41,7 @@ class RecordedLabeller(BaseLabeller):
     async def label(self, request: Request) -> Outcome | None:
         if self._rows is None:
             self._rows = self._read()
-        row = self._rows.get((request.task.name, request.unit_hash))
+        row = self._rows.get((request.task.name, request.unit_hash)) or self._told(request)
         if row is None:
             return None
         source = row.get("labeller")
@@ -54,6 +56,22 @@ class RecordedLabeller(BaseLabeller):
         if problem is not None:
             return Outcome(Status.FAILED, error=f"the recorded verdict does not fit: {problem}")
         return Outcome(Status.OK, verdict, detail=detail)
+
+    def _told(self, request: Request) -> Mapping[str, Any] | None:
+        """A row that follows from what the file says under another task."""
+        for source in sources(request.task):
+            name = source.task.name
+            row = (self._rows or {}).get((name, unit_hash(name, source.content(request.content))))
+            if row is None or row.get("status") == Status.FAILED.value:
+                continue
+            try:
+                said = source.task.verdict.model_validate(row["verdict"]).model_dump(mode="json")
+            except ValidationError:
+                continue  # it is told where that task is asked
+            verdict = source.verdict(said)
+            if verdict is not None:
+                return {**row, "verdict": {**verdict, "reason": said.get("reason", "")}}
+        return None
 
     def _read(self) -> dict[tuple[str, str], Mapping[str, Any]]:
         try:

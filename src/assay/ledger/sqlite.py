@@ -226,6 +226,11 @@ class Ledger:
             found = (key for (key,) in self._db.execute("SELECT key FROM labels") if key in wanted)
             return {unpacked(key) for key in found}
 
+    def tasks(self) -> set[str]:
+        """Names of the tasks that were ever labelled."""
+        with explained(self.path):
+            return {name for (name,) in self._db.execute("SELECT name FROM tasks")}
+
     def labels(self, tasks: Iterable[str] | None = None) -> Iterator[Label]:
         """All labels, oldest first, of the named tasks or of all."""
         names = None if tasks is None else list(tasks)

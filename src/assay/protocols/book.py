@@ -13,7 +13,9 @@ from assay.labellers.base import Labeller, Request, request_key
 from assay.ledger import Ledger
 from assay.ledger.policy import Policy, choose, other_labellers
 from assay.model.labels import Label, LabellerId, Status
-from assay.tasks.base import AnyTask
+from assay.protocols.alike import Alike
+from assay.tasks.base import AnyTask, unit_hash
+from assay.tasks.shared import Source, sources
 
 
 @dataclass
@@ -22,7 +24,9 @@ class Book:
 
     ``labellers`` are the evaluation's own by task name; None where one could not be made (its
     labels are then taken as missing). ``tasks`` are those of the protocol. With ``brief`` the
-    labels lack what only reports show (:meth:`assay.ledger.Ledger.verdicts`).
+    labels lack what only reports show (:meth:`assay.ledger.Ledger.verdicts`). Labels under tasks
+    that tell the verdict of one of these (tasks.shared) count as labels of it; ``asked_as`` names
+    tasks that are asked under such a one, so that a label that failed there is a failed label here.
     """
 
     ledger: Ledger
@@ -30,23 +34,39 @@ class Book:
     labellers: Mapping[str, Labeller | None]
     tasks: tuple[AnyTask, ...]
     brief: bool = False
+    asked_as: frozenset[str] = frozenset()
     _only: dict[str, Label] = field(default_factory=dict, init=False)  # units with one label
     _several: dict[str, list[Label]] = field(default_factory=dict, init=False)
+    _sources: dict[str, list[Source]] = field(default_factory=dict, init=False)
+    _look: set[str] = field(default_factory=set, init=False)
+    _alike: Alike = field(default_factory=Alike, init=False)
     other_versions: int = field(default=0, init=False)
 
     def __post_init__(self) -> None:
-        versions = {task.name: task.version for task in self.tasks}
+        own = {task.name: task.version for task in self.tasks}
+        labelled = self.ledger.tasks()
+        for task in self.tasks:
+            found = [one for one in sources(task) if one.task.name in labelled]
+            if found:
+                self._sources[task.name] = found
+        others = (one.task for found in self._sources.values() for one in found)
+        versions = {**{task.name: task.version for task in others}, **own}
         read = self.ledger.verdicts if self.brief else self.ledger.labels
         for label in read(versions):
             unit = label.unit
             if label.version != versions[label.task]:
-                self.other_versions += 1
+                self.other_versions += label.task in own
             elif unit in self._several:
                 self._several[unit].append(label)
             elif unit in self._only:
                 self._several[unit] = [self._only.pop(unit), label]
             else:
                 self._only[unit] = label
+        if self._sources:
+            people = {one.task for one in self.every() if one.labeller.is_human}
+            for name, found in self._sources.items():
+                if any(one.leaves_open or one.task.name in people for one in found):
+                    self._look.add(name)
 
     @cached_property
     def configured(self) -> dict[str, LabellerId | None]:
@@ -66,16 +86,67 @@ class Book:
         return self.configured if self.policy.machine else dict.fromkeys(self.configured)
 
     def of(self, unit: str) -> list[Label]:
-        """All labels of a unit, oldest first."""
+        """All labels of a unit under its own task, oldest first."""
         only = self._only.get(unit)
         return self._several.get(unit, []) if only is None else [only]
+
+    def labels(self, task: AnyTask, unit: str, content: Mapping[str, Any]) -> list[Label]:
+        """All labels of a unit, oldest first, with those that another task's tell. Of one machine
+        those under the task itself go before others, usable ones before failed ones."""
+        own = self.of(unit)
+        if task.name not in self._sources:
+            return own
+        told = self._told(task, unit, content)
+        if not told:
+            return own
+        sure = [one.labeller for one in own if one.status is Status.OK]
+        told = [one for one in told if one.labeller.is_human or one.labeller not in sure]
+        sure = [one.labeller for one in told if one.status is Status.OK]
+        own = [one for one in own if one.status is Status.OK or one.labeller not in sure]
+        return sorted([*own, *told], key=lambda label: label.rowid)
+
+    def _told(self, task: AnyTask, unit: str, content: Mapping[str, Any]) -> list[Label]:
+        found = []
+        for source, other in self._others_of(task, content):
+            for label in self._present(source.task, other):
+                if label.status is not Status.OK and task.name not in self.asked_as:
+                    continue
+                told = source.told(label, task, unit)
+                if told is not None:
+                    found.append(told)
+        return found
+
+    def _others_of(
+        self, task: AnyTask, content: Mapping[str, Any]
+    ) -> Iterator[tuple[Source, Mapping[str, Any]]]:
+        for source in self._sources.get(task.name, ()):
+            yield source, source.content(content)
+
+    def _present(self, task: AnyTask, content: Mapping[str, Any]) -> list[Label]:
+        """The labels of a unit of another task; of one machine that was asked in several wordings
+        those in the present one, where there are any."""
+        labels = self.of(unit_hash(task.name, content))
+        machines = [one for one in labels if not one.labeller.is_human]
+        if len(machines) < 2:
+            return labels
+        labeller = self.labellers.get(task.name)
+        if labeller is None:
+            return labels
+        key = request_key(labeller, Request(task, task.unit.model_validate(content)))
+        if all(one.key != key for one in machines):
+            return labels
+        return [one for one in labels if one.key == key or one.labeller != labeller.id]
 
     def choose(self, task: AnyTask, unit: str, content: Mapping[str, Any]) -> Label | None:
         """The label of a unit that counts, which may be a failed one."""
         only = self._only.get(unit)
-        if only is not None and only.labeller is self._own[task.name]:
+        if (
+            only is not None
+            and only.labeller is self._own[task.name]
+            and task.name not in self._look
+        ):
             return only  # nearly always
-        labels = self.of(unit)
+        labels = self.labels(task, unit, content)
         if not labels:
             return None
         labeller = self.labellers.get(task.name)
@@ -86,13 +157,21 @@ class Book:
             request = Request(task, task.unit.model_validate(content))
             return request_key(labeller, request)
 
-        return choose(labels, self.policy, self.configured[task.name], exact_key)
+        found = choose(labels, self.policy, self.configured[task.name], exact_key)
+        if found is None or task.name not in self._sources:
+            return found
+        own = any(found.rowid == one.rowid for one in self.of(unit))
+        for source, other in self._others_of(task, content):
+            said = self.of(unit_hash(source.task.name, other))
+            if self._alike.excludes(task, unit, source, said, found, own, self.policy.people):
+                return None
+        return found
 
     def superseded(self) -> Counter[tuple[str, str]]:
         """How many units the evaluation's own labeller was asked about again, by task and why."""
         found: Counter[tuple[str, str]] = Counter()
         for labels in self._several.values():
-            own = self.configured[labels[0].task]
+            own = self.configured.get(labels[0].task)
             if own is None:
                 continue
             asked = [one for one in labels if one.labeller.name == own.name and not one.sample]
@@ -103,18 +182,21 @@ class Book:
             found[labels[0].task, why] += 1
         return found
 
-    def machine(self, task: AnyTask, unit: str) -> Label | None:
-        """The newest usable label of the evaluation's own machine for a unit."""
+    def machine(
+        self, task: AnyTask, unit: str, content: Mapping[str, Any] | None = None
+    ) -> Label | None:
+        """The newest usable label of the evaluation's own machine for a unit. With the unit's
+        ``content`` also what its labels under other tasks tell."""
         configured = self.configured[task.name]
         found = [
             label
-            for label in self.of(unit)
+            for label in (self.of(unit) if content is None else self.labels(task, unit, content))
             if label.status is Status.OK and label.labeller == configured
         ]
         return found[-1] if found else None
 
     def every(self) -> Iterator[Label]:
-        """All labels of the present task versions."""
+        """All labels of the present task versions, with those of tasks that tell their verdicts."""
         yield from self._only.values()
         for labels in self._several.values():
             yield from labels
@@ -133,6 +215,7 @@ class Book:
                 f"{task}: {count} units were asked again because {why}; the labels under the "
                 "present one count."
             )
+        remarks.extend(self._alike.remarks())
         others = self._others() if missing else ""
         if others:
             remarks.append(

@@ -27,6 +27,7 @@ from assay.protocols.record import Places, write_labels, write_manifest
 from assay.protocols.results import Gap, Result
 from assay.protocols.scores import SCORE_COLUMNS, TOPIC_COLUMNS, score_rows, topic_rows
 from assay.tasks.base import AnyTask
+from assay.tasks.shared import sources
 
 
 @dataclass(frozen=True)
@@ -197,7 +198,9 @@ class Evaluation:
     def write(self, ledger: Ledger) -> tuple[Result, list[Path]]:
         """Score and write ``out/`` (but for the report). The same inputs and labels give the same
         bytes."""
-        with LinesAhead(ledger.path, (task.name for task in self.tasks)) as lines:
+        alike = (source.task for task in self.tasks for source in sources(task))
+        names = dict.fromkeys(task.name for task in (*self.tasks, *alike))
+        with LinesAhead(ledger.path, names) as lines:
             result = self.score(ledger)
             return result, self._write(result, lines)
 

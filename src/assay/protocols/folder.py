@@ -95,13 +95,15 @@ class Config(_Section):
 @dataclass(frozen=True)
 class Folder:
     """An evaluation on disk. ``labeller`` overrides every labeller of ``assay.toml``;
-    ``fetching`` is told of a model being fetched (what, bytes done, bytes in all)."""
+    ``fetching`` is told of a model being fetched (what, bytes done, bytes in all). ``beside`` is
+    the folder as the other protocols see it, where there are several."""
 
     path: Path
     config: Config
     labeller: str | None = None
     fetching: Callable[[str, int, int], None] | None = None
     part: str = ""
+    beside: tuple[Folder, ...] = ()
 
     @classmethod
     def open(
@@ -163,6 +165,10 @@ class Folder:
     def under(self, protocol: str) -> Folder:
         """The folder as one of several protocols sees it: its settings are those of
         ``[settings.PROTOCOL]``, its results go into ``out/PROTOCOL``."""
+        others = tuple(self._view(other) for other in self.protocols if other != protocol)
+        return replace(self._view(protocol), beside=others)
+
+    def _view(self, protocol: str) -> Folder:
         own = self.config.settings.get(protocol, {})
         if not isinstance(own, dict):
             raise SettingsError(

@@ -28,8 +28,13 @@ class R2C2Settings(BaseModel):
     ECE and MCE. ``level``, ``resamples``, ``seed``: of the bootstrap intervals over questions.
     ``max_passage_chars``: the slides' limit on a passage's length (200), off by default.
     ``policy``: which label counts. ``measures``: what PR runs are scored by.
-    ``relevance_check``: also have every passage judged by the labeller of ``relevance``, and set
-    that against the derived grades.
+    ``entailment``: how step 3 is asked. ``yes-no``: whether the passage entails the nugget (the
+    paper's question). ``support``: how far it supports it, as TREC RAG and SGSS ask; all but full
+    support is bogus. ``auto``: ``support`` where a protocol beside R2C2 asks that, so that what one
+    asks the others do not ask again; else ``yes-no``.
+    ``relevance_check``: also have every passage judged on its own, and set that against the derived
+    grades: ``true`` by ``r2c2.relevance``, ``yes-no`` or ``0-3`` by the question that TREC RAG asks
+    under that name (relevant from 2).
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -44,7 +49,8 @@ class R2C2Settings(BaseModel):
     resamples: int = Field(2000, ge=100, le=1_000_000)
     seed: int = Field(20251210, ge=0)
     max_passage_chars: int | None = Field(None, ge=1)
-    relevance_check: bool = False
+    entailment: Literal["auto", "yes-no", "support"] = "auto"
+    relevance_check: bool | Literal["yes-no", "0-3"] = False
     measures: tuple[str, ...] = ("nDCG@20", "Q@20", "nERR@20", "iRBU@20")
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TypeVar
 
@@ -22,17 +22,19 @@ from assay.protocols.r2c2.labels import (
     entail,
     entailment_unit,
     passages_by_key,
-    relevance_unit,
 )
+from assay.protocols.r2c2.relevance import CHECKS, relevance_unit
+from assay.protocols.r2c2.step3 import Step3, asks_support
 from assay.tasks.base import AnyTask
-from assay.tasks.r2c2 import ANSWER, DIALOGUE_ACT, ENTAILMENT, RELEVANCE, TASKS
+from assay.tasks.r2c2 import ANSWER, DIALOGUE_ACT, ENTAILMENT
+from assay.tasks.trec_rag import SUPPORT
 
 T = TypeVar("T")
 
 ENTAILED_SHARE = 0.75
 """Share of nuggets taken as entailed where nothing is known yet, for estimates."""
 
-_Part = tuple[str, AnyTask, Iterator[Request]]
+BOGUS = "bogus nuggets"
 
 
 @dataclass(frozen=True)
@@ -45,9 +47,15 @@ class Ahead:
 
 
 def active_tasks(folder: Folder) -> list[AnyTask]:
-    """The tasks that the folder's settings ask for."""
+    """The tasks that the folder's settings ask for. ``r2c2.entailment`` is among them even where
+    step 3 is asked as ``trec_rag.support``: labels of it count."""
     check = folder.settings(R2C2Settings).relevance_check
-    return [task for task in TASKS if task is not RELEVANCE or check]
+    tasks: list[AnyTask] = [ENTAILMENT, ANSWER, DIALOGUE_ACT]
+    if asks_support(folder):
+        tasks.append(SUPPORT)
+    if check:
+        tasks.append(CHECKS[check])
+    return tasks
 
 
 def labellers_for(folder: Folder) -> dict[str, Labeller]:
@@ -68,6 +76,8 @@ def _spec(folder: Folder, task: AnyTask) -> str:
         return "rules"
     if task is DIALOGUE_ACT:
         return entries.get(task.name) or entries[short]
+    if task is ENTAILMENT and asks_support(folder):
+        return folder.labeller_spec(SUPPORT)
     return folder.labeller_spec(task)
 
 
@@ -90,22 +100,27 @@ def act_requests(inputs: Inputs) -> Iterator[Request]:
                 yield Request(DIALOGUE_ACT, act_unit(question, answer))
 
 
-def relevance_requests(inputs: Inputs) -> Iterator[Request]:
+def relevance_requests(inputs: Inputs, task: AnyTask) -> Iterator[Request]:
     """One request a passage of every PR run (equal ones are asked once)."""
     for question in inputs.questions:
         for run in inputs.pr_runs.values():
             for passage in run.passages.get(question.id, ()):
-                yield Request(RELEVANCE, relevance_unit(question, passage))
+                yield Request(task, relevance_unit(task, question, passage))
 
 
-def _independent(inputs: Inputs, labellers: Mapping[str, Labeller]) -> list[_Part]:
+def _independent(
+    inputs: Inputs, labellers: Mapping[str, Labeller], ledger: Ledger | None, retry_failed: bool
+) -> list[tuple[str, Plan]]:
     """Everything that can be asked before step 3 is known."""
-    parts: list[_Part] = [
-        ("dialogue acts", DIALOGUE_ACT, act_requests(inputs)),
-        ("bogus nuggets", ENTAILMENT, step3_requests(inputs)),
-    ]
-    if RELEVANCE.name in labellers:
-        parts.append(("relevance", RELEVANCE, relevance_requests(inputs)))
+
+    def planned(task: AnyTask, requests: Iterator[Request]) -> Plan:
+        return plan(ledger, labellers[task.name], requests, retry_failed=retry_failed)
+
+    step3 = Step3(labellers).plan(ledger, step3_requests(inputs), retry_failed=retry_failed)
+    parts = [("dialogue acts", planned(DIALOGUE_ACT, act_requests(inputs))), (BOGUS, step3)]
+    for task in CHECKS.values():
+        if task.name in labellers:
+            parts.append(("relevance", planned(task, relevance_requests(inputs, task))))
     return parts
 
 
@@ -145,16 +160,20 @@ def run_judging(
     """Fill the ledger with what is missing. Raises as ``assay.judging.engine.judge`` does."""
     labellers = labellers_for(folder)
     # Every refusal shows before anything is paid for.
+    step3 = Step3(labellers)
     for task in active_tasks(folder):
         refusal = labellers[task.name].refusal(task)
-        if refusal:
+        if refusal and not (task is ENTAILMENT and step3.as_support):
             raise SettingsError(refusal)
-    first = [
-        (title, plan(ledger, labellers[task.name], requests, retry_failed=retry_failed))
-        for title, task, requests in _independent(inputs, labellers)
-    ]
+    first = _independent(inputs, labellers, ledger, retry_failed)
     _tell_why(first, ledger, progress)
     tally = judge(first, ledger, progress=progress, budget=budget)
+    if step3.as_support and tally.unanswered and not tally.stopped:
+        rest = step3.unanswered(ledger, step3_requests(inputs))
+        count = len(rest.todo)
+        tally = replace(tally, wanted=tally.wanted - count, unanswered=tally.unanswered - count)
+        left = None if budget is None else budget - tally.cost
+        tally += judge([(f"{BOGUS}, yes or no", rest)], ledger, progress=progress, budget=left)
     book = LabelBook(ledger, policy, _optional(labellers))
     second = plan(
         ledger, labellers[ANSWER.name], step4_requests(inputs, book), retry_failed=retry_failed
@@ -182,26 +201,22 @@ def plans_now(
     whose nuggets are labelled (for batch files)."""
     labellers = labellers_for(folder)
     book = LabelBook(ledger, policy, _optional(labellers))
-    parts = [*_independent(inputs, labellers), ("answers", ANSWER, step4_requests(inputs, book))]
-    return [
-        (title, plan(ledger, labellers[task.name], requests, retry_failed=retry_failed))
-        for title, task, requests in parts
-    ]
+    answers = plan(
+        ledger, labellers[ANSWER.name], step4_requests(inputs, book), retry_failed=retry_failed
+    )
+    return [*_independent(inputs, labellers, ledger, retry_failed), ("answers", answers)]
 
 
 def look_ahead(folder: Folder, inputs: Inputs, ledger: Ledger | None, policy: Policy) -> Ahead:
     """What ``run_judging`` would ask now. Calls nothing."""
     labellers = labellers_for(folder)
-    plans = [
-        (title, plan(ledger, labellers[task.name], requests))
-        for title, task, requests in _independent(inputs, labellers)
-    ]
+    plans = _independent(inputs, labellers, ledger, retry_failed=False)
     book = LabelBook(ledger, policy, _optional(labellers)) if ledger is not None else None
     requests = (
         step4_requests(inputs, book, assume=True) if book is not None else _all_answers(inputs)
     )
     answers = plan(ledger, labellers[ANSWER.name], requests)
-    unlabelled = any(each.todo for title, each in plans if title == "bogus nuggets")
+    unlabelled = any(each.todo for title, each in plans if title == BOGUS)
     return Ahead((*plans, ("answers", answers)), answers_assumed=unlabelled)
 
 

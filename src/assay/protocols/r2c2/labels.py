@@ -22,7 +22,7 @@ from assay.model.rag import (
 )
 from assay.protocols.book import Book
 from assay.protocols.r2c2.results import AnswerResult, NuggetResult, State
-from assay.tasks.base import unit_hash
+from assay.tasks.base import AnyTask, unit_hash
 from assay.tasks.r2c2 import (
     ANSWER,
     DIALOGUE_ACT,
@@ -31,8 +31,12 @@ from assay.tasks.r2c2 import (
     AnswerUnit,
     DialogueActUnit,
     EntailmentUnit,
-    RelevanceUnit,
 )
+from assay.tasks.trec_rag import RELEVANCE as GRADED_RELEVANCE
+from assay.tasks.trec_rag import RELEVANCE_YES_NO, SUPPORT
+
+SHARED: tuple[AnyTask, ...] = (SUPPORT, RELEVANCE_YES_NO, GRADED_RELEVANCE)
+"""Tasks of other protocols that R2C2's settings may ask for."""
 
 Subject = tuple[str, str, tuple[str, ...]]
 
@@ -48,7 +52,9 @@ class LabelBook(Book):
         *,
         brief: bool = False,
     ) -> None:
-        super().__init__(ledger, policy, labellers, TASKS, brief)
+        tasks = (*TASKS, *(task for task in SHARED if task.name in labellers))
+        asked = frozenset({ENTAILMENT.name} if SUPPORT.name in labellers else ())
+        super().__init__(ledger, policy, labellers, tasks, brief, asked)
 
     @cached_property
     def _answers_of(self) -> dict[Subject, list[Label]]:
@@ -110,11 +116,6 @@ def act_unit(question: Question, answer: Answer) -> DialogueActUnit:
     return DialogueActUnit(question=question.text, answer=answer.text)
 
 
-def relevance_unit(question: Question, passage: Passage) -> RelevanceUnit:
-    """What the check of derived grades asks about."""
-    return RelevanceUnit(question=question.text, passage=passage.text, gold=question.gold)
-
-
 def passages_by_key(pr_runs: Mapping[str, PassageRun], question: str) -> dict[PassageKey, Passage]:
     """Passages of a question by PassageKey."""
     return {
@@ -141,7 +142,7 @@ def entail(book: LabelBook, answer: Answer, passages: Mapping[PassageKey, Passag
         elif label.verdict is None:
             results.append(NuggetResult(nugget, passage, None, State.FAILED, label))
         else:
-            overruled = book.machine(ENTAILMENT, unit) if label.labeller.is_human else None
+            overruled = book.machine(ENTAILMENT, unit, content) if label.labeller.is_human else None
             if label.verdict["entailed"]:
                 entailed.append(index)
                 results.append(NuggetResult(nugget, passage, None, counted, label, overruled))

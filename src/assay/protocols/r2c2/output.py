@@ -16,6 +16,8 @@ from assay.ledger.lines import Block, LinesAhead
 from assay.protocols.folder import Folder
 from assay.protocols.output import csv_bytes, digests_of, write_bytes
 from assay.protocols.r2c2.inputs import Inputs
+from assay.protocols.r2c2.judge import active_tasks
+from assay.protocols.r2c2.labels import SHARED
 from assay.protocols.r2c2.results import R2C2Result
 from assay.protocols.record import Places, write_labels, write_manifest
 from assay.protocols.scores import SCORE_COLUMNS, TOPIC_COLUMNS, score_rows, topic_rows
@@ -24,7 +26,7 @@ from assay.tasks.r2c2 import TASKS
 
 def label_lines(ledger: Ledger) -> LinesAhead:
     """The labels of the protocol's tasks, to be read while scores are computed."""
-    return LinesAhead(ledger.path, (task.name for task in TASKS))
+    return LinesAhead(ledger.path, (task.name for task in (*TASKS, *SHARED)))
 
 
 def write_outputs(
@@ -78,7 +80,7 @@ def _write_outputs(
         folder,
         policy=result.policy,
         settings=result.settings,
-        tasks=TASKS,
+        tasks=dict.fromkeys((*TASKS, *active_tasks(folder))),
         labellers=result.labellers,
         models=places.models,
         inputs=read.result(),

@@ -3,20 +3,50 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 from assay.model.labels import Label
-from assay.model.rag import Passage, PassageKey
+from assay.model.rag import Passage, PassageKey, Question
 from assay.protocols.r2c2.inputs import Inputs
-from assay.protocols.r2c2.labels import LabelBook, relevance_unit
+from assay.protocols.r2c2.labels import LabelBook
 from assay.protocols.r2c2.results import RelevanceCheck
-from assay.tasks.base import unit_hash
-from assay.tasks.r2c2 import RELEVANCE
+from assay.tasks.base import AnyTask, Unit, unit_hash
+from assay.tasks.r2c2 import RELEVANCE, RelevanceUnit
+from assay.tasks.trec_rag import RELEVANCE as GRADED
+from assay.tasks.trec_rag import RELEVANCE_YES_NO
+from assay.tasks.trec_rag import RelevanceUnit as SharedUnit
+
+CHECKS: Mapping[bool | str, AnyTask] = {
+    True: RELEVANCE,
+    "yes-no": RELEVANCE_YES_NO,
+    "0-3": GRADED,
+}
+"""``relevance_check`` → the task: R2C2's own (is it a step to the answer? reference answers are
+shown), or one that TREC RAG and EXAM++'s direct grading ask too (question and passage alone)."""
+
+RELEVANT = 2
+"""The least grade of 0 to 3 that is relevant: an answer, at least in part."""
+
+
+def relevance_unit(task: AnyTask, question: Question, passage: Passage) -> Unit:
+    """What the check of derived grades asks about."""
+    if task is RELEVANCE:
+        return RelevanceUnit(question=question.text, passage=passage.text, gold=question.gold)
+    return SharedUnit(question=question.text, passage=passage.text)
+
+
+def _relevant(verdict: Mapping[str, Any]) -> bool:
+    return verdict["grade"] >= RELEVANT if "grade" in verdict else bool(verdict["relevant"])
 
 
 def check_relevance(
-    book: LabelBook, inputs: Inputs, grades: Mapping[str, Mapping[PassageKey, int]]
+    book: LabelBook,
+    inputs: Inputs,
+    grades: Mapping[str, Mapping[PassageKey, int]],
+    check: bool | str = True,
 ) -> RelevanceCheck:
-    """Set the labels of ``r2c2.relevance`` against the derived grades (paper, section 4.1)."""
+    """Set the labels of the task of ``check`` against the derived grades (paper, section 4.1)."""
+    task = CHECKS[check]
     judged: dict[str, dict[PassageKey, bool | None]] = {}
     labels: dict[str, dict[PassageKey, Label]] = {}
     counts = {(derived, said): 0 for derived in (True, False) for said in (True, False)}
@@ -26,15 +56,15 @@ def check_relevance(
         judged[question.id], labels[question.id] = {}, {}
         for run in inputs.pr_runs.values():
             for passage in run.passages.get(question.id, ()):
-                content = relevance_unit(question, passage).model_dump(mode="json")
-                label = book.choose(RELEVANCE, unit_hash(RELEVANCE.name, content), content)
+                content = relevance_unit(task, question, passage).model_dump(mode="json")
+                label = book.choose(task, unit_hash(task.name, content), content)
                 if label is not None:
                     labels[question.id][passage.key] = label
                 if label is None or label.verdict is None:
                     judged[question.id][passage.key] = None
                     missing += 1
                     continue
-                said = bool(label.verdict["relevant"])
+                said = _relevant(label.verdict)
                 judged[question.id][passage.key] = said
                 derived = grades[question.id][passage.key] >= 1
                 counts[derived, said] += 1

@@ -109,7 +109,11 @@ def score(
         ),
         labellers={task: who for task, who in book.configured.items() if task in labellers},
         settings=settings.model_dump(mode="json"),
-        relevance=check_relevance(book, inputs, grades) if settings.relevance_check else None,
+        relevance=(
+            check_relevance(book, inputs, grades, settings.relevance_check)
+            if settings.relevance_check
+            else None
+        ),
         warnings=(*inputs.warnings, *warnings, *remarks),
     )
     if any(who is not None and who.kind == "ensemble" for who in result.labellers.values()):

@@ -248,7 +248,7 @@ class Reader:
         if self.book.book is None:
             return []
         newest: dict[str, Label] = {}
-        for label in self.book.book.of(unit_hash(task.name, content)):
+        for label in self.book.book.labels(task, unit_hash(task.name, content), content):
             if label.labeller.is_human and label.status is Status.OK:
                 newest[label.labeller.name] = label
         return [self.number(label) for label in newest.values()]

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -10,11 +11,11 @@ from assay.measures.bootstrap import mean_interval
 from assay.model.labels import Label, Status
 from assay.protocols.labels import LabelBook
 from assay.protocols.parts import Part, Table, Value
-from assay.protocols.sgss.inputs import SgssSettings
-from assay.protocols.sgss.labels import SUPPORTED, tasks
+from assay.protocols.sgss.inputs import SgssInputs, SgssSettings
+from assay.protocols.sgss.labels import SUPPORTED, contents, tasks
 from assay.protocols.sgss.preferences import Pair
 from assay.statistics.agreement import cohen_kappa
-from assay.tasks.base import AnyTask
+from assay.tasks.base import AnyTask, unit_hash
 from assay.tasks.sgss import PREFERENCE
 from assay.tasks.trec_rag import SUPPORT
 
@@ -88,14 +89,14 @@ def preference_part(compared: Compared, settings: SgssSettings) -> tuple[Part, .
     )
 
 
-def people_part(book: LabelBook, settings: SgssSettings) -> tuple[Part, ...]:
+def people_part(book: LabelBook, inputs: SgssInputs, settings: SgssSettings) -> tuple[Part, ...]:
     """Agreement of people's labels with the machine's, criterion by criterion, on the units that
     both have labelled."""
     if book.book is None:
         return ()
     rows: list[tuple[Value, ...]] = []
     for task in tasks(settings):
-        both = _both(book, task)
+        both = _both(book, task, contents(inputs, settings, task))
         if not both:
             continue
         people, machine = (np.array(column, dtype=float) for column in zip(*both, strict=True))
@@ -117,18 +118,20 @@ def people_part(book: LabelBook, settings: SgssSettings) -> tuple[Part, ...]:
     return (Part("People and the machine", note, (table,)),)
 
 
-def _both(book: LabelBook, task: AnyTask) -> list[tuple[int, int]]:
+def _both(
+    book: LabelBook, task: AnyTask, every: Iterable[Mapping[str, Any]]
+) -> list[tuple[int, int]]:
+    """What people (the newest label of each unit) and the machine said."""
     if book.book is None:
         return []
-    people: dict[str, int] = {}
-    for label in book.book.every():
-        if label.task == task.name and label.labeller.is_human and label.status is Status.OK:
-            people[label.unit] = _number(task, label)
+    units = {unit_hash(task.name, content): content for content in every}
     found = []
-    for unit, said in people.items():
-        machine = book.book.machine(task, unit)
+    for unit, content in units.items():
+        labels = book.book.labels(task, unit, content)
+        people = [one for one in labels if one.labeller.is_human and one.status is Status.OK]
+        machine = book.book.machine(task, unit, content) if people else None
         if machine is not None:
-            found.append((said, _number(task, machine)))
+            found.append((_number(task, people[-1]), _number(task, machine)))
     return found
 
 

@@ -130,7 +130,7 @@ class Sgss(Protocol[SgssSettings, SgssInputs]):
             parts=(
                 plot_part(scores, scored),
                 *preference_part(compared, settings),
-                *people_part(book, settings),
+                *people_part(book, inputs, settings),
                 line_part(inputs, scored),
             ),
             document={
