@@ -219,7 +219,15 @@ def test_a_dry_run_counts_what_is_shared_once(folder):
     assert counts["trec-rag: support"] == (0, 3)
     assert counts["sgss: support"] == (0, 3)
     text = assay("judge", folder, "--dry-run").stdout
-    assert "asked above" in " ".join(text.split())
+    assert "it is asked once" in text
     evaluate(folder)
     rows = json.loads(assay("judge", folder, "--dry-run", "--json").stdout)["ahead"]
     assert {(row["to_ask"], row["shared"]) for row in rows} == {(0, 0)}
+
+
+def test_a_batch_file_holds_what_is_shared_once(folder):
+    ground.toml(folder, ["r2c2", "trec-rag", "sgss"], TREC, 'default = "openai:m@http://x.test/v1"')
+    assay("judge", folder, "--export-batch", folder / "batch.jsonl")
+    asked = [json.loads(line) for line in (folder / "batch.jsonl").read_text().splitlines()]
+    assert len({one["custom_id"] for one in asked}) == len(asked)
+    assert sum("Bread is blue" in json.dumps(one) for one in asked) > 1  # support, and SGSS's own

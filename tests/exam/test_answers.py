@@ -1,4 +1,4 @@
-"""The answer-checking rule of EXAM++ (section 4.2.1) and the stemmer that it needs."""
+"""The answer-checking rule of EXAM++ (section 4.2.1), with Porter's stemmer."""
 
 import pytest
 from hypothesis import given
@@ -12,7 +12,6 @@ from assay.measures.answers import (
     matches,
     normalised,
 )
-from assay.measures.porter import stem
 
 # Pairs that Porter's paper (1980) gives, each after all five steps.
 PORTER = {
@@ -26,12 +25,14 @@ PORTER = {
     "defensible": "defens", "replacement": "replac", "adoption": "adopt", "probate": "probat",
     "rate": "rate", "cease": "ceas", "controlling": "control", "rolled": "roll",
     "generalizations": "gener", "oscillators": "oscil",
+    # left alone: short words, other scripts, digits, apostrophes
+    "us": "us", "mädels": "mädels", "b12s": "b12s", "bees'": "bee", "o'neil's": "o'neil's",
 }  # fmt: skip
 
 
 @pytest.mark.parametrize(("word", "wanted"), PORTER.items())
-def test_the_stemmer_does_what_its_paper_says(word, wanted):
-    assert stem(word) == wanted
+def test_words_are_stemmed_as_porters_paper_says(word, wanted):
+    assert normalised(word) == wanted
 
 
 def slow_distance(a, b):

@@ -263,9 +263,9 @@ def _print_ahead(job: Job, *, as_json: bool) -> None:
         print_json({"ahead": rows, "answers_assumed": ahead.assumed})
         return
     table = plain_table("Ahead (nothing was asked)")
-    table.add_column("task")
+    table.add_column("task", overflow="fold")
     table.add_column("labeller", overflow="fold")
-    columns = {"known": "known", "shared": "asked above", "to_ask": "to ask", "calls": "calls",
+    columns = {"known": "known", "shared": "above", "to_ask": "to ask", "calls": "calls",
                "tokens_in": "read", "tokens_out": "written"}  # fmt: skip
     if not any(row["shared"] for row in rows):
         del columns["shared"]
@@ -278,6 +278,8 @@ def _print_ahead(job: Job, *, as_json: bool) -> None:
     console = out()
     console.print(table)
     console.print("Read, written: tokens, estimated from words; replies may be shorter or longer.")
+    if "shared" in columns:
+        console.print("Above: what a line above asks already; it is asked once.")
     if any(row["cost"] is None for row in rows):
         console.print('For the cost, give a price: [prices."MODEL"] in assay.toml.', markup=False)
     elif any(row["cost"] for row in rows):

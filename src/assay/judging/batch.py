@@ -33,11 +33,14 @@ def export_batch(plans: Sequence[tuple[str, Plan]]) -> tuple[bytes, int]:
     Raises SettingsError where none is.
     """
     lines: list[bytes] = []
+    written: set[str] = set()  # what several protocols want stands in the file once
     able = False
     for _, plan in plans:
         if isinstance(plan.labeller, OpenAILabeller):
             able = True
-            lines.extend(batch_lines(plan.labeller, plan.todo))
+            todo = [(key, request) for key, request in plan.todo if key not in written]
+            written.update(key for key, _ in todo)
+            lines.extend(batch_lines(plan.labeller, todo))
     if not able:
         raise SettingsError("Batch files are for 'openai:' labellers, and no task has one.")
     return b"".join(lines), len(lines)

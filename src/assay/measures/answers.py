@@ -12,7 +12,7 @@ import unicodedata
 from collections.abc import Iterable
 from functools import lru_cache
 
-from assay.measures.porter import stem
+import snowballstemmer
 
 __all__ = ["UNANSWERABLE", "edit_distance", "ill_formed", "is_correct", "matches", "normalised",
            "unanswerable"]  # fmt: skip
@@ -43,6 +43,7 @@ STOP_WORDS = frozenset(
     such only own same so than too very and but if or because as until while just also""".split()  # noqa: SIM905
 )
 
+_STEMMER = snowballstemmer.stemmer("porter")
 _WORD = re.compile(r"\w+(?:['’]\w+)*")
 _OPTION = r"(?:[a-z]|[ivx]{2,5})"
 _LABEL = re.compile(rf"[\[(]\s*{_OPTION}\s*[\])][.:]?|{_OPTION}\s*[.:)\]]+")
@@ -73,7 +74,14 @@ def normalised(text: str) -> str:
     holds nothing but stop words stay."""
     words = [word.replace("’", "'") for word in _WORD.findall(_plain(text))]
     kept = [word for word in words if word not in STOP_WORDS] or words
-    return " ".join(stem(word) for word in kept)
+    return " ".join(_stem(word) for word in kept)
+
+
+@lru_cache(maxsize=65536)
+def _stem(word: str) -> str:
+    # Porter's paper leaves words of one or two letters as they are, and speaks of English alone.
+    plain = len(word) > 2 and word.isascii() and word.isalpha()
+    return str(_STEMMER.stemWord(word)) if plain else word
 
 
 def edit_distance(a: str, b: str, most: int | None = None) -> int:

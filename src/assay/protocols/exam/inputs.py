@@ -19,6 +19,7 @@ from assay.measures.names import parse_measure
 from assay.model.errors import SettingsError
 from assay.model.exam import Bank, BankQuestion, QueryBank
 from assay.protocols.base import CommonSettings, Reading
+from assay.protocols.exam.binning import default_bins, read_bins
 from assay.protocols.exam.scoring import Ranking
 from assay.protocols.folder import Folder
 from assay.tasks.base import AnyTask
@@ -43,7 +44,8 @@ class ExamSettings(CommonSettings):
     ``zero``, or ``left-out`` of its means. ``measures``: of EXAM-Qrels. ``passage_words``: longest
     passage of a generated response. ``llm`` and ``prompt_class`` choose among the grades of a
     graded file. ``official_score``: the column of the official leaderboard. ``label_bins`` and
-    ``judgment_bins``: the binning of the agreement tables, lowest first.
+    ``judgment_bins``: the binning of the agreement tables, lowest first; where left out
+    :func:`assay.protocols.exam.binning.default_bins`.
     """
 
     grading: str = "self-rating"
@@ -56,8 +58,8 @@ class ExamSettings(CommonSettings):
     llm: str | None = None
     prompt_class: str | None = None
     official_score: str | None = None
-    label_bins: tuple[str, ...] = ("0", "1-3", "4-5")
-    judgment_bins: tuple[str, ...] = ("-9-0", "1", "2-9")
+    label_bins: tuple[str, ...] | None = None
+    judgment_bins: tuple[str, ...] | None = None
 
     @field_validator("grading")
     @classmethod
@@ -73,6 +75,19 @@ class ExamSettings(CommonSettings):
         for name in value:
             parse_measure(name)
         return value
+
+    @field_validator("label_bins", "judgment_bins")
+    @classmethod
+    def _bins(cls, value: tuple[str, ...] | None) -> tuple[str, ...] | None:
+        if value is not None:
+            read_bins(value)
+        return value
+
+    @property
+    def bins(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """Bins of labels and of judgments."""
+        labels, judgments = default_bins(self.top)
+        return self.label_bins or labels, self.judgment_bins or judgments
 
     @property
     def top(self) -> int:

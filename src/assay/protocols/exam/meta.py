@@ -10,11 +10,11 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from assay.measures.coverage import standard_error
+from assay.protocols.exam.binning import Agreement, compare
 from assay.protocols.exam.inputs import ExamInputs, ExamSettings
 from assay.protocols.exam.scoring import ExamScorer, Values
 from assay.protocols.parts import Lines, Part, Series, Table, Value
 from assay.protocols.results import Scores
-from assay.statistics.agreement import cohen_kappa
 from assay.statistics.correlation import kendall_tau, spearman_rho
 
 OFFICIAL = "official"
@@ -177,90 +177,49 @@ def sweep_part(inputs: ExamInputs, scorer: ExamScorer, settings: ExamSettings) -
     return (Part("Minimum grade", note, tuple(items)),)
 
 
-def bins(texts: Sequence[str]) -> list[tuple[int, int, str]]:
-    """Bins from texts such as ``0``, ``1-3`` or ``-9-0``: ends (both included) and the text.
-    Raises ValueError for one that cannot be read."""
-    found = []
-    for text in texts:
-        low, high = _ends(text)
-        found.append((low, high, text))
-    return found
-
-
-def _ends(text: str) -> tuple[int, int]:
-    cut = text.find("-", 1)
-    try:
-        return (int(text), int(text)) if cut < 0 else (int(text[:cut]), int(text[cut + 1 :]))
-    except ValueError:
-        raise ValueError(f"{text!r} is no bin; write 0, 1-3 or -9-0") from None
-
-
-def agreement_part(
-    inputs: ExamInputs, scorer: ExamScorer, settings: ExamSettings
-) -> tuple[Part, ...]:
-    """EXAM-Labels against manual judgments: counts, κ at each binarisation and at the binning."""
+def agreement(inputs: ExamInputs, scorer: ExamScorer, settings: ExamSettings) -> Agreement | None:
+    """EXAM-Labels against manual judgments; None where no passage has both."""
     if inputs.qrels is None:
-        return ()
+        return None
     pairs = [
         (label, inputs.qrels.grades[query][passage])
         for query, labels in scorer.qrels().items()
         for passage, label in labels.items()
         if passage in inputs.qrels.grades.get(query, {})
     ]
-    if not pairs:
+    return compare(pairs, settings.top, *settings.bins) if pairs else None
+
+
+def agreement_part(found: Agreement | None) -> tuple[Part, ...]:
+    """Counts, κ at each binarisation and at the binning, as a section of the report."""
+    if found is None:
         return ()
-    labels, judged = (np.array(column) for column in zip(*pairs, strict=True))
-    levels = sorted(set(judged.tolist()), reverse=True)
-    grades = range(settings.top, -1, -1)
     counts: list[tuple[Value, ...]] = [
-        (f"{grade}", *(int(((labels == grade) & (judged == level)).sum()) for level in levels),
-         int((labels == grade).sum()))
-        for grade in grades
-    ]  # fmt: skip
-    kappas = [
-        (f"label ≥ {tau}", f"judgment ≥ {level}", cohen_kappa(labels >= tau, judged >= level))
-        for tau in range(1, settings.top + 1)
-        for level in sorted(levels)[1:] or levels
+        (f"{grade}", *row, sum(row)) for grade, row in found.counts.items()
     ]
-    items = [
+    kappas: list[tuple[Value, ...]] = [
+        (f"label ≥ {tau}", f"judgment ≥ {level}", kappa) for tau, level, kappa in found.binarised
+    ]
+    binned = found.binned
+    shown = "undefined" if binned.kappa is None else f"{binned.kappa:.3f}"
+    note = f"Cohen’s κ with the bins paired in order: {shown}."
+    if len(binned.labels) != len(binned.judgments):
+        note = "No κ: there are not as many bins of labels as of judgments."
+    if binned.outside:
+        note += f" {binned.outside:,} passages lie in no bin."
+    items = (
         Table(
             "EXAM-Labels and judgments",
-            ("label", *(f"judged {level}" for level in levels), "passages"),
+            ("label", *(f"judged {level}" for level in found.levels), "passages"),
             counts,
-            note=f"{len(pairs):,} passages have both.",
+            note=f"{found.passages:,} passages have both.",
         ),
         Table("Cohen’s κ at each binarisation", ("labels", "judgments", "κ"), kappas),
-        *_binned(labels, judged, settings),
-    ]
-    return (Part("Agreement with judgments", items=tuple(items)),)
-
-
-def _binned(
-    labels: np.ndarray[tuple[int], np.dtype[np.int_]],
-    judged: np.ndarray[tuple[int], np.dtype[np.int_]],
-    settings: ExamSettings,
-) -> list[Table]:
-    rows_of, columns_of = bins(settings.label_bins), bins(settings.judgment_bins)
-    rows: list[tuple[Value, ...]] = [
-        (text, *(int(((labels >= low) & (labels <= high) & (judged >= a) & (judged <= b)).sum())
-                 for a, b, _ in columns_of))
-        for low, high, text in rows_of
-    ]  # fmt: skip
-    note = ""
-    if len(rows_of) == len(columns_of):
-        first, second = _places(labels, rows_of), _places(judged, columns_of)
-        both = (first >= 0) & (second >= 0)
-        kappa = cohen_kappa(first[both], second[both]) if both.any() else None
-        shown = "undefined" if kappa is None else f"{kappa:.3f}"
-        note = f"Cohen’s κ with the bins paired in order: {shown}."
-    title = "Binned (label_bins, judgment_bins)"
-    return [Table(title, ("label", *(f"judged {text}" for *_, text in columns_of)), rows, note)]
-
-
-def _places(
-    values: np.ndarray[tuple[int], np.dtype[np.int_]], found: Sequence[tuple[int, int, str]]
-) -> np.ndarray[tuple[int], np.dtype[np.int_]]:
-    places = np.full(len(values), -1)
-    for place, (low, high, _) in enumerate(found):
-        places[(values >= low) & (values <= high)] = place
-    return places
+        Table(
+            "Binned (label_bins, judgment_bins)",
+            ("label", *(f"judged {one}" for one in binned.judgments)),
+            [(str(one), *row) for one, row in zip(binned.labels, binned.counts, strict=True)],
+            note,
+        ),
+    )
+    return (Part("Agreement with judgments", items=items),)

@@ -16,7 +16,7 @@ from assay.protocols.exam.grading import (
     verifications,
 )
 from assay.protocols.exam.inputs import ExamInputs, ExamSettings, load
-from assay.protocols.exam.meta import agreement_part, leaderboard_part, sweep_part
+from assay.protocols.exam.meta import agreement, agreement_part, leaderboard_part, sweep_part
 from assay.protocols.exam.scoring import (
     COVER,
     NORMALISED,
@@ -111,6 +111,7 @@ class Exam(Protocol[ExamSettings, ExamInputs]):
             for run, found in values.items()
         }
         measures = _measures(bank, settings)
+        agreed = agreement(inputs, scorer, settings)
         return Findings(
             topics=scorer.queries,
             scores=scores,
@@ -123,10 +124,15 @@ class Exam(Protocol[ExamSettings, ExamInputs]):
             parts=(
                 *leaderboard_part(inputs, scores, values, settings),
                 *sweep_part(inputs, scorer, settings),
-                *agreement_part(inputs, scorer, settings),
+                *agreement_part(agreed),
                 *supervision_parts(inputs, bank, pool, scorer, settings),
             ),
-            document={"tau": settings.least, "k": settings.k, "grading": settings.grading},
+            document={
+                "tau": settings.least,
+                "k": settings.k,
+                "grading": settings.grading,
+                "agreement": None if agreed is None else agreed.document(),
+            },
             warnings=_strangers(inputs),
         )
 
