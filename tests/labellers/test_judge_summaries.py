@@ -1,5 +1,7 @@
 """What the embedded judge asks for SGSS and for direct graders, and the labels that follow."""
 
+import json
+import shutil
 from types import SimpleNamespace
 
 import pytest
@@ -12,10 +14,13 @@ from assay.tasks.sgss import (
     COVERAGE,
     HEADING,
     PREFERENCE,
+    REPRESENTATIVENESS,
     STATEMENT,
+    SUFFICIENCY,
     CoverageUnit,
     StatementUnit,
 )
+from tests.conftest import ROOT
 
 
 def level(word):
@@ -55,3 +60,16 @@ def test_what_needs_a_view_of_the_whole_is_refused():
     assert refusal(HEADING) is None
     for task in (COMPREHENSIVENESS, PREFERENCE):
         assert "cannot do" in refusal(task)
+
+
+def test_labels_on_scales_that_it_was_not_fitted_on_are_called_a_baseline(assay, tmp_path):
+    folder = tmp_path / "sgss"
+    ignore = shutil.ignore_patterns("out", "labels.sqlite*")
+    shutil.copytree(ROOT / "examples" / "sgss", folder, ignore=ignore)
+    done = assay("evaluate", folder, "--labeller", "embedded", "--json")
+    assert done.returncode == 0, done.stderr
+    told = [one for one in json.loads(done.stdout)["warnings"] if "baseline" in one]
+    assert {one.split(":")[0] for one in told} == {
+        task.name for task in (SUFFICIENCY, REPRESENTATIVENESS, HEADING, STATEMENT, COVERAGE)
+    }  # and not the task of faithfulness, for which there are human labels
+    assert "are a baseline" in (folder / "out" / "report.html").read_text()

@@ -177,6 +177,7 @@ class Evaluation:
         found = self.protocol.score(self.inputs, self.settings, book)
         if book.book is not None:
             warnings += book.book.remarks(missing=bool(book.missing))
+        warnings += book.uncalibrated()
         return Result(
             protocol=self.protocol.name,
             protocol_title=self.protocol.title,

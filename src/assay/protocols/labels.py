@@ -69,6 +69,19 @@ class LabelBook:
             self.used.append(Used(label, place))
         return label
 
+    def uncalibrated(self) -> list[str]:
+        """A sentence for each task and labeller whose labels say that they were not fitted on
+        people's labels of this kind."""
+        found: dict[tuple[str, str], set[int]] = {}
+        for label, _ in self.used:
+            if label.detail.get("calibrated") is False:
+                found.setdefault((label.task, label.labeller.name), set()).add(label.rowid)
+        return [
+            f"{task}: {len(labels)} labels by {name} are a baseline: no human labels on this scale "
+            "were at hand to fit it on."
+            for (task, name), labels in found.items()
+        ]
+
     def note(self, label: Label, place: str) -> None:
         """Remember a label that was had from elsewhere as one that counts."""
         self.used.append(Used(label, place))

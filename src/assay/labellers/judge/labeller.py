@@ -26,7 +26,7 @@ from assay.labellers.judge.model import (
     settings_hash,
 )
 from assay.labellers.judge.texts import TEXTS_VERSION
-from assay.labellers.judge.verdicts import WAYS, Levels, refusal, unit_questions
+from assay.labellers.judge.verdicts import UNFITTED, WAYS, Levels, refusal, unit_questions
 from assay.labellers.prices import tokens
 from assay.model.labels import LabellerId, Status
 from assay.tasks.base import AnyTask, Verdict, canonical
@@ -172,6 +172,8 @@ def _outcome(
         }
         for question, ruling in zip(questions, rulings, strict=True)
     ]
+    if request.task.name in UNFITTED:
+        detail["calibrated"] = False
     read = sum(ruling.tokens for ruling in rulings)
     return Outcome(
         Status.OK, verdict, tokens_in=read, tokens_out=0, cost=0.0, seconds=seconds, detail=detail

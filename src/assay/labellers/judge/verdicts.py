@@ -18,7 +18,7 @@ from assay.labellers.judge.texts import (
 )
 from assay.model.trec_rag import Assigned, Support
 from assay.tasks.base import AnyTask, Unit, Verdict
-from assay.tasks.exam import SELF_RATING, Rating, RatingUnit
+from assay.tasks.exam import SELF_RATING, THOMAS, Rating, RatingUnit
 from assay.tasks.r2c2 import (
     ANSWER,
     ENTAILMENT,
@@ -261,6 +261,13 @@ WAYS: Mapping[str, Way] = {
     ASSIGNMENT.name: Way(_assignment_questions, _assignment),
 }
 """Every task that the judge can do, by name."""
+
+UNFITTED = frozenset(
+    (*(name for name in PAIRS if name.startswith("sgss.")), THOMAS.name, GRADED_RELEVANCE.name,
+     SELF_RATING.name)
+)  # fmt: skip
+"""Tasks whose scale none of the human labels has that the judge was fitted on: where one grade ends
+and the next begins is our choice. Its labels of these say ``"calibrated": false``."""
 
 
 def refusal(task: AnyTask) -> str | None:
