@@ -74,12 +74,40 @@ def test_a_diff_lists_the_passages_and_runs_that_it_moves(assay, bank, folder):
         {"run": "good", "before": 0.625, "after": pytest.approx((2 / 3 + 1 / 2) / 2)},
         {"run": "half", "before": 0.25, "after": pytest.approx((1 / 3 + 0) / 2)},
     ]
+    scores = {(one["run"], one["measure"]): one for one in document["scores"]}
+    assert scores["good", "EXAM-Cover"]["before"] == 0.625
+    # The rankings' scores rest on the labels: their moves are listed too.
+    assert scores["half", "nDCG@20"]["before"] != scores["half", "nDCG@20"]["after"]
+    assert ("poor", "EXAM-Cover") not in scores
     told = bank("diff", f"{file}@0", file, "--folder", folder)
     assert told.exit_code == 1
+    assert "nDCG@20" in told.stdout
     assert "Passages whose label moves (1)" in told.stdout
     bank("edit", file, "--by", "KIM", "--reword", "q1/b", "--text", "New words?")
     document = json.loads(bank("diff", f"{file}@0", file, "--folder", folder, "--json").stdout)
     assert document["grades_missing"] == {"before": 0, "after": 4}
+
+
+def test_a_diff_in_a_folder_of_several_protocols_and_by_another_labeller(assay, bank, folder):
+    toml(folder, 'default = "rules"')
+    text = (folder / "assay.toml").read_text()
+    several = text.replace('protocol = "exam"', 'protocol = ["exam", "sgss"]')
+    (folder / "assay.toml").write_text(several)
+    summary = {
+        "query_id": "q", "query": "q", "summariser": "A", "overview": {"text": "o"},
+        "sections": [], "doclist": [],
+    }  # fmt: skip
+    (folder / "summaries.jsonl").write_text(json.dumps(summary) + "\n")
+    inputs = several.replace("[labellers]", 'summaries = "summaries.jsonl"\n[labellers]')
+    (folder / "assay.toml").write_text(inputs)
+    recorded = ("--labeller", "recorded:recorded.jsonl")
+    assay("evaluate", folder, *recorded)
+    file = folder / "bank.jsonl"
+    bank("edit", folder, "--by", "KIM", "--drop", "q1/a")
+    done = bank("diff", f"{file}@0", file, "--folder", folder, *recorded, "--json")
+    document = json.loads(done.stdout)
+    assert document["grades_missing"] == {"before": 0, "after": 0}
+    assert document["passages"] == [{"query": "q1", "passage": "p1", "before": 5, "after": 4}]
 
 
 def test_questions_are_generated_for_queries_and_subtopics(assay, bank, folder):

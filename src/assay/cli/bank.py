@@ -16,6 +16,7 @@ from assay.cli.common import (
     JsonOption,
     JudgingBar,
     LabellerOption,
+    PolicyOption,
     err,
     out,
     plain_table,
@@ -30,7 +31,6 @@ from assay.labellers.base import Request
 from assay.ledger.policy import Policy
 from assay.model.errors import SettingsError
 from assay.model.exam import Bank, BankQuestion, QueryBank
-from assay.protocols.base import Reading
 from assay.protocols.exam.banks import (
     changes,
     edit,
@@ -41,9 +41,7 @@ from assay.protocols.exam.banks import (
     read_history,
     read_version,
 )
-from assay.protocols.exam.grading import grade, tasks
-from assay.protocols.exam.inputs import ExamInputs, ExamSettings, load
-from assay.protocols.exam.scoring import COVER, ExamOptions, ExamScorer
+from assay.protocols.exam.moved import moved
 from assay.protocols.folder import Folder
 from assay.protocols.labels import LabelBook
 from assay.protocols.output import write_bytes
@@ -76,7 +74,7 @@ def generate_command(
 
     Asks the labeller of 'exam.questions'; what it said is in the ledger and not asked twice.
     """
-    opened = Folder.open(folder, labeller=labeller, fetching=FetchLines())
+    opened = Folder.open(folder, labeller=labeller, fetching=FetchLines()).seen_by("exam")
     files = opened.input_files("queries")
     if len(files) != 1:
         raise SettingsError(f"{opened.path}: [inputs] queries must be one file.")
@@ -308,6 +306,8 @@ def diff_command(
         Path | None,
         typer.Option("--folder", help="Show what it moves in this evaluation's passages and runs."),
     ] = None,
+    policy: PolicyOption = None,
+    labeller: LabellerOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """What differs between two banks, and whose grades and scores it moves.
@@ -320,59 +320,14 @@ def diff_command(
     found = list(changes(before, after))
     document: dict[str, Any] = {"changes": [asdict(one) for one in found]}
     if folder is not None:
-        document.update(_moved(folder, before, after))
+        seen = Folder.open(folder, labeller=labeller).seen_by("exam")
+        document.update(moved(seen, before, after, policy).document())
     if as_json:
         print_json(document)
     else:
         _print_diff(document)
     if found:
         raise typer.Exit(1)
-
-
-def _moved(folder: Path, old: Bank, new: Bank) -> dict[str, Any]:
-    """Labels of passages and covers of runs that are not the same under both banks."""
-    opened = Folder.open(folder)
-    settings = opened.settings(ExamSettings)
-    reading = Reading(opened)
-    inputs = load(opened, settings, reading)
-    with opened.open_ledger() as ledger:
-        labellers, _ = opened.labellers_for_scoring(tasks(settings))
-        sides = []
-        for bank in (old, new):
-            book = LabelBook.open(ledger, Policy.parse(settings.policy), tasks(settings), labellers)
-            sides.append(_side(replace(inputs, bank=bank), settings, book))
-    (labels, covers, missing), (labels2, covers2, missing2) = sides
-    return {
-        "passages": [
-            {"query": q, "passage": p, "before": labels.get((q, p)), "after": labels2.get((q, p))}
-            for q, p in dict.fromkeys([*labels, *labels2])
-            if labels.get((q, p)) != labels2.get((q, p))
-        ],
-        "runs": [
-            {"run": run, "before": covers[run], "after": covers2[run]}
-            for run in covers
-            if covers[run] != covers2[run]
-        ],
-        "grades_missing": {"before": missing, "after": missing2},
-    }
-
-
-def _side(
-    inputs: ExamInputs, settings: ExamSettings, book: LabelBook
-) -> tuple[dict[tuple[str, str], int], dict[str, float | None], int]:
-    pool = grade(inputs, settings, book)
-    options = ExamOptions(settings.least, settings.k, settings.denominator, (), settings.top)
-    scorer = ExamScorer(inputs.bank, pool.grades, options)
-    labels = {
-        (query, passage): label
-        for query, found in scorer.qrels().items()
-        for passage, label in found.items()
-    }
-    covers: dict[str, float | None] = {}
-    for run, ranking in inputs.runs.items():
-        known = [v for v in scorer.covers(ranking, settings.least)[COVER].values() if v is not None]
-        covers[run] = sum(known) / len(known) if known else None
-    return labels, covers, sum(book.missing.values()) + sum(book.failed.values())
 
 
 def _print_diff(document: Mapping[str, Any]) -> None:
@@ -399,12 +354,14 @@ def _print_diff(document: Mapping[str, Any]) -> None:
     console.print(moved)
     if len(document["passages"]) > 50:
         console.print(f"and {len(document['passages']) - 50} more (--json lists all)")
-    runs = plain_table(f"Runs whose EXAM-Cover moves ({len(document['runs'])})")
-    runs.add_column("run", overflow="fold")
+    runs = plain_table(f"Scores that move ({len(document['scores'])})")
+    for name in ("run", "measure"):
+        runs.add_column(name, overflow="fold")
     for name in ("before", "after"):
         runs.add_column(name, justify="right")
-    for one in document["runs"]:
-        runs.add_row(safe(one["run"]), _shown(one["before"]), _shown(one["after"]))
+    for one in document["scores"]:
+        runs.add_row(safe(one["run"]), safe(one["measure"]), _shown(one["before"]),
+                     _shown(one["after"]))  # fmt: skip
     console.print(runs)
     missing = document["grades_missing"]
     if missing["after"] or missing["before"]:

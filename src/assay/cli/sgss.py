@@ -9,7 +9,16 @@ from typing import Annotated
 import orjson
 import typer
 
-from assay.cli.common import JsonOption, PolicyOption, err, out, plain_table, print_json, safe
+from assay.cli.common import (
+    JsonOption,
+    LabellerOption,
+    PolicyOption,
+    err,
+    out,
+    plain_table,
+    print_json,
+    safe,
+)
 from assay.formats.summaries import read_summaries, write_summaries
 from assay.protocols.evaluation import Evaluation
 from assay.protocols.folder import Folder
@@ -45,6 +54,7 @@ def weights_command(
         bool, typer.Option("--select/--all", help="Drop criteria that do not help, or keep all.")
     ] = True,
     policy: PolicyOption = None,
+    labeller: LabellerOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Learn the weights from the training part of the preferences, and save them.
@@ -52,7 +62,8 @@ def weights_command(
     Logistic regression without an intercept on the differences of the measures; criteria are
     dropped by cross-validated MAR. Put 'weights = "weights.json"' into [settings] to use them.
     """
-    opened = Evaluation.open(Folder.open(folder), SGSS, policy)
+    seen = Folder.open(folder, labeller=labeller).seen_by("sgss")
+    opened = Evaluation.open(seen, SGSS, policy)
     settings = opened.settings
     if not isinstance(settings, SgssSettings):  # pragma: no cover (opened with SGSS)
         raise TypeError("not an SGSS folder")

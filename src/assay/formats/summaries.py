@@ -4,7 +4,7 @@ Summaries: JSON Lines, one summary of one query a line: ``{query_id, query, summ
 {text, citations}, sections [{heading, statements [{text, citations}]}], doclist [{number, url,
 title, text}], overview_position?}``. Preferences: a table (CSV or TSV) with the columns
 ``query_id, left, right, labeller, preference`` (LEFT or RIGHT), and ``split`` (train or test).
-Abandonment: a table with ``line, count``. Source: spec/sgss.md.
+Abandonment: a table with ``line, count``.
 """
 
 from __future__ import annotations

@@ -162,6 +162,16 @@ class Folder:
         """The one protocol of this view of the folder."""
         return self.protocols[0]
 
+    def seen_by(self, protocol: str) -> Folder:
+        """The folder as ``protocol`` sees it, whether it is the only one or one of several. Raises
+        SettingsError where it is none of them."""
+        if protocol not in self.protocols:
+            raise SettingsError(
+                f"{self.path / 'assay.toml'}: [evaluation] protocol is "
+                f"{', '.join(self.protocols)}; this command is for {protocol}."
+            )
+        return self.under(protocol) if len(self.protocols) > 1 else self
+
     def under(self, protocol: str) -> Folder:
         """The folder as one of several protocols sees it: its settings are those of
         ``[settings.PROTOCOL]``, its results go into ``out/PROTOCOL``."""

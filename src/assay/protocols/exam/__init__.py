@@ -1,1 +1,1 @@
-"""EXAM++: grading by exam questions. Source: Farzi & Dietz, EXAM++; spec/exam.md."""
+"""EXAM++: grading by exam questions. Source: Farzi & Dietz, EXAM++."""

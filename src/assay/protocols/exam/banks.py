@@ -2,7 +2,7 @@
 
 Every edit is a line of ``BANK.history.jsonl`` beside the bank: number, time, who, what, and the
 question before and after. A version is a number of edits (0: the bank as it was first), so that
-any earlier version can be had back. Source: spec/exam.md, "A bank is versioned".
+any earlier version can be had back.
 """
 
 from __future__ import annotations

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from assay.model.exam import Bank
 from assay.protocols.base import Protocol, Reading, Step
@@ -43,12 +44,12 @@ DEFINITIONS = (
         "grade that is missing.",
         "Farzi & Dietz, EXAM++, equation 1",
     ),
-    Definition(WEIGHTED, "The same, each question counting by its weight.", "spec/exam.md"),
+    Definition(WEIGHTED, "The same, each question counting by its weight.", "Assay; docs/exam.md"),
     Definition(
         NORMALISED,
         "Of the questions that the whole pool can answer, those that the run answers; undefined "
         "where the pool answers none.",
-        "spec/exam.md",
+        "Assay; docs/exam.md",
     ),
     Definition(
         "EXAM-Label",
@@ -65,7 +66,7 @@ DEFINITIONS = (
 
 
 class Exam(Protocol[ExamSettings, ExamInputs]):
-    """EXAM++ (and RUBRIC's question-based grading). Source: Farzi & Dietz; spec/exam.md."""
+    """EXAM++ (and RUBRIC's question-based grading). Source: Farzi & Dietz."""
 
     name = "exam"
     title = "EXAM++ · which exam questions do the passages answer?"
@@ -92,24 +93,9 @@ class Exam(Protocol[ExamSettings, ExamInputs]):
         return steps
 
     def score(self, inputs: ExamInputs, settings: ExamSettings, book: LabelBook) -> Findings:
-        pool = grade(inputs, settings, book)
-        bank = questions(inputs, settings)
-        options = ExamOptions(
-            settings.least, settings.k, settings.denominator, settings.measures, settings.top
-        )
-        scorer = ExamScorer(bank, pool.grades, options)
-        values = {
-            run: _kept(scorer.score(ranking), _measures(bank, settings))
-            for run, ranking in inputs.runs.items()
-        }
-        unsure = {query for query in scorer.queries if scorer.unsure(query)}
-        scores = {
-            run: {
-                measure: _score(run, measure, by_query, inputs.runs[run], unsure, settings)
-                for measure, by_query in found.items()
-            }
-            for run, found in values.items()
-        }
+        found = scored(inputs, settings, book)
+        pool, bank, scorer = found.pool, found.bank, found.scorer
+        values, scores = found.values, found.scores
         measures = _measures(bank, settings)
         agreed = agreement(inputs, scorer, settings)
         return Findings(
@@ -145,6 +131,40 @@ class Exam(Protocol[ExamSettings, ExamInputs]):
 
 
 EXAM = Exam()
+
+
+@dataclass(frozen=True)
+class Scored:
+    """Grades, and the scores of every run: ``values`` by query, ``scores`` over them."""
+
+    pool: Pool
+    bank: Bank
+    scorer: ExamScorer
+    values: Mapping[str, Values]
+    scores: Mapping[str, Mapping[str, Score]]
+
+
+def scored(inputs: ExamInputs, settings: ExamSettings, book: LabelBook) -> Scored:
+    """Score all runs by the labels in ``book``."""
+    pool = grade(inputs, settings, book)
+    bank = questions(inputs, settings)
+    options = ExamOptions(
+        settings.least, settings.k, settings.denominator, settings.measures, settings.top
+    )
+    scorer = ExamScorer(bank, pool.grades, options)
+    values = {
+        run: _kept(scorer.score(ranking), _measures(bank, settings))
+        for run, ranking in inputs.runs.items()
+    }
+    unsure = {query for query in scorer.queries if scorer.unsure(query)}
+    scores = {
+        run: {
+            measure: _score(run, measure, by_query, inputs.runs[run], unsure, settings)
+            for measure, by_query in found.items()
+        }
+        for run, found in values.items()
+    }
+    return Scored(pool, bank, scorer, values, scores)
 
 
 def _measures(bank: Bank, settings: ExamSettings) -> tuple[str, ...]:

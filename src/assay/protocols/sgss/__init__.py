@@ -1,1 +1,1 @@
-"""SGSS: structured generative search summaries. Source: Sakai et al. 2026; spec/sgss.md."""
+"""SGSS: structured generative search summaries. Source: Sakai et al. 2026."""

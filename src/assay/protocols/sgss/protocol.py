@@ -66,7 +66,7 @@ DEFINITIONS = (
 
 
 class Sgss(Protocol[SgssSettings, SgssInputs]):
-    """Structured generative search summaries. Source: Sakai et al. 2026; spec/sgss.md."""
+    """Structured generative search summaries. Source: Sakai et al. 2026."""
 
     name = "sgss"
     title = "SGSS · structured generative search summaries"
