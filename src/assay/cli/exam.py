@@ -194,8 +194,12 @@ def _rows(
     return rows
 
 
+_SHORT = {"EXAM-Cover": "Cover", "EXAM-Cover-weighted": "wtd.", "EXAM-Cover-normalised": "norm."}
+
+
 def _heading(measure: str) -> str:
-    return safe(measure).removeprefix("EXAM-").replace("Cover-", "")
+    """A measure's name in a narrow column."""
+    return _SHORT.get(measure) or safe(measure).replace("α-", "α-\n").replace("@", "\n@")
 
 
 def _show(
@@ -237,7 +241,7 @@ def _show(
         table.add_column("run", overflow="fold")
         for name in names:
             table.add_column(_heading(name), justify="right")
-        table.add_column("unjudged", justify="right")
+        table.add_column("no\ngrade", justify="right")
         for run in order:
             cells = []
             for name in names:
@@ -250,6 +254,8 @@ def _show(
     out().print(
         f"Means over {len(scorer.queries)} queries ± standard error. Cover: the share of the "
         "bank's questions that some of the first k passages answer with a grade of at least τ; "
-        "the other measures take a passage's best grade as its relevance label.",
+        "wtd.: questions by weight; norm.: of the questions that the pool can answer. The other "
+        "measures take a passage's best grade as its relevance label. No grade: passages among the "
+        "first k without one.",
         markup=False,
     )

@@ -182,11 +182,22 @@ def _shown(agreements: Sequence[Agreement]) -> RichTable:
         table.add_column(name, overflow="fold")
     for name in ("τ-b", "ρ", "runs"):
         table.add_column(name, justify="right")
+    if alone := sum(one.runs < 2 for one in agreements):
+        table.caption = Text(_alone(alone, len(agreements)))
+        table.caption_justify = "left"
     for one in agreements:
+        if one.runs < 2:
+            continue
         table.add_row(
             Text(one.first), Text(one.second), number(one.tau), number(one.rho), str(one.runs)
         )
     return table
+
+
+def _alone(count: int, of: int) -> str:
+    """Why pairs of leaderboards are not compared."""
+    which = "No two leaderboards have" if count == of else f"{count} of {of} pairs do not have"
+    return f"{which} two runs in common: a run counts as the same where its name is the same."
 
 
 def _page(folder: Folder, results: Results) -> Result:
@@ -197,9 +208,11 @@ def _page(folder: Folder, results: Results) -> Result:
     scores: list[tuple[Value, ...]] = [
         (run, *(board.get(run) for board in boards.values())) for run in runs
     ]
+    agreements = _agreements(found)
     agreement: list[tuple[Value, ...]] = [
-        (one.first, one.second, one.tau, one.rho, one.runs) for one in _agreements(found)
+        (one.first, one.second, one.tau, one.rho, one.runs) for one in agreements if one.runs > 1
     ]
+    alone = len(agreements) - len(agreement)
     where: list[tuple[Value, ...]] = [
         (name, f"{folder.under(name).part}/report.html", one.missing) for name, one in found.items()
     ]
@@ -214,8 +227,8 @@ def _page(folder: Folder, results: Results) -> Result:
         ),
         Part(
             "How the leaderboards agree",
-            "Kendall’s τ-b and Spearman’s ρ over the runs that both leaderboards have; – where "
-            "there are fewer than two.",
+            "Kendall’s τ-b and Spearman’s ρ over the runs that both leaderboards have."
+            + (f" {_alone(alone, len(agreements))}" if alone else ""),
             (Table("", ("leaderboard", "and", "τ-b", "ρ", "runs"), agreement),),
         ),
     )

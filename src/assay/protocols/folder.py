@@ -350,6 +350,7 @@ def explain(error: ValidationError) -> str:
     for fault in error.errors(include_url=False):
         place = ".".join(str(part) for part in fault["loc"])
         wrong = "no such entry" if fault["type"] == "extra_forbidden" else fault["msg"]
+        wrong = wrong.removeprefix("Value error, ")
         lines.append(f"  {place}: {wrong}")
     return "\n".join(lines)
 

@@ -102,7 +102,9 @@ def supervision_parts(
     groups = []
     for query in scorer.queries[:MOST_QUERIES]:
         title = inputs.queries.get(query) or ""
-        groups.append((f"{query} {title}".strip(), _of_query(inputs, bank, pool, query)))
+        groups.append(
+            (f"{query}: {title}" if title else query, _of_query(inputs, bank, pool, query))
+        )
     more = len(scorer.queries) - len(groups)
     note = (
         "A grid of passages and questions, and the answers to each question, best first. "

@@ -24,6 +24,7 @@ from assay.tasks.base import AnyTask
 from assay.tasks.sgss import PREFERENCE
 
 _SOURCE = "Sakai et al. 2026"
+_OVERVIEW, _STATEMENT = f"{_SOURCE}, section 3.2.1", f"{_SOURCE}, section 3.2.3"
 DEFINITIONS = (
     Definition("SGSS", "XUX plus w_Comp times Comp.", f"{_SOURCE}, equation 12"),
     Definition(
@@ -50,12 +51,12 @@ DEFINITIONS = (
         "sections.",
         f"{_SOURCE}, equations 9 to 11",
     ),
-    Definition("OS", "Overview sufficiency: does it satisfy the need?", f"{_SOURCE}, 3.2.1"),
-    Definition("OF", "Overview faithfulness: do the cited documents entail it?", "there"),
-    Definition("OR", "Overview representativeness: is it one of the sections?", "there"),
-    Definition("HR", "Heading representativeness: mean over headings.", "equation 6"),
-    Definition("SRel", "Statement relevance to the query: mean over statements.", "3.2.3"),
-    Definition("SF", "Statement faithfulness to the cited documents: mean.", "3.2.3"),
+    Definition("OS", "Overview sufficiency: does it satisfy the need?", _OVERVIEW),
+    Definition("OF", "Overview faithfulness: do the cited documents entail it?", _OVERVIEW),
+    Definition("OR", "Overview representativeness: is it one of the sections?", _OVERVIEW),
+    Definition("HR", "Heading representativeness: mean over headings.", f"{_SOURCE}, equation 6"),
+    Definition("SRel", "Statement relevance to the query: mean over statements.", _STATEMENT),
+    Definition("SF", "Statement faithfulness to the cited documents: mean.", _STATEMENT),
     Definition(
         "MAR",
         "Mean agreement rate: over pairs of summaries, the share of preferences that agree with "

@@ -31,7 +31,7 @@ def plot_part(scores: Scores, scored: Mapping[str, Mapping[str, Scored]]) -> Par
             if one.values["Comp"] is not None and one.values["XUX"] is not None
         ]
         if points:
-            title = f"{query} {next(iter(by_run.values())).judged.summary.query_text}"
+            title = f"{query}: {next(iter(by_run.values())).judged.summary.query_text}"
             groups.append((title, (Scatter(f"Query {query}", "Comp", "XUX", tuple(points)),)))
     items = (Scatter("Summarisers, means over queries", "Comp", "XUX", tuple(means)),)
     note = "Up: a better experience line by line. To the right: covers what the others cover."
@@ -58,7 +58,7 @@ def line_part(inputs: SgssInputs, scored: Mapping[str, Mapping[str, Scored]]) ->
             y="X(l)",
         )
         texts = [_text(run, one) for run, one in by_run.items()]
-        title = f"{query} {next(iter(by_run.values())).judged.summary.query_text}"
+        title = f"{query}: {next(iter(by_run.values())).judged.summary.query_text}"
         groups.append((title, (curves, *texts)))
     more = len(scored) - len(groups)
     note = "X(l) is what a reader has who leaves after line l; lines.csv holds all of it."
