@@ -231,3 +231,35 @@ def test_a_batch_file_holds_what_is_shared_once(folder):
     asked = [json.loads(line) for line in (folder / "batch.jsonl").read_text().splitlines()]
     assert len({one["custom_id"] for one in asked}) == len(asked)
     assert sum("Bread is blue" in json.dumps(one) for one in asked) > 1  # support, and SGSS's own
+
+
+def test_leaderboards_without_runs_in_common_are_told_and_not_listed(folder):
+    ground.toml(folder, ["r2c2", "trec-rag", "sgss"], TREC)
+    shown = assay("evaluate", folder).stdout
+    assert "No two leaderboards have two runs in common" in " ".join(shown.split())
+    rows = (folder / "out" / "agreement.csv").read_text().splitlines()
+    assert len(rows) > 3  # every pair, with the number of runs
+    report = (folder / "out" / "report.html").read_text()
+    assert "a run counts as the same where its name is the same" in report
+
+
+def test_weights_are_learned_in_a_folder_of_several_protocols(folder):
+    ground.toml(folder, ["sgss", "trec-rag"], TREC)
+    text = (folder / "assay.toml").read_text()
+    more = '[inputs]\npreferences = "preferences.csv"\n'
+    (folder / "assay.toml").write_text(text.replace("[inputs]\n", more))
+    (folder / "preferences.csv").write_text(
+        "query_id,left,right,labeller,preference,split\n"
+        + "".join(f"q1,SUMX,SUMY,{who},LEFT,train\n" for who in ("kim", "lee", "max"))
+    )
+    evaluate(folder, "--labeller", "tests.cli.ground:judge")
+    found = assay("sgss", "weights", folder, "--json")
+    assert json.loads(found.stdout)["training"]["pairs"] == 1
+    ground.toml(folder, ["sgss", "trec-rag"], TREC, 'default = "rules"')
+    text = (folder / "assay.toml").read_text()
+    (folder / "assay.toml").write_text(text.replace("[inputs]\n", more))
+    found = assay("sgss", "weights", folder, "--labeller", "tests.cli.ground:judge", "--json")
+    assert json.loads(found.stdout)["training"]["pairs"] == 1
+    ground.toml(folder, ["r2c2"])
+    with pytest.raises(AssayError, match="this command is for sgss"):
+        CliRunner().invoke(app, ["sgss", "weights", str(folder)], catch_exceptions=False)

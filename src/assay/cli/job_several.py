@@ -24,7 +24,8 @@ from assay.ledger.policy import Policy
 from assay.protocols.folder import Folder
 from assay.protocols.output import csv_bytes, write_bytes
 from assay.protocols.parts import Part, Table, Value
-from assay.protocols.results import Findings, Result
+from assay.protocols.r2c2.results import R2C2Result
+from assay.protocols.results import Definition, Findings, Result
 from assay.protocols.scores import Score
 from assay.reports.general import render_report
 from assay.reports.text import number
@@ -32,6 +33,17 @@ from assay.statistics.correlation import kendall_tau, spearman_rho
 from assay.tasks.base import AnyTask
 
 COLUMNS = ("first", "second", "tau", "rho", "runs")
+
+
+DEFINITIONS = (
+    Definition(
+        "τ-b",
+        "Kendall’s rank correlation of the two leaderboards’ scores over the runs that both have; "
+        "1: the same order, −1: the reverse.",
+        "Kendall 1945",
+    ),
+    Definition("ρ", "Spearman’s rank correlation over the same runs.", "Spearman 1904"),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,6 +212,17 @@ def _alone(count: int, of: int) -> str:
     return f"{which} two runs in common: a run counts as the same where its name is the same."
 
 
+def _labels(found: Mapping[str, Results]) -> int:
+    """How many labels the scores of all protocols rest on, those that they share counted once."""
+    used: set[int] = set()
+    for one in found.values():
+        if isinstance(one.value, Result):
+            used.update(label.rowid for label, _ in one.value.used)
+        elif isinstance(one.value, R2C2Result):
+            used.update(label.rowid for label in one.value.labels())
+    return len(used)
+
+
 def _page(folder: Folder, results: Results) -> Result:
     """The page that stands over the reports of the protocols."""
     found: Mapping[str, Results] = results.value
@@ -222,7 +245,12 @@ def _page(folder: Folder, results: Results) -> Result:
             "The first measure of every leaderboard. Each protocol has a report of its own.",
             (
                 Table("Scores", ("run", *boards), scores),
-                Table("Reports", ("protocol", "report in out/", "labels missing"), where),
+                Table(
+                    "Reports",
+                    ("protocol", "report", "labels missing"),
+                    where,
+                    links=frozenset({"report"}),
+                ),
             ),
         ),
         Part(
@@ -237,16 +265,17 @@ def _page(folder: Folder, results: Results) -> Result:
         protocol_title=" · ".join(found),
         title=folder.config.evaluation.title or folder.path.resolve().name,
         policy=results.policy,
-        findings=Findings((), {}, {}, (), parts=parts),
+        findings=Findings((), {}, {}, (), DEFINITIONS, parts=parts),
         labellers={},
         task_titles={},
         settings={},
         used=(),
-        asked={},
+        asked={"": _labels(found)},
         missing={"": results.missing} if results.missing else {},
         failed={},
         gaps=tuple(
             gap for one in found.values() if isinstance(one.value, Result) for gap in one.value.gaps
         ),
         warnings=tuple(results.warnings),
+        out="out/PROTOCOL/",
     )

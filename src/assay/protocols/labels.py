@@ -70,16 +70,17 @@ class LabelBook:
         return label
 
     def uncalibrated(self) -> list[str]:
-        """A sentence for each task and labeller whose labels say that they were not fitted on
-        people's labels of this kind."""
-        found: dict[tuple[str, str], set[int]] = {}
+        """A sentence for each labeller whose labels say that they were not fitted on people's
+        labels of this kind, with the tasks."""
+        found: dict[str, dict[str, set[int]]] = {}
         for label, _ in self.used:
             if label.detail.get("calibrated") is False:
-                found.setdefault((label.task, label.labeller.name), set()).add(label.rowid)
+                tasks = found.setdefault(label.labeller.name, {})
+                tasks.setdefault(label.task, set()).add(label.rowid)
         return [
-            f"{task}: {len(labels)} labels by {name} are a baseline: no human labels on this scale "
-            "were at hand to fit it on."
-            for (task, name), labels in found.items()
+            f"{sum(map(len, tasks.values()))} of the labels by {name} are a baseline, as no human "
+            f"labels on their scales were at hand to fit it on: {', '.join(tasks)}."
+            for name, tasks in found.items()
         ]
 
     def note(self, label: Label, place: str) -> None:

@@ -15,7 +15,8 @@ Value = str | int | float | None
 @dataclass(frozen=True, slots=True)
 class Table:
     """A table. A float is rounded to ``digits``, None is shown as undefined. Columns named in
-    ``texts`` hold running text and wrap. Rows past ``most`` are left out, and counted."""
+    ``texts`` hold running text and wrap; those in ``links`` hold names of files beside the report.
+    Rows past ``most`` are left out, and counted."""
 
     title: str
     columns: tuple[str, ...]
@@ -23,6 +24,7 @@ class Table:
     note: str = ""
     digits: int = 3
     texts: frozenset[str] = frozenset()
+    links: frozenset[str] = frozenset()
     most: int = 300
     folded: bool = False
 

@@ -88,7 +88,8 @@ class Result:
     """An evaluation's findings with what they rest on.
 
     ``asked`` counts, for each task, the units that scoring wanted a label of, ``missing`` those
-    that have none yet and ``failed`` those whose labeller's reply was unusable.
+    that have none yet and ``failed`` those whose labeller's reply was unusable. ``out`` is
+    where the report says that its files are.
     """
 
     protocol: str
@@ -106,6 +107,7 @@ class Result:
     gaps: tuple[Gap, ...]
     warnings: tuple[str, ...]
     juries: tuple[Jury, ...] = ()
+    out: str = "out/"
 
     @property
     def lacking(self) -> int:

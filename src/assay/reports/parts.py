@@ -49,6 +49,7 @@ class Cell:
     text: str
     key: float | None
     running: bool
+    link: bool = False
 
 
 def _macros(name: str, *arguments: object) -> Markup:
@@ -64,7 +65,7 @@ def _table(table: Table) -> Markup:
             return Cell(number(value, table.digits), value, False)
         if isinstance(value, int):
             return Cell(f"{value:,}", value, False)
-        return Cell(str(value), None, column in table.texts)
+        return Cell(str(value), None, column in table.texts, column in table.links)
 
     rows = [
         [cell(value, column) for value, column in zip(row, table.columns, strict=True)]
