@@ -5,13 +5,11 @@ import os
 import subprocess
 import sys
 from importlib.resources import files
-from pathlib import Path
 
 import pytest
 
 from tests.engine.server import completion, serve
-
-FILMS = Path(__file__).parents[2] / "examples" / "films"
+from tests.films import FILMS, PAIRS
 
 
 def verdict(body, number):
@@ -66,13 +64,13 @@ def test_a_changed_prompt_asks_again_and_says_why(films):
         (films / "prompts" / "r2c2_entailment.j2").write_text(changed)
         again = assay(films, "evaluate", labellers=spec)
     note = " ".join(again.stderr.split())
-    assert "79 of 79 are asked again because the prompt was changed" in note
-    assert len(server.requests) >= asked + 79
+    assert f"{PAIRS} of {PAIRS} are asked again because the prompt was changed" in note
+    assert len(server.requests) >= asked + PAIRS
     report = (films / "out" / "report.html").read_text()
-    assert "79 units were asked again because the prompt was changed" in report
+    assert f"{PAIRS} units were asked again because the prompt was changed" in report
     manifest = json.loads((films / "out" / "manifest.json").read_text())
     assert list(manifest["own_prompts"]) == ["r2c2_entailment.j2"]
-    assert manifest["models_as_reported"]["r2c2.entailment"] == {"m-2026-11-01": 79}
+    assert manifest["models_as_reported"]["r2c2.entailment"] == {"m-2026-11-01": PAIRS}
 
 
 def test_changed_settings_ask_again_and_say_why(films):
@@ -81,7 +79,7 @@ def test_changed_settings_ask_again_and_say_why(films):
         assay(films, "evaluate", labellers=spec)
         again = assay(films, "judge", labellers=spec, more="[judging]\ntemperature = 0.5\n")
     note = " ".join(again.stderr.split())
-    assert "79 of 79 are asked again because the labeller's settings changed" in note
+    assert f"{PAIRS} of {PAIRS} are asked again because the labeller's settings changed" in note
 
 
 def test_the_report_shows_how_members_agree(films):
@@ -99,11 +97,11 @@ def test_the_report_shows_how_members_agree(films):
     report = (films / "out" / "report.html").read_text()
     assert "How the members of" in report
     (jury, _) = sorted(document["juries"], key=lambda one: one["task"], reverse=True)
-    assert (jury["task"], jury["value"], jury["units"]) == ("r2c2.entailment", "entailed", 79)
+    assert (jury["task"], jury["value"], jury["units"]) == ("r2c2.entailment", "entailed", PAIRS)
     a, b = jury["members"]
-    assert (a["votes"], b["votes"], a["unusable"]) == (79, 79, 0)
+    assert (a["votes"], b["votes"], a["unusable"]) == (PAIRS, PAIRS, 0)
     assert a["agreement"] == 1.0  # b says yes to all, so that the stricter is always a's
-    assert b["agreement"] == pytest.approx(jury["unanimous"] / 79)
+    assert b["agreement"] == pytest.approx(jury["unanimous"] / PAIRS)
 
 
 def test_a_dry_run_counts_every_members_questions(films):
@@ -117,8 +115,8 @@ def test_a_dry_run_counts_every_members_questions(films):
     )
     rows = [row for row in json.loads(done.stdout)["ahead"] if row["task"] == "bogus nuggets"]
     assert [(row["labeller"], row["to_ask"]) for row in rows] == [
-        ("openai:gpt-4.1", 79),
-        ("openai:b", 79),
+        ("openai:gpt-4.1", PAIRS),
+        ("openai:b", PAIRS),
     ]
     assert rows[0]["cost"] > 0
     assert rows[1]["cost"] is None

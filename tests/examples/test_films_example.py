@@ -16,8 +16,11 @@ CATEGORIES = {
     "Multi-hop",
     "Post-processing-heavy",
 }
-AC_RUNS = {"MODEST", "OVERCONFIDENT", "UNDERCONFIDENT", "BOGUS"}
-PR_RUNS = {"WASEDA-PR-1", "FILMS-BM25", "FILMS-DENSE"}
+BY_HAND = {"MODEST", "OVERCONFIDENT", "UNDERCONFIDENT", "BOGUS"}
+BY_MODEL: set[str] = set()
+AC_RUNS = BY_HAND | BY_MODEL
+MADE = {"BM25", "DENSE", "FUSED"}
+PR_RUNS = MADE | {"ORACLE"}
 IDS = [f"{number:04d}" for number in range(1, 15)]
 
 SLIDES_PASSAGES = [
@@ -34,11 +37,11 @@ SLIDES_PASSAGES = [
 SLIDES_BLOCK = [
     "<0001>",
     "Anthony Mackie;90",
-    "1;WASEDA-PR-1;1;Chris Evans gained recognition for portraying Captain America",
-    "2;WASEDA-PR-1;2;The Manchurian Candidate starred Frank Sinatra",
-    "3;WASEDA-PR-1;2;The Manchurian Candidate starred Harvey Janet",
-    "4;WASEDA-PR-1;4;Anthony Mackie starred in The Manchurian Candidate",
-    "5;WASEDA-PR-1;5;Anthony Mackie starred in Captain America: Brave New World",
+    "1;ORACLE;1;Chris Evans gained recognition for portraying Captain America",
+    "2;ORACLE;2;The Manchurian Candidate starred Frank Sinatra",
+    "3;ORACLE;2;The Manchurian Candidate starred Harvey Janet",
+    "4;ORACLE;4;Anthony Mackie starred in The Manchurian Candidate",
+    "5;ORACLE;5;Anthony Mackie starred in Captain America: Brave New World",
     "</0001>",
 ]
 
@@ -137,10 +140,10 @@ def test_questions():
 def test_pr_runs():
     runs = read_pr()
     assert set(runs) == PR_RUNS
-    for run in runs.values():
+    for name, run in runs.items():
         assert list(run) == IDS
         for passages in run.values():
-            assert 3 <= len(passages) <= 5
+            assert len(passages) == 5 if name in MADE else 1 <= len(passages) <= 5
             assert list(passages) == list(range(1, len(passages) + 1))
             assert set(passages) <= set(range(1, 21))
             assert len(set(passages.values())) == len(passages)
@@ -165,15 +168,6 @@ def test_passages_hold_the_awkward_cases():
     assert sum(len(names) > 1 for names in runs_of.values()) >= 10
 
 
-def test_a_text_has_one_document():
-    documents = {}
-    for run in read_pr().values():
-        for passages in run.values():
-            for doc_id, text in passages.values():
-                documents.setdefault(text, set()).add(doc_id)
-    assert all(len(doc_ids) == 1 for doc_ids in documents.values())
-
-
 def test_ac_runs():
     pr_runs, runs = read_pr(), read_ac()
     assert set(runs) == AC_RUNS
@@ -184,7 +178,7 @@ def test_ac_runs():
             assert re.fullmatch(r"\d{1,3}", confidence)
             assert 0 <= int(confidence) <= 100
             limit = 5 if (name, question) == ("MODEST", "0001") else 4
-            assert len(nuggets) <= limit
+            assert len(nuggets) <= (10 if name in BY_MODEL else limit)
             assert [number for number, *_ in nuggets] == list(range(1, len(nuggets) + 1))
             for _, pr_run, rank, nugget in nuggets:
                 assert rank in pr_runs[pr_run][question], (name, question, pr_run, rank)
@@ -192,7 +186,7 @@ def test_ac_runs():
 
 
 def test_each_awkward_answer_occurs_once():
-    runs = read_ac()
+    runs = {name: run for name, run in read_ac().items() if name in BY_HAND}
     silent = [(name, question) for name in runs for question in IDS if question not in runs[name]]
     assert silent == [("BOGUS", "0014")]
     blocks = [(name, q, *block) for name, run in runs.items() for q, block in run.items()]
@@ -208,8 +202,8 @@ def test_what_there_is_to_judge():
         for question, (_, _, nuggets) in run.items()
         for _, pr_run, rank, nugget in nuggets
     ]
-    assert 110 <= len(cited) <= 135
-    assert 60 <= len(set(cited)) <= 95
+    assert 130 <= len(cited)
+    assert 90 <= len(set(cited))
 
 
 def test_gold_entailment_is_complete_and_consistent():
@@ -265,7 +259,7 @@ def test_bogus_run_is_mostly_bogus():
     share = {
         name: sum(v == "NO" for (n, _, _), v in rows.items() if n == name)
         / sum(n == name for n, _, _ in rows)
-        for name in AC_RUNS
+        for name in BY_HAND
     }
     assert share["BOGUS"] > 0.5
     assert all(value < 0.25 for name, value in share.items() if name != "BOGUS")
@@ -281,7 +275,7 @@ def test_the_slides_worked_example_is_verbatim():
         "Multi-hop",
         "Anthony Mackie",
     ]
-    assert lines(FILMS / "pr" / "WASEDA-PR-1.txt")[:5] == SLIDES_PASSAGES
+    assert lines(FILMS / "pr" / "ORACLE.txt")[:5] == SLIDES_PASSAGES
     assert lines(FILMS / "ac" / "MODEST.txt")[: len(SLIDES_BLOCK)] == SLIDES_BLOCK
 
 

@@ -11,8 +11,8 @@ import pytest
 
 from assay.labellers.custom import custom_labeller
 from assay.model.errors import SettingsError
+from tests.films import FILMS, PAIRS
 
-FILMS = Path(__file__).parents[2] / "examples" / "films"
 MODULE = '''
 from assay.labellers.base import BaseLabeller, Outcome
 from assay.model.labels import LabellerId, Status
@@ -205,6 +205,6 @@ def test_the_example_of_the_documentation(films):
     assert done.returncode == 1, done.stderr  # it has no word on the answers
     command = [sys.executable, "-m", "assay.cli.main", "labels", "stats", str(films), "--json"]
     stats = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
-    assert ("r2c2.entailment", "my_judges:overlap", "ok", 79) in [
+    assert ("r2c2.entailment", "my_judges:overlap", "ok", PAIRS) in [
         (row["task"], row["labeller"], row["status"], row["labels"]) for row in stats
     ]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import replace
-from pathlib import Path
 
 from assay.formats.r2c2 import read_ac_run, read_pr_run, read_questions
 from assay.measures.bootstrap import confidence_intervals, mean_interval
@@ -15,8 +14,8 @@ from assay.model.labels import Label, LabellerId, Status
 from assay.model.rag import Answer, Mark, Nugget, Passage, PassageKey, PassageRun, Question
 from assay.protocols.r2c2.results import AnswerResult, NuggetResult, R2C2Result, RunNotes, State
 from assay.protocols.scores import Score
+from tests.films import FILMS
 
-FILMS = Path(__file__).resolve().parents[2] / "examples" / "films"
 MODEL = LabellerId(
     "embedded:qwen2.5-coder-1.5b",
     "model",

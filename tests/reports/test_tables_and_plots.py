@@ -32,7 +32,7 @@ def test_the_tables_fit_and_hold_scores_policy_and_gaps(films, width):
     for words in (
         "UNDERCONFIDENT",
         "0.877 .",
-        "FILMS-DENSE",
+        "ORACLE",
         "person’s label",
         "left out by a run",
     ):
