@@ -27,7 +27,7 @@ def main() -> int:
     spent = {row["task"]: row for row in assay("labels", "stats", options.folder)}
     with tempfile.TemporaryDirectory() as name:
         copy = Path(name) / "copy"
-        ignore = shutil.ignore_patterns("out", "labels.sqlite*")
+        ignore = shutil.ignore_patterns("out", "build", "labels.sqlite*")
         shutil.copytree(options.folder, copy, ignore=ignore)
         ahead = assay("judge", copy, "--dry-run")["ahead"]
     worst = 0.0

@@ -222,7 +222,11 @@ def test_settings():
     assert clean(page, settings=CleanSettings(categories=False, captions=False)) == "x"
 
 
-NEVER_CLOSED = ["<!--", "<!--\n", "<math>", "<gallery>", "<score>", "<ref>a ", "{{", "[[", "{|\n|"]
+NEVER_CLOSED = [
+    *("<!--", "<!--\n", "<math>", "<gallery>", "<score>", "<ref>a ", "{{", "[[", "{|\n|"),
+    *("<b>x ", "<b x ", "<span class='a'>x\n", "<b><i>x</b>", '<b a="', "{{a|<b>", "{{a|b=c\n"),
+    *("[[a|<i>", "[http://x ", "[//x y\n", "[[a|[http://x ", "\n|}{|x", "<b><i>x</b></i>"),
+]
 
 
 @pytest.mark.parametrize("piece", NEVER_CLOSED)
@@ -231,6 +235,22 @@ def test_what_is_never_closed_takes_no_time_to_speak_of(piece):
     started = time.process_time()
     assert not MARKUP.search(clean(piece * 8000))
     assert time.process_time() - started < 10
+
+
+def test_many_dead_ends_read_as_few_do():
+    """More than the parser is left with come out as the parser would have them."""
+    for piece in (
+        "<b>bold ",
+        "<i>",
+        "[http://x.y word ",
+        "<b class='x ",
+        "a < b [c] ",
+        "<nothing>",
+    ):
+        few, many = clean(f"{piece}end " * 3), clean(f"{piece}end " * 300)
+        assert many == " ".join([few.rpartition("end")[0].split("end")[0] + "end"] * 300), piece
+    ended = "<b>one</b> [http://x.y two] [[three|four]] {{lang|ja|five}} "
+    assert clean(ended + "<i>x " * 300).startswith("one two four five x x")
 
 
 def test_redirects_and_disambiguations():

@@ -24,10 +24,10 @@ from assay.labellers.judge.model import (
     rule,
     settings,
     settings_hash,
+    size_ahead,
 )
 from assay.labellers.judge.texts import TEXTS_VERSION
 from assay.labellers.judge.verdicts import UNFITTED, WAYS, Levels, refusal, unit_questions
-from assay.labellers.prices import tokens
 from assay.model.labels import LabellerId, Status
 from assay.tasks.base import AnyTask, Verdict, canonical
 
@@ -80,10 +80,9 @@ class JudgeLabeller(BaseLabeller):
         return canonical(dict(request.content))
 
     def estimate(self, request: Request) -> Estimate:
-        """One call; the tokens of what is read at least once (sentences are read again)."""
+        """One call; the tokens of all that is read, sentences beside windows."""
         questions, _ = unit_questions(request.task, request.unit)
-        size = sum(tokens(question.first) + tokens(question.second) for question in questions)
-        return Estimate(1, size, 0)
+        return Estimate(1, sum(map(size_ahead, questions)), 0)
 
     async def label(self, request: Request) -> Outcome:
         answer: asyncio.Future[Outcome] = asyncio.get_running_loop().create_future()

@@ -17,9 +17,18 @@ import numpy as np
 import orjson
 from numpy.typing import NDArray
 
-from assay.labellers.judge.evidence import FIRST_TOKENS, WINDOW, Kind, Part, Tokens, parts_of
+from assay.labellers.judge.evidence import (
+    FIRST_TOKENS,
+    WINDOW,
+    Kind,
+    Part,
+    Tokenise,
+    Tokens,
+    parts_of,
+)
 from assay.labellers.judge.overlap import overlaps, stems
 from assay.labellers.judge.texts import ABILITIES, Ability, sentences, words
+from assay.labellers.prices import tokens
 from assay.model.errors import PrerequisiteError
 
 Floats = NDArray[np.float64]
@@ -172,6 +181,24 @@ class Reading:
     tokens: int
 
 
+def size_ahead(question: Question) -> int:
+    """About how many tokens :func:`read` will read for ``question``, told without the network."""
+    if empty(question):
+        return 0
+    own = [0] * tokens(question.first)
+    parts = parts_of_question(question, own, lambda texts: [[0] * tokens(text) for text in texts])
+    return sum(len(own[:FIRST_TOKENS]) + len(part.tokens) + 3 for part in parts)
+
+
+def parts_of_question(question: Question, own: Tokens, tokenise: Tokenise) -> list[Part]:
+    """What of the second text is read beside the first, whose tokens are ``own``."""
+    room = WINDOW - 3 - len(own[:FIRST_TOKENS])
+    parts = parts_of(question.second, question.first, room, tokenise)
+    if question.ability is Ability.C:
+        return [part for part in parts if part.kind is Kind.WINDOW]
+    return parts
+
+
 def read(network: Network, questions: Sequence[Question]) -> list[Reading]:
     """Put ``questions`` to the network, all parts of all passages together."""
     firsts = network.tokenise([question.first for question in questions])
@@ -179,10 +206,7 @@ def read(network: Network, questions: Sequence[Question]) -> list[Reading]:
     read_parts: list[tuple[int, list[Part]]] = []
     for question, first in zip(questions, firsts, strict=True):
         own = first[:FIRST_TOKENS]
-        room = WINDOW - 3 - len(own)
-        parts = parts_of(question.second, question.first, room, network.tokenise)
-        if question.ability is Ability.C:
-            parts = [part for part in parts if part.kind is Kind.WINDOW]
+        parts = parts_of_question(question, own, network.tokenise)
         read_parts.append((len(pairs), parts))
         pairs.extend((own, part.tokens) for part in parts)
     logits = network.logits(pairs)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import html
 import re
 
+from assay.systems.corpus.deadends import without_dead_ends
 from assay.systems.corpus.words import listed, name_set
 
 KEPT_OPEN = "\ue000"  # marks text that is shown as it stands (nowiki, math, code)
@@ -57,6 +58,7 @@ _EMPTY_FIELD = re.compile(r"^[ \t]*\|[ \t]*[\w .-]{1,40}[ \t]*=[ \t]*$", re.M)
 _TABLE_LINE = re.compile(r"^[ \t:]*(?:\{\||\|\}|\|-|\|\+)[^\n]*$", re.M)
 _CELL_LINE = re.compile(r"^[ \t]*[|!](?![ \t]?---)[ \t]*(?:[\w-]+[ \t]*=[^|\n]*\|(?!\|))?", re.M)
 _BARE_URL_LINK = re.compile(r"\[(?:https?:|ftp:)?//[^\s\]]*[ \t]*([^\]\n]*)\]", re.I)
+_ENDED_LINE = re.compile(r"^[^\n]*\]", re.M)  # past its last bracket no link ends
 _QUOTES = re.compile(r"'{2,}")
 _BULLETS = re.compile(r"^[ \t]*(?:[-#:;*][ \t]+)*-[ \t]+", re.M)
 _LONE_BULLET = re.compile(r"^[ \t]*[-#*:;]+[ \t]*$", re.M)
@@ -120,12 +122,11 @@ def before_parsing(wikitext: str, kept: Kept) -> str:
     and verbatim text taken out."""
     text = _BREAKS.sub("\n", wikitext)
     text = text.replace(KEPT_OPEN, "").replace(KEPT_CLOSE, "")
-    if "<" not in text:
-        return text
-    text = _extensions(_uncommented(text), kept)
-    if "<" not in text:
-        return text
-    return _OPEN_REF.sub("", _REF.sub("", text))
+    if "<" in text:
+        text = _extensions(_uncommented(text), kept)
+    if "<" in text:
+        text = _OPEN_REF.sub("", _REF.sub("", text))
+    return without_dead_ends(text)
 
 
 def _uncommented(text: str) -> str:
@@ -308,6 +309,10 @@ def _link_text(found: re.Match[str]) -> str:
     return label.rpartition("|")[2] or target.lstrip(":")
 
 
+def _bare_links(line: re.Match[str]) -> str:
+    return _BARE_URL_LINK.sub(r"\1", line.group())
+
+
 def _no_markup(text: str) -> str:
     """``text`` in which nothing that would be markup is left."""
     for _ in range(_MOST_PASSES):
@@ -321,7 +326,7 @@ def _no_markup(text: str) -> str:
         if "__" in text:
             text = _MAGIC.sub("", text)
         if "[http" in text or "[//" in text:
-            text = _BARE_URL_LINK.sub(r"\1", text)
+            text = _ENDED_LINE.sub(_bare_links, text)
         for mark in ("{{", "}}", "[[", "]]", "{|", "|}", "<!--"):
             if mark in text:
                 text = text.replace(mark, " " if mark in ("{|", "|}") else "")

@@ -371,7 +371,8 @@ _BLOCKS = name_set("p div blockquote center ul ol dl pre poem caption tr h1 h2 h
 
 def _broken_tables(text: str) -> str:
     """Tables that mwparserfromhell left as text, read by wikitextparser."""
-    return _OPEN_TABLE.sub(_broken_table, text)
+    last = text.rfind("\n|}") + len("\n|}")  # past it no table ends, and none is looked for
+    return _OPEN_TABLE.sub(_broken_table, text[:last]) + text[last:]
 
 
 def _broken_table(found: re.Match[str]) -> str:

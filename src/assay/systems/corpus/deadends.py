@@ -1,0 +1,103 @@
+"""What the parser would begin over and over is made plain text before it is parsed.
+
+mwparserfromhell reads a tag or a link on to where it might end; where it never does, it goes back
+and reads the same again as text. Some of these are on many pages and cost nothing; a page with
+thousands takes time that grows with the square of their number.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+
+from assay.systems.corpus.words import name_set
+
+_FEW = 100  # of a kind that are left to the parser
+_TAG = re.compile(r"<(/?)([a-z][a-z0-9-]*)([^<>]*)(>?)", re.I)
+_ALONE = name_set("br wbr hr meta link img li dt dd tr td th")  # need no end
+_PAIR = re.compile(r"\{\{|\}\}|\[\[|\]\]")
+_BRACKET = re.compile(r"(\[(?=[a-z][a-z+.-]*:|//))|[][\n]", re.I)
+
+
+def without_dead_ends(text: str) -> str:
+    """``text`` with tags and links of which more than a few never end written as entities: the
+    parser takes them for text, and so does the reader."""
+    if text.count("<") > _FEW:
+        text = _escaped(text, _open_tags(text))
+    if text.count("[") > _FEW:
+        text = _escaped(text, _open_links(text))
+    if text.count("{{") + text.count("[[") > _FEW:
+        text = _escaped(text, _open_pairs(text))
+    return text
+
+
+def _escaped(text: str, places: list[int]) -> str:
+    """``text`` with the characters at ``places`` (in order) as entities, if there are many."""
+    if len(places) <= _FEW:
+        return text
+    parts: list[str] = []
+    at = 0
+    for place in places:
+        parts += [text[at:place], f"&#{ord(text[place])};"]
+        at = place + 1
+    return "".join(parts) + text[at:]
+
+
+def _open_tags(text: str) -> list[int]:
+    """Where a tag begins that has no ``>``, or no end tag before that of a tag around it."""
+    found: list[int] = []
+    stack: list[tuple[str, int]] = []
+    opened: Counter[str] = Counter()
+    for mark in _TAG.finditer(text):
+        name = mark.group(2).lower()
+        if not mark.group(4):
+            found.append(mark.start())
+        elif mark.group(1):
+            while opened[name]:
+                inner, start = stack.pop()
+                opened[inner] -= 1
+                if inner == name:
+                    break
+                found.append(start)
+        elif name not in _ALONE and not mark.group(3).endswith("/"):
+            stack.append((name, mark.start()))
+            opened[name] += 1
+    return sorted([*found, *(start for _, start in stack)])
+
+
+def _open_links(text: str) -> list[int]:
+    """Where an external link in brackets begins that does not end on its line."""
+    found: list[int] = []
+    stack: list[tuple[bool, int]] = []
+    for mark in _BRACKET.finditer(text):
+        char = mark.group()
+        if char == "[":
+            stack.append((mark.group(1) is not None, mark.start()))
+        elif char == "]":
+            if stack:
+                stack.pop()
+        else:
+            found += [start for link, start in stack if link]
+            stack.clear()
+    return [*found, *(start for link, start in stack if link)]
+
+
+def _open_pairs(text: str) -> list[int]:
+    """Where a template or an internal link begins that does not end before what is around it."""
+    found: list[int] = []
+    stack: list[tuple[str, int]] = []
+    opened: Counter[str] = Counter()
+    for mark in _PAIR.finditer(text):
+        pair = mark.group()
+        if pair in ("{{", "[["):
+            stack.append((pair, mark.start()))
+            opened[pair] += 1
+            continue
+        begun = "{{" if pair == "}}" else "[["
+        while opened[begun]:
+            inner, start = stack.pop()
+            opened[inner] -= 1
+            if inner == begun:
+                break
+            found.append(start)
+    return sorted([*found, *(start for _, start in stack)])
