@@ -10,7 +10,8 @@ import typer
 from typer.testing import CliRunner
 
 from assay.cli.validate import validate_command
-from assay.formats.validate import FORMATS, Checked, Format, guess_format, register, validate
+from assay.formats.registry import FORMATS, guess_format, validate
+from assay.formats.validate import Checked, Format, register
 from assay.model.errors import FormatError, SettingsError
 
 APP = typer.Typer()

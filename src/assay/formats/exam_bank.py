@@ -20,6 +20,7 @@ from typing import Any
 
 import orjson
 
+from assay.formats.jsonl import read_values
 from assay.formats.parsed import FaultList, Parsed, quoted
 from assay.formats.text import SourceText, read_text
 from assay.model.exam import Bank, BankQuestion, QueryBank
@@ -40,9 +41,8 @@ def read_bank(path: str | PathLike[str]) -> Parsed[Bank]:
     if start.startswith("["):
         _tqa(source, reader)
     elif start.startswith("{"):
-        for number, line in source.numbered():
-            if line.strip():
-                reader.line(number, line)
+        for number, row in read_values(source, faults):
+            reader.line(number, row)
     else:
         _table(source, reader)
     return reader.done()
@@ -78,12 +78,7 @@ class _Reader:
             return
         self._questions[query].append(question)
 
-    def line(self, number: int, line: str) -> None:
-        try:
-            row = orjson.loads(line)
-        except orjson.JSONDecodeError as error:
-            self.faults.error(number, f"This is not JSON ({error}).", "Write one object a line.")
-            return
+    def line(self, number: int, row: Any) -> None:
         if not isinstance(row, dict) or not _id(row.get("query_id")):
             self.faults.error(
                 number, "There is no 'query_id'.", "Write {query_id, query_text, items}."

@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import orjson
 
+from assay.formats.jsonl import read_values
 from assay.formats.parsed import FaultList, Parsed, quoted
 from assay.formats.text import read_text
 from assay.measures.coverage import NO_GRADE, TOP_GRADE, Grades
@@ -74,11 +75,10 @@ def read_graded(
     source = read_text(path)
     faults = FaultList(source.file, source.faults)
     rows: list[tuple[int, str, list[dict[str, Any]]]] = []
-    for number, line in source.numbered():
-        if line and not line.isspace():
-            found = _line(number, line, faults)
-            if found is not None:
-                rows.append((number, *found))
+    for number, row in read_values(source, faults, "Write [query_id, [passage, …]]."):
+        found = _line(number, row, faults)
+        if found is not None:
+            rows.append((number, *found))
     ways = _ways(rows)
     fitting = [
         way
@@ -109,12 +109,7 @@ def read_graded(
     return Parsed(GradedFile(queries, way, ways), faults.done())
 
 
-def _line(number: int, line: str, faults: FaultList) -> tuple[str, list[dict[str, Any]]] | None:
-    try:
-        row = orjson.loads(line)
-    except orjson.JSONDecodeError as error:
-        faults.error(number, f"This is not JSON ({error}).", "Write [query_id, [passage, …]].")
-        return None
+def _line(number: int, row: Any, faults: FaultList) -> tuple[str, list[dict[str, Any]]] | None:
     if (
         not isinstance(row, list)
         or len(row) != 2

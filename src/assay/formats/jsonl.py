@@ -30,19 +30,26 @@ def read_objects(
     if whole:
         faults.error(0, "The file is one JSON document over several lines.", _CURE)
         return
-    for number, line in enumerate(source.lines, 1):
-        try:
-            found = orjson.loads(line)
-        except orjson.JSONDecodeError as error:
-            if line.strip():
-                # The parser's own "line 1" is this line.
-                why = str(error).partition(": line ")[0]
-                faults.error(number, f"The line is not JSON ({why}, column {error.colno}).", _CURE)
-            continue
+    for number, found in read_values(source, faults):
         if isinstance(found, dict):
             yield number, found
         else:
             faults.error(number, "The line holds no JSON object.", _CURE)
+
+
+def read_values(
+    source: SourceText, faults: FaultList, cure: str = _CURE
+) -> Iterator[tuple[int, Any]]:
+    """What stands on each line that is not blank, whatever JSON it is, with the line's number;
+    lines that are no JSON go into ``faults``."""
+    for number, line in source.numbered():
+        try:
+            yield number, orjson.loads(line)
+        except orjson.JSONDecodeError as error:
+            if line.strip():
+                # The parser's own "line 1" is this line.
+                why = str(error).partition(": line ")[0]
+                faults.error(number, f"The line is not JSON ({why}, column {error.colno}).", cure)
 
 
 def _listed(source: SourceText, faults: FaultList) -> Iterator[tuple[int, dict[str, Any]]]:

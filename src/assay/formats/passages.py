@@ -14,10 +14,9 @@ from dataclasses import dataclass
 from os import PathLike
 from typing import Any, NamedTuple
 
-import orjson
-
+from assay.formats.jsonl import first_character, read_values
 from assay.formats.parsed import FaultList, Parsed, quoted
-from assay.formats.text import read_text
+from assay.formats.text import SourceText, read_text
 
 _IDS = ("id", "docid", "passage_id", "paragraph_id", "segment_id")
 _TEXTS = ("text", "segment", "contents", "passage")
@@ -32,10 +31,8 @@ def read_passages(path: str | PathLike[str]) -> Parsed[Mapping[str, str]]:
     source = read_text(path)
     faults = FaultList(source.file, source.faults)
     texts: dict[str, str] = {}
-    for number, line in source.numbered():
-        if not line.strip():
-            continue
-        for identity, text in _passages(number, line, faults):
+    for number, row in _rows(source, faults):
+        for identity, text in _passages(number, row, faults):
             if texts.setdefault(identity, text) != text:
                 faults.error(
                     number,
@@ -45,19 +42,20 @@ def read_passages(path: str | PathLike[str]) -> Parsed[Mapping[str, str]]:
     return Parsed(texts, faults.done())
 
 
-def _passages(number: int, line: str, faults: FaultList) -> Iterator[tuple[str, str]]:
-    if line.lstrip()[:1] not in "{[":
+def _rows(source: SourceText, faults: FaultList) -> Iterator[tuple[int, Any]]:
+    """The lines of JSON, or those of tab-separated columns as JSON would have them."""
+    if first_character(source) in ("{", "["):
+        yield from read_values(source, faults)
+        return
+    for number, line in source.numbered():
         identity, tab, text = line.partition("\t")
         if tab and identity.strip() and text.strip():
-            yield identity.strip(), text.strip()
-        else:
+            yield number, {"id": identity.strip(), "text": text.strip()}
+        elif line.strip():
             faults.error(number, "This is neither JSON nor id<TAB>text.", "Write {id, text}.")
-        return
-    try:
-        row = orjson.loads(line)
-    except orjson.JSONDecodeError as error:
-        faults.error(number, f"This is not JSON ({error}).", "Write one object a line.")
-        return
+
+
+def _passages(number: int, row: Any, faults: FaultList) -> Iterator[tuple[str, str]]:
     rows = row[1] if isinstance(row, list) and len(row) == 2 else [row]
     for one in rows if isinstance(rows, list) else [rows]:
         name, words = _first(one, _IDS), _first(one, _TEXTS)
@@ -93,14 +91,7 @@ def read_responses(path: str | PathLike[str], *, most_words: int = 200) -> Parse
     faults = FaultList(source.file, source.faults)
     found: list[Response] = []
     seen: dict[tuple[str, str], int] = {}
-    for number, line in source.numbered():
-        if not line.strip():
-            continue
-        try:
-            row = orjson.loads(line)
-        except orjson.JSONDecodeError as error:
-            faults.error(number, f"This is not JSON ({error}).", "Write one object a line.")
-            continue
+    for number, row in read_values(source, faults):
         names = ("run", "query_id", "text")
         if not isinstance(row, dict) or not all(isinstance(row.get(n), str) for n in names):
             faults.error(

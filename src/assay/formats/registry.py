@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
-from assay.formats import exam_validate, sgss_validate, trec_rag_validate
-from assay.formats.validate import FORMATS, FileReport, ValidationReport, register, validate
+from assay.formats import exam_validate, r2c2_validate, sgss_validate, trec_rag_validate
+from assay.formats.validate import (
+    FORMATS,
+    FileReport,
+    ValidationReport,
+    guess_format,
+    register,
+    validate,
+)
 
-__all__ = ["FORMATS", "FileReport", "ValidationReport", "validate"]
+__all__ = ["FORMATS", "FileReport", "ValidationReport", "guess_format", "validate"]
 
-for _one in (*trec_rag_validate.FORMATS, *exam_validate.FORMATS, *sgss_validate.FORMATS):
-    register(_one)
+for _module in (r2c2_validate, trec_rag_validate, exam_validate, sgss_validate):
+    for _one in _module.FORMATS:
+        register(_one)

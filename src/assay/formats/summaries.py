@@ -13,8 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from os import PathLike
 from typing import Any
 
-import orjson
-
+from assay.formats.jsonl import dump_line, read_values
 from assay.formats.label_tables import read_cells
 from assay.formats.parsed import FaultList, Parsed, quoted
 from assay.formats.text import read_text
@@ -32,14 +31,7 @@ def read_summaries(path: str | PathLike[str]) -> Parsed[tuple[Summary, ...]]:
     faults = FaultList(source.file, source.faults)
     found: list[Summary] = []
     seen: dict[tuple[str, str], int] = {}
-    for number, line in source.numbered():
-        if not line.strip():
-            continue
-        try:
-            row = orjson.loads(line)
-        except orjson.JSONDecodeError as error:
-            faults.error(number, f"This is not JSON ({error}).", "Write one summary a line.")
-            continue
+    for number, row in read_values(source, faults, "Write one summary a line."):
         made = _Reader(faults, number).read(row)
         if made is None:
             continue
@@ -178,9 +170,7 @@ class _Reader:
 
 def write_summaries(summaries: Iterable[Summary]) -> bytes:
     """Summaries as JSON Lines."""
-    return b"".join(
-        orjson.dumps(_row(summary), option=orjson.OPT_APPEND_NEWLINE) for summary in summaries
-    )
+    return b"".join(dump_line(_row(summary)) for summary in summaries)
 
 
 def _row(summary: Summary) -> dict[str, Any]:

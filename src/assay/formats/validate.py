@@ -6,24 +6,18 @@ and a function that recognises one. Formats of other protocols join with :func:`
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from os import PathLike
 from pathlib import Path
 
-from assay.formats.parsed import FaultList, Parsed, listed, printable
-from assay.formats.r2c2_ac import AnswerRunFile, read_ac_run
+from assay.formats.parsed import FaultList, listed, printable
 from assay.formats.r2c2_pr import Corpus, read_pr_run
 from assay.formats.r2c2_questions import read_questions
 from assay.formats.text import SourceText, read_text
-from assay.formats.trec import read_qrels, read_trec_run
 from assay.formats.trec_rag_topics import read_topics
 from assay.model.errors import Fault, FormatError, SettingsError
 from assay.model.rag import PassageRun, Question
-
-_SAMPLE = 50
-_LONGEST = 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -250,7 +244,7 @@ def _pr_runs(
         if parsed.value is not None:
             faults = _same_run(path, parsed.value.name, seen) + faults
             runs.setdefault(parsed.value.name, parsed.value)
-            counts = _pr_counts(parsed.value)
+            counts = pr_counts(parsed.value)
         reports.append(FileReport(printable(str(path)), "r2c2-pr", faults, counts, role="pr-run"))
     return runs or None
 
@@ -275,140 +269,6 @@ def _unreadable(path: Path, name: str, error: FormatError, role: str) -> FileRep
     )
 
 
-def _check_questions(path: Path, given: Given) -> Checked:
-    parsed = read_questions(path)
-    return Checked(parsed.faults, {"questions": len(parsed.value or ())})
-
-
-def _pr_counts(run: PassageRun) -> dict[str, int]:
+def pr_counts(run: PassageRun) -> dict[str, int]:
     passages = sum(len(one) for one in run.passages.values())
     return {"questions": len(run.passages), "passages": passages}
-
-
-def _check_pr(path: Path, given: Given) -> Checked:
-    parsed = read_pr_run(
-        path,
-        questions=given.questions,
-        max_passage_chars=given.max_passage_chars,
-        corpus=given.corpus,
-    )
-    run = parsed.value
-    return Checked(parsed.faults, _pr_counts(run) if run else {}, run.name if run else None)
-
-
-def _answers(parsed: Parsed[AnswerRunFile], extra: tuple[Fault, ...] = ()) -> Checked:
-    if parsed.value is None:
-        return Checked(parsed.faults)
-    run = parsed.value.run
-    nuggets = [nugget for answer in run.answers.values() for nugget in answer.nuggets]
-    counts = {"answers": len(run.answers), "nuggets": len(nuggets)}
-    if run.marked:
-        counts["marked"] = sum(nugget.mark is not None for nugget in nuggets)
-    return Checked(extra + parsed.faults, counts, run.name)
-
-
-def _check_ac(path: Path, given: Given) -> Checked:
-    return _answers(read_ac_run(path, questions=given.questions, pr_runs=given.pr_runs))
-
-
-def _check_marked(path: Path, given: Given) -> Checked:
-    parsed = read_ac_run(path, questions=given.questions, pr_runs=given.pr_runs)
-    faults = FaultList(str(path))
-    run = parsed.value.run if parsed.value else None
-    if run and not run.marked and any(answer.nuggets for answer in run.answers.values()):
-        faults.error(
-            0,
-            "No nugget is marked: this is an unmarked AC run.",
-            "A marked run has B, R or N before every NuggetNum (unmarked: --format r2c2-ac).",
-        )
-    return _answers(parsed, faults.done())
-
-
-def _check_run(path: Path, given: Given) -> Checked:
-    parsed = read_trec_run(path)
-    run = parsed.value
-    if run is None:
-        return Checked(parsed.faults)
-    documents = sum(map(len, run.scores.values()))
-    counts = {"topics": len(run.scores), "documents": documents}
-    return Checked(parsed.faults, counts, run.name or None)
-
-
-def _check_qrels(path: Path, given: Given) -> Checked:
-    parsed = read_qrels(path)
-    grades = parsed.value.grades if parsed.value else {}
-    judgments = sum(map(len, grades.values()))
-    return Checked(parsed.faults, {"topics": len(grades), "judgments": judgments})
-
-
-def _most(pattern: str) -> Callable[[SourceText], bool]:
-    """A recogniser: more than half of the first lines match ``pattern``."""
-    compiled = re.compile(pattern)
-
-    def recognises(source: SourceText) -> bool:
-        lines = [line[:_LONGEST] for line in source.lines[: 2 * _SAMPLE] if line.strip()][:_SAMPLE]
-        return 2 * sum(compiled.match(line) is not None for line in lines) > len(lines)
-
-    return recognises
-
-
-def _looks_answered(source: SourceText) -> bool:
-    lines = [line.strip() for line in source.lines[:500]]
-    return any(re.fullmatch("<[^<>;]+>", line) for line in lines) and any(
-        ";" in line for line in lines
-    )
-
-
-def _looks_marked(source: SourceText) -> bool:
-    marked = re.compile(r"\s*[BRN]\s*\d+\s*;[^;]*;\s*\d+\s*;")
-    return _looks_answered(source) and any(marked.match(line) for line in source.lines)
-
-
-register(
-    Format(
-        "r2c2-questions",
-        "R2C2 question file: id, text, category, gold answers, separated by tabs",
-        _check_questions,
-        _most(r"[^\t;<>{]+[\t;]\s*\S"),
-    )
-)
-register(
-    Format(
-        "r2c2-pr",
-        "R2C2 passage run: QuestionID;PassageRank;DocID;PassageText",
-        _check_pr,
-        _most(r"[^;<>]+;\s*-?\d+\s*;[^;]*;"),
-    )
-)
-register(
-    Format(
-        "r2c2-ac",
-        "R2C2 answer run: a block with answer, confidence and nuggets for each question",
-        _check_ac,
-        _looks_answered,
-    )
-)
-register(
-    Format(
-        "r2c2-marked",
-        "R2C2 answer run with B, R or N before each nugget",
-        _check_marked,
-        _looks_marked,
-    )
-)
-register(
-    Format(
-        "trec-run",
-        "TREC run: topic Q0 docid rank score run",
-        _check_run,
-        _most(r"\S+\s+\S+\s+\S+\s+-?\d+\s+\S+\s+\S+\s*$"),
-    )
-)
-register(
-    Format(
-        "qrels",
-        "TREC relevance judgments: topic 0 docid grade",
-        _check_qrels,
-        _most(r"\S+\s+(?:0|1|[Qq]0)\s+(?:\S+|\S.*;\d+)\s+-?\d+\s*$"),
-    )
-)

@@ -209,7 +209,8 @@ def _boards(state: State, scores: Mapping[str, Mapping[str, Score]]) -> tuple[Bo
             "both. Pairs are two documents of a topic: ordered alike, tied by one side, or "
             "ordered in opposite ways. κ is undefined for a run whose labels are not 0 to 4."
         )
-        boards.append(Board("Judgment runs", RJ_NAMES, note))
+        lower = frozenset({"pairs_disagree"})
+        boards.append(Board("Judgment runs", RJ_NAMES, note, lower_is_better=lower))
     return tuple(boards)
 
 
