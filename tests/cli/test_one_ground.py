@@ -263,3 +263,14 @@ def test_weights_are_learned_in_a_folder_of_several_protocols(folder):
     ground.toml(folder, ["r2c2"])
     with pytest.raises(AssayError, match="this command is for sgss"):
         CliRunner().invoke(app, ["sgss", "weights", str(folder)], catch_exceptions=False)
+
+
+def test_the_page_over_several_protocols_tells_what_each_lacks(folder):
+    ground.lines(folder / "none.jsonl", [])
+    ground.toml(folder, ["r2c2", "trec-rag"], TREC, 'default = "recorded:none.jsonl"')
+    done = assay("evaluate", folder, status=1)
+    report = (folder / "out" / "report.html").read_text()
+    assert "Nothing is missing" not in report
+    assert "r2c2: answers, nuggets or passages have no usable label" in report
+    assert "trec-rag: of 3 labels are missing" in report
+    assert "?." not in report + done.stdout

@@ -3,7 +3,7 @@ leaderboards agree."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from pathlib import Path
@@ -25,7 +25,7 @@ from assay.protocols.folder import Folder
 from assay.protocols.output import csv_bytes, write_bytes
 from assay.protocols.parts import Part, Table, Value
 from assay.protocols.r2c2.results import R2C2Result
-from assay.protocols.results import Definition, Findings, Result
+from assay.protocols.results import Definition, Findings, Gap, Result
 from assay.protocols.scores import Score
 from assay.reports.general import render_report
 from assay.reports.text import number
@@ -212,6 +212,16 @@ def _alone(count: int, of: int) -> str:
     return f"{which} two runs in common: a run counts as the same where its name is the same."
 
 
+def _gaps(name: str, one: Results) -> Iterator[Gap]:
+    """What a protocol lacks, under its name."""
+    if isinstance(one.value, Result):
+        for gap in one.value.gaps:
+            yield replace(gap, what=f"{name}: {gap.what}")
+    elif one.missing:
+        what = f"{name}: {one.missing_what} have no usable label"
+        yield Gap(one.missing, what, "“assay judge” asks for the labels that are missing.")
+
+
 def _labels(found: Mapping[str, Results]) -> int:
     """How many labels the scores of all protocols rest on, those that they share counted once."""
     used: set[int] = set()
@@ -273,9 +283,7 @@ def _page(folder: Folder, results: Results) -> Result:
         asked={"": _labels(found)},
         missing={"": results.missing} if results.missing else {},
         failed={},
-        gaps=tuple(
-            gap for one in found.values() if isinstance(one.value, Result) for gap in one.value.gaps
-        ),
+        gaps=tuple(gap for name, one in found.items() for gap in _gaps(name, one)),
         warnings=tuple(results.warnings),
         out="out/PROTOCOL/",
     )

@@ -22,7 +22,7 @@ from assay.reports.leaderboards import Cell, TaskRow, barred, cell
 from assay.reports.page import content_policy, environment, setting, source
 from assay.reports.parts import sections
 from assay.reports.plots import interval_axis
-from assay.reports.text import NOTHING, counted, interval, number, one_line, shortened
+from assay.reports.text import NOTHING, closed, counted, interval, number, one_line, shortened
 from assay.reports.wording import model_in_words, policy_in_words
 
 __all__ = ["board_tables", "render_report"]
@@ -81,6 +81,7 @@ def render_report(result: Result, *, generated_by: str) -> str:
             axis=interval_axis(),
             sections=sections(found.parts),
             definitions=found.definitions,
+            closed=closed,
             settings=[(key, setting(value)) for key, value in result.settings.items()],
         )
     )
@@ -174,7 +175,7 @@ def _task_rows(result: Result) -> list[TaskRow]:
 
 def board_tables(result: Result) -> list[Table]:
     """Return the leaderboards as Rich tables, the policy in the title, what is missing below."""
-    lines = [f"• {gap.count:,} {gap.what}. {gap.so}" for gap in result.gaps] or [
+    lines = [f"• {gap.count:,} {closed(gap.what)} {gap.so}" for gap in result.gaps] or [
         f"Nothing is missing. {_complete(result)}"
     ]
     caption = "\n".join(one_line(line) for line in lines)

@@ -40,6 +40,11 @@ def shortened(text: str, most: int) -> str:
     return line if len(line) <= most else line[: most - 1].rstrip() + "…"
 
 
+def closed(text: str) -> str:
+    """``text`` with a full stop, unless it ends a sentence already."""
+    return text if text.endswith((".", "?", "!")) else f"{text}."
+
+
 def slug(prefix: str, name: str) -> str:
     """Return an id for *name*: readable, and unlike that of any other name (by a hash)."""
     digest = hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:10]
