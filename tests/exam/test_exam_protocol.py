@@ -113,6 +113,7 @@ def test_what_it_writes_scores_the_same_without_labels(assay, folder):
     out = folder / "out"
     graded = out / "workbench" / "graded.jsonl.gz"
     assert gzip.decompress(graded.read_bytes()) == (out / "grades.jsonl").read_bytes()
+    assert '"llm":"recorded:recorded.jsonl"' in (out / "grades.jsonl").read_text()
     done = assay("exam", graded, "--bank", out / "workbench" / "question-bank.jsonl.gz", "--json")
     for row in json.loads(done.stdout)["scores"]:
         if row["measure"] != "EXAM-Cover-weighted":
@@ -142,6 +143,23 @@ def test_a_graded_file_needs_no_labeller(assay, tmp_path):
     assert [(row["passage"], row["judged"]) for row in uncovered] == [("p4", "1")]
     misled = list(csv.DictReader((tmp_path / "out" / "misled.csv").open()))
     assert [(row["passage"], row["question_id"]) for row in misled] == [("p2", "q1/c")]
+
+
+def test_grades_of_a_file_and_of_a_labeller_are_exported_under_both_names(assay, folder):
+    given = collection()
+    for _, passages in given:
+        for one in passages:
+            one["text"] = text(one["paragraph_id"])
+            for grades in one["exam_grades"]:
+                grades["self_ratings"] = [
+                    rating for rating in grades["self_ratings"] if rating["question_id"] != "q1/a"
+                ]
+    write(folder / "graded.jsonl.gz", given)
+    toml(folder, 'default = "recorded:recorded.jsonl"', 'graded = "graded.jsonl.gz"\n')
+    done = assay("evaluate", folder)
+    assert done.returncode == 0, done.stderr
+    exported = (folder / "out" / "grades.jsonl").read_text()
+    assert '"llm":"flan + recorded:recorded.jsonl"' in exported
 
 
 def test_answers_are_extracted_checked_and_verified(assay, folder):

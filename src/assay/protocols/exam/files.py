@@ -58,7 +58,7 @@ def own_files(
     graded = b"".join(
         graded_lines(
             _graded(inputs, pool),
-            llm=_who(inputs, settings),
+            llm=_who(inputs, pool),
             prompt=settings.grading,
             rated=settings.grading == "self-rating",
         )
@@ -88,11 +88,13 @@ def own_files(
     return files
 
 
-def _who(inputs: ExamInputs, settings: ExamSettings) -> str:
-    """What stands as the model in the workbench's format; labels.jsonl says who it was."""
-    if inputs.given is not None and inputs.given.way is not None:
-        return inputs.given.way.llm or "unknown"
-    return "assay"
+def _who(inputs: ExamInputs, pool: Pool) -> str:
+    """What stands as the model in the workbench's format: everybody whose grades are in the pool.
+    labels.jsonl says which grade is whose."""
+    names = list(pool.by)
+    if pool.from_file and inputs.given is not None and inputs.given.way is not None:
+        names.insert(0, inputs.given.way.llm or "unknown")
+    return " + ".join(names) or "nobody"
 
 
 def _graded(inputs: ExamInputs, pool: Pool) -> list[GradedQuery]:

@@ -118,12 +118,14 @@ def verifications(inputs: ExamInputs, settings: ExamSettings, book: LabelBook) -
 
 @dataclass
 class Pool:
-    """The graded pool: a matrix for each query, and what was said of every pair."""
+    """The graded pool: a matrix for each query, and what was said of every pair. ``by`` names the
+    labellers whose labels the grades are, but for those that are ``from_file``."""
 
     grades: dict[str, Grades] = field(default_factory=dict)
     said: dict[tuple[str, str, str], Graded] = field(default_factory=dict)
     asked: int = 0
     from_file: int = 0
+    by: tuple[str, ...] = ()
 
 
 def grade(inputs: ExamInputs, settings: ExamSettings, book: LabelBook) -> Pool:
@@ -145,6 +147,8 @@ def grade(inputs: ExamInputs, settings: ExamSettings, book: LabelBook) -> Pool:
                     values[row, column] = found.grade
                     pool.said[key] = found
         pool.grades[query] = Grades(passages, tuple(one.id for one in asked), values)
+    names = {used.label.labeller.name for used in book.used if used.label.task == task.name}
+    pool.by = tuple(sorted(names))
     return pool
 
 
