@@ -12,8 +12,13 @@ import threading
 
 import pytest
 
+from assay.protocols.evaluation import Evaluation
+from assay.protocols.folder import Folder
+from assay.protocols.registry import find_protocol
+from assay.reports.general import render_report as render_general
 from assay.reports.r2c2 import render_report
 from tests.reports import report_cases as cases
+from tests.trec_rag.cases import make
 
 pytestmark = pytest.mark.browser
 
@@ -30,8 +35,15 @@ frame.addEventListener("load", () => setTimeout(() => {
     const wide = () => Math.max(root.scrollWidth, doc.body.scrollWidth);
     out.width = frame.clientWidth;
     out.closed = wide();
-    out.styled = frame.contentWindow.getComputedStyle(find("main")).maxWidth;
     out.js = root.classList.contains("js");
+    DRIVE
+  } catch (error) { out.error = String(error); }
+  document.getElementById("out").textContent = "RESULT" + JSON.stringify(out) + "END";
+}, 300));
+</script>"""
+
+DRIVE = """
+    out.styled = frame.contentWindow.getComputedStyle(find("main")).maxWidth;
     out.linked = find("#q-0002") ? find("#q-0002").open : null;
     doc.querySelectorAll("details").forEach((item) => { item.open = true; });
     out.open = wide();
@@ -46,11 +58,27 @@ frame.addEventListener("load", () => setTimeout(() => {
     out.before = first();
     const heads = [...doc.querySelectorAll("#ac thead th")];
     heads.find((head) => head.textContent.startsWith("R_O")).querySelector("button").click();
-    out.after = first();
-  } catch (error) { out.error = String(error); }
-  document.getElementById("out").textContent = "RESULT" + JSON.stringify(out) + "END";
-}, 300));
-</script>"""
+    out.after = first();"""
+
+DRIVE_ANSWERS = """
+    const group = find("details.group");
+    group.open = true;
+    const answer = find("article.marked");
+    out.marks = [...answer.querySelectorAll(".sent")].map((one) => one.classList[1]);
+    const colour = (one) => frame.contentWindow.getComputedStyle(one).borderLeftColor;
+    out.colours = [...answer.querySelectorAll(".sent")].map(colour);
+    const sentence = answer.querySelector("details.sent");
+    const passage = sentence.querySelector("blockquote");
+    out.hidden = passage.checkVisibility();
+    sentence.querySelector("summary").click();
+    out.shown = passage.checkVisibility();
+    const seen = passage.getBoundingClientRect(), said = sentence.querySelector("summary");
+    out.beside = seen.left >= said.getBoundingClientRect().right;
+    out.passage = passage.textContent;
+    out.heat = [...doc.querySelectorAll("table.heat.grid tbody tr")].map((row) =>
+      [...row.children].map((one) => one.textContent));
+    doc.querySelectorAll("details").forEach((item) => { item.open = true; });
+    out.open = wide();"""
 
 
 @pytest.fixture(scope="session")
@@ -64,10 +92,11 @@ def chromium():
     return found
 
 
-def opened(chromium, html, width, tmp_path):
+def opened(chromium, html, width, tmp_path, drive=DRIVE):
     """What the probe found in the report at a width, all requests, and the browser's console."""
     requests = []
-    pages = {"/report.html": html, "/probe.html": PROBE.replace("WIDTH", str(width))}
+    probe = PROBE.replace("WIDTH", str(width)).replace("DRIVE", drive)
+    pages = {"/report.html": html, "/probe.html": probe}
 
     class Handler(http.server.BaseHTTPRequestHandler):
         def do_GET(self):
@@ -145,5 +174,32 @@ def test_unusual_reports_fit_a_phone(chromium, make, tmp_path):
     found, requests, console = opened(chromium, html, 360, tmp_path)
     assert found["closed"] <= 360
     assert found["open"] <= 360
+    assert sorted(requests) == ["/probe.html", "/report.html"]
+    assert console == []
+
+
+@pytest.fixture(scope="module")
+def answers_html(tmp_path_factory):
+    """A report of answers with citations, nuggets and both kinds of labels (tests/trec_rag)."""
+    folder = make(tmp_path_factory.mktemp("trec-rag") / "e")
+    evaluation = Evaluation.open(Folder.open(folder), find_protocol("trec-rag"), None)
+    with evaluation.folder.open_ledger() as ledger:
+        evaluation.judge(ledger)
+        result = evaluation.score(ledger)
+    return render_general(result, generated_by="assay test")
+
+
+@pytest.mark.parametrize("width", [360, 1280])
+def test_a_click_on_a_sentence_shows_the_cited_passage(chromium, answers_html, width, tmp_path):
+    found, requests, console = opened(chromium, answers_html, width, tmp_path, DRIVE_ANSWERS)
+    assert "error" not in found, found
+    assert found["marks"] == ["full", "full", "uncited"]
+    assert found["colours"][0] == found["colours"][1] != found["colours"][2]
+    assert (found["hidden"], found["shown"]) == (False, True)
+    assert found["beside"] is (width > 1000)
+    assert "Rivers meander because banks erode outside. Sediment settles" in found["passage"]
+    assert "full support (tests.trec_rag.judge:judge): level 2" in found["passage"]
+    assert found["heat"][0] == ["good", "1.0", "0.0", "0.0", "1.0"]
+    assert max(found["closed"], found["open"]) <= width
     assert sorted(requests) == ["/probe.html", "/report.html"]
     assert console == []

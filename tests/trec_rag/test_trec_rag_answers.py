@@ -227,7 +227,7 @@ def test_more_citations_than_the_track_judges_are_a_warning(tmp_path: Path):
     path = write(tmp_path / "run.jsonl", record_2025(answer, shards, run_desc="d"))
     read = read_answers(path)
     assert read.ok
-    assert "Only the first 3 are judged" in read.warnings[0].cure
+    assert "The track judges the first 3 alone" in read.warnings[0].cure
     assert len(read.require().answers["14"].sentences[0].citations) == 4
 
 

@@ -65,7 +65,7 @@ class Sources:
         most = self.rules.max_citations
         if most is not None and len(given) > most:
             why = f"Sentence {place} has {len(given)} citations; {self.rules.year} asks for {most}."
-            cure = f"Only the first {most} are judged (--fix keeps these)."
+            cure = f"The track judges the first {most} alone (--fix keeps these)."
             self.faults.warning(self.line, why, cure, self.topic)
         return tuple(docs)
 
