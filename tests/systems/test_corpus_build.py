@@ -334,6 +334,35 @@ def test_killed_build_goes_on(assay, tmp_path):
     assert assay("corpus", "build", path, out, "--restart", "--processes", "1").returncode == 0
 
 
+def test_a_resumed_build_lists_all_faults_of_a_folder(tmp_path):
+    """Files that were read before the kill are not read again; what was wrong with them is told,
+    and one that could not be read at all moves nothing."""
+    folder = tmp_path / "pages"
+    folder.mkdir()
+    for number in range(900):
+        (folder / f"{number:03d}__Page.wikitext").write_text(f"'''Page''' {words(5, number)}")
+    for number in ("007", "450", "899"):
+        (folder / f"{number}__Page.wikitext").write_bytes(b"caf\xe9 and more")
+    (folder / "100__Page.wikitext").write_bytes(gzip.compress(b"cut off" * 99)[:-20])
+    want = build_corpus(folder, tmp_path / "want", processes=1)
+    assert want.counts["documents"] == 899
+    assert want.counts["unreadable"] == 1
+    assert len(want.faults) == 4
+
+    def told(done, total, made):
+        if done > 500:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        build_corpus(folder, tmp_path / "out", processes=1, told=told)
+    found = build_corpus(folder, tmp_path / "out", processes=1)
+    assert found.resumed >= 2
+    assert found.counts == want.counts
+    assert found.faults == want.faults
+    name = "passages.jsonl"
+    assert (tmp_path / "out" / name).read_bytes() == (tmp_path / "want" / name).read_bytes()
+
+
 def test_wrong_use(assay, tmp_path, source):
     full = tmp_path / "full"
     full.mkdir()

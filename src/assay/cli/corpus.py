@@ -28,6 +28,7 @@ _LEFT_OUT = {
     "namespace": ("page of another namespace", "pages of other namespaces"),
     "disambiguation": ("disambiguation page", "disambiguation pages"),
     "empty": ("document without text", "documents without text"),
+    "unreadable": ("unreadable file", "unreadable files"),
     "twice": ("document whose id came before", "documents whose id came before"),
 }
 _EVERY = 5.0

@@ -64,12 +64,17 @@ class BuildSettings:
 @dataclass(frozen=True, slots=True)
 class Built:
     """What a build did. ``counts`` holds documents, passages, words and what was left out:
-    redirects, other namespaces, disambiguations, empty pages, ids that came twice."""
+    redirects, other namespaces, disambiguations, empty pages, unreadable files, ids that came
+    twice."""
 
     counts: Mapping[str, int]
     faults: tuple[Fault, ...]
     more_faults: int
     resumed: int
+
+
+BatchFaults = tuple[tuple[Fault, ...], int]
+"""The faults that were kept of those found while a batch was read, and how many more there were."""
 
 
 class _Done(NamedTuple):
@@ -139,7 +144,10 @@ def build_corpus(
     while first in known:
         first += 1
     skip = sum(known[number]["read"] for number in range(first))
-    batches = _batches(source, skip, first)
+    if source.single_documents:  # other sources are read again from their beginning
+        for number in range(first):
+            source.recall(*journal.faults.get(number, ((), 0)))
+    batches = _batches(source, skip, first, journal.faults)
     cores = processes or usable_cores()
     try:
         with ExitStack() as closing:
@@ -179,6 +187,7 @@ class _Journal:
         self.work = work
         self.path = work / "journal.jsonl"
         self.done: dict[int, dict[str, int]] = {}
+        self.faults: dict[int, BatchFaults] = {}  # only of batches that have some
         ours = self.path.is_file() or (out / MANIFEST).is_file()
         there = [*out.iterdir()] if out.is_dir() else []
         if there and not ours and (there != [work] or any(work.iterdir())):
@@ -209,13 +218,18 @@ class _Journal:
                 continue  # the last line of a build that was killed while it wrote
             if _part(self.work, row["number"]).is_file():
                 self.done[row["number"]] = row["counts"]
+                if row.get("faults"):
+                    faults = tuple(Fault(**fault) for fault in row["faults"])
+                    self.faults[row["number"]] = faults, row["more_faults"]
         with self.path.open("ab") as stream:
             stream.write(b"\n")
 
     def write(self, done: _Done) -> None:
         self.done[done.number] = done.counts
         with self.path.open("ab") as stream:
-            stream.write(orjson.dumps(done._asdict()) + b"\n")
+            faults, more = self.faults.get(done.number, ((), 0))
+            row = {**done._asdict(), "faults": faults, "more_faults": more}
+            stream.write(orjson.dumps(row) + b"\n")
 
     def clear(self, manifest: Mapping[str, Any]) -> None:
         """Everything is in the corpus: the manifest says so, the parts go."""
@@ -226,15 +240,22 @@ class _Journal:
         _remove(self.work)
 
 
-def _batches(source: Source, skip: int, first: int) -> Iterator[tuple[int, list[Item]]]:
-    """The source in batches, numbered from ``first``; the same source gives the same batches."""
+def _batches(
+    source: Source, skip: int, first: int, faults: dict[int, BatchFaults]
+) -> Iterator[tuple[int, list[Item]]]:
+    """The source in batches, numbered from ``first``; the same source gives the same batches.
+    The faults found while a batch was read are put into ``faults`` before it is given."""
     batch: list[Item] = []
     size = 0
     number = first
+    kept, more = len(source.faults), source.more_faults
     for item in source.items(skip):
         batch.append(item)
         size += len(item.text) if isinstance(item, Document) else 0
         if len(batch) >= _BATCH_DOCUMENTS or size >= _BATCH_CHARS:
+            if len(source.faults) > kept or source.more_faults > more:
+                faults[number] = tuple(source.faults[kept:]), source.more_faults - more
+                kept, more = len(source.faults), source.more_faults
             yield number, batch
             batch, size, number = [], 0, number + 1
     if batch:

@@ -6,18 +6,14 @@ and line and left out; the rest goes on.
 
 from __future__ import annotations
 
-import bz2
-import gzip
 import hashlib
 import io
 import os
 import re
-import shutil
-import subprocess
 import sys
 import xml.etree.ElementTree as ElementTree
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import StrEnum
@@ -27,7 +23,8 @@ from typing import IO, Any, NamedTuple, cast
 import orjson
 
 from assay.formats.parsed import printable, quoted
-from assay.model.errors import Fault, FormatError, PrerequisiteError, SettingsError
+from assay.model.errors import Fault, SettingsError
+from assay.systems.corpus.packed import PACKED, unpacked
 from assay.systems.corpus.wikitext import is_redirect
 
 
@@ -60,7 +57,8 @@ class Document(NamedTuple):
 
 
 class Skipped(NamedTuple):
-    """A page that is no document, and why: ``redirect`` or ``namespace``."""
+    """What is no document, and why: ``redirect``, ``namespace``, or ``unreadable`` for a file
+    that should hold one."""
 
     why: str
 
@@ -88,11 +86,10 @@ _ENDINGS = {
     ".json": SourceFormat.JSONL,
     ".tsv": SourceFormat.TSV,
 }
-_PACKED = (".gz", ".bz2", ".7z")
+_KEPT_FAULTS = 100
 _HEADER = re.compile(r"#[ \t]*(QID|ID|TITLE|LANG)[ \t]*:[ \t]*(.*?)[ \t]*\r?$", re.I | re.M)
 _IDS = ("docid", "doc_id", "id", "_id", "pid", "document_id")
 _TEXTS = ("segment", "text", "contents", "body", "content", "passage", "wikitext")
-_7ZIP = ("7zz", "7z", "7za", "7zr")
 
 
 class Source:
@@ -169,12 +166,18 @@ class Source:
 
     def fault(self, path: Path, line: int, why: str, cure: str, topic: str | None = None) -> None:
         """Note what could not be read; the first 100 are kept, the rest counted."""
-        if len(self.faults) < 100:
+        if len(self.faults) < _KEPT_FAULTS:
             self.faults.append(
                 Fault(printable(str(path)), line, topic, printable(why), printable(cure))
             )
         else:
             self.more_faults += 1
+
+    def recall(self, faults: Iterable[Fault], more: int) -> None:
+        """Take up faults that were found before, in files that will not be read again."""
+        known = [*self.faults, *faults]
+        self.faults[:] = known[:_KEPT_FAULTS]
+        self.more_faults += more + len(known[_KEPT_FAULTS:])
 
     def _file(self, name: str) -> Path:
         return self.path / name if name else self.path
@@ -183,7 +186,7 @@ class Source:
         if self.settings.format is not SourceFormat.AUTO:
             return self.settings.format
         name = path.name.lower()
-        for ending in _PACKED:
+        for ending in PACKED:
             name = name.removesuffix(ending)
         found = _ENDINGS.get(os.path.splitext(name)[1])
         if found is None:
@@ -211,27 +214,18 @@ class Source:
                 f"Reading stops here: {error}.",
                 "The file is damaged or cut off; what was read before is kept.",
             )
+            if kind is SourceFormat.WIKITEXT:
+                yield Skipped("unreadable")  # one item a file, so that skipping can count files
 
     @contextmanager
     def _opened(self, path: Path) -> Iterator[IO[bytes]]:
-        """The file's bytes, unpacked as they are read."""
-        raw = path.open("rb")
-        try:
+        with unpacked(path) as (stream, tell):
             if not self.single_documents:
-                self._at = raw.tell
-            magic = raw.peek(6)[:6]
-            if magic.startswith(b"\x1f\x8b"):
-                yield cast("IO[bytes]", gzip.GzipFile(fileobj=raw))
-            elif magic.startswith(b"BZh"):
-                yield cast("IO[bytes]", bz2.BZ2File(raw))
-            elif magic.startswith(b"7z\xbc\xaf"):
-                with _seven_zip(path) as unpacked:
-                    yield unpacked
-            else:
-                yield raw
-        finally:
-            self._at = lambda: 0
-            raw.close()
+                self._at = tell
+            try:
+                yield stream
+            finally:
+                self._at = lambda: 0
 
     def _pages(self, path: Path, stream: IO[bytes]) -> Iterator[Item]:
         """The pages of a MediaWiki export, whatever its schema version."""
@@ -286,7 +280,7 @@ class Source:
             header.setdefault(found.group(1).upper(), found.group(2))
             rest = rest[found.end() :].lstrip("\n")
         stem = path.name
-        for ending in (*_PACKED, *_ENDINGS):
+        for ending in (*PACKED, *_ENDINGS):
             stem = stem.removesuffix(ending)
         before, _, after = stem.partition("__")
         one = header.get("QID") or header.get("ID") or before or stem
@@ -376,7 +370,7 @@ def _files(folder: Path, below: str = "") -> Iterator[str]:
             yield from _files(folder, path)
             continue
         plain = name.lower()
-        for ending in _PACKED:
+        for ending in PACKED:
             plain = plain.removesuffix(ending)
         if os.path.splitext(plain)[1] in _ENDINGS:
             yield sys.intern(path) if len(path) < 8 else path
@@ -388,32 +382,3 @@ def _local(tag: str) -> str:
 
 def _text(element: Any) -> str:
     return "" if element is None else (element.text or "").strip()
-
-
-@contextmanager
-def _seven_zip(path: Path) -> Iterator[IO[bytes]]:
-    """What a 7-Zip archive holds, through the 7z tool. Raises PrerequisiteError without it."""
-    tool = next((found for name in _7ZIP if (found := shutil.which(name))), None)
-    if tool is None:
-        raise PrerequisiteError(
-            f"{path} is a 7-Zip archive, and no 7z tool is installed (looked for "
-            f"{', '.join(_7ZIP)}). Install 7zip, or unpack the archive."
-        )
-    command = [tool, "e", "-so", "-y", str(path.resolve())]
-    process = subprocess.Popen(  # noqa: S603 (no shell; the path is absolute)
-        command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
-    )
-    whole = False
-    try:
-        assert process.stdout is not None  # noqa: S101 (it is a pipe)
-        yield process.stdout
-        whole = True
-    finally:
-        if process.stdout is not None:
-            process.stdout.close()
-        process.kill() if not whole else None
-        status = process.wait()
-    if whole and status > 0:
-        raise FormatError(
-            [Fault(printable(str(path)), 0, None, "7z could not unpack it.", "Check the archive.")]
-        )

@@ -1,0 +1,62 @@
+"""Files as they are or packed with gzip, bzip2 or 7-Zip, read as a stream of bytes."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import shutil
+import subprocess
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, cast
+
+from assay.model.errors import PrerequisiteError
+
+PACKED = (".gz", ".bz2", ".7z")
+_7ZIP = ("7zz", "7z", "7za", "7zr")
+
+
+@contextmanager
+def unpacked(path: Path) -> Iterator[tuple[IO[bytes], Callable[[], int]]]:
+    """What the file holds, unpacked as it is read, and what tells how many bytes of the file as
+    it lies on the disk have been read. The first bytes say how it is packed, not the name."""
+    with path.open("rb") as raw:
+        magic = raw.peek(6)[:6]
+        if magic.startswith(b"\x1f\x8b"):
+            yield cast("IO[bytes]", gzip.GzipFile(fileobj=raw)), raw.tell
+        elif magic.startswith(b"BZh"):
+            yield cast("IO[bytes]", bz2.BZ2File(raw)), raw.tell
+        elif magic.startswith(b"7z\xbc\xaf"):
+            with _seven_zip(path) as stream:
+                yield stream, raw.tell
+        else:
+            yield raw, raw.tell
+
+
+@contextmanager
+def _seven_zip(path: Path) -> Iterator[IO[bytes]]:
+    """What a 7-Zip archive holds, through the 7z tool. Raises PrerequisiteError without it,
+    OSError at the end of a damaged archive."""
+    tool = next((found for name in _7ZIP if (found := shutil.which(name))), None)
+    if tool is None:
+        raise PrerequisiteError(
+            f"{path} is a 7-Zip archive, and no 7z tool is installed (looked for "
+            f"{', '.join(_7ZIP)}). Install 7zip, or unpack the archive."
+        )
+    command = [tool, "e", "-so", "-y", str(path.resolve())]
+    process = subprocess.Popen(  # noqa: S603 (no shell; the path is absolute)
+        command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+    )
+    whole = False
+    try:
+        assert process.stdout is not None  # noqa: S101 (it is a pipe)
+        yield process.stdout
+        whole = True
+    finally:
+        if process.stdout is not None:
+            process.stdout.close()
+        process.kill() if not whole else None
+        status = process.wait()
+    if whole and status > 0:
+        raise OSError("7z could not unpack the archive")
