@@ -487,6 +487,21 @@ def test_what_a_person_adds_to_a_given_bank_is_asked_about(assay: Assay, tmp_pat
     }
 
 
+@pytest.mark.parametrize(
+    ("script", "said"),
+    [("sys.exit(1)", "Nothing is changed"), ("p.write_text('')", "came back empty")],
+)
+def test_an_editor_that_fails_changes_nothing(assay: Assay, tmp_path: Path, script: str, said: str):
+    folder = given(tmp_path, made_by="tests.trec_rag.judge:judge")
+    judged(folder)
+    with editor(tmp_path, script) as env:
+        done = assay("nuggets", "edit", folder, "1", "--as", "KIM", env=env)
+    assert done.returncode in (1, 2)
+    assert said in " ".join(done.stderr.split())
+    assert "Traceback" not in done.stderr
+    assert not [one for one in labels_of(folder) if one.labeller.is_human]
+
+
 def test_edits_that_cannot_be_read_change_nothing(assay: Assay, tmp_path: Path):
     folder = make(tmp_path / "e")
     judged(folder)

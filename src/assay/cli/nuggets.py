@@ -208,13 +208,28 @@ def edit_command(
         out().print("'assay evaluate' asks what the change leaves open and scores again.")
 
 
+def _in_editor(text: str) -> str:
+    """The text as the person left it. Raises SettingsError where there is no editor, or it fails
+    (as it does where one quits with an error on purpose, such as vi's ``:cq``)."""
+    try:
+        return click.edit(text, extension=".txt", require_save=False) or ""
+    except click.ClickException as error:
+        raise SettingsError(
+            f"{error.message}. Nothing is changed. Set EDITOR, or edit what --print prints and "
+            "give it with --file."
+        ) from None
+
+
 def _edited(text: str, count: int, file: Path | None) -> tuple[NuggetLine, ...]:
     """The nuggets as edited: from ``file``, or from an editor, which is opened again where the
     text has faults."""
     if file is not None:
         return parse_nugget_text("\n".join(read_text(file).lines), count, str(file)).require()
     while True:
-        text = click.edit(text, extension=".txt", require_save=False) or ""
+        text = _in_editor(text)
+        if not text.strip():
+            err().print("The text came back empty. Delete the nuggets' lines alone to drop all.")
+            raise typer.Exit(1)
         parsed = parse_nugget_text(text, count)
         if parsed.ok:
             return parsed.require()
