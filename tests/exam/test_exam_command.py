@@ -52,6 +52,18 @@ def test_exam_qrels_are_what_measure_says_of_the_written_qrels(assay, graded, tm
         assert found["mine", name] == pytest.approx(other["mine", same])
 
 
+def test_binary_qrels_hold_1_from_tau_on(assay, graded, tmp_path):
+    qrels, run = tmp_path / "qrels.txt", tmp_path / "run.txt"
+    run.write_text("q1 Q0 p4 1 2 mine\nq1 Q0 p1 2 1 mine\nq2 Q0 p5 1 1 mine\n")
+    done = assay("exam", graded, "--run", run, "--qrels", qrels, "--binary", "--tau", "3",
+                 "-m", "AP", "--csv")  # fmt: skip
+    judged = dict(line.split()[2:] for line in qrels.read_text().splitlines())
+    assert judged == {"p1": "1", "p2": "1", "p3": "1", "p4": "0", "p5": "1", "p6": "0"}
+    other = values(assay("measure", qrels, run, "-m", "AP", "--csv"))
+    assert values(done)["mine", "AP"] == pytest.approx(other["mine", "AP"])
+    assert assay("exam", graded, "--binary").returncode == 2  # of what?
+
+
 def test_a_passage_without_grades_leaves_cover_undefined_and_counted(assay, graded, tmp_path):
     run = tmp_path / "run.txt"
     run.write_text("q1 Q0 new 1 2 mine\nq2 Q0 p5 1 1 mine\n")

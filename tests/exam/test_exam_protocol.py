@@ -111,6 +111,8 @@ def test_the_same_inputs_and_labels_give_the_same_bytes(assay, folder):
 def test_what_it_writes_scores_the_same_without_labels(assay, folder):
     assay("evaluate", folder)
     out = folder / "out"
+    binary = dict(line.split()[2:] for line in (out / "qrels_binary.txt").read_text().splitlines())
+    assert (binary["p1"], binary["p2"], binary["p3"]) == ("1", "1", "0")  # τ is 4
     graded = out / "workbench" / "graded.jsonl.gz"
     assert gzip.decompress(graded.read_bytes()) == (out / "grades.jsonl").read_bytes()
     assert '"llm":"recorded:recorded.jsonl"' in (out / "grades.jsonl").read_text()

@@ -69,6 +69,9 @@ def exam_command(
     qrels: Annotated[
         Path | None, typer.Option("--qrels", metavar="FILE", help="Write EXAM-Labels as qrels.")
     ] = None,
+    binary: Annotated[
+        bool, typer.Option("--binary", help="Write 1 for a label of at least τ there, else 0.")
+    ] = False,
     per_topic: Annotated[bool, typer.Option("--per-topic", help="Add single queries.")] = False,
     as_json: JsonOption = False,
     as_csv: CsvOption = False,
@@ -99,13 +102,11 @@ def exam_command(
     except ValueError as error:
         raise typer.BadParameter(str(error), param_hint="-m") from None
     rankings = _rankings(file, runs or ())
+    if binary and qrels is None:
+        raise typer.BadParameter("--binary is about the file of --qrels")
     if qrels is not None:
-        judged = (
-            (query, passage, label)
-            for query, labels in scorer.qrels().items()
-            for passage, label in labels.items()
-        )
-        write_bytes(qrels, format_qrels(judged).encode())
+        lines = format_qrels(scorer.judged(tau if binary else None))
+        write_bytes(qrels, lines.encode())
     taus = range(1, top + 1) if sweep else [tau]
     rows = [
         row

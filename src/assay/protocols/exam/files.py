@@ -35,13 +35,9 @@ def own_files(
     values: Mapping[str, Values],
 ) -> dict[str, bytes]:
     """Name under ``out/`` → bytes."""
-    qrels = (
-        (query, passage, label)
-        for query, labels in scorer.qrels().items()
-        for passage, label in labels.items()
-    )
     files = {
-        "qrels.txt": format_qrels(qrels).encode(),
+        "qrels.txt": format_qrels(scorer.judged()).encode(),
+        "qrels_binary.txt": format_qrels(scorer.judged(settings.least)).encode(),
         "standard_errors.csv": csv_bytes(
             ("run", "measure", "value", "standard_error", "topics"),
             (

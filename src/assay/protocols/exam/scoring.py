@@ -6,7 +6,7 @@ file. A value that hangs on a grade that is not known is None, never a guess.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Literal
@@ -117,6 +117,13 @@ class ExamScorer:
             }
             for query, found in self._queries.items()
         }
+
+    def judged(self, least: int | None = None) -> Iterator[tuple[str, str, int]]:
+        """The lines of :meth:`qrels`: query, passage, label; with ``least`` 1 for a label of at
+        least that, else 0."""
+        for query, found in self.qrels().items():
+            for passage, label in found.items():
+                yield query, passage, label if least is None else int(label >= least)
 
     @cached_property
     def _judged(self) -> dict[str, dict[str, float]]:
