@@ -9,6 +9,7 @@ help:
 	@echo "make demo         install, then examples/films from a small wiki to a leaderboard"
 	@echo "make baselines    the same, with answers written anew by the embedded language model"
 	@echo "make test         install, then lint, type-check and run all tests"
+	@echo "make judge        train the embedded judge anew (hours of one core; see training/README.md)"
 	@echo "make lock         bring requirements*.lock up to date"
 
 $(BIN)/python:
@@ -86,6 +87,12 @@ WORK ?= .judge
 STEPS ?= 560
 COOL ?= 375
 THREADS ?= 1
+# Where the judge goes; by default the package, which then ships it.
+JUDGE ?= src/assay/labellers/judge/data
+# Pairs of a source that are read to calibrate and to evaluate; empty: as the programs say.
+MOST ?=
+SAMPLE := $(if $(MOST),--most $(MOST))
+READ := --data $(WORK)/data --readings $(WORK)/readings.jsonl $(SAMPLE)
 
 .PHONY: judge
 judge: .venv-train/.installed
@@ -93,8 +100,8 @@ judge: .venv-train/.installed
 	.venv-train/bin/python training/prepare.py --shared $(SHARED) --start $(WORK)/start --out $(WORK)/data
 	OMP_WAIT_POLICY=passive .venv-train/bin/python training/train.py --data $(WORK)/data --start $(WORK)/start --out $(WORK)/run --steps $(STEPS) --cool $(COOL) --threads $(THREADS)
 	.venv-train/bin/python training/export.py --weights $(WORK)/run/judge.pt --out $(WORK)/judge.onnx
-	.venv-train/bin/python training/calibrate.py --model $(WORK)/judge.onnx --data $(WORK)/data --start $(WORK)/start --readings $(WORK)/readings.jsonl
-	.venv-train/bin/python training/evaluate.py --data $(WORK)/data --shared $(SHARED) --readings $(WORK)/readings.jsonl
+	.venv-train/bin/python training/calibrate.py --model $(WORK)/judge.onnx --start $(WORK)/start --out $(JUDGE) $(READ)
+	.venv-train/bin/python training/evaluate.py --shared $(SHARED) --package $(JUDGE) --out $(WORK)/figures.json $(READ)
 
 .venv-train/.installed: training/requirements.txt
 	$(PYTHON) -m venv .venv-train

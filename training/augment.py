@@ -44,6 +44,21 @@ _SURNAMES = [
 ]
 
 
+# How many pairs are made: of train.npz, and of further.npz.
+MADE = {
+    "claims swapped": 1500,
+    "questions swapped": 900,
+    "answers swapped": 500,
+    "joined": 1600,
+    "beside": 0,
+}
+MADE_FURTHER = {
+    "claims swapped": 5000,
+    "questions swapped": 2500,
+    "answers swapped": 800,
+    "joined": 2000,
+    "beside": 3000,
+}
 _END = re.compile(r"(?<=[.!?])[\"')\]]*\s+(?=[\"'(\[]?[A-Z0-9])|\n+")
 _ABBREVIATED = re.compile(
     r"(?:\b(?:Mr|Mrs|Ms|Dr|St|Jr|Sr|vs|No|Prof|Gen|Lt|Col|Inc|Co|etc)|\b[A-Z])\.$"
@@ -74,21 +89,24 @@ class Augmenter:
         for row in rows:
             if row.ability != "C" and row.passage:
                 self.by_premise[row.ability, row.passage].append(row)
+        self.claims = [r for r in rows if r.ability == "E" and r.passage and r.label != 0.5]
         self.questions: dict[str, list[Row]] = defaultdict(list)
         for row in rows:
             if row.source == "evouna":
                 self.questions[row.question].append(row)
 
-    def augmented(self, rows: list[Row]) -> list[Row]:
-        """``rows``, some dressed up, and further ones made of them, shuffled."""
+    def augmented(self, rows: list[Row], counts: dict[str, int]) -> list[Row]:
+        """``rows``, some dressed up, and further ones made of them as ``counts`` says, shuffled."""
         chance = self.chance
         answers = [row for row in rows if row.source == "evouna"]
         made = [self.dressed(row) if chance.random() < 0.25 else row for row in rows]
         made = [self.facts_for_gold(row) if chance.random() < 0.3 else row for row in made]
-        made += self.some(rows, 1500, self.swapped_claim)
-        made += self.some(rows, 900, self.swapped_question)
-        made += self.some(answers, 500, self.swapped_answer)
-        made += self.some(rows, 1600, self.joined)
+        made += self.some(rows, counts["claims swapped"], self.swapped_claim)
+        made += self.some(rows, counts["questions swapped"], self.swapped_question)
+        made += self.some(answers, counts["answers swapped"], self.swapped_answer)
+        made += self.some(rows, counts["joined"], self.joined)
+        if counts["beside"]:
+            made += self.some(rows, counts["beside"], self.beside)
         made += self.some(answers, 500, self.joined_answers)
         made += self.some(rows, 1500, self.attacked)
         made += self.some(rows, 300, self.emptied)
@@ -213,6 +231,34 @@ class Augmenter:
             joiner = self.chance.choice((" and ", "? "))
             text = start + joiner + (rest if joiner == "? " else rest[:1].lower() + rest[1:])
         return replace(row, claim=text, label=(row.label + other.label) / 2)
+
+    def beside(self, row: Row) -> Row | None:
+        """Two claims as one, beside the premises of both: long claims of many facts, of which all,
+        some or none are supported."""
+        other = self.chance.choice(self.claims)
+        if (
+            row.ability != "E"
+            or row.label == 0.5
+            or not row.passage
+            or other.passage == row.passage
+            or len(row.passage) + len(other.passage) > 900
+        ):
+            return None
+        one, two = (row, other) if self.chance.random() < 0.5 else (other, row)
+        # All facts supported is the rarest draw, and the one that is seldom among long claims.
+        if self.chance.random() < (0.7 if row.label == other.label == 0.0 else 0.45) * (
+            row.label + other.label < 2.0
+        ):
+            return None
+        passages = [one.passage, two.passage]
+        self.chance.shuffle(passages)
+        joiner = self.chance.choice((", and ", "; ", ". "))
+        return replace(
+            row,
+            claim=one.claim.strip().rstrip(".") + joiner + two.claim.strip(),
+            passage=" ".join(passages),
+            label=(row.label + other.label) / 2,
+        )
 
     def joined_answers(self, row: Row) -> Row | None:
         """Two short questions with their answers as one."""

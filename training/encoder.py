@@ -26,15 +26,19 @@ class Layer(nn.Module):
         self.down = nn.Linear(INNER, WIDTH)
         self.norm2 = nn.LayerNorm(WIDTH, eps=1e-12)
 
-    def forward(self, x: Tensor, mask: Tensor) -> Tensor:
-        size, length, _ = x.shape
-        parts = self.qkv(x).reshape(size, length, 3, HEADS, WIDTH // HEADS)
+    def forward(self, x: Tensor, spots: Tensor, mask: Tensor) -> Tensor:
+        """``x`` holds the tokens of all pairs one after the other, without padding; only attention
+        sees them padded, as rows ``spots`` of a table of (pairs × tokens) rows."""
+        size, length = mask.shape[0], mask.shape[-1]
+        qkv = self.qkv(x)
+        padded = qkv.new_zeros(size * length, 3 * WIDTH).index_copy(0, spots, qkv)
+        parts = padded.view(size, length, 3, HEADS, WIDTH // HEADS)
         query, key, value = parts.permute(2, 0, 3, 1, 4).unbind(0)
         # Written out: torch's fused kernel for the CPU is slower on sequences this short.
         scores = query @ key.transpose(-1, -2) * (WIDTH // HEADS) ** -0.5 + mask
         weights = scores.float().softmax(-1).to(value.dtype)
-        seen = (weights @ value).transpose(1, 2).reshape(size, length, WIDTH)
-        x = self.norm1(x + self.out(seen))
+        seen = (weights @ value).transpose(1, 2).reshape(size * length, WIDTH)
+        x = self.norm1(x + self.out(seen.index_select(0, spots)))
         return self.norm2(x + self.down(functional.gelu(self.up(x))))
 
 
@@ -52,14 +56,21 @@ class Judge(nn.Module):
         self.head = nn.Linear(2 * WIDTH, ABILITIES * LEVELS)
 
     def forward(self, ids: Tensor, kinds: Tensor, mask: Tensor) -> Tensor:
-        places = torch.arange(ids.shape[1], device=ids.device)
-        x = self.norm(self.words(ids) + self.places(places) + self.kinds(kinds))
-        tokens = mask.to(x.dtype)
-        hidden = (1.0 - tokens)[:, None, None, :] * -1e4
+        size, length = ids.shape
+        spots = mask.flatten().nonzero()[:, 0]
+        pair, place = spots // length, spots % length
+        x = (
+            self.words(ids.flatten()[spots])
+            + self.places(place)
+            + self.kinds(kinds.flatten()[spots])
+        )
+        x = self.norm(x)
+        hidden = (1.0 - mask.to(x.dtype))[:, None, None, :] * -1e4
         for layer in self.layers:
-            x = layer(x, hidden)
-        mean = (x * tokens[:, :, None]).sum(1) / tokens.sum(1, keepdim=True)
-        both = torch.cat([x[:, 0], mean], dim=-1)
+            x = layer(x, spots, hidden)
+        sums = x.new_zeros(size, WIDTH).index_add(0, pair, x)
+        mean = sums / mask.sum(1, keepdim=True)
+        both = torch.cat([x[place == 0], mean], dim=-1)
         return self.head(both).view(-1, ABILITIES, LEVELS)
 
 

@@ -14,11 +14,13 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+from beside import compared
 from calibrate import PACKAGE, balanced
 from readings import Reader
 from rows import Row, as_question, read_split, sampled
@@ -26,21 +28,22 @@ from rows import Row, as_question, read_split, sampled
 from assay.labellers.judge.model import (
     Network,
     Question,
-    calibrated,
     empty,
-    settings,
+    probabilities,
 )
 from assay.labellers.judge.texts import ABILITIES, Ability, words
 from assay.measures.confidence import auroc, ece
 
 sys.path.append(str(Path(__file__).parents[1] / "calibration"))
 from fit_embedded import prompt
-from pairs import Pair, all_pairs
+from pairs import Pair
 
 from assay.tasks.base import canonical, content_hash
 from assay.tasks.rendering import Renderer
 
 DRAWS = 1000
+Calibration = Mapping[str, Any]
+"""What judge.json says for each ability."""
 
 
 @dataclass(frozen=True)
@@ -72,6 +75,7 @@ def main() -> int:
     parser.add_argument("--out", type=Path, help="where the figures go as JSON")
     options = parser.parse_args()
     package = options.package
+    calibration = json.loads((package / "judge.json").read_text(encoding="utf-8"))["calibration"]
     reader = Reader(package / "judge.onnx", package / "tokenizer.json", options.readings)
     cosine = Embedder(options.cosine, reader.network) if options.cosine else None
     rows = sampled(read_split(options.data, options.split), options.most, options.split)
@@ -81,10 +85,10 @@ def main() -> int:
         for line in path.read_text(encoding="utf-8").splitlines():
             row = json.loads(line)
             margins[row["key"]] = row["margin"]
-    same = [item for item in same_sample(options.shared, margins) if item is not None]
+    same = same_sample(options.shared, options.data, margins)
     figures = {
-        "tests": tables(reader, cosine, items),
-        "same sample as the language model": tables(reader, cosine, same),
+        "tests": tables(reader, calibration, cosine, items),
+        "same sample as the language model": tables(reader, calibration, cosine, same),
     }
     for title, found in figures.items():
         print(f"\n{title}\n")
@@ -100,11 +104,11 @@ def from_row(row: Row) -> Item:
     return Item(row.source, row.ability, group, as_question(row), level == 2, level)
 
 
-def same_sample(shared: Path, margins: dict[str, float | None]) -> list[Item]:
+def same_sample(shared: Path, data: Path, margins: dict[str, float | None]) -> list[Item]:
     """The pairs that the language model was measured on, with its margin."""
     renderer = Renderer()
     found = []
-    for pair in all_pairs(shared):
+    for pair in compared(shared, data):
         margin = margins.get(content_hash(canonical(list(prompt(pair, renderer)))))
         if margin is not None and pair.key != "r2c2.answer/correct":
             source = f"{pair.key.partition('/')[2]}: {pair.source}"
@@ -174,21 +178,24 @@ def overlap(question: Question) -> float:
     return len(first & second) / (len(first) or 1)
 
 
-def judged(reader: Reader, questions: Sequence[Question]) -> np.ndarray:
+def judged(reader: Reader, calibration: Calibration, questions: Sequence[Question]) -> np.ndarray:
     """Calibrated probabilities (questions, levels)."""
     found = np.zeros((len(questions), 3))
     found[:, 0] = 1
     able = [at for at, question in enumerate(questions) if not empty(question)]
     features = reader.features([questions[at] for at in able])
     for at, row in zip(able, features, strict=True):
-        found[at] = calibrated(questions[at].ability, row)
+        own = calibration[questions[at].ability]
+        found[at] = probabilities(np.array(own["weights"]), np.array(own["bias"]), row)
     return found
 
 
-def tables(reader: Reader, cosine: Embedder | None, items: Sequence[Item]) -> list[dict]:
+def tables(
+    reader: Reader, calibration: Calibration, cosine: Embedder | None, items: Sequence[Item]
+) -> list[dict]:
     """A row of figures for every source, and for every ability over its sources."""
     questions = [item.question for item in items]
-    levels = judged(reader, questions)
+    levels = judged(reader, calibration, questions)
     scores: dict[str, np.ndarray] = {
         "judge": levels[:, 2],
         "overlap": np.array([overlap(question) for question in questions]),
@@ -207,7 +214,7 @@ def tables(reader: Reader, cosine: Embedder | None, items: Sequence[Item]) -> li
         kinds = {"all sources": people, **kinds}
         for name, rows in kinds.items():
             if rows:
-                cut = settings().threshold(ability)
+                cut = float(calibration[ability]["threshold"])
                 group = [items[at].group for at in rows]
                 parts = {key: value[rows] for key, value in scores.items()}
                 found.append(

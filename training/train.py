@@ -26,6 +26,8 @@ STEP = 48
 """Pairs a step."""
 WARM = 90
 """Steps over which the learning rate rises."""
+FURTHER = 260
+"""The step from which on pairs come from ``further.npz`` in place of ``train.npz``."""
 MICRO = 2304
 """Padded tokens at most that go through the network at once."""
 
@@ -78,14 +80,13 @@ def main() -> int:
     torch.set_num_threads(options.threads)
     torch.manual_seed(options.seed)
     options.out.mkdir(parents=True, exist_ok=True)
-    data = Data(options.data / "train.npz")
-    order = np.concatenate(
-        [
-            np.random.default_rng([options.seed, epoch]).permutation(len(data))
-            for epoch in range(math.ceil(options.steps * STEP / len(data)))
-        ]
-    )
     steps = options.steps
+    stages = [Data(options.data / name) for name in ("train.npz", "further.npz")]
+    starts = [0, FURTHER]
+    orders = [
+        shuffled(len(data), (steps - start) * STEP, [options.seed, *extra])
+        for data, start, extra in zip(stages, starts, ([], [1]), strict=True)
+    ]
     judge = started(options.start / "model.safetensors")
     for table in (judge.words, judge.places):
         table.weight.requires_grad = False  # saves a tenth of the time, and 36 MB of optimiser
@@ -106,8 +107,9 @@ def main() -> int:
     for step in range(done, min(steps, options.stop_after or steps)):
         for group in optimiser.param_groups:
             group["lr"] = options.rate * schedule(step, options.cool, steps)
-        rows = order[step * STEP : (step + 1) * STEP]
-        loss, count = one_step(judge, data, rows)
+        stage = int(step >= FURTHER)
+        at = (step - starts[stage]) * STEP
+        loss, count = one_step(judge, stages[stage], orders[stage][at : at + STEP])
         torch.nn.utils.clip_grad_norm_(judge.parameters(), 1.0)
         optimiser.step()
         optimiser.zero_grad(set_to_none=True)
@@ -138,6 +140,14 @@ def main() -> int:
         }  # fmt: skip
         (options.out / "trained.json").write_text(json.dumps(about, indent=1))
     return 0
+
+
+def shuffled(size: int, count: int, seed: list[int]) -> np.ndarray:
+    """At least ``count`` of ``size`` rows, each pass in an order of its own."""
+    passes = range(max(1, math.ceil(count / size)))
+    return np.concatenate(
+        [np.random.default_rng([*seed, number]).permutation(size) for number in passes]
+    )
 
 
 def make_optimiser(judge: Judge, rate: float) -> torch.optim.Optimizer:
