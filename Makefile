@@ -93,12 +93,13 @@ JUDGE ?= src/assay/labellers/judge/data
 MOST ?=
 SAMPLE := $(if $(MOST),--most $(MOST))
 READ := --data $(WORK)/data --readings $(WORK)/readings.jsonl $(SAMPLE)
+TRAIN := OMP_WAIT_POLICY=passive .venv-train/bin/python training/train.py --threads $(THREADS)
 
 .PHONY: judge
 judge: .venv-train/.installed
 	.venv-train/bin/python training/start.py --out $(WORK)/start
 	.venv-train/bin/python training/prepare.py --shared $(SHARED) --start $(WORK)/start --out $(WORK)/data
-	OMP_WAIT_POLICY=passive .venv-train/bin/python training/train.py --data $(WORK)/data --start $(WORK)/start --out $(WORK)/run --steps $(STEPS) --cool $(COOL) --threads $(THREADS)
+	$(TRAIN) --data $(WORK)/data/train.npz --start $(WORK)/start/model.safetensors --out $(WORK)/run --steps $(STEPS) --cool $(COOL)
 	.venv-train/bin/python training/export.py --weights $(WORK)/run/judge.pt --out $(WORK)/judge.onnx
 	.venv-train/bin/python training/calibrate.py --model $(WORK)/judge.onnx --start $(WORK)/start --out $(JUDGE) $(READ)
 	.venv-train/bin/python training/evaluate.py --shared $(SHARED) --package $(JUDGE) --out $(WORK)/figures.json $(READ)

@@ -24,6 +24,10 @@ from sklearn.linear_model import LogisticRegression
 from assay.labellers.judge.model import empty, probabilities
 from assay.labellers.judge.texts import ABILITIES
 
+FEW = 100
+"""A source of fewer pairs does not count for as much as the others: WiCE has 28, all *partly*."""
+STRENGTH = 0.1
+"""Inverse of the penalty on weights, by five-fold cross-validation within the calibration pairs."""
 PACKAGE = Path(__file__).parents[1] / "src/assay/labellers/judge/data"
 
 
@@ -66,10 +70,12 @@ def main() -> int:
 
 
 def source_weights(rows: list[Row]) -> np.ndarray:
-    """Weights by which every source counts the same; they are 1 on average."""
+    """Weights by which every source counts the same, but for those of fewer than ``FEW`` pairs,
+    which count for less; they are 1 on average."""
     names = [row.source for row in rows]
-    count = {name: names.count(name) for name in set(names)}
-    return np.array([len(names) / len(count) / count[name] for name in names])
+    weight = {name: 1 / max(FEW, names.count(name)) for name in set(names)}
+    found = np.array([weight[name] for name in names])
+    return found / found.mean()
 
 
 def fitted(rows: list[Row], features: np.ndarray) -> dict[str, object]:
@@ -93,7 +99,7 @@ def fitted(rows: list[Row], features: np.ndarray) -> dict[str, object]:
 
 
 def regression(
-    features: np.ndarray, level: np.ndarray, weight: np.ndarray, strength: float = 1.0
+    features: np.ndarray, level: np.ndarray, weight: np.ndarray, strength: float = STRENGTH
 ) -> tuple[np.ndarray, np.ndarray]:
     """Weights (3, features) and bias (3); a level that no pair has gets a small probability."""
     model = LogisticRegression(C=strength, max_iter=2000).fit(features, level, weight)

@@ -91,6 +91,9 @@ def main() -> int:
         "same sample as the language model": tables(reader, calibration, cosine, same),
     }
     for title, found in figures.items():
+        if not found:
+            print(f"\n{title}: no pairs (--margins)")
+            continue
         print(f"\n{title}\n")
         show(found)
     if options.out:

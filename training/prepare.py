@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from augment import MADE, MADE_FURTHER, Augmenter
+from augment import Augmenter
 from rows import Row
 from tokenizers import Tokenizer
 
@@ -37,8 +37,7 @@ WINDOW = 288
 """Tokens of a pair; answerable questions whose paragraph is longer are left out of training, for
 what answers them might be cut off."""
 
-# How many training pairs are taken of each source, (label 0, label .5 or 1): in train.npz, from
-# which the training starts, and in further.npz, with which it goes on (see train.FURTHER).
+# How many training pairs are taken of each source, (label 0, label .5 or 1).
 PLAN = {
     "snli": (5600, 3400),
     "cad_nli": (3600, 1900),
@@ -55,23 +54,6 @@ PLAN = {
     "evouna": (3900, 5000),
     "semeval2013_sra": (4200, 3000),
     "truthfulqa_judge": (3000, 2600),
-}
-FURTHER = {
-    "snli": (9400, 4700),
-    "cad_nli": (5300, 2700),
-    "breaking_nli": (1500, 800),
-    "med_monotonicity": (2100, 1900),
-    "fever": (4700, 4400),
-    "fever_symmetric": (400, 400),
-    "factcheck_gpt": (1300, 900),
-    "wice": (0, 300),
-    "squad2": (4300, 4300),
-    "disfl_qa": (2300, 2200),
-    "qnli": (2000, 1900),
-    "selqa": (3200, 1900),
-    "evouna": (3900, 5000),
-    "semeval2013_sra": (4200, 3000),
-    "truthfulqa_judge": (2600, 2400),
 }
 
 
@@ -199,14 +181,13 @@ def main() -> int:
     largest = Counter(grouped(rows).values()).most_common(5)
     print("largest groups:", largest)
     train = [row for row in rows if split[row.id] == "train"]
+    chosen = choose(train, random.Random(options.seed))
+    made = Augmenter(train, random.Random(options.seed + 1)).augmented(chosen)
     tokenizer = Tokenizer.from_file(str(options.start / "tokenizer.json"))
     tokenizer.no_truncation()
     tokenizer.no_padding()
-    report = {"splits": Counter(f"{r.source} {split[r.id]}" for r in rows)}
-    for name, plan, counts in (("train", PLAN, MADE), ("further", FURTHER, MADE_FURTHER)):
-        chosen = choose(train, plan, random.Random(options.seed))
-        made = Augmenter(train, random.Random(options.seed + 1)).augmented(chosen, counts)
-        report[name] = store(made, tokenizer, options.out / f"{name}.npz")
+    count = store(made, tokenizer, options.out / "train.npz")
+    report = {"train": count, "splits": Counter(f"{r.source} {split[r.id]}" for r in rows)}
     for name in ("calib", "test"):
         own = [row for row in rows if split[row.id] == name]
         own += made_ones(own, random.Random(f"{options.seed} {name}"))
@@ -220,7 +201,8 @@ def main() -> int:
 
 def made_ones(rows: list[Row], chance: random.Random) -> list[Row]:
     """Pairs made of ``rows``, as sources of their own whose names begin with ``made_``: two claims
-    or questions in one, names and numbers swapped, and tries to fool the judge."""
+    or questions in one, names and numbers swapped, tries to fool the judge, and two claims beside
+    the premises of both."""
     maker = Augmenter(rows, chance)
     real = [row for row in rows if row.source != "selqa" and row.passage]
     questions = [row for row in rows if row.source in ("squad2", "qnli", "selqa")]
@@ -240,19 +222,20 @@ def made_ones(rows: list[Row], chance: random.Random) -> list[Row]:
             *maker.some(real, 300, maker.attacked),
             *maker.some(answers, 150, maker.attacked),
         ],
+        "beside": maker.some([r for r in real if r.ability == "E"], 300, maker.beside),
     }
     return [
         replace(row, source=f"made_{kind}", split="made") for kind in groups for row in groups[kind]
     ]
 
 
-def choose(rows: list[Row], plan: dict[str, tuple[int, int]], chance: random.Random) -> list[Row]:
-    """Rows of every source as ``plan`` says, balanced between labels and spread over groups."""
+def choose(rows: list[Row], chance: random.Random) -> list[Row]:
+    """Rows of every source as ``PLAN`` says, balanced between labels and spread over groups."""
     by_kind: dict[tuple[str, bool], list[Row]] = defaultdict(list)
     for row in rows:
         by_kind[row.source, row.label > 0].append(row)
     chosen: list[Row] = []
-    for source, wanted in plan.items():
+    for source, wanted in PLAN.items():
         for positive, count in zip((False, True), wanted, strict=True):
             found = by_kind[source, positive]
             chance.shuffle(found)

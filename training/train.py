@@ -1,6 +1,6 @@
 """Train the judge on the CPU; goes on from the last checkpoint where it was stopped.
 
-    python training/train.py --data FOLDER --start FOLDER --out FOLDER
+    python training/train.py --data FILE --start FILE --out FOLDER --steps N --cool N
 
 The order of pairs, the learning rate and the weights at the start depend on the seed alone. Another
 number of threads changes the last digits of sums, and so the weights a little.
@@ -24,10 +24,6 @@ from torch.nn import functional
 
 STEP = 48
 """Pairs a step."""
-WARM = 90
-"""Steps over which the learning rate rises."""
-FURTHER = 260
-"""The step from which on pairs come from ``further.npz`` in place of ``train.npz``."""
 MICRO = 2304
 """Padded tokens at most that go through the network at once."""
 
@@ -64,13 +60,16 @@ def main() -> int:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
-    parser.add_argument("--data", type=Path, required=True, help="folder of prepare.py")
-    parser.add_argument("--start", type=Path, required=True, help="folder with model.safetensors")
+    parser.add_argument("--data", type=Path, required=True, help="an .npz file of prepare.py")
+    parser.add_argument(
+        "--start", type=Path, required=True, help="model.safetensors, or judge.pt of a training"
+    )
     parser.add_argument("--out", type=Path, required=True, help="folder of checkpoints")
     parser.add_argument("--steps", type=int, required=True, help=f"steps of {STEP} pairs in all")
     parser.add_argument(
         "--cool", type=int, required=True, help="step at which the rate starts to fall"
     )
+    parser.add_argument("--warm", type=int, default=90, help="steps over which the rate rises")
     parser.add_argument("--rate", type=float, default=8e-5, help="highest learning rate")
     parser.add_argument("--seed", type=int, default=5)
     parser.add_argument("--threads", type=int, default=os.cpu_count())
@@ -81,13 +80,9 @@ def main() -> int:
     torch.manual_seed(options.seed)
     options.out.mkdir(parents=True, exist_ok=True)
     steps = options.steps
-    stages = [Data(options.data / name) for name in ("train.npz", "further.npz")]
-    starts = [0, FURTHER]
-    orders = [
-        shuffled(len(data), (steps - start) * STEP, [options.seed, *extra])
-        for data, start, extra in zip(stages, starts, ([], [1]), strict=True)
-    ]
-    judge = started(options.start / "model.safetensors")
+    data = Data(options.data)
+    order = shuffled(len(data), steps * STEP, options.seed)
+    judge = begun(options.start)
     for table in (judge.words, judge.places):
         table.weight.requires_grad = False  # saves a tenth of the time, and 36 MB of optimiser
     optimiser = make_optimiser(judge, options.rate)
@@ -106,10 +101,9 @@ def main() -> int:
     signal.signal(signal.SIGTERM, lambda number, _frame: stop.append(number))
     for step in range(done, min(steps, options.stop_after or steps)):
         for group in optimiser.param_groups:
-            group["lr"] = options.rate * schedule(step, options.cool, steps)
-        stage = int(step >= FURTHER)
-        at = (step - starts[stage]) * STEP
-        loss, count = one_step(judge, stages[stage], orders[stage][at : at + STEP])
+            group["lr"] = options.rate * schedule(step, options.warm, options.cool, steps)
+        rows = order[step * STEP : (step + 1) * STEP]
+        loss, count = one_step(judge, data, rows)
         torch.nn.utils.clip_grad_norm_(judge.parameters(), 1.0)
         optimiser.step()
         optimiser.zero_grad(set_to_none=True)
@@ -142,11 +136,11 @@ def main() -> int:
     return 0
 
 
-def shuffled(size: int, count: int, seed: list[int]) -> np.ndarray:
+def shuffled(size: int, count: int, seed: int) -> np.ndarray:
     """At least ``count`` of ``size`` rows, each pass in an order of its own."""
-    passes = range(max(1, math.ceil(count / size)))
+    passes = range(math.ceil(count / size))
     return np.concatenate(
-        [np.random.default_rng([*seed, number]).permutation(size) for number in passes]
+        [np.random.default_rng([seed, number]).permutation(size) for number in passes]
     )
 
 
@@ -158,11 +152,20 @@ def make_optimiser(judge: Judge, rate: float) -> torch.optim.Optimizer:
     return torch.optim.AdamW(groups, lr=rate, fused=True)
 
 
-def schedule(step: int, cool: int, steps: int) -> float:
-    """Up over the first ``WARM`` steps, level until ``cool``, then down to 0 at ``steps``. As
+def begun(path: Path) -> Judge:
+    """The published encoder with a new head, or the judge of an earlier training."""
+    if path.suffix == ".safetensors":
+        return started(path)
+    judge = Judge()
+    judge.load_state_dict(torch.load(path, weights_only=True))
+    return judge
+
+
+def schedule(step: int, warm: int, cool: int, steps: int) -> float:
+    """Up over the first ``warm`` steps, level until ``cool``, then down to 0 at ``steps``. As
     nothing before ``cool`` depends on the end, a training can be made longer or shorter while it
     runs, and repeated from the start all the same."""
-    return min((step + 1) / WARM, 1.0, (steps - step) / (steps - cool))
+    return min((step + 1) / warm, 1.0, (steps - step) / (steps - cool))
 
 
 def one_step(judge: Judge, data: Data, rows: np.ndarray) -> tuple[float, int]:
