@@ -68,7 +68,7 @@ def main() -> int:
     parser.add_argument("--shared", type=Path, required=True)
     parser.add_argument("--margins", type=Path, action="append", default=[])
     parser.add_argument("--cosine", type=Path)
-    parser.add_argument("--most", type=int, default=400, help="pairs of a source")
+    parser.add_argument("--most", type=int, default=220, help="pairs of a source")
     parser.add_argument("--split", default="test")
     parser.add_argument("--package", type=Path, default=PACKAGE)
     parser.add_argument("--readings", type=Path, help="JSONL of what was read before")

@@ -74,7 +74,7 @@ PASSAGE = (
 def test_claims_that_a_passage_supports_and_others(network: Network) -> None:
     claims = {
         "Casablanca was directed by Michael Curtiz.": True,
-        "Ingrid Bergman stars in Casablanca.": True,
+        "Casablanca stars Ingrid Bergman.": True,
         "Casablanca is a film of 1942.": True,
         "Casablanca was directed by Howard Hawks.": False,
         "Casablanca is a film of 1951.": False,
