@@ -19,6 +19,14 @@ def read(path: Path, text: str):
     return read_labels(path)
 
 
+def test_a_judgment_run_is_labels_and_a_ranked_run_is_not(tmp_path):
+    parsed = read(tmp_path / "rj", "1 Q0 a 2 0.9 r\n1 Q0 b 0 0.5 r\n")
+    assert parsed.require().labels == {("1", "", "a"): 2.0, ("1", "", "b"): 0.0}
+    assert "judgment run" in parsed.warnings[0].why
+    ranked = "".join(f"1 Q0 d{rank} {rank} {9 - rank} r\n" for rank in range(1, 7))
+    assert "looks like a run" in read(tmp_path / "run", ranked).errors[-1].cure
+
+
 @pytest.mark.parametrize(
     "text",
     [

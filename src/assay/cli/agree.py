@@ -47,7 +47,8 @@ class _Group:
 
 def agree_command(
     a: Annotated[
-        Path, typer.Argument(metavar="A", help="Labels: qrels, or CSV [run,]topic,doc,label.")
+        Path,
+        typer.Argument(metavar="A", help="Labels: qrels, an RJ run, or CSV [run,]topic,doc,label."),
     ],
     b: Annotated[Path, typer.Argument(metavar="B", help="Other labels of the same documents.")],
     scale: Annotated[

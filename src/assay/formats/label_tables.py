@@ -18,6 +18,7 @@ from assay.formats.naming import clean, normal_id
 from assay.formats.parsed import FaultList, Parsed, listed, printable, quoted
 from assay.formats.text import read_text
 from assay.formats.trec import read_qrels
+from assay.formats.trec_rag_passages import read_judgment_run
 
 __all__ = [
     "Cells",
@@ -33,6 +34,8 @@ TOPIC = ("topic", "topic_id", "qid", "query", "query_id", "question", "narrative
 DOC = ("doc", "doc_id", "docid", "docno", "item", "unit")
 RUN = ("run", "run_id", "runid")
 LABEL = ("label", "grade", "relevance")
+
+_JUDGMENT_COLUMNS = 6
 
 Unit = tuple[str, str, str]
 """What is labelled: topic, run and document; no run or no document is the empty string."""
@@ -170,12 +173,16 @@ def read_labels(path: str | PathLike[str]) -> Parsed[LabelTable]:
     A column of runs makes units of different runs different, and may take the place of doc: one
     label a run and topic. Columns may be in any order, others are ignored. A file is taken for a
     table where its first line looks like one: it names a topic and a label column, or has commas
-    where qrels have spaces.
+    where qrels have spaces. A relevance judgment run of TREC RAG (topic, Q0, document, label 0 to
+    4, confidence, run) is read too, with a warning, as a ranked run has as many columns.
 
     Raises:
         FormatError: the file cannot be read at all.
     """
     source = read_text(path)
+    judged_run = _judgment_run(path, source.lines)
+    if judged_run is not None:
+        return judged_run
     if not _is_table(source.lines):
         parsed = read_qrels(path)
         if parsed.value is None:
@@ -206,6 +213,28 @@ def read_labels(path: str | PathLike[str]) -> Parsed[LabelTable]:
     if not cells.rows:
         faults.error(0, "The file holds no label.", "Add one line a topic and document.")
     return Parsed(LabelTable(found, qrels=False, runs=by_run), faults.done())
+
+
+def _judgment_run(path: str | PathLike[str], lines: Sequence[str]) -> Parsed[LabelTable] | None:
+    first = next((line for line in lines if line.strip()), "")
+    if len(first.split()) != _JUDGMENT_COLUMNS or "," in first:
+        return None
+    parsed = read_judgment_run(path)
+    run = parsed.value
+    if run is None or parsed.errors or parsed.warnings:
+        return None  # a ranked run, whose faults qrels' reader tells
+    labels = {
+        (normal_id(topic), "", normal_id(doc)): float(guess.label)
+        for topic, judged in run.guesses.items()
+        for doc, guess in judged.items()
+    }
+    faults = FaultList(str(path))
+    faults.warning(
+        0,
+        "Six columns: read as a relevance judgment run, its fourth column as the label.",
+        "Give qrels or a table where that is not meant.",
+    )
+    return Parsed(LabelTable(labels, qrels=False), faults.done())
 
 
 def _is_table(lines: Sequence[str]) -> bool:
