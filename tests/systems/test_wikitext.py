@@ -226,6 +226,7 @@ NEVER_CLOSED = [
     *("<!--", "<!--\n", "<math>", "<gallery>", "<score>", "<ref>a ", "{{", "[[", "{|\n|"),
     *("<b>x ", "<b x ", "<span class='a'>x\n", "<b><i>x</b>", '<b a="', "{{a|<b>", "{{a|b=c\n"),
     *("[[a|<i>", "[http://x ", "[//x y\n", "[[a|[http://x ", "\n|}{|x", "<b><i>x</b></i>"),
+    *("\n{|\n|<b>", "<ref name=a>[http://x "),
 ]
 
 

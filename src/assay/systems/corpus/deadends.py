@@ -15,18 +15,21 @@ from assay.systems.corpus.words import name_set
 _FEW = 100  # of a kind that are left to the parser
 _TAG = re.compile(r"<(/?)([a-z][a-z0-9-]*)([^<>]*)(>?)", re.I)
 _ALONE = name_set("br wbr hr meta link img li dt dd tr td th")  # need no end
-_PAIR = re.compile(r"\{\{|\}\}|\[\[|\]\]")
+_PAIR = re.compile(
+    r"^[ \t:]*(?P<open>\{\|)|^[ \t:]*(?P<close>\|\})(?!\})|\{\{|\}\}|\[\[|\]\]", re.M
+)
+_BEGUN = {"}}": "{{", "]]": "[[", "|}": "{|"}
 _BRACKET = re.compile(r"(\[(?=[a-z][a-z+.-]*:|//))|[][\n]", re.I)
 
 
 def without_dead_ends(text: str) -> str:
-    """``text`` with tags and links of which more than a few never end written as entities: the
-    parser takes them for text, and so does the reader."""
+    """``text`` with tags, links, tables and templates that never end written as entities, where
+    they are more than a few: the parser takes them for text, and so does the reader."""
     if text.count("<") > _FEW:
         text = _escaped(text, _open_tags(text))
     if text.count("[") > _FEW:
         text = _escaped(text, _open_links(text))
-    if text.count("{{") + text.count("[[") > _FEW:
+    if text.count("{{") + text.count("[[") + text.count("{|") > _FEW:
         text = _escaped(text, _open_pairs(text))
     return text
 
@@ -83,17 +86,18 @@ def _open_links(text: str) -> list[int]:
 
 
 def _open_pairs(text: str) -> list[int]:
-    """Where a template or an internal link begins that does not end before what is around it."""
+    """Where a template, a table or an internal link begins that does not end before what is
+    around it."""
     found: list[int] = []
     stack: list[tuple[str, int]] = []
     opened: Counter[str] = Counter()
     for mark in _PAIR.finditer(text):
-        pair = mark.group()
-        if pair in ("{{", "[["):
-            stack.append((pair, mark.start()))
+        pair = mark.group(mark.lastgroup or 0)
+        if pair not in _BEGUN:
+            stack.append((pair, mark.end() - len(pair)))
             opened[pair] += 1
             continue
-        begun = "{{" if pair == "}}" else "[["
+        begun = _BEGUN[pair]
         while opened[begun]:
             inner, start = stack.pop()
             opened[inner] -= 1
