@@ -11,7 +11,7 @@ from assay.measures.coverage import NO_GRADE, standard_error
 from assay.model.exam import Bank, GradedPassage, Judgment, Ranked
 from assay.protocols.exam.grading import Pool
 from assay.protocols.exam.inputs import ExamInputs, ExamSettings
-from assay.protocols.exam.meta import means, sweeps
+from assay.protocols.exam.meta import Sweeps, means
 from assay.protocols.exam.scoring import ExamScorer, Values
 from assay.protocols.exam.supervision import (
     ANSWER_COLUMNS,
@@ -33,6 +33,7 @@ def own_files(
     scorer: ExamScorer,
     scores: Scores,
     values: Mapping[str, Values],
+    swept: Sweeps,
 ) -> dict[str, bytes]:
     """Name under ``out/`` → bytes."""
     files = {
@@ -67,12 +68,12 @@ def own_files(
         "workbench/graded.jsonl.gz": packed(graded),
         "answers.csv": csv_bytes(ANSWER_COLUMNS, answers(inputs, bank, pool)),
     }
-    if settings.top > 1:
+    if swept:
         files["sweep.csv"] = csv_bytes(
             ("run", "tau", "measure", "value"),
             (
                 (run, tau, name, value)
-                for run, by_tau in sweeps(inputs, scorer, settings).items()
+                for run, by_tau in swept.items()
                 for tau, found in by_tau.items()
                 for name, value in means(found).items()
             ),

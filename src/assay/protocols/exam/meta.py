@@ -133,21 +133,25 @@ def means(values: Values) -> dict[str, float | None]:
     return found
 
 
-def sweeps(
-    inputs: ExamInputs, scorer: ExamScorer, settings: ExamSettings
-) -> dict[str, dict[int, Values]]:
-    """run → τ → values, for every τ up to the best grade."""
+Sweeps = Mapping[str, Mapping[int, Values]]
+"""run → τ → values."""
+
+
+def sweeps(inputs: ExamInputs, scorer: ExamScorer, settings: ExamSettings) -> Sweeps:
+    """Values at every τ up to the best grade; none where there is but one grade, and of direct
+    graders."""
+    if settings.top < 2 or settings.grading.startswith("direct:"):
+        return {}
     return {
         run: scorer.sweep(ranking, range(1, settings.top + 1))
         for run, ranking in inputs.runs.items()
     }
 
 
-def sweep_part(inputs: ExamInputs, scorer: ExamScorer, settings: ExamSettings) -> tuple[Part, ...]:
+def sweep_part(inputs: ExamInputs, found: Sweeps, settings: ExamSettings) -> tuple[Part, ...]:
     """What the least grade changes: cover by τ, and the agreement with the official leaderboard."""
-    if settings.top < 2 or settings.grading.startswith("direct:"):
+    if not found:
         return ()
-    found = sweeps(inputs, scorer, settings)
     taus = range(1, settings.top + 1)
     by_tau = {run: {tau: means(one) for tau, one in by.items()} for run, by in found.items()}
     cover = Lines(

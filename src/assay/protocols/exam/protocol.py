@@ -17,7 +17,13 @@ from assay.protocols.exam.grading import (
     verifications,
 )
 from assay.protocols.exam.inputs import ExamInputs, ExamSettings, load
-from assay.protocols.exam.meta import agreement, agreement_part, leaderboard_part, sweep_part
+from assay.protocols.exam.meta import (
+    agreement,
+    agreement_part,
+    leaderboard_part,
+    sweep_part,
+    sweeps,
+)
 from assay.protocols.exam.scoring import (
     COVER,
     NORMALISED,
@@ -98,6 +104,7 @@ class Exam(Protocol[ExamSettings, ExamInputs]):
         values, scores = found.values, found.scores
         measures = _measures(bank, settings)
         agreed = agreement(inputs, scorer, settings)
+        swept = sweeps(inputs, scorer, settings)
         return Findings(
             topics=scorer.queries,
             scores=scores,
@@ -106,10 +113,10 @@ class Exam(Protocol[ExamSettings, ExamInputs]):
             definitions=DEFINITIONS,
             facts=_facts(inputs, scorer, bank, pool, settings),
             gaps=_gaps(inputs, scorer, values),
-            files=own_files(inputs, settings, bank, pool, scorer, scores, values),
+            files=own_files(inputs, settings, bank, pool, scorer, scores, values, swept),
             parts=(
                 *leaderboard_part(inputs, scores, values, settings),
-                *sweep_part(inputs, scorer, settings),
+                *sweep_part(inputs, swept, settings),
                 *agreement_part(agreed),
                 *supervision_parts(inputs, bank, pool, scorer, settings),
             ),

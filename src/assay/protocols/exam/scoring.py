@@ -72,8 +72,14 @@ class _Query:
         absent = len(self.matrix) - 1
         return self.matrix[[self.rows.get(one, absent) for one in passages]]
 
+    @cached_property
     def pool_best(self) -> npt.NDArray[np.int8]:
         return np.asarray(self.matrix.max(axis=0), dtype=np.int8)
+
+    @cached_property
+    def weighted(self) -> bool:
+        """Whether the weights make a difference."""
+        return bool((self.weights != 1.0).any())
 
     def ideal(self, tau: int, alpha: float, k: int | None) -> float:
         key = (tau, alpha, k)
@@ -151,9 +157,11 @@ class ExamScorer:
         found: Values = {COVER: {}, WEIGHTED: {}, NORMALISED: {}}
         for query, one in self._queries.items():
             shown = one.shown(run.get(query, ())[: self.options.k])
-            can = one.asked & (one.pool_best() >= tau)
+            can = one.asked & (one.pool_best >= tau)
             found[COVER][query] = _value(shown, tau, None, one.asked)
-            found[WEIGHTED][query] = _value(shown, tau, one.weights, one.asked)
+            found[WEIGHTED][query] = (
+                _value(shown, tau, one.weights, one.asked) if one.weighted else found[COVER][query]
+            )
             # What the pool can answer: its unknown grades leave the denominator open, so that a
             # normalised value is known only where the plain one is.
             known = found[COVER][query] is not None
