@@ -16,7 +16,7 @@ from typing import NamedTuple
 from assay.formats.naming import KnownIds, check_run_name, clean, normal_id, run_name
 from assay.formats.parsed import FaultList, Parsed, listed, quoted
 from assay.formats.r2c2_nuggets import (
-    MarkPlace,
+    MarkPlaces,
     NuggetReader,
     looks_like_record,
     read_answer,
@@ -40,7 +40,7 @@ class AnswerRunFile:
 
     run: AnswerRun
     data: bytes = field(repr=False)
-    places: Sequence[MarkPlace] = field(repr=False)
+    places: MarkPlaces = field(repr=False)
 
     @property
     def marks(self) -> dict[tuple[str, int], Mark]:
@@ -136,7 +136,7 @@ class _Reader:
         self.known = known
         self.nuggets = nuggets
         self.answers: dict[str, Answer] = {}
-        self.places: list[MarkPlace] = []
+        self.places = MarkPlaces()
         self.opened: dict[str, int] = {}
         self.block: _Block | None = None
         self.outside = 0
@@ -287,9 +287,9 @@ class _Reader:
         if answer is None or not block.kept:
             return
         text, confidence, number = answer
-        read = tuple(nugget for nugget, _ in nuggets)
+        read = tuple([nugget for nugget, _, _ in nuggets])
         self.answers[one] = Answer(one, text, confidence, read, number)
-        self.places.extend(place for _, place in nuggets)
+        self.places.add(one, nuggets)
 
     def _split(self, block: _Block) -> tuple[_Line | None, list[_Line]]:
         """The block's answer line and its nugget records, with a fault where they are mixed up."""

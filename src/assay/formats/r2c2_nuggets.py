@@ -8,7 +8,9 @@ follows the third semicolon.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from array import array
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice
 from typing import NamedTuple
 
 from assay.formats.naming import KnownIds, clean, name_cure
@@ -34,6 +36,30 @@ class MarkPlace(NamedTuple):
     num: int
     offset: int
     length: int
+
+
+class MarkPlaces:
+    """The places of all nuggets of a file, in its order: ten bytes each."""
+
+    def __init__(self) -> None:
+        self._blocks: list[tuple[str, int]] = []
+        self._nums = bytearray()
+        self._offsets = array("q")
+        self._lengths = bytearray()
+
+    def add(self, question: str, nuggets: Sequence[tuple[Nugget, int, int]]) -> None:
+        """Add the nuggets of a block as :meth:`NuggetReader.block` gives them."""
+        self._blocks.append((question, len(nuggets)))
+        for nugget, offset, length in nuggets:
+            self._nums.append(nugget.num)
+            self._offsets.append(offset)
+            self._lengths.append(length)
+
+    def __iter__(self) -> Iterator[MarkPlace]:
+        rest = zip(self._nums, self._offsets, self._lengths, strict=True)
+        for question, count in self._blocks:
+            for num, offset, length in islice(rest, count):
+                yield MarkPlace(question, num, offset, length)
 
 
 def looks_like_record(line: str, pr_runs: Mapping[str, PassageRun] | None) -> bool:
@@ -152,9 +178,10 @@ class NuggetReader:
 
     def block(
         self, one: str, lines: Sequence[tuple[int, str, int]]
-    ) -> list[tuple[Nugget, MarkPlace]]:
-        """The nuggets of a question from ``(line number, text, byte offset)``, with their place."""
-        nuggets: dict[int, tuple[Nugget, MarkPlace]] = {}
+    ) -> list[tuple[Nugget, int, int]]:
+        """The nuggets of a question from ``(line number, text, byte offset)``, each with where in
+        the file its mark belongs and how many bytes the letter there has."""
+        nuggets: dict[int, tuple[Nugget, int, int]] = {}
         if len(lines) > MAX_NUGGETS:
             self.faults.error(
                 lines[MAX_NUGGETS][0],
@@ -190,7 +217,7 @@ class NuggetReader:
         one: str,
         passages: Mapping[str, Sequence[Passage]],
         used: dict[int, int],
-    ) -> tuple[Nugget, MarkPlace] | None:
+    ) -> tuple[Nugget, int, int] | None:
         """A record in which nothing at all is out of the ordinary, as nearly all are; None for
         any other, which ``_record`` reads with care."""
         cells = line.split(";", _FIELDS - 1)
@@ -208,11 +235,11 @@ class NuggetReader:
             return None
         used[num] = number
         self.unmarked.append(number)
-        return Nugget(num, key, text, None, number), MarkPlace(one, num, start, 0)
+        return Nugget(num, key, text, None, number), start, 0
 
     def _record(
         self, number: int, line: str, start: int, one: str, used: dict[int, int]
-    ) -> tuple[Nugget, MarkPlace] | None:
+    ) -> tuple[Nugget, int, int] | None:
         cells = line.split(";", _FIELDS - 1)
         if len(cells) < _FIELDS:
             self._too_few(number, line, one)
@@ -233,8 +260,7 @@ class NuggetReader:
         key = self._key(number, clean(cells[1]), clean(cells[2]), one)
         if num is None or key is None:
             return None
-        place = MarkPlace(one, num, start + len(before.encode()), length)
-        return Nugget(num, key, text, mark, number), place
+        return Nugget(num, key, text, mark, number), start + len(before.encode()), length
 
     def _too_few(self, number: int, line: str, one: str) -> None:
         text = clean(line)

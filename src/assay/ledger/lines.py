@@ -11,6 +11,7 @@ import sqlite3
 import threading
 from collections.abc import Iterable, Iterator
 from contextlib import closing
+from itertools import islice
 from pathlib import Path
 from types import TracebackType
 from typing import NamedTuple, Self
@@ -78,12 +79,7 @@ def read_lines(path: Path, tasks: Iterable[str] | None = None, after: int = 0) -
     tasks or of all. Raises LedgerError where the file cannot be read."""
     names = None if tasks is None else list(tasks)
     chosen = "" if names is None else f"AND tasks.name IN ({','.join('?' * len(names))})"
-    query = (
-        f"SELECT group_concat(id), group_concat(line, char(10)) FROM (SELECT labels.id AS id, "  # noqa: S608 (constants)
-        f"{_object()} AS line FROM labels JOIN units ON units.id = labels.unit "
-        "JOIN tasks ON tasks.id = labels.task JOIN labellers ON labellers.id = labels.labeller "
-        f"WHERE labels.id > ? AND labels.id <= ? {chosen} ORDER BY labels.id)"
-    )
+    query = _query(f"labels.id > ? AND labels.id <= ? {chosen}")
     with explained(path), closing(sqlite3.connect(path, timeout=30)) as db:
         db.execute(f"PRAGMA mmap_size = {MAPPED}")
         db.text_factory = bytes
@@ -99,6 +95,29 @@ def read_lines(path: Path, tasks: Iterable[str] | None = None, after: int = 0) -
                 if lines is not None:
                     # JSON holds no line break.
                     yield Block([int(one) for one in rowids.split(b",")], lines.split(b"\n"))
+
+
+def lines_of(path: Path, rowids: Iterable[int]) -> Iterator[Block]:
+    """The labels of the ledger at ``path`` with these numbers, which ascend."""
+    with explained(path), closing(sqlite3.connect(path, timeout=30)) as db:
+        db.execute(f"PRAGMA mmap_size = {MAPPED}")
+        db.text_factory = bytes
+        query = _query("labels.id IN (SELECT value FROM json_each(?))")
+        waiting = iter(rowids)
+        while wanted := list(islice(waiting, _ROWS)):
+            found, lines = db.execute(query, [str(wanted)]).fetchone()
+            if lines is not None:
+                yield Block([int(one) for one in found.split(b",")], lines.split(b"\n"))
+
+
+def _query(which: str) -> str:
+    """The SQL that joins numbers and lines of some labels into one row."""
+    return (
+        f"SELECT group_concat(id), group_concat(line, char(10)) FROM (SELECT labels.id AS id, "  # noqa: S608 (constants)
+        f"{_object()} AS line FROM labels JOIN units ON units.id = labels.unit "
+        "JOIN tasks ON tasks.id = labels.task JOIN labellers ON labellers.id = labels.labeller "
+        f"WHERE {which} ORDER BY labels.id)"
+    )
 
 
 class LinesAhead:

@@ -219,7 +219,7 @@ class Evaluation:
         for label, place in result.used:
             places.note(label, orjson.dumps(place))
         labels = out / "labels.jsonl"
-        digests[labels], uids = write_labels(labels, lines, places)
+        digests[labels], counted = write_labels(labels, lines, places.at)
         manifest = write_manifest(
             self.folder,
             policy=result.policy,
@@ -228,7 +228,7 @@ class Evaluation:
             labellers=result.labellers,
             models=places.models,
             inputs=digests_of(self.files),
-            counted=uids,
+            counted=counted,
             outputs=digests,
             warnings=result.warnings,
         )

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Protocol
 
+import numpy as np
 import orjson
 
 from assay import __version__
@@ -16,6 +18,9 @@ from assay.model.labels import Label, LabellerId
 from assay.protocols.folder import Folder, relative_to
 from assay.protocols.output import sha256, write_bytes, write_pieces
 from assay.tasks.base import AnyTask
+
+_UID = 32  # letters of a uid that is a hash
+_AT_ONCE = 100_000
 
 
 @dataclass
@@ -40,16 +45,51 @@ class Places:
             self.models.setdefault(label.task, Counter())[str(label.detail["model"])] += 1
 
 
-def write_labels(path: Path, lines: Iterable[Block], places: Places) -> tuple[str, list[bytes]]:
+class PlacesAt(Protocol):
+    """Where labels were used, by their number in the ledger; asked with rising numbers."""
+
+    def get(self, rowid: int) -> bytes | None:
+        """JSON strings, separated by commas; None where the label was not used."""
+
+
+class Counted:
+    """The uids of the labels that counted: how many, and a digest that does not depend on their
+    order. (A uid takes 32 bytes, not the 90 of an object of its own.)"""
+
+    def __init__(self) -> None:
+        self._usual = bytearray()
+        self._others: list[bytes] = []
+
+    def add(self, uid: bytes) -> None:
+        if len(uid) == _UID:
+            self._usual += uid
+        else:
+            self._others.append(uid)
+
+    def __len__(self) -> int:
+        return len(self._usual) // _UID + len(self._others)
+
+    def digest(self) -> str:
+        """SHA-256 of the uids, sorted, a line each."""
+        ordered = np.sort(np.frombuffer(self._usual, f"S{_UID}"))
+        digest = hashlib.sha256()
+        if self._others:
+            digest.update(b"\n".join(sorted([*ordered.tolist(), *self._others])))
+            return digest.hexdigest()
+        for start in range(0, len(ordered), _AT_ONCE):
+            some = ordered[start : start + _AT_ONCE].tolist()
+            digest.update((b"\n" if start else b"") + b"\n".join(some))
+        return digest.hexdigest()
+
+
+def write_labels(path: Path, lines: Iterable[Block], places: PlacesAt) -> tuple[str, Counted]:
     """Write ``labels.jsonl``: those of ``lines`` that have a place, each with its ``used_at``.
-    Returns the SHA-256 of the file and the uids of its labels."""
-    uids: list[bytes] = []
-    return write_pieces(path, _used_lines(lines, places.at, uids)), uids
+    Returns the SHA-256 of the file and which labels it holds."""
+    counted = Counted()
+    return write_pieces(path, _used_lines(lines, places, counted)), counted
 
 
-def _used_lines(
-    blocks: Iterable[Block], places: Mapping[int, bytes], uids: list[bytes]
-) -> Iterator[bytes]:
+def _used_lines(blocks: Iterable[Block], places: PlacesAt, counted: Counted) -> Iterator[bytes]:
     cut = len(b'{"uid":"')
     for rowids, lines in blocks:
         pieces: list[bytes] = []
@@ -57,7 +97,7 @@ def _used_lines(
             used_at = places.get(rowid)
             if used_at is not None:
                 pieces += (line, b',"used_at":[', used_at, b"]}\n")
-                uids.append(line[cut : line.index(b'"', cut)])
+                counted.add(line[cut : line.index(b'"', cut)])
         yield b"".join(pieces)
 
 
@@ -70,7 +110,7 @@ def write_manifest(
     labellers: Mapping[str, LabellerId | None],
     models: Mapping[str, Mapping[str, int]],
     inputs: Mapping[Path, str],
-    counted: Sequence[bytes],
+    counted: Counted,
     outputs: Mapping[Path, str],
     warnings: Iterable[str],
 ) -> Path:
@@ -78,8 +118,8 @@ def write_manifest(
     digests of all that went in and came out.
 
     ``inputs`` are the SHA-256 of the files read, ``outputs`` those of the files in ``out/``;
-    ``models`` counts by task which models the servers said that they were; ``counted`` are the uids
-    of the labels that counted.
+    ``models`` counts by task which models the servers said that they were; ``counted`` are the
+    labels that counted.
     """
     templates = {path.name: sha256(path) for path in sorted((folder.path / "prompts").glob("*.j2"))}
     document = {
@@ -96,7 +136,7 @@ def write_manifest(
         "own_prompts": templates,
         "inputs": {relative_to(folder.path, path): digest for path, digest in inputs.items()},
         "labels_counted": len(counted),
-        "labels_sha256": hashlib.sha256(b"\n".join(sorted(counted))).hexdigest(),
+        "labels_sha256": counted.digest(),
         "outputs": {relative_to(folder.out, path): digest for path, digest in outputs.items()},
         "warnings": list(warnings),
     }

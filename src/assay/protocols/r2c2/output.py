@@ -75,7 +75,7 @@ def _write_outputs(
         write_bytes(path, data)
     places = _places(result)
     labels = out / "labels.jsonl"
-    digests[labels], uids = write_labels(labels, lines, places)
+    digests[labels], counted = write_labels(labels, lines, places.at)
     manifest = write_manifest(
         folder,
         policy=result.policy,
@@ -84,7 +84,7 @@ def _write_outputs(
         labellers=result.labellers,
         models=places.models,
         inputs=read.result(),
-        counted=uids,
+        counted=counted,
         outputs=digests,
         warnings=result.warnings,
     )
