@@ -8,7 +8,7 @@ number once marked. Source: R2C2 paper, section 3.5, and the task's slides.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from os import PathLike
 from typing import NamedTuple
