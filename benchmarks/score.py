@@ -1,7 +1,8 @@
 """``assay score`` over a made evaluation with 200,000 labels, as a whole process.
 
-Run: ``python benchmarks/score.py [--labels N] [--repeat K]``. Prints the times of each run, the
-median and the peak memory.
+Run: ``python benchmarks/score.py [--labels N] [--labellers L] [--runs R] [--repeat K]``. N labels by
+L labellers, of whom one is the evaluation's own, to the answers of R runs. Prints the times of each
+run, the median and the peak memory.
 """
 
 from __future__ import annotations
@@ -14,12 +15,14 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 
 from assay.labellers.base import Request, request_key
 from assay.ledger import NewLabel
 from assay.ledger.policy import Policy
-from assay.model.labels import Status
+from assay.model.labels import LabellerId, Status
 from assay.protocols.folder import Folder
 from assay.protocols.r2c2.inputs import R2C2Settings, load_inputs
 from assay.protocols.r2c2.judge import (
@@ -29,37 +32,41 @@ from assay.protocols.r2c2.judge import (
     step4_requests,
 )
 from assay.protocols.r2c2.labels import LabelBook
+from assay.tasks.base import content_hash
 from assay.tasks.r2c2 import ANSWER, ENTAILMENT
 
-NUGGETS, RUNS = 8, 20
+NUGGETS = 8
+_AT_ONCE = 20_000
 WORDS = "film actor director year city star role scene music award story sequel studio".split()
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--labels", type=int, default=200_000)
+    parser.add_argument("--labellers", type=int, default=1)
+    parser.add_argument("--runs", type=int, default=20)
     parser.add_argument("--repeat", type=int, default=5)
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        count = make(folder, options.labels)
+        count = make(folder, options.labels // options.labellers, options.labellers, options.runs)
         size = (folder / "labels.sqlite").stat().st_size / 1e6
-        print(f"{count:,} labels, ledger of {size:.0f} MB")
+        print(f"{count:,} labels, ledger of {size:.0f} MB", flush=True)
         times = []
         for _ in range(options.repeat):
             started = time.perf_counter()
             command = [sys.executable, "-m", "assay.cli.main", "score", str(folder), "--csv"]
             subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
             times.append(time.perf_counter() - started)
-            print(f"  {times[-1]:.2f} s")
+            print(f"  {times[-1]:.2f} s", flush=True)
         peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1e3
         print(f"median {statistics.median(times):.2f} s, peak memory {peak:.0f} MB")
 
 
-def make(folder: Path, labels: int) -> int:
-    """Write an evaluation whose every label is distinct, and label it; returns the count."""
+def make(folder: Path, units: int, labellers: int, runs: int) -> int:
+    """Write an evaluation of so many units, and label each of them; returns the count."""
     rng = random.Random(1)
-    questions = labels // (RUNS * (NUGGETS + 2))
+    questions = units // (runs * (NUGGETS + 2))
 
     def text(words: int) -> str:
         return " ".join(rng.choices(WORDS, k=words))
@@ -73,7 +80,7 @@ def make(folder: Path, labels: int) -> int:
     for run in range(3):
         lines = [f"{q};{rank};doc{rank};{text(25)} {q}" for q in ids for rank in range(1, 21)]
         (folder / "pr" / f"PR-{run}.txt").write_text("\n".join(lines) + "\n")
-    for run in range(RUNS):
+    for run in range(runs):
         blocks = []
         for q in ids:
             nuggets = "".join(
@@ -88,32 +95,36 @@ def make(folder: Path, labels: int) -> int:
     )
     opened = Folder.open(folder)
     inputs = load_inputs(opened, R2C2Settings())
-    labellers = labellers_for(opened)
+    own = labellers_for(opened)
+    others = [LabellerId(f"openai:other-{n}", "model", {"model": n}) for n in range(labellers)]
     count = 0
     with opened.open_ledger() as ledger:
 
-        def write(requests: list[Request]) -> None:
+        def write(requests: Iterator[Request]) -> None:
             nonlocal count
-            made = [
-                NewLabel(
-                    key=request_key(labellers[request.task.name], request),
-                    task=request.task.name,
-                    version=request.task.version,
-                    unit=request.unit_hash,
-                    content=request.content,
-                    labeller=labellers[request.task.name].id,
-                    status=Status.OK,
-                    verdict=verdict(request, rng),
-                    reason="as the passage says",
-                )
-                for request in requests
-            ]
-            count += len(ledger.add(made))
+            while some := list(islice(requests, _AT_ONCE)):
+                for other in range(labellers):
+                    count += len(ledger.add(label(request, other) for request in some))
 
-        write(list(act_requests(inputs)))
-        write(list(step3_requests(inputs)))
-        book = LabelBook(ledger, Policy.parse("people"), dict(labellers))
-        write(list(step4_requests(inputs, book)))
+        def label(request: Request, other: int) -> NewLabel:
+            who = own[request.task.name]
+            key = request_key(who, request)
+            return NewLabel(
+                key=content_hash(f"{other} {key}".encode()) if other else key,
+                task=request.task.name,
+                version=request.task.version,
+                unit=request.unit_hash,
+                content=request.content,
+                labeller=others[other] if other else who.id,
+                status=Status.OK,
+                verdict=verdict(request, rng),
+                reason="as the passage says",
+            )
+
+        write(act_requests(inputs))
+        write(step3_requests(inputs))
+        book = LabelBook(ledger, Policy.parse("people"), dict(own), window=True)
+        write(step4_requests(inputs, book))
     return count
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import asdict
 from pathlib import Path
 
@@ -29,6 +30,10 @@ from assay.protocols.r2c2.score import score
 from assay.reports.r2c2 import render_report
 from assay.reports.tables import leaderboard_tables
 from assay.tasks.base import AnyTask
+
+LARGE = 300_000
+"""Labels in a ledger from which on ``score`` goes through it group by group: a label takes some
+four thousand bytes where all are held."""
 
 
 class Job:
@@ -78,19 +83,26 @@ class Job:
         )
 
     def score(self, ledger: Ledger) -> Results:
-        return self._scored(ledger, brief=False)
-
-    def _scored(self, ledger: Ledger, *, brief: bool) -> Results:
-        return _results(
-            score(self.folder, self._inputs, ledger, self.policy, self._settings, brief=brief)
-        )
+        return _results(score(self.folder, self._inputs, ledger, self.policy, self._settings))
 
     def write(self, ledger: Ledger, *, brief: bool = False) -> tuple[Results, list[Path]]:
         keep_to_the_end(self)  # looking for cycles and freeing would take a fifth of the time
-        with label_lines(ledger) as lines:
-            results = self._scored(ledger, brief=brief)
+        large = brief and ledger.size() > LARGE
+        with nullcontext(()) if large else label_lines(ledger) as lines:
+            results = _results(
+                score(
+                    self.folder,
+                    self._inputs,
+                    ledger,
+                    self.policy,
+                    self._settings,
+                    brief=brief,
+                    large=large,
+                )
+            )
             keep_to_the_end(results)
-            return results, write_outputs(self.folder, self._inputs, lines, results.value)
+            written = write_outputs(self.folder, self._inputs, ledger.path, lines, results.value)
+            return results, written
 
     def report(self, results: Results) -> str:
         return render_report(results.value, generated_by=f"Assay {__version__}")

@@ -20,6 +20,7 @@ from assay.tasks.base import canonical, content_hash
 _OWN = "labels.id, uid, key, labels.task, version, hash, labeller, status, verdict, reason, error, "
 _REST = "sample, overrules, tokens_in, tokens_out, cost, seconds, created, detail"
 _BRIEF = "labels.id, key, labels.task, version, hash, labeller, status, verdict, sample, detail"
+_SMALL_CACHE = 64 << 10  # KiB
 _VERDICTS = 10_000  # different ones that are remembered while labels are read
 _INSERT = f"""
     INSERT INTO labels (uid, key, task, version, unit, labeller, status, verdict, reason, error,
@@ -226,6 +227,68 @@ class Ledger:
             found = (key for (key,) in self._db.execute("SELECT key FROM labels") if key in wanted)
             return {unpacked(key) for key in found}
 
+    def size(self) -> int:
+        """How many labels there are."""
+        with explained(self.path):  # none is ever deleted
+            return int(self._db.execute("SELECT max(id) FROM labels").fetchone()[0] or 0)
+
+    def use_less_memory(self) -> None:
+        """Hold little of the file: for a ledger that is much larger than what may be used."""
+        with explained(self.path):
+            self._db.execute("PRAGMA mmap_size = 0")
+            self._db.execute(f"PRAGMA cache_size = -{_SMALL_CACHE}")
+
+    def judged_by_people(self) -> set[str]:
+        """Names of the tasks that any person ever labelled."""
+        people = [number for number, who in self.labellers().items() if who.is_human]
+        if not people:
+            return set()
+        with explained(self.path):
+            rows = self._db.execute(
+                "SELECT DISTINCT name FROM labels JOIN tasks ON tasks.id = task "  # noqa: S608
+                f"WHERE labeller IN ({','.join('?' * len(people))})",
+                people,
+            )
+            return {name for (name,) in rows}
+
+    def of_other_versions(self, task: str, version: str) -> int:
+        """How many labels a task has from other versions of it."""
+        with explained(self.path):
+            row = self._db.execute(
+                "SELECT COUNT(*) FROM labels JOIN tasks ON tasks.id = task "
+                "WHERE name = ? AND version != ?",
+                [task, version],
+            ).fetchone()
+            return int(row[0])
+
+    def asked_again(self, task: str, version: str, who: LabellerId) -> tuple[int, int]:
+        """How many units a labeller of this name has labels of under several keys, with no sample
+        number: those where ``who`` itself has (another wording), and those where not (other
+        parameters)."""
+        named = {number: one for number, one in self.labellers().items() if one.name == who.name}
+        own = next((number for number, one in named.items() if one == who), -1)
+        with explained(self.path):
+            rows = self._db.execute(
+                "SELECT COUNT(DISTINCT CASE WHEN labeller = ? THEN key END) FROM labels "  # noqa: S608
+                "JOIN tasks ON tasks.id = task WHERE name = ? AND version = ? AND sample = 0 "
+                f"AND labeller IN ({','.join('?' * len(named))}) "
+                "GROUP BY unit HAVING COUNT(DISTINCT key) > 1",
+                [own, task, version, *named],
+            )
+            wordings = [int(row[0]) > 1 for row in rows]
+        return sum(wordings), len(wordings) - sum(wordings)
+
+    def unit(self, unit: str) -> Mapping[str, Any]:
+        """Content of the unit with this hash; raises KeyError where there is none."""
+        with explained(self.path):
+            row = self._db.execute(
+                "SELECT content FROM units WHERE hash = ?", [packed(unit)]
+            ).fetchone()
+        if row is None:
+            raise KeyError(unit)
+        content: Mapping[str, Any] = orjson.loads(row[0])
+        return content
+
     def tasks(self) -> set[str]:
         """Names of the tasks that were ever labelled."""
         with explained(self.path):
@@ -243,11 +306,20 @@ class Ledger:
         those too takes half as long again. Equal verdicts may be one object.
         """
         names = list(tasks)
+        yield from self._brief(f"{_OF_ALL} {_of_tasks('labels.task', names)}", names)
+
+    def verdicts_of(self, units: Iterable[str]) -> Iterator[Label]:
+        """As :meth:`verdicts`, the labels of the units with these hashes; those of one unit oldest
+        first."""
+        wanted = list(dict.fromkeys(units))
+        for start in range(0, len(wanted), _CHUNK):
+            chunk = wanted[start : start + _CHUNK]
+            some = f"{_OF_ALL} WHERE hash IN ({','.join('?' * len(chunk))})"
+            yield from self._brief(some, [packed(unit) for unit in chunk])
+
+    def _brief(self, some: str, values: Sequence[bytes | str]) -> Iterator[Label]:
         with explained(self.path):
-            rows = self._db.execute(
-                f"SELECT {_BRIEF} {_OF_ALL} {_of_tasks('labels.task', names)} ORDER BY labels.id",
-                names,
-            )
+            rows = self._db.execute(f"SELECT {_BRIEF} {some} ORDER BY labels.id", values)
             labellers = self.labellers()
             known = dict(self._db.execute("SELECT id, name FROM tasks"))
             statuses = {status.value: status for status in Status}
@@ -343,13 +415,20 @@ class Ledger:
 
     def units(self, tasks: Iterable[str] | None = None) -> dict[str, Mapping[str, Any]]:
         """Content of every unit, by hash, of the named tasks or of all."""
+        return dict(self.unit_contents(tasks))
+
+    def unit_contents(
+        self, tasks: Iterable[str] | None = None
+    ) -> Iterator[tuple[str, Mapping[str, Any]]]:
+        """The same one after the other."""
         names = None if tasks is None else list(tasks)
         with explained(self.path):
             rows = self._db.execute(
                 f"SELECT hash, content FROM units {_of_tasks('task', names)}",  # noqa: S608
                 names or [],
             )
-            return {unpacked(unit): orjson.loads(content) for unit, content in rows}
+            for unit, content in rows:
+                yield unpacked(unit), orjson.loads(content)
 
     def find(self, uid_prefix: str) -> list[str]:
         """Uids that begin with ``uid_prefix``, at most ten."""

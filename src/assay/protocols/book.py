@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -27,6 +27,8 @@ class Book:
     labels lack what only reports show (:meth:`assay.ledger.Ledger.verdicts`). Labels under tasks
     that tell the verdict of one of these (tasks.shared) count as labels of it; ``asked_as`` names
     tasks that are asked under such a one, so that a label that failed there is a failed label here.
+    With ``window`` labels are brief and read when they are asked for, or ahead of that by
+    :meth:`read`, which forgets what was read before: a ledger of any size can be gone through.
     """
 
     ledger: Ledger
@@ -35,8 +37,11 @@ class Book:
     tasks: tuple[AnyTask, ...]
     brief: bool = False
     asked_as: frozenset[str] = frozenset()
+    window: bool = False
     _only: dict[str, Label] = field(default_factory=dict, init=False)  # units with one label
     _several: dict[str, list[Label]] = field(default_factory=dict, init=False)
+    _read: set[str] = field(default_factory=set, init=False)  # with window: units read
+    _versions: dict[str, str] = field(default_factory=dict, init=False)
     _sources: dict[str, list[Source]] = field(default_factory=dict, init=False)
     _look: set[str] = field(default_factory=set, init=False)
     _alike: Alike = field(default_factory=Alike, init=False)
@@ -50,23 +55,53 @@ class Book:
             if found:
                 self._sources[task.name] = found
         others = (one.task for found in self._sources.values() for one in found)
-        versions = {**{task.name: task.version for task in others}, **own}
-        read = self.ledger.verdicts if self.brief else self.ledger.labels
-        for label in read(versions):
-            unit = label.unit
-            if label.version != versions[label.task]:
-                self.other_versions += label.task in own
-            elif unit in self._several:
-                self._several[unit].append(label)
-            elif unit in self._only:
-                self._several[unit] = [self._only.pop(unit), label]
-            else:
-                self._only[unit] = label
+        self._versions = {**{task.name: task.version for task in others}, **own}
+        if self.window:
+            self.ledger.use_less_memory()
+            counts = (self.ledger.of_other_versions(*each) for each in own.items())
+            self.other_versions = sum(counts)
+        else:
+            read = self.ledger.verdicts if self.brief else self.ledger.labels
+            self._take(read(self._versions))
         if self._sources:
-            people = {one.task for one in self.every() if one.labeller.is_human}
+            people = self.ledger.judged_by_people()
             for name, found in self._sources.items():
                 if any(one.leaves_open or one.task.name in people for one in found):
                     self._look.add(name)
+
+    def _take(self, labels: Iterable[Label]) -> None:
+        versions, only, several = self._versions, self._only, self._several
+        own = {task.name for task in self.tasks}
+        for label in labels:
+            unit = label.unit
+            if label.version != versions[label.task]:
+                if not self.window:
+                    self.other_versions += label.task in own
+            elif unit in several:
+                several[unit].append(label)
+            elif unit in only:
+                several[unit] = [only.pop(unit), label]
+            else:
+                only[unit] = label
+
+    def read(self, asked: Iterable[tuple[AnyTask, str, Mapping[str, Any]]]) -> None:
+        """With ``window``: forget what was read, and read the labels of these units (task, hash,
+        content), with those of other tasks that tell their verdicts."""
+        self._only.clear()
+        self._several.clear()
+        self._read.clear()
+        self.read_more(asked)
+
+    def read_more(self, asked: Iterable[tuple[AnyTask, str, Mapping[str, Any]]]) -> None:
+        """As :meth:`read`, but nothing is forgotten."""
+        units = set()
+        for task, unit, content in asked:
+            units.add(unit)
+            for source, other in self._others_of(task, content):
+                units.add(unit_hash(source.task.name, other))
+        units -= self._read
+        self._read |= units
+        self._take(one for one in self.ledger.verdicts_of(units) if one.task in self._versions)
 
     @cached_property
     def configured(self) -> dict[str, LabellerId | None]:
@@ -87,6 +122,10 @@ class Book:
 
     def of(self, unit: str) -> list[Label]:
         """All labels of a unit under its own task, oldest first."""
+        if self.window and unit not in self._read:
+            self._read.add(unit)
+            found = self.ledger.verdicts_of([unit])
+            self._take(one for one in found if one.task in self._versions)
         only = self._only.get(unit)
         return self._several.get(unit, []) if only is None else [only]
 
@@ -170,6 +209,14 @@ class Book:
     def superseded(self) -> Counter[tuple[str, str]]:
         """How many units the evaluation's own labeller was asked about again, by task and why."""
         found: Counter[tuple[str, str]] = Counter()
+        if self.window:
+            for task, version in self._versions.items():
+                own = self.configured.get(task)
+                wording, settings = (
+                    (0, 0) if own is None else self.ledger.asked_again(task, version, own)
+                )
+                found += Counter({(task, PROMPT): wording, (task, SETTINGS): settings})
+            return found
         for labels in self._several.values():
             own = self.configured.get(labels[0].task)
             if own is None:
@@ -197,6 +244,10 @@ class Book:
 
     def every(self) -> Iterator[Label]:
         """All labels of the present task versions, with those of tasks that tell their verdicts."""
+        if self.window:
+            every = self.ledger.verdicts(self._versions)
+            yield from (one for one in every if one.version == self._versions[one.task])
+            return
         yield from self._only.values()
         for labels in self._several.values():
             yield from labels
@@ -210,7 +261,7 @@ class Book:
                 f"{self.other_versions} labels of other task versions are in the ledger; "
                 "they do not count."
             )
-        for (task, why), count in self.superseded().items():
+        for (task, why), count in sorted(self.superseded().items()):
             remarks.append(
                 f"{task}: {count} units were asked again because {why}; the labels under the "
                 "present one count."

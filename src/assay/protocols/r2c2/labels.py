@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import hashlib
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -51,16 +52,17 @@ class LabelBook(Book):
         labellers: Mapping[str, Labeller | None],
         *,
         brief: bool = False,
+        window: bool = False,
     ) -> None:
         tasks = (*TASKS, *(task for task in SHARED if task.name in labellers))
         asked = frozenset({ENTAILMENT.name} if SUPPORT.name in labellers else ())
-        super().__init__(ledger, policy, labellers, tasks, brief, asked)
+        super().__init__(ledger, policy, labellers, tasks, brief, asked, window)
 
     @cached_property
     def _answers_of(self) -> dict[Subject, list[Label]]:
         """Usable answer labels by question, answer and gold answers, whatever the nuggets."""
         subjects: dict[Subject, list[Label]] = {}
-        for unit, content in self.answer_units.items():
+        for unit, content in self._answer_units.items():
             subject = (content["question"], content["answer"], tuple(content["gold"]))
             usable = (label for label in self.of(unit) if label.status is Status.OK)
             subjects.setdefault(subject, []).extend(usable)
@@ -69,21 +71,69 @@ class LabelBook(Book):
         return subjects
 
     @cached_property
-    def answer_units(self) -> dict[str, Mapping[str, Any]]:
+    def _answer_units(self) -> dict[str, Mapping[str, Any]]:
         """Content of every answer unit that was ever labelled."""
-        return self.ledger.units([ANSWER.name])
+        return dict(self.ledger.unit_contents([ANSWER.name]))
+
+    @cached_property
+    def _units_of(self) -> dict[bytes, list[str]]:
+        """With ``window``: the answer units of each subject, by a hash of it."""
+        found: dict[bytes, list[str]] = {}
+        for unit, content in self.ledger.unit_contents([ANSWER.name]):
+            subject = (content["question"], content["answer"], tuple(content["gold"]))
+            found.setdefault(_digest(subject), []).append(unit)
+        return found
+
+    def judged_nuggets(self, unit: str) -> tuple[str, ...]:
+        """The nuggets that an answer was judged beside."""
+        content = self.ledger.unit(unit) if self.window else self._answer_units[unit]
+        return tuple(content["nuggets"])
 
     @cached_property
     def people_judged_answers(self) -> bool:
         """Whether any person ever labelled an answer (else no need to look for carried ones)."""
-        if not any(who.is_human for who in self.ledger.labellers().values()):
-            return False
-        return any(label.labeller.is_human and label.task == ANSWER.name for label in self.every())
+        return ANSWER.name in self.ledger.judged_by_people()
 
     def carried(self, subject: Subject) -> Label | None:
         """The label that counts among those given to the same question and answer beside other
         nuggets: a person's before a machine's, the newest of each."""
-        return choose(self._answers_of.get(subject, []), self.policy, self.configured[ANSWER.name])
+        if self.window:
+            units = self._units_of.get(_digest(subject), [])
+            labels = [
+                label
+                for label in sorted(self.ledger.verdicts_of(units), key=lambda one: one.rowid)
+                if label.status is Status.OK and label.version == ANSWER.version
+            ]
+        else:
+            labels = self._answers_of.get(subject, [])
+        return choose(labels, self.policy, self.configured[ANSWER.name])
+
+
+def _digest(subject: Subject) -> bytes:
+    return hashlib.blake2b(repr(subject).encode("utf-8", "surrogatepass"), digest_size=16).digest()
+
+
+def read_ahead(
+    book: LabelBook,
+    answers: Sequence[tuple[Question, Answer]],
+    passages: Mapping[str, Mapping[PassageKey, Passage]],
+) -> None:
+    """With a window: read the labels of steps 3 and 4 for these answers, and forget all others.
+    ``passages`` are those of each question."""
+    first: list[tuple[AnyTask, str, Mapping[str, Any]]] = []
+    for question, answer in answers:
+        for nugget in answer.nuggets:
+            content = _entailment(nugget, passages[question.id][nugget.key])
+            first.append((ENTAILMENT, unit_hash(ENTAILMENT.name, content), content))
+        content = _act_content(question, answer)
+        first.append((DIALOGUE_ACT, unit_hash(DIALOGUE_ACT.name, content), content))
+    book.read(first)
+    second: list[tuple[AnyTask, str, Mapping[str, Any]]] = []
+    for question, answer in answers:
+        step3 = entail(book, answer, passages[question.id])
+        content = _answer_content(question, answer, _texts(answer, step3))
+        second.append((ANSWER, unit_hash(ANSWER.name, content), content))
+    book.read_more(second)
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,6 +175,28 @@ def passages_by_key(pr_runs: Mapping[str, PassageRun], question: str) -> dict[Pa
     }
 
 
+def _entailment(nugget: Nugget, passage: Passage) -> dict[str, Any]:
+    return {"passage": passage.text, "nugget": nugget.text}
+
+
+def _texts(answer: Answer, step3: Entailed) -> tuple[str, ...]:
+    """The entailed nuggets."""
+    return tuple(answer.nuggets[index].text for index in step3.entailed)
+
+
+def _answer_content(question: Question, answer: Answer, nuggets: tuple[str, ...]) -> dict[str, Any]:
+    return {
+        "question": question.text,
+        "answer": answer.text,
+        "gold": list(question.gold),
+        "nuggets": list(nuggets),
+    }
+
+
+def _act_content(question: Question, answer: Answer) -> dict[str, Any]:
+    return {"question": question.text, "answer": answer.text}
+
+
 def entail(book: LabelBook, answer: Answer, passages: Mapping[PassageKey, Passage]) -> Entailed:
     """Step 3: which nuggets of ``answer`` their passages entail."""
     results: list[NuggetResult] = []
@@ -133,7 +205,7 @@ def entail(book: LabelBook, answer: Answer, passages: Mapping[PassageKey, Passag
     name, counted, bogus = ENTAILMENT.name, State.COUNTED, Mark.BOGUS  # a hot loop
     for index, nugget in enumerate(answer.nuggets):
         passage = passages[nugget.key]
-        content = {"passage": passage.text, "nugget": nugget.text}
+        content = _entailment(nugget, passage)
         unit = unit_hash(name, content)
         label = book.choose(ENTAILMENT, unit, content)
         if label is None:
@@ -160,13 +232,8 @@ def resolve(
 ) -> AnswerResult:
     """Steps 3 and 4 for one answer: verdict, marks and what is missing."""
     step3 = entail(book, answer, passages)
-    texts = tuple(answer.nuggets[index].text for index in step3.entailed)
-    content = {
-        "question": question.text,
-        "answer": answer.text,
-        "gold": list(question.gold),
-        "nuggets": list(texts),
-    }
+    texts = _texts(answer, step3)
+    content = _answer_content(question, answer, texts)
     unit = unit_hash(ANSWER.name, content)
     label = book.choose(ANSWER, unit, content)
     state = State.COUNTED
@@ -225,7 +292,7 @@ def _helps(
     if label.verdict is None:
         return {}
     own = label.unit == unit
-    judged = texts if own else tuple(book.answer_units[label.unit]["nuggets"])
+    judged = texts if own else book.judged_nuggets(label.unit)
     said: dict[str, tuple[bool, str | None]] = {}
     by_position: dict[int, tuple[bool, str | None]] = {}
     for item in label.verdict.get("nuggets", ()):
@@ -249,7 +316,7 @@ def _precision(nuggets: tuple[NuggetResult, ...]) -> float | None:
 
 
 def _act(book: LabelBook, question: Question, answer: Answer) -> tuple[str | None, Label | None]:
-    content = {"question": question.text, "answer": answer.text}
+    content = _act_content(question, answer)
     label = book.choose(DIALOGUE_ACT, unit_hash(DIALOGUE_ACT.name, content), content)
     if label is None or label.verdict is None:
         return None, label

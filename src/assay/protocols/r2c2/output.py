@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import heapq
 from collections.abc import Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
@@ -12,11 +13,12 @@ import orjson
 
 from assay.formats.r2c2 import write_marked
 from assay.ledger import Ledger
-from assay.ledger.lines import Block, LinesAhead
+from assay.ledger.lines import Block, LinesAhead, lines_of
 from assay.protocols.folder import Folder
 from assay.protocols.output import csv_bytes, digests_of, write_bytes
 from assay.protocols.r2c2.inputs import Inputs
 from assay.protocols.r2c2.judge import active_tasks
+from assay.protocols.r2c2.kept import InOrder
 from assay.protocols.r2c2.labels import SHARED
 from assay.protocols.r2c2.results import R2C2Result
 from assay.protocols.record import Places, write_labels, write_manifest
@@ -30,21 +32,23 @@ def label_lines(ledger: Ledger) -> LinesAhead:
 
 
 def write_outputs(
-    folder: Folder, inputs: Inputs, lines: Iterable[Block], result: R2C2Result
+    folder: Folder, inputs: Inputs, ledger: Path, lines: Iterable[Block], result: R2C2Result
 ) -> list[Path]:
     """Write everything but the report into ``out/`` and return the files in that order.
 
-    ``lines`` are the ledger's labels (:func:`label_lines`), of which those that counted are
-    written. The same inputs and labels give the same bytes.
+    ``lines`` are the labels of the ``ledger`` (:func:`label_lines`), of which those that counted
+    are written; they are not needed where the result has ``kept`` what is written. The same inputs
+    and labels give the same bytes.
     """
     with ThreadPoolExecutor(1) as aside:  # hashing lets other threads run
         read = aside.submit(digests_of, inputs.files)
-        return _write_outputs(folder, inputs, lines, result, read)
+        return _write_outputs(folder, inputs, ledger, lines, result, read)
 
 
 def _write_outputs(
     folder: Folder,
     inputs: Inputs,
+    ledger: Path,
     lines: Iterable[Block],
     result: R2C2Result,
     read: Future[dict[Path, str]],
@@ -75,14 +79,21 @@ def _write_outputs(
         write_bytes(path, data)
     places = _places(result)
     labels = out / "labels.jsonl"
-    digests[labels], counted = write_labels(labels, lines, places.at)
+    if result.kept is None:
+        digests[labels], counted = write_labels(labels, lines, places.at)
+        models = places.models
+    else:  # those of a check of relevance are in ``places``, all others in ``kept``
+        numbers = sorted([*result.kept.rowids(), *places.at])
+        at = InOrder(heapq.merge(result.kept.places(), sorted(places.at.items())))
+        digests[labels], counted = write_labels(labels, lines_of(ledger, numbers), at)
+        models = {**result.kept.models(), **places.models}
     manifest = write_manifest(
         folder,
         policy=result.policy,
         settings=result.settings,
         tasks=dict.fromkeys((*TASKS, *active_tasks(folder))),
         labellers=result.labellers,
-        models=places.models,
+        models=models,
         inputs=read.result(),
         counted=counted,
         outputs=digests,
@@ -93,6 +104,8 @@ def _write_outputs(
 
 def marks_of(result: R2C2Result, run: str) -> dict[tuple[str, int], Any]:
     """The marks of a run's nuggets by question and NuggetNum; unlabelled ones are absent."""
+    if result.kept is not None:
+        return result.kept.marks(run)
     return {
         (question, nugget.nugget.num): nugget.mark
         for question, answer in result.answers[run].items()

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from assay.model.labels import Label, LabellerId
 from assay.model.rag import Answer, Mark, Nugget, Passage, PassageKey, PassageRun, Question
@@ -113,6 +114,23 @@ class RelevanceCheck:
     missed: tuple[Passage, ...]
 
 
+class KeptOfAnswers(Protocol):
+    """What files need of the nuggets and labels of a large evaluation's answers, which do not keep
+    them themselves."""
+
+    def marks(self, run: str) -> dict[tuple[str, int], Mark]:
+        """The marks of a run's nuggets by question and NuggetNum."""
+
+    def models(self) -> dict[str, Counter[str]]:
+        """By task, how many labels are by which model, as the servers named them."""
+
+    def rowids(self) -> list[int]:
+        """The numbers of the labels that are used anywhere, rising."""
+
+    def places(self) -> Iterator[tuple[int, bytes]]:
+        """Each label's number, rising, with where it is used: JSON strings and commas."""
+
+
 @dataclass(frozen=True)
 class R2C2Result:
     """Everything that an R2C2 evaluation found, in the order of the question file.
@@ -122,7 +140,8 @@ class R2C2Result:
     ``attempted`` the same measures over the questions that a run did not decline;
     ``by_category[category][run][measure]`` holds AC and PR runs. ``per_topic[run][measure]
     [question]`` is None where a label is missing. ``no_relevant`` lists questions without any
-    relevant passage.
+    relevant passage. With ``kept`` the answers have neither nuggets nor labels: the evaluation was
+    too large.
     """
 
     title: str
@@ -143,6 +162,7 @@ class R2C2Result:
     warnings: tuple[str, ...] = field(default=())
     relevance: RelevanceCheck | None = None
     juries: tuple[Jury, ...] = ()
+    kept: KeptOfAnswers | None = None
 
     def labels(self) -> Iterator[Label]:
         """Every label that the answers' results rest on, once for each place it is used at."""

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
@@ -17,21 +16,29 @@ from assay.measures.confidence import confidence_measures
 from assay.measures.evaluation import evaluate
 from assay.measures.names import parse_measure
 from assay.model.errors import SettingsError
-from assay.model.rag import Mark, PassageKey, PassageRun, Question
+from assay.model.rag import Answer, PassageKey, PassageRun, Question
 from assay.protocols.folder import Folder
 from assay.protocols.members import juries
+from assay.protocols.r2c2.counts import (
+    derive_grades,
+    notes_of,
+    some_missing,
+    without_all_marks,
+)
 from assay.protocols.r2c2.inputs import Inputs, R2C2Settings
 from assay.protocols.r2c2.judge import labellers_for_scoring
-from assay.protocols.r2c2.labels import LabelBook, left_out, passages_by_key, resolve
+from assay.protocols.r2c2.kept import Kept
+from assay.protocols.r2c2.labels import LabelBook, left_out, passages_by_key, read_ahead, resolve
 from assay.protocols.r2c2.relevance import check_relevance
-from assay.protocols.r2c2.results import AnswerResult, R2C2Result, RunNotes, State
+from assay.protocols.r2c2.results import AnswerResult, R2C2Result
 from assay.protocols.scores import Score
 
 PRECISION = "NuggetPrecision"
 AC_MEASURES = (
     "HMR", "R_O", "R_U", "Accuracy", PRECISION, "ECE", "MCE", "Brier", "KS", "AUROC",
 )  # fmt: skip
-_BY_QUESTION = ("Accuracy", PRECISION)
+GROUP = 20_000
+"""Nuggets and answers that a large evaluation goes through at a time."""
 
 
 def score(
@@ -42,36 +49,51 @@ def score(
     settings: R2C2Settings,
     *,
     brief: bool = False,
+    large: bool = False,
 ) -> R2C2Result:
     """Everything that the labels in the ledger say under ``policy``; with ``brief``, without the
-    reasons and times that only a report shows. Raises SettingsError for a measure that does not
-    exist."""
+    reasons and times that only a report shows; with ``large``, going through the ledger group by
+    group and keeping of answers only what files and tables need (``kept``). Raises SettingsError
+    for a measure that does not exist."""
     labellers, warnings = labellers_for_scoring(folder)
-    book = LabelBook(ledger, policy, labellers, brief=brief)
+    book = LabelBook(ledger, policy, labellers, brief=brief, window=large)
+    kept = Kept(book.configured.values()) if large else None
     answers: dict[str, dict[str, AnswerResult]] = {name: {} for name in inputs.ac_files}
-    for question in inputs.questions:
-        passages = passages_by_key(inputs.pr_runs, question.id)
-        for name, file in inputs.ac_files.items():
-            answer = file.run.answers.get(question.id)
-            answers[name][question.id] = (
-                left_out(name, question)
-                if answer is None
-                else resolve(book, name, question, answer, passages)
-            )
+    for group in _groups(inputs, GROUP if large else 1):
+        passages = {one.id: passages_by_key(inputs.pr_runs, one.id) for one in group}
+        if large:
+            read_ahead(book, _answers_to(inputs, group), passages)
+        for question in group:
+            for name, file in inputs.ac_files.items():
+                answer = file.run.answers.get(question.id)
+                answers[name][question.id] = (
+                    left_out(name, question)
+                    if answer is None
+                    else resolve(book, name, question, answer, passages[question.id])
+                )
+        if kept is not None:
+            kept.take(group, inputs.pr_runs, answers)
     with ThreadPoolExecutor(min(4, os.cpu_count() or 1)) as workers:  # numpy lets them overlap
         waiting = {
             name: workers.submit(score_answers, name, list(found.values()), settings)
             for name, found in answers.items()
         }
-        grades = derive_grades(inputs.questions, inputs.pr_runs, answers)
+        if kept is None:
+            grades = derive_grades(inputs.questions, inputs.pr_runs, answers)
+            unsure = without_all_marks(inputs.questions, answers)
+        else:
+            grades, unsure = kept.grades, frozenset(kept.unsure)
         pr_values = score_passage_runs(inputs.questions, inputs.pr_runs, grades, settings)
-        unsure = _questions_without_all_marks(inputs.questions, answers)
         pr_scores = {
             name: score_means(name, by_measure, len(unsure), settings)
             for name, by_measure in pr_values.items()
         }
-        notes = {name: _notes(name, list(found.values())) for name, found in answers.items()}
-        remarks = _label_warnings(book, answers)
+        if kept is None:
+            notes = {name: notes_of(name, list(found.values())) for name, found in answers.items()}
+        else:
+            notes = kept.notes
+        missing = some_missing(answers) if kept is None else kept.missing
+        remarks = book.remarks(missing=missing)
         scores = {name: future.result() for name, future in waiting.items()}
 
     per_topic: dict[str, dict[str, dict[str, float | None]]] = {}
@@ -115,10 +137,36 @@ def score(
             else None
         ),
         warnings=(*inputs.warnings, *warnings, *remarks),
+        kept=kept,
     )
     if any(who is not None and who.kind == "ensemble" for who in result.labellers.values()):
-        result = replace(result, juries=juries(result.labels()))
+        labels = result.labels() if kept is None else kept.labels
+        result = replace(result, juries=juries(labels))
     return result
+
+
+def _groups(inputs: Inputs, nuggets: int) -> Iterator[list[Question]]:
+    """The questions in groups of about so many nuggets, at least one question each."""
+    group: list[Question] = []
+    size = 0
+    for question in inputs.questions:
+        group.append(question)
+        if nuggets > 1:
+            size += sum(len(answer.nuggets) + 1 for _, answer in _answers_to(inputs, [question]))
+        if size >= nuggets or nuggets == 1:
+            yield group
+            group, size = [], 0
+    if group:
+        yield group
+
+
+def _answers_to(inputs: Inputs, questions: Iterable[Question]) -> list[tuple[Question, Answer]]:
+    return [
+        (question, answer)
+        for question in questions
+        for file in inputs.ac_files.values()
+        if (answer := file.run.answers.get(question.id)) is not None
+    ]
 
 
 def score_answers(
@@ -166,28 +214,6 @@ def score_answers(
             without,
         )
     return scores
-
-
-def derive_grades(
-    questions: Iterable[Question],
-    pr_runs: Mapping[str, PassageRun],
-    answers: Mapping[str, Mapping[str, AnswerResult]],
-) -> dict[str, dict[PassageKey, int]]:
-    """Step 6: the grade of (question, PassageKey) is the number of relevant nuggets that cite it
-    across all AC runs; every passage of every PR run has one."""
-    grades: dict[str, dict[PassageKey, int]] = {}
-    for question in questions:
-        found = {
-            passage.key: 0
-            for run in pr_runs.values()
-            for passage in run.passages.get(question.id, ())
-        }
-        for by_question in answers.values():
-            for nugget in by_question[question.id].nuggets:
-                if nugget.mark is Mark.RELEVANT:
-                    found[nugget.nugget.key] += 1
-        grades[question.id] = found
-    return grades
 
 
 def score_passage_runs(
@@ -282,21 +308,6 @@ def _ranking(run: PassageRun, question: str, units: Mapping[PassageKey, str]) ->
     return ranked
 
 
-def _questions_without_all_marks(
-    questions: Iterable[Question], answers: Mapping[str, Mapping[str, AnswerResult]]
-) -> frozenset[str]:
-    """Questions where a label is missing, so that grades may still rise."""
-    return frozenset(
-        question.id
-        for question in questions
-        if any(
-            by_question[question.id].correct is None
-            or any(nugget.mark is None for nugget in by_question[question.id].nuggets)
-            for by_question in answers.values()
-        )
-    )
-
-
 def _by_category(
     questions: Sequence[Question],
     answers: Mapping[str, Mapping[str, AnswerResult]],
@@ -323,40 +334,6 @@ def _by_category(
             row[name] = score_means(name, by_measure, missing, settings, ids)
         table[category] = row
     return table
-
-
-def _notes(run: str, results: Sequence[AnswerResult]) -> RunNotes:
-    nuggets = [nugget for result in results for nugget in result.nuggets]
-    marks = [nugget.mark for nugget in nuggets]
-    labels = [result.label for result in results]
-    labels += [nugget.entailment for nugget in nuggets]
-    # By object: a ledger's labels share their labellers, and hashing those is slow.
-    who = [label.labeller for label in labels if label is not None]
-    people = {number for number, one in {id(one): one for one in who}.items() if one.is_human}
-    return RunNotes(
-        run=run,
-        questions=len(results),
-        answered=sum(result.answer is not None for result in results),
-        left_out=tuple(r.question.id for r in results if r.answer is None),
-        refusals=dict(Counter(str(r.act) for r in results if r.refused)),
-        missing_answers=sum(r.state is State.MISSING for r in results),
-        failed_answers=sum(r.state is State.FAILED for r in results),
-        carried_answers=sum(r.state is State.CARRIED for r in results),
-        unmarked_nuggets=marks.count(None),
-        marks={mark.value: marks.count(mark) for mark in Mark},
-        by_people=sum(id(one) in people for one in who) if people else 0,
-    )
-
-
-def _label_warnings(
-    book: LabelBook, answers: Mapping[str, Mapping[str, AnswerResult]]
-) -> list[str]:
-    missing = any(
-        result.state is State.MISSING or any(n.state is State.MISSING for n in result.nuggets)
-        for by_question in answers.values()
-        for result in by_question.values()
-    )
-    return book.remarks(missing=missing)
 
 
 def _number(value: bool | None) -> float | None:

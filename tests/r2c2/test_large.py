@@ -1,0 +1,165 @@
+"""A large evaluation, gone through group by group, comes out as one that is held in memory."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from assay.cli import job_r2c2
+from assay.cli.jobs import open_job
+from assay.labellers.base import Request, request_key
+from assay.ledger import NewLabel
+from assay.ledger.policy import Policy
+from assay.model.labels import LabellerId, Status
+from assay.protocols.folder import Folder
+from assay.protocols.r2c2 import score as scoring
+from assay.protocols.r2c2.inputs import R2C2Settings, load_inputs
+from assay.protocols.r2c2.judge import (
+    act_requests,
+    labellers_for,
+    relevance_requests,
+    step3_requests,
+    step4_requests,
+)
+from assay.protocols.r2c2.labels import LabelBook
+from assay.tasks.r2c2 import ANSWER, ENTAILMENT, RELEVANCE
+
+KIM, OTHER = LabellerId("human:KIM", "human"), LabellerId("openai:other", "model", {"seed": 1})
+QUESTIONS, RUNS, NUGGETS = 30, 3, 5
+
+
+def write_inputs(folder: Path, draw: random.Random, check: str) -> None:
+    """Answers of three runs; passages, nuggets and answers are often alike."""
+    for name in ("pr", "ac"):
+        (folder / name).mkdir(parents=True)
+    ids = [f"{n:04}" for n in range(1, QUESTIONS + 1)]
+    rows = [f"{one}\tWho was number {n // 2}?\tSimple\tgold {one}\n" for n, one in enumerate(ids)]
+    (folder / "questions.tsv").write_text("".join(rows))
+    for run in "AB":
+        lines = [f"{q};{r};d{r};passage {draw.randrange(90)}\n" for q in ids for r in range(1, 6)]
+        (folder / "pr" / f"PR-{run}.txt").write_text("".join(lines))
+    for run in range(RUNS):
+        blocks = []
+        for q in ids:
+            if draw.random() < 0.05:
+                continue
+            nuggets = "".join(
+                f"{n};PR-{draw.choice('AB')};{draw.randint(1, 5)};claim {draw.randrange(40)}\n"
+                for n in range(1, NUGGETS + 1)
+            )
+            answer = f"answer {draw.randrange(3)};{draw.randint(0, 100)}"
+            blocks.append(f"<{q}>\n{answer}\n{nuggets}</{q}>\n")
+        (folder / "ac" / f"AC-{run}.txt").write_text("".join(blocks))
+    (folder / "assay.toml").write_text(
+        '[evaluation]\nprotocol = "r2c2"\n[inputs]\nquestions = "questions.tsv"\n'
+        'pr_runs = "pr/*.txt"\nac_runs = "ac/*.txt"\n[labellers]\ndefault = "openai:m"\n'
+        f"[settings]\nresamples = 100\nrelevance_check = {check}\n"
+    )
+
+
+def verdict(request: Request, draw: random.Random) -> dict[str, Any]:
+    if request.task is ENTAILMENT:
+        return {"reason": "so", "entailed": draw.random() < 0.8}
+    if request.task is ANSWER:
+        numbers = range(1, len(request.content["nuggets"]) + 1)
+        nuggets = [
+            {"nugget": n, "reason": "a step", "helped": draw.random() < 0.5} for n in numbers
+        ]
+        return {"reason": "so", "correct": draw.random() < 0.6, "nuggets": nuggets}
+    if request.task is RELEVANCE:
+        return {"reason": "", "relevant": draw.random() < 0.3}
+    return {"reason": "", "act": draw.choice(["answer", "answer", "dont_know"])}
+
+
+def some_labels(
+    requests: Iterable[Request], who: LabellerId, key: Any, draw: random.Random
+) -> Iterator[NewLabel]:
+    """Labels of two machines and a person, of which some failed, are missing, of another version
+    or of an older wording."""
+    for request in requests:
+
+        def label(labeller: LabellerId = who, **more: Any) -> NewLabel:
+            values: dict[str, Any] = {
+                "key": key(request),
+                "version": request.task.version,
+                "status": Status.OK,
+                "verdict": verdict(request, draw),
+                "detail": {"model": draw.choice(["m-1", "m-2"])},
+            }
+            values.update(more)
+            return NewLabel(
+                task=request.task.name,
+                unit=request.unit_hash,
+                content=request.content,
+                labeller=labeller,
+                **values,
+            )
+
+        chance = draw.random()
+        if chance < 0.05:
+            yield label(status=Status.FAILED, verdict=None, error="no JSON")
+        elif chance < 0.95:
+            yield label()
+        if draw.random() < 0.1:
+            yield label(key=f"older {request.unit_hash}")
+        if draw.random() < 0.1:
+            yield label(OTHER, key=f"other {request.unit_hash}")
+        if draw.random() < 0.1:
+            yield label(KIM, key=f"hand {request.unit_hash}")
+        if draw.random() < 0.05:
+            yield label(version="0", key=f"version {request.unit_hash}")
+
+
+def make(folder: Path, check: str) -> None:
+    draw = random.Random(7)
+    write_inputs(folder, draw, check)
+    opened = Folder.open(folder)
+    inputs = load_inputs(opened, R2C2Settings())
+    labellers = labellers_for(opened)
+    with opened.open_ledger() as ledger:
+
+        def write(requests: Iterable[Request]) -> None:
+            for request in requests:
+                labeller = labellers[request.task.name]
+                key = lambda one, by=labeller: request_key(by, one)  # noqa: E731
+                ledger.add(some_labels([request], labeller.id, key, draw))
+
+        write(act_requests(inputs))
+        write(step3_requests(inputs))
+        if check == "true":
+            write(relevance_requests(inputs, RELEVANCE))
+        write(step4_requests(inputs, LabelBook(ledger, Policy.parse("people"), dict(labellers))))
+
+
+def written(folder: Path, policy: str) -> dict[str, bytes]:
+    job = open_job(folder, None, policy)
+    with job.folder.open_ledger(create=False) as ledger:
+        job.write(ledger, brief=True)
+    out = folder / "out"
+    return {str(p.relative_to(out)): p.read_bytes() for p in out.rglob("*") if p.is_file()}
+
+
+@pytest.mark.parametrize("check", ["false", "true"])
+def test_group_by_group_gives_the_same_files(tmp_path: Path, monkeypatch, check: str):
+    monkeypatch.setenv("OPENAI_API_KEY", "none")
+    monkeypatch.setattr(job_r2c2, "keep_to_the_end", lambda _: None)
+    folder = tmp_path / "large"
+    make(folder, check)
+    for policy in ("people", "machine", "human", "only:openai:other"):
+        whole = written(folder, policy)
+        with monkeypatch.context() as large:
+            large.setattr(job_r2c2, "LARGE", 0)
+            large.setattr(scoring, "GROUP", 40)
+            grouped = written(folder, policy)
+        assert grouped.keys() == whole.keys()
+        for name, data in whole.items():
+            assert grouped[name].decode() == data.decode(), (policy, name)
+        manifest = json.loads(whole["manifest.json"])
+        assert manifest["labels_counted"] > 100
+        again = [one for one in manifest["warnings"] if "were asked again because" in one]
+        assert len(again) == (4 if check == "true" else 3)
