@@ -119,12 +119,13 @@ def make(folder: Path, units: int, labellers: int, runs: int) -> int:
         def write(requests: Iterator[Request]) -> None:
             nonlocal count
             while some := list(islice(requests, _AT_ONCE)):
+                keys = [request_key(own[one.task.name], one) for one in some]
                 for other in range(labellers):
-                    count += len(ledger.add(label(request, other) for request in some))
+                    pairs = zip(some, keys, strict=True)
+                    count += len(ledger.add(label(*pair, other) for pair in pairs))
 
-        def label(request: Request, other: int) -> NewLabel:
+        def label(request: Request, key: str, other: int) -> NewLabel:
             who = own[request.task.name]
-            key = request_key(who, request)
             return NewLabel(
                 key=content_hash(f"{other} {key}".encode()) if other else key,
                 task=request.task.name,

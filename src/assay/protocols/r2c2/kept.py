@@ -49,7 +49,7 @@ class Kept:
         answers: Mapping[str, dict[str, AnswerResult]],
     ) -> None:
         """Take what is needed of the answers to these questions, and leave them without their
-        nuggets and labels."""
+        text, nuggets and labels."""
         mine = {
             name: {one.id: by_question[one.id] for one in questions}
             for name, by_question in answers.items()
@@ -67,8 +67,14 @@ class Kept:
             for number, (name, by_question) in enumerate(answers.items()):
                 result = by_question[question.id]
                 self._take(number, name, question.id, result)
+                answer = result.answer
                 by_question[question.id] = replace(
-                    result, nuggets=(), label=None, overruled=None, act_label=None
+                    result,
+                    answer=None if answer is None else replace(answer, text="", nuggets=()),
+                    nuggets=(),
+                    label=None,
+                    overruled=None,
+                    act_label=None,
                 )
 
     def _take(self, number: int, name: str, question: str, result: AnswerResult) -> None:

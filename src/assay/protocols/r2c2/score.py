@@ -53,8 +53,8 @@ def score(
 ) -> R2C2Result:
     """Everything that the labels in the ledger say under ``policy``; with ``brief``, without the
     reasons and times that only a report shows; with ``large``, going through the ledger group by
-    group and keeping of answers only what files and tables need (``kept``). Raises SettingsError
-    for a measure that does not exist."""
+    group, keeping of answers only what files and tables need (``kept``) and taking them out of
+    ``inputs``. Raises SettingsError for a measure that does not exist."""
     labellers, warnings = labellers_for_scoring(folder)
     book = LabelBook(ledger, policy, labellers, brief=brief, window=large)
     kept = Kept(book.configured.values()) if large else None
@@ -73,6 +73,7 @@ def score(
                 )
         if kept is not None:
             kept.take(group, inputs.pr_runs, answers)
+            _give_up(inputs, group)
     with ThreadPoolExecutor(min(4, os.cpu_count() or 1)) as workers:  # numpy lets them overlap
         waiting = {
             name: workers.submit(score_answers, name, list(found.values()), settings)
@@ -158,6 +159,14 @@ def _groups(inputs: Inputs, nuggets: int) -> Iterator[list[Question]]:
             group, size = [], 0
     if group:
         yield group
+
+
+def _give_up(inputs: Inputs, questions: Iterable[Question]) -> None:
+    """Let go of the answers to these questions: they are most of what a large evaluation reads."""
+    for file in inputs.ac_files.values():
+        if isinstance(file.run.answers, dict):
+            for question in questions:
+                file.run.answers.pop(question.id, None)
 
 
 def _answers_to(inputs: Inputs, questions: Iterable[Question]) -> list[tuple[Question, Answer]]:
