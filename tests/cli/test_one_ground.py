@@ -119,6 +119,30 @@ def test_the_papers_question_can_be_insisted_on(folder):
     assert asked.count("trec_rag.support") == 2  # a yes is full support
 
 
+def test_the_papers_question_is_asked_even_where_support_is_known(folder):
+    yes_no = TREC + '[settings.r2c2]\nentailment = "yes-no"\n'
+    ground.toml(folder, ["trec-rag", "r2c2"], yes_no)
+    found = evaluate(folder)
+    asked = [task for task, _, _ in ground.pairs()]
+    assert (asked.count("trec_rag.support"), asked.count("r2c2.entailment")) == (3, 3)
+    assert not any("asks the same" in one for one in found["warnings"])
+    first = next(iter(ground.PAIRS))
+    human(folder, "trec_rag.support", first, {"support": "partial"})  # people count all the same
+    evaluate(folder)
+    assert marks(folder) == "BBB"
+
+
+def test_a_wording_of_ones_own_is_another_question(folder):
+    (folder / "prompts").mkdir()
+    (folder / "prompts" / "r2c2_entailment.j2").write_text(
+        "{% block system %}x{% endblock %}{% block user %}{{ passage }} {{ nugget }}{% endblock %}"
+    )
+    ground.toml(folder, ["trec-rag", "r2c2"], TREC)
+    evaluate(folder)
+    asked = [task for task, _, _ in ground.pairs()]
+    assert (asked.count("trec_rag.support"), asked.count("r2c2.entailment")) == (3, 3)
+
+
 def test_a_folder_of_r2c2_alone_can_ask_for_support(folder):
     ground.toml(folder, ["r2c2"], '[settings]\nentailment = "support"\n')
     evaluate(folder)

@@ -26,9 +26,10 @@ class Book:
     labels are then taken as missing). ``tasks`` are those of the protocol. With ``brief`` the
     labels lack what only reports show (:meth:`assay.ledger.Ledger.verdicts`). Labels under tasks
     that tell the verdict of one of these (tasks.shared) count as labels of it; ``asked_as`` names
-    tasks that are asked under such a one, so that a label that failed there is a failed label here.
-    With ``window`` labels are brief and read when they are asked for, or ahead of that by
-    :meth:`read`, which forgets what was read before: a ledger of any size can be gone through.
+    tasks that are asked under such a one, so that a label that failed there is a failed label here;
+    for those in ``strict`` only people's labels count that were given under another task. With
+    ``window`` labels are brief and read when they are asked for, or ahead of that by :meth:`read`,
+    which forgets what was read before: a ledger of any size can be gone through.
     """
 
     ledger: Ledger
@@ -38,6 +39,7 @@ class Book:
     brief: bool = False
     asked_as: frozenset[str] = frozenset()
     window: bool = False
+    strict: frozenset[str] = frozenset()
     _only: dict[str, Label] = field(default_factory=dict, init=False)  # units with one label
     _several: dict[str, list[Label]] = field(default_factory=dict, init=False)
     _read: set[str] = field(default_factory=set, init=False)  # with window: units read
@@ -149,6 +151,8 @@ class Book:
         for source, other in self._others_of(task, content):
             for label in self._present(source.task, other):
                 if label.status is not Status.OK and task.name not in self.asked_as:
+                    continue
+                if task.name in self.strict and not label.labeller.is_human:
                     continue
                 told = source.told(label, task, unit)
                 if told is not None:

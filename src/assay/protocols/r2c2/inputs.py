@@ -29,9 +29,10 @@ class R2C2Settings(BaseModel):
     ``max_passage_chars``: the slides' limit on a passage's length (200), off by default.
     ``policy``: which label counts. ``measures``: what PR runs are scored by.
     ``entailment``: how step 3 is asked. ``yes-no``: whether the passage entails the nugget (the
-    paper's question). ``support``: how far it supports it, as TREC RAG and SGSS ask; all but full
-    support is bogus. ``auto``: ``support`` where a protocol beside R2C2 asks that, so that what one
-    asks the others do not ask again; else ``yes-no``.
+    paper's question, of every pair). ``support``: how far it supports it, as TREC RAG and SGSS
+    ask; all but full support is bogus. ``auto``: ``support`` where a protocol beside R2C2 asks
+    that, so that what one asks the others do not ask again; else yes or no, unless support is
+    known.
     ``relevance_check``: also have every passage judged on its own, and set that against the derived
     grades: ``true`` by ``r2c2.relevance``, ``yes-no`` or ``0-3`` by the question that TREC RAG asks
     under that name (relevant from 2).

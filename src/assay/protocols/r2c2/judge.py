@@ -24,7 +24,7 @@ from assay.protocols.r2c2.labels import (
     passages_by_key,
 )
 from assay.protocols.r2c2.relevance import CHECKS, relevance_unit
-from assay.protocols.r2c2.step3 import Step3, asks_support
+from assay.protocols.r2c2.step3 import Step3, asks_support, keeps_to_yes_no
 from assay.tasks.base import AnyTask
 from assay.tasks.r2c2 import ANSWER, DIALOGUE_ACT, ENTAILMENT
 from assay.tasks.trec_rag import SUPPORT
@@ -109,15 +109,21 @@ def relevance_requests(inputs: Inputs, task: AnyTask) -> Iterator[Request]:
 
 
 def _independent(
-    inputs: Inputs, labellers: Mapping[str, Labeller], ledger: Ledger | None, retry_failed: bool
+    inputs: Inputs,
+    labellers: Mapping[str, Labeller],
+    step3: Step3,
+    ledger: Ledger | None,
+    retry_failed: bool,
 ) -> list[tuple[str, Plan]]:
     """Everything that can be asked before step 3 is known."""
 
     def planned(task: AnyTask, requests: Iterator[Request]) -> Plan:
         return plan(ledger, labellers[task.name], requests, retry_failed=retry_failed)
 
-    step3 = Step3(labellers).plan(ledger, step3_requests(inputs), retry_failed=retry_failed)
-    parts = [("dialogue acts", planned(DIALOGUE_ACT, act_requests(inputs))), (BOGUS, step3)]
+    parts = [
+        ("dialogue acts", planned(DIALOGUE_ACT, act_requests(inputs))),
+        (BOGUS, step3.plan(ledger, step3_requests(inputs), retry_failed=retry_failed)),
+    ]
     for task in CHECKS.values():
         if task.name in labellers:
             parts.append(("relevance", planned(task, relevance_requests(inputs, task))))
@@ -160,12 +166,12 @@ def run_judging(
     """Fill the ledger with what is missing. Raises as ``assay.judging.engine.judge`` does."""
     labellers = labellers_for(folder)
     # Every refusal shows before anything is paid for.
-    step3 = Step3(labellers)
+    step3 = Step3(labellers, keeps_to_yes_no(folder))
     for task in active_tasks(folder):
         refusal = labellers[task.name].refusal(task)
         if refusal and not (task is ENTAILMENT and step3.as_support):
             raise SettingsError(refusal)
-    first = _independent(inputs, labellers, ledger, retry_failed)
+    first = _independent(inputs, labellers, step3, ledger, retry_failed)
     _tell_why(first, ledger, progress)
     tally = judge(first, ledger, progress=progress, budget=budget)
     if step3.as_support and tally.unanswered and not tally.stopped:
@@ -174,7 +180,7 @@ def run_judging(
         tally = replace(tally, wanted=tally.wanted - count, unanswered=tally.unanswered - count)
         left = None if budget is None else budget - tally.cost
         tally += judge([(f"{BOGUS}, yes or no", rest)], ledger, progress=progress, budget=left)
-    book = LabelBook(ledger, policy, _optional(labellers))
+    book = LabelBook(ledger, policy, _optional(labellers), strict=keeps_to_yes_no(folder))
     second = plan(
         ledger, labellers[ANSWER.name], step4_requests(inputs, book), retry_failed=retry_failed
     )
@@ -200,18 +206,24 @@ def plans_now(
     """All that can be asked before any further label is known: step 3, and step 4 of the answers
     whose nuggets are labelled (for batch files)."""
     labellers = labellers_for(folder)
-    book = LabelBook(ledger, policy, _optional(labellers))
+    book = LabelBook(ledger, policy, _optional(labellers), strict=keeps_to_yes_no(folder))
     answers = plan(
         ledger, labellers[ANSWER.name], step4_requests(inputs, book), retry_failed=retry_failed
     )
-    return [*_independent(inputs, labellers, ledger, retry_failed), ("answers", answers)]
+    step3 = Step3(labellers, keeps_to_yes_no(folder))
+    return [*_independent(inputs, labellers, step3, ledger, retry_failed), ("answers", answers)]
 
 
 def look_ahead(folder: Folder, inputs: Inputs, ledger: Ledger | None, policy: Policy) -> Ahead:
     """What ``run_judging`` would ask now. Calls nothing."""
     labellers = labellers_for(folder)
-    plans = _independent(inputs, labellers, ledger, retry_failed=False)
-    book = LabelBook(ledger, policy, _optional(labellers)) if ledger is not None else None
+    step3 = Step3(labellers, keeps_to_yes_no(folder))
+    plans = _independent(inputs, labellers, step3, ledger, retry_failed=False)
+    book = (
+        LabelBook(ledger, policy, _optional(labellers), strict=keeps_to_yes_no(folder))
+        if ledger is not None
+        else None
+    )
     requests = (
         step4_requests(inputs, book, assume=True) if book is not None else _all_answers(inputs)
     )

@@ -53,10 +53,12 @@ class LabelBook(Book):
         *,
         brief: bool = False,
         window: bool = False,
+        strict: bool = False,
     ) -> None:
         tasks = (*TASKS, *(task for task in SHARED if task.name in labellers))
         asked = frozenset({ENTAILMENT.name} if SUPPORT.name in labellers else ())
-        super().__init__(ledger, policy, labellers, tasks, brief, asked, window)
+        own = frozenset({ENTAILMENT.name} if strict else ())
+        super().__init__(ledger, policy, labellers, tasks, brief, asked, window, own)
 
     @cached_property
     def _answers_of(self) -> dict[Subject, list[Label]]:

@@ -31,6 +31,7 @@ from assay.protocols.r2c2.kept import Kept
 from assay.protocols.r2c2.labels import LabelBook, left_out, passages_by_key, read_ahead, resolve
 from assay.protocols.r2c2.relevance import check_relevance
 from assay.protocols.r2c2.results import AnswerResult, R2C2Result
+from assay.protocols.r2c2.step3 import keeps_to_yes_no
 from assay.protocols.scores import Score
 
 PRECISION = "NuggetPrecision"
@@ -56,7 +57,8 @@ def score(
     group, keeping of answers only what files and tables need (``kept``) and taking them out of
     ``inputs``. Raises SettingsError for a measure that does not exist."""
     labellers, warnings = labellers_for_scoring(folder)
-    book = LabelBook(ledger, policy, labellers, brief=brief, window=large)
+    strict = keeps_to_yes_no(folder)
+    book = LabelBook(ledger, policy, labellers, brief=brief, window=large, strict=strict)
     kept = Kept(book.configured.values()) if large else None
     answers: dict[str, dict[str, AnswerResult]] = {name: {} for name in inputs.ac_files}
     for group in _groups(inputs, GROUP if large else 1):

@@ -18,11 +18,21 @@ from assay.tasks.shared import sources
 from assay.tasks.trec_rag import SUPPORT
 
 
+def keeps_to_yes_no(folder: Folder) -> bool:
+    """Whether nothing but the yes-no question will do, whatever machines said of the support of a
+    pair: the settings say so, or the folder has a wording of its own."""
+    chosen = folder.settings(R2C2Settings).entailment
+    own = (f"{ENTAILMENT.template}.j2", f"{ENTAILMENT.template}.probes.j2")
+    reworded = any((folder.path / "prompts" / name).exists() for name in own)
+    return chosen == "yes-no" or (chosen == "auto" and reworded)
+
+
 def asks_support(folder: Folder) -> bool:
     """Whether the settings have step 3 asked as a question of support. ``auto`` does where a
-    protocol beside R2C2 has that task, unless ``[labellers]`` names somebody for entailment."""
+    protocol beside R2C2 has that task, unless the folder has a wording of its own or
+    ``[labellers]`` names somebody for entailment."""
     chosen = folder.settings(R2C2Settings).entailment
-    if chosen != "auto":
+    if chosen == "support" or keeps_to_yes_no(folder):
         return chosen == "support"
     named = {ENTAILMENT.name, "entailment"} & folder.config.labellers.keys()
     if named and folder.labeller is None:
@@ -40,9 +50,11 @@ def _tasks(folder: Folder) -> Iterable[AnyTask]:
 
 @dataclass(frozen=True)
 class Step3:
-    """Who is asked, and how; ``labellers`` has one for ``trec_rag.support`` where that is asked."""
+    """Who is asked, and how; ``labellers`` has one for ``trec_rag.support`` where that is asked.
+    With ``strict`` labels of support do not save a question."""
 
     labellers: Mapping[str, Labeller]
+    strict: bool = False
 
     @property
     def as_support(self) -> bool:
@@ -52,7 +64,13 @@ class Step3:
         self, ledger: Ledger | None, requests: Iterable[Request], *, retry_failed: bool = False
     ) -> Plan:
         """What must be asked of requests of ``r2c2.entailment``."""
-        first = plan(ledger, self.labellers[ENTAILMENT.name], requests, retry_failed=retry_failed)
+        first = plan(
+            ledger,
+            self.labellers[ENTAILMENT.name],
+            requests,
+            retry_failed=retry_failed,
+            alike=not self.strict,
+        )
         if not self.as_support:
             return first
         asked = (_as_support(request) for _, request in first.todo)
