@@ -298,3 +298,21 @@ def test_the_page_over_several_protocols_tells_what_each_lacks(folder):
     assert "r2c2: answers, nuggets or passages have no usable label" in report
     assert "trec-rag: of 3 labels are missing" in report
     assert "?." not in report + done.stdout
+
+
+def test_a_large_ledger_is_gone_through_with_the_same_result(folder, monkeypatch):
+    ground.toml(folder, ["r2c2", "trec-rag"], TREC)
+    evaluate(folder)
+    first = next(iter(ground.PAIRS))
+    human(folder, "trec_rag.support", first, {"support": "none"})
+    assay("judge", folder)
+    assay("score", folder)
+    assay("report", folder)
+    out = folder / "out" / "r2c2"
+    before = {one: one.read_bytes() for one in sorted(out.rglob("*")) if one.is_file()}
+    monkeypatch.setattr("assay.cli.job_r2c2.LARGE", 0)
+    assay("score", folder)
+    assert {one: one.read_bytes() for one in before} == before
+    (out / "report.html").unlink()  # with what scores do not need, reasons and all
+    assay("report", folder)
+    assert (out / "report.html").read_bytes() == before[out / "report.html"]

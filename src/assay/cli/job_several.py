@@ -110,9 +110,7 @@ class Job:
         files: list[Path] = []
         for name, job in self._jobs.items():
             found[name], written = job.write(ledger, brief=brief)
-            report = job.folder.out / "report.html"
-            write_bytes(report, job.report(found[name]).encode())
-            files += [*written, report]
+            files += written
         joined = self._joined(found)
         path = self.folder.out / "agreement.csv"
         rows = ((one.first, one.second, one.tau, one.rho, one.runs) for one in _agreements(found))
@@ -120,6 +118,10 @@ class Job:
         return joined, [*files, path]
 
     def report(self, results: Results) -> str:
+        """The page over all; the protocols' own reports, which it links, are written with it."""
+        for name, one in results.value.items():
+            job = self._jobs[name]
+            write_bytes(job.folder.out / "report.html", job.report(one).encode())
         return render_report(_page(self.folder, results), generated_by=f"Assay {__version__}")
 
     def _joined(self, found: Mapping[str, Results]) -> Results:
