@@ -44,8 +44,8 @@ def requests() -> dict[Request, list[tuple[Place, dict[int, bool]]]]:
         passages = passages_by_key(inputs.pr_runs, question.id)
         for run, file in inputs.ac_files.items():
             answer = file.run.answers.get(question.id)
-            if answer is None:
-                continue
+            if answer is None or (run, question.id) not in answers:
+                continue  # what a model wrote has no gold verdicts
             for nugget in answer.nuggets:
                 place = (run, question.id, nugget.num)
                 request = Request(ENTAILMENT, entailment_unit(nugget, passages[nugget.key]))

@@ -16,7 +16,8 @@ CATEGORIES = {
     "Multi-hop",
     "Post-processing-heavy",
 }
-AC_RUNS = {"MODEST", "OVERCONFIDENT", "UNDERCONFIDENT", "BOGUS"}
+AC_RUNS = {"MODEST", "OVERCONFIDENT", "UNDERCONFIDENT", "BOGUS"}  # by hand
+BY_MODEL = {"FUSED-SAID", "ORACLE-LOGPROB"}
 MADE = {"BM25", "DENSE", "FUSED"}
 PR_RUNS = MADE | {"ORACLE"}
 IDS = [f"{number:04d}" for number in range(1, 15)]
@@ -70,10 +71,10 @@ def read_pr():
     return runs
 
 
-def read_ac():
+def read_ac(names=AC_RUNS):
     """run -> question -> (answer, confidence, [(number, PR run, rank, nugget)])."""
     runs = {}
-    for path in sorted((FILMS / "ac").glob("*.txt")):
+    for path in sorted(FILMS / "ac" / f"{name}.txt" for name in names):
         run = runs[path.stem] = {}
         rest = iter(lines(path))
         for opening in rest:
@@ -116,7 +117,7 @@ def test_assay_toml_names_the_files():
     assert config["evaluation"]["protocol"] == "r2c2"
     assert config["labellers"]["default"] == "embedded"
     assert (FILMS / config["inputs"]["questions"]).is_file()
-    for key, names in (("pr_runs", PR_RUNS), ("ac_runs", AC_RUNS)):
+    for key, names in (("pr_runs", PR_RUNS), ("ac_runs", AC_RUNS | BY_MODEL)):
         found = {path.stem for glob in config["inputs"][key] for path in FILMS.glob(glob)}
         assert found == names
 
@@ -181,6 +182,20 @@ def test_ac_runs():
             for _, pr_run, rank, nugget in nuggets:
                 assert rank in pr_runs[pr_run][question], (name, question, pr_run, rank)
                 assert nugget
+
+
+def test_runs_by_the_model_cite_what_they_were_shown():
+    pr_runs = read_pr()
+    for name, run in read_ac(BY_MODEL).items():
+        assert set(run) <= set(IDS)
+        source = name.partition("-")[0]
+        for question, (answer, confidence, nuggets) in run.items():
+            assert answer
+            assert 0 <= int(confidence) <= 100
+            assert [number for number, *_ in nuggets] == list(range(1, len(nuggets) + 1))
+            for _, pr_run, rank, _ in nuggets:
+                assert pr_run == source
+                assert rank in pr_runs[pr_run][question]
 
 
 def test_each_awkward_answer_occurs_once():

@@ -224,8 +224,8 @@ def films():
             {int(n) for n in relevant.split(",") if n.strip()},
         )
     answers = {}
-    for path in sorted((FILMS / "ac").glob("*.txt")):
-        name = path.stem
+    for name in sorted({run for run, _ in verdicts}):
+        path = FILMS / "ac" / f"{name}.txt"
         run = read_ac_run(path, questions=questions, pr_runs=pr_runs).require().run
         answers[name] = {}
         for q in questions:

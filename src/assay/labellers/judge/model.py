@@ -105,6 +105,23 @@ def _found(name: str) -> bool:
     return importlib.util.find_spec(name) is not None
 
 
+def _tokenise(vocabulary: bytes) -> Tokenise:
+    """What makes tokens of texts by the rules in ``vocabulary``, without marks."""
+    tokeniser = importlib.import_module("tokenizers").Tokenizer.from_buffer(vocabulary)
+    tokeniser.no_truncation()
+    tokeniser.no_padding()
+
+    def tokenise(texts: Sequence[str]) -> list[Tokens]:
+        return [each.ids for each in tokeniser.encode_batch(list(texts), add_special_tokens=False)]
+
+    return tokenise
+
+
+@cache
+def _packaged_tokenise() -> Tokenise:
+    return _tokenise(_packaged("tokenizer.json"))
+
+
 class Network:
     """The ONNX network with its tokeniser. Raises PrerequisiteError where onnxruntime or tokenizers
     is missing or the model's file is not the one that ``judge.json`` names."""
@@ -114,7 +131,6 @@ class Network:
         if absent:
             raise PrerequisiteError(absent)
         runtime = importlib.import_module("onnxruntime")
-        tokenizers = importlib.import_module("tokenizers")
         options = runtime.SessionOptions()
         options.intra_op_num_threads = threads or os.cpu_count() or 1
         options.inter_op_num_threads = 1
@@ -122,9 +138,7 @@ class Network:
         # Threads that spin for work slow down whatever else the machine does.
         options.add_session_config_entry("session.intra_op.allow_spinning", "0")
         self._session = runtime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
-        self._tokeniser = tokenizers.Tokenizer.from_buffer(tokeniser)
-        self._tokeniser.no_truncation()
-        self._tokeniser.no_padding()
+        self.tokenise = _tokenise(tokeniser)
 
     @classmethod
     def packaged(cls, threads: int | None = None) -> Network:
@@ -137,11 +151,6 @@ class Network:
                 f"the installation is damaged. {INSTALL} --force-reinstall"
             )
         return cls(model, _packaged("tokenizer.json"), threads=threads)
-
-    def tokenise(self, texts: Sequence[str]) -> list[Tokens]:
-        """Tokens of ``texts``, without marks."""
-        found = self._tokeniser.encode_batch(list(texts), add_special_tokens=False)
-        return [encoding.ids for encoding in found]
 
     def logits(self, pairs: Sequence[tuple[Tokens, Tokens]]) -> Floats:
         """Logits of shape (pairs, abilities, levels) of pairs of token lists. Pairs go through the
@@ -182,12 +191,18 @@ class Reading:
 
 
 def size_ahead(question: Question) -> int:
-    """About how many tokens :func:`read` will read for ``question``, told without the network."""
+    """How many tokens :func:`read` will read for ``question``, told without the network; about as
+    many where its tokeniser is not installed."""
     if empty(question):
         return 0
-    own = [0] * tokens(question.first)
-    parts = parts_of_question(question, own, lambda texts: [[0] * tokens(text) for text in texts])
+    tokenise = _about_tokens if missing() else _packaged_tokenise()
+    own = tokenise([question.first])[0]
+    parts = parts_of_question(question, own, tokenise)
     return sum(len(own[:FIRST_TOKENS]) + len(part.tokens) + 3 for part in parts)
+
+
+def _about_tokens(texts: Sequence[str]) -> list[Tokens]:
+    return [[0] * tokens(text) for text in texts]
 
 
 def parts_of_question(question: Question, own: Tokens, tokenise: Tokenise) -> list[Part]:
