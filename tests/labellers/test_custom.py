@@ -100,7 +100,7 @@ def test_another_version_of_the_function_is_asked_again(films):
     module = films.parent / "mine" / "my_judges.py"
     module.write_text(MODULE.replace("* 2 >=", "* 3 >="))
     again = json.loads(assay(films, "evaluate", "--json").stdout)
-    assert again["judging"]["asked"] >= first["judging"]["asked"] - 31  # but for dialogue acts
+    assert first["judging"]["asked"] > again["judging"]["asked"] > PAIRS  # but for dialogue acts
 
 
 def test_async_functions_and_classes_serve_in_an_ensemble(films):
