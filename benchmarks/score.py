@@ -20,7 +20,7 @@ from itertools import islice
 from pathlib import Path
 
 from assay.labellers.base import Request, request_key
-from assay.ledger import NewLabel
+from assay.ledger import Asked, NewLabel
 from assay.ledger.policy import Policy
 from assay.model.labels import LabellerId, Status
 from assay.protocols.folder import Folder
@@ -36,7 +36,7 @@ from assay.tasks.base import content_hash
 from assay.tasks.r2c2 import ANSWER, ENTAILMENT
 
 NUGGETS = 8
-_AT_ONCE = 20_000
+_AT_ONCE, _LOOKED_UP = 20_000, 1_000_000
 WORDS = "film actor director year city star role scene music award story sequel studio".split()
 
 
@@ -115,14 +115,20 @@ def make(folder: Path, units: int, labellers: int, runs: int) -> int:
     others = [LabellerId(f"openai:other-{n}", "model", {"model": n}) for n in range(labellers)]
     count = 0
     with opened.open_ledger() as ledger:
+        spent, asked = 0.0, list[Asked]()
 
         def write(requests: Iterator[Request]) -> None:
-            nonlocal count
+            nonlocal count, spent
             while some := list(islice(requests, _AT_ONCE)):
                 keys = [request_key(own[one.task.name], one) for one in some]
                 for other in range(labellers):
                     pairs = zip(some, keys, strict=True)
-                    count += len(ledger.add(label(*pair, other) for pair in pairs))
+                    made = [label(*pair, other) for pair in pairs]
+                    started = time.perf_counter()
+                    count += len(ledger.add(made))
+                    spent += time.perf_counter() - started
+                if len(asked) < _LOOKED_UP:
+                    asked.extend(zip((one.unit_hash for one in some), keys, strict=True))
 
         def label(request: Request, key: str, other: int) -> NewLabel:
             who = own[request.task.name]
@@ -142,6 +148,11 @@ def make(folder: Path, units: int, labellers: int, runs: int) -> int:
         write(step3_requests(inputs))
         book = LabelBook(ledger, Policy.parse("people"), dict(own), window=True)
         write(step4_requests(inputs, book))
+        print(f"insert: {count / spent:,.0f} labels/s in transactions of {_AT_ONCE:,}")
+        rng.shuffle(asked)
+        started = time.perf_counter()
+        known = len(ledger.statuses(asked[:_LOOKED_UP]))
+        print(f"look-up: {known:,} keys in {time.perf_counter() - started:.1f} s")
     return count
 
 
