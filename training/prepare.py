@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from augment import Augmenter
+from augment import MADE, MADE_FURTHER, Augmenter
 from rows import Row
 from tokenizers import Tokenizer
 
@@ -37,7 +37,8 @@ WINDOW = 288
 """Tokens of a pair; answerable questions whose paragraph is longer are left out of training, for
 what answers them might be cut off."""
 
-# How many training pairs are taken of each source, (label 0, label .5 or 1).
+# How many training pairs are taken of each source, (label 0, label .5 or 1): in train.npz, of which
+# the shipped judge saw a third, and in further.npz, with which a training can go on.
 PLAN = {
     "snli": (5600, 3400),
     "cad_nli": (3600, 1900),
@@ -54,6 +55,23 @@ PLAN = {
     "evouna": (3900, 5000),
     "semeval2013_sra": (4200, 3000),
     "truthfulqa_judge": (3000, 2600),
+}
+FURTHER = {
+    "snli": (9400, 4700),
+    "cad_nli": (5300, 2700),
+    "breaking_nli": (1500, 800),
+    "med_monotonicity": (2100, 1900),
+    "fever": (4700, 4400),
+    "fever_symmetric": (400, 400),
+    "factcheck_gpt": (1300, 900),
+    "wice": (0, 300),
+    "squad2": (4300, 4300),
+    "disfl_qa": (2300, 2200),
+    "qnli": (2000, 1900),
+    "selqa": (3200, 1900),
+    "evouna": (3900, 5000),
+    "semeval2013_sra": (4200, 3000),
+    "truthfulqa_judge": (2600, 2400),
 }
 
 
@@ -181,13 +199,14 @@ def main() -> int:
     largest = Counter(grouped(rows).values()).most_common(5)
     print("largest groups:", largest)
     train = [row for row in rows if split[row.id] == "train"]
-    chosen = choose(train, random.Random(options.seed))
-    made = Augmenter(train, random.Random(options.seed + 1)).augmented(chosen)
     tokenizer = Tokenizer.from_file(str(options.start / "tokenizer.json"))
     tokenizer.no_truncation()
     tokenizer.no_padding()
-    count = store(made, tokenizer, options.out / "train.npz")
-    report = {"train": count, "splits": Counter(f"{r.source} {split[r.id]}" for r in rows)}
+    report = {"splits": Counter(f"{r.source} {split[r.id]}" for r in rows)}
+    for name, plan, counts in (("train", PLAN, MADE), ("further", FURTHER, MADE_FURTHER)):
+        chosen = choose(train, plan, random.Random(options.seed))
+        made = Augmenter(train, random.Random(options.seed + 1)).augmented(chosen, counts)
+        report[name] = store(made, tokenizer, options.out / f"{name}.npz")
     for name in ("calib", "test"):
         own = [row for row in rows if split[row.id] == name]
         own += made_ones(own, random.Random(f"{options.seed} {name}"))
@@ -229,13 +248,13 @@ def made_ones(rows: list[Row], chance: random.Random) -> list[Row]:
     ]
 
 
-def choose(rows: list[Row], chance: random.Random) -> list[Row]:
-    """Rows of every source as ``PLAN`` says, balanced between labels and spread over groups."""
+def choose(rows: list[Row], plan: dict[str, tuple[int, int]], chance: random.Random) -> list[Row]:
+    """Rows of every source as ``plan`` says, balanced between labels and spread over groups."""
     by_kind: dict[tuple[str, bool], list[Row]] = defaultdict(list)
     for row in rows:
         by_kind[row.source, row.label > 0].append(row)
     chosen: list[Row] = []
-    for source, wanted in PLAN.items():
+    for source, wanted in plan.items():
         for positive, count in zip((False, True), wanted, strict=True):
             found = by_kind[source, positive]
             chance.shuffle(found)
