@@ -11,10 +11,12 @@ import sqlite3
 import threading
 from collections.abc import Iterable, Iterator
 from contextlib import closing
-from itertools import islice
 from pathlib import Path
 from types import TracebackType
 from typing import NamedTuple, Self
+
+import numpy as np
+import numpy.typing as npt
 
 from assay.ledger.opening import MAPPED, explained
 from assay.model.errors import LedgerError
@@ -97,15 +99,14 @@ def read_lines(path: Path, tasks: Iterable[str] | None = None, after: int = 0) -
                     yield Block([int(one) for one in rowids.split(b",")], lines.split(b"\n"))
 
 
-def lines_of(path: Path, rowids: Iterable[int]) -> Iterator[Block]:
+def lines_of(path: Path, rowids: npt.NDArray[np.int64]) -> Iterator[Block]:
     """The labels of the ledger at ``path`` with these numbers, which ascend."""
     with explained(path), closing(sqlite3.connect(path, timeout=30)) as db:
-        db.execute(f"PRAGMA mmap_size = {MAPPED}")
         db.text_factory = bytes
         query = _query("labels.id IN (SELECT value FROM json_each(?))")
-        waiting = iter(rowids)
-        while wanted := list(islice(waiting, _ROWS)):
-            found, lines = db.execute(query, [str(wanted)]).fetchone()
+        for start in range(0, len(rowids), _ROWS):
+            wanted = str(rowids[start : start + _ROWS].tolist())
+            found, lines = db.execute(query, [wanted]).fetchone()
             if lines is not None:
                 yield Block([int(one) for one in found.split(b",")], lines.split(b"\n"))
 

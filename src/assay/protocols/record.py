@@ -71,7 +71,8 @@ class Counted:
 
     def digest(self) -> str:
         """SHA-256 of the uids, sorted, a line each."""
-        ordered = np.sort(np.frombuffer(self._usual, f"S{_UID}"))
+        ordered = np.frombuffer(self._usual, f"S{_UID}")
+        ordered.sort()  # in place
         digest = hashlib.sha256()
         if self._others:
             digest.update(b"\n".join(sorted([*ordered.tolist(), *self._others])))

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields, replace
 
 import numpy as np
+import numpy.typing as npt
 import orjson
 
 from assay.model.labels import Label, LabellerId
@@ -16,6 +17,8 @@ from assay.protocols.r2c2.counts import derive_grades, notes_of, some_missing, w
 from assay.protocols.r2c2.results import AnswerResult, RunNotes
 
 _ANSWER = 0  # in place of a nugget's number
+
+Numbers = npt.NDArray[np.int64]
 
 
 class Kept:
@@ -121,10 +124,9 @@ class Kept:
             found.setdefault(task, Counter())[model] = count
         return found
 
-    def rowids(self) -> list[int]:
+    def rowids(self) -> Numbers:
         """The numbers of the labels that are used anywhere, rising."""
-        numbers: list[int] = np.unique(self._column(self._rowids)).tolist()
-        return numbers
+        return np.unique(self._column(self._rowids))
 
     def places(self) -> Iterator[tuple[int, bytes]]:
         """Each label's number, rising, with where it is used: JSON strings and commas."""
@@ -147,7 +149,7 @@ class Kept:
         return orjson.dumps(at if nugget == _ANSWER else f"{at} nugget {nugget}")
 
     @staticmethod
-    def _column(values: array[int]) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+    def _column(values: array[int]) -> Numbers:
         return np.array(values, dtype=np.int64)
 
 

@@ -9,6 +9,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import orjson
 
 from assay.formats.r2c2 import write_marked
@@ -54,36 +55,18 @@ def _write_outputs(
     read: Future[dict[Path, str]],
 ) -> list[Path]:
     out = folder.out
-    files: dict[Path, bytes] = {
-        out / "scores.csv": csv_bytes(SCORE_COLUMNS, score_rows(result.scores, result.pr_scores)),
-        out / "scores_attempted.csv": csv_bytes(SCORE_COLUMNS, score_rows(result.attempted)),
-        out / "scores_by_category.csv": csv_bytes(
-            ("category", *SCORE_COLUMNS),
-            (
-                (category, *row)
-                for category, runs in result.by_category.items()
-                for row in score_rows(runs)
-            ),
-        ),
-        out / "per_topic.csv": csv_bytes(TOPIC_COLUMNS, topic_rows(result.per_topic)),
-        out / "qrels.txt": "".join(qrels_lines(result)).encode(),
-    }
-    if result.relevance is not None:
-        files[out / "relevance.csv"] = csv_bytes(
-            ("topic", "passage", "doc", "grade", "judged"), _relevance_rows(result)
-        )
-    for name, file in inputs.ac_files.items():
-        files[out / "marked" / f"{name}.txt"] = write_marked(file, marks_of(result, name))
-    digests = {path: hashlib.sha256(data).hexdigest() for path, data in files.items()}
-    for path, data in files.items():
-        write_bytes(path, data)
+    digests: dict[Path, str] = {}
+    for name, data in _files(inputs, result):
+        write_bytes(out / name, data)
+        digests[out / name] = hashlib.sha256(data).hexdigest()
+    files = list(digests)
     places = _places(result)
     labels = out / "labels.jsonl"
     if result.kept is None:
         digests[labels], counted = write_labels(labels, lines, places.at)
         models = places.models
     else:  # those of a check of relevance are in ``places``, all others in ``kept``
-        numbers = sorted([*result.kept.rowids(), *places.at])
+        numbers = np.union1d(result.kept.rowids(), np.array(list(places.at), dtype=np.int64))
         at = InOrder(heapq.merge(result.kept.places(), sorted(places.at.items())))
         digests[labels], counted = write_labels(labels, lines_of(ledger, numbers), at)
         models = {**result.kept.models(), **places.models}
@@ -100,6 +83,30 @@ def _write_outputs(
         warnings=result.warnings,
     )
     return [*files, labels, manifest]
+
+
+def _files(inputs: Inputs, result: R2C2Result) -> Iterator[tuple[Path, bytes]]:
+    """Name and bytes of every file but labels and manifest, one after the other. A result that
+    ``kept`` what is written lets go of each run's file when its marks are in."""
+    scores = score_rows(result.scores, result.pr_scores)
+    yield Path("scores.csv"), csv_bytes(SCORE_COLUMNS, scores)
+    yield Path("scores_attempted.csv"), csv_bytes(SCORE_COLUMNS, score_rows(result.attempted))
+    by_category = (
+        (category, *row)
+        for category, runs in result.by_category.items()
+        for row in score_rows(runs)
+    )
+    yield Path("scores_by_category.csv"), csv_bytes(("category", *SCORE_COLUMNS), by_category)
+    yield Path("per_topic.csv"), csv_bytes(TOPIC_COLUMNS, topic_rows(result.per_topic))
+    yield Path("qrels.txt"), "".join(qrels_lines(result)).encode()
+    if result.relevance is not None:
+        columns = ("topic", "passage", "doc", "grade", "judged")
+        yield Path("relevance.csv"), csv_bytes(columns, _relevance_rows(result))
+    for name in list(inputs.ac_files):
+        marked = write_marked(inputs.ac_files[name], marks_of(result, name))
+        if result.kept is not None and isinstance(inputs.ac_files, dict):
+            del inputs.ac_files[name]
+        yield Path("marked") / f"{name}.txt", marked
 
 
 def marks_of(result: R2C2Result, run: str) -> dict[tuple[str, int], Any]:

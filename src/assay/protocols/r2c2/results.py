@@ -8,6 +8,9 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import NamedTuple, Protocol
 
+import numpy as np
+import numpy.typing as npt
+
 from assay.model.labels import Label, LabellerId
 from assay.model.rag import Answer, Mark, Nugget, Passage, PassageKey, PassageRun, Question
 from assay.protocols.members import Jury
@@ -124,7 +127,7 @@ class KeptOfAnswers(Protocol):
     def models(self) -> dict[str, Counter[str]]:
         """By task, how many labels are by which model, as the servers named them."""
 
-    def rowids(self) -> list[int]:
+    def rowids(self) -> npt.NDArray[np.int64]:
         """The numbers of the labels that are used anywhere, rising."""
 
     def places(self) -> Iterator[tuple[int, bytes]]:
