@@ -15,8 +15,8 @@ from typing import NamedTuple
 
 from assay.formats.naming import KnownIds, check_run_name, clean, normal_id, run_name
 from assay.formats.parsed import FaultList, Parsed, listed, quoted
+from assay.formats.r2c2_marks import MarkPlaces
 from assay.formats.r2c2_nuggets import (
-    MarkPlaces,
     NuggetReader,
     looks_like_record,
     read_answer,

@@ -8,10 +8,7 @@ follows the third semicolon.
 from __future__ import annotations
 
 import re
-from array import array
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import islice
-from typing import NamedTuple
+from collections.abc import Iterable, Mapping, Sequence
 
 from assay.formats.naming import KnownIds, clean, name_cure
 from assay.formats.parsed import FaultList, listed, printable, quoted
@@ -27,39 +24,6 @@ _FIELDS = 4
 _RECORD = re.compile(r"[A-Za-z]?\s*[0-9]+\s*;([^;]*);\s*[0-9]+\s*;(.*)", re.DOTALL)
 _HEAD = re.compile(r"([A-Za-z]?)(\s*)(.*)", re.DOTALL)
 _DECIMAL = re.compile(r"[0-9]*[.,][0-9]+")
-
-
-class MarkPlace(NamedTuple):
-    """Where a nugget's mark belongs: the byte offset, and the length of the letter there."""
-
-    question: str
-    num: int
-    offset: int
-    length: int
-
-
-class MarkPlaces:
-    """The places of all nuggets of a file, in its order: ten bytes each."""
-
-    def __init__(self) -> None:
-        self._blocks: list[tuple[str, int]] = []
-        self._nums = bytearray()
-        self._offsets = array("q")
-        self._lengths = bytearray()
-
-    def add(self, question: str, nuggets: Sequence[tuple[Nugget, int, int]]) -> None:
-        """Add the nuggets of a block as :meth:`NuggetReader.block` gives them."""
-        self._blocks.append((question, len(nuggets)))
-        for nugget, offset, length in nuggets:
-            self._nums.append(nugget.num)
-            self._offsets.append(offset)
-            self._lengths.append(length)
-
-    def __iter__(self) -> Iterator[MarkPlace]:
-        rest = zip(self._nums, self._offsets, self._lengths, strict=True)
-        for question, count in self._blocks:
-            for num, offset, length in islice(rest, count):
-                yield MarkPlace(question, num, offset, length)
 
 
 def looks_like_record(line: str, pr_runs: Mapping[str, PassageRun] | None) -> bool:

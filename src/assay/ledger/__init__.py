@@ -1,5 +1,6 @@
 """Every label ever given, append-only."""
 
-from assay.ledger.sqlite import Asked, Ledger, NewLabel
+from assay.ledger.reading import Asked
+from assay.ledger.sqlite import Ledger, NewLabel
 
 __all__ = ["Asked", "Ledger", "NewLabel"]

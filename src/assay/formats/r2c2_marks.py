@@ -1,0 +1,43 @@
+"""Where in the bytes of an R2C2 answer run the marks of its nuggets belong."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterator, Sequence
+from itertools import islice
+from typing import NamedTuple
+
+from assay.model.rag import Nugget
+
+
+class MarkPlace(NamedTuple):
+    """Where a nugget's mark belongs: the byte offset, and the length of the letter there."""
+
+    question: str
+    num: int
+    offset: int
+    length: int
+
+
+class MarkPlaces:
+    """The places of all nuggets of a file, in its order: ten bytes each."""
+
+    def __init__(self) -> None:
+        self._blocks: list[tuple[str, int]] = []
+        self._nums = bytearray()
+        self._offsets = array("q")
+        self._lengths = bytearray()
+
+    def add(self, question: str, nuggets: Sequence[tuple[Nugget, int, int]]) -> None:
+        """Add the nuggets of a block, each with the offset and length of its mark."""
+        self._blocks.append((question, len(nuggets)))
+        for nugget, offset, length in nuggets:
+            self._nums.append(nugget.num)
+            self._offsets.append(offset)
+            self._lengths.append(length)
+
+    def __iter__(self) -> Iterator[MarkPlace]:
+        rest = zip(self._nums, self._offsets, self._lengths, strict=True)
+        for question, count in self._blocks:
+            for num, offset, length in islice(rest, count):
+                yield MarkPlace(question, num, offset, length)

@@ -1,0 +1,313 @@
+"""What is read from the ledger: labels, units, labellers, what is known of a question."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from assay.ledger.opening import explained, packed, unpacked
+from assay.model.labels import Label, LabellerId, Status
+
+Asked = tuple[str, str]
+"""A question as the ledger knows it: the hash of its unit, and its key."""
+
+REST = "sample, overrules, tokens_in, tokens_out, cost, seconds, created, detail"
+_OWN = "labels.id, uid, key, labels.task, version, hash, labeller, status, verdict, reason, error, "
+_BRIEF = "labels.id, key, labels.task, version, hash, labeller, status, verdict, sample, detail"
+_OF_ALL = "FROM labels JOIN units ON units.id = unit"
+# In this order: for each question its unit, then its label, each by an index.
+_OF_ASKED = (
+    "FROM asked CROSS JOIN units ON units.hash = asked_unit "
+    "CROSS JOIN labels ON labels.unit = units.id AND labels.key = asked_key"
+)
+_CHUNK = 500  # bound variables in one look-up; far below SQLite's limit
+_SMALL_CACHE = 64 << 10  # KiB
+_VERDICTS = 10_000  # different ones that are remembered while labels are read
+
+
+class Reading:
+    """An open ledger as far as it is read; :class:`assay.ledger.Ledger` also writes."""
+
+    def __init__(self, path: Path, connection: sqlite3.Connection) -> None:
+        self.path = path
+        self._db = connection
+        self._labellers: dict[int, LabellerId] = {}
+
+    def statuses(self, asked: Iterable[Asked]) -> dict[str, Status]:
+        """What is known of each (unit, key), by key: ``ok`` if any label under it is, else
+        ``failed``; what was never asked is absent."""
+        known: dict[str, Status] = {}
+        with explained(self.path):
+            pairs = ((packed(unit), packed(key)) for unit, key in asked)
+            for stored, status in self.asked("labels.key, status", pairs):
+                key = unpacked(stored)
+                if known.get(key) is not Status.OK:
+                    known[key] = Status(status)
+        return known
+
+    def known_keys(self, keys: Collection[str]) -> set[str]:
+        """Those of the keys that any label has, whatever its unit; goes through all labels."""
+        wanted = {packed(key) for key in keys}
+        with explained(self.path):
+            found = (key for (key,) in self._db.execute("SELECT key FROM labels") if key in wanted)
+            return {unpacked(key) for key in found}
+
+    def size(self) -> int:
+        """How many labels there are."""
+        with explained(self.path):  # none is ever deleted
+            return int(self._db.execute("SELECT max(id) FROM labels").fetchone()[0] or 0)
+
+    def use_less_memory(self) -> None:
+        """Hold little of the file: for a ledger that is much larger than what may be used."""
+        with explained(self.path):
+            self._db.execute("PRAGMA mmap_size = 0")
+            self._db.execute(f"PRAGMA cache_size = -{_SMALL_CACHE}")
+
+    def judged_by_people(self) -> set[str]:
+        """Names of the tasks that any person ever labelled."""
+        people = [number for number, who in self.labellers().items() if who.is_human]
+        if not people:
+            return set()
+        with explained(self.path):
+            rows = self._db.execute(
+                "SELECT DISTINCT name FROM labels JOIN tasks ON tasks.id = task "  # noqa: S608
+                f"WHERE labeller IN ({','.join('?' * len(people))})",
+                people,
+            )
+            return {name for (name,) in rows}
+
+    def of_other_versions(self, task: str, version: str) -> int:
+        """How many labels a task has from other versions of it."""
+        with explained(self.path):
+            row = self._db.execute(
+                "SELECT COUNT(*) FROM labels JOIN tasks ON tasks.id = task "
+                "WHERE name = ? AND version != ?",
+                [task, version],
+            ).fetchone()
+            return int(row[0])
+
+    def asked_again(self, task: str, version: str, who: LabellerId) -> tuple[int, int]:
+        """How many units a labeller of this name has labels of under several keys, with no sample
+        number: those where ``who`` itself has (another wording), and those where not (other
+        parameters)."""
+        named = {number: one for number, one in self.labellers().items() if one.name == who.name}
+        own = next((number for number, one in named.items() if one == who), -1)
+        with explained(self.path):
+            rows = self._db.execute(
+                "SELECT COUNT(DISTINCT CASE WHEN labeller = ? THEN key END) FROM labels "  # noqa: S608
+                "JOIN tasks ON tasks.id = task WHERE name = ? AND version = ? AND sample = 0 "
+                f"AND labeller IN ({','.join('?' * len(named))}) "
+                "GROUP BY unit HAVING COUNT(DISTINCT key) > 1",
+                [own, task, version, *named],
+            )
+            wordings = [int(row[0]) > 1 for row in rows]
+        return sum(wordings), len(wordings) - sum(wordings)
+
+    def unit(self, unit: str) -> Mapping[str, Any]:
+        """Content of the unit with this hash; raises KeyError where there is none."""
+        with explained(self.path):
+            row = self._db.execute(
+                "SELECT content FROM units WHERE hash = ?", [packed(unit)]
+            ).fetchone()
+        if row is None:
+            raise KeyError(unit)
+        content: Mapping[str, Any] = orjson.loads(row[0])
+        return content
+
+    def tasks(self) -> set[str]:
+        """Names of the tasks that were ever labelled."""
+        with explained(self.path):
+            return {name for (name,) in self._db.execute("SELECT name FROM tasks")}
+
+    def labels(self, tasks: Iterable[str] | None = None) -> Iterator[Label]:
+        """All labels, oldest first, of the named tasks or of all."""
+        names = None if tasks is None else list(tasks)
+        yield from self._select(f"{_OF_ALL} {_of_tasks('labels.task', names)}", names or [])
+
+    def verdicts(self, tasks: Iterable[str]) -> Iterator[Label]:
+        """All labels of the named tasks, oldest first, as far as scores need them.
+
+        Their uid, reason, error, overrules, tokens, cost, seconds and time are left empty: to read
+        those too takes half as long again. Equal verdicts may be one object.
+        """
+        names = list(tasks)
+        yield from self._brief(f"{_OF_ALL} {_of_tasks('labels.task', names)}", names)
+
+    def verdicts_of(self, units: Iterable[str]) -> Iterator[Label]:
+        """As :meth:`verdicts`, the labels of the units with these hashes; those of one unit oldest
+        first."""
+        wanted = list(dict.fromkeys(units))
+        for start in range(0, len(wanted), _CHUNK):
+            chunk = wanted[start : start + _CHUNK]
+            some = f"{_OF_ALL} WHERE hash IN ({','.join('?' * len(chunk))})"
+            yield from self._brief(some, [packed(unit) for unit in chunk])
+
+    def _brief(self, some: str, values: Sequence[bytes | str]) -> Iterator[Label]:
+        with explained(self.path):
+            rows = self._db.execute(f"SELECT {_BRIEF} {some} ORDER BY labels.id", values)
+            labellers = self.labellers()
+            known = dict(self._db.execute("SELECT id, name FROM tasks"))
+            statuses = {status.value: status for status in Status}
+            seen: dict[str | None, Mapping[str, Any] | None] = {None: None}
+            nothing: dict[str, Any] = {}
+            new = tuple.__new__  # what Label(...) comes to, without a call in between
+            for rowid, key, task, version, unit, who, status, text, sample, detail in rows:
+                try:
+                    verdict = seen[text]
+                except KeyError:
+                    verdict = orjson.loads(text)
+                    if len(seen) < _VERDICTS:
+                        seen[text] = verdict
+                yield new(Label, (
+                    "", key.hex() if type(key) is bytes else key, known[task], version,
+                    unit.hex() if type(unit) is bytes else unit, labellers[who], statuses[status],
+                    verdict, None, None, sample, None, None, None, None, None, "",
+                    nothing if detail == "{}" else orjson.loads(detail), rowid,
+                ))  # fmt: skip
+
+    def by_key(self, asked: Iterable[Asked]) -> dict[str, Label]:
+        """The newest label of each (unit, key), by key, a usable one before failed ones; what was
+        never asked is absent."""
+        wanted = list(dict.fromkeys(asked))
+        found: dict[str, Label] = {}
+        for start in range(0, len(wanted), _CHUNK):
+            chunk = wanted[start : start + _CHUNK]
+            values = [packed(one) for pair in chunk for one in pair]
+            for label in self._select(_OF_ASKED, values, _asking(len(chunk))):
+                if label.status is Status.OK or label.key not in found:
+                    found[label.key] = label
+        return found
+
+    def of_units(self, units: Iterable[str]) -> Iterator[Label]:
+        """All labels of the units with these hashes; those of one unit oldest first."""
+        wanted = list(dict.fromkeys(units))
+        for start in range(0, len(wanted), _CHUNK):
+            chunk = wanted[start : start + _CHUNK]
+            some = f"{_OF_ALL} WHERE hash IN ({','.join('?' * len(chunk))})"
+            yield from self._select(some, [packed(unit) for unit in chunk])
+
+    def _select(
+        self, some: str, values: Sequence[bytes | str], before: str = ""
+    ) -> Iterator[Label]:
+        with explained(self.path):
+            rows = self._db.execute(
+                f"{before} SELECT {_OWN} {REST} {some} ORDER BY labels.id",
+                values,
+            )
+            labellers = self.labellers()
+            tasks = dict(self._db.execute("SELECT id, name FROM tasks"))
+            loads = orjson.loads
+            statuses = {status.value: status for status in Status}
+            nothing: dict[str, Any] = {}
+            new = tuple.__new__  # what Label(...) comes to, without a call in between
+            for (
+                rowid,
+                uid,
+                key,
+                task,
+                version,
+                unit,
+                who,
+                status,
+                verdict,
+                reason,
+                error,
+                sample,
+                overrules,
+                tokens_in,
+                tokens_out,
+                cost,
+                seconds,
+                created,
+                detail,
+            ) in rows:  # the hot loop of scoring
+                yield new(Label, (
+                    unpacked(uid), unpacked(key), tasks[task], version, unpacked(unit),
+                    labellers[who], statuses[status], None if verdict is None else loads(verdict),
+                    reason, error, sample, None if overrules is None else unpacked(overrules),
+                    tokens_in, tokens_out, cost, seconds, created,
+                    nothing if detail == "{}" else loads(detail), rowid,
+                ))  # fmt: skip
+
+    def labellers(self) -> dict[int, LabellerId]:
+        """Every labeller that ever wrote a label, by the number that rows refer to."""
+        with explained(self.path):
+            rows = self._db.execute("SELECT id, name, kind, params FROM labellers").fetchall()
+        for number, name, kind, params in rows:
+            if number not in self._labellers:
+                self._labellers[number] = LabellerId(name, kind, orjson.loads(params))
+        return self._labellers
+
+    def units(self, tasks: Iterable[str] | None = None) -> dict[str, Mapping[str, Any]]:
+        """Content of every unit, by hash, of the named tasks or of all."""
+        return dict(self.unit_contents(tasks))
+
+    def unit_contents(
+        self, tasks: Iterable[str] | None = None
+    ) -> Iterator[tuple[str, Mapping[str, Any]]]:
+        """The same one after the other."""
+        names = None if tasks is None else list(tasks)
+        with explained(self.path):
+            rows = self._db.execute(
+                f"SELECT hash, content FROM units {_of_tasks('task', names)}",  # noqa: S608
+                names or [],
+            )
+            for unit, content in rows:
+                yield unpacked(unit), orjson.loads(content)
+
+    def find(self, uid_prefix: str) -> list[str]:
+        """Uids that begin with ``uid_prefix``, at most ten."""
+        with explained(self.path):
+            rows = self._db.execute(
+                "SELECT uid FROM labels WHERE substr(lower(hex(uid)), 1, ?) = ? LIMIT 10",
+                (len(uid_prefix), uid_prefix),
+            )
+            return [unpacked(row[0]) for row in rows]
+
+    def stats(self) -> list[dict[str, Any]]:
+        """Counts, tokens, cost (US dollars) and seconds for each task and labeller."""
+        with explained(self.path):
+            rows = self._db.execute(
+                "SELECT tasks.name, version, labellers.name, status, COUNT(*), SUM(tokens_in), "
+                "SUM(tokens_out), SUM(cost), SUM(seconds), MIN(created), MAX(created) FROM labels "
+                "JOIN labellers ON labellers.id = labels.labeller "
+                "JOIN tasks ON tasks.id = labels.task "
+                "GROUP BY 1, 2, 3, 4 ORDER BY 1, 3, 4"
+            ).fetchall()
+        names = ("task", "version", "labeller", "status", "labels", "tokens_in", "tokens_out")
+        return [
+            dict(zip((*names, "cost", "seconds", "first", "last"), row, strict=True))
+            for row in rows
+        ]
+
+    def version(self) -> int:
+        """Number of the last migration applied."""
+        return int(self._db.execute("PRAGMA user_version").fetchone()[0])
+
+    def asked(
+        self, columns: str, asked: Iterable[tuple[bytes | str, bytes | str]]
+    ) -> Iterator[tuple[Any, ...]]:
+        """Columns of the labels under these units and keys (packed); ``columns`` are constants."""
+        wanted = list(dict.fromkeys(asked))
+        for start in range(0, len(wanted), _CHUNK):
+            chunk = wanted[start : start + _CHUNK]
+            yield from self._db.execute(
+                f"{_asking(len(chunk))} SELECT {columns} {_OF_ASKED}",
+                [value for pair in chunk for value in pair],
+            )
+
+
+def _asking(count: int) -> str:
+    """The beginning of a query about ``count`` pairs of a unit and a key; see ``_OF_ASKED``."""
+    return f"WITH asked (asked_unit, asked_key) AS (VALUES {','.join(['(?,?)'] * count)})"
+
+
+def _of_tasks(column: str, names: Sequence[str] | None) -> str:
+    """Condition that ``column`` is the number of one of the named tasks, or none."""
+    if names is None:
+        return ""
+    return f"WHERE {column} IN (SELECT id FROM tasks WHERE name IN ({','.join('?' * len(names))}))"  # noqa: S608
