@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from importlib import import_module
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -44,7 +46,7 @@ TREC_EVAL = {
 @settings(deadline=None, max_examples=300)
 @given(qrels_and_run, st.sampled_from([1, 2, 3]))
 def test_trec_eval(case: tuple[dict[str, dict[str, int]], dict[str, dict[str, float]]], rel: int):
-    pytrec_eval = pytest.importorskip("pytrec_eval")
+    pytrec_eval = import_module("pytrec_eval")
     qrels, run = case
     asked = {
         name.replace("_5", ".5").replace("_10", ".10").replace("_1", ".1") for name in TREC_EVAL
@@ -85,8 +87,8 @@ def _with_level(name: str, rel: int) -> str:
     st.sampled_from([[1, 2, 3], [1, 3, 7]]),
 )
 def test_ntcireval(judged: dict[str, int], ranking: list[str], k: int, gains: list[int]):
-    tool = pytest.importorskip("pyNTCIREVAL")
-    metrics = pytest.importorskip("pyNTCIREVAL.metrics")
+    tool = import_module("pyNTCIREVAL")
+    metrics = import_module("pyNTCIREVAL.metrics")
     judged = {**judged, "top": 3, "low": 1}  # it divides by the ideal list's value without looking
     labeler = tool.Labeler(judged)
     labelled = labeler.label(ranking)
@@ -140,7 +142,7 @@ def test_alpha_ndcg_by_hand():
     st.sampled_from([1, 5, 20]),
 )
 def test_ndeval(covered: dict[str, dict[str, int]], ranking: list[str], k: int):
-    ndeval = pytest.importorskip("pyndeval")
+    ndeval = import_module("pyndeval")
     rows = [("t", sub, doc, grade) for sub, docs in covered.items() for doc, grade in docs.items()]
     run = [("t", doc, -float(place)) for place, doc in enumerate(ranking)]
     theirs = ndeval.ndeval(rows, run, measures=[f"alpha-nDCG@{k}"])
