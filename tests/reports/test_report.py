@@ -14,6 +14,7 @@ import pytest
 from assay.model.labels import Status
 from assay.model.rag import Answer, Question
 from assay.protocols.r2c2.results import AnswerResult, State
+from assay.reports.page import setting
 from assay.reports.r2c2 import render_report
 from assay.reports.text import question_anchor, slug, visible
 from tests.reports import report_cases as cases
@@ -243,3 +244,18 @@ def test_importing_the_reports_loads_neither_matplotlib_nor_jinja():
         "assert 'matplotlib' not in sys.modules and 'jinja2' not in sys.modules"
     )
     subprocess.run([sys.executable, "-c", code], check=True, env={"PYTHONPATH": ":".join(sys.path)})
+
+
+@pytest.mark.parametrize(
+    ("value", "said"),
+    [
+        (None, "not set"),
+        (True, "yes"),
+        ({}, "none given"),
+        ([], "none given"),
+        ({"OS": 0.5, "OF": None}, "OS 0.5, OF not set"),
+        (("a", False), "a, no"),
+    ],
+)
+def test_settings_are_said_in_words(value, said):
+    assert setting(value) == said

@@ -29,7 +29,7 @@ from assay.formats.trec_rag_answers import read_answers
 from assay.formats.trec_rag_passages import read_candidates
 from assay.formats.trec_rag_rules import RULES
 from assay.formats.trec_rag_writing import write_answers
-from assay.judging.engine import Tally
+from assay.judging.progress import Tally
 from assay.labellers.spec import SPEC_HELP, LabellerOptions
 from assay.ledger import Ledger
 from assay.model.errors import AssayError, Fault, FormatError, SettingsError

@@ -25,7 +25,8 @@ from assay.cli.common import (
 )
 from assay.cli.jobs import Job, Plans, Results, open_job
 from assay.judging.batch import export_batch, import_batch
-from assay.judging.engine import Plan, Tally, judge
+from assay.judging.engine import Plan, judge
+from assay.judging.progress import Tally
 from assay.labellers.openai import OpenAILabeller
 from assay.labellers.prices import checked
 from assay.ledger import Ledger

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from assay import __version__
 from assay.cli.jobs import Outlook, Plans, Results
-from assay.judging.engine import Progress, Tally
+from assay.judging.progress import Progress, Tally
 from assay.labellers.base import Labeller
 from assay.ledger import Ledger
 from assay.protocols.evaluation import Evaluation

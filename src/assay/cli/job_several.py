@@ -17,7 +17,7 @@ from assay import __version__
 from assay.cli.common import plain_table
 from assay.cli.jobs import Job as OneJob
 from assay.cli.jobs import Outlook, Plans, Results, job_of
-from assay.judging.engine import Progress, Tally
+from assay.judging.progress import Progress, Tally
 from assay.labellers.base import Labeller
 from assay.ledger import Ledger
 from assay.ledger.policy import Policy

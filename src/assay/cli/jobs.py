@@ -15,7 +15,8 @@ from typing import Any, Protocol
 from rich.console import RenderableType
 
 from assay.cli.common import FetchLines
-from assay.judging.engine import Plan, Progress, Tally
+from assay.judging.engine import Plan
+from assay.judging.progress import Progress, Tally
 from assay.labellers.base import Labeller
 from assay.ledger import Ledger
 from assay.ledger.policy import Policy

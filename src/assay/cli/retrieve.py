@@ -22,7 +22,7 @@ from assay.cli.common import (
 )
 from assay.formats.naming import run_name
 from assay.formats.r2c2_pr import MAX_RANK
-from assay.judging.engine import Tally
+from assay.judging.progress import Tally
 from assay.labellers.spec import SPEC_HELP, LabellerOptions
 from assay.ledger import Ledger
 from assay.model.errors import SettingsError

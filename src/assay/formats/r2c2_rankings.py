@@ -1,7 +1,7 @@
 """R2C2 passage runs as rankings: for each question the PassageKeys in the order of their ranks.
 
 The qrels that R2C2 derives from nuggets name a passage by its key, ``PRrunName;PassageRank``, so a
-PR run is measured like any other run once its passages are named that way. Source: spec/r2c2.md,
+PR run is measured like any other run once its passages are named that way. Source: docs/r2c2.md,
 step 6.
 """
 

@@ -9,7 +9,7 @@ Higher is better for ``hmr``, ``reward_over``, ``reward_under``, ``auroc`` and `
 is better for ``ece``, ``mce``, ``brier``, ``ks`` and ``aurc``.
 
 Sources: HMR, R_O and R_U are equations 1 to 4 of the R2C2 overview (Sakai); the rest as in
-``spec/measures.md``.
+``docs/measures.md``.
 """
 
 from __future__ import annotations
@@ -271,7 +271,7 @@ def risk_coverage(p: npt.ArrayLike, c: npt.ArrayLike) -> list[RiskPoint]:
     """Return the risk-coverage curve: one point for each confidence that occurs, highest first.
 
     Answers of equal confidence enter together; the last point covers everything. Source: El-Yaniv
-    & Wiener 2010; spec/r2c2.md, step 5.
+    & Wiener 2010; docs/r2c2.md, step 5.
     """
     confidence, correct = check(p, c)
     thresholds, group = np.unique(-confidence, return_inverse=True)

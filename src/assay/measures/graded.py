@@ -37,7 +37,7 @@ class NDCG(Measure):
     """Normalised discounted cumulative gain, Microsoft version: discount log(r + 1).
 
     With linear gains this is trec_eval's ``ndcg`` and ``ndcg_cut``. Source: Burges et al. 2005;
-    spec/measures.md.
+    docs/measures.md.
     """
 
     gain: Gain = Gain.LINEAR
@@ -57,7 +57,7 @@ class NDCGJK(Measure):
     """Normalised discounted cumulative gain, original version: discount log_b(r) from rank b.
 
     Ranks below the base *b* are not discounted. Source: Järvelin & Kekäläinen 2002;
-    spec/measures.md.
+    docs/measures.md.
     """
 
     gain: Gain = Gain.LINEAR
@@ -83,7 +83,7 @@ class Q(Measure):
 
     It divides by min(k, R). β = 0 makes it ``AP(norm=min)``. A document below grade 1 has no gain
     here. A better document that overtakes its neighbour never lowers Q, but one that overtakes
-    documents better still may. Source: Sakai 2004; NTCIREVAL; spec/measures.md.
+    documents better still may. Source: Sakai 2004; NTCIREVAL; docs/measures.md.
     """
 
     gain: Gain = Gain.LINEAR
@@ -138,7 +138,7 @@ class ERR(Measure):
     """Expected reciprocal rank: Σ s_r / r.
 
     Note that p_r divides by g_max + 1 in gain units, as NTCIREVAL does; the exponential gain makes
-    it (2^g − 1) / 2^g_max, as Chapelle et al. 2009 have it. Source: spec/measures.md.
+    it (2^g − 1) / 2^g_max, as Chapelle et al. 2009 have it. Source: docs/measures.md.
     """
 
     gain: Gain = Gain.LINEAR
@@ -168,7 +168,7 @@ class NERR(ERR):
 class IRBU(Measure):
     """Intentwise rank-biased utility: Σ φ^r s_r, with persistence φ.
 
-    Source: Sakai & Zeng 2019; spec/measures.md.
+    Source: Sakai & Zeng 2019; docs/measures.md.
     """
 
     gain: Gain = Gain.LINEAR
@@ -203,7 +203,7 @@ class NIRBU(IRBU):
 class RBP(Measure):
     """Rank-biased precision: (1 − p) Σ p^(r−1) g_r / g_max, with persistence p.
 
-    Source: Moffat & Zobel 2008, graded as in spec/measures.md.
+    Source: Moffat & Zobel 2008, graded as in docs/measures.md.
     """
 
     gain: Gain = Gain.LINEAR

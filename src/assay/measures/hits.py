@@ -1,6 +1,6 @@
 """The judged documents of many ranked lists as flat arrays: the ground of vectorised scoring.
 
-A measure of ``spec/measures.md`` depends only on the ranks and grades of the judged documents
+A measure of ``docs/measures.md`` depends only on the ranks and grades of the judged documents
 shown, on how many documents are shown, and on the topic's ideal list; unjudged documents have no
 gain. So ten million ranked documents shrink to the few that somebody judged before anything is
 computed.

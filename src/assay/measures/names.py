@@ -2,7 +2,7 @@
 
 A name is ``NAME``, then optionally parameters in brackets, then optionally ``@`` and a cutoff.
 Printing a measure (``str(measure)``) gives its canonical name, which leaves defaults out, and
-``parse_measure(str(measure)) == measure`` always holds. Source: spec/measures.md.
+``parse_measure(str(measure)) == measure`` always holds. Source: docs/measures.md.
 """
 
 from __future__ import annotations

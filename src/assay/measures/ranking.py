@@ -5,7 +5,7 @@ as people write it (``nDCG(gain=exp)@20``) and that :func:`assay.measures.names.
 back to an equal object. Adding a measure means adding one class to ``graded``, ``binary`` or
 ``diversity`` and one line to :data:`MEASURES`.
 
-Conventions, from ``spec/measures.md`` (golden values there are NTCIREVAL's):
+Conventions, from ``docs/measures.md`` (golden values are NTCIREVAL's):
 
 * *grades* are the grades of the documents in rank order, ``None`` where a document was not judged;
   *ideal* holds every judged grade of the topic in any order; *g_max* is the highest **grade** of

@@ -12,7 +12,8 @@ from typing import Any, Self
 import orjson
 
 from assay.judging.again import why_again
-from assay.judging.engine import Plan, Progress, Tally, judge, plan
+from assay.judging.engine import Plan, judge, plan
+from assay.judging.progress import Progress, Tally
 from assay.labellers.base import Labeller
 from assay.ledger import Ledger
 from assay.ledger.lines import Block, LinesAhead

@@ -80,6 +80,8 @@ def setting(value: object) -> str:
         return "not set"
     if isinstance(value, bool):
         return "yes" if value else "no"
+    if isinstance(value, dict):
+        value = [f"{name} {setting(one)}" for name, one in value.items()]
     if isinstance(value, list | tuple):
-        return ", ".join(str(item) for item in value)
+        return ", ".join(map(setting, value)) or "none given"
     return str(value)

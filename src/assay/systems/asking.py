@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from assay.judging.engine import Progress, Silent, Tally, judge, plan
+from assay.judging.engine import judge, plan
+from assay.judging.progress import Progress, Silent, Tally
 from assay.labellers.base import Labeller, Request, request_key
 from assay.ledger import Ledger
 from assay.model.labels import Label, Status

@@ -8,7 +8,8 @@ from functools import partial
 from typing import TypeVar
 
 from assay.judging.again import why_again
-from assay.judging.engine import Plan, Progress, Tally, judge, plan
+from assay.judging.engine import Plan, judge, plan
+from assay.judging.progress import Progress, Tally
 from assay.labellers.base import Labeller, Request
 from assay.ledger import Ledger
 from assay.ledger.policy import Policy

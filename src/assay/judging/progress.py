@@ -1,0 +1,76 @@
+"""What a judging run tells while it goes on, and what it did in the end."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+from assay.labellers.base import Outcome
+
+
+class Progress(Protocol):
+    """Told of every step; the command line draws a bar from it."""
+
+    def begin(self, title: str, total: int, known: int) -> None:
+        """``total`` distinct questions are wanted, ``known`` of them are in the ledger."""
+
+    def step(self, outcome: Outcome | None) -> None:
+        """One more was asked; None where the labeller had nothing to say."""
+
+    def note(self, text: str) -> None:
+        """Something that a person should know now."""
+
+    def end(self) -> None:
+        """No more steps."""
+
+
+class Silent:
+    """A Progress that says nothing."""
+
+    def begin(self, title: str, total: int, known: int) -> None: ...
+
+    def step(self, outcome: Outcome | None) -> None: ...
+
+    def note(self, text: str) -> None: ...
+
+    def end(self) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Tally:
+    """What a judging run did, in distinct questions. ``known`` were in the ledger already,
+    ``known_failed`` of them as failures; ``unanswered`` had no answer from the labeller;
+    ``skipped`` were not asked (stopped, out of budget). ``tokens_cached`` of ``tokens_in`` the
+    server had read before. Cost in US dollars; ``unpriced`` answers have an unknown cost, which
+    is not in it."""
+
+    wanted: int = 0
+    known: int = 0
+    known_failed: int = 0
+    asked: int = 0
+    failed: int = 0
+    unanswered: int = 0
+    skipped: int = 0
+    tokens_in: int = 0
+    tokens_out: int = 0
+    tokens_cached: int = 0
+    cost: float = 0.0
+    unpriced: int = 0
+    stopped: str | None = None
+
+    def __add__(self, other: Tally) -> Tally:
+        return Tally(
+            wanted=self.wanted + other.wanted,
+            known=self.known + other.known,
+            known_failed=self.known_failed + other.known_failed,
+            asked=self.asked + other.asked,
+            failed=self.failed + other.failed,
+            unanswered=self.unanswered + other.unanswered,
+            skipped=self.skipped + other.skipped,
+            tokens_in=self.tokens_in + other.tokens_in,
+            tokens_out=self.tokens_out + other.tokens_out,
+            tokens_cached=self.tokens_cached + other.tokens_cached,
+            cost=self.cost + other.cost,
+            unpriced=self.unpriced + other.unpriced,
+            stopped=self.stopped or other.stopped,
+        )
