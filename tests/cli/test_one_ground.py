@@ -111,6 +111,13 @@ def test_r2c2_alone_asks_yes_or_no_and_trec_rag_then_asks_what_that_left_open(fo
     assert marks(folder) == "RBB"
 
 
+def test_the_papers_question_is_asked_where_nobody_beside_asks_for_support(folder):
+    ground.toml(folder, ["r2c2", "trec-rag"], TREC + "support = false\n")
+    evaluate(folder)
+    assert {task for task, _, _ in ground.pairs()} == {"r2c2.entailment"}
+    assert marks(folder) == "RBB"
+
+
 def test_the_papers_question_can_be_insisted_on(folder):
     ground.toml(folder, ["r2c2", "trec-rag"], TREC + '[settings.r2c2]\nentailment = "yes-no"\n')
     evaluate(folder)

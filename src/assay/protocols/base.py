@@ -119,6 +119,11 @@ class Protocol(ABC, Generic[S, I]):
     def tasks(self, settings: S) -> Sequence[AnyTask]:
         """The labelling tasks that ``settings`` ask for."""
 
+    def asks(self, settings: S) -> Sequence[AnyTask]:
+        """Those of :meth:`tasks` that may be asked under ``settings``; the others only count where
+        there are labels. Other protocols of a folder go by it."""
+        return self.tasks(settings)
+
     @abstractmethod
     def load(self, folder: Folder, settings: S, reading: Reading) -> I:
         """Read the inputs through ``reading``, which collects all faults; call

@@ -29,7 +29,7 @@ def keeps_to_yes_no(folder: Folder) -> bool:
 
 def asks_support(folder: Folder) -> bool:
     """Whether the settings have step 3 asked as a question of support. ``auto`` does where a
-    protocol beside R2C2 has that task, unless the folder has a wording of its own or
+    protocol beside R2C2 asks that too, unless the folder has a wording of its own or
     ``[labellers]`` names somebody for entailment."""
     chosen = folder.settings(R2C2Settings).entailment
     if chosen == "support" or keeps_to_yes_no(folder):
@@ -37,14 +37,14 @@ def asks_support(folder: Folder) -> bool:
     named = {ENTAILMENT.name, "entailment"} & folder.config.labellers.keys()
     if named and folder.labeller is None:
         return False
-    return any(SUPPORT in _tasks(one) for one in folder.beside)
+    return any(SUPPORT in _asked(one) for one in folder.beside)
 
 
-def _tasks(folder: Folder) -> Iterable[AnyTask]:
+def _asked(folder: Folder) -> Iterable[AnyTask]:
     if folder.protocol in registry.SPECIAL:
         return ()
     protocol = registry.find_protocol(folder.protocol)
-    found: Iterable[AnyTask] = protocol.tasks(folder.settings(protocol.settings))
+    found: Iterable[AnyTask] = protocol.asks(folder.settings(protocol.settings))
     return found
 
 

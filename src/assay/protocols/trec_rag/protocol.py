@@ -50,6 +50,10 @@ class TrecRag(Protocol[TrecRagSettings, Inputs]):
             SUPPORT,
         )
 
+    def asks(self, settings: TrecRagSettings) -> Sequence[AnyTask]:
+        every = self.tasks(settings)
+        return every if settings.support else [one for one in every if one is not SUPPORT]
+
     def load(self, folder: Folder, settings: TrecRagSettings, reading: Reading) -> Inputs:
         return load_inputs(folder, settings, reading)
 
