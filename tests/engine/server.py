@@ -1,4 +1,5 @@
-"""A real HTTP server on this machine that speaks chat completions, with scripted faults."""
+"""A real HTTP server on this machine that speaks chat completions and embeddings, with scripted
+faults."""
 
 from __future__ import annotations
 
@@ -76,6 +77,7 @@ def serve(script: Script) -> Iterator[Server]:
     async def start() -> None:
         app = web.Application()
         app.router.add_post("/v1/chat/completions", handle)
+        app.router.add_post("/v1/embeddings", handle)
         app.router.add_get("/v1/models", models)
         runner = web.AppRunner(app)
         await runner.setup()

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 from assay.formats.r2c2_pr import read_pr_run
 from assay.systems.corpus.build import BuildSettings, build_corpus
+from assay.systems.corpus.documents import Source, SourceSettings
 from assay.systems.corpus.passages import Window, cut, passages, word_spans
 from assay.systems.corpus.store import (
     Documents,
@@ -332,6 +333,17 @@ def test_killed_build_goes_on(assay, tmp_path):
     assert not (out / "parts").exists()
     assert assay("corpus", "build", path, out).returncode == 2  # a corpus is never overwritten
     assert assay("corpus", "build", path, out, "--restart", "--processes", "1").returncode == 0
+
+
+def test_a_folder_of_many_files_is_read_in_one_go(tmp_path, monkeypatch):
+    """What a file is, is looked at a few times, not once for every other file of the folder."""
+    for number in range(300):
+        (tmp_path / f"{number:03d}__Page.wikitext").write_text("'''Page'''")
+    looked = []
+    kind = Source._format
+    monkeypatch.setattr(Source, "_format", lambda *file: looked.append(file) or kind(*file))
+    assert len(list(Source(tmp_path, SourceSettings()).items())) == 300
+    assert len(looked) <= 3 * 300
 
 
 def test_a_resumed_build_lists_all_faults_of_a_folder(tmp_path):

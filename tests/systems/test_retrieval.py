@@ -18,6 +18,7 @@ from assay.model.errors import SettingsError
 from assay.systems.corpus.build import build_corpus
 from assay.systems.corpus.passages import Passage
 from assay.systems.corpus.store import Documents, Layout, read_passages, write_passages
+from assay.systems.retrieval import dense
 from assay.systems.retrieval.analysis import Analysis
 from assay.systems.retrieval.bm25 import BM25Index, BM25Settings, BM25Writer, rounded
 from assay.systems.retrieval.dense import DenseIndex, build_dense
@@ -204,7 +205,8 @@ def test_rrf_scores_sum_over_the_lists(lists, k):
 class Letters:
     """An embedder without a model: how often each letter stands in a text."""
 
-    name = "letters"
+    name = "letters (1.0)"
+    spec = "letters"
 
     def __init__(self, fail_at=None):
         self.seen = 0
@@ -243,8 +245,44 @@ def test_another_embedder_cannot_go_on(tmp_path):
         build_dense(tmp_path, Letters(fail_at=70), TEXTS)
     other = Letters()
     other.name = "other"
-    with pytest.raises(SettingsError, match="the beginning of vectors by letters"):
+    with pytest.raises(SettingsError, match=r"the beginning of vectors by letters .*not by other"):
         build_dense(tmp_path, other, TEXTS)
+
+
+def test_vectors_that_are_there_are_never_made_again(tmp_path, monkeypatch):
+    """Not after the last of them came and the build was killed while it made the cells, or before
+    it said that all is there; nor when the same build is run again, with cells or without."""
+
+    def killed(*_):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(dense, "build_cells", killed)
+        with pytest.raises(KeyboardInterrupt):
+            build_dense(tmp_path, Letters(), TEXTS, ann_above=100)
+    none = Letters(fail_at=0)
+    with monkeypatch.context() as patch:
+        patch.setattr(dense, "write_whole", killed)
+        with pytest.raises(KeyboardInterrupt):
+            build_dense(tmp_path, none, TEXTS, ann_above=100)
+    for cells in (100, 1000, 100):
+        assert build_dense(tmp_path, none, TEXTS, ann_above=cells) == 300
+        assert DenseIndex(tmp_path).approximate == (cells == 100)
+    other = Letters()
+    other.name = "other"
+    with pytest.raises(SettingsError, match=r"holds vectors by letters \(1.0\), not by other"):
+        build_dense(tmp_path, other, TEXTS)
+
+
+def test_vectors_are_cut_back_to_whole_rows(tmp_path):
+    with pytest.raises(KeyboardInterrupt):
+        build_dense(tmp_path, Letters(fail_at=150), TEXTS)
+    with (tmp_path / ".vectors.f16.part").open("ab") as part:
+        part.write(b"half a row")
+    build_dense(tmp_path, Letters(), TEXTS)
+    build_dense(tmp_path / "whole", Letters(), TEXTS)
+    name = "vectors.f16"
+    assert (tmp_path / name).read_bytes() == (tmp_path / "whole" / name).read_bytes()
 
 
 def test_cells_above_a_size_find_nearly_the_same(tmp_path):
@@ -425,6 +463,25 @@ def test_embeddings_endpoint(small):
     assert rows[1] == pytest.approx([0, 1])
 
 
+def test_queries_go_where_the_passages_went(assay, small):
+    """An index says which endpoint made its vectors; its passages are embedded there once."""
+
+    def script(body, _number):
+        rows = [[float(t.lower().count(c)) for c in "abcdefghijklmno"] for t in body["input"]]
+        return {"data": [{"index": n, "embedding": row} for n, row in enumerate(rows)]}
+
+    with serve(script) as server:
+        spec = f"openai:m@{server.url}"
+        for _ in range(2):
+            done = assay("index", "build", small / "corpus", small / "index", "--dense", spec)
+            assert done.returncode == 0, done.stderr
+        assert [len(body["input"]) for body in server.requests] == [5]
+        command = ["retrieve", small / "index", small / "q.tsv", "-o", small / "r.txt"]
+        done = assay(*command, "--method", "dense")
+        assert done.returncode == 0, done.stderr
+        assert [len(body["input"]) for body in server.requests] == [5, 2]
+
+
 def test_best_part_of_a_passage():
     text = "one two three four five six Rocky Balboa seven eight"
     terms = str.split
@@ -467,6 +524,19 @@ def test_index_settings_are_kept(small):
     assert build_index(small / "corpus", small / "index", IndexSettings()) == 5
     with pytest.raises(SettingsError):
         build_index(small / "corpus", small / "corpus")
+    lines = (small / "corpus" / "passages.jsonl").read_text()
+    moved = small / "moved" / "passages.jsonl"
+    moved.parent.mkdir()
+    moved.write_text(lines)
+    assert build_index(small / "moved", small / "index") == 5
+    moved.write_text(lines.replace("leeks", "beans"))
+    with pytest.raises(SettingsError, match="an index of other passages: 5 that are not the 5 of"):
+        build_index(small / "moved", small / "index")
+    with pytest.raises(SettingsError, match="an index of other settings"):
+        build_index(small / "corpus", small / "index", IndexSettings(title=False))
+    with pytest.raises(SettingsError, match="is no embedder"):
+        build_index(small / "corpus", small / "new", IndexSettings(dense="word2vec"))
+    assert not (small / "new").exists()  # said before hours of work, not after
     (small / "index" / "labels.sqlite").write_text("paid for")
     changed = IndexSettings(Analysis(stemming=False))
     assert build_index(small / "corpus", small / "index", changed, restart=True) == 5

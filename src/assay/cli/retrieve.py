@@ -159,7 +159,7 @@ def retrieve_command(
 
         embedder = None
         if method is not Method.BM25:
-            embedder = make_embedder(dense or _embedder_of(index))
+            embedder = make_embedder(dense or index.dense.spec)
         found = retrieve(
             index,
             topics,
@@ -209,8 +209,3 @@ def retrieve_command(
         err().print(f"{seconds:.1f} s, {len(topics) / seconds if seconds else 0:,.1f} topics/s")
     if found.failed or found.missing:
         raise typer.Exit(1)
-
-
-def _embedder_of(index: Index) -> str:
-    """The SPEC of the embedder that built the index, from its name."""
-    return index.dense.embedder.partition(" (")[0]

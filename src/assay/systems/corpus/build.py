@@ -38,12 +38,13 @@ from assay.systems.corpus.store import (
     from_line,
     line,
     write_passages,
+    write_whole,
 )
 from assay.systems.corpus.wikitext import CleanSettings, clean, is_disambiguation
 
 _BATCH_DOCUMENTS = 200
 _BATCH_CHARS = 2_000_000
-_PART = re.compile(r"journal\.jsonl|\.?\d{7}\.jsonl(?:\.part)?")
+_PART = re.compile(r"\.?journal\.jsonl(?:\.fresh)?|\.?\d{7}\.jsonl(?:\.part)?")
 _WAITING = 3  # batches a process, under way or waiting
 
 Told = Callable[[int, int, int], None]
@@ -190,7 +191,8 @@ class _Journal:
         self.faults: dict[int, BatchFaults] = {}  # only of batches that have some
         ours = self.path.is_file() or (out / MANIFEST).is_file()
         there = [*out.iterdir()] if out.is_dir() else []
-        if there and not ours and (there != [work] or any(work.iterdir())):
+        begun = {self.path.with_name(f".{self.path.name}.fresh")}  # killed at its very start
+        if there and not ours and (there != [work] or {*work.iterdir()} - begun):
             # Nothing of somebody else's is ever removed, --restart or not.
             raise SettingsError(f"{out} is not empty. Give a new or empty folder.")
         if not restart and (out / MANIFEST).is_file():
@@ -202,7 +204,7 @@ class _Journal:
             return
         _remove(work)
         work.mkdir(parents=True, exist_ok=True)
-        self.path.write_bytes(orjson.dumps(state) + b"\n")
+        write_whole(self.path, orjson.dumps(state) + b"\n")
 
     def _resume(self, state: Mapping[str, Any]) -> None:
         head, *lines = self.path.read_bytes().split(b"\n")
@@ -233,10 +235,8 @@ class _Journal:
 
     def clear(self, manifest: Mapping[str, Any]) -> None:
         """Everything is in the corpus: the manifest says so, the parts go."""
-        target = self.out / MANIFEST
-        fresh = target.with_name(f".{MANIFEST}.part")
-        fresh.write_bytes(orjson.dumps(manifest, option=orjson.OPT_INDENT_2) + b"\n")
-        fresh.replace(target)
+        data = orjson.dumps(manifest, option=orjson.OPT_INDENT_2) + b"\n"
+        write_whole(self.out / MANIFEST, data)
         _remove(self.work)
 
 

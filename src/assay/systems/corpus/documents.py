@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import cached_property
 from pathlib import Path
 from typing import IO, Any, NamedTuple, cast
 
@@ -117,7 +118,7 @@ class Source:
         else:
             raise SettingsError(f"There is no file or folder {path}.")
 
-    @property
+    @cached_property
     def single_documents(self) -> bool:
         """Whether every file holds exactly one document (then files are counted, not bytes)."""
         return all(self._format(self._file(name)) is SourceFormat.WIKITEXT for name in self.files)

@@ -67,6 +67,13 @@ def from_line(data: bytes) -> Passage:
     return _of(orjson.loads(data), Path(PASSAGES), 0)
 
 
+def write_whole(path: Path, data: bytes) -> None:
+    """Write a small file so that it is there whole or not at all."""
+    fresh = path.with_name(f".{path.name}.fresh")
+    fresh.write_bytes(data)
+    fresh.replace(path)
+
+
 def read_passages(path: Path) -> Iterator[Passage]:
     """All passages of a corpus in order: a folder made by ``assay corpus build``, a folder of
     documents, or a JSONL (also packed) or Parquet file.

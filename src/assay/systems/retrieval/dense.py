@@ -9,12 +9,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from itertools import islice
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import orjson
 from numpy.typing import NDArray
 
 from assay.model.errors import SettingsError
+from assay.systems.corpus.store import write_whole
 from assay.systems.retrieval.bm25 import Hit
 from assay.systems.retrieval.cells import Cells, build_cells
 from assay.systems.retrieval.embedders import Embedder, Vectors
@@ -37,60 +39,73 @@ def build_dense(
 ) -> int:
     """Embed ``texts`` into ``folder`` and return how many there are.
 
-    Raises SettingsError where the folder holds the beginning of another embedder's vectors.
+    What is there by the same embedder, all vectors or those of a build that was stopped, is kept,
+    and none of it is made again. Raises SettingsError where it is by another embedder.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    part = folder / f".{VECTORS}.part"
-    state = folder / f".{ABOUT}.part"
-    done, size = _resume(part, state, embedder.name)
+    if (about := _known(folder / ABOUT, embedder.name)) is not None:
+        done, size = int(about["rows"]), int(about["size"])
+        if (0 < done >= ann_above) != about["cells"]:
+            _finish(folder, folder / VECTORS, {**about, "cells": 0 < done >= ann_above})
+        told(done)
+        return done
+    part, state = folder / f".{VECTORS}.part", folder / f".{ABOUT}.part"
+    begun = _known(state, embedder.name)
+    size = int(begun["size"]) if begun else 0
+    if size and not part.is_file() and (folder / VECTORS).is_file():
+        (folder / VECTORS).replace(part)  # killed just before the end
+    done = part.stat().st_size // (size * 2) if size and part.is_file() else 0
     waiting = iter(texts)
     for _ in islice(waiting, done):
         pass
     told(done)
+    about = {"embedder": embedder.name, "spec": embedder.spec, "size": size}
     with part.open("r+b" if done else "wb") as out:
-        if done:
-            out.truncate(done * size * 2)
-            out.seek(0, 2)
+        out.truncate(done * size * 2)  # half a row, of a build that was killed while it wrote
+        out.seek(0, 2)
         while batch := list(islice(waiting, _ROWS)):
             rows = embedder.passages(batch)
-            if not done:
-                size = rows.shape[1]
+            if not size:
+                about["size"] = size = rows.shape[1]
+                write_whole(state, orjson.dumps(about))
             elif rows.shape[1] != size:
                 raise SettingsError(f"{embedder.name} gave vectors of {rows.shape[1]} and {size}.")
             out.write(rows.astype(np.float16).tobytes())
             out.flush()
             done += len(batch)
-            state.write_bytes(orjson.dumps({"embedder": embedder.name, "rows": done, "size": size}))
             told(done)
-    part.replace(folder / VECTORS)
-    cells = bool(done) and done >= ann_above
-    if cells:
-        shape = (done, size)
-        build_cells(folder, np.memmap(folder / VECTORS, dtype=np.float16, mode="r", shape=shape))
-    about = {"embedder": embedder.name, "rows": done, "size": size, "cells": cells}
-    (folder / ABOUT).write_bytes(orjson.dumps(about, option=orjson.OPT_INDENT_2) + b"\n")
+    _finish(folder, part, {**about, "rows": done, "cells": 0 < done >= ann_above})
     state.unlink(missing_ok=True)
     return done
 
 
-def _resume(part: Path, state: Path, name: str) -> tuple[int, int]:
-    if not (part.is_file() and state.is_file()):
-        return 0, 0
+def _finish(folder: Path, vectors: Path, about: dict[str, Any]) -> None:
+    """Make the cells, where there are to be some, and say in the folder that all is there."""
+    if about["cells"]:
+        shape = (about["rows"], about["size"])
+        build_cells(folder, np.memmap(vectors, dtype=np.float16, mode="r", shape=shape))
+    vectors.replace(folder / VECTORS)
+    write_whole(folder / ABOUT, orjson.dumps(about, option=orjson.OPT_INDENT_2) + b"\n")
+
+
+def _known(path: Path, name: str) -> dict[str, Any] | None:
+    """What ``path`` says of vectors by the embedder ``name``; None where it says nothing."""
     try:
-        known = orjson.loads(state.read_bytes())
-        if known["embedder"] != name:
-            raise SettingsError(
-                f"{part.parent} holds the beginning of vectors by {known['embedder']}. Use that "
-                "embedder, or another folder."
-            )
-        rows, size = int(known["rows"]), int(known["size"])
-    except (orjson.JSONDecodeError, KeyError, TypeError, ValueError):
-        return 0, 0
-    return (rows, size) if part.stat().st_size >= rows * size * 2 else (0, 0)
+        known: dict[str, Any] = orjson.loads(path.read_bytes())
+        other = known["embedder"]
+    except (FileNotFoundError, orjson.JSONDecodeError, KeyError, TypeError):
+        return None
+    if other != name:
+        what = "vectors" if path.name == ABOUT else "the beginning of vectors"
+        raise SettingsError(
+            f"{path.parent} holds {what} by {other}, not by {name}. Use that embedder, another "
+            "folder, or --restart."
+        )
+    return known
 
 
 class DenseIndex:
-    """The vectors of an index. ``exact`` False searches by cells, where there are any."""
+    """The vectors of an index; ``spec`` makes the embedder that made them."""
 
     def __init__(self, folder: Path) -> None:
         """Open ``folder``; raises SettingsError where it holds no vectors."""
@@ -101,6 +116,7 @@ class DenseIndex:
             )
         about = orjson.loads(path.read_bytes())
         self.embedder: str = about["embedder"]
+        self.spec: str = about.get("spec") or self.embedder.partition(" (")[0]
         self._rows, self._size = int(about["rows"]), int(about["size"])
         shape = (self._rows, self._size)
         self._vectors: NDArray[np.float16] = (

