@@ -15,6 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.formats.r2c2_pr import read_pr_run
+from assay.systems.corpus import mediawiki
 from assay.systems.corpus.build import BuildSettings, build_corpus
 from assay.systems.corpus.documents import Source, SourceSettings
 from assay.systems.corpus.passages import Window, cut, passages, word_spans
@@ -166,12 +167,14 @@ def test_wikitext_files_with_headers(tmp_path):
     )
     (folder / "Plain name.wikitext").write_text("No header")
     (folder / "18__Old.wikitext").write_text("# ID: 18\n#REDIRECT [[X]]")
+    (folder / "19__Ü.wikitext").write_bytes(b"\xef\xbb\xbf\r\n# ID: 20\r\n\r\n# LANG: en\r\nText")
     (folder / "notes.txt").write_text("not a page")
     built = build_corpus(folder, tmp_path / "out", processes=1)
     found = {p.doc: (p.title, p.text) for p in read_passages(tmp_path / "out")}
     assert found["Q255"] == ("Star Wars", "Star Wars\n\nStar Wars (1977)\n- a list line")
     assert found["17"] == ("Attack of the Clones", "Attack of the Clones\n\nText")
     assert found["Plain name"] == ("Plain name", "Plain name\n\nNo header")
+    assert found["20"] == ("Ü", "Ü\n\nText")
     assert built.counts["redirect"] == 1
 
 
@@ -212,13 +215,67 @@ def test_jsonl_and_tsv_with_faults(assay, tmp_path):
     ]
 
 
-def test_broken_dump_keeps_what_stands_before(assay, tmp_path):
+def test_broken_dump_is_read_on_from_the_next_page(assay, tmp_path, monkeypatch):
+    """Every fault with its line and the page before it; only the broken pages are lost."""
     path = tmp_path / "d.xml"
-    path.write_bytes(dump(*PAGES)[:-40] + b"<oops")
+    broken = [
+        page(2, "one").replace("one", "one &nbsp; two"),
+        page(4, "one\nüüü\n").replace("one", "<b>one</i>"),
+        page(6, "one").replace("one", "\0"),
+        page(7, "one").replace("one", "\0"),
+    ]
+    good = [page(number, f"text\n {number} ü") for number in (1, 3, 5, 8)]
+    text = "\n".join([good[0], broken[0], good[1], broken[1], good[2], *broken[2:], good[3]])
+    path.write_bytes(dump(text))
     done = assay("corpus", "build", path, tmp_path / "out")
     assert done.returncode == 1
+    assert "4 faults in the source" in done.stdout
+    for line, title, why in [
+        (3, "Page 1", "undefined entity"),
+        (6, "Page 3", "mismatched tag"),
+        (11, "Page 5", "not well-formed (invalid token)"),
+        (12, "Page 5", "not well-formed (invalid token)"),
+    ]:
+        assert f"d.xml:{line} The XML is broken after the page “{title}”: {why}." in done.stdout
+    assert [p.doc for p in read_passages(tmp_path / "out")] == ["1", "3", "5", "8"]
+    for size in (7, 64, 500):  # wherever a page is cut in two on its way from the disk
+        monkeypatch.setattr(mediawiki, "_CHUNK", size)
+        source = Source(path, SourceSettings())
+        assert [one.id for one in source.items()] == ["1", "3", "5", "8"]
+        assert [fault.line for fault in source.faults] == [3, 6, 11, 12]
+    path.write_bytes(dump(*PAGES)[:-40] + b"<oops")
+    done = assay("corpus", "build", path, tmp_path / "cut")
+    assert done.returncode == 1
     assert "The XML is broken after the page “Page 5”" in done.stdout
-    assert len(list(read_passages(tmp_path / "out"))) == 4
+    assert len(list(read_passages(tmp_path / "cut"))) == 4
+
+
+@pytest.mark.parametrize(
+    ("data", "why"),
+    [
+        (b"", "The file is empty."),
+        (b"<html><body>A page</body></html>", "no MediaWiki export: the XML begins with <html>"),
+        (b"no XML at all", "The XML is broken: syntax error."),
+    ],
+)
+def test_what_is_no_dump_is_said(tmp_path, data, why):
+    path = tmp_path / "d.xml"
+    path.write_bytes(data)
+    built = build_corpus(path, tmp_path / "out", processes=1)
+    assert [why in fault.why for fault in built.faults] == [True]
+
+
+def test_a_corpus_that_is_replaced_leaves_nothing_behind(tmp_path):
+    path = tmp_path / "d.tsv"
+    path.write_text("a\tone\nb\ttwo\n")
+    how = BuildSettings(layout=Layout.DOCUMENTS)
+    build_corpus(path, tmp_path / "out", how, processes=1)
+    path.write_text("c\tthree\n")
+    build_corpus(path, tmp_path / "out", how, processes=1, restart=True)
+    assert [p.doc for p in read_passages(tmp_path / "out")] == ["c"]
+    build_corpus(path, tmp_path / "out", processes=1, restart=True)
+    assert len(Documents(tmp_path / "out")) == 1
+    assert not list((tmp_path / "out").rglob("*.json.gz"))
 
 
 def test_a_document_id_that_comes_twice_counts_once(tmp_path):

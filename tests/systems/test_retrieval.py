@@ -14,7 +14,11 @@ from hypothesis import strategies as st
 
 from assay.formats.r2c2_pr import read_pr_run
 from assay.formats.trec import read_trec_run
+from assay.labellers.base import BaseLabeller, Estimate, Outcome, Request
+from assay.ledger import Ledger
 from assay.model.errors import SettingsError
+from assay.model.labels import LabellerId, Status
+from assay.systems.asking import Asker, Spending
 from assay.systems.corpus.build import build_corpus
 from assay.systems.corpus.passages import Passage
 from assay.systems.corpus.store import Documents, Layout, read_passages, write_passages
@@ -27,6 +31,7 @@ from assay.systems.retrieval.fusion import rrf
 from assay.systems.retrieval.index import Index, IndexSettings, build_index
 from assay.systems.retrieval.rerank import Ranked
 from assay.systems.retrieval.runs import best_part, pr_run, trec_run
+from assay.tasks.retrieval import DECOMPOSITION, DecompositionUnit
 from tests.conftest import ROOT
 from tests.engine.server import completion, serve
 
@@ -416,6 +421,81 @@ def test_windows_of_20_with_stride_10_carry_the_best_from_the_bottom_to_the_top(
         assert done.returncode == 0, done.stderr
     assert sizes == [20] * 5  # ends at 60, 50, 40, 30, 20
     assert (tmp_path / "r.txt").read_text().startswith("1;1;d59;film of Rush hour\n")
+
+
+@pytest.mark.parametrize(
+    ("reply", "says"),
+    [
+        ('{"order": [5, 2, 2, 1, 3]}', "exactly once"),
+        ('{"order": [5, 3, 1]}', "exactly once"),
+        ('{"order": [0, 1, 2, 3, 4]}', "exactly once"),
+        ("[3] > [1] > [2] > [5] > [4]", "unusable reply"),
+        ('{"order": [5, 4, 3, 2', "unusable reply"),
+    ],
+)
+def test_an_order_that_cannot_be_used_leaves_the_list_as_it_was(assay, small, reply, says):
+    """It is asked for once more, counted with its reason, and not paid for again."""
+    (small / "q.tsv").write_text("1\tA film with a score, by Stanley or Stallone\n")
+    command = ["retrieve", small / "index", small / "q.tsv", "-o", small / "r.txt"]
+    assert assay(*command).returncode == 0
+    before = (small / "r.txt").read_text()
+    assert len(before.splitlines()) == 5
+    with serve(lambda *_: completion(reply)) as server:
+        command += ["--rerank", "listwise", "--rerank-with", f"openai:m@{server.url}"]
+        done = assay(*command)
+        assert done.returncode == 1
+        assert "unusable 1," in done.stdout
+        assert says in done.stdout.replace("\n", " ")
+        assert (small / "r.txt").read_text() == before
+        assert len(server.requests) == 2  # with what was wrong, once more
+        done = assay(*command, "--json")
+        assert len(server.requests) == 2
+    found = json.loads(done.stdout)
+    assert found["unusable_replies"] == 1
+    assert list(found["why_unusable"].values()) == [1]
+
+
+def test_models_of_one_command_share_its_budget(tmp_path):
+    class Dear(BaseLabeller):
+        id = LabellerId("dear", "model", {})
+
+        def estimate(self, request):
+            return Estimate(1, 0, 0, 1.0, 1.0)
+
+        async def label(self, request):
+            verdict = request.task.verdict.model_validate({"queries": [request.unit.question]})
+            return Outcome(status=Status.OK, verdict=verdict, cost=1.0)
+
+    with Ledger.open(tmp_path / "l.sqlite") as ledger:
+        spending = Spending(3.0)
+        one, two = (Asker(ledger, Dear(), spending=spending) for _ in range(2))
+        for asker, words, got in [(one, "ab", 2), (two, "cdef", 1)]:
+            units = [DecompositionUnit(question=word) for word in words]
+            labels = asker.ask("t", [Request(DECOMPOSITION, unit) for unit in units])
+            assert sum(label is not None for label in labels) == got
+        assert spending.tally.cost == 3.0
+
+
+def test_as_deep_as_is_reranked_is_searched(assay, tmp_path):
+    texts = [f"film {n} {'film ' * (130 - n)}" for n in range(129)] + ["film of Rush hour"]
+    corpus = (passage(n, text) for n, text in enumerate(texts))
+    write_passages(corpus, tmp_path / "corpus", Layout.JSONL)
+    build_index(tmp_path / "corpus", tmp_path / "index")
+    (tmp_path / "q.tsv").write_text("1\tfilm\n")
+
+    def script(body, _number):
+        return completion(json.dumps({"order": fronts(prompt(body))}))
+
+    with serve(script) as server:
+        command = ["retrieve", tmp_path / "index", tmp_path / "q.tsv", "-o", tmp_path / "r.txt"]
+        command += ["--rerank-depth", "130", "--rerank", "listwise", "--b", "0"]
+        done = assay(*command, "--rerank-with", f"openai:m@{server.url}")
+        assert done.returncode == 0, done.stderr
+        assert len(server.requests) == 12  # ends at 130, 120 … 20
+        assert (tmp_path / "r.txt").read_text().startswith("1;1;d129;film of Rush hour\n")
+        done = assay(*command, "--rerank-with", f"openai:m@{server.url}", "--window", "101")
+        assert done.returncode == 2
+        assert "2 to 100 passages" in done.stderr
 
 
 def test_pointwise_reranking_counts_what_cannot_be_used(assay, small):

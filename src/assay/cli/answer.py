@@ -45,7 +45,7 @@ from assay.systems.answering import (
     answer_trec_rag,
     sources_of,
 )
-from assay.systems.asking import Asker
+from assay.systems.asking import Asker, Spending
 from assay.systems.corpus.store import Documents
 from assay.systems.topics import load_topics
 from assay.systems.writers import make_certainty, make_writer
@@ -130,17 +130,14 @@ def answer_command(
     settings = AnswerSettings(
         confidence, passages, samples, unknown_below, _line(unknown_text), 400
     )
-    askers: list[Asker] = []
+    spending = Spending(budget)
     with ExitStack() as closing:
         path = ledger_file or output.parent / "answers.sqlite"
 
         def asker(labeller: Any) -> Asker:
             path.parent.mkdir(parents=True, exist_ok=True)
             ledger = closing.enter_context(Ledger.open(path))
-            left = None if budget is None else budget - sum(one.tally.cost for one in askers)
-            made = Asker(ledger, labeller, JudgingBar(quiet=as_json), left)
-            askers.append(made)
-            return made
+            return Asker(ledger, labeller, JudgingBar(quiet=as_json), spending)
 
         heat = temperature if sampled else 0.0
         options = LabellerOptions(temperature=heat, fetching=FetchLines())
@@ -167,8 +164,7 @@ def answer_command(
     write_bytes(side, b"".join(orjson.dumps(row) + b"\n" for row in made.unusable))
     if data:
         _check(output, protocol, topics, runs, year)
-    tally = sum((one.tally for one in askers), start=Tally())
-    _say(output, side, made, tally, len(topics), as_json=as_json)
+    _say(output, side, made, spending.tally, len(topics), as_json=as_json)
     if made.missing or made.failed:
         raise typer.Exit(1)
 

@@ -32,7 +32,6 @@ _LEFT_OUT = {
     "twice": ("document whose id came before", "documents whose id came before"),
 }
 _EVERY = 5.0
-_SHOWN = 20
 
 
 @app.command("build")
@@ -182,12 +181,12 @@ def _say(built: Built, folder: Path, seconds: float) -> None:
     if left_out:
         console.print(f"Left out: {', '.join(left_out)}", soft_wrap=True)
     if built.faults:
-        console.print(f"{len(built.faults) + built.more_faults} faults in the source:")
-        for fault in built.faults[:_SHOWN]:
+        count = len(built.faults) + built.more_faults
+        console.print(f"{count:,} {'fault' if count == 1 else 'faults'} in the source:")
+        for fault in built.faults:
             console.print(f"  {safe(fault)}", soft_wrap=True)
-        rest = len(built.faults) + built.more_faults - _SHOWN
-        if rest > 0:
-            console.print(f"  … and {rest} more")
+        if built.more_faults:
+            console.print(f"  … and {built.more_faults:,} more")
 
 
 @contextmanager

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
 from contextlib import ExitStack
 from enum import StrEnum
 from pathlib import Path
@@ -22,12 +23,11 @@ from assay.cli.common import (
 )
 from assay.formats.naming import run_name
 from assay.formats.r2c2_pr import MAX_RANK
-from assay.judging.progress import Tally
 from assay.labellers.spec import SPEC_HELP, LabellerOptions
 from assay.ledger import Ledger
 from assay.model.errors import SettingsError
 from assay.protocols.output import write_bytes
-from assay.systems.asking import Asker
+from assay.systems.asking import Asker, Spending
 from assay.systems.retrieval.bm25 import BM25Settings
 from assay.systems.retrieval.embedders import make_embedder
 from assay.systems.retrieval.fusion import K
@@ -37,6 +37,8 @@ from assay.systems.retrieval.runs import pr_run, trec_run
 from assay.systems.retrieval.search import Method, Rerank, RetrievalSettings, retrieve
 from assay.systems.topics import load_topics
 from assay.systems.writers import make_writer
+
+_REASONS = 3  # why replies could not be used, the commonest
 
 
 class RunFormat(StrEnum):
@@ -128,7 +130,7 @@ def retrieve_command(
     settings = RetrievalSettings(
         method=method,
         k=wanted,
-        depth=max(depth, wanted),
+        depth=max(depth, wanted, rerank_depth if rerank else 0),
         bm25=BM25Settings(k1, b, exact=not fast),
         rrf_k=rrf_k,
         exact=exact,
@@ -142,6 +144,7 @@ def retrieve_command(
     started = time.perf_counter()
     with ExitStack() as closing:
         askers: list[Asker] = []
+        spending = Spending(budget)
 
         def asker(spec: str | None) -> Asker | None:
             if spec is None:
@@ -151,9 +154,7 @@ def retrieve_command(
             options = LabellerOptions(fetching=FetchLines())
             # A model that answers yes or no can rerank pointwise; all else needs written replies.
             model = make_writer(spec, folder=Path(), options=options)
-            spent = sum(one.tally.cost for one in askers)
-            left = None if budget is None else budget - spent
-            made = Asker(ledger, model, JudgingBar(quiet=as_json), left)
+            made = Asker(ledger, model, JudgingBar(quiet=as_json), spending)
             askers.append(made)
             return made
 
@@ -168,7 +169,8 @@ def retrieve_command(
             decomposer=asker(decompose),
             reranker=asker(rerank_with),
         )
-        tally = sum((one.tally for one in askers), start=Tally())
+        tally = spending.tally
+        faults = sum((one.faults for one in askers), start=Counter())
     seconds = time.perf_counter() - started
     lists = {topic: rows for topic, rows in found.lists.items() if rows}
     if is_pr:
@@ -185,6 +187,7 @@ def retrieve_command(
         "without_passages": silent,
         "passages": sum(map(len, lists.values())),
         "unusable_replies": found.failed,
+        "why_unusable": dict(faults.most_common()),
         "missing_replies": found.missing,
         "asked": tally.asked,
         "known": tally.known,
@@ -206,6 +209,8 @@ def retrieve_command(
                 f"Asked {tally.asked}, known {tally.known}, unusable {found.failed}, "
                 f"missing {found.missing}"
             )
+        for why, count in faults.most_common(_REASONS):
+            out().print(f"  {count} × {safe(why)}", soft_wrap=True)
         err().print(f"{seconds:.1f} s, {len(topics) / seconds if seconds else 0:,.1f} topics/s")
     if found.failed or found.missing:
         raise typer.Exit(1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -14,26 +15,44 @@ from assay.model.labels import Label, Status
 
 
 @dataclass
+class Spending:
+    """What all the models of a command were asked and cost together; ``budget`` in US dollars,
+    None for no limit."""
+
+    budget: float | None = None
+    tally: Tally = field(default_factory=Tally)
+
+    @property
+    def left(self) -> float | None:
+        """What may still be spent, None for anything."""
+        return None if self.budget is None else max(self.budget - self.tally.cost, 0.0)
+
+
+@dataclass
 class Asker:
-    """Puts requests to one labeller; ``tally`` adds up what was asked. What the ledger holds is
-    not asked again, so a run that was stopped goes on and nothing is paid twice."""
+    """Puts requests to one labeller; ``spending`` adds up what was asked, ``faults`` why replies
+    could not be used. What the ledger holds is not asked again, so a run that was stopped goes on
+    and nothing is paid twice."""
 
     ledger: Ledger
     labeller: Labeller
     progress: Progress = field(default_factory=Silent)
-    budget: float | None = None
-    tally: Tally = field(default_factory=Tally)
+    spending: Spending = field(default_factory=Spending)
+    faults: Counter[str] = field(default_factory=Counter)
 
     def ask(self, title: str, requests: Sequence[Request]) -> list[Label | None]:
         """The label of each request: None where it is missing, a failed one where the model's
         reply could not be used. Raises SettingsError where the labeller cannot do the task."""
-        left = None if self.budget is None else max(self.budget - self.tally.cost, 0.0)
         planned = plan(self.ledger, self.labeller, requests)
-        self.tally += judge([(title, planned)], self.ledger, progress=self.progress, budget=left)
+        left = self.spending.left
+        made = judge([(title, planned)], self.ledger, progress=self.progress, budget=left)
+        self.spending.tally += made
         keys = [request_key(self.labeller, request) for request in requests]
         units = (request.unit_hash for request in requests)
         found = self.ledger.by_key(zip(units, keys, strict=True))
-        return [found.get(key) for key in keys]
+        labels = [found.get(key) for key in keys]
+        self.faults.update(one.error or "" for one in labels if one and usable(one) is None)
+        return labels
 
 
 def usable(label: Label | None) -> dict[str, Any] | None:

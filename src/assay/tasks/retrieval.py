@@ -8,6 +8,9 @@ from assay.tasks.base import AnyTask, Task, Unit, Verdict
 MOST_QUERIES = 5
 """Queries that a question is taken apart into, at most."""
 
+MOST_ORDERED = 100
+"""Passages that are put in order at once, at most: a reply with more numbers would be cut off."""
+
 _LONGEST_QUERY = 400
 
 
@@ -73,7 +76,7 @@ ORDER = Task(
     verdict=Order,
     template="retrieval_order",
     check=_check_order,
-    max_tokens=300,
+    max_tokens=600,
 )
 
 TASKS: tuple[AnyTask, ...] = (DECOMPOSITION, ORDER)

@@ -347,6 +347,8 @@ def _finish(out: Path, work: Path, parts: int, layout: Layout) -> Counter[str]:
     first is kept. (Segments are passages already: theirs are all kept.)"""
     for old in (PASSAGES, f"{PASSAGES}.gz", "passages.parquet", DOCUMENTS, MANIFEST):
         (out / old).unlink(missing_ok=True)
+    for path in (out / "documents").glob("*.json.gz"):
+        path.unlink()
     twice: Counter[str] = Counter()
     index = Documents.fresh(out)
     blocks = _unique(work, parts, index, twice)

@@ -11,7 +11,6 @@ import io
 import os
 import re
 import sys
-import xml.etree.ElementTree as ElementTree
 import zlib
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -25,6 +24,7 @@ import orjson
 
 from assay.formats.parsed import printable, quoted
 from assay.model.errors import Fault, SettingsError
+from assay.systems.corpus import mediawiki
 from assay.systems.corpus.packed import PACKED, unpacked
 from assay.systems.corpus.wikitext import is_redirect
 
@@ -229,30 +229,20 @@ class Source:
                 self._at = lambda: 0
 
     def _pages(self, path: Path, stream: IO[bytes]) -> Iterator[Item]:
-        """The pages of a MediaWiki export, whatever its schema version."""
-        root: Any = None
+        """The pages of a MediaWiki export."""
         last = ""
-        try:
-            for event, element in ElementTree.iterparse(stream, events=("start", "end")):  # noqa: S314
-                if event == "start":
-                    root = element if root is None else root
-                    continue
-                if _local(element.tag) != "page":
-                    continue
-                page = {_local(child.tag): child for child in element}
-                title = _text(page.get("title"))
-                last = title or last
-                yield self._of_page(path, page, title)
-                element.clear()
-                root.clear()
-        except ElementTree.ParseError as error:
-            after = f" after the page {quoted(last)}" if last else ""
-            self.fault(
-                path,
-                error.position[0],
-                f"The XML is broken{after}: {error}.",
-                "Is the dump whole? What stands before is kept.",
-            )
+        for found in mediawiki.pages(stream):
+            if isinstance(found, mediawiki.Broken):
+                why, cure = found.why, "Give a dump with pages, or say what it is with --format."
+                if found.line:
+                    after = f" after the page {quoted(last)}" if last else ""
+                    why = f"The XML is broken{after}: {why}."
+                    cure = "Is the dump whole? Pages before and after this place are kept."
+                self.fault(path, found.line, why, cure)
+                continue
+            title = _text(found.get("title"))
+            last = title or last
+            yield self._of_page(path, found, title)
 
     def _of_page(self, path: Path, page: dict[str, Any], title: str) -> Item:
         space = _text(page.get("ns")) or "0"
@@ -261,7 +251,7 @@ class Source:
         text = ""
         revision = page.get("revision")
         for child in () if revision is None else revision:
-            if _local(child.tag) == "text":
+            if mediawiki.local(child.tag) == "text":
                 text = child.text or ""
         if "redirect" in page or is_redirect(text):
             return Skipped("redirect")
@@ -276,10 +266,10 @@ class Source:
         """A file with one page; header lines (``# QID: …``) give id and title."""
         text = self._decoded(path, stream.read())
         header: dict[str, str] = {}
-        rest = text
+        rest = text.lstrip("\r\n")
         while found := _HEADER.match(rest):
             header.setdefault(found.group(1).upper(), found.group(2))
-            rest = rest[found.end() :].lstrip("\n")
+            rest = rest[found.end() :].lstrip("\r\n")
         stem = path.name
         for ending in (*PACKED, *_ENDINGS):
             stem = stem.removesuffix(ending)
@@ -375,10 +365,6 @@ def _files(folder: Path, below: str = "") -> Iterator[str]:
             plain = plain.removesuffix(ending)
         if os.path.splitext(plain)[1] in _ENDINGS:
             yield sys.intern(path) if len(path) < 8 else path
-
-
-def _local(tag: str) -> str:
-    return tag.rpartition("}")[2]
 
 
 def _text(element: Any) -> str:

@@ -13,7 +13,7 @@ from assay.systems.asking import Asker, usable
 from assay.systems.corpus.passages import Passage
 from assay.tasks.r2c2 import RELEVANCE as YES_NO
 from assay.tasks.r2c2 import RelevanceUnit as YesNoUnit
-from assay.tasks.retrieval import ORDER, OrderUnit
+from assay.tasks.retrieval import MOST_ORDERED, ORDER, OrderUnit
 from assay.tasks.trec_rag import RELEVANCE as GRADED
 from assay.tasks.trec_rag import RelevanceUnit as GradedUnit
 
@@ -100,12 +100,15 @@ def listwise(
     """The first ``depth`` passages of each list put in order window by window, from the bottom to
     the top, each window ``stride`` further up, so that a good passage can rise all the way.
 
-    All topics' windows of one height are asked together. Source of the method: Sun et al., *Is
+    A reply that cannot be used leaves its window as it was, and is counted. All topics' windows of
+    one height are asked together. Source of the method: Sun et al., *Is
     ChatGPT good at search?*, EMNLP 2023 (RankGPT). Raises SettingsError where the stride is not
     between 1 and the window.
     """
-    if not 1 <= stride <= window or window < 2:
-        raise SettingsError("A window holds at least 2 passages and moves by 1 to its length.")
+    if not 1 <= stride <= window or not 2 <= window <= MOST_ORDERED:
+        raise SettingsError(
+            f"A window holds 2 to {MOST_ORDERED} passages and moves by 1 to its length."
+        )
     now = {topic: list(found[:depth]) for topic, found in lists.items()}
     asked = failed = missing = 0
     longest = max((len(found) for found in now.values()), default=0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -54,8 +55,8 @@ class RetrievalSettings:
     def __post_init__(self) -> None:
         if self.k < 1 or self.depth < self.k or self.rerank_depth < 1:
             raise SettingsError("--k is at least 1, and --depth at least as much as --k.")
-        if self.rrf_k < 0:
-            raise SettingsError("The constant of RRF is not below 0.")
+        if not (self.rrf_k >= 0 and math.isfinite(self.rrf_k)):
+            raise SettingsError("The constant of RRF is a number from 0 up.")
 
 
 @dataclass(frozen=True, slots=True)

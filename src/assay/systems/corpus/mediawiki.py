@@ -1,0 +1,100 @@
+"""The pages of a MediaWiki export as a stream; where the XML is broken, on from the next page."""
+
+from __future__ import annotations
+
+import xml.etree.ElementTree as ElementTree
+from collections.abc import Iterator
+from typing import IO, Any, NamedTuple
+
+_CHUNK = 65_536
+_PAGE = b"<page>"
+_ROOT = b"<mediawiki>"
+
+
+class Broken(NamedTuple):
+    """A fault: its line (0: the whole file), and what is wrong there."""
+
+    line: int
+    why: str
+
+
+def pages(stream: IO[bytes]) -> Iterator[dict[str, Any] | Broken]:
+    """The elements of each page by name, whatever the export's schema version, and faults in
+    their places. After a fault, reading goes on at the next ``<page>``."""
+    parser = _parser()
+    top: Any = None
+    data = stream.read(_CHUNK)
+    if not data:
+        yield Broken(0, "The file is empty.")
+        return
+    line, column = 1, 0  # where ``data`` begins, as the parser counts columns
+    shift = 0  # lines before the parser's first
+    least = 0  # where in ``data`` the page after a fault can begin
+    root = ""
+    found = False
+    while True:
+        try:
+            if data:
+                parser.feed(data)
+            else:
+                parser.close()
+            for event, element in parser.read_events():
+                if event == "start":
+                    top = element if top is None else top
+                    root = root or local(element.tag)
+                elif local(element.tag) == "page":
+                    found = True
+                    yield {local(child.tag): child for child in element}
+                    element.clear()
+                    top.clear()
+        except ElementTree.ParseError as error:
+            at = shift + error.position[0]
+            yield Broken(at, str(error).partition(": line ")[0])
+            start = _place(data, at - line, error.position[1], column)
+            data, line = _from_page(stream, data, line, max(start, least))
+            if not data:
+                return
+            parser, top = _parser(), None
+            parser.feed(_ROOT)
+            shift, column, least = line - 1, len(_ROOT), 1
+            continue
+        if not data:
+            break
+        line += data.count(b"\n")
+        last = data.rfind(b"\n")
+        column = len(data) - last - 1 if last >= 0 else column + len(data)
+        data, least = stream.read(_CHUNK), 0
+    if not found and root != "mediawiki":
+        yield Broken(0, f"This is no MediaWiki export: the XML begins with <{root}>.")
+
+
+def local(tag: str) -> str:
+    """An element's name without its namespace."""
+    return tag.rpartition("}")[2]
+
+
+def _parser() -> ElementTree.XMLPullParser:
+    return ElementTree.XMLPullParser(("start", "end"))
+
+
+def _place(data: bytes, lines: int, column: int, begin: int) -> int:
+    """Where in ``data`` a place lies that is so many lines on, at ``column``; ``data`` begins at
+    the column ``begin``. Or a little before it: columns are characters."""
+    if lines <= 0:
+        return max(column - begin, 0) if not lines else 0
+    at = 0
+    for _ in range(lines):
+        at = data.find(b"\n", at) + 1
+    return at + column
+
+
+def _from_page(stream: IO[bytes], data: bytes, line: int, start: int) -> tuple[bytes, int]:
+    """What is left of the stream's chunk from the next ``<page>`` on, and the line of that."""
+    while (at := data.find(_PAGE, start)) < 0:
+        more = stream.read(_CHUNK)
+        if not more:
+            return b"", line
+        kept = data[-len(_PAGE) + 1 :]
+        line += data.count(b"\n") - kept.count(b"\n")
+        data, start = kept + more, 0
+    return data[at:], line + data.count(b"\n", 0, at)
