@@ -73,7 +73,7 @@ def local(tag: str) -> str:
     return tag.rpartition("}")[2]
 
 
-def _parser() -> ElementTree.XMLPullParser:
+def _parser() -> Any:
     return ElementTree.XMLPullParser(("start", "end"))
 
 
