@@ -2,26 +2,29 @@
 
 import json
 import re
+from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from assay.cli.answer_inputs import check_ac_name, pr_run_files, rules_of
 from assay.formats.r2c2_ac import read_ac_run
 from assay.formats.r2c2_pr import read_pr_run
 from assay.formats.trec_rag_answers import read_answers
-from assay.labellers.base import BaseLabeller, Outcome
+from assay.labellers.base import BaseLabeller, Estimate, Outcome
 from assay.ledger import Ledger
+from assay.model.errors import FormatError, SettingsError
 from assay.model.labels import LabellerId, Status
+from assay.systems.answer_text import one_line, same_answer
 from assay.systems.answering import (
     AnswerSettings,
     Confidence,
     answer_r2c2,
     answer_trec_rag,
-    same_answer,
     sources_of,
 )
-from assay.systems.asking import Asker
+from assay.systems.asking import Asker, Spending
 from assay.systems.writers import probability
 from assay.tasks.answering import CERTAINTY, Certainty, DrawnAnswer, Report
 from tests.engine.server import completion, serve
@@ -85,7 +88,7 @@ def test_ac_run_through_the_command_line(assay, place):
     assert said["failed"] == ["3"]
     assert said["unknown"] == 1
     assert out.read_text() == (
-        "<1>\nCarl Weathers, the actor;90\n1;ONE;1;Carl Weathers plays Apollo Creed; yes.\n</1>\n"
+        "<1>\nCarl Weathers; the actor;90\n1;ONE;1;Carl Weathers plays Apollo Creed; yes.\n</1>\n"
         "<2>\nI don't know;20\n</2>\n"
     )
     side = [
@@ -94,6 +97,7 @@ def test_ac_run_through_the_command_line(assay, place):
     assert {(row["question"], row["what"]) for row in side} == {
         ("1", "nugget"),
         ("2", "answer"),
+        ("2", "nugget"),
         ("3", "reply"),
     }
     checked = assay("validate", out, "--format", "r2c2-ac", "--pr-runs", place / "ONE.txt")
@@ -157,7 +161,8 @@ class Scripted(BaseLabeller):
         return Outcome(Status.OK, self.verdict)
 
 
-TEXT = st.text(alphabet='ab;<>/1 \n\u2028|\x0c"“é', max_size=30)
+TEXT = st.text(alphabet='ab;<>/1 \n\u2028|\x0c"“é\x00\x1b\u200b\ufeff', max_size=30)
+TEXT |= st.lists(st.sampled_from(["a", "</1>", "< / 2 >", " ", ";", "3;ONE;1;"])).map("".join)
 NUGGETS = st.lists(st.tuples(st.integers(-2, 5), TEXT), max_size=14)
 
 
@@ -178,14 +183,17 @@ def test_every_ac_run_passes_the_validator(tmp_path_factory, answer, confidence,
             AnswerSettings(unknown_below=low),
             Asker(ledger, Scripted(verdict)),
         )
+    if not one_line(answer):
+        assert not data
+        assert made.failed == ["1", "2"]
+        return
     (place / "RUN.txt").write_bytes(data)
     parsed = read_ac_run(place / "RUN.txt", pr_runs={"ONE": run})
     assert not parsed.errors, parsed.errors
     assert set(parsed.value.run.answers) == {"1", "2"}
     kept = sum(len(one.nuggets) for one in parsed.value.run.answers.values())
     dropped = sum(row["what"] == "nugget" for row in made.unusable)
-    if low is None or confidence >= low:
-        assert kept + dropped == 2 * len(nuggets)
+    assert kept + dropped == 2 * len(nuggets)  # below the threshold, too
 
 
 def test_passages_of_several_runs_are_fused_and_stand_once(place):
@@ -269,8 +277,11 @@ def test_wrong_use(assay, place):
         "--model",
         "openai:m@http://127.0.0.1:9",
     ]
+    one = ["--pr-runs", place / "ONE.txt"]
     for more, says in [
         ([], "--pr-runs"),
+        ([*one, "--budget", "1"], "--price IN/OUT"),
+        ([*one, "--protocol", "trec-rag", "--confidence", "sampled"], "no confidence"),
         (["--pr-runs", place / "q.tsv"], "faults in the input"),
         (
             ["--pr-runs", place / "ONE.txt", "--confidence", "sampled", "--temperature", "0"],
@@ -293,3 +304,44 @@ def test_wrong_use(assay, place):
     )
     assert done.returncode == 2
     assert Confidence("logprob") is Confidence.LOGPROB
+
+
+def test_what_cannot_be_handed_in_is_refused_before_anybody_is_asked(place):
+    (place / "elsewhere").mkdir()
+    (place / "elsewhere" / "ONE.txt").write_text(PR_TWO)
+    with pytest.raises(SettingsError, match="both the run ONE"):
+        pr_run_files([str(place / "ONE.txt"), str(place / "elsewhere")])
+    twice = pr_run_files([f"{place}/*E.txt", str(place / "ONE.txt")])
+    assert twice == [place / "ONE.txt"]
+    with pytest.raises(FormatError, match="';'"):
+        check_ac_name(place / "a;b.txt")
+    for year, name, team, words, says in [
+        ("2024", "r.jsonl", "t", 401, "allows 400 words"),
+        ("2026", "a name of many words.jsonl", "t", None, "at most 20"),
+        ("2025", "r.jsonl", " ", None, "--team"),
+        ("2023", "r.jsonl", "t", None, "--year"),
+    ]:
+        with pytest.raises(SettingsError, match=says):
+            rules_of(year, place / name, team, words)
+    assert rules_of("2026", place / "r.jsonl", "t", 1024).max_words == 1024
+
+
+def test_a_budget_is_shared_by_all_that_is_asked(place):
+    """Answers and the question whether they are correct come out of one budget."""
+    spending = Spending(1.0)
+
+    class Dear(Scripted):
+        async def label(self, request):
+            return replace(await super().label(request), cost=0.6)
+
+        def estimate(self, request):
+            return Estimate(1, 1, 1, 0.6, 0.6)
+
+    with Ledger.open(place / "l.sqlite") as ledger:
+        verdict = DrawnAnswer(nuggets=[], answer="A", confidence=1)
+        askers = [Asker(ledger, Dear(verdict), spending=spending) for _ in range(2)]
+        run = read_pr_run(place / "ONE.txt").require()
+        how = AnswerSettings(Confidence.LOGPROB)
+        data, made = answer_r2c2({"1": "Who?"}, [run], how, *askers)
+    assert (data, made.missing) == (b"", ["1"])
+    assert spending.tally.cost == 0.6

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import glob
+import re
+from collections.abc import Sequence
 from contextlib import ExitStack
-from dataclasses import replace
+from dataclasses import asdict, replace
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
@@ -12,29 +13,42 @@ from typing import Annotated, Any
 import orjson
 import typer
 
+from assay.cli.ahead import TitledPlans, print_ahead, print_prompts, require_prices, told
+from assay.cli.answer_inputs import (
+    check_ac_name,
+    checked_run,
+    pr_run_files,
+    rag_sources,
+    read_pr_runs,
+    rules_of,
+)
 from assay.cli.common import (
     BudgetOption,
+    DryRunOption,
     FetchLines,
     JsonOption,
     JudgingBar,
+    RetryOption,
+    ShowPromptsOption,
+    err,
     out,
     print_json,
     safe,
 )
+from assay.cli.manifest import write_manifest
 from assay.formats.naming import run_name
-from assay.formats.r2c2_ac import read_ac_run
-from assay.formats.r2c2_pr import read_pr_run
-from assay.formats.trec import read_trec_run
-from assay.formats.trec_rag_answers import read_answers
-from assay.formats.trec_rag_passages import read_candidates
 from assay.formats.trec_rag_rules import RULES
 from assay.formats.trec_rag_writing import write_answers
+from assay.judging.engine import plan
 from assay.judging.progress import Tally
+from assay.labellers.base import Labeller, Request, request_key
+from assay.labellers.prices import Price
 from assay.labellers.spec import SPEC_HELP, LabellerOptions
 from assay.ledger import Ledger
-from assay.model.errors import AssayError, Fault, FormatError, SettingsError
-from assay.model.rag import PassageKey, PassageRun
+from assay.model.errors import Fault, SettingsError
+from assay.model.rag import PassageRun
 from assay.protocols.output import write_bytes
+from assay.systems.answer_text import one_line
 from assay.systems.answering import (
     DONT_KNOW,
     AnswerSettings,
@@ -42,13 +56,20 @@ from assay.systems.answering import (
     Made,
     Source,
     answer_r2c2,
+    answer_requests,
     answer_trec_rag,
+    answer_units,
+    certainty_request,
+    report_requests,
     sources_of,
 )
-from assay.systems.asking import Asker, Spending
-from assay.systems.corpus.store import Documents
+from assay.systems.asking import Asker, Spending, usable
 from assay.systems.topics import load_topics
 from assay.systems.writers import make_certainty, make_writer
+
+WORDS = 400
+_PRICE = re.compile(r"([0-9.]+)[/,]([0-9.]+)")
+_ASSUMED = "an answer of a few words"
 
 
 class AnswerProtocol(StrEnum):
@@ -71,7 +92,9 @@ def answer_command(
     ] = AnswerProtocol.R2C2,
     pr_runs: Annotated[
         list[str] | None,
-        typer.Option("--pr-runs", help="PR run with passages: file or quoted pattern; repeatable."),
+        typer.Option(
+            "--pr-runs", help="PR run with passages: file, folder or quoted pattern; repeatable."
+        ),
     ] = None,
     candidates: Annotated[
         Path | None,
@@ -109,207 +132,253 @@ def answer_command(
     year: Annotated[
         str, typer.Option("--year", help=f"trec-rag: format of {' | '.join(RULES)}.")
     ] = "2025",
+    words: Annotated[
+        int | None,
+        typer.Option(
+            "--words", min=1, help=f"trec-rag: most words of an answer ({WORDS}, or the year's)."
+        ),
+    ] = None,
     ledger_file: Annotated[
         Path | None,
         typer.Option("--ledger", help="Where the model's replies are kept (beside the run)."),
     ] = None,
+    price: Annotated[
+        str | None,
+        typer.Option(
+            "--price",
+            metavar="IN/OUT",
+            help="US dollars for a million tokens read and written (else the list price).",
+        ),
+    ] = None,
     budget: BudgetOption = None,
+    dry_run: DryRunOption = False,
+    show_prompts: ShowPromptsOption = 0,
+    retry_failed: RetryOption = False,
     as_json: JsonOption = False,
 ) -> None:
     """Have a model answer TOPICS from passages, and write a run that passes assay validate.
 
     What the model gave and could not be used (a nugget of no passage, a citation of nothing) is
-    kept beside the run in NAME.unusable.jsonl and counted. Replies are kept in the ledger: run the
-    same command again, and only what is missing is asked. Exit status 1 where a topic has no
-    answer.
+    kept beside the run in NAME.unusable.jsonl and counted; NAME.manifest.json says what the run was
+    made from. Replies are kept in the ledger: run the same command again, and only what is missing
+    is asked. Exit status 1 where a topic has no answer.
     """
     topics = load_topics(topics_file)
     sampled = confidence is Confidence.SAMPLED
     if sampled and temperature == 0:
         raise SettingsError("Samples at temperature 0 are all the same: --temperature 0.7.")
+    if protocol is AnswerProtocol.TREC_RAG and confidence is not Confidence.VERBALISED:
+        raise SettingsError("Answers of trec-rag have no confidence: leave --confidence out.")
     settings = AnswerSettings(
-        confidence, passages, samples, unknown_below, _line(unknown_text), 400
+        confidence, passages, samples, unknown_below, _line(unknown_text), words or WORDS
     )
-    spending = Spending(budget)
+    is_rag = protocol is AnswerProtocol.TREC_RAG
+    runs: list[PassageRun] = []
+    sources: dict[str, list[Source]]
+    if is_rag:
+        rules = rules_of(year, output, team, words)
+        if rules.max_words is not None:
+            settings = replace(settings, words=min(settings.words, rules.max_words))
+        sources, files = rag_sources(
+            pr_runs or [], candidates, trec_run, corpus, list(topics), passages
+        )
+    else:
+        check_ac_name(output)
+        files = pr_run_files(pr_runs or [])
+        runs = read_pr_runs(files)
+        sources = sources_of(runs, list(topics), passages)
+    heat = temperature if sampled else 0.0
+    options = LabellerOptions(temperature=heat, prices=_prices(model, price), fetching=FetchLines())
+    writer = make_writer(model, folder=Path(), options=options, temperature=heat)
+    judge = None
+    if confidence is Confidence.LOGPROB:
+        judge = make_certainty(model, folder=Path(), options=options)
+    askable = [writer] if judge is None else [writer, judge]
+    if budget is not None:
+        require_prices(askable, "Give it: --price IN/OUT, in US dollars for a million tokens.")
+    path = ledger_file or output.parent / "answers.sqlite"
+    if dry_run or show_prompts:
+        with ExitStack() as closing:
+            known = None
+            if path.exists() and not show_prompts:
+                known = closing.enter_context(Ledger.open(path))
+            if is_rag:
+                requests = report_requests(topics, sources, settings)
+            else:
+                requests = answer_requests(answer_units(topics, sources), settings)
+            plans, assumed = _ahead(known, writer, judge, requests, retry_failed=retry_failed)
+        if show_prompts:
+            print_prompts(plans, show_prompts, as_json=as_json)
+            return
+        note = f"For {assumed} answers that are not there yet, a short one is assumed."
+        cure = "--price IN/OUT"
+        notes = [note] if assumed else []
+        print_ahead(plans, as_json=as_json, price_cure=cure, notes=notes, answers_assumed=assumed)
+        return
     with ExitStack() as closing:
-        path = ledger_file or output.parent / "answers.sqlite"
-
-        def asker(labeller: Any) -> Asker:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            ledger = closing.enter_context(Ledger.open(path))
-            return Asker(ledger, labeller, JudgingBar(quiet=as_json), spending)
-
-        heat = temperature if sampled else 0.0
-        options = LabellerOptions(temperature=heat, fetching=FetchLines())
-        writer = asker(make_writer(model, folder=Path(), options=options, temperature=heat))
-        if protocol is AnswerProtocol.R2C2:
-            runs = _pr_runs(pr_runs or [])
-            judge = None
-            if confidence is Confidence.LOGPROB:
-                judge = asker(make_certainty(model, folder=Path(), options=options))
-            data, made = answer_r2c2(topics, runs, settings, writer, judge)
-        else:
-            data, made = _trec_rag(
+        path.parent.mkdir(parents=True, exist_ok=True)
+        ledger = closing.enter_context(Ledger.open(path))
+        spending = Spending(budget)
+        askers = [
+            Asker(ledger, one, JudgingBar(quiet=as_json), spending, retry_failed) for one in askable
+        ]
+        if is_rag:
+            answers, made = answer_trec_rag(
                 topics,
-                _sources(pr_runs or [], candidates, trec_run, corpus, list(topics), passages),
+                sources,
                 settings,
-                writer,
-                run_name(output),
-                team,
-                year,
+                askers[0],
+                run=run_name(output),
+                team=team,
+                most_citations=rules.max_citations,
+                most_references=rules.max_references,
             )
-            runs = []
+            said = f"assay answer with {writer.id.name}"
+            data = write_answers((replace(one, description=said) for one in answers), year)
+        else:
+            data, made = answer_r2c2(topics, runs, settings, askers[0], *askers[1:])
+    tally = spending.tally
+    beside: list[Fault] = []
     side = output.with_name(f"{run_name(output)}.unusable.jsonl")
-    write_bytes(output, data)
+    if data:
+        beside = checked_run(data, output, topics=topics, runs=runs, year=year if is_rag else None)
+        write_bytes(output, data)
     write_bytes(side, b"".join(orjson.dumps(row) + b"\n" for row in made.unusable))
     if data:
-        _check(output, protocol, topics, runs, year)
-    _say(output, side, made, spending.tally, len(topics), as_json=as_json)
+        write_manifest(
+            output,
+            "answer",
+            {
+                "protocol": protocol,
+                **({"year": year, "team": team, "words": settings.words} if is_rag else {}),
+                **({} if is_rag else _plain(settings)),
+                "passages": passages,
+                "temperature": heat,
+            },
+            labellers=[one.id for one in askable],
+            inputs=[topics_file, *files],
+            outputs=[output, side],
+        )
+    _say(output if data else None, side, made, tally, len(topics), beside, as_json=as_json)
     if made.missing or made.failed:
         raise typer.Exit(1)
 
 
-def _trec_rag(
-    topics: dict[str, str],
-    sources: dict[str, list[Source]],
-    settings: AnswerSettings,
-    writer: Asker,
-    run: str,
-    team: str,
-    year: str,
-) -> tuple[bytes, Made]:
-    if year not in RULES:
-        raise SettingsError(f"--year is one of {', '.join(RULES)}.")
-    rules = RULES[year]
-    limits = replace(settings, words=min(settings.words, rules.max_words or settings.words))
-    answers, made = answer_trec_rag(
-        topics,
-        sources,
-        limits,
-        writer,
-        run=run,
-        team=team,
-        most_citations=rules.max_citations,
+def _plain(settings: AnswerSettings) -> dict[str, Any]:
+    """The settings that matter to AC runs."""
+    kept = asdict(settings)
+    del kept["words"]
+    if settings.confidence is not Confidence.SAMPLED:
+        del kept["samples"]
+    return kept
+
+
+def _prices(model: str, price: str | None) -> dict[str, Price]:
+    if price is None:
+        return {}
+    found = _PRICE.fullmatch(price.strip())
+    kind, _, rest = model.strip().partition(":")
+    try:
+        if found is None or kind != "openai":
+            raise ValueError
+        made = Price(float(found.group(1)), float(found.group(2)))
+    except ValueError:
+        raise SettingsError(
+            "--price is IN/OUT for an openai: model, in US dollars for a million tokens: 0.4/1.6."
+        ) from None
+    return {re.split(r"@(?=https?://)", rest)[0]: made}
+
+
+def _ahead(
+    ledger: Ledger | None,
+    writer: Labeller,
+    judge: Labeller | None,
+    requests: Sequence[Request],
+    *,
+    retry_failed: bool,
+) -> tuple[TitledPlans, int]:
+    """What would be asked, and for how many answers that are not there yet one was assumed."""
+    plans = [("Answers", plan(ledger, writer, requests, retry_failed=retry_failed))]
+    if judge is None:
+        return plans, 0
+    keys = [request_key(writer, request) for request in requests]
+    labels = (
+        {}
+        if ledger is None
+        else ledger.by_key((r.unit_hash, k) for r, k in zip(requests, keys, strict=True))
     )
-    described = (
-        replace(answer, description=f"assay answer with {writer.labeller.id.name}")
-        for answer in answers
-    )
-    return write_answers(described, year), made
-
-
-def _pr_runs(given: list[str]) -> list[PassageRun]:
-    """All PR runs, or all their faults at once."""
-    paths = [path for one in given for path in (sorted(glob.glob(one)) or [one])]
-    if not paths:
-        raise SettingsError("Give the passages: --pr-runs FILE.")
-    runs: list[PassageRun] = []
-    faults: list[Fault] = []
-    for path in paths:
-        parsed = read_pr_run(path)
-        faults.extend(parsed.errors)
-        if parsed.value is not None:
-            runs.append(parsed.value)
-    if faults:
-        raise FormatError(faults)
-    return runs
-
-
-def _sources(
-    pr_runs: list[str],
-    candidates: Path | None,
-    trec_run: Path | None,
-    corpus: Path | None,
-    topics: list[str],
-    most: int,
-) -> dict[str, list[Source]]:
-    given = sum((bool(pr_runs), candidates is not None, trec_run is not None))
-    if given != 1:
-        raise SettingsError("Give one of --pr-runs, --candidates and --trec-run with --corpus.")
-    if pr_runs:
-        return sources_of(_pr_runs(pr_runs), topics, most)
-    if candidates is not None:
-        lists = read_candidates(candidates).require()
-        return {
-            topic: [
-                Source(PassageKey("", rank), found.segment.docid, found.segment.text)
-                for rank, found in enumerate(lists.get(topic, ())[:most], start=1)
-            ]
-            for topic in topics
-        }
-    if corpus is None or trec_run is None:
-        raise SettingsError("--trec-run needs --corpus: the passages' texts are there.")
-    run = read_trec_run(trec_run).require()
-    documents = Documents(corpus)
-    return {topic: _texts(run.ranked(topic)[:most], documents, corpus) for topic in topics}
-
-
-def _texts(ids: tuple[str, ...], documents: Documents, corpus: Path) -> list[Source]:
-    sources = []
-    for rank, one in enumerate(ids, start=1):
-        document = one.rpartition("#")[0] or one
-        found = {p.id: p for p in documents.passages(document)}
-        if not found:  # MS MARCO: the document's id ends before the first mark
-            found = {p.id: p for p in documents.passages(one.partition("#")[0])}
-        if one not in found:
-            raise SettingsError(f"The corpus {corpus} has no passage {safe(one)}.")
-        sources.append(Source(PassageKey("", rank), one, found[one].text))
-    return sources
-
-
-def _check(
-    output: Path,
-    protocol: AnswerProtocol,
-    topics: dict[str, str],
-    runs: list[PassageRun],
-    year: str,
-) -> None:
-    """Read the run back: what is written always passes the validator."""
-    parsed: Any
-    if protocol is AnswerProtocol.R2C2:
-        parsed = read_ac_run(output, pr_runs={run.name: run for run in runs})
-    else:
-        parsed = read_answers(output, topics=topics, year=year, limits=False)
-    if parsed.errors:
-        faults = "\n".join(f"  {fault}" for fault in parsed.errors[:10])
-        raise AssayError(f"The run that was written does not pass its validator:\n{faults}")
+    known = [usable(labels.get(key)) for key in keys]
+    second: list[Request] = []
+    for request, verdict in zip(requests, known, strict=True):
+        answer = _ASSUMED if verdict is None else str(verdict["answer"])
+        second.append(certainty_request(request.unit, answer))  # type: ignore[arg-type]
+    plans.append(("Certainty", plan(ledger, judge, second, retry_failed=retry_failed)))
+    return plans, known.count(None)
 
 
 def _line(text: str) -> str:
-    line = " ".join(text.split())
+    line = one_line(text)
     if not line or ";" in line:
         raise SettingsError("--unknown-text is one line without semicolons.")
     return line
 
 
-def _say(output: Path, side: Path, made: Made, tally: Tally, topics: int, *, as_json: bool) -> None:
+def _say(
+    output: Path | None,
+    side: Path,
+    made: Made,
+    tally: Tally,
+    topics: int,
+    beside: list[Fault],
+    *,
+    as_json: bool,
+) -> None:
     answered = topics - len(made.missing) - len(made.failed)
     if as_json:
         print_json(
             {
-                "run": str(output),
+                "run": None if output is None else str(output),
                 "topics": topics,
                 "answered": answered,
                 "missing": made.missing,
                 "failed": made.failed,
+                "without_passages": made.bare,
                 "unknown": made.unknown,
                 "unusable": len(made.unusable),
                 "unusable_file": str(side),
+                "rules_broken": [f"{fault.why} {fault.cure}" for fault in beside],
                 "asked": tally.asked,
                 "known": tally.known,
+                "tokens_in": tally.tokens_in,
+                "tokens_out": tally.tokens_out,
                 "cost": tally.cost,
+                "unpriced": tally.unpriced,
+                "stopped": tally.stopped,
             }
         )
         return
     console = out()
-    console.print(f"{answered} of {topics} topics answered in {safe(output)}", soft_wrap=True)
-    console.print(f"Asked {tally.asked}, known {tally.known}")
+    if output is None:
+        console.print("No topic has an answer: no run is written.")
+    else:
+        console.print(f"{answered} of {topics} topics answered in {safe(output)}", soft_wrap=True)
+    console.print(told(tally), markup=False)
+    if made.bare:
+        shown = ", ".join(map(safe, made.bare[:20]))
+        console.print(f"Without any passage to answer from: {shown}", soft_wrap=True)
     if made.unknown:
         console.print(f"{made.unknown} answers below the threshold were replaced.")
     for words, which in (("no reply", made.missing), ("no usable reply", made.failed)):
         if which:
             console.print(f"Left out, {words}: {', '.join(map(safe, which))}", soft_wrap=True)
     if made.unusable:
+        counts = ", ".join(f"{count} {what}" for what, count in made.kinds.items())
+        things = "1 thing" if len(made.unusable) == 1 else f"{len(made.unusable)} things"
         console.print(
-            f"{len(made.unusable)} things could not be used: {safe(side)}", soft_wrap=True
+            f"{things} could not be used ({counts}): {safe(side)}",
+            soft_wrap=True,
         )
+    for fault in beside[:5]:
+        err().print(f"Note: the track minds: {fault.why} {fault.cure}", markup=False)
+    if len(beside) > 5:
+        err().print(f"Note: and {len(beside) - 5} more; assay validate lists all.")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import glob
 import sys
 import time
 from collections.abc import Iterable, Sequence
@@ -52,6 +53,16 @@ JsonOption = Annotated[
 ]
 CsvOption = Annotated[bool, typer.Option("--csv", help="Print CSV and nothing else.")]
 
+RetryOption = Annotated[
+    bool, typer.Option("--retry-failed", help="Ask again where a labeller's reply was unusable.")
+]
+DryRunOption = Annotated[
+    bool, typer.Option("--dry-run", help="Show the calls and tokens ahead; ask nothing.")
+]
+ShowPromptsOption = Annotated[
+    int, typer.Option("--show-prompts", metavar="N", min=0, help="Print N prompts; ask nothing.")
+]
+
 
 def out() -> Console:
     """Console for results: standard output, never wider than the screen."""
@@ -86,6 +97,17 @@ def plain_table(title: str, *, header: bool = True) -> Table:
     return Table(
         title=title, title_justify="left", box=SIMPLE_HEAD, pad_edge=False, show_header=header
     )
+
+
+def expanded(given: Path) -> list[Path]:
+    """The files of a folder, or those that match a pattern; else the path itself."""
+    if given.is_dir():
+        return sorted(
+            path for path in given.iterdir() if path.is_file() and not path.name.startswith(".")
+        )
+    if not given.exists() and any(mark in str(given) for mark in "*?["):
+        return [Path(path) for path in sorted(glob.glob(str(given)))] or [given]
+    return [given]
 
 
 class FetchLines:

@@ -8,38 +8,31 @@ from typing import Annotated, Any
 
 import typer
 
+from assay.cli.ahead import print_ahead, print_prompts, require_prices, told
 from assay.cli.common import (
     BudgetOption,
     CsvOption,
+    DryRunOption,
     FolderArgument,
     JsonOption,
     JudgingBar,
     LabellerOption,
     PolicyOption,
+    RetryOption,
+    ShowPromptsOption,
     err,
     out,
-    plain_table,
     print_csv,
     print_json,
     safe,
 )
 from assay.cli.jobs import Job, Plans, Results, open_job
 from assay.judging.batch import export_batch, import_batch
-from assay.judging.engine import Plan, judge
+from assay.judging.engine import judge
 from assay.judging.progress import Tally
-from assay.labellers.openai import OpenAILabeller
-from assay.labellers.prices import checked
 from assay.ledger import Ledger
-from assay.model.errors import SettingsError
 from assay.protocols.output import write_bytes
 from assay.protocols.scores import SCORE_COLUMNS
-
-RetryOption = Annotated[
-    bool, typer.Option("--retry-failed", help="Ask again where a labeller's reply was unusable.")
-]
-DryRunOption = Annotated[
-    bool, typer.Option("--dry-run", help="Show the calls and tokens ahead; ask nothing.")
-]
 
 
 def evaluate_command(
@@ -75,10 +68,7 @@ def judge_command(
     policy: PolicyOption = None,
     budget: BudgetOption = None,
     dry_run: DryRunOption = False,
-    show_prompts: Annotated[
-        int,
-        typer.Option("--show-prompts", metavar="N", min=0, help="Print N prompts; ask nothing."),
-    ] = 0,
+    show_prompts: ShowPromptsOption = 0,
     retry_failed: RetryOption = False,
     batch_out: Annotated[
         Path | None,
@@ -100,7 +90,7 @@ def judge_command(
         _batch(job, batch_out, batch_in, retry_failed=retry_failed, as_json=as_json)
         return
     if show_prompts:
-        _print_prompts(job, show_prompts, as_json=as_json)
+        print_prompts(job.look_ahead(None).plans, show_prompts, as_json=as_json)
         return
     if dry_run:
         _print_ahead(job, as_json=as_json)
@@ -152,7 +142,7 @@ def _judge(
         ledger, progress=JudgingBar(quiet=quiet), budget=limit, retry_failed=retry_failed
     )
     if not quiet:
-        err().print(_told(tally), markup=False)
+        err().print(told(tally), markup=False)
     return tally
 
 
@@ -192,45 +182,15 @@ def _batch(
         print_json(document)
 
 
+_PRICE = '[prices."MODEL"] in assay.toml'
+
+
 def _require_prices(job: Job) -> None:
-    """A budget means nothing for a model whose price is unknown: say so before calling it."""
-    for labeller in job.labellers().values():
-        for member in getattr(labeller, "members", (labeller,)):
-            if isinstance(member, OpenAILabeller) and member.price is None:
-                model = member.id.params["model"]
-                raise SettingsError(
-                    f"A budget needs the price of '{model}'. Add to assay.toml:\n"
-                    f'[prices."{model}"]\ninput = 0.0   # US dollars for a million tokens\n'
-                    "output = 0.0"
-                )
-
-
-def _told(tally: Tally) -> str:
-    """What a judging run did, in a sentence."""
-    if tally.asked == tally.unanswered == tally.skipped == 0:
-        text = f"Nothing to ask: all {tally.known} labels are in the ledger."
-    else:
-        text = f"Asked {tally.asked}, reused {tally.known}."
-    if tally.tokens_in:
-        cached = f" ({tally.tokens_cached:,} from the cache)" if tally.tokens_cached else ""
-        text += f" {tally.tokens_in:,} tokens read{cached}, {tally.tokens_out:,} written."
-    if tally.cost:
-        text += f" ${tally.cost:.4f}."
-    if tally.unpriced:
-        text += (
-            f" The cost of {tally.unpriced} answers is unknown (no [prices] entry, or no token "
-            "counts in the replies)."
-        )
-    failed = tally.failed + tally.known_failed
-    if failed:
-        text += f" {failed} replies could not be used (--retry-failed asks them again)."
-    if tally.unanswered:
-        text += f" {tally.unanswered} have no answer from the labeller."
-    if tally.stopped == "budget":
-        text += f" Stopped at the budget with {tally.skipped} left."
-    elif tally.stopped:
-        text += f" Stopped ({tally.stopped}) with {tally.skipped} left; run again to go on."
-    return text
+    require_prices(
+        job.labellers().values(),
+        'Add to assay.toml:\n[prices."{model}"]\n'
+        "input = 0.0   # US dollars for a million tokens\noutput = 0.0",
+    )
 
 
 def _print_ahead(job: Job, *, as_json: bool) -> None:
@@ -240,84 +200,13 @@ def _print_ahead(job: Job, *, as_json: bool) -> None:
     finally:
         if ledger is not None:
             ledger.close()
-    rows = []
-    seen: set[str] = set()  # what several steps or protocols need is asked once
-    for title, plan in ahead.plans:
-        for part in plan.asked:
-            todo = tuple(one for one in part.todo if one[0] not in seen)
-            seen.update(key for key, _ in todo)
-            estimate = Plan(part.labeller, todo, 0, 0).estimate()
-            rows.append(
-                {
-                    "task": title,
-                    "labeller": part.labeller.id.name,
-                    "known": part.known,
-                    "shared": len(part.todo) - len(todo),
-                    "to_ask": len(todo),
-                    "calls": estimate.calls,
-                    "tokens_in": estimate.tokens_in,
-                    "tokens_out": estimate.tokens_out,
-                    "cost": estimate.cost,
-                }
-            )
-    if as_json:
-        print_json({"ahead": rows, "answers_assumed": ahead.assumed})
-        return
-    table = plain_table("Ahead (nothing was asked)")
-    table.add_column("task", overflow="fold")
-    table.add_column("labeller", overflow="fold")
-    columns = {"known": "known", "shared": "above", "to_ask": "to ask", "calls": "calls",
-               "tokens_in": "read", "tokens_out": "written"}  # fmt: skip
-    if not any(row["shared"] for row in rows):
-        del columns["shared"]
-    for name in (*columns.values(), "cost, $"):
-        table.add_column(name, justify="right")
-    for row in rows:
-        counts = (row[key] for key in columns)
-        cost = "unknown" if row["cost"] is None else f"{row['cost']:.4f}"
-        table.add_row(str(row["task"]), safe(row["labeller"]), *(f"{n:,}" for n in counts), cost)
-    console = out()
-    console.print(table)
-    console.print("Read, written: tokens, estimated from words; replies may be shorter or longer.")
-    if "shared" in columns:
-        console.print("Above: what a line above asks already; it is asked once.")
-    if any(row["cost"] is None for row in rows):
-        console.print('For the cost, give a price: [prices."MODEL"] in assay.toml.', markup=False)
-    elif any(row["cost"] for row in rows):
-        said = f"Prices: [prices] of assay.toml, else list prices of {checked()}."
-        console.print(said, markup=False)
-    if ahead.note:
-        console.print(ahead.note)
-
-
-def _print_prompts(job: Job, count: int, *, as_json: bool) -> None:
-    ahead = job.look_ahead(None)
-    document: list[dict[str, Any]] = []
-    for title, plan in ahead.plans:
-        for _, request in plan.todo[:count]:
-            messages = plan.labeller.preview(request)
-            if messages:
-                document.append(
-                    {
-                        "task": request.task.name,
-                        "labeller": plan.labeller.id.name,
-                        "title": title,
-                        "messages": [dict(message) for message in messages],
-                    }
-                )
-    if as_json:
-        print_json(document)
-        return
-    console = out()
-    for shown in document:
-        console.rule(safe(f"{shown['task']} · {shown['labeller']}"), align="left")
-        for message in shown["messages"]:
-            console.print(f"({message['role']})", style="bold", markup=False)
-            for line in message["content"].splitlines():
-                console.print(safe(line), soft_wrap=True)
-            console.print()
-    if not document:
-        console.print("These labellers use no prompts.")
+    print_ahead(
+        ahead.plans,
+        as_json=as_json,
+        price_cure=_PRICE,
+        notes=(ahead.note,) if ahead.note else (),
+        answers_assumed=ahead.assumed,
+    )
 
 
 # -- results ------------------------------------------------------------------------------------

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import glob
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Annotated
@@ -12,6 +11,7 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
+from assay.cli.common import expanded
 from assay.formats.parsed import printable
 from assay.formats.registry import FORMATS, FileReport, ValidationReport, validate
 from assay.formats.text import read_text
@@ -92,7 +92,7 @@ def validate_command(
             files,
             format_name,
             questions=questions,
-            pr_runs=[path for given in pr_runs or () for path in _expanded(given)],
+            pr_runs=[path for given in pr_runs or () for path in expanded(given)],
             max_passage_chars=max_passage_chars,
             topics=topics,
             year=year,
@@ -172,17 +172,6 @@ def _fixes(fixes: list[Fix]) -> list[dict[str, object]]:
         }
         for one in fixes
     ]
-
-
-def _expanded(given: Path) -> list[Path]:
-    """The files of a folder, or those that match a pattern; else the path itself."""
-    if given.is_dir():
-        return sorted(
-            path for path in given.iterdir() if path.is_file() and not path.name.startswith(".")
-        )
-    if not given.exists() and any(mark in str(given) for mark in "*?["):
-        return [Path(path) for path in sorted(glob.glob(str(given)))] or [given]
-    return [given]
 
 
 def _print_report(report: ValidationReport) -> None:

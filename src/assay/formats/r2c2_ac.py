@@ -76,6 +76,21 @@ def write_marked(file: AnswerRunFile, marks: Mapping[tuple[str, int], Mark]) -> 
     return b"".join(pieces)
 
 
+def without_closing_tag(text: str, question: str) -> str:
+    """``text`` without closing tags of ``question``'s block at its end: a line that ends so ends
+    the block."""
+    text = clean(text)
+    while (found := _closes(text, normal_id(question))) is not None:
+        text = clean(text[: found.start()])
+    return text
+
+
+def _closes(text: str, question: str) -> re.Match[str] | None:
+    """The closing tag of ``question`` that ``text`` ends with."""
+    found = _CLOSING_TAG.search(text)
+    return found if found and normal_id(_inner(found.group(1))[1]) == question else None
+
+
 def read_ac_run(
     path: str | PathLike[str],
     *,
@@ -253,8 +268,8 @@ class _Reader:
         self.outside = line.number
 
     def _inside(self, line: _Line, text: str, block: _Block) -> None:
-        ending = _CLOSING_TAG.search(text)
-        if ending and normal_id(_inner(ending.group(1))[1]) == block.question:
+        ending = _closes(text, block.question)
+        if ending is not None:
             self.faults.error(
                 line.number,
                 f"The tag {quoted(ending.group())} stands behind other text.",

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import asyncio
 import random
+import re
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from enum import IntEnum
@@ -28,6 +29,7 @@ _MANY_ATTEMPTS = 15  # then the request is given up
 _LONGEST_WAIT = 60.0  # seconds between two attempts, also where Retry-After asks for more
 _FORMAT_WORDS = ("response_format", "json_schema", "json_object", "guided", "grammar", "schema")
 _LENGTH_WORDS = ("context length", "context_length", "maximum context", "too long", "too many tok")
+_SEED = re.compile(r"\bseed\b")
 _sleep = asyncio.sleep  # tests wait less
 
 
@@ -42,10 +44,11 @@ class Mode(IntEnum):
 @dataclass(slots=True)
 class Form:
     """What requests look like; lowered as the server refuses parts of it. ``old_parameters``:
-    ``max_tokens`` and ``temperature`` are understood."""
+    ``max_tokens`` and ``temperature`` are understood. ``seed``: so is that."""
 
     mode: Mode = Mode.SCHEMA
     old_parameters: bool = True
+    seed: bool = True
 
     def lower(self, reply: Reply, sent: Form) -> bool:
         """After the refusal of a request sent as ``sent``, ask for less; False where its form was
@@ -53,6 +56,9 @@ class Form:
         message = message_of(reply).casefold()
         if any(word in message for word in _LENGTH_WORDS):
             return False
+        if sent.seed and _SEED.search(message):
+            self.seed = False
+            return True
         if sent.old_parameters and ("max_completion_tokens" in message or "temperature" in message):
             self.old_parameters = False
             return True
@@ -111,7 +117,7 @@ class Endpoints:
         attempt = 0
         before = self._answered()
         while True:
-            sent = Form(self.form.mode, self.form.old_parameters)
+            sent = replace(self.form)
             endpoint = min(self._endpoints, key=lambda one: one.pace.load)
             await endpoint.pace.enter(tokens)
             started = time.monotonic()

@@ -129,7 +129,7 @@ class OpenAILabeller:
     def estimate(self, request: Request) -> Estimate:
         items = len(getattr(request.unit, "nuggets", ()))
         read = sum(tokens(message["content"]) + 4 for message in self.preview(request))
-        written = 60 + 40 * items
+        written = request.task.usual_tokens or 60 + 40 * items
         price = self._settings.price
         if price is None:
             return Estimate(1, read, written, None, None)
@@ -153,13 +153,13 @@ class OpenAILabeller:
     def body(self, request: Request) -> bytes:
         """The request body of the first turn, as a batch file holds it."""
         messages = [dict(message) for message in self.preview(request)]
-        return self._body(request.task, messages, self._endpoints.form, more=1)
+        return self._body(request, messages, self._endpoints.form, more=1)
 
     def read(self, request: Request, reply: Mapping[str, Any]) -> Outcome:
         """What a reply got without a repair turn (from a batch file) comes to."""
         usage = _Usage()
         usage.add(reply)
-        text, problem = _content(reply)
+        text, problem = content_of(reply)
         if text is None:
             return self._outcome(usage, None, error=problem)
         try:
@@ -175,13 +175,13 @@ class OpenAILabeller:
         messages: list[dict[str, str]] = [dict(message) for message in self.preview(request)]
         problem, raw = "", ""
         for turn in range(2):
-            make = partial(self._body, request.task, messages, more=1 + turn)
+            make = partial(self._body, request, messages, more=1 + turn)
             try:
                 reply = await self._endpoints.call(make, _size(messages))
             except Refused as refused:
                 return self._outcome(usage, started, error=str(refused), raw=raw)
             usage.add(reply)
-            text, problem = _content(reply)
+            text, problem = content_of(reply)
             if text is None:
                 return self._outcome(usage, started, error=problem, raw=raw)
             raw = text
@@ -233,10 +233,14 @@ class OpenAILabeller:
         return price.of(usage.tokens_in, usage.cached, usage.tokens_out)
 
     def _body(
-        self, task: AnyTask, messages: list[dict[str, str]], form: Form, *, more: int
+        self, request: Request, messages: list[dict[str, str]], form: Form, *, more: int
     ) -> bytes:
+        task = request.task
         body: dict[str, Any] = {"model": self._settings.model, "messages": messages}
         limit = task.max_tokens * more
+        if form.seed and self._settings.temperature and form.old_parameters:
+            # Samples are drawn apart, and whatever answers alike requests alike cannot join them.
+            body["seed"] = request.sample + 1
         if form.old_parameters:
             body["max_tokens"] = limit
             if self._settings.temperature is not None:
@@ -265,7 +269,7 @@ def _size(messages: list[dict[str, str]]) -> int:
     return sum(len(message["content"]) for message in messages) // 4
 
 
-def _content(reply: Mapping[str, Any]) -> tuple[str | None, str]:
+def content_of(reply: Mapping[str, Any]) -> tuple[str | None, str]:
     """The reply's text and what was odd about it; None where there is nothing to parse."""
     choices = reply.get("choices")
     if not isinstance(choices, list) or not choices or not isinstance(choices[0], dict):

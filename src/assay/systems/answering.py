@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-import re
-import string
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, NamedTuple
 
+import orjson
+
 from assay.formats.r2c2_nuggets import MAX_NUGGETS
-from assay.formats.text import LINE_BREAKS
 from assay.labellers.base import Request
 from assay.model.errors import SettingsError
+from assay.model.labels import Label
 from assay.model.rag import PassageKey, PassageRun
 from assay.model.trec_rag import RagAnswer, Sentence, words
+from assay.systems.answer_text import answer_of, nugget_of, one_line, same_answer
 from assay.systems.asking import Asker, usable
 from assay.systems.retrieval.fusion import rrf
 from assay.tasks.answering import (
@@ -59,6 +60,11 @@ class AnswerSettings:
     unknown_text: str = DONT_KNOW
     words: int = 400
 
+    @property
+    def replies(self) -> int:
+        """How many replies an R2C2 answer is made from."""
+        return self.samples if self.confidence is Confidence.SAMPLED else 1
+
     def __post_init__(self) -> None:
         if self.passages < 1 or self.samples < 2 or self.words < 1:
             raise SettingsError("Give at least 1 passage, 2 samples and 1 word.")
@@ -70,15 +76,32 @@ class AnswerSettings:
 class Made:
     """What came out. ``unusable`` holds what the model gave that could not be used, one object
     each with ``question``, ``what``, ``given`` and ``why``; ``missing`` the questions that have no
-    answer because there was no reply, ``failed`` those whose reply could not be used."""
+    answer because there was no reply, ``failed`` those whose reply could not be used; ``bare``
+    those for which there was no passage to show."""
 
     unusable: list[dict[str, Any]] = field(default_factory=list)
+    bare: list[str] = field(default_factory=list)
     missing: list[str] = field(default_factory=list)
     failed: list[str] = field(default_factory=list)
     unknown: int = 0
 
+    @property
+    def kinds(self) -> dict[str, int]:
+        """How many things of each kind could not be used."""
+        return dict(Counter(str(row["what"]) for row in self.unusable))
+
     def drop(self, question: str, what: str, given: object, why: str) -> None:
         self.unusable.append({"question": question, "what": what, "given": given, "why": why})
+
+    def drop_reply(self, question: str, reply: Label) -> None:
+        """A reply without a usable verdict, with the model's own words where they are kept."""
+        given = reply.detail.get("reply", reply.detail.get("raw"))
+        self.drop(question, "reply", given, reply.error or "it cannot be used")
+
+    def drop_odd(self, question: str, what: str, odd: Iterable[str]) -> None:
+        """Items of a list in a reply that do not fit, as JSON."""
+        for item in odd:
+            self.drop(question, what, orjson.loads(item), f"it is no {what} as was asked for")
 
 
 def sources_of(
@@ -100,18 +123,30 @@ def sources_of(
     return found
 
 
-def one_line(text: str) -> str:
-    """``text`` on one line, single blanks, without what some programs break lines at."""
-    return " ".join(LINE_BREAKS.sub(" ", text).split())
-
-
-def same_answer(text: str) -> str:
-    """What two answers must share to count as one: words without case, articles, punctuation."""
-    plain = text.casefold().translate(str.maketrans("", "", string.punctuation + "’“”"))
-    return " ".join(word for word in plain.split() if word not in ("a", "an", "the"))
-
-
 # -- R2C2 ----------------------------------------------------------------------------------------
+
+
+def answer_units(
+    topics: Mapping[str, str], sources: Mapping[str, Sequence[Source]]
+) -> dict[str, AnswerUnit]:
+    """What the model is shown for each topic."""
+    return {
+        topic: AnswerUnit(question=text, passages=tuple(s.text for s in sources[topic]))
+        for topic, text in topics.items()
+    }
+
+
+def answer_requests(units: Mapping[str, AnswerUnit], settings: AnswerSettings) -> list[Request]:
+    """The requests of :func:`answer_r2c2`: for each unit as many samples as are wanted."""
+    return [Request(ANSWER, unit, n) for unit in units.values() for n in range(settings.replies)]
+
+
+def certainty_request(unit: AnswerUnit, answer: str) -> Request:
+    """The question whether ``answer`` is correct."""
+    return Request(
+        CERTAINTY,
+        CertaintyUnit(question=unit.question, passages=unit.passages, answer=one_line(answer)),
+    )
 
 
 def answer_r2c2(
@@ -130,22 +165,20 @@ def answer_r2c2(
     wanted and not given.
     """
     sources = sources_of(runs, list(topics), settings.passages)
-    made = Made()
-    count = settings.samples if settings.confidence is Confidence.SAMPLED else 1
-    units = {
-        topic: AnswerUnit(question=text, passages=tuple(s.text for s in sources[topic]))
-        for topic, text in topics.items()
-    }
-    requests = [Request(ANSWER, unit, n) for unit in units.values() for n in range(count)]
-    labels = iter(writer.ask("Answers", requests))
+    made = Made(bare=[topic for topic in topics if not sources[topic]])
+    count = settings.replies
+    units = answer_units(topics, sources)
+    labels = iter(writer.ask("Answers", answer_requests(units, settings)))
     drawn: dict[str, tuple[dict[str, Any], float]] = {}
     for topic in topics:
         replies = [next(labels) for _ in range(count)]
-        verdicts = [found for reply in replies if (found := usable(reply)) is not None]
+        verdicts = []
         for reply in replies:
-            if reply is not None and usable(reply) is None:
-                given = reply.detail.get("reply")
-                made.drop(topic, "reply", given, reply.error or "it cannot be used")
+            verdict = usable(reply)
+            if verdict is not None and answer_of(str(verdict["answer"])):
+                verdicts.append(verdict)
+            elif reply is not None:
+                made.drop_reply(topic, reply)
         if not verdicts:
             (made.missing if None in replies else made.failed).append(topic)
             continue
@@ -154,7 +187,7 @@ def answer_r2c2(
             continue
         drawn[topic] = _agreed(verdicts, count)
     if settings.confidence is Confidence.LOGPROB:
-        drawn = _certain(topics, units, drawn, certainty, made)
+        drawn = _certain(units, drawn, certainty, made)
     blocks = []
     for topic, (verdict, confidence) in drawn.items():
         blocks.append(_block(topic, verdict, confidence, sources[topic], settings, made))
@@ -173,7 +206,6 @@ def _agreed(verdicts: Sequence[dict[str, Any]], samples: int) -> tuple[dict[str,
 
 
 def _certain(
-    topics: Mapping[str, str],
     units: Mapping[str, AnswerUnit],
     drawn: Mapping[str, tuple[dict[str, Any], float]],
     certainty: Asker | None,
@@ -182,14 +214,7 @@ def _certain(
     if certainty is None:
         raise SettingsError("Confidence by log-probabilities needs a model that gives them.")
     requests = [
-        Request(
-            CERTAINTY,
-            CertaintyUnit(
-                question=topics[topic],
-                passages=units[topic].passages,
-                answer=one_line(str(verdict["answer"])),
-            ),
-        )
+        certainty_request(units[topic], str(verdict["answer"]))
         for topic, (verdict, _) in drawn.items()
     ]
     found = {}
@@ -214,35 +239,61 @@ def _block(
     made: Made,
 ) -> str:
     """One question's block of an AC run."""
-    value = round(confidence)
-    answer = one_line(str(verdict["answer"])).lstrip("<") or settings.unknown_text
-    lines: list[str] = []
+    value = int(confidence + 0.5)
+    answer = answer_of(str(verdict["answer"]))
+    if answer != one_line(str(verdict["answer"])):
+        made.drop(topic, "answer", verdict["answer"], "as a nugget is written: written with commas")
+    keys: list[str] = []
+    texts: list[str] = []
+    made.drop_odd(topic, "nugget", verdict.get("odd") or ())
     for item in verdict.get("nuggets") or ():
-        number, text = int(item["passage"]), one_line(str(item["nugget"]))
+        number, text = int(item["passage"]), nugget_of(str(item["nugget"]), topic)
         why = ""
         if not 1 <= number <= len(sources):
             why = f"there is no passage {number}"
         elif not text:
             why = "the nugget is empty"
-        elif len(lines) == MAX_NUGGETS:
+        elif len(texts) == MAX_NUGGETS:
             why = f"more than {MAX_NUGGETS} nuggets"
-        elif any(line.endswith(f";{text}") for line in lines):
+        elif text in texts:
             why = "the same nugget stands there already"
         if why:
             made.drop(topic, "nugget", dict(item), why)
             continue
-        lines.append(f"{len(lines) + 1};{sources[number - 1].key};{text}")
+        if text != one_line(str(item["nugget"])):
+            made.drop(topic, "tag", item["nugget"], "the end of a nugget would close the block")
+        keys.append(str(sources[number - 1].key))
+        texts.append(text)
     if settings.unknown_below is not None and value < settings.unknown_below:
+        why = f"confidence {value} is below the threshold"
         if same_answer(answer) != same_answer(settings.unknown_text):
             made.unknown += 1
-            made.drop(topic, "answer", answer, f"confidence {value} is below the threshold")
-        answer, lines = settings.unknown_text, []
-    # A record of numbers and semicolons would be read as a nugget: an answer is words.
-    answer = re.sub(r";", ",", answer)
+            made.drop(topic, "answer", answer, why)
+        for key, text in zip(keys, texts, strict=True):
+            made.drop(topic, "nugget", f"{key};{text}", f"{why}: the answer is unknown")
+        answer, keys, texts = settings.unknown_text, [], []
+    lines = [f"{n};{key};{text}" for n, (key, text) in enumerate(zip(keys, texts, strict=True), 1)]
     return "\n".join([f"<{topic}>", f"{answer};{value}", *lines, f"</{topic}>"]) + "\n"
 
 
 # -- TREC RAG ------------------------------------------------------------------------------------
+
+
+def report_requests(
+    topics: Mapping[str, str], sources: Mapping[str, Sequence[Source]], settings: AnswerSettings
+) -> list[Request]:
+    """The requests of :func:`answer_trec_rag`, one a topic."""
+    return [
+        Request(
+            REPORT,
+            ReportUnit(
+                narrative=text,
+                passages=tuple(source.text for source in sources[topic][: settings.passages]),
+                words=settings.words,
+            ),
+        )
+        for topic, text in topics.items()
+    ]
 
 
 def answer_trec_rag(
@@ -254,6 +305,7 @@ def answer_trec_rag(
     run: str,
     team: str,
     most_citations: int | None = None,
+    most_references: int | None = None,
 ) -> tuple[list[RagAnswer], Made]:
     """Answers to ``topics``, sentence by sentence, from ``sources``.
 
@@ -261,18 +313,8 @@ def answer_trec_rag(
     not shown are left out; both are kept in ``Made``. A sentence without citations stays, and is
     counted by whoever evaluates. References are the documents in the order of the passages.
     """
-    made = Made()
-    requests = [
-        Request(
-            REPORT,
-            ReportUnit(
-                narrative=text,
-                passages=tuple(source.text for source in sources[topic][: settings.passages]),
-                words=settings.words,
-            ),
-        )
-        for topic, text in topics.items()
-    ]
+    made = Made(bare=[topic for topic in topics if not sources[topic]])
+    requests = report_requests(topics, sources, settings)
     answers = []
     labels = writer.ask("Answers", requests)
     for (topic, text), label in zip(topics.items(), labels, strict=True):
@@ -280,10 +322,11 @@ def answer_trec_rag(
         if verdict is None:
             (made.missing if label is None else made.failed).append(topic)
             if label is not None:
-                made.drop(topic, "reply", label.detail.get("reply"), label.error or "unusable")
+                made.drop_reply(topic, label)
             continue
         shown = sources[topic][: settings.passages]
-        sentences = _sentences(topic, verdict, shown, settings, most_citations, made)
+        most = (most_citations, most_references)
+        sentences = _sentences(topic, verdict, shown, settings, most, made)
         if not sentences:
             made.failed.append(topic)
             continue
@@ -300,22 +343,29 @@ def _sentences(
     verdict: Mapping[str, Any],
     shown: Sequence[Source],
     settings: AnswerSettings,
-    most_citations: int | None,
+    most: tuple[int | None, int | None],
     made: Made,
 ) -> list[Sentence]:
+    """The sentences that can be used. ``most`` are the citations of a sentence and the documents
+    cited in all that are allowed."""
+    most_citations, most_references = most
+    cited: set[str] = set()
     kept: list[Sentence] = []
     left = settings.words
     full = False
+    made.drop_odd(topic, "sentence", verdict.get("odd") or ())
     for item in verdict["sentences"]:
         text = one_line(str(item["text"]))
         if not text:
             continue
         if full or words(text) > left:
             full = True
-            made.drop(topic, "sentence", dict(item), f"over {settings.words} words")
+            given = {"text": item["text"], "citations": item.get("citations") or []}
+            made.drop(topic, "sentence", given, f"over {settings.words} words")
             continue
         left -= words(text)
         docs: list[str] = []
+        made.drop_odd(topic, "citation", item.get("odd") or ())
         for number in item.get("citations") or ():
             if not 1 <= int(number) <= len(shown):
                 made.drop(topic, "citation", number, f"there is no passage {number}")
@@ -323,7 +373,10 @@ def _sentences(
                 continue
             elif most_citations is not None and len(docs) == most_citations:
                 made.drop(topic, "citation", number, f"more than {most_citations} citations")
+            elif len(cited | {shown[int(number) - 1].doc}) > (most_references or len(shown)):
+                made.drop(topic, "citation", number, f"more than {most_references} documents")
             else:
                 docs.append(shown[int(number) - 1].doc)
+                cited.add(docs[-1])
         kept.append(Sentence(text, tuple(docs)))
     return kept

@@ -31,19 +31,20 @@ class Spending:
 @dataclass
 class Asker:
     """Puts requests to one labeller; ``spending`` adds up what was asked, ``faults`` why replies
-    could not be used. What the ledger holds is not asked again, so a run that was stopped goes on
-    and nothing is paid twice."""
+    could not be used. What the ledger holds is not asked again (failures are with
+    ``retry_failed``), so a run that was stopped goes on and nothing is paid twice."""
 
     ledger: Ledger
     labeller: Labeller
     progress: Progress = field(default_factory=Silent)
     spending: Spending = field(default_factory=Spending)
+    retry_failed: bool = False
     faults: Counter[str] = field(default_factory=Counter)
 
     def ask(self, title: str, requests: Sequence[Request]) -> list[Label | None]:
         """The label of each request: None where it is missing, a failed one where the model's
         reply could not be used. Raises SettingsError where the labeller cannot do the task."""
-        planned = plan(self.ledger, self.labeller, requests)
+        planned = plan(self.ledger, self.labeller, requests, retry_failed=self.retry_failed)
         left = self.spending.left
         made = judge([(title, planned)], self.ledger, progress=self.progress, budget=left)
         self.spending.tally += made

@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 import math
 import time
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -14,15 +16,16 @@ import orjson
 from pydantic import ValidationError
 
 from assay.labellers.base import BaseLabeller, Estimate, Labeller, Outcome, Request
+from assay.labellers.endpoints import Endpoints, Form, Refused
 from assay.labellers.gguf import EngineFailure, GgufEngine, yes_no_margin
 from assay.labellers.known_models import DEFAULT_MODEL
 from assay.labellers.models import Progress as Fetching
 from assay.labellers.models import fetch_model, find_model, known_model
-from assay.labellers.openai import OpenAISettings
-from assay.labellers.prices import tokens
+from assay.labellers.openai import OpenAISettings, content_of
+from assay.labellers.prices import Price, tokens
 from assay.labellers.spec import LabellerOptions, make_labeller, openai_settings
-from assay.labellers.transport import HttpTransport, Transport, TransportError
-from assay.model.errors import LabellerUnreachable, SettingsError
+from assay.labellers.transport import HttpTransport, Transport
+from assay.model.errors import SettingsError
 from assay.model.labels import LabellerId, Status
 from assay.tasks.answering import CERTAINTY, Certainty
 from assay.tasks.base import AnyTask, Verdict, canonical
@@ -107,7 +110,7 @@ class GgufWriter(BaseLabeller):
 
     def estimate(self, request: Request) -> Estimate:
         read = sum(tokens(message["content"]) for message in self.preview(request))
-        return Estimate(1, read, request.task.max_tokens // 3)
+        return Estimate(1, read, request.task.usual_tokens or request.task.max_tokens // 3)
 
     async def label(self, request: Request) -> Outcome:
         if self._worker is None:
@@ -203,16 +206,25 @@ def probability(margin: float) -> float:
 
 class EndpointCertainty(BaseLabeller):
     """The probability that a chat-completions endpoint gives to *yes* before *no*: one token with
-    its log-probabilities. Endpoints that do not give these make every label a failed one.
+    its log-probabilities.
 
-    A request is tried again where the endpoint is busy; raises LabellerUnreachable where it stays
-    silent.
+    Passing faults are waited out as in judging. Raises SettingsError where the endpoint gives no
+    log-probabilities (nothing is recorded then), LabellerUnreachable where it stays silent.
     """
 
     def __init__(self, settings: OpenAISettings, transport: Transport | None = None) -> None:
         self._settings = settings
         self._transport: Transport = transport or HttpTransport()
         self._renderer = Renderer()
+        self._top = TOP_LOGPROBS
+        self._endpoints = Endpoints(
+            f"openai:{settings.model}",
+            settings.base_urls,
+            settings.api_key,
+            settings.limits,
+            settings.timeout,
+            self._transport,
+        )
 
     @property
     def id(self) -> LabellerId:
@@ -224,8 +236,13 @@ class EndpointCertainty(BaseLabeller):
         return LabellerId(f"openai:{self._settings.model}", "model", params)
 
     @property
+    def price(self) -> Price | None:
+        """What its tokens cost, None where that is not known."""
+        return self._settings.price
+
+    @property
     def concurrency(self) -> int:
-        return 8
+        return self._settings.limits.concurrency * len(self._settings.base_urls)
 
     def refusal(self, task: AnyTask) -> str | None:
         return None if task is CERTAINTY else f"This labeller does {CERTAINTY.name} alone."
@@ -237,41 +254,90 @@ class EndpointCertainty(BaseLabeller):
         return self._renderer.chat(request.task, request.unit)
 
     def estimate(self, request: Request) -> Estimate:
-        read = sum(tokens(message["content"]) for message in self.preview(request))
-        return Estimate(1, read, 1, cost=None, at_most=None)
+        read = sum(tokens(message["content"]) + 4 for message in self.preview(request))
+        price = self._settings.price
+        cost = None if price is None else price.of(read, 0, 1)
+        return Estimate(1, read, 1, cost, cost)
 
     async def label(self, request: Request) -> Outcome:
-        settings = self._settings
-        headers = {"Content-Type": "application/json"}
-        if settings.api_key:
-            headers["Authorization"] = f"Bearer {settings.api_key}"
-        body = orjson.dumps(
-            {
-                "model": settings.model,
-                "messages": list(self.preview(request)),
-                "max_tokens": 1,
-                "temperature": 0,
-                "logprobs": True,
-                "top_logprobs": TOP_LOGPROBS,
-            }
-        )
-        url = f"{settings.base_urls[0].rstrip('/')}/chat/completions"
         started = time.perf_counter()
-        why = ""
-        for attempt in range(_TRIES):
-            if attempt:
-                await asyncio.sleep(min(2.0**attempt / 4, 20.0))
+        messages = [dict(message) for message in self.preview(request)]
+        size = sum(len(message["content"]) for message in messages) // 4
+        for top in dict.fromkeys((self._top, _FEWER_LOGPROBS)):
             try:
-                reply = await self._transport.post(url, headers, body, settings.timeout)
-            except TransportError as error:
-                why = str(error)
-                continue
-            if reply.status == 200:
-                return _certainty_of(reply.body, time.perf_counter() - started)
-            why = f"status {reply.status}"
-            if reply.status not in (408, 409, 429) and reply.status < 500:
-                break
-        raise LabellerUnreachable(f"No answer from {url}: {why}")
+                reply = await self._endpoints.call(partial(self._body, messages, top), size)
+            except Refused as refused:
+                why = str(refused)
+                if "logprob" in why.casefold():
+                    continue
+                return Outcome(
+                    Status.FAILED, error=why, cost=0.0, seconds=time.perf_counter() - started
+                )
+            self._top = top
+            return self._outcome(reply, time.perf_counter() - started)
+        raise self._without(why)
+
+    def _body(self, messages: list[dict[str, str]], top: int, form: Form) -> bytes:
+        body: dict[str, Any] = {
+            "model": self._settings.model,
+            "messages": messages,
+            "logprobs": True,
+            "top_logprobs": top,
+        }
+        if form.old_parameters:
+            body |= {"max_tokens": 1, "temperature": 0}
+        else:
+            body["max_completion_tokens"] = 1
+        return orjson.dumps(body | dict(self._settings.extra))
+
+    def _outcome(self, reply: Mapping[str, Any], seconds: float) -> Outcome:
+        usage = reply.get("usage") if isinstance(reply.get("usage"), dict) else {}
+        read, written = (
+            value if isinstance(value := (usage or {}).get(name), int) else None
+            for name in ("prompt_tokens", "completion_tokens")
+        )
+        price = self._settings.price
+        known = price is not None and read is not None
+        cost = price.of(read or 0, 0, written or 1) if price is not None and known else None
+        spent: dict[str, Any] = {
+            "tokens_in": read, "tokens_out": written, "cost": cost, "seconds": seconds
+        }  # fmt: skip
+        try:
+            margin, mass = yes_no_margin(self._first_tokens(reply))
+        except EngineFailure as failure:
+            return Outcome(Status.FAILED, error=str(failure), **spent)
+        detail = {"model": reply.get("model"), "margin": margin, "mass": mass}
+        verdict = Certainty(probability=probability(margin))
+        said = {name: value for name, value in detail.items() if value is not None}
+        return Outcome(Status.OK, verdict, detail=said, **spent)
+
+    def _first_tokens(self, reply: Mapping[str, Any]) -> list[tuple[str, float]]:
+        """The most probable first tokens. Raises EngineFailure where the model was kept from
+        answering, SettingsError where it answered and there are none."""
+        choices = reply.get("choices")
+        choice = choices[0] if isinstance(choices, list) and choices else None
+        try:
+            top = (choice or {})["logprobs"]["content"][0]["top_logprobs"]
+            found = [(str(row["token"]), float(row["logprob"])) for row in top]
+        except (KeyError, IndexError, TypeError, ValueError, AttributeError):
+            found = []
+        if found:
+            return found
+        text, problem = content_of(reply)
+        if not text:
+            raise EngineFailure(problem or "the model gave an empty reply")
+        raise self._without("its reply holds none")
+
+    def _without(self, why: str) -> SettingsError:
+        name = f"openai:{self._settings.model} at {self._settings.base_urls[0]}"
+        return SettingsError(
+            f"{name} gives no log-probabilities ({why}). Use --confidence verbalised or sampled, "
+            "or a model that gives them; the answers are kept."
+        )
+
+    async def __aenter__(self) -> Self:
+        self._endpoints.fresh()
+        return self
 
     async def __aexit__(
         self,
@@ -285,28 +351,7 @@ class EndpointCertainty(BaseLabeller):
 TOP_LOGPROBS = 20
 """How many log-probabilities of the first token are asked for: the most that endpoints give."""
 
-_TRIES = 6
-
-
-def _certainty_of(body: bytes, seconds: float) -> Outcome:
-    try:
-        document = orjson.loads(body)
-        usage = document.get("usage") or {}
-        first = document["choices"][0]["logprobs"]["content"][0]["top_logprobs"]
-        margin, mass = yes_no_margin((row["token"], float(row["logprob"])) for row in first)
-    except (orjson.JSONDecodeError, KeyError, IndexError, TypeError, ValueError):
-        error = "the reply holds no log-probabilities: this endpoint does not give them"
-        return Outcome(Status.FAILED, error=error, seconds=seconds)
-    except EngineFailure as failure:
-        return Outcome(Status.FAILED, error=str(failure), seconds=seconds)
-    return Outcome(
-        Status.OK,
-        Certainty(probability=probability(margin)),
-        tokens_in=usage.get("prompt_tokens"),
-        tokens_out=usage.get("completion_tokens"),
-        seconds=seconds,
-        detail={"margin": margin, "mass": mass},
-    )
+_FEWER_LOGPROBS = 5  # what some of them allow at most
 
 
 def _parsed(request: Request, text: str) -> tuple[Verdict | None, str | None]:

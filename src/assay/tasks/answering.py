@@ -6,13 +6,68 @@ without a passage, a citation of nothing) is left out by whoever reads it, and c
 
 from __future__ import annotations
 
-from typing import Annotated
+import re
+from typing import Annotated, Any
 
-from pydantic import Field
+from pydantic import BeforeValidator, Field, TypeAdapter, ValidationError, model_validator
+from pydantic.json_schema import SkipJsonSchema
 
-from assay.tasks.base import AnyTask, Task, Unit, Verdict
+from assay.tasks.base import AnyTask, Task, Unit, Verdict, canonical
 
 _LONGEST_ANSWER = 500
+_PERCENTAGE = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s*([%％]?)")
+_PASSAGE = re.compile(r"(?:passage\s*)?([0-9]+)", re.IGNORECASE)
+
+
+def _percentage(given: Any) -> Any:
+    """``90``, ``"90 %"`` and ``90.4`` as a whole percentage. What may be a probability (``0.9``,
+    ``1.0``) is refused, for the model to be told of; a word stays as it is, and is refused too."""
+    if isinstance(given, bool):
+        raise ValueError("must be a whole number from 0 to 100")
+    sign = False
+    if isinstance(given, str) and (found := _PERCENTAGE.fullmatch(given.strip())):
+        given, sign = float(found.group(1)), bool(found.group(2))
+    if isinstance(given, float) and 0 < given <= 1 and not sign:
+        raise ValueError("must be a whole number from 0 to 100, not a probability")
+    if isinstance(given, float) and given <= 100:
+        return int(given + 0.5) if given >= 0 else given
+    return given
+
+
+def _passage_number(given: Any) -> Any:
+    """``"PASSAGE 3"``, as the prompt marks it, as its number."""
+    if isinstance(given, bool):
+        raise ValueError("must be the number of a passage")
+    if isinstance(given, str) and (found := _PASSAGE.fullmatch(given.strip())):
+        return int(found.group(1)[:9])
+    return given
+
+
+def _number_as_text(given: Any) -> Any:
+    """An answer that is a number, in digits."""
+    if isinstance(given, (int, float)) and not isinstance(given, bool):
+        return canonical(given).decode()
+    return given
+
+
+PassageNumber = Annotated[int, BeforeValidator(_passage_number)]
+_NUMBER: TypeAdapter[int] = TypeAdapter(PassageNumber)
+Odd = SkipJsonSchema[tuple[str, ...]]
+"""What stood in a list of a reply and does not fit, as JSON; no model is asked for it."""
+
+
+def _set_aside(given: Any, fits: Any) -> tuple[list[Any], list[str]]:
+    """The items of a list that fit, as ``fits`` reads them (it raises ValidationError), and the
+    others as JSON."""
+    if given is None:
+        return [], []
+    kept, odd = [], []
+    for item in given if isinstance(given, (list, tuple)) else [given]:
+        try:
+            kept.append(fits(item))
+        except ValidationError:
+            odd.append(canonical(item).decode())
+    return kept, odd
 
 
 class AnswerUnit(Unit):
@@ -25,7 +80,7 @@ class AnswerUnit(Unit):
 class DrawnNugget(Verdict):
     """A factual claim in one sentence, and the number of the passage (from 1) that it is from."""
 
-    passage: int
+    passage: PassageNumber
     nugget: str
 
 
@@ -37,13 +92,22 @@ class DrawnAnswer(Verdict):
 
     nuggets: Annotated[
         tuple[DrawnNugget, ...], Field(json_schema_extra={"minItems": 1, "maxItems": 10})
-    ]
-    answer: str
-    confidence: int
+    ] = ()
+    answer: Annotated[str, BeforeValidator(_number_as_text)]
+    confidence: Annotated[int, BeforeValidator(_percentage)]
+    odd: Odd = ()
+
+    @model_validator(mode="before")
+    @classmethod
+    def _keep_what_fits(cls, given: Any) -> Any:
+        if not isinstance(given, dict):
+            return given
+        kept, odd = _set_aside(given.get("nuggets"), DrawnNugget.model_validate)
+        return {**given, "nuggets": kept, "odd": odd}
 
 
 def _check_answer(_unit: AnswerUnit, verdict: DrawnAnswer) -> str | None:
-    if not verdict.answer.strip():
+    if not any(char.isprintable() and not char.isspace() for char in verdict.answer):
         return "'answer' must not be empty"
     if len(verdict.answer) > _LONGEST_ANSWER:
         return f"'answer' must be a short answer, at most {_LONGEST_ANSWER} characters"
@@ -61,6 +125,7 @@ ANSWER = Task(
     template="answering_r2c2",
     check=_check_answer,
     max_tokens=900,
+    usual_tokens=150,
 )
 
 
@@ -87,6 +152,7 @@ CERTAINTY = Task(
     verdict=Certainty,
     template="answering_certainty",
     max_tokens=1,
+    usual_tokens=1,
 )
 
 
@@ -102,13 +168,33 @@ class CitedSentence(Verdict):
     """A sentence and the numbers of the passages (from 1) that support it, strongest first."""
 
     text: str
-    citations: tuple[int, ...] = ()
+    citations: tuple[PassageNumber, ...] = ()
+    odd: Odd = ()
+
+    @model_validator(mode="before")
+    @classmethod
+    def _keep_what_fits(cls, given: Any) -> Any:
+        if isinstance(given, str):
+            return {"text": given}
+        if not isinstance(given, dict):
+            return given
+        kept, odd = _set_aside(given.get("citations"), _NUMBER.validate_python)
+        return {**given, "citations": kept, "odd": odd}
 
 
 class Report(Verdict):
     """An answer, sentence by sentence."""
 
     sentences: tuple[CitedSentence, ...]
+    odd: Odd = ()
+
+    @model_validator(mode="before")
+    @classmethod
+    def _keep_what_fits(cls, given: Any) -> Any:
+        if not isinstance(given, dict) or not isinstance(given.get("sentences"), (list, tuple)):
+            return given
+        kept, odd = _set_aside(given["sentences"], CitedSentence.model_validate)
+        return {**given, "sentences": kept, "odd": odd}
 
 
 def _check_report(_unit: ReportUnit, verdict: Report) -> str | None:
@@ -125,7 +211,8 @@ REPORT = Task(
     verdict=Report,
     template="answering_report",
     check=_check_report,
-    max_tokens=1600,
+    max_tokens=2400,
+    usual_tokens=700,
 )
 
 TASKS: tuple[AnyTask, ...] = (ANSWER, CERTAINTY, REPORT)

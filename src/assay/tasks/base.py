@@ -64,6 +64,7 @@ class Task(Generic[U, V]):
     whether several verdicts can be voted into one; texts that are written anew cannot. With
     ``by_people`` nobody is asked: labels come from people alone. ``compared`` is the verdict's
     attribute by which labellers are set beside each other, where that is not a field of it.
+    ``usual_tokens`` is how long replies are, for estimates; 0 leaves that to the labeller.
     """
 
     name: str
@@ -76,6 +77,7 @@ class Task(Generic[U, V]):
     decide: Callable[[U, AskYesNo], V] | None = None
     plain: Callable[[U, str], V | None] | None = None
     max_tokens: int = 400
+    usual_tokens: int = 0
     orders: Mapping[str, tuple[str, ...]] = field(default_factory=dict, hash=False)
     joins: bool = True
     by_people: bool = False

@@ -1,0 +1,149 @@
+"""What lies ahead and what was done: dry runs, prompts, prices, the closing line of a run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from assay.cli.common import out, plain_table, print_json, safe
+from assay.judging.engine import Plan
+from assay.judging.progress import Tally
+from assay.labellers.base import Labeller
+from assay.labellers.prices import checked
+from assay.model.errors import SettingsError
+
+TitledPlans = Iterable[tuple[str, Plan]]
+
+
+def require_prices(labellers: Iterable[Labeller], cure: str) -> None:
+    """A budget means nothing for a model whose price is unknown: say so before calling it.
+    ``cure`` says how a price is given; ``{model}`` in it is the model's name."""
+    for labeller in labellers:
+        for member in getattr(labeller, "members", (labeller,)):
+            if getattr(member, "price", 0) is None:
+                model = member.id.params["model"]
+                raise SettingsError(
+                    f"A budget needs the price of '{model}'. {cure.replace('{model}', model)}"
+                )
+
+
+def told(tally: Tally) -> str:
+    """What a run did, in a few sentences."""
+    if tally.asked == tally.unanswered == tally.skipped == 0:
+        text = f"Nothing to ask: all {tally.known} labels are in the ledger."
+    else:
+        text = f"Asked {tally.asked}, reused {tally.known}."
+    if tally.tokens_in:
+        cached = f" ({tally.tokens_cached:,} from the cache)" if tally.tokens_cached else ""
+        text += f" {tally.tokens_in:,} tokens read{cached}, {tally.tokens_out:,} written."
+    if tally.cost:
+        text += f" ${tally.cost:.4f}."
+    if tally.unpriced:
+        text += (
+            f" The cost of {tally.unpriced} answers is unknown (no price, or no token counts in "
+            "the replies)."
+        )
+    failed = tally.failed + tally.known_failed
+    if failed:
+        text += f" {failed} replies could not be used (--retry-failed asks them again)."
+    if tally.unanswered:
+        text += f" {tally.unanswered} have no answer from the labeller."
+    if tally.stopped == "budget":
+        text += f" Stopped at the budget with {tally.skipped} left."
+    elif tally.stopped:
+        text += f" Stopped ({tally.stopped}) with {tally.skipped} left; run again to go on."
+    return text
+
+
+def print_ahead(
+    plans: TitledPlans,
+    *,
+    as_json: bool,
+    price_cure: str,
+    notes: Sequence[str] = (),
+    **more: Any,
+) -> None:
+    """Calls, tokens and cost of ``plans``; ``more`` goes into the JSON document."""
+    rows = _rows(plans)
+    if as_json:
+        print_json({"ahead": rows, **more})
+        return
+    table = plain_table("Ahead (nothing was asked)")
+    table.add_column("task", overflow="fold")
+    table.add_column("labeller", overflow="fold")
+    columns = {"known": "known", "shared": "above", "to_ask": "to ask", "calls": "calls",
+               "tokens_in": "read", "tokens_out": "written"}  # fmt: skip
+    if not any(row["shared"] for row in rows):
+        del columns["shared"]
+    for name in (*columns.values(), "cost, $"):
+        table.add_column(name, justify="right")
+    for row in rows:
+        counts = (row[key] for key in columns)
+        cost = "unknown" if row["cost"] is None else f"{row['cost']:.4f}"
+        table.add_row(str(row["task"]), safe(row["labeller"]), *(f"{n:,}" for n in counts), cost)
+    console = out()
+    console.print(table)
+    console.print("Read, written: tokens, estimated from words; replies may be shorter or longer.")
+    if "shared" in columns:
+        console.print("Above: what a line above asks already; it is asked once.")
+    if any(row["cost"] is None for row in rows):
+        console.print(f"For the cost, give a price: {price_cure}.", markup=False)
+    elif any(row["cost"] for row in rows):
+        said = f"Prices: those given, else list prices of {checked()}."
+        console.print(said, markup=False)
+    for note in notes:
+        console.print(note, markup=False)
+
+
+def _rows(plans: TitledPlans) -> list[dict[str, Any]]:
+    rows = []
+    seen: set[str] = set()  # what several steps or protocols need is asked once
+    for title, plan in plans:
+        for part in plan.asked:
+            todo = tuple(one for one in part.todo if one[0] not in seen)
+            seen.update(key for key, _ in todo)
+            estimate = Plan(part.labeller, todo, 0, 0).estimate()
+            rows.append(
+                {
+                    "task": title,
+                    "labeller": part.labeller.id.name,
+                    "known": part.known,
+                    "shared": len(part.todo) - len(todo),
+                    "to_ask": len(todo),
+                    "calls": estimate.calls,
+                    "tokens_in": estimate.tokens_in,
+                    "tokens_out": estimate.tokens_out,
+                    "cost": estimate.cost,
+                }
+            )
+    return rows
+
+
+def print_prompts(plans: TitledPlans, count: int, *, as_json: bool) -> None:
+    """The first ``count`` prompts of each plan, as they would be sent."""
+    document: list[dict[str, Any]] = []
+    for title, plan in plans:
+        for _, request in plan.todo[:count]:
+            messages = plan.labeller.preview(request)
+            if messages:
+                document.append(
+                    {
+                        "task": request.task.name,
+                        "labeller": plan.labeller.id.name,
+                        "title": title,
+                        "messages": [dict(message) for message in messages],
+                    }
+                )
+    if as_json:
+        print_json(document)
+        return
+    console = out()
+    for shown in document:
+        console.rule(safe(f"{shown['task']} · {shown['labeller']}"), align="left")
+        for message in shown["messages"]:
+            console.print(f"({message['role']})", style="bold", markup=False)
+            for line in message["content"].splitlines():
+                console.print(safe(line), soft_wrap=True)
+            console.print()
+    if not document:
+        console.print("These labellers use no prompts.")
