@@ -173,7 +173,7 @@ def test_wikitext_files_with_headers(tmp_path):
     found = {p.doc: (p.title, p.text) for p in read_passages(tmp_path / "out")}
     assert found["Q255"] == ("Star Wars", "Star Wars\n\nStar Wars (1977)\n- a list line")
     assert found["17"] == ("Attack of the Clones", "Attack of the Clones\n\nText")
-    assert found["Plain name"] == ("Plain name", "Plain name\n\nNo header")
+    assert found["Plain_name"] == ("Plain name", "Plain name\n\nNo header")
     assert found["20"] == ("Ü", "Ü\n\nText")
     assert built.counts["redirect"] == 1
 
@@ -200,18 +200,50 @@ def test_jsonl_and_tsv_with_faults(assay, tmp_path):
     folder.mkdir()
     (folder / "a.jsonl").write_text(
         '{"_id": "d1", "title": "T", "text": "one two"}\nnot json\n{"id": 5, "contents": "x"}\n'
-        '{"text": "no id"}\n{"id": "d9"}\n[1]\n'
+        '{"text": "no id"}\n{"id": "d9"}\n[1]\n{"id": " ", "text": "a"}\n'
+        '{"id": "\\u0000", "text": "a"}\n{"id": true, "text": "a"}\n'
     )
-    (folder / "b.tsv").write_text("id\ttext\nt1\ttext one\nt2\tTitle\ttext two\nbad\n")
+    table = (
+        "id\ttext\nt1\ttext one\nt2\tTitle\ttext two\nbad\n\tno id\nt3\t\na\tb\tc\td\n\xff\tt4\n"
+    )
+    (folder / "b.tsv").write_bytes(table.encode("latin-1"))
     done = assay("corpus", "build", folder, tmp_path / "out")
     assert done.returncode == 1
-    for line in ("a.jsonl:2", "a.jsonl:4", "a.jsonl:5", "a.jsonl:6", "b.tsv:4"):
-        assert line in done.stdout
+    for line, why in [
+        ("a.jsonl:2", "Not JSON"),
+        ("a.jsonl:4", "There is no id"),
+        ("a.jsonl:5", "There is no text"),
+        ("a.jsonl:6", "The line holds no JSON object"),
+        ("a.jsonl:7", "The id is blank"),
+        ("a.jsonl:8", "The id is blank"),
+        ("a.jsonl:9", "There is no id"),
+        ("b.tsv:4", "The line has 1 column."),
+        ("b.tsv:5", "The id is blank"),
+        ("b.tsv:7", "The line has 4 columns."),
+        ("b.tsv:8", "Not UTF-8"),
+    ]:
+        assert f"{line} {why}" in done.stdout
+    assert "11 faults" in done.stdout
+    assert "Left out: 1 document without text" in done.stdout
     assert [(p.id, p.text) for p in read_passages(tmp_path / "out")] == [
         ("d1#0", "one two"),
         ("5#0", "x"),
         ("t1#0", "text one"),
         ("t2#0", "text two"),
+        ("\ufffd#0", "t4"),
+    ]
+
+
+def test_ids_made_of_titles_and_file_names_can_stand_in_any_run(tmp_path):
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "Barry Lyndon.wikitext").write_text("text")
+    (tmp_path / "in" / "d.xml").write_bytes(dump(page(1, "text", "Steins;Gate (film)")))
+    how = BuildSettings(source=SourceSettings(ids="title"))
+    build_corpus(tmp_path / "in", tmp_path / "out", how, processes=1)
+    found = [(p.doc, p.title) for p in read_passages(tmp_path / "out")]
+    assert found == [
+        ("Barry_Lyndon", "Barry Lyndon"),
+        ("Steins%3BGate_(film)", "Steins;Gate (film)"),
     ]
 
 

@@ -89,6 +89,7 @@ _ENDINGS = {
 }
 _KEPT_FAULTS = 100
 _HEADER = re.compile(r"#[ \t]*(QID|ID|TITLE|LANG)[ \t]*:[ \t]*(.*?)[ \t]*\r?$", re.I | re.M)
+_NO_ID = "The id is blank or holds characters that cannot be printed."
 _IDS = ("docid", "doc_id", "id", "_id", "pid", "document_id")
 _TEXTS = ("segment", "text", "contents", "body", "content", "passage", "wikitext")
 
@@ -255,8 +256,8 @@ class Source:
                 text = child.text or ""
         if "redirect" in page or is_redirect(text):
             return Skipped("redirect")
-        one = _text(page.get("id")) if self.settings.ids == "id" else title.replace(" ", "_")
-        one = one or title.replace(" ", "_")
+        one = _text(page.get("id")) if self.settings.ids == "id" else ""
+        one = one or made_id(title)
         if not one:
             self.fault(path, 0, "A page has neither id nor title.", "It was left out.")
             return Skipped("namespace")
@@ -274,19 +275,19 @@ class Source:
         for ending in (*PACKED, *_ENDINGS):
             stem = stem.removesuffix(ending)
         before, _, after = stem.partition("__")
-        one = header.get("QID") or header.get("ID") or before or stem
+        one = made_id(header.get("QID") or header.get("ID") or before or stem)
         title = (header.get("TITLE") or after or stem).replace("_", " ").strip()
         yield (
             Skipped("redirect") if is_redirect(rest) else Document(one, title, rest, Kind.WIKITEXT)
         )
 
-    def _decoded(self, path: Path, data: bytes) -> str:
+    def _decoded(self, path: Path, data: bytes, first: int = 1) -> str:
         try:
             return data.decode("utf-8-sig")
         except UnicodeDecodeError as error:
             self.fault(
                 path,
-                data.count(b"\n", 0, error.start) + 1,
+                data.count(b"\n", 0, error.start) + first,
                 f"Not UTF-8: byte 0x{data[error.start]:02X}.",
                 "Such bytes were read as U+FFFD; save the file as UTF-8.",
             )
@@ -295,9 +296,9 @@ class Source:
     def _lines(self, path: Path, stream: IO[bytes]) -> Iterator[tuple[int, bytes]]:
         number = 0
         for number, line in enumerate(io.BufferedReader(cast("Any", stream), 1 << 20), 1):
-            stripped = line.removeprefix(b"\xef\xbb\xbf").strip() if number == 1 else line.strip()
-            if stripped:
-                yield number, stripped
+            whole = line.removeprefix(b"\xef\xbb\xbf") if number == 1 else line
+            if whole.strip():
+                yield number, whole.strip(b" \r\n")
         if not number:
             self.fault(path, 0, "The file is empty.", "Give a file with documents.")
 
@@ -318,19 +319,31 @@ class Source:
     def _table(self, path: Path, stream: IO[bytes]) -> Iterator[Item]:
         """``id<TAB>text`` or ``id<TAB>title<TAB>text``; a first line of these words is a header."""
         for number, line in self._lines(path, stream):
-            cells = self._decoded(path, line).split("\t")
+            cells = self._decoded(path, line, number).split("\t")
             if number == 1 and cells[0].lower() in _IDS and cells[-1].lower() in _TEXTS:
                 continue
-            if len(cells) not in (2, 3) or not cells[0].strip():
+            one = cells[0].strip()
+            if len(cells) not in (2, 3):
+                count = f"{len(cells)} {'column' if len(cells) == 1 else 'columns'}"
+                cure = "Write id, text or id, title, text, separated by tabs; it was left out."
+                self.fault(path, number, f"The line has {count}.", cure)
+            elif not _is_id(one):
                 self.fault(
-                    path,
-                    number,
-                    f"The line has {len(cells)} columns.",
-                    "Write id, text or id, title, text, separated by tabs; it was left out.",
+                    path, number, _NO_ID, "Give it one in the first column; it was left out."
                 )
-                continue
-            title = cells[1].strip() if len(cells) == 3 else ""
-            yield Document(cells[0].strip(), title, cells[-1], Kind.PLAIN)
+            else:
+                title = cells[1].strip() if len(cells) == 3 else ""
+                yield Document(one, title, cells[-1], Kind.PLAIN)
+
+
+def made_id(name: str) -> str:
+    """An id from a page's title or a file's name that can stand in runs of any format: no white
+    space, no semicolon."""
+    return "_".join(name.split()).replace(";", "%3B")
+
+
+def _is_id(text: str) -> bool:
+    return bool(text) and text.isprintable()
 
 
 def _of_row(row: object) -> Document | str:
@@ -338,8 +351,11 @@ def _of_row(row: object) -> Document | str:
     if not isinstance(row, dict):
         return "The line holds no JSON object."
     one = next((row[key] for key in _IDS if row.get(key) not in (None, "")), None)
-    if not isinstance(one, str | int):
+    if isinstance(one, bool) or not isinstance(one, str | int):
         return f"There is no id: none of {', '.join(_IDS)}."
+    one = str(one).strip()
+    if not _is_id(one):
+        return _NO_ID
     key = next((key for key in _TEXTS if isinstance(row.get(key), str)), None)
     if key is None:
         return f"There is no text: none of {', '.join(_TEXTS)}."
@@ -347,8 +363,8 @@ def _of_row(row: object) -> Document | str:
     name = title if isinstance(title, str) else ""
     if key == "segment":
         # MS MARCO V2.1: msmarco_v2.1_doc_00_0#0_0 is segment 0 of document msmarco_v2.1_doc_00_0.
-        return Document(str(one).partition("#")[0], name, row[key], Kind.SEGMENT, str(one))
-    return Document(str(one), name, row[key], Kind.WIKITEXT if key == "wikitext" else Kind.PLAIN)
+        return Document(one.partition("#")[0], name, row[key], Kind.SEGMENT, one)
+    return Document(one, name, row[key], Kind.WIKITEXT if key == "wikitext" else Kind.PLAIN)
 
 
 def _files(folder: Path, below: str = "") -> Iterator[str]:

@@ -114,4 +114,7 @@ def _fits(one: str, mark: str) -> None:
     bad = mark in one if mark != " " else _SPACES.search(one) is not None
     if bad or not one or one != one.strip() or LINE_BREAKS.search(one) or "\n" in one:
         what = "semicolons" if mark == ";" else "white space"
-        raise SettingsError(f"The id {quoted(one)} cannot stand in a run: no {what} there.")
+        raise SettingsError(
+            f"The id {quoted(one)} cannot stand in a run of this format, which has no {what} "
+            "there. Give the document, or the topic, another id where it comes from."
+        )
