@@ -176,6 +176,9 @@ def test_infobox_of_another_wiki():
 
 
 def test_unclosed_infobox_keeps_its_fields():
+    assert clean("{{Infobox person\n| name = A B\n| image = A B.jpg\n| spouse = C") == (
+        "Name: A B\n\nSpouse: C"
+    )
     page = "{{Infobox film\n| name = Rush\n| starring = [[Chris Hemsworth]]\n| image =\n\n'''Rush''' is"
     text = clean(page)
     assert "Name: Rush" in text
@@ -203,6 +206,35 @@ def test_table_with_spans_caption_and_nested_parts():
         "| 1976 | Rocky | Won |\n"
         "| 1976 | a \\| b, c | Nominated |"
     )
+
+
+def test_attributes_of_a_cell_that_a_template_fills():
+    table = (
+        '{|\n! A !! B !! C\n|-\n| x || rowspan=2 {{nom}} || colspan="1" style="a" {{won}}\n|-\n'
+        "| y || z\n|}"
+    )
+    assert clean(table) == (
+        "| A | B | C |\n| --- | --- | --- |\n| x | Nominated | Won |\n| y | Nominated | z |"
+    )
+
+
+@pytest.mark.parametrize(
+    ("wikitext", "text"),
+    [
+        ("''Alien'''s cast, '''bold''' and ''it''", "Alien's cast, bold and it"),
+        ("'''''both''''' and L'''amour'''", "both and Lamour"),
+        ("L'''amour et ''lui", "L'amour et lui"),
+        ("''''quoted''''", "'quoted'"),
+        # Never closed: what follows is read as ever.
+        ("''A\n{{Infobox film\n| name = '''B\n| starring = C''\n}}", "A\n\nName: B\nStarring: C"),
+        (
+            "{|\n| {{N/A|''P''<br />''(Q)}}\n| r\n|-\n| s || t\n|}",
+            "| P, (Q) | r |\n| --- | --- |\n| s | t |",
+        ),
+    ],
+)
+def test_quotes_end_with_their_line(wikitext, text):
+    assert clean(wikitext) == text
 
 
 def test_html_table():

@@ -54,12 +54,23 @@ _MAGIC = re.compile(r"__[A-Z]{3,}__")
 _INNER_TEMPLATE = re.compile(r"\{\{[^{}]*\}\}")
 _INNER_LINK = re.compile(r"\[\[([^\[\]]*)\]\]")
 _FIELD_LINE = re.compile(r"^[ \t]*\|[ \t]*([\w .-]{1,40}?)[ \t]*=[ \t]*(\S.*)$", re.M)
+PRESENTATION = re.compile(
+    r"(?:image|img|logo|photo|cover|poster|icon|flag|map|seal|signature|sound|video)?[ _-]?"
+    r"(?:image|img|size|upright|alt|width|height|align|border|colou?r|bgcolou?r|style|class|"
+    r"background|italic title|image ?\w*|landscape|maptype|mapsize|zoom|hide|collapsed|"
+    r"nocat|name_format|embed|child|subbox|headerstyle|labelstyle|list_style|bodyclass)\d*$|"
+    r"(?:image|logo|photo|cover|signature|poster).*|.*_?(?:colou?r|style|class)$",
+    re.I,
+)
+"""Fields of infoboxes that say how it looks, or what picture stands in it."""
+
 _EMPTY_FIELD = re.compile(r"^[ \t]*\|[ \t]*[\w .-]{1,40}[ \t]*=[ \t]*$", re.M)
 _TABLE_LINE = re.compile(r"^[ \t:]*(?:\{\||\|\}|\|-|\|\+)[^\n]*$", re.M)
 _CELL_LINE = re.compile(r"^[ \t]*[|!](?![ \t]?---)[ \t]*(?:[\w-]+[ \t]*=[^|\n]*\|(?!\|))?", re.M)
 _BARE_URL_LINK = re.compile(r"\[(?:https?:|ftp:)?//[^\s\]]*[ \t]*([^\]\n]*)\]", re.I)
 _ENDED_LINE = re.compile(r"^[^\n]*\]", re.M)  # past its last bracket no link ends
 _QUOTES = re.compile(r"'{2,}")
+_QUOTED_LINE = re.compile(r"^.*?''.*$", re.M)
 _BULLETS = re.compile(r"^[ \t]*(?:[-#:;*][ \t]+)*-[ \t]+", re.M)
 _LONE_BULLET = re.compile(r"^[ \t]*[-#*:;]+[ \t]*$", re.M)
 _SPACES = re.compile(r"[^\S\n]+")
@@ -126,7 +137,31 @@ def before_parsing(wikitext: str, kept: Kept) -> str:
         text = _extensions(_uncommented(text), kept)
     if "<" in text:
         text = _OPEN_REF.sub("", _REF.sub("", text))
+    if "''" in text:
+        text = _QUOTED_LINE.sub(_unquoted, text)
     return without_dead_ends(text)
+
+
+def _unquoted(line: re.Match[str]) -> str:
+    """A line without the quotes that make italics and bold, as MediaWiki reads them: both end
+    with the line, whatever is left open; of four quotes, and of more than five, those too many
+    are apostrophes; where italics and bold are both left open, three are one and italics
+    (``''Alien'''s``)."""
+    text = line.group()
+    lengths = [len(run) for run in _QUOTES.findall(text)]
+    bold = sum(length in (3, 4) or length >= 5 for length in lengths)
+    italic = sum(length == 2 or length >= 5 for length in lengths)
+    spare = bold % 2 == 1 and italic % 2 == 1
+
+    def said(run: re.Match[str]) -> str:
+        nonlocal spare
+        length = len(run.group())
+        if length == 3 and spare and run.start() and not text[run.start() - 1].isspace():
+            spare = False
+            return "'"
+        return "'" if length == 4 else "'" * max(length - 5, 0)
+
+    return _QUOTES.sub(said, text)
 
 
 def _uncommented(text: str) -> str:
@@ -297,6 +332,8 @@ def _leftovers(text: str) -> str:
 
 
 def _field(found: re.Match[str]) -> str:
+    if PRESENTATION.match(found.group(1)):
+        return ""
     name = found.group(1).replace("_", " ").strip()
     return f"{name[:1].upper()}{name[1:]}: {found.group(2)}"
 

@@ -17,6 +17,7 @@ from typing import Any
 
 from assay.model.errors import PrerequisiteError
 from assay.systems.corpus.markup import (
+    PRESENTATION,
     Kept,
     after_parsing,
     before_parsing,
@@ -42,14 +43,12 @@ _DISAMBIGUATION = re.compile(
 )
 _OPEN_TABLE = re.compile(r"\{\|.*?\n\|\}", re.S)
 _PARAMETER_LINE = re.compile(r"\n\s*$|\n\s*[\w ]*$")
-_PRESENTATION = re.compile(
-    r"(?:image|img|logo|photo|cover|poster|icon|flag|map|seal|signature|sound|video)?[ _-]?"
-    r"(?:image|img|size|upright|alt|width|height|align|border|colou?r|bgcolou?r|style|class|"
-    r"background|italic title|image ?\w*|landscape|maptype|mapsize|zoom|hide|collapsed|"
-    r"nocat|name_format|embed|child|subbox|headerstyle|labelstyle|list_style|bodyclass)\d*$|"
-    r"(?:image|logo|photo|cover|signature|poster).*|.*_?(?:colou?r|style|class)$",
+_CELL_ATTRIBUTE = re.compile(
+    r"(rowspan|colspan|style|class|align|valign|scope|width|height|bgcolor|data-sort-value)"
+    r"\s*=\s*(\"[^\"]*\"|'[^']*'|[^\s\"'|]+)",
     re.I,
 )
+_CELL_ATTRIBUTES = re.compile(rf"(?:{_CELL_ATTRIBUTE.pattern}\s*)+(?:\|\s*)?", re.I)
 _FIELDS_SHOWN_BARE = re.compile(r"(?:module|misc|data|below|embed)\d*$", re.I)
 
 
@@ -273,7 +272,7 @@ class _Renderer:
         try:
             for parameter in node.params:
                 key = str(parameter.name).strip()
-                if _PRESENTATION.match(key):
+                if PRESENTATION.match(key):
                     continue
                 value = self.inside(parameter.value)
                 if not parameter.showkey:
@@ -326,11 +325,11 @@ class _Renderer:
                     self._rows(node.contents, rows, words)
                     continue
                 if tag in ("td", "th"):
-                    text = self._cell(node, tag)
-                    if node.wiki_markup == "|" and text.startswith("+") and not row:
-                        words.append(text[1:].strip())
+                    cell = self._cell(node, tag)
+                    if node.wiki_markup == "|" and cell.text.startswith("+") and not row:
+                        words.append(cell.text[1:].strip())
                     else:
-                        row.append(self._as_cell(node, text))
+                        row.append(cell)
                     continue
                 if tag == "caption":
                     words.append(one_line(self.inside(node.contents), " "))
@@ -346,23 +345,20 @@ class _Renderer:
             if text:
                 words.append(text)
 
-    def _cell(self, node: Any, tag: str) -> str:
+    def _cell(self, node: Any, tag: str) -> Cell:
+        attributes = {str(each.name): str(each.value) for each in node.attributes}
         before = self.in_head
         self.in_head = tag == "th"
         try:
-            return one_line(self.inside(node.contents), " " if tag == "th" else ", ")
+            text = one_line(self.inside(node.contents), " " if tag == "th" else ", ")
         finally:
             self.in_head = before
-
-    def _as_cell(self, node: Any, text: str) -> Cell:
-        rows = columns = 1
-        for attribute in node.attributes:
-            name = str(attribute.name).strip().lower()
-            if name == "rowspan":
-                rows = span(str(attribute.value))
-            elif name == "colspan":
-                columns = span(str(attribute.value))
-        return Cell(text, rows=rows, columns=columns)
+        if "=" in text and (found := _CELL_ATTRIBUTES.match(text)):
+            # Of a cell that is a template with a bar of its own, {{won}}, they are in the text.
+            attributes.update(_CELL_ATTRIBUTE.findall(found.group()))
+            text = text[found.end() :]
+        spans = {name.strip().lower(): span(value) for name, value in attributes.items()}
+        return Cell(text, rows=spans.get("rowspan", 1), columns=spans.get("colspan", 1))
 
 
 _NOTHING = name_set("ref references hr style script templatestyles section")
