@@ -74,12 +74,13 @@ def serve(script: Script) -> Iterator[Server]:
     async def models(request: web.Request) -> web.Response:
         return web.json_response({"data": [{"id": "m"}]})
 
+    app = web.Application()
+    runner = web.AppRunner(app, shutdown_timeout=0.1)
+
     async def start() -> None:
-        app = web.Application()
         app.router.add_post("/v1/chat/completions", handle)
         app.router.add_post("/v1/embeddings", handle)
         app.router.add_get("/v1/models", models)
-        runner = web.AppRunner(app)
         await runner.setup()
         site = web.TCPSite(runner, "127.0.0.1", 0)
         await site.start()
@@ -98,6 +99,7 @@ def serve(script: Script) -> Iterator[Server]:
     try:
         yield server
     finally:
+        asyncio.run_coroutine_threadsafe(runner.cleanup(), loop).result(10)
         loop.call_soon_threadsafe(loop.stop)
         thread.join(10)
 

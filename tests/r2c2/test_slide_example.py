@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from assay.formats.confidence import read_confidence
+
 
 def scores(folder: Path) -> dict[tuple[str, str], dict[str, str]]:
     with (folder / "out" / "scores.csv").open() as file:
@@ -38,6 +40,10 @@ def test_the_slides_marks_scores_and_qrels_come_out(slide, assay):
     golden = {"nDCG@20": 0.501266, "Q@20": 0.452381, "nERR@20": 0.28, "iRBU@20": 0.718046}
     for measure, expected in golden.items():
         assert value(slide, "WASEDA-PR-1", measure) == pytest.approx(expected, abs=5e-7), measure
+    table = read_confidence(slide / "out" / "confidence.csv").require()
+    assert [(row.run, row.topic, row.probability, row.correct) for row in table.rows] == [
+        ("SLIDE", "0001", 0.9, True)
+    ]
     assert "SLIDE" in done.stdout
     assert "WASEDA-PR-1" in done.stdout
     assert (slide / "out" / "report.html").exists()
@@ -84,6 +90,7 @@ def test_missing_labels_are_counted_and_never_made_up(slide, assay):
     row = scores(slide)["SLIDE", "Accuracy"]
     assert row["value"] == ""
     assert (row["topics"], row["missing"]) == ("0", "1")
+    assert (slide / "out" / "confidence.csv").read_text().endswith("SLIDE,0001,90,\n")
     marked = (slide / "out" / "marked" / "SLIDE.txt").read_text().splitlines()
     assert [line.split(";")[0] for line in marked[2:-1]] == ["1", "2", "B3", "4", "5"]
 

@@ -16,10 +16,12 @@ from assay.labellers.base import BaseLabeller, Estimate, Outcome
 from assay.ledger import Ledger
 from assay.model.errors import FormatError, SettingsError
 from assay.model.labels import LabellerId, Status
+from assay.model.rag import PassageKey
 from assay.systems.answer_text import one_line, same_answer
 from assay.systems.answering import (
     AnswerSettings,
     Confidence,
+    Source,
     answer_r2c2,
     answer_trec_rag,
     sources_of,
@@ -212,6 +214,7 @@ REPORT = {
     "sentences": [
         {"text": "Carl Weathers plays him.", "citations": [2, 1, 2, 7]},
         {"text": "It is a film.\n", "citations": []},
+        {"text": " \u200b", "citations": [1]},
         {"text": "word " * 395, "citations": [1]},
         {"text": "Short end.", "citations": [1]},
     ]
@@ -236,9 +239,33 @@ def test_rag_run_through_the_command_line(assay, place, year):
     assert answer.sentences[0].citations == (doc.format(2), doc.format(1))
     assert answer.sentences[1].citations == ()
     side = [json.loads(line) for line in (place / "rag.unusable.jsonl").read_text().splitlines()]
-    assert [row["what"] for row in side] == ["citation", "sentence", "sentence"]
-    checked = assay("validate", out, "--format", "trec-rag", "--year", year)
+    assert [row["what"] for row in side] == ["citation", "sentence", "sentence", "sentence"]
+    checked = assay("validate", out, "--format", "trec-rag", "--year", year, "--strict")
     assert checked.returncode == 0, checked.stdout
+
+
+def test_a_run_keeps_to_the_years_limits(tmp_path):
+    """Citations of a sentence, documents in all; the strongest stay, in their order."""
+    sources = [Source(PassageKey("", n), f"d{n}", "text") for n in range(1, 10)]
+    said = [{"text": f"Sentence {n}.", "citations": [n + 3, n, n + 1, n + 2]} for n in range(1, 6)]
+    with Ledger.open(tmp_path / "l.sqlite") as ledger:
+        (answer,), made = answer_trec_rag(
+            {"t": "x"},
+            {"t": sources},
+            AnswerSettings(passages=9),
+            Asker(ledger, Scripted(Report.model_validate({"sentences": said}))),
+            run="r",
+            team="t",
+            most_citations=3,
+            most_references=6,
+        )
+    assert answer.sentences[0].citations == ("d4", "d1", "d2")
+    assert answer.sentences[4].citations == ("d5", "d6")
+    assert answer.references == tuple(f"d{n}" for n in range(1, 7))
+    assert {row["why"] for row in made.unusable} == {
+        "more than 3 citations",
+        "more than 6 documents",
+    }
 
 
 def test_report_over_the_limit_keeps_the_beginning(tmp_path):
@@ -252,7 +279,7 @@ def test_report_over_the_limit_keeps_the_beginning(tmp_path):
             team="t",
         )
     assert [s.text for s in answers[0].sentences] == ["Carl Weathers plays him.", "It is a film."]
-    assert len(made.unusable) == 3 + 1 + 2  # citations of the two that stay, then the sentences
+    assert len(made.unusable) == 3 + 1 + 3  # citations of the two that stay, then the sentences
 
 
 def test_a_trec_run_takes_its_texts_from_the_corpus(assay, place):

@@ -2,15 +2,19 @@
 
 import csv
 import json
+import re
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from assay.cli.recalibrate import recalibrate_command
+from assay.formats.r2c2_ac import read_ac_run
 from assay.measures.confidence import ece, hmr
 from assay.model.errors import SettingsError
-from assay.systems.recalibration import Calibration, cross_validated, fit, logit
+from assay.systems import recalibration
+from assay.systems.recalibration import Calibration, cross_validated, fit, logit, remarks
 
 METHODS = list(Calibration)
 
@@ -88,8 +92,56 @@ def test_maps_keep_to_probabilities(pairs, method):
 
 
 def test_too_few_for_the_folds():
-    with pytest.raises(SettingsError, match="fewer --folds"):
+    with pytest.raises(SettingsError, match="Cross-validation needs 2 of each"):
         cross_validated(Calibration.PLATT, np.array([0.1, 0.9, 0.5]), np.array([True, False, True]))
+
+
+def test_folds_that_would_do_are_named():
+    p = np.linspace(0.1, 0.9, 9)
+    with pytest.raises(SettingsError, match=r"Use --folds 3\."):
+        cross_validated(Calibration.PLATT, p, np.array([True, False, False] * 3))
+    with pytest.raises(SettingsError, match="9 right and 0 wrong"):
+        cross_validated(Calibration.PLATT, p, np.ones(9, dtype=bool))
+
+
+def test_no_confidence_is_mapped_by_a_map_that_saw_it(monkeypatch):
+    """The map of each fold knows nothing of the fold's answers."""
+    p = np.linspace(0.01, 0.99, 40)
+    correct = np.arange(40) % 3 == 0
+    folds = []
+
+    def spy(_method, kept, right):
+        assert 8 <= right.sum() <= 12  # right and wrong answers in the same shares
+
+        def held_out(held):
+            folds.append((set(kept), set(held)))
+            return held
+
+        return held_out
+
+    monkeypatch.setattr(recalibration, "fit", spy)
+    assert (cross_validated(Calibration.PLATT, p, correct, folds=4) == p).all()
+    assert len(folds) == 4
+    assert all(kept.isdisjoint(held) and len(kept | held) == 40 for kept, held in folds)
+
+
+@pytest.mark.parametrize(
+    ("pairs", "method", "said"),
+    [
+        ([(50, True), (50, False)] * 10, "temperature", "All confidences are the same"),
+        ([(90, True), (10, False)] * 10, "temperature", "become 0 or 100"),
+        ([(90, False), (10, True)] * 10, "temperature", "become about 50"),
+        ([(90, False), (10, True)] * 10 + [(90, True), (10, False)], "platt", "turns their order"),
+        ([(90, True), (10, False)] * 3 + [(60, True)] * 9, "platt", "3 wrong answers are few"),
+    ],
+)
+def test_what_a_map_cannot_be_trusted_in_is_said(pairs, method, said):
+    p = np.array([value / 100 for value, _ in pairs])
+    correct = np.array([right for _, right in pairs])
+    fitted = fit(Calibration(method), p, correct)
+    assert any(said in remark for remark in remarks(fitted, p, correct))
+    if said.startswith("All"):
+        assert fitted.parameters == {"temperature": 1.0}  # which changes nothing
 
 
 def write(path, name, p, correct):
@@ -143,6 +195,35 @@ def test_an_ac_run_keeps_everything_but_its_confidences(assay, tmp_path):
     assert new.endswith(after)
     first = int(new[len(before) :].split("\r")[0])
     assert 45 <= first <= 70  # half of the answers were right
+    assert "2 of the 2 questions" in " ".join(done.stderr.split())
+    manifest = json.loads((tmp_path / "NEW.manifest.json").read_text())
+    assert set(manifest["inputs"]) == {"seen.csv", "RUN.txt"}
+    assert manifest["settings"]["method"] == "temperature"
+
+
+@pytest.mark.parametrize("method", ["temperature", "platt", "isotonic"])
+def test_odd_ac_runs_are_mended_into_valid_ones(tmp_path, method):
+    lines = ["run,topic,confidence,correct"]
+    lines += [f"R,s{n},{(0, 100, 50, 93)[n % 4]},{int(n % 3 == 0)}" for n in range(40)]
+    (tmp_path / "seen.csv").write_text("\n".join(lines) + "\n")
+    plain = "<1>\nA;0\nB1;PR;1;n;7\n</1>\n<2>\nB; 5;100\n</2>\n<3>\nC;1\n</3>\n"
+    runs = {
+        "BOM": b"\xef\xbb\xbf" + plain.encode(),
+        "BLANK": b"\n\n  " + plain.encode(),
+        "CR": plain.replace("\n", "\r").encode(),
+    }
+    for name, data in runs.items():
+        source, mended = tmp_path / f"{name}.txt", tmp_path / f"{name}-NEW.txt"
+        source.write_bytes(data)
+        recalibrate_command(tmp_path / "seen.csv", source, mended, Calibration(method))
+        old = read_ac_run(source).require().run.answers
+        new = read_ac_run(mended).require().run.answers
+        assert {k: (a.text, a.nuggets) for k, a in old.items()} == {
+            k: (a.text, a.nuggets) for k, a in new.items()
+        }
+        assert re.sub(rb"[0-9]+(?=[\r\n])", b"", mended.read_bytes()) == re.sub(
+            rb"[0-9]+(?=[\r\n])", b"", data
+        )
 
 
 def test_wrong_use(assay, tmp_path):

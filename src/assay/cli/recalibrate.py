@@ -13,9 +13,13 @@ import orjson
 import typer
 
 from assay.cli.common import JsonOption, err, out, plain_table, print_json, safe
+from assay.cli.manifest import write_manifest
 from assay.formats.confidence import ConfidenceRow, ConfidenceTable, read_confidence
-from assay.formats.r2c2_ac import AnswerRunFile, read_ac_run
+from assay.formats.naming import clean
+from assay.formats.r2c2_ac import read_ac_run
+from assay.formats.text import SourceText, read_text
 from assay.model.errors import SettingsError
+from assay.model.rag import AnswerRun
 from assay.protocols.output import write_bytes
 from assay.systems.recalibration import (
     MEASURES,
@@ -27,6 +31,7 @@ from assay.systems.recalibration import (
     cross_validated,
     effect,
     fit,
+    remarks,
 )
 
 
@@ -59,25 +64,34 @@ def recalibrate_command(
     """
     if (apply_to is None) != (output is None):
         raise SettingsError("--apply and -o go together.")
-    p, correct = _seen(seen, run)
-    effects = [
-        effect(
-            "cross-validated",
-            p,
-            cross_validated(method, p, correct, folds=folds),
-            correct,
-            bins=bins,
-        )
-    ]
+    rows = _seen(seen, run)
+    p, correct = _arrays(rows)
+    crossed = cross_validated(method, p, correct, folds=folds)
+    effects = [effect("cross-validated", p, crossed, correct, bins=bins)]
     fitted = fit(method, p, correct)
+    notes = remarks(fitted, p, correct)
     if apply_to is not None and output is not None:
         if apply_to.resolve() == output.resolve():
             raise SettingsError("The run that is mended is not overwritten: give another -o.")
-        effects += _apply(fitted, apply_to, output, bins)
-    _say(method, fitted, effects, output, as_json=as_json)
+        more, topics = _apply(fitted, apply_to, output, bins)
+        effects += more
+        again = len({row.topic for row in rows if row.scored} & topics)
+        if again:
+            notes.append(
+                f"{again} of the {len(topics)} questions of {safe(apply_to)} are among those that "
+                "the map was learnt from: what it does there says little about others."
+            )
+        write_manifest(
+            output,
+            "recalibrate",
+            {"method": method, "run": rows[0].run, "parameters": fitted.parameters},
+            inputs=[seen, apply_to],
+            outputs=[output],
+        )
+    _say(method, fitted, effects, output, notes, as_json=as_json)
 
 
-def _seen(path: Path, run: str | None) -> tuple[Floats, Bools]:
+def _seen(path: Path, run: str | None) -> tuple[ConfidenceRow, ...]:
     table = read_confidence(path).require()
     if run is None and len(table.runs) != 1:
         raise SettingsError(
@@ -90,7 +104,7 @@ def _seen(path: Path, run: str | None) -> tuple[Floats, Bools]:
     missing = sum(not row.scored for row in rows)
     if missing:
         err().print(f"Note: {missing} rows without confidence or correctness are not used.")
-    return _arrays(rows)
+    return rows
 
 
 def _arrays(rows: tuple[ConfidenceRow, ...]) -> tuple[Floats, Bools]:
@@ -99,13 +113,15 @@ def _arrays(rows: tuple[ConfidenceRow, ...]) -> tuple[Floats, Bools]:
     return p, np.array([bool(row.correct) for row in scored], dtype=np.bool_)
 
 
-def _apply(fitted: Map, source: Path, output: Path, bins: int) -> list[Effect]:
-    """Write the mended run; its effect where correctness is known."""
-    first = source.read_bytes()[:3] if source.is_file() else b""
-    if first.lstrip(b"\xef\xbb\xbf").startswith(b"<"):
-        file = read_ac_run(source).require()
-        write_bytes(output, _ac_run(file, fitted))
-        return []
+def _apply(
+    fitted: Map, source: Path, output: Path, bins: int
+) -> tuple[list[Effect], frozenset[str]]:
+    """Write the mended run; its effect where correctness is known, and the run's topics."""
+    text = read_text(source)
+    if clean(next((line for line in text.lines if clean(line)), "")).startswith("<"):
+        run = read_ac_run(source).require().run
+        write_bytes(output, _ac_run(text, run, fitted))
+        return [], frozenset(run.answers)
     table = read_confidence(source).require()
     write_bytes(output, _table(table, fitted))
     effects = []
@@ -114,17 +130,17 @@ def _apply(fitted: Map, source: Path, output: Path, bins: int) -> list[Effect]:
         if len(p):
             what = "applied" if len(table.runs) == 1 else f"applied to {name}"
             effects.append(effect(what, p, fitted(p), correct, bins=bins))
-    return effects
+    return effects, frozenset(row.topic for row in table.rows)
 
 
-def _ac_run(file: AnswerRunFile, fitted: Map) -> bytes:
+def _ac_run(text: SourceText, run: AnswerRun, fitted: Map) -> bytes:
     """The same bytes but for the confidences, rounded to whole percentages."""
-    lines = file.data.split(b"\n")
-    for answer in file.run.answers.values():
+    lines = text.data.split(text.separator)
+    for answer in run.answers.values():
         mapped = round(float(fitted(np.array([answer.confidence / 100]))[0]) * 100)
         line = lines[answer.line - 1]
         lines[answer.line - 1] = re.sub(rb"[^;]*?(\s*)$", rb"%d\1" % mapped, line, count=1)
-    return b"\n".join(lines)
+    return text.separator.join(lines)
 
 
 def _table(table: ConfidenceTable, fitted: Map) -> bytes:
@@ -141,7 +157,13 @@ def _table(table: ConfidenceTable, fitted: Map) -> bytes:
 
 
 def _say(
-    method: Calibration, fitted: Map, effects: list[Effect], output: Path | None, *, as_json: bool
+    method: Calibration,
+    fitted: Map,
+    effects: list[Effect],
+    output: Path | None,
+    notes: list[str],
+    *,
+    as_json: bool,
 ) -> None:
     if as_json:
         print_json(
@@ -152,6 +174,7 @@ def _say(
                     {"what": e.what, "n": e.n, "before": e.before, "after": e.after}
                     for e in effects
                 ],
+                "notes": notes,
                 "output": None if output is None else str(output),
             }
         )
@@ -167,5 +190,7 @@ def _say(
         out().print(table)
     if method is not Calibration.ISOTONIC:
         out().print(safe(orjson.dumps(fitted.parameters).decode()))
+    for note in notes:
+        err().print(f"Note: {note}", markup=False)
     if output is not None:
         out().print(f"Written: {safe(output)}", soft_wrap=True)

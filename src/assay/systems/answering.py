@@ -311,13 +311,14 @@ def answer_trec_rag(
 
     Sentences over the limit of words are left out from the end; citations of passages that were
     not shown are left out; both are kept in ``Made``. A sentence without citations stays, and is
-    counted by whoever evaluates. References are the documents in the order of the passages.
+    counted by whoever evaluates. References are the documents in the order of the passages, the
+    prompt is what the model is told to do.
     """
     made = Made(bare=[topic for topic in topics if not sources[topic]])
     requests = report_requests(topics, sources, settings)
     answers = []
     labels = writer.ask("Answers", requests)
-    for (topic, text), label in zip(topics.items(), labels, strict=True):
+    for (topic, text), request, label in zip(topics.items(), requests, labels, strict=True):
         verdict = usable(label)
         if verdict is None:
             (made.missing if label is None else made.failed).append(topic)
@@ -332,8 +333,18 @@ def answer_trec_rag(
             continue
         cited = {doc for sentence in sentences for doc in sentence.citations}
         references = tuple(dict.fromkeys(s.doc for s in shown if s.doc in cited))
+        prompt = next((one["content"] for one in writer.labeller.preview(request)), None)
         answers.append(
-            RagAnswer(run, topic, tuple(sentences), references, text, team, kind="automatic")
+            RagAnswer(
+                run,
+                topic,
+                tuple(sentences),
+                references,
+                text,
+                team,
+                kind="automatic",
+                prompt=prompt,
+            )
         )
     return answers, made
 
@@ -356,12 +367,11 @@ def _sentences(
     made.drop_odd(topic, "sentence", verdict.get("odd") or ())
     for item in verdict["sentences"]:
         text = one_line(str(item["text"]))
-        if not text:
-            continue
-        if full or words(text) > left:
-            full = True
+        full = full or words(text) > left
+        if full or not text:
             given = {"text": item["text"], "citations": item.get("citations") or []}
-            made.drop(topic, "sentence", given, f"over {settings.words} words")
+            why = f"over {settings.words} words" if full else "the sentence is empty"
+            made.drop(topic, "sentence", given, why)
             continue
         left -= words(text)
         docs: list[str] = []

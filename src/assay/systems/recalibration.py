@@ -33,7 +33,11 @@ CLIP = 0.005
 """Confidences are taken as at least this and at most 1 minus this before logits: half of one
 percent, the width that a whole percentage leaves open."""
 
+FEW = 10
+"""Fewer right or wrong answers than this are worth a warning."""
+
 _TEMPERATURES = (0.01, 100.0)
+_NEAR = (0.001, -0.001)
 _SEED = 20251210
 
 
@@ -105,8 +109,7 @@ def fit(method: Calibration, p: Floats, correct: Bools) -> Map:
     Raises SettingsError where there are no right or no wrong answers to learn from, and
     PrerequisiteError where scikit-learn is missing.
     """
-    if not len(p) or correct.all() or not correct.any():
-        raise SettingsError("Recalibration needs both right and wrong answers to learn from.")
+    _require_both(correct)
     if method is Calibration.TEMPERATURE:
         return _temperature(p, correct)
     if method is Calibration.PLATT:
@@ -118,9 +121,42 @@ def fit(method: Calibration, p: Floats, correct: Bools) -> Map:
     return Steps(tuple(map(float, steps.X_thresholds_)), tuple(map(float, steps.y_thresholds_)))
 
 
+def _require_both(correct: Bools) -> None:
+    if correct.all() or not correct.any():
+        raise SettingsError(
+            "Recalibration needs both right and wrong answers to learn from; there are "
+            f"{int(correct.sum())} right and {int((~correct).sum())} wrong ones."
+        )
+
+
+def remarks(fitted: Map, p: Floats, correct: Bools) -> list[str]:
+    """What a person should know of a map before trusting it, in words."""
+    found = []
+    least = int(min(correct.sum(), (~correct).sum()))
+    if least < FEW:
+        which = "right" if correct.sum() == least else "wrong"
+        found.append(
+            f"{least} {which} answers are few to learn from: on other questions the measures may "
+            "differ much."
+        )
+    if len(np.unique(p)) == 1:
+        found.append("All confidences are the same: no map can tell right from wrong answers.")
+    elif isinstance(fitted, Linear) and fitted.temperature is not None:
+        low, high = (bound * (1 + side) for bound, side in zip(_TEMPERATURES, _NEAR, strict=True))
+        if not low < fitted.temperature < high:
+            end = "0 or 100" if fitted.temperature <= low else "about 50"
+            found.append(f"The temperature is at the end of its range: confidences become {end}.")
+    elif isinstance(fitted, Linear) and fitted.slope < 0:
+        found.append("Surer answers were less often right: the map turns their order round.")
+    return found
+
+
 def _temperature(p: Floats, correct: Bools) -> Linear:
-    """Golden-section search over log T: the likelihood is unimodal in 1/T."""
+    """Golden-section search over log T: the likelihood is unimodal in 1/T. Where it is flat, as all
+    confidences are one half, T is 1."""
     values = np.where(correct, logit(p), -logit(p))
+    if not values.any():
+        return Linear(1.0, 0.0, 1.0)
 
     def loss(log_t: float) -> float:
         return float(np.logaddexp(0, -values / math.exp(log_t)).sum())
@@ -146,13 +182,16 @@ def cross_validated(method: Calibration, p: Floats, correct: Bools, *, folds: in
     """Each confidence mapped by a map fitted on the other folds; the folds hold right and wrong
     answers in the same shares, and are always the same for the same data.
 
-    Raises SettingsError for fewer than 2 folds, or fewer right or wrong answers than folds.
+    Raises SettingsError for fewer than 2 folds, fewer right or wrong answers than folds, and where
+    there are none of one kind.
     """
+    _require_both(correct)
     least = int(min(correct.sum(), (~correct).sum()))
     if folds < 2 or least < folds:
+        cure = f"Use --folds {least}." if least >= 2 else "Cross-validation needs 2 of each."
         raise SettingsError(
             f"{folds} folds need at least {max(folds, 2)} right and {max(folds, 2)} wrong answers; "
-            f"there are {int(correct.sum())} and {int((~correct).sum())}. Use fewer --folds."
+            f"there are {int(correct.sum())} and {int((~correct).sum())}. {cure}"
         )
     chance = np.random.default_rng(_SEED)
     fold = np.empty(len(p), dtype=np.int64)

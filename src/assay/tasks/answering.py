@@ -106,8 +106,13 @@ class DrawnAnswer(Verdict):
         return {**given, "nuggets": kept, "odd": odd}
 
 
+def _shows(text: str) -> bool:
+    """Whether there is anything to read."""
+    return any(char.isprintable() and not char.isspace() for char in text)
+
+
 def _check_answer(_unit: AnswerUnit, verdict: DrawnAnswer) -> str | None:
-    if not any(char.isprintable() and not char.isspace() for char in verdict.answer):
+    if not _shows(verdict.answer):
         return "'answer' must not be empty"
     if len(verdict.answer) > _LONGEST_ANSWER:
         return f"'answer' must be a short answer, at most {_LONGEST_ANSWER} characters"
@@ -198,7 +203,7 @@ class Report(Verdict):
 
 
 def _check_report(_unit: ReportUnit, verdict: Report) -> str | None:
-    if not any(sentence.text.strip() for sentence in verdict.sentences):
+    if not any(_shows(sentence.text) for sentence in verdict.sentences):
         return "'sentences' must hold at least one sentence"
     return None
 

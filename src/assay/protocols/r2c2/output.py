@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import orjson
 
+from assay.formats.confidence import COLUMNS as CONFIDENCE_COLUMNS
 from assay.formats.r2c2 import write_marked
 from assay.ledger import Ledger
 from assay.ledger.lines import Block, LinesAhead, lines_of
@@ -98,6 +99,7 @@ def _files(inputs: Inputs, result: R2C2Result) -> Iterator[tuple[Path, bytes]]:
     )
     yield Path("scores_by_category.csv"), csv_bytes(("category", *SCORE_COLUMNS), by_category)
     yield Path("per_topic.csv"), csv_bytes(TOPIC_COLUMNS, topic_rows(result.per_topic))
+    yield Path("confidence.csv"), csv_bytes(CONFIDENCE_COLUMNS, _confidence_rows(result))
     yield Path("qrels.txt"), "".join(qrels_lines(result)).encode()
     if result.relevance is not None:
         columns = ("topic", "passage", "doc", "grade", "judged")
@@ -126,6 +128,16 @@ def qrels_lines(result: R2C2Result) -> Iterator[str]:
     for question, grades in result.grades.items():
         for key, grade in grades.items():
             yield f"{question} 0 {key} {grade}\n"
+
+
+def _confidence_rows(result: R2C2Result) -> Iterator[tuple[object, ...]]:
+    """Each answer's confidence and correctness (None where a label is missing), as ``assay
+    confidence`` and ``assay recalibrate`` read them. What a run leaves out has no row."""
+    for run, by_question in result.answers.items():
+        for question, found in by_question.items():
+            if found.answer is not None:
+                correct = None if found.correct is None else int(found.correct)
+                yield (run, question, found.answer.confidence, correct)
 
 
 def _relevance_rows(result: R2C2Result) -> Iterator[tuple[object, ...]]:
