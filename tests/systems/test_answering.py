@@ -8,13 +8,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from assay.cli.answer import AnswerProtocol, answer_command
 from assay.cli.answer_inputs import check_ac_name, pr_run_files, rules_of
 from assay.formats.r2c2_ac import read_ac_run
 from assay.formats.r2c2_pr import read_pr_run
 from assay.formats.trec_rag_answers import read_answers
 from assay.labellers.base import BaseLabeller, Estimate, Outcome
 from assay.ledger import Ledger
-from assay.model.errors import FormatError, SettingsError
+from assay.model.errors import AssayError, FormatError, SettingsError
 from assay.model.labels import LabellerId, Status
 from assay.model.rag import PassageKey
 from assay.systems.answer_text import one_line, same_answer
@@ -27,7 +28,7 @@ from assay.systems.answering import (
     sources_of,
 )
 from assay.systems.asking import Asker, Spending
-from assay.systems.writers import probability
+from assay.systems.writers import make_writer, probability
 from assay.tasks.answering import CERTAINTY, Certainty, DrawnAnswer, Report
 from tests.engine.server import completion, serve
 
@@ -124,6 +125,16 @@ def test_sampled_confidence_is_the_agreement_of_samples(assay, place):
     assert out.read_text() == "<1>\nWeathers;60\n</1>\n"
 
 
+def test_samples_that_agree_on_not_knowing_are_no_confidence(place):
+    run = read_pr_run(place / "ONE.txt").require()
+    with Ledger.open(place / "l.sqlite") as ledger:
+        for said, expected in [("I don't know.", 0), ("Weathers", 100)]:
+            verdict = DrawnAnswer(nuggets=[], answer=said, confidence=90)
+            asker = Asker(ledger, Scripted(verdict, name=said))
+            data, _ = answer_r2c2({"1": "Who?"}, [run], AnswerSettings(Confidence.SAMPLED), asker)
+            assert data.decode() == f"<1>\n{said};{expected}\n</1>\n"
+
+
 def test_logprob_confidence_is_the_probability_of_yes(assay, place):
     def script(body, _number):
         if not body.get("logprobs"):
@@ -150,12 +161,13 @@ def test_logprob_confidence_is_the_probability_of_yes(assay, place):
 class Scripted(BaseLabeller):
     """Says what it is told to."""
 
-    def __init__(self, verdict):
+    def __init__(self, verdict, name="scripted"):
         self.verdict = verdict
+        self.name = name
 
     @property
     def id(self):
-        return LabellerId("scripted", "model", {})
+        return LabellerId(self.name, "model", {})
 
     async def label(self, request):
         if request.task is CERTAINTY:
@@ -296,41 +308,31 @@ def test_a_trec_run_takes_its_texts_from_the_corpus(assay, place):
 
 
 def test_wrong_use(assay, place):
-    base = [
-        "answer",
-        place / "q.tsv",
-        "-o",
-        place / "x.txt",
-        "--model",
-        "openai:m@http://127.0.0.1:9",
-    ]
-    one = ["--pr-runs", place / "ONE.txt"]
+    one = [str(place / "ONE.txt")]
+    rag = AnswerProtocol.TREC_RAG
     for more, says in [
-        ([], "--pr-runs"),
-        ([*one, "--budget", "1"], "--price IN/OUT"),
-        ([*one, "--protocol", "trec-rag", "--confidence", "sampled"], "no confidence"),
-        (["--pr-runs", place / "q.tsv"], "faults in the input"),
-        (
-            ["--pr-runs", place / "ONE.txt", "--confidence", "sampled", "--temperature", "0"],
-            "all the same",
-        ),
-        (["--protocol", "trec-rag"], "Give one of"),
+        ({}, "--pr-runs"),
+        ({"pr_runs": [str(place / "q.tsv")]}, "faults in the input"),
+        ({"confidence": Confidence.SAMPLED, "temperature": 0.0}, "all the same"),
+        ({"protocol": rag}, "Give one of"),
+        ({"pr_runs": one, "budget": 1.0}, "--price IN/OUT"),
+        ({"pr_runs": one, "price": "cheap"}, "0.4/1.6"),
+        ({"pr_runs": one, "protocol": rag, "confidence": Confidence.LOGPROB}, "no confidence"),
+        ({"pr_runs": one, "protocol": rag, "unknown_below": 5}, "no confidence"),
+        ({"pr_runs": one, "samples": 3}, "of --confidence sampled"),
+        ({"pr_runs": one, "words": 100}, "of --protocol trec-rag"),
     ]:
-        done = assay(*base, *more)
-        assert done.returncode == 2, (more, done.stderr)
-        assert says in done.stderr
-    done = assay(
-        "answer",
-        place / "q.tsv",
-        "-o",
-        place / "x.txt",
-        "--model",
-        "rules",
-        "--pr-runs",
-        place / "ONE.txt",
-    )
-    assert done.returncode == 2
-    assert Confidence("logprob") is Confidence.LOGPROB
+        with pytest.raises(AssayError, match=says):
+            answer_command(
+                place / "q.tsv", place / "x.txt", "openai:m@http://127.0.0.1:9/v1", **more
+            )
+    for spec in ("rules", "human:KIM", "ensemble:all", "openai:"):
+        with pytest.raises(SettingsError, match="no model that writes"):
+            make_writer(spec, folder=place)
+    command = ["answer", place / "q.tsv", "-o", place / "x.txt", "--pr-runs", place / "ONE.txt"]
+    done = assay(*command, "--model", "rules")
+    assert (done.returncode, "no model that writes" in done.stderr) == (2, True)
+    assert not list(place.glob("x.*"))
 
 
 def test_what_cannot_be_handed_in_is_refused_before_anybody_is_asked(place):

@@ -43,7 +43,7 @@ from assay.judging.engine import plan
 from assay.judging.progress import Tally
 from assay.labellers.base import Labeller, Request, request_key
 from assay.labellers.prices import Price
-from assay.labellers.spec import SPEC_HELP, LabellerOptions
+from assay.labellers.spec import LabellerOptions
 from assay.ledger import Ledger
 from assay.model.errors import Fault, SettingsError
 from assay.model.rag import PassageRun
@@ -65,9 +65,11 @@ from assay.systems.answering import (
 )
 from assay.systems.asking import Asker, Spending, usable
 from assay.systems.topics import load_topics
-from assay.systems.writers import make_certainty, make_writer
+from assay.systems.writers import WRITER_HELP, make_certainty, make_writer
 
 WORDS = 400
+SAMPLES = 5
+TEMPERATURE = 0.7
 _PRICE = re.compile(r"([0-9.]+)[/,]([0-9.]+)")
 _ASSUMED = "an answer of a few words"
 
@@ -86,7 +88,7 @@ def answer_command(
     output: Annotated[
         Path, typer.Option("-o", "--output", help="The run; it is called as this file is.")
     ],
-    model: Annotated[str, typer.Option("--model", metavar="SPEC", help=f"{SPEC_HELP}.")],
+    model: Annotated[str, typer.Option("--model", metavar="SPEC", help=f"{WRITER_HELP}.")],
     protocol: Annotated[
         AnswerProtocol, typer.Option("--protocol", help="AC run, or AG/RAG run.")
     ] = AnswerProtocol.R2C2,
@@ -114,10 +116,14 @@ def answer_command(
             help="What the model says, agreement of samples, or the probability of its yes.",
         ),
     ] = Confidence.VERBALISED,
-    samples: Annotated[int, typer.Option("--samples", min=2, help="Of --confidence sampled.")] = 5,
+    samples: Annotated[
+        int | None,
+        typer.Option("--samples", min=2, help=f"Of --confidence sampled ({SAMPLES})."),
+    ] = None,
     temperature: Annotated[
-        float, typer.Option("--temperature", min=0, help="Of --confidence sampled.")
-    ] = 0.7,
+        float | None,
+        typer.Option("--temperature", min=0, help=f"Of --confidence sampled ({TEMPERATURE})."),
+    ] = None,
     passages: Annotated[
         int, typer.Option("--passages", min=1, help="Passages that the model is shown.")
     ] = 8,
@@ -167,12 +173,25 @@ def answer_command(
     sampled = confidence is Confidence.SAMPLED
     if sampled and temperature == 0:
         raise SettingsError("Samples at temperature 0 are all the same: --temperature 0.7.")
-    if protocol is AnswerProtocol.TREC_RAG and confidence is not Confidence.VERBALISED:
-        raise SettingsError("Answers of trec-rag have no confidence: leave --confidence out.")
-    settings = AnswerSettings(
-        confidence, passages, samples, unknown_below, _line(unknown_text), words or WORDS
-    )
     is_rag = protocol is AnswerProtocol.TREC_RAG
+    if is_rag and (confidence is not Confidence.VERBALISED or unknown_below is not None):
+        raise SettingsError(
+            "Answers of trec-rag have no confidence: leave out --confidence and --unknown-below."
+        )
+    if not is_rag and (candidates is not None or trec_run is not None or words is not None):
+        raise SettingsError(
+            "--candidates, --trec-run and --words are of --protocol trec-rag; r2c2 takes --pr-runs."
+        )
+    if not sampled and (samples is not None or temperature is not None):
+        raise SettingsError("--samples and --temperature are of --confidence sampled.")
+    settings = AnswerSettings(
+        confidence,
+        passages,
+        samples or SAMPLES,
+        unknown_below,
+        _line(unknown_text),
+        words or WORDS,
+    )
     runs: list[PassageRun] = []
     sources: dict[str, list[Source]]
     if is_rag:
@@ -187,7 +206,7 @@ def answer_command(
         files = pr_run_files(pr_runs or [])
         runs = read_pr_runs(files)
         sources = sources_of(runs, list(topics), passages)
-    heat = temperature if sampled else 0.0
+    heat = (TEMPERATURE if temperature is None else temperature) if sampled else 0.0
     options = LabellerOptions(temperature=heat, prices=_prices(model, price), fetching=FetchLines())
     writer = make_writer(model, folder=Path(), options=options, temperature=heat)
     judge = None

@@ -23,7 +23,7 @@ from assay.cli.common import (
 )
 from assay.formats.naming import run_name
 from assay.formats.r2c2_pr import MAX_RANK
-from assay.labellers.spec import SPEC_HELP, LabellerOptions
+from assay.labellers.spec import LabellerOptions
 from assay.ledger import Ledger
 from assay.model.errors import SettingsError
 from assay.protocols.output import write_bytes
@@ -36,7 +36,7 @@ from assay.systems.retrieval.rerank import STRIDE, WINDOW
 from assay.systems.retrieval.runs import pr_run, trec_run
 from assay.systems.retrieval.search import Method, Rerank, RetrievalSettings, retrieve
 from assay.systems.topics import load_topics
-from assay.systems.writers import make_writer
+from assay.systems.writers import WRITER_HELP, make_writer
 
 _REASONS = 3  # why replies could not be used, the commonest
 
@@ -93,7 +93,8 @@ def retrieve_command(
         Rerank | None, typer.Option("--rerank", help="Have a model put passages in order.")
     ] = None,
     rerank_with: Annotated[
-        str | None, typer.Option("--rerank-with", metavar="SPEC", help=f"That model: {SPEC_HELP}.")
+        str | None,
+        typer.Option("--rerank-with", metavar="SPEC", help=f"That model: {WRITER_HELP}."),
     ] = None,
     rerank_depth: Annotated[
         int, typer.Option("--rerank-depth", min=1, help="Passages that are reranked.")

@@ -185,7 +185,7 @@ def answer_r2c2(
         if settings.confidence is Confidence.SAMPLED and None in replies:
             made.missing.append(topic)  # agreement of fewer samples would mean something else
             continue
-        drawn[topic] = _agreed(verdicts, count)
+        drawn[topic] = _agreed(verdicts, settings)
     if settings.confidence is Confidence.LOGPROB:
         drawn = _certain(units, drawn, certainty, made)
     blocks = []
@@ -194,15 +194,20 @@ def answer_r2c2(
     return "".join(blocks).encode(), made
 
 
-def _agreed(verdicts: Sequence[dict[str, Any]], samples: int) -> tuple[dict[str, Any], float]:
+def _agreed(
+    verdicts: Sequence[dict[str, Any]], settings: AnswerSettings
+) -> tuple[dict[str, Any], float]:
     """The answer that most samples give, and its confidence: the share of all samples asked for,
-    or what the model says where there is one sample alone."""
-    if samples == 1:
+    or what the model says where there is one sample alone. That samples agree on not knowing is no
+    confidence in an answer: 0."""
+    if settings.replies == 1:
         return verdicts[0], float(verdicts[0]["confidence"])
     counts = Counter(same_answer(str(verdict["answer"])) for verdict in verdicts)
     best, agree = counts.most_common(1)[0]
     chosen = next(v for v in verdicts if same_answer(str(v["answer"])) == best)
-    return chosen, 100.0 * agree / samples
+    if best in (same_answer(DONT_KNOW), same_answer(settings.unknown_text)):
+        return chosen, 0.0
+    return chosen, 100.0 * agree / settings.replies
 
 
 def _certain(

@@ -31,6 +31,10 @@ from assay.tasks.answering import CERTAINTY, Certainty
 from assay.tasks.base import AnyTask, Verdict, canonical
 from assay.tasks.rendering import Messages, Renderer
 
+WRITER_HELP = "embedded[:MODEL or GGUF path], openai:MODEL[@BASE_URL], recorded:FILE.jsonl, "
+WRITER_HELP += "MODULE:ATTRIBUTE"
+"""The SPECs of models that write."""
+
 _CONTEXT = 8192
 
 
@@ -52,9 +56,12 @@ def make_writer(
     spec: str, *, folder: Path, options: LabellerOptions | None = None, temperature: float = 0.0
 ) -> Labeller:
     """The model that ``spec`` names, for tasks that ask for text: a labeller's SPEC, but that
-    ``embedded[:MODEL]`` writes instead of answering yes/no questions."""
+    ``embedded[:MODEL]`` writes instead of answering yes/no questions. Raises SettingsError for a
+    SPEC of somebody who does not write."""
     how = options or LabellerOptions(temperature=temperature)
     kind, _, rest = spec.strip().partition(":")
+    if kind in ("rules", "human", "ensemble") or (kind == "openai" and not rest):
+        raise SettingsError(f"'{spec}' is no model that writes. Use one of: {WRITER_HELP}.")
     if kind == "embedded":
         return GgufWriter(rest or None, Renderer(), temperature=temperature, progress=how.fetching)
     return make_labeller(spec, folder=folder, renderer=Renderer(), options=how)
