@@ -16,7 +16,7 @@ from assay.formats.r2c2_pr import read_pr_run
 from assay.formats.trec import read_trec_run
 from assay.labellers.base import BaseLabeller, Estimate, Outcome, Request
 from assay.ledger import Ledger
-from assay.model.errors import SettingsError
+from assay.model.errors import PrerequisiteError, SettingsError
 from assay.model.labels import LabellerId, Status
 from assay.systems.asking import Asker, Spending
 from assay.systems.corpus.build import build_corpus
@@ -351,6 +351,31 @@ def test_sentence_transformers_use_the_models_own_prompts(monkeypatch):
         make_embedder("sentence-transformers:none")
     with pytest.raises(SettingsError, match="is no embedder"):
         make_embedder("word2vec")
+    monkeypatch.setitem(sys.modules, "sentence_transformers", None)
+    with pytest.raises(
+        PrerequisiteError, match=r"pip install 'assay-rag\[sentence-transformers\]'"
+    ):
+        make_embedder("sentence-transformers:some/model")
+
+
+def test_far_settings_score_few_passages_more_than_near_ones(tmp_path, monkeypatch):
+    """What is scored again is bounded by each passage's own length, not by the longest of all."""
+    chance = np.random.default_rng(7)
+    vocabulary = [f"w{number}" for number in range(300)]
+    writer = BM25Writer(tmp_path / "i", Analysis("none"), title=False, megabytes=16)
+    for number in range(1500):
+        size = 400 if number % 50 == 0 else 40 + number % 9
+        words = chance.choice(vocabulary, size=size, p=np.linspace(1, 0, 300) / 150)
+        writer.add(passage(number, " ".join(words)))
+    writer.finish()
+    index = BM25Index(tmp_path / "i", Analysis("none"), title=False)
+    scored = []
+    score = BM25Index._score
+    monkeypatch.setattr(BM25Index, "_score", lambda *what: scored.append(1) or score(*what))
+    found = index.search("w200 w250", 10, BM25Settings(0.9, 0.4))
+    assert len(scored) < 40  # 192 where the longest passage bounds them all
+    everything = index.search("w200 w250", 1500, BM25Settings(0.9, 0.4))
+    assert found == everything[:10]
 
 
 def test_fused_search_through_the_command_line(assay, small):

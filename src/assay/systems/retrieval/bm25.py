@@ -6,8 +6,8 @@
 This is BM25 as Lucene has it since version 8 (Robertson et al., TREC-3, with the constant k1 + 1
 left out; Kamphuis et al., ECIR 2020), and bm25s calls it "lucene". tantivy fixes k1 = 1.2 and
 b = 0.75 and keeps lengths in one byte. So its scores only choose candidates, which are scored
-again from their terms and true lengths; how far the two can lie apart is bounded, and as long as
-a passage that was not fetched could still belong to the best k, more are fetched. With k1, b free
+again from their terms and true lengths; how far the two can lie apart is bounded for each length,
+and as long as a passage could still belong to the best k, it is fetched and scored. With k1, b free
 at query time there is one index for all settings.
 """
 
@@ -126,7 +126,7 @@ class BM25Index:
         self._searcher = self._index.searcher()
         self._schema = self._index.schema
         self.lengths: NDArray[np.uint32] = np.load(folder / LENGTHS, mmap_mode="r")
-        self._bounds: dict[tuple[float, float], float] = {}
+        self._known_ratios: dict[tuple[float, float], tuple[NDArray[np.float64], float]] = {}
 
     def __len__(self) -> int:
         return len(self.lengths)
@@ -188,7 +188,7 @@ class BM25Index:
     def _exact(
         self, asked: Any, idf: Mapping[str, float], k: int, settings: BM25Settings
     ) -> list[Hit]:
-        bound = self._bound(settings) / (_K1 + 1)
+        ratios, most = self._ratios(settings)
         scored: dict[int, float] = {}
         best: list[float] = []  # the k highest scores so far, a heap
         limit = k + _FIRST
@@ -196,14 +196,18 @@ class BM25Index:
             # With the count nothing is skipped on the way: tantivy's own best are exact.
             found = self._searcher.search(asked, limit=limit, count=True).hits
             numbers = self._numbers([address for _, address in found])
-            for number, (theirs, address) in zip(numbers, found, strict=True):
-                # Neither this passage nor any after it can come among the best.
-                if len(best) == k and theirs * bound < best[0]:
-                    return _best(scored, k)
+            theirs = np.array([score for score, _ in found]) / (_K1 + 1)
+            bounds = theirs * ratios[numbers]
+            for place in np.argsort(-bounds, kind="stable"):
+                if len(best) == k and bounds[place] < best[0]:
+                    break  # neither this passage nor any after it can come among the best
+                number = numbers[place]
                 if number not in scored:
-                    score = scored[number] = self._score(number, address, idf, settings)
+                    score = self._score(number, found[place][1], idf, settings)
+                    scored[number] = score
                     (heappush if len(best) < k else heappushpop)(best, score)
-            if len(found) < limit:  # these are all that there are
+            # Of those that were not fetched none scores higher than the last.
+            if len(found) < limit or theirs[-1] * most < best[0]:
                 return _best(scored, k)
             limit *= 3
 
@@ -218,16 +222,18 @@ class BM25Index:
             weight * counts[t] / (counts[t] + norm) for t, weight in idf.items() if counts[t]
         )
 
-    def _bound(self, settings: BM25Settings) -> float:
-        """The most by which a passage's exact score can exceed tantivy's (without its constant):
-        (f + K) / (f + K') is largest at f = 1, where K' is the smaller one."""
+    def _ratios(self, settings: BM25Settings) -> tuple[NDArray[np.float64], float]:
+        """For each passage, the most by which its exact score can exceed tantivy's (without its
+        constant), and the largest of these: (f + K) / (f + K') of a length is largest at f = 1,
+        where K' is the smaller."""
         key = (settings.k1, settings.b)
-        if key not in self._bounds:
-            lengths = np.unique(self.lengths).astype(np.float64)
+        if key not in self._known_ratios:
+            lengths = np.asarray(self.lengths, dtype=np.float64)
             theirs = _K1 * (1 - _B + _B * rounded(lengths) / self.average)
             ours = settings.k1 * (1 - settings.b + settings.b * lengths / self.average)
-            self._bounds[key] = max(1.0, float(((1 + theirs) / (1 + ours)).max())) * (1 + 1e-4)
-        return self._bounds[key]
+            ratios = np.maximum(1.0, (1 + theirs) / (1 + ours)) * (1 + 1e-4)
+            self._known_ratios[key] = ratios, float(ratios.max())
+        return self._known_ratios[key]
 
 
 def _best(scored: Mapping[int, float], k: int) -> list[Hit]:

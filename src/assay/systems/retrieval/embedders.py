@@ -177,7 +177,8 @@ class SentenceTransformers:
     queries and passages."""
 
     def __init__(self, model: str) -> None:
-        package = _module("sentence_transformers", "sentence-transformers", extra=None)
+        name = "sentence-transformers"
+        package = _module("sentence_transformers", name, extra=name)
         try:
             self._model = package.SentenceTransformer(model)
         except (OSError, ValueError) as error:
@@ -274,11 +275,10 @@ def _rows(body: bytes, wanted: int, url: str) -> Vectors:
     return rows
 
 
-def _module(name: str, package: str, extra: str | None = "retrieval") -> Any:
+def _module(name: str, package: str, extra: str = "retrieval") -> Any:
     try:
         return importlib.import_module(name)
     except ImportError as error:
-        cure = f"pip install {package}"
-        if extra is not None:
-            cure += f" (or 'assay-rag[{extra}]')"
-        raise PrerequisiteError(f"This embedder needs {package}: {cure}") from error
+        raise PrerequisiteError(
+            f"This embedder needs {package}: pip install 'assay-rag[{extra}]'"
+        ) from error
