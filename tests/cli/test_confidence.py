@@ -112,3 +112,13 @@ def test_faults_are_all_listed(tmp_path, assay):
     assert "c.csv:2" in done.stderr
     assert "c.csv:3" in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_a_narrow_screen_cuts_no_number(assay, tmp_path):
+    lines = ["run,topic,confidence,correct", "A-RUN-OF-A-LONG-NAME,1,90,1", "B,1,70,0", "B,2,,1"]
+    (tmp_path / "c.csv").write_text("\n".join(lines) + "\n")
+    for width in ("80", "160"):
+        shown = assay("confidence", tmp_path / "c.csv", env={"COLUMNS": width}).stdout
+        assert "…" not in shown
+        assert "0.3000" in shown
+        assert ("continued" in shown) == (width == "80")

@@ -24,6 +24,9 @@ from assay.measures.confidence import confidence_measures
 from assay.reports.confidence import save_confidence_plot
 
 MEASURES = ("HMR", "R_O", "R_U", "ECE", "MCE", "Brier", "KS", "AUROC", "Accuracy")
+_CONTINUED = ("ECE", "MCE", "Brier", "KS", "AUROC")
+_SCORES = tuple(name for name in MEASURES if name not in _CONTINUED)
+_WIDE = 120  # columns of a screen on which all measures stand in one line
 Arrays = tuple[npt.NDArray[np.float64], npt.NDArray[np.bool_]]
 
 
@@ -124,15 +127,25 @@ def _print_table(
 ) -> None:
     values = {(run, name): value for run, topic, name, value in rows if topic == "all"}
     runs = sorted(counts, key=lambda run: -(values[run, "HMR"] or 0.0))
-    table = plain_table("Confidence")
-    table.add_column("run", overflow="fold")
-    for name in (*MEASURES, "n", "missing", "left out"):
-        table.add_column(name, justify="right")
-    for run in runs:
-        numbers = (values[run, name] for name in MEASURES)
-        shown = ["–" if value is None else f"{value:.4f}" for value in numbers]
-        table.add_row(safe(run), *shown, *(str(count) for count in counts[run]))
-    out().print(table)
+    kinds = [
+        (place, name)
+        for place, name in enumerate(("n", "missing", "left out"))
+        if name == "n" or any(count[place] for count in counts.values())
+    ]
+    # A narrow screen has no room for all measures in one line, and numbers are never cut.
+    narrow = out().width < _WIDE
+    groups = (_SCORES, _CONTINUED) if narrow else (MEASURES,)
+    for group in groups:
+        table = plain_table("Confidence, continued" if group is _CONTINUED else "Confidence")
+        table.add_column("run", overflow="fold", min_width=8)
+        shown = () if group is _CONTINUED else tuple(kinds)
+        for name in (*group, *(name for _, name in shown)):
+            table.add_column(name, justify="right")
+        for run in runs:
+            numbers = (values[run, name] for name in group)
+            cells = ["–" if value is None else f"{value:.4f}" for value in numbers]
+            table.add_row(safe(run), *cells, *(str(counts[run][place]) for place, _ in shown))
+        out().print(table)
     out().print(
         f"ECE and MCE over {bins} bins. 'missing' rows have no confidence or no correctness and "
         "are not scored; 'left out' topics count as incorrect with confidence 0."
