@@ -86,9 +86,9 @@ SHARED ?= ../shared/data
 WORK ?= .judge
 STEPS ?= 560
 COOL ?= 375
-# Steps of a second training, with more pairs of claims; the shipped judge had none.
-MORE ?= 0
-MORE_COOL ?= 75
+# Steps of a second training, with more pairs of claims, and where its rate starts to fall; 0: none.
+MORE ?= 1750
+MORE_COOL ?= 950
 LONGER := $(filter-out 0,$(MORE))
 THREADS ?= 1
 # Where the judge goes; by default the package, which then ships it.
@@ -104,7 +104,7 @@ judge: .venv-train/.installed
 	.venv-train/bin/python training/start.py --out $(WORK)/start
 	.venv-train/bin/python training/prepare.py --shared $(SHARED) --start $(WORK)/start --out $(WORK)/data
 	$(TRAIN) --data $(WORK)/data/train.npz --start $(WORK)/start/model.safetensors --out $(WORK)/run --steps $(STEPS) --cool $(COOL)
-	$(if $(LONGER),$(TRAIN) --data $(WORK)/data/further.npz --start $(WORK)/run/judge.pt --out $(WORK)/further --steps $(MORE) --cool $(MORE_COOL) --warm 30 --rate 5e-5)
+	$(if $(LONGER),$(TRAIN) --data $(WORK)/data/further.npz --start $(WORK)/run/judge.pt --out $(WORK)/further --steps $(MORE) --cool $(MORE_COOL) --warm 60)
 	.venv-train/bin/python training/export.py --weights $(WORK)/$(if $(LONGER),further,run)/judge.pt --out $(WORK)/judge.onnx
 	.venv-train/bin/python training/calibrate.py --model $(WORK)/judge.onnx --start $(WORK)/start --out $(JUDGE) $(READ)
 	.venv-train/bin/python training/evaluate.py --shared $(SHARED) --package $(JUDGE) --out $(WORK)/figures.json $(READ)

@@ -2,10 +2,10 @@
 
     python training/calibrate.py --model judge.onnx --data FOLDER --start FOLDER
 
-For each ability a multinomial logistic regression from what the encoder says of window, group and
-sentence, and from two overlaps of words, to the three levels; every source of 100 pairs or more
-weighs the same, and the penalty is chosen by cross-validation. Then the probabilities above which
-the verdict is yes, and at least partly: those of greatest balanced accuracy.
+For each ability a multinomial logistic regression from what the encoder says of the best window and
+the best sentence, and from two overlaps of words, to the three levels; every source of 100 pairs or
+more weighs the same, and the penalty is chosen by cross-validation. Then the probabilities above
+which the verdict is yes, and at least partly: those of greatest balanced accuracy.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def main() -> int:
     parser.add_argument("--data", type=Path, required=True, help="folder of prepare.py")
     parser.add_argument("--start", type=Path, required=True, help="folder with tokenizer.json")
     parser.add_argument("--out", type=Path, default=PACKAGE)
-    parser.add_argument("--version", default="2")
+    parser.add_argument("--version", default="3")
     parser.add_argument("--most", type=int, default=200, help="pairs of a source")
     parser.add_argument("--readings", type=Path, help="JSONL of what was read before")
     options = parser.parse_args()

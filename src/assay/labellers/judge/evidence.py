@@ -1,7 +1,8 @@
 """What of a passage is read: windows that overlap, sentences, and a group of sentences.
 
-A passage longer than the encoder's window is read in windows; beside them single sentences are
-read, and the likeliest sentences as one text, so that a long passage does not drown what it says.
+A passage longer than the encoder's window is read in windows, and the likeliest sentences as one
+text, wherever they stand; beside them the likeliest sentences are read one by one, so that a long
+passage does not drown what it says.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ OVERLAP = 64
 FIRST_TOKENS = 160
 MAX_WINDOWS = 24
 """Of longer passages (some 5,000 tokens) the windows nearest to the first text are read."""
-SINGLES = 6
+SINGLES = 3
 GROUP = 3
 
 Tokens = list[int]
@@ -52,12 +53,12 @@ class Tokenise(Protocol):
 def parts_of(passage: str, first: str, room: int, tokenise: Tokenise) -> list[Part]:
     """What is read of ``passage`` beside the text ``first``, each part at most ``room`` tokens.
 
-    Windows come first, at least one, empty for an empty passage. Where there is one sentence only,
-    the window is all there is.
+    Windows come first, at least one, empty for an empty passage; a group of sentences is read where
+    there are several. Where there is one sentence only, the window is all there is.
     """
     found = sentences(passage)
     numbers, tokens = _joined(tokenise(found))
-    chosen = _nearest(found, first, SINGLES)
+    chosen = _nearest(found, first, max(SINGLES, GROUP))
     starts = _window_starts(len(tokens), room)
     if len(starts) > MAX_WINDOWS:
         near = set(_nearest(found, first, GROUP * MAX_WINDOWS))
@@ -74,9 +75,9 @@ def parts_of(passage: str, first: str, room: int, tokenise: Tokenise) -> list[Pa
     for number, token in zip(numbers, tokens, strict=True):
         if number in own:
             own[number].append(token)
-    singles = [Part(Kind.SENTENCE, own[n][:room], found[n]) for n in sorted(chosen)]
+    singles = [Part(Kind.SENTENCE, own[n][:room], found[n]) for n in sorted(chosen[:SINGLES])]
     group: list[Part] = []
-    if len(found) > GROUP:
+    if len(windows) > 1 and len(found) > GROUP:
         together = [token for n in sorted(chosen[:GROUP]) for token in own[n]]
         group.append(Part(Kind.GROUP, together[:room]))
     return [*windows, *group, *singles]

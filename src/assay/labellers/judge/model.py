@@ -237,16 +237,14 @@ def _reading(question: Question, parts: Sequence[Part], logits: Floats, tokens: 
     logs = logits - np.logaddexp.reduce(logits, axis=1, keepdims=True)
     margin = logs[:, 2] - np.logaddexp(logs[:, 0], logs[:, 1])
 
-    def best(kind: Kind) -> int | None:
-        rows = [row for row, part in enumerate(parts) if part.kind is kind]
+    def best(*kinds: Kind) -> int | None:
+        rows = [row for row, part in enumerate(parts) if part.kind in kinds]
         return max(rows, key=margin.__getitem__) if rows else None
 
-    window = best(Kind.WINDOW) or 0
+    # A group of sentences is one more window on a passage that does not fit into one.
+    window = best(Kind.WINDOW, Kind.GROUP) or 0
     single = best(Kind.SENTENCE)
-    group = best(Kind.GROUP)
-    single_row = window if single is None else single
-    group_row = window if group is None else group
-    chosen = logs[[window, group_row, single_row]].reshape(-1)
+    chosen = logs[[window, window if single is None else single]].reshape(-1)
     shares = overlaps(question.ability, question.first, question.second)
     features = np.concatenate([np.maximum(chosen, -12.0), shares])
     sentence = parts[single].text if single is not None else question.second
