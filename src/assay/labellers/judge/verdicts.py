@@ -118,7 +118,7 @@ def _answer(unit: AnswerUnit, levels: Sequence[Levels]) -> AnswerVerdict:
     )
 
 
-STEP = 0.5
+STEP = 0.3
 """Share of the threshold of a whole answer from which a nugget is taken for a step towards it."""
 
 
