@@ -167,7 +167,11 @@ def test_a_sentence_far_inside_a_long_passage_is_found(network: Network) -> None
 def test_nugget_assignment_gives_a_label_for_each_nugget(network: Network) -> None:
     unit = AssignmentUnit(
         question="Tell me about Casablanca.",
-        nuggets=("Ingrid Bergman stars in it.", "It won eight Oscars.", "Casablanca is a film of 1942."),
+        nuggets=(
+            "Ingrid Bergman stars in it.",
+            "It won eight Oscars.",
+            "Casablanca is a film of 1942.",
+        ),
         answer=PASSAGE,
     )
     (outcome,) = asked(network, [(ASSIGNMENT, unit)])
