@@ -6,8 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.ledger import Ledger, NewLabel
+from assay.ledger.ahead import LabelsAhead
 from assay.ledger.exchange import label_row
-from assay.ledger.lines import LinesAhead, read_lines
+from assay.ledger.lines import read_lines
 from assay.model.errors import LedgerError
 from assay.model.labels import LabellerId, Status
 
@@ -55,7 +56,7 @@ def test_more_than_one_block_in_order_and_only_the_tasks_asked_for(tmp_path):
     path = tmp_path / "labels.sqlite"
     with Ledger.open(path) as ledger:
         ledger.add(label(f"u{number}") for number in range(10_000))
-    with LinesAhead(path, [TASK]) as lines:
+    with LabelsAhead(path, [TASK]) as lines:
         blocks = list(lines)
     assert len(blocks) > 1
     assert [one for block in blocks for one in block.rowids] == list(range(1, 10_001))
@@ -66,7 +67,7 @@ def test_labels_that_were_added_while_it_read_come_last(tmp_path):
     path = tmp_path / "labels.sqlite"
     with Ledger.open(path) as ledger:
         ledger.add([label("u1")])
-        with LinesAhead(path, [TASK]) as lines:
+        with LabelsAhead(path, [TASK]) as lines:
             lines._thread.join()
             ledger.add([label("u2")])
             assert [one for block in lines for one in block.rowids] == [1, 2]
@@ -76,12 +77,12 @@ def test_leaving_early_does_not_hang(tmp_path):
     path = tmp_path / "labels.sqlite"
     with Ledger.open(path) as ledger:
         ledger.add([label("u1")])
-        with LinesAhead(path, [TASK]):
+        with LabelsAhead(path, [TASK]):
             pass
 
 
 def test_a_damaged_ledger_is_said_to_be_one(tmp_path):
     path = tmp_path / "labels.sqlite"
     path.write_bytes(b"no ledger at all" * 1000)
-    with LinesAhead(path, [TASK]) as lines, pytest.raises(LedgerError, match="damaged"):
+    with LabelsAhead(path, [TASK]) as lines, pytest.raises(LedgerError, match="damaged"):
         list(lines)

@@ -111,7 +111,7 @@ def score_command(
     as_csv: CsvOption = False,
 ) -> None:
     """Recompute every score from the ledger; asks no labeller. Exit status 1 where labels miss."""
-    job = open_job(folder, labeller, policy)
+    job = open_job(folder, labeller, policy, read=False)
     with job.folder.open_ledger(create=False) as ledger:
         results, files = job.write(ledger, brief=True)
     _show(results, None, files, as_json=as_json, as_csv=as_csv)

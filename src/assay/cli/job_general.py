@@ -28,6 +28,9 @@ class Job:
         self.evaluation = Evaluation.open(folder, protocol, policy)
         self.policy = self.evaluation.policy
 
+    def read(self) -> None:
+        """They were read when the evaluation was opened."""
+
     def inputs_in_words(self) -> str:
         return self.evaluation.protocol.inputs_in_words(self.evaluation.inputs)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import asdict
+from functools import cached_property
 from pathlib import Path
 
 from assay import __version__
@@ -15,7 +16,7 @@ from assay.labellers.base import Labeller
 from assay.ledger import Ledger
 from assay.ledger.policy import Policy
 from assay.protocols.folder import Folder
-from assay.protocols.r2c2.inputs import R2C2Settings, load_inputs
+from assay.protocols.r2c2.inputs import Inputs, R2C2Settings, load_inputs
 from assay.protocols.r2c2.judge import (
     ENTAILED_SHARE,
     active_tasks,
@@ -24,7 +25,7 @@ from assay.protocols.r2c2.judge import (
     plans_now,
     run_judging,
 )
-from assay.protocols.r2c2.output import label_lines, write_outputs
+from assay.protocols.r2c2.output import labels_ahead, write_outputs
 from assay.protocols.r2c2.results import R2C2Result
 from assay.protocols.r2c2.score import score
 from assay.reports.r2c2 import render_report
@@ -43,7 +44,13 @@ class Job:
         self.folder = folder
         self._settings = folder.settings(R2C2Settings)
         self.policy = Policy.parse(policy or self._settings.policy)
-        self._inputs = load_inputs(folder, self._settings)
+
+    @cached_property
+    def _inputs(self) -> Inputs:
+        return load_inputs(self.folder, self._settings)
+
+    def read(self) -> None:
+        _ = self._inputs
 
     def inputs_in_words(self) -> str:
         inputs = self._inputs
@@ -88,20 +95,22 @@ class Job:
     def write(self, ledger: Ledger, *, brief: bool = False) -> tuple[Results, list[Path]]:
         keep_to_the_end(self)  # looking for cycles and freeing would take a fifth of the time
         large = brief and ledger.size() > LARGE
-        with nullcontext(()) if large else label_lines(ledger) as lines:
+        with nullcontext() if large else labels_ahead(ledger, brief=brief) as ahead:
+            inputs = self._inputs  # in ``score`` read only now, while a thread reads the ledger
             results = _results(
                 score(
                     self.folder,
-                    self._inputs,
+                    inputs,
                     ledger,
                     self.policy,
                     self._settings,
                     brief=brief,
                     large=large,
+                    blocks=None if ahead is None else ahead.brief(),
                 )
             )
             keep_to_the_end(results)
-            written = write_outputs(self.folder, self._inputs, ledger.path, lines, results.value)
+            written = write_outputs(self.folder, inputs, ledger.path, ahead or (), results.value)
             return results, written
 
     def report(self, results: Results) -> str:

@@ -66,6 +66,11 @@ class Job:
             name: job_of(folder.under(name), policy) for name in folder.protocols
         }
         self.policy: Policy = next(iter(self._jobs.values())).policy
+        self.read()  # now: what one protocol cannot read should stop the others too
+
+    def read(self) -> None:
+        for job in self._jobs.values():
+            job.read()
 
     def inputs_in_words(self) -> str:
         return "; ".join(f"{name}: {job.inputs_in_words()}" for name, job in self._jobs.items())

@@ -69,6 +69,9 @@ class Job(Protocol):
     folder: Folder
     policy: Policy
 
+    def read(self) -> None:
+        """Read and check all inputs, if that was not done yet. Raises FormatError."""
+
     def inputs_in_words(self) -> str:
         """What was read: ``14 questions, 3 PR runs, 4 AC runs``."""
 
@@ -100,10 +103,16 @@ class Job(Protocol):
         """The report as HTML."""
 
 
-def open_job(path: Path, labeller: str | None = None, policy: str | None = None) -> Job:
-    """Open an evaluation folder with everything in it. Raises SettingsError or FormatError."""
+def open_job(
+    path: Path, labeller: str | None = None, policy: str | None = None, *, read: bool = True
+) -> Job:
+    """Open an evaluation folder, with ``read`` with everything in it (what is not read now is read
+    when it is needed). Raises SettingsError or FormatError."""
     folder = Folder.open(path, labeller=labeller, fetching=FetchLines())
-    return job_of(folder, policy)
+    job = job_of(folder, policy)
+    if read:
+        job.read()
+    return job
 
 
 def job_of(folder: Folder, policy: str | None) -> Job:

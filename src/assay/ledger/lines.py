@@ -1,28 +1,23 @@
-"""Labels as lines of JSON, put together by SQLite itself: the fast way out of a large ledger.
+"""Labels as JSON, put together by SQLite itself: the fast way out of a large ledger.
 
-SQLite works without Python's lock, so that :class:`LinesAhead` can have the lines ready while
-Python still computes what to do with them. A line says the same as ``exchange.label_row``.
+SQLite works without Python's lock, so that a thread (:mod:`assay.ledger.ahead`) can have labels
+ready while Python does something else. A line says the same as ``exchange.label_row``.
 """
 
 from __future__ import annotations
 
-import queue
 import sqlite3
-import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing
 from pathlib import Path
-from types import TracebackType
-from typing import NamedTuple, Self
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from assay.ledger.opening import MAPPED, explained
-from assay.model.errors import LedgerError
 
-_ROWS = 4096  # labels a block: some 3 MB of text
-_WAITING = 64  # blocks that may be ready before they are taken
+_ROWS = 4096  # labels a block: some 3 MB of lines
 
 
 class Block(NamedTuple):
@@ -32,6 +27,23 @@ class Block(NamedTuple):
     rowids: list[int]
     lines: list[bytes]
 
+    @property
+    def last(self) -> int:
+        """The highest number."""
+        return self.rowids[-1]
+
+
+class BriefBlock(NamedTuple):
+    """Some labels, oldest first, as far as scores need them: ``rows`` is a JSON array of arrays of
+    ``BRIEF``; ``last`` is the highest number."""
+
+    last: int
+    rows: bytes
+
+
+BRIEF = "id, key, task, version, unit hash, labeller, status, verdict, sample, detail"
+"""What a row of :class:`BriefBlock` holds. Task and labeller are numbers; the verdict is JSON text,
+as many are equal; a detail that says nothing is null."""
 
 _QUOTED = "json_quote({})"
 _PLAIN = "'\"' || {} || '\"'"  # where nothing needs quoting
@@ -79,9 +91,26 @@ def _object() -> str:
 def read_lines(path: Path, tasks: Iterable[str] | None = None, after: int = 0) -> Iterator[Block]:
     """The labels of the ledger at ``path`` that were written after number ``after``, of the named
     tasks or of all. Raises LedgerError where the file cannot be read."""
+    for rowids, lines in _blocks(path, _lines, tasks, after):
+        # JSON holds no line break.
+        yield Block([int(one) for one in rowids.split(b",")], lines.split(b"\n"))
+
+
+def read_brief(
+    path: Path, tasks: Iterable[str] | None = None, after: int = 0
+) -> Iterator[BriefBlock]:
+    """The same as far as scores need them."""
+    for last, rows in _blocks(path, _brief, tasks, after):
+        yield BriefBlock(last, rows)
+
+
+def _blocks(
+    path: Path, query: Callable[[str], str], tasks: Iterable[str] | None, after: int
+) -> Iterator[tuple[Any, bytes]]:
+    """What ``query`` gives of block after block of the labels after number ``after``."""
     names = None if tasks is None else list(tasks)
     chosen = "" if names is None else f"AND tasks.name IN ({','.join('?' * len(names))})"
-    query = _query(f"labels.id > ? AND labels.id <= ? {chosen}")
+    sql = query(f"labels.id > ? AND labels.id <= ? {chosen}")
     with explained(path), closing(sqlite3.connect(path, timeout=30)) as db:
         db.execute(f"PRAGMA mmap_size = {MAPPED}")
         db.text_factory = bytes
@@ -92,18 +121,17 @@ def read_lines(path: Path, tasks: Iterable[str] | None = None, after: int = 0) -
                 return
             while start < last:
                 end = min(start + _ROWS, last)
-                rowids, lines = db.execute(query, [start, end, *(names or [])]).fetchone()
+                numbers, found = db.execute(sql, [start, end, *(names or [])]).fetchone()
                 start = end
-                if lines is not None:
-                    # JSON holds no line break.
-                    yield Block([int(one) for one in rowids.split(b",")], lines.split(b"\n"))
+                if found is not None:
+                    yield numbers, found
 
 
 def lines_of(path: Path, rowids: npt.NDArray[np.int64]) -> Iterator[Block]:
     """The labels of the ledger at ``path`` with these numbers, which ascend."""
     with explained(path), closing(sqlite3.connect(path, timeout=30)) as db:
         db.text_factory = bytes
-        query = _query("labels.id IN (SELECT value FROM json_each(?))")
+        query = _lines("labels.id IN (SELECT value FROM json_each(?))")
         for start in range(0, len(rowids), _ROWS):
             wanted = str(rowids[start : start + _ROWS].tolist())
             found, lines = db.execute(query, [wanted]).fetchone()
@@ -111,7 +139,7 @@ def lines_of(path: Path, rowids: npt.NDArray[np.int64]) -> Iterator[Block]:
                 yield Block([int(one) for one in found.split(b",")], lines.split(b"\n"))
 
 
-def _query(which: str) -> str:
+def _lines(which: str) -> str:
     """The SQL that joins numbers and lines of some labels into one row."""
     return (
         f"SELECT group_concat(id), group_concat(line, char(10)) FROM (SELECT labels.id AS id, "  # noqa: S608 (constants)
@@ -121,57 +149,26 @@ def _query(which: str) -> str:
     )
 
 
-class LinesAhead:
-    """The lines of a ledger, read in a thread from the moment this is entered.
+_BRIEF = (
+    ("%d", "labels.id"),
+    ("%s", _HASH.format("key")),
+    ("%d", "labels.task"),
+    ("%s", _QUOTED.format("version")),
+    ("%s", _HASH.format("units.hash")),
+    ("%d", "labeller"),
+    ("%s", _PLAIN.format("status")),
+    ("%s", _QUOTED.format("verdict")),
+    ("%d", "sample"),
+    ("%s", "iif(detail = '{}', 'null', detail)"),
+)
 
-    Memory is bounded: the thread waits when some 200 MB are ready. Iterate once.
-    """
 
-    def __init__(self, path: Path, tasks: Iterable[str]) -> None:
-        self._path = path
-        self._tasks = list(tasks)
-        self._ready: queue.Queue[Block | None] = queue.Queue(_WAITING)
-        self._error: LedgerError | None = None
-        self._stopped = threading.Event()
-        self._thread = threading.Thread(target=self._read, daemon=True)
-
-    def __enter__(self) -> Self:
-        self._thread.start()
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self._stopped.set()
-        while self._thread.is_alive():  # it may be waiting for room
-            try:
-                self._ready.get(timeout=0.01)
-            except queue.Empty:
-                continue
-        self._thread.join()
-
-    def __iter__(self) -> Iterator[Block]:
-        """Blocks, oldest first, with those that were written while the thread read.
-
-        Raises LedgerError where the thread could not read on.
-        """
-        last = 0
-        while (block := self._ready.get()) is not None:
-            last = block.rowids[-1]
-            yield block
-        if self._error is not None:
-            raise self._error
-        yield from read_lines(self._path, self._tasks, last)
-
-    def _read(self) -> None:
-        try:
-            for block in read_lines(self._path, self._tasks):
-                if self._stopped.is_set():
-                    return
-                self._ready.put(block)
-        except LedgerError as error:
-            self._error = error
-        self._ready.put(None)
+def _brief(which: str) -> str:
+    """The SQL that joins some labels, as far as scores need them, into one row."""
+    shown = ",".join(form for form, _ in _BRIEF)
+    return (
+        f"SELECT max(id), '[' || group_concat(row) || ']' FROM (SELECT labels.id AS id, "  # noqa: S608 (constants)
+        f"printf('[{shown}]', {', '.join(sql for _, sql in _BRIEF)}) AS row "
+        "FROM labels JOIN units ON units.id = labels.unit JOIN tasks ON tasks.id = labels.task "
+        f"WHERE {which} ORDER BY labels.id)"
+    )

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from itertools import repeat
 from pathlib import Path
 from typing import Any
 
 import orjson
 
+from assay.ledger.lines import BriefBlock
 from assay.ledger.opening import explained, packed, unpacked
+from assay.model.errors import LedgerError
 from assay.model.labels import Label, LabellerId, Status
 
 Asked = tuple[str, str]
@@ -29,6 +33,19 @@ _SMALL_CACHE = 64 << 10  # KiB
 _VERDICTS = 10_000  # different ones that are remembered while labels are read
 
 
+_NOTHING: dict[str, Any] = {}  # the detail that nearly all labels have
+
+
+class _Verdicts(dict[str | None, Mapping[str, Any] | None]):
+    """Verdicts by their JSON text, as many as are worth remembering: equal ones are one object."""
+
+    def __missing__(self, text: str) -> Mapping[str, Any]:
+        verdict: Mapping[str, Any] = orjson.loads(text)
+        if len(self) < _VERDICTS:
+            self[text] = verdict
+        return verdict
+
+
 class Reading:
     """An open ledger as far as it is read; :class:`assay.ledger.Ledger` also writes."""
 
@@ -36,6 +53,7 @@ class Reading:
         self.path = path
         self._db = connection
         self._labellers: dict[int, LabellerId] = {}
+        self._verdicts = _Verdicts({None: None})
 
     def statuses(self, asked: Iterable[Asked]) -> dict[str, Status]:
         """What is known of each (unit, key), by key: ``ok`` if any label under it is, else
@@ -152,22 +170,51 @@ class Reading:
             labellers = self.labellers()
             known = dict(self._db.execute("SELECT id, name FROM tasks"))
             statuses = {status.value: status for status in Status}
-            seen: dict[str | None, Mapping[str, Any] | None] = {None: None}
-            nothing: dict[str, Any] = {}
+            verdicts = self._verdicts
             new = tuple.__new__  # what Label(...) comes to, without a call in between
             for rowid, key, task, version, unit, who, status, text, sample, detail in rows:
-                try:
-                    verdict = seen[text]
-                except KeyError:
-                    verdict = orjson.loads(text)
-                    if len(seen) < _VERDICTS:
-                        seen[text] = verdict
                 yield new(Label, (
                     "", key.hex() if type(key) is bytes else key, known[task], version,
                     unit.hex() if type(unit) is bytes else unit, labellers[who], statuses[status],
-                    verdict, None, None, sample, None, None, None, None, None, "",
-                    nothing if detail == "{}" else orjson.loads(detail), rowid,
+                    verdicts[text], None, None, sample, None, None, None, None, None, "",
+                    _NOTHING if detail == "{}" else orjson.loads(detail), rowid,
                 ))  # fmt: skip
+
+    def from_blocks(
+        self, blocks: Iterable[BriefBlock], tasks: Collection[str]
+    ) -> Iterator[list[Label]]:
+        """As :meth:`verdicts`, some at a time, from blocks that were read before. Raises
+        LedgerError for a block that is no JSON."""
+        for block in blocks:
+            try:
+                rows = orjson.loads(block.rows)
+            except orjson.JSONDecodeError as error:
+                raise LedgerError(
+                    f"{self.path}: one of the labels up to {block.last} is damaged: {error}."
+                ) from error
+            yield self._made(rows, tasks)
+
+    def _made(self, rows: Sequence[Sequence[Any]], wanted: Collection[str]) -> list[Label]:
+        """Labels from some rows of ``BRIEF``, as far as they are of the tasks ``wanted``.
+
+        Column by column, without a step of Python's a label: this is the hot loop of scoring.
+        """
+        names = dict(self._db.execute("SELECT id, name FROM tasks"))
+        rows = [row for row in rows if names[row[2]] in wanted]
+        if not rows:
+            return []
+        labellers = self.labellers()
+        statuses = {status.value: status for status in Status}
+        ids, keys, tasks, versions, units, who, status, texts, samples, details = zip(
+            *rows, strict=True
+        )
+        return list(map(partial(tuple.__new__, Label), zip(
+            repeat(""), keys, map(names.__getitem__, tasks), versions, units,
+            map(labellers.__getitem__, who), map(statuses.__getitem__, status),
+            map(self._verdicts.__getitem__, texts), repeat(None), repeat(None), samples,
+            repeat(None), repeat(None), repeat(None), repeat(None), repeat(None), repeat(""),
+            [_NOTHING if one is None else one for one in details], ids,
+        )))  # fmt: skip
 
     def by_key(self, asked: Iterable[Asked]) -> dict[str, Label]:
         """The newest label of each (unit, key), by key, a usable one before failed ones; what was

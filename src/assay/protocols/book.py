@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import InitVar, dataclass, field
 from functools import cached_property
 from typing import Any
 
 from assay.judging.again import PROMPT, SETTINGS
 from assay.labellers.base import Labeller, Request, request_key
 from assay.ledger import Ledger
+from assay.ledger.lines import BriefBlock
 from assay.ledger.policy import Policy, choose, other_labellers
 from assay.model.labels import Label, LabellerId, Status
 from assay.protocols.alike import Alike
@@ -29,7 +30,9 @@ class Book:
     tasks that are asked under such a one, so that a label that failed there is a failed label here;
     for those in ``strict`` only people's labels count that were given under another task. With
     ``window`` labels are brief and read when they are asked for, or ahead of that by :meth:`read`,
-    which forgets what was read before: a ledger of any size can be gone through.
+    which forgets what was read before: a ledger of any size can be gone through. ``blocks`` are
+    brief labels that were read from the ledger already, of all tasks that can count; without them,
+    and without ``window``, the book reads the ledger.
     """
 
     ledger: Ledger
@@ -40,6 +43,7 @@ class Book:
     asked_as: frozenset[str] = frozenset()
     window: bool = False
     strict: frozenset[str] = frozenset()
+    blocks: InitVar[Iterable[BriefBlock] | None] = None
     _only: dict[str, Label] = field(default_factory=dict, init=False)  # units with one label
     _several: dict[str, list[Label]] = field(default_factory=dict, init=False)
     _read: set[str] = field(default_factory=set, init=False)  # with window: units read
@@ -49,7 +53,7 @@ class Book:
     _alike: Alike = field(default_factory=Alike, init=False)
     other_versions: int = field(default=0, init=False)
 
-    def __post_init__(self) -> None:
+    def __post_init__(self, blocks: Iterable[BriefBlock] | None) -> None:
         own = {task.name: task.version for task in self.tasks}
         labelled = self.ledger.tasks()
         for task in self.tasks:
@@ -62,6 +66,9 @@ class Book:
             self.ledger.use_less_memory()
             counts = (self.ledger.of_other_versions(*each) for each in own.items())
             self.other_versions = sum(counts)
+        elif blocks is not None:
+            for labels in self.ledger.from_blocks(blocks, self._versions):
+                self._take_some(labels)
         else:
             read = self.ledger.verdicts if self.brief else self.ledger.labels
             self._take(read(self._versions))
@@ -70,6 +77,20 @@ class Book:
             for name, found in self._sources.items():
                 if any(one.leaves_open or one.task.name in people for one in found):
                     self._look.add(name)
+
+    def _take_some(self, labels: Sequence[Label]) -> None:
+        """As :meth:`_take`, all at once where each is the first of its unit, as nearly always."""
+        units = [label.unit for label in labels]
+        different = set(units)
+        if (
+            len(different) == len(units)
+            and self._only.keys().isdisjoint(different)
+            and self._several.keys().isdisjoint(different)
+            and {(label.task, label.version) for label in labels} <= self._versions.items()
+        ):
+            self._only.update(zip(units, labels, strict=True))
+        else:
+            self._take(labels)
 
     def _take(self, labels: Iterable[Label]) -> None:
         versions, only, several = self._versions, self._only, self._several

@@ -16,7 +16,8 @@ from assay.judging.engine import Plan, judge, plan
 from assay.judging.progress import Progress, Tally
 from assay.labellers.base import Labeller
 from assay.ledger import Ledger
-from assay.ledger.lines import Block, LinesAhead
+from assay.ledger.ahead import LabelsAhead
+from assay.ledger.lines import Block
 from assay.ledger.policy import Policy
 from assay.model.errors import SettingsError
 from assay.protocols.base import CommonSettings, Protocol, Reading, Step
@@ -202,7 +203,7 @@ class Evaluation:
         bytes."""
         alike = (source.task for task in self.tasks for source in sources(task))
         names = dict.fromkeys(task.name for task in (*self.tasks, *alike))
-        with LinesAhead(ledger.path, names) as lines:
+        with LabelsAhead(ledger.path, names) as lines:
             result = self.score(ledger)
             return result, self._write(result, lines)
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 from assay.labellers.base import Labeller
 from assay.ledger import Ledger
+from assay.ledger.lines import BriefBlock
 from assay.ledger.policy import Policy, choose
 from assay.model.labels import Label, Status
 from assay.model.rag import (
@@ -54,11 +55,12 @@ class LabelBook(Book):
         brief: bool = False,
         window: bool = False,
         strict: bool = False,
+        blocks: Iterable[BriefBlock] | None = None,
     ) -> None:
         tasks = (*TASKS, *(task for task in SHARED if task.name in labellers))
         asked = frozenset({ENTAILMENT.name} if SUPPORT.name in labellers else ())
         own = frozenset({ENTAILMENT.name} if strict else ())
-        super().__init__(ledger, policy, labellers, tasks, brief, asked, window, own)
+        super().__init__(ledger, policy, labellers, tasks, brief, asked, window, own, blocks)
 
     @cached_property
     def _answers_of(self) -> dict[Subject, list[Label]]:

@@ -15,7 +15,8 @@ import orjson
 from assay.formats.confidence import COLUMNS as CONFIDENCE_COLUMNS
 from assay.formats.r2c2 import write_marked
 from assay.ledger import Ledger
-from assay.ledger.lines import Block, LinesAhead, lines_of
+from assay.ledger.ahead import LabelsAhead
+from assay.ledger.lines import Block, lines_of
 from assay.protocols.folder import Folder
 from assay.protocols.output import csv_bytes, digests_of, write_bytes
 from assay.protocols.r2c2.inputs import Inputs
@@ -28,9 +29,9 @@ from assay.protocols.scores import SCORE_COLUMNS, TOPIC_COLUMNS, score_rows, top
 from assay.tasks.r2c2 import TASKS
 
 
-def label_lines(ledger: Ledger) -> LinesAhead:
-    """The labels of the protocol's tasks, to be read while scores are computed."""
-    return LinesAhead(ledger.path, (task.name for task in (*TASKS, *SHARED)))
+def labels_ahead(ledger: Ledger, *, brief: bool) -> LabelsAhead:
+    """The labels of all tasks that can count, to be read while other things are done."""
+    return LabelsAhead(ledger.path, (task.name for task in (*TASKS, *SHARED)), brief=brief)
 
 
 def write_outputs(
@@ -38,7 +39,7 @@ def write_outputs(
 ) -> list[Path]:
     """Write everything but the report into ``out/`` and return the files in that order.
 
-    ``lines`` are the labels of the ``ledger`` (:func:`label_lines`), of which those that counted
+    ``lines`` are the labels of the ``ledger`` (:func:`labels_ahead`), of which those that counted
     are written; they are not needed where the result has ``kept`` what is written. The same inputs
     and labels give the same bytes.
     """

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
 
 import numpy as np
 
 from assay.ledger import Ledger
+from assay.ledger.lines import BriefBlock
 from assay.ledger.policy import Policy
 from assay.measures.bootstrap import Interval, confidence_intervals, mean_interval
 from assay.measures.confidence import confidence_measures
 from assay.measures.evaluation import evaluate
 from assay.measures.names import parse_measure
 from assay.model.errors import SettingsError
-from assay.model.rag import Answer, PassageKey, PassageRun, Question
+from assay.model.rag import Answer, AnswerRun, Passage, PassageKey, PassageRun, Question
 from assay.protocols.folder import Folder
 from assay.protocols.members import juries
 from assay.protocols.r2c2.counts import (
@@ -51,36 +52,40 @@ def score(
     *,
     brief: bool = False,
     large: bool = False,
+    blocks: Iterable[BriefBlock] | None = None,
 ) -> R2C2Result:
     """Everything that the labels in the ledger say under ``policy``; with ``brief``, without the
     reasons and times that only a report shows; with ``large``, going through the ledger group by
     group, keeping of answers only what files and tables need (``kept``) and taking them out of
-    ``inputs``. Raises SettingsError for a measure that does not exist."""
+    ``inputs``; ``blocks`` are brief labels that were read already. Raises SettingsError for a
+    measure that does not exist."""
     labellers, warnings = labellers_for_scoring(folder)
     strict = keeps_to_yes_no(folder)
-    book = LabelBook(ledger, policy, labellers, brief=brief, window=large, strict=strict)
+    book = LabelBook(
+        ledger, policy, labellers, brief=brief, window=large, strict=strict, blocks=blocks
+    )
     kept = Kept(book.configured.values()) if large else None
-    answers: dict[str, dict[str, AnswerResult]] = {name: {} for name in inputs.ac_files}
-    for group in _groups(inputs, GROUP if large else 1):
-        passages = {one.id: passages_by_key(inputs.pr_runs, one.id) for one in group}
-        if large:
-            read_ahead(book, _answers_to(inputs, group), passages)
-        for question in group:
-            for name, file in inputs.ac_files.items():
-                answer = file.run.answers.get(question.id)
-                answers[name][question.id] = (
-                    left_out(name, question)
-                    if answer is None
-                    else resolve(book, name, question, answer, passages[question.id])
-                )
-        if kept is not None:
-            kept.take(group, inputs.pr_runs, answers)
-            _give_up(inputs, group)
     with ThreadPoolExecutor(min(4, os.cpu_count() or 1)) as workers:  # numpy lets them overlap
-        waiting = {
-            name: workers.submit(score_answers, name, list(found.values()), settings)
-            for name, found in answers.items()
-        }
+        waiting: dict[str, Future[dict[str, Score]]] = {}
+        answers: dict[str, dict[str, AnswerResult]] = {}
+        if kept is None:
+            passages = {one.id: passages_by_key(inputs.pr_runs, one.id) for one in inputs.questions}
+            for name, file in inputs.ac_files.items():
+                found = _resolve(book, name, file.run, inputs.questions, passages)
+                answers[name] = found
+                waiting[name] = workers.submit(score_answers, name, list(found.values()), settings)
+        else:
+            answers = {name: {} for name in inputs.ac_files}
+            for group in _groups(inputs, GROUP):
+                passages = {one.id: passages_by_key(inputs.pr_runs, one.id) for one in group}
+                read_ahead(book, _answers_to(inputs, group), passages)
+                for name, file in inputs.ac_files.items():
+                    answers[name].update(_resolve(book, name, file.run, group, passages))
+                kept.take(group, inputs.pr_runs, answers)
+                _give_up(inputs, group)
+            for name, found in answers.items():
+                results = list(found.values())
+                waiting[name] = workers.submit(score_answers, name, results, settings)
         if kept is None:
             grades = derive_grades(inputs.questions, inputs.pr_runs, answers)
             unsure = without_all_marks(inputs.questions, answers)
@@ -148,15 +153,30 @@ def score(
     return result
 
 
+def _resolve(
+    book: LabelBook,
+    name: str,
+    run: AnswerRun,
+    questions: Iterable[Question],
+    passages: Mapping[str, Mapping[PassageKey, Passage]],
+) -> dict[str, AnswerResult]:
+    """Steps 3 and 4 of a run's answers to these questions."""
+    return {
+        one.id: left_out(name, one)
+        if (answer := run.answers.get(one.id)) is None
+        else resolve(book, name, one, answer, passages[one.id])
+        for one in questions
+    }
+
+
 def _groups(inputs: Inputs, nuggets: int) -> Iterator[list[Question]]:
-    """The questions in groups of about so many nuggets, at least one question each."""
+    """The questions in groups of about so many nuggets and answers, at least one question each."""
     group: list[Question] = []
     size = 0
     for question in inputs.questions:
         group.append(question)
-        if nuggets > 1:
-            size += sum(len(answer.nuggets) + 1 for _, answer in _answers_to(inputs, [question]))
-        if size >= nuggets or nuggets == 1:
+        size += sum(len(answer.nuggets) + 1 for _, answer in _answers_to(inputs, [question]))
+        if size >= nuggets:
             yield group
             group, size = [], 0
     if group:
