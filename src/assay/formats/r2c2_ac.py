@@ -8,15 +8,16 @@ number once marked. Source: R2C2 paper, section 3.5, and the task's slides.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from os import PathLike
 from typing import NamedTuple
 
 from assay.formats.naming import KnownIds, check_run_name, clean, normal_id, run_name
 from assay.formats.parsed import FaultList, Parsed, listed, quoted
-from assay.formats.r2c2_marks import MarkPlaces
+from assay.formats.r2c2_marks import MarkPlaces, NuggetBlock
 from assay.formats.r2c2_nuggets import (
+    MAX_NUGGETS,
     NuggetReader,
     looks_like_record,
     read_answer,
@@ -111,11 +112,15 @@ def read_ac_run(
     known = None if questions is None else KnownIds(one.id for one in questions)
     nuggets = NuggetReader(faults, pr_runs)
     reader = _Reader(faults, known, nuggets)
-    for (number, line), start in zip(source.numbered(), source.line_starts(), strict=True):
-        if reader.block is not None and "<" not in line and line.isascii() and line.strip():
-            reader.block.lines.append(_Line(number, line, start))  # no tag: nearly all lines
-        elif clean(line):
-            reader.line(_Line(number, line, start))
+    lines, starts = source.lines, source.line_starts()
+    at = 0
+    while at < len(lines):
+        taken = reader.whole_block(lines, starts, at)
+        if not taken:
+            taken = 1
+            if clean(lines[at]):
+                reader.line(_Line(at + 1, lines[at], starts[at]))
+        at += taken
     answers = reader.done()
     run = AnswerRun(name, answers, marked=nuggets.marked > 0)
     return Parsed(AnswerRunFile(run, source.data, reader.places), faults.done())
@@ -155,6 +160,40 @@ class _Reader:
         self.opened: dict[str, int] = {}
         self.block: _Block | None = None
         self.outside = 0
+
+    def whole_block(self, lines: Sequence[str], starts: Sequence[int], at: int) -> int:
+        """Read the block that begins at index ``at``, if its tags are in order, and return how many
+        lines it has; 0 where ``line`` must look at them one by one."""
+        opening = _TAG.fullmatch(lines[at])
+        if self.block is not None or opening is None:
+            return 0
+        one = opening.group(1)
+        if not one or one.startswith("/") or normal_id(one) != one or one in self.opened:
+            return 0
+        if self.known is not None and one not in self.known:
+            return 0
+        try:
+            end = lines.index(f"</{one}>", at + 1, at + 3 + MAX_NUGGETS)
+        except ValueError:
+            return 0
+        inner = lines[at + 1 : end]
+        whole = "".join(inner)
+        blank = clean if not whole.isascii() else str.strip
+        if "<" in whole or not inner or not all(map(blank, inner)):
+            return 0
+        if looks_like_record(inner[0], self.nuggets.pr_runs):
+            return 0
+        self.opened[one] = at + 1
+        answer = read_answer(at + 2, inner[0], one, self.faults)
+        records = zip(range(at + 3, end + 1), inner[1:], starts[at + 2 : end], strict=True)
+        self._take(one, answer, self.nuggets.block(one, list(records)))
+        return end + 1 - at
+
+    def _take(self, one: str, answer: tuple[str, int, int] | None, found: NuggetBlock) -> None:
+        if answer is not None:
+            text, confidence, number = answer
+            self.answers[one] = Answer(one, text, confidence, tuple(found.nuggets), number)
+            self.places.add(one, found)
 
     def line(self, line: _Line) -> None:
         text = clean(line.text)
@@ -299,12 +338,8 @@ class _Reader:
         at, records = self._split(block)
         answer = None if at is None else read_answer(at.number, at.text, one, self.faults)
         nuggets = self.nuggets.block(one, records)
-        if answer is None or not block.kept:
-            return
-        text, confidence, number = answer
-        read = tuple([nugget for nugget, _, _ in nuggets])
-        self.answers[one] = Answer(one, text, confidence, read, number)
-        self.places.add(one, nuggets)
+        if block.kept:
+            self._take(one, answer, nuggets)
 
     def _split(self, block: _Block) -> tuple[_Line | None, list[_Line]]:
         """The block's answer line and its nugget records, with a fault where they are mixed up."""

@@ -19,6 +19,15 @@ class MarkPlace(NamedTuple):
     length: int
 
 
+class NuggetBlock(NamedTuple):
+    """The nuggets of a question, with the byte offset of each one's mark and the length of the
+    letter there."""
+
+    nuggets: Sequence[Nugget]
+    offsets: Sequence[int]
+    lengths: Sequence[int]
+
+
 class MarkPlaces:
     """The places of all nuggets of a file, in its order: ten bytes each."""
 
@@ -28,13 +37,12 @@ class MarkPlaces:
         self._offsets = array("q")
         self._lengths = bytearray()
 
-    def add(self, question: str, nuggets: Sequence[tuple[Nugget, int, int]]) -> None:
-        """Add the nuggets of a block, each with the offset and length of its mark."""
-        self._blocks.append((question, len(nuggets)))
-        for nugget, offset, length in nuggets:
-            self._nums.append(nugget.num)
-            self._offsets.append(offset)
-            self._lengths.append(length)
+    def add(self, question: str, block: NuggetBlock) -> None:
+        """Add the nuggets of a block."""
+        self._blocks.append((question, len(block.nuggets)))
+        self._nums.extend([nugget.num for nugget in block.nuggets])
+        self._offsets.extend(block.offsets)
+        self._lengths.extend(block.lengths)
 
     def __iter__(self) -> Iterator[MarkPlace]:
         rest = zip(self._nums, self._offsets, self._lengths, strict=True)

@@ -12,9 +12,10 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from assay.formats.naming import KnownIds, clean, name_cure
 from assay.formats.parsed import FaultList, listed, printable, quoted
+from assay.formats.r2c2_marks import NuggetBlock
 from assay.formats.r2c2_pr import MAX_RANK, integer_cure, parse_integer
 from assay.formats.text import line_break_in
-from assay.model.rag import Mark, Nugget, Passage, PassageKey, PassageRun
+from assay.model.rag import Mark, Nugget, PassageKey, PassageRun
 
 MAX_NUGGETS = 10
 """Most nuggets of a question, and the last NuggetNum (paper, section 3.5)."""
@@ -140,12 +141,11 @@ class NuggetReader:
         self._run_cures: dict[str, str] = {}
         self._run_ids: dict[str, KnownIds] = {}
 
-    def block(
-        self, one: str, lines: Sequence[tuple[int, str, int]]
-    ) -> list[tuple[Nugget, int, int]]:
-        """The nuggets of a question from ``(line number, text, byte offset)``, each with where in
-        the file its mark belongs and how many bytes the letter there has."""
-        nuggets: dict[int, tuple[Nugget, int, int]] = {}
+    def block(self, one: str, lines: Sequence[tuple[int, str, int]]) -> NuggetBlock:
+        """The nuggets of a question from ``(line number, text, byte offset)``."""
+        plain = self._plain(one, lines)
+        if plain is not None:
+            return plain
         if len(lines) > MAX_NUGGETS:
             self.faults.error(
                 lines[MAX_NUGGETS][0],
@@ -153,14 +153,14 @@ class NuggetReader:
                 f"Keep the best {MAX_NUGGETS}.",
                 one,
             )
+        found: dict[int, tuple[Nugget, int, int]] = {}
         used: dict[int, int] = {}
-        passages = {name: run.passages.get(one, ()) for name, run in (self.pr_runs or {}).items()}
         for number, text, start in lines:
-            read = self._plain(number, text, start, one, passages, used)
-            read = read or self._record(number, text, start, one, used)
+            read = self._record(number, text, start, one, used)
             if read is not None:
-                nuggets.setdefault(read[0].num, read)
-        return list(nuggets.values())
+                found.setdefault(read[0].num, read)
+        nuggets, offsets, lengths = zip(*found.values(), strict=True) if found else ((), (), ())
+        return NuggetBlock(nuggets, offsets, lengths)
 
     def done(self) -> None:
         """Reports a run of which only some records are marked."""
@@ -173,33 +173,33 @@ class NuggetReader:
                 "A marked run has B, R or N before every NuggetNum.",
             )
 
-    def _plain(
-        self,
-        number: int,
-        line: str,
-        start: int,
-        one: str,
-        passages: Mapping[str, Sequence[Passage]],
-        used: dict[int, int],
-    ) -> tuple[Nugget, int, int] | None:
-        """A record in which nothing at all is out of the ordinary, as nearly all are; None for
-        any other, which ``_record`` reads with care."""
-        cells = line.split(";", _FIELDS - 1)
-        if len(cells) < _FIELDS or not line.isprintable():
+    def _plain(self, one: str, lines: Sequence[tuple[int, str, int]]) -> NuggetBlock | None:
+        """The nuggets of a question in whose records nothing at all is out of the ordinary, as
+        nearly always; None for any other, which ``_record`` reads with care."""
+        passages = {name: run.passages.get(one, ()) for name, run in (self.pr_runs or {}).items()}
+        nuggets: list[Nugget] = []
+        used = set()
+        new = tuple.__new__  # what Nugget(...) comes to, without a call in between
+        for number, line, _ in lines:
+            cells = line.split(";", _FIELDS - 1)
+            if len(cells) < _FIELDS or not line.isprintable():
+                return None
+            head, run, rank, text = cells
+            num, place = _NUMBERS.get(head), _RANKS.get(rank)
+            if num is None or place is None or not text or text.strip() != text:
+                return None
+            ranked = passages.get(run, ())
+            if len(ranked) < place:
+                return None
+            key = ranked[place - 1].key
+            if key.rank != place:
+                return None
+            used.add(num)
+            nuggets.append(new(Nugget, (num, key, text, None, number)))
+        if len(used) < len(lines):
             return None
-        head, run, rank, text = cells
-        num, place = _NUMBERS.get(head), _RANKS.get(rank)
-        if num is None or place is None or num in used or not text or text.strip() != text:
-            return None
-        ranked = passages.get(run, ())
-        if len(ranked) < place:
-            return None
-        key = ranked[place - 1].key
-        if key.rank != place:
-            return None
-        used[num] = number
-        self.unmarked.append(number)
-        return Nugget(num, key, text, None, number), start, 0
+        self.unmarked.extend([number for number, _, _ in lines])
+        return NuggetBlock(nuggets, [start for _, _, start in lines], bytes(len(lines)))
 
     def _record(
         self, number: int, line: str, start: int, one: str, used: dict[int, int]

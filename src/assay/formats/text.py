@@ -13,6 +13,7 @@ import re
 import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import accumulate
 from os import PathLike
 from pathlib import Path
 
@@ -70,11 +71,9 @@ class SourceText:
     def line_starts(self) -> tuple[int, ...]:
         """The offset in ``data`` of every line's first byte (after the byte order mark)."""
         start = len(_BOM) if self.bom else 0
-        starts = []
-        for raw in self.data[start:].split(self.separator)[: len(self.lines)]:
-            starts.append(start)
-            start += len(raw) + 1
-        return tuple(starts)
+        raw = self.data[start:].split(self.separator)[: len(self.lines)]
+        lengths = map((1).__add__, map(len, raw))  # with the separator
+        return tuple(accumulate(lengths, initial=start))[: len(raw)]
 
 
 def read_text(path: str | PathLike[str], *, max_bytes: int = MAX_BYTES) -> SourceText:
