@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import asdict
+from importlib import import_module
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -26,9 +27,7 @@ from assay.cli.common import (
     print_json,
     safe,
 )
-from assay.cli.jobs import Job, Plans, Results, open_job
-from assay.judging.batch import export_batch, import_batch
-from assay.judging.engine import judge
+from assay.cli.jobs import Job, Results, open_job
 from assay.judging.progress import Tally
 from assay.ledger import Ledger
 from assay.protocols.output import write_bytes
@@ -87,7 +86,8 @@ def judge_command(
     """
     job = open_job(folder, labeller, policy)
     if batch_out is not None or batch_in is not None:
-        _batch(job, batch_out, batch_in, retry_failed=retry_failed, as_json=as_json)
+        batch = import_module("assay.cli.batch")  # late: seldom wanted
+        batch.run(job, batch_out, batch_in, retry_failed=retry_failed, as_json=as_json)
         return
     if show_prompts:
         print_prompts(job.look_ahead(None).plans, show_prompts, as_json=as_json)
@@ -144,42 +144,6 @@ def _judge(
     if not quiet:
         err().print(told(tally), markup=False)
     return tally
-
-
-def _batch(
-    job: Job,
-    batch_out: Path | None,
-    batch_in: Path | None,
-    *,
-    retry_failed: bool,
-    as_json: bool,
-) -> None:
-    """Import results if there are any, then export what can be asked now."""
-    document: dict[str, Any] = {}
-    with job.folder.open_ledger() as ledger:
-
-        def plans() -> Plans:
-            return job.plans_now(ledger, retry_failed=retry_failed)
-
-        if batch_in is not None:
-            taken = import_batch(plans(), ledger, batch_in)
-            document["imported"] = asdict(taken)
-            if not as_json:
-                out().print(
-                    f"{taken.added} labels added, {taken.failed} of them unusable; {taken.known} "
-                    f"were known, {taken.unanswered} not answered, {taken.unasked} not asked for."
-                )
-        if batch_out is not None:
-            # What costs nothing is done at once; it has no place in a batch file.
-            free = [(t, p) for t, p in plans() if p.labeller.id.kind == "rules"]
-            judge(free, ledger, progress=JudgingBar(quiet=as_json))
-            data, count = export_batch(plans())
-            write_bytes(batch_out, data)
-            document["exported"] = count
-            if not as_json:
-                out().print(f"{count} questions written to {safe(batch_out)}", soft_wrap=True)
-    if as_json:
-        print_json(document)
 
 
 _PRICE = '[prices."MODEL"] in assay.toml'

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import asdict
 from functools import cached_property
+from importlib import import_module
 from pathlib import Path
+from typing import Any
 
-from assay import __version__
 from assay.cli.ending import keep_to_the_end
 from assay.cli.jobs import Outlook, Plans, Results
 from assay.judging.progress import Progress, Tally
@@ -25,11 +25,7 @@ from assay.protocols.r2c2.judge import (
     plans_now,
     run_judging,
 )
-from assay.protocols.r2c2.output import labels_ahead, write_outputs
-from assay.protocols.r2c2.results import R2C2Result
-from assay.protocols.r2c2.score import score
-from assay.reports.r2c2 import render_report
-from assay.reports.tables import leaderboard_tables
+from assay.protocols.r2c2.labels import labels_ahead
 from assay.tasks.base import AnyTask
 
 LARGE = 300_000
@@ -90,62 +86,32 @@ class Job:
         )
 
     def score(self, ledger: Ledger) -> Results:
-        return _results(score(self.folder, self._inputs, ledger, self.policy, self._settings))
+        results: Results = self._scoring.scored(
+            self.folder, self._inputs, ledger, self.policy, self._settings
+        )
+        return results
 
     def write(self, ledger: Ledger, *, brief: bool = False) -> tuple[Results, list[Path]]:
         keep_to_the_end(self)  # looking for cycles and freeing would take a fifth of the time
         large = brief and ledger.size() > LARGE
         with nullcontext() if large else labels_ahead(ledger, brief=brief) as ahead:
-            inputs = self._inputs  # in ``score`` read only now, while a thread reads the ledger
-            results = _results(
-                score(
-                    self.folder,
-                    inputs,
-                    ledger,
-                    self.policy,
-                    self._settings,
-                    brief=brief,
-                    large=large,
-                    blocks=None if ahead is None else ahead.brief(),
-                )
+            # ``score`` reads the inputs only now, while a thread reads the ledger.
+            results, files = self._scoring.written(
+                self.folder,
+                self._inputs,
+                ledger,
+                self.policy,
+                self._settings,
+                ahead,
+                brief=brief,
             )
             keep_to_the_end(results)
-            written = write_outputs(self.folder, inputs, ledger.path, ahead or (), results.value)
-            return results, written
+            return results, files
 
     def report(self, results: Results) -> str:
-        return render_report(results.value, generated_by=f"Assay {__version__}")
+        text: str = self._scoring.report(results)
+        return text
 
-
-def _results(result: R2C2Result) -> Results:
-    return Results(
-        value=result,
-        policy=result.policy,
-        labellers={
-            task: None if who is None else who.name for task, who in result.labellers.items()
-        },
-        scores=[
-            one
-            for table in (result.scores, result.pr_scores)
-            for scores in table.values()
-            for one in scores.values()
-        ],
-        tables=leaderboard_tables(result),
-        missing=_missing(result),
-        missing_what="answers, nuggets or passages",
-        warnings=result.warnings,
-        more={
-            "attempted": [asdict(s) for t in result.attempted.values() for s in t.values()],
-            "runs": {name: asdict(notes) for name, notes in result.notes.items()},
-            "juries": [asdict(jury) for jury in result.juries],
-        },
-    )
-
-
-def _missing(result: R2C2Result) -> int:
-    """How many answers, nuggets and checked passages have no usable label."""
-    passages = result.relevance.missing if result.relevance else 0
-    return passages + sum(
-        notes.missing_answers + notes.failed_answers + notes.unmarked_nuggets
-        for notes in result.notes.values()
-    )
+    @property
+    def _scoring(self) -> Any:
+        return import_module("assay.cli.r2c2_scores")  # late: judging needs none of it

@@ -10,7 +10,7 @@ import typer
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn
 
 from assay.cli.common import JsonOption, err, out, plain_table, print_json, safe
-from assay.labellers.judge import labeller as judge
+from assay.labellers import judge
 from assay.labellers.judge.model import settings
 from assay.labellers.known_models import DEFAULT_MODEL, MODELS
 from assay.labellers.models import cache_folder, fetch_model

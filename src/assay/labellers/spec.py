@@ -6,22 +6,20 @@ import os
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from assay.labellers.base import Labeller
-from assay.labellers.custom import custom_labeller
-from assay.labellers.embedded import EmbeddedLabeller
-from assay.labellers.judge import labeller as judge
-from assay.labellers.judge.labeller import JudgeLabeller
-from assay.labellers.openai import DEFAULT_BASE_URL, OpenAILabeller, OpenAISettings
+from assay.labellers.judge import NAME as JUDGE
 from assay.labellers.pace import Limits
 from assay.labellers.prices import Price, list_price
-from assay.labellers.recorded import RecordedLabeller
-from assay.labellers.rules import RulesLabeller
 from assay.model.errors import SettingsError
 from assay.tasks.rendering import Renderer
+
+if TYPE_CHECKING:
+    from assay.labellers.openai import OpenAISettings
 
 SPEC_HELP = (
     "embedded[:MODEL or GGUF path], openai:MODEL[@BASE_URL], recorded:FILE.jsonl, rules, "
@@ -52,35 +50,45 @@ def make_labeller(
     as ``module:attribute``. Raises SettingsError for a SPEC that cannot be understood.
     """
     kind, _, rest = spec.strip().partition(":")
-    if kind == "embedded" and rest in ("", judge.NAME):
-        return JudgeLabeller()
-    if kind == "embedded":
+    made: Labeller | None
+    if kind == "embedded" and rest in ("", JUDGE):
+        made = _kind("judge.labeller").JudgeLabeller()
+    elif kind == "embedded":
         model = rest
         if (model.endswith(".gguf") or "/" in model) and not Path(model).is_absolute():
             model = str(folder / model)
-        return EmbeddedLabeller(model, renderer, reasons=options.reasons, progress=options.fetching)
-    if kind == "openai" and rest:
-        return OpenAILabeller(openai_settings(rest, options), renderer)
-    if kind == "recorded" and rest:
-        return RecordedLabeller(folder / rest, name=rest)
-    if spec.strip() == "rules":
-        return RulesLabeller()
-    if kind == "human" and rest:
+        made = _kind("embedded").EmbeddedLabeller(
+            model, renderer, reasons=options.reasons, progress=options.fetching
+        )
+    elif kind == "openai" and rest:
+        made = _kind("openai").OpenAILabeller(openai_settings(rest, options), renderer)
+    elif kind == "recorded" and rest:
+        made = _kind("recorded").RecordedLabeller(folder / rest, name=rest)
+    elif spec.strip() == "rules":
+        made = _kind("rules").RulesLabeller()
+    elif kind == "human" and rest:
         raise SettingsError(
             f"'{spec}': a person's labels come in through 'assay labels import', not by judging. "
             "They already count before any machine's."
         )
-    custom = custom_labeller(spec.strip())
-    if custom is not None:
-        return custom
-    raise SettingsError(f"'{spec}' is no labeller. Use one of: {SPEC_HELP}.")
+    else:
+        made = _kind("custom").custom_labeller(spec.strip())
+    if made is None:
+        raise SettingsError(f"'{spec}' is no labeller. Use one of: {SPEC_HELP}.")
+    return made
+
+
+def _kind(module: str) -> Any:
+    """The module of a kind of labeller: loaded when one is named, as a command needs few."""
+    return import_module(f"assay.labellers.{module}")
 
 
 def openai_settings(rest: str, options: LabellerOptions) -> OpenAISettings:
     """Settings of ``openai:`` from ``MODEL[@BASE_URL[@BASE_URL…]]``; several addresses of one
     model share the load. The key comes from the environment: ``ASSAY_<HOST>_API_KEY``,
     ``ASSAY_<MODEL>_API_KEY`` or ``OPENAI_API_KEY``, the first set."""
-    default = os.environ.get("OPENAI_BASE_URL") or DEFAULT_BASE_URL
+    openai = _kind("openai")
+    default = os.environ.get("OPENAI_BASE_URL") or openai.DEFAULT_BASE_URL
     model, *urls = re.split(r"@(?=https?://)", rest)
     urls = urls or [default]
     if not model:
@@ -95,7 +103,7 @@ def openai_settings(rest: str, options: LabellerOptions) -> OpenAISettings:
     hosts = [urlsplit(url).hostname or "" for url in urls]
     names = [f"ASSAY_{_env_name(name)}_API_KEY" for name in (*hosts, model)]
     key = next((os.environ[n] for n in [*names, "OPENAI_API_KEY"] if os.environ.get(n)), None)
-    return OpenAISettings(
+    settings: OpenAISettings = openai.OpenAISettings(
         model=model,
         base_urls=tuple(urls),
         api_key=key,
@@ -105,6 +113,7 @@ def openai_settings(rest: str, options: LabellerOptions) -> OpenAISettings:
         price=options.prices.get(model) or list_price(model, tuple(urls)),
         extra=options.extra,
     )
+    return settings
 
 
 def _env_name(name: str) -> str:

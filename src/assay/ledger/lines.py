@@ -10,12 +10,13 @@ import sqlite3
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing
 from pathlib import Path
-from typing import Any, NamedTuple
-
-import numpy as np
-import numpy.typing as npt
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from assay.ledger.opening import MAPPED, explained
+
+if TYPE_CHECKING:  # judging needs none of it
+    import numpy as np
+    import numpy.typing as npt
 
 _ROWS = 4096  # labels a block: some 3 MB of lines
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 from importlib import import_module
-from importlib.metadata import entry_points
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from assay.model.errors import SettingsError
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoints
 
 OWN: dict[str, str] = {
     "exam": "assay.protocols.exam.protocol:EXAM",
@@ -25,9 +27,14 @@ GROUP = "assay.protocols"
 _PATH = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*")
 
 
+def _entry_points(**which: str) -> EntryPoints:
+    found: EntryPoints = import_module("importlib.metadata").entry_points(**which)  # slow to load
+    return found
+
+
 def names() -> list[str]:
     """Every protocol by name."""
-    return [*SPECIAL, *OWN, *sorted(point.name for point in entry_points(group=GROUP))]
+    return [*SPECIAL, *OWN, *sorted(point.name for point in _entry_points(group=GROUP))]
 
 
 def known(name: str) -> bool:
@@ -39,7 +46,7 @@ def find_protocol(name: str) -> Any:
     """The protocol of that name. Raises SettingsError where it cannot be imported."""
     target = OWN.get(name)
     if target is None:
-        found = entry_points(group=GROUP, name=name)
+        found = _entry_points(group=GROUP, name=name)
         target = next(iter(found)).value if found else name
     if not _PATH.fullmatch(target):
         raise SettingsError(f"There is no protocol '{name}'. Protocols: {', '.join(names())}.")

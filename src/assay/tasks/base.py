@@ -19,13 +19,14 @@ class Unit(BaseModel):
     """Base of task inputs: what a label is about. Content only, no ids of runs or topics, so
     that the same content is asked about once whoever submitted it."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    # Built when first used: a command needs few of the tasks.
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
 
 class Verdict(BaseModel):
     """Base of task outputs. Its JSON schema is what a model's reply is constrained to."""
 
-    model_config = ConfigDict(frozen=True, extra="ignore")
+    model_config = ConfigDict(frozen=True, extra="ignore", defer_build=True)
 
 
 U = TypeVar("U", bound=Unit)

@@ -1,0 +1,3 @@
+"""The judge that the package holds."""
+
+NAME = "judge"

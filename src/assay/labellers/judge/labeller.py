@@ -16,6 +16,7 @@ from types import TracebackType
 from typing import Any
 
 from assay.labellers.base import BaseLabeller, Estimate, Outcome, Request
+from assay.labellers.judge import NAME
 from assay.labellers.judge.model import (
     Network,
     Question,
@@ -31,7 +32,6 @@ from assay.labellers.judge.verdicts import UNFITTED, WAYS, Levels, refusal, unit
 from assay.model.labels import LabellerId, Status
 from assay.tasks.base import AnyTask, Verdict, canonical
 
-NAME = "judge"
 AT_ONCE = 64
 """Requests that are answered together."""
 

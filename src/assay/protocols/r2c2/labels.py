@@ -10,6 +10,7 @@ from typing import Any
 
 from assay.labellers.base import Labeller
 from assay.ledger import Ledger
+from assay.ledger.ahead import LabelsAhead
 from assay.ledger.lines import BriefBlock
 from assay.ledger.policy import Policy, choose
 from assay.model.labels import Label, Status
@@ -41,6 +42,11 @@ SHARED: tuple[AnyTask, ...] = (SUPPORT, RELEVANCE_YES_NO, GRADED_RELEVANCE)
 """Tasks of other protocols that R2C2's settings may ask for."""
 
 Subject = tuple[str, str, tuple[str, ...]]
+
+
+def labels_ahead(ledger: Ledger, *, brief: bool) -> LabelsAhead:
+    """The labels of all tasks that can count, to be read while other things are done."""
+    return LabelsAhead(ledger.path, (task.name for task in (*TASKS, *SHARED)), brief=brief)
 
 
 class LabelBook(Book):

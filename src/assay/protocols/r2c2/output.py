@@ -14,24 +14,16 @@ import orjson
 
 from assay.formats.confidence import COLUMNS as CONFIDENCE_COLUMNS
 from assay.formats.r2c2 import write_marked
-from assay.ledger import Ledger
-from assay.ledger.ahead import LabelsAhead
 from assay.ledger.lines import Block, lines_of
 from assay.protocols.folder import Folder
 from assay.protocols.output import csv_bytes, digests_of, write_bytes
 from assay.protocols.r2c2.inputs import Inputs
 from assay.protocols.r2c2.judge import active_tasks
 from assay.protocols.r2c2.kept import InOrder
-from assay.protocols.r2c2.labels import SHARED
 from assay.protocols.r2c2.results import R2C2Result
 from assay.protocols.record import Places, write_labels, write_manifest
 from assay.protocols.scores import SCORE_COLUMNS, TOPIC_COLUMNS, score_rows, topic_rows
 from assay.tasks.r2c2 import TASKS
-
-
-def labels_ahead(ledger: Ledger, *, brief: bool) -> LabelsAhead:
-    """The labels of all tasks that can count, to be read while other things are done."""
-    return LabelsAhead(ledger.path, (task.name for task in (*TASKS, *SHARED)), brief=brief)
 
 
 def write_outputs(
@@ -39,7 +31,7 @@ def write_outputs(
 ) -> list[Path]:
     """Write everything but the report into ``out/`` and return the files in that order.
 
-    ``lines`` are the labels of the ``ledger`` (:func:`labels_ahead`), of which those that counted
+    ``lines`` are the ``ledger``'s labels (``labels.labels_ahead``), of which those that counted
     are written; they are not needed where the result has ``kept`` what is written. The same inputs
     and labels give the same bytes.
     """

@@ -6,15 +6,17 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import NamedTuple, Protocol
-
-import numpy as np
-import numpy.typing as npt
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from assay.model.labels import Label, LabellerId
 from assay.model.rag import Answer, Mark, Nugget, Passage, PassageKey, PassageRun, Question
-from assay.protocols.members import Jury
 from assay.protocols.scores import Score
+
+if TYPE_CHECKING:  # judging needs none of it
+    import numpy as np
+    import numpy.typing as npt
+
+    from assay.protocols.members import Jury
 
 
 class State(StrEnum):

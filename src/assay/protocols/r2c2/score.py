@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from itertools import repeat
 
 import numpy as np
 
@@ -17,7 +18,7 @@ from assay.measures.confidence import confidence_measures
 from assay.measures.evaluation import evaluate
 from assay.measures.names import parse_measure
 from assay.model.errors import SettingsError
-from assay.model.rag import Answer, AnswerRun, Passage, PassageKey, PassageRun, Question
+from assay.model.rag import Answer, PassageKey, PassageRun, Question
 from assay.protocols.folder import Folder
 from assay.protocols.members import juries
 from assay.protocols.r2c2.counts import (
@@ -65,56 +66,52 @@ def score(
         ledger, policy, labellers, brief=brief, window=large, strict=strict, blocks=blocks
     )
     kept = Kept(book.configured.values()) if large else None
-    with ThreadPoolExecutor(min(4, os.cpu_count() or 1)) as workers:  # numpy lets them overlap
-        waiting: dict[str, Future[dict[str, Score]]] = {}
-        answers: dict[str, dict[str, AnswerResult]] = {}
-        if kept is None:
-            passages = {one.id: passages_by_key(inputs.pr_runs, one.id) for one in inputs.questions}
+    answers: dict[str, dict[str, AnswerResult]] = {name: {} for name in inputs.ac_files}
+    for group in _groups(inputs, GROUP if large else 0):
+        passages = {one.id: passages_by_key(inputs.pr_runs, one.id) for one in group}
+        if large:
+            read_ahead(book, _answers_to(inputs, group), passages)
+        for question in group:
             for name, file in inputs.ac_files.items():
-                found = _resolve(book, name, file.run, inputs.questions, passages)
-                answers[name] = found
-                waiting[name] = workers.submit(score_answers, name, list(found.values()), settings)
-        else:
-            answers = {name: {} for name in inputs.ac_files}
-            for group in _groups(inputs, GROUP):
-                passages = {one.id: passages_by_key(inputs.pr_runs, one.id) for one in group}
-                read_ahead(book, _answers_to(inputs, group), passages)
-                for name, file in inputs.ac_files.items():
-                    answers[name].update(_resolve(book, name, file.run, group, passages))
-                kept.take(group, inputs.pr_runs, answers)
-                _give_up(inputs, group)
-            for name, found in answers.items():
-                results = list(found.values())
-                waiting[name] = workers.submit(score_answers, name, results, settings)
-        if kept is None:
-            grades = derive_grades(inputs.questions, inputs.pr_runs, answers)
-            unsure = without_all_marks(inputs.questions, answers)
-        else:
-            grades, unsure = kept.grades, frozenset(kept.unsure)
-        pr_values = score_passage_runs(inputs.questions, inputs.pr_runs, grades, settings)
-        pr_scores = {
-            name: score_means(name, by_measure, len(unsure), settings)
-            for name, by_measure in pr_values.items()
-        }
-        if kept is None:
-            notes = {name: notes_of(name, list(found.values())) for name, found in answers.items()}
-        else:
-            notes = kept.notes
-        missing = some_missing(answers) if kept is None else kept.missing
-        remarks = book.remarks(missing=missing)
-        scores = {name: future.result() for name, future in waiting.items()}
+                answer = file.run.answers.get(question.id)
+                answers[name][question.id] = (
+                    left_out(name, question)
+                    if answer is None
+                    else resolve(book, name, question, answer, passages[question.id])
+                )
+        if kept is not None:
+            kept.take(group, inputs.pr_runs, answers)
+            _give_up(inputs, group)
+    if kept is None:
+        grades = derive_grades(inputs.questions, inputs.pr_runs, answers)
+        unsure = without_all_marks(inputs.questions, answers)
+        notes = {name: notes_of(name, list(found.values())) for name, found in answers.items()}
+    else:
+        grades, unsure, notes = kept.grades, frozenset(kept.unsure), kept.notes
+    missing = some_missing(answers) if kept is None else kept.missing
+    remarks = book.remarks(missing=missing)
+    pr_values = score_passage_runs(inputs.questions, inputs.pr_runs, grades, settings)
+    pr_scores = {
+        name: score_means(name, by_measure, len(unsure), settings)
+        for name, by_measure in pr_values.items()
+    }
+    # Nothing else runs beside these: numpy lets go of Python's lock often, and only for moments.
+    with ThreadPoolExecutor(min(4, os.cpu_count() or 1)) as workers:
+        results = [list(found.values()) for found in answers.values()]
+        found_scores = workers.map(score_answers, answers, results, repeat(settings))
+        scores = dict(zip(answers, found_scores, strict=True))
 
     per_topic: dict[str, dict[str, dict[str, float | None]]] = {}
     attempted: dict[str, dict[str, Score]] = {}
     for name, by_question in answers.items():
-        results = list(by_question.values())
-        tried = [r for r in results if r.answer is not None and not r.refused]
-        whole = len(tried) == len(results)
+        found = list(by_question.values())
+        tried = [r for r in found if r.answer is not None and not r.refused]
+        whole = len(tried) == len(found)
         attempted[name] = scores[name] if whole else score_answers(name, tried, settings)
         per_topic[name] = {
-            "Accuracy": {r.question.id: _number(r.correct) for r in results},
-            PRECISION: {r.question.id: r.precision for r in results},
-            "Confidence": {r.question.id: r.confidence for r in results},
+            "Accuracy": {r.question.id: _number(r.correct) for r in found},
+            PRECISION: {r.question.id: r.precision for r in found},
+            "Confidence": {r.question.id: r.confidence for r in found},
         }
     for name, by_measure in pr_values.items():
         per_topic[name] = {measure: dict(values) for measure, values in by_measure.items()}
@@ -153,32 +150,18 @@ def score(
     return result
 
 
-def _resolve(
-    book: LabelBook,
-    name: str,
-    run: AnswerRun,
-    questions: Iterable[Question],
-    passages: Mapping[str, Mapping[PassageKey, Passage]],
-) -> dict[str, AnswerResult]:
-    """Steps 3 and 4 of a run's answers to these questions."""
-    return {
-        one.id: left_out(name, one)
-        if (answer := run.answers.get(one.id)) is None
-        else resolve(book, name, one, answer, passages[one.id])
-        for one in questions
-    }
-
-
-def _groups(inputs: Inputs, nuggets: int) -> Iterator[list[Question]]:
-    """The questions in groups of about so many nuggets and answers, at least one question each."""
+def _groups(inputs: Inputs, size: int) -> Iterator[Sequence[Question]]:
+    """The questions in groups of about so many nuggets and answers, at least one question each;
+    all at once where ``size`` is 0."""
     group: list[Question] = []
-    size = 0
+    count = 0
     for question in inputs.questions:
         group.append(question)
-        size += sum(len(answer.nuggets) + 1 for _, answer in _answers_to(inputs, [question]))
-        if size >= nuggets:
-            yield group
-            group, size = [], 0
+        if size:
+            count += sum(len(answer.nuggets) + 1 for _, answer in _answers_to(inputs, [question]))
+            if count >= size:
+                yield group
+                group, count = [], 0
     if group:
         yield group
 

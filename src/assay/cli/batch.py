@@ -1,0 +1,49 @@
+"""``assay judge`` with batch files."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from assay.cli.common import JudgingBar, out, print_json, safe
+from assay.cli.jobs import Job, Plans
+from assay.judging.batch import export_batch, import_batch
+from assay.judging.engine import judge
+from assay.protocols.output import write_bytes
+
+
+def run(
+    job: Job,
+    batch_out: Path | None,
+    batch_in: Path | None,
+    *,
+    retry_failed: bool,
+    as_json: bool,
+) -> None:
+    """Import results if there are any, then export what can be asked now."""
+    document: dict[str, Any] = {}
+    with job.folder.open_ledger() as ledger:
+
+        def plans() -> Plans:
+            return job.plans_now(ledger, retry_failed=retry_failed)
+
+        if batch_in is not None:
+            taken = import_batch(plans(), ledger, batch_in)
+            document["imported"] = asdict(taken)
+            if not as_json:
+                out().print(
+                    f"{taken.added} labels added, {taken.failed} of them unusable; {taken.known} "
+                    f"were known, {taken.unanswered} not answered, {taken.unasked} not asked for."
+                )
+        if batch_out is not None:
+            # What costs nothing is done at once; it has no place in a batch file.
+            free = [(t, p) for t, p in plans() if p.labeller.id.kind == "rules"]
+            judge(free, ledger, progress=JudgingBar(quiet=as_json))
+            data, count = export_batch(plans())
+            write_bytes(batch_out, data)
+            document["exported"] = count
+            if not as_json:
+                out().print(f"{count} questions written to {safe(batch_out)}", soft_wrap=True)
+    if as_json:
+        print_json(document)

@@ -1,0 +1,87 @@
+"""Scores, files and report of R2C2 for the commands of an evaluation folder."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import asdict
+from pathlib import Path
+
+from assay import __version__
+from assay.cli.jobs import Results
+from assay.ledger import Ledger
+from assay.ledger.ahead import LabelsAhead
+from assay.ledger.lines import BriefBlock
+from assay.ledger.policy import Policy
+from assay.protocols.folder import Folder
+from assay.protocols.r2c2.inputs import Inputs, R2C2Settings
+from assay.protocols.r2c2.output import write_outputs
+from assay.protocols.r2c2.results import R2C2Result
+from assay.protocols.r2c2.score import score
+from assay.reports.r2c2 import render_report
+from assay.reports.tables import leaderboard_tables
+
+
+def scored(
+    folder: Folder, inputs: Inputs, ledger: Ledger, policy: Policy, settings: R2C2Settings
+) -> Results:
+    """All scores, with what a report shows."""
+    return _results(score(folder, inputs, ledger, policy, settings))
+
+
+def written(
+    folder: Folder,
+    inputs: Inputs,
+    ledger: Ledger,
+    policy: Policy,
+    settings: R2C2Settings,
+    ahead: LabelsAhead | None,
+    *,
+    brief: bool,
+) -> tuple[Results, list[Path]]:
+    """All scores, and the files in ``out/``. ``ahead`` reads the ledger's labels; None for a large
+    ledger, which is gone through group by group."""
+    blocks: Iterable[BriefBlock] | None = None if ahead is None else ahead.brief()
+    large = ahead is None
+    result = score(
+        folder, inputs, ledger, policy, settings, brief=brief, large=large, blocks=blocks
+    )
+    return _results(result), write_outputs(folder, inputs, ledger.path, ahead or (), result)
+
+
+def report(results: Results) -> str:
+    """The report as HTML."""
+    return render_report(results.value, generated_by=f"Assay {__version__}")
+
+
+def _results(result: R2C2Result) -> Results:
+    return Results(
+        value=result,
+        policy=result.policy,
+        labellers={
+            task: None if who is None else who.name for task, who in result.labellers.items()
+        },
+        scores=[
+            one
+            for table in (result.scores, result.pr_scores)
+            for scores in table.values()
+            for one in scores.values()
+        ],
+        tables=leaderboard_tables(result),
+        missing=_missing(result),
+        missing_what="answers, nuggets or passages",
+        warnings=result.warnings,
+        more={
+            "attempted": [asdict(s) for t in result.attempted.values() for s in t.values()],
+            "runs": {name: asdict(notes) for name, notes in result.notes.items()},
+            "juries": [asdict(jury) for jury in result.juries],
+        },
+    )
+
+
+def _missing(result: R2C2Result) -> int:
+    """How many answers, nuggets and checked passages have no usable label."""
+    passages = result.relevance.missing if result.relevance else 0
+    return passages + sum(
+        notes.missing_answers + notes.failed_answers + notes.unmarked_nuggets
+        for notes in result.notes.values()
+    )
