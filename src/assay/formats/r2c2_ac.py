@@ -26,6 +26,7 @@ from assay.formats.text import read_text
 from assay.model.errors import AssayError
 from assay.model.rag import Answer, AnswerRun, Mark, PassageRun, Question
 
+_LETTERS = {mark: mark.value.encode("ascii") for mark in Mark}
 _TAG = re.compile("<([^<>;]*)>")
 _BROKEN_TAG = re.compile(r"<(/?)\s*([^<>;\s]+)")
 _CLOSING_TAG = re.compile(r"<(\s*/[^<>;]*)>$")
@@ -61,14 +62,16 @@ def write_marked(file: AnswerRunFile, marks: Mapping[tuple[str, int], Mark]) -> 
     not compressed, whatever the file was. Raises :class:`AssayError` for a mark of a nugget
     that the run does not have.
     """
-    wanted = {(normal_id(question), num): mark for (question, num), mark in marks.items()}
+    ids = {question: normal_id(question) for question in {question for question, _ in marks}}
+    wanted = {(ids[question], num): mark for (question, num), mark in marks.items()}
+    take, data = wanted.pop, file.data
     pieces = []
     end = 0
     for question, num, offset, length in file.places:
-        pieces.append(file.data[end:offset])
-        mark = wanted.pop((question, num), None)
+        mark = take((question, num), None)
+        pieces.append(data[end:offset])
         if mark is not None:
-            pieces.append(mark.value.encode("ascii"))
+            pieces.append(_LETTERS[mark])
         end = offset + length
     pieces.append(file.data[end:])
     if wanted:

@@ -10,15 +10,6 @@ from typing import NamedTuple
 from assay.model.rag import Nugget
 
 
-class MarkPlace(NamedTuple):
-    """Where a nugget's mark belongs: the byte offset, and the length of the letter there."""
-
-    question: str
-    num: int
-    offset: int
-    length: int
-
-
 class NuggetBlock(NamedTuple):
     """The nuggets of a question, with the byte offset of each one's mark and the length of the
     letter there."""
@@ -44,8 +35,10 @@ class MarkPlaces:
         self._offsets.extend(block.offsets)
         self._lengths.extend(block.lengths)
 
-    def __iter__(self) -> Iterator[MarkPlace]:
+    def __iter__(self) -> Iterator[tuple[str, int, int, int]]:
+        """Of each nugget the question, its number, the byte offset where its mark belongs, and the
+        length of the letter there."""
         rest = zip(self._nums, self._offsets, self._lengths, strict=True)
         for question, count in self._blocks:
             for num, offset, length in islice(rest, count):
-                yield MarkPlace(question, num, offset, length)
+                yield question, num, offset, length

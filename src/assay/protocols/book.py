@@ -201,6 +201,13 @@ class Book:
             return labels
         return [one for one in labels if one.key == key or one.labeller != labeller.id]
 
+    def plain(self, task: AnyTask) -> tuple[Mapping[str, Label], LabellerId | None]:
+        """Units with one label, and whose label of this task :meth:`choose` would choose where it
+        is the only one; that is what a hot loop can look for before it calls ``choose``."""
+        if task.name in self._look:
+            return {}, None
+        return self._only, self._own[task.name]
+
     def choose(self, task: AnyTask, unit: str, content: Mapping[str, Any]) -> Label | None:
         """The label of a unit that counts, which may be a failed one."""
         only = self._only.get(unit)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -214,9 +213,7 @@ class Evaluation:
             out / "per_topic.csv": csv_bytes(TOPIC_COLUMNS, topic_rows(found.per_topic)),
             **{out / name: data for name, data in found.files.items()},
         }
-        digests = {path: hashlib.sha256(data).hexdigest() for path, data in files.items()}
-        for path, data in files.items():
-            write_bytes(path, data)
+        digests = {path: write_bytes(path, data) for path, data in files.items()}
         places = Places()
         for label, place in result.used:
             places.note(label, orjson.dumps(place))

@@ -7,33 +7,45 @@ import hashlib
 import io
 import os
 import tempfile
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
+from typing import BinaryIO
 
 from assay.model.errors import SettingsError
 
 
-def write_bytes(path: Path, data: bytes) -> None:
-    """Write a file by renaming a complete one into place; raises SettingsError if it cannot."""
-    write_pieces(path, (data,))
+def write_bytes(path: Path, data: bytes) -> str:
+    """Write a file by renaming a complete one into place; returns the SHA-256 of its bytes. Raises
+    SettingsError if it cannot."""
+    with _replacing(path) as file:
+        file.write(data)
+    return hashlib.sha256(data).hexdigest()
 
 
 def write_pieces(path: Path, pieces: Iterable[bytes]) -> str:
-    """Write a file piece by piece, renaming it into place when it is complete; returns the
-    SHA-256 of its bytes. Raises SettingsError if it cannot."""
+    """The same piece by piece."""
     digest = hashlib.sha256()
+    with _replacing(path) as file, ThreadPoolExecutor(1) as aside:
+        hashed = None
+        for piece in pieces:
+            if hashed is not None:
+                hashed.result()
+            hashed = aside.submit(digest.update, piece)  # lets other threads run
+            file.write(piece)
+    return digest.hexdigest()
+
+
+@contextmanager
+def _replacing(path: Path) -> Iterator[BinaryIO]:
+    """A file that takes the place of ``path`` once it is complete, and leaves no trace if not."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
         try:
-            with os.fdopen(handle, "wb") as file, ThreadPoolExecutor(1) as aside:
-                hashed = None
-                for piece in pieces:
-                    if hashed is not None:
-                        hashed.result()
-                    hashed = aside.submit(digest.update, piece)  # lets other threads run
-                    file.write(piece)
+            with os.fdopen(handle, "wb") as file:
+                yield file
             # mkstemp makes files for the owner alone; results are for sending round.
             os.chmod(name, 0o644)
             os.replace(name, path)
@@ -42,23 +54,15 @@ def write_pieces(path: Path, pieces: Iterable[bytes]) -> str:
             raise
     except OSError as error:
         raise SettingsError(f"{path}: cannot be written: {error.strerror}.") from error
-    return digest.hexdigest()
 
 
 def csv_bytes(header: Sequence[str], rows: Iterable[Sequence[object]]) -> bytes:
     """CSV with full-precision numbers; None is an empty cell."""
     text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
+    writer = csv.writer(text, lineterminator="\n")  # writes floats as repr does, None as nothing
     writer.writerow(header)
-    for row in rows:
-        writer.writerow([_cell(value) for value in row])
+    writer.writerows(rows)
     return text.getvalue().encode()
-
-
-def _cell(value: object) -> object:
-    if value is None:
-        return ""
-    return repr(value) if isinstance(value, float) else value
 
 
 def digests_of(paths: Iterable[Path]) -> dict[Path, str]:

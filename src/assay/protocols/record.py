@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain, repeat
 from pathlib import Path
 from typing import Protocol
 
@@ -20,6 +21,7 @@ from assay.protocols.output import sha256, write_bytes, write_pieces
 from assay.tasks.base import AnyTask
 
 _UID = 32  # letters of a uid that is a hash
+_CUT = len(b'{"uid":"')
 _AT_ONCE = 100_000
 
 
@@ -60,11 +62,11 @@ class Counted:
         self._usual = bytearray()
         self._others: list[bytes] = []
 
-    def add(self, uid: bytes) -> None:
-        if len(uid) == _UID:
-            self._usual += uid
-        else:
-            self._others.append(uid)
+    def add(self, uids: Sequence[bytes]) -> None:
+        usual = [uid for uid in uids if len(uid) == _UID]
+        self._usual += b"".join(usual)
+        if len(usual) < len(uids):
+            self._others += [uid for uid in uids if len(uid) != _UID]
 
     def __len__(self) -> int:
         return len(self._usual) // _UID + len(self._others)
@@ -91,15 +93,14 @@ def write_labels(path: Path, lines: Iterable[Block], places: PlacesAt) -> tuple[
 
 
 def _used_lines(blocks: Iterable[Block], places: PlacesAt, counted: Counted) -> Iterator[bytes]:
-    cut = len(b'{"uid":"')
     for rowids, lines in blocks:
-        pieces: list[bytes] = []
-        for rowid, line in zip(rowids, lines, strict=True):
-            used_at = places.get(rowid)
-            if used_at is not None:
-                pieces += (line, b',"used_at":[', used_at, b"]}\n")
-                counted.add(line[cut : line.index(b'"', cut)])
-        yield b"".join(pieces)
+        used_at = list(map(places.get, rowids))
+        if None in used_at:
+            some = [one for one in zip(lines, used_at, strict=True) if one[1] is not None]
+            lines, used_at = [line for line, _ in some], [used for _, used in some]
+        counted.add([line[_CUT : line.index(b'"', _CUT)] for line in lines])
+        pieces = zip(lines, repeat(b',"used_at":['), used_at, repeat(b"]}\n"))
+        yield b"".join(chain.from_iterable(pieces))  # type: ignore[arg-type]  # None is no more
 
 
 def write_manifest(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import heapq
 from collections.abc import Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -51,8 +50,7 @@ def _write_outputs(
     out = folder.out
     digests: dict[Path, str] = {}
     for name, data in _files(inputs, result):
-        write_bytes(out / name, data)
-        digests[out / name] = hashlib.sha256(data).hexdigest()
+        digests[out / name] = write_bytes(out / name, data)
     files = list(digests)
     places = _places(result)
     labels = out / "labels.jsonl"
