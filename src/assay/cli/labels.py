@@ -238,8 +238,9 @@ def export_command(
     def pieces(path: Path) -> Iterator[bytes]:
         nonlocal count
         for block in read_lines(path, _tasks(task)):
-            count += len(block.lines)
-            yield b"}\n".join((*block.lines, b""))
+            lines = block.lines()
+            count += len(lines)
+            yield b"}\n".join((*lines, b""))
 
     with _open(folder) as ledger:
         if output is None:

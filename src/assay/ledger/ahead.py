@@ -12,8 +12,8 @@ from typing import Protocol, Self, TypeVar
 from assay.ledger.lines import Block, BriefBlock, read_brief, read_lines
 from assay.model.errors import LedgerError
 
-_WAITING = 64  # blocks of lines that may be ready before they are taken: some 200 MB
-_BRIEF_WAITING = 256  # brief ones: some 200 MB too
+_WAITING = 32  # blocks of lines that may be ready before they are taken: some 200 MB
+_BRIEF_WAITING = 128  # brief ones: some 200 MB too
 
 
 class _Numbered(Protocol):

@@ -93,8 +93,8 @@ def write_labels(path: Path, lines: Iterable[Block], places: PlacesAt) -> tuple[
 
 
 def _used_lines(blocks: Iterable[Block], places: PlacesAt, counted: Counted) -> Iterator[bytes]:
-    for rowids, lines in blocks:
-        used_at = list(map(places.get, rowids))
+    for block in blocks:
+        lines, used_at = block.lines(), list(map(places.get, block.rowids()))
         if None in used_at:
             some = [one for one in zip(lines, used_at, strict=True) if one[1] is not None]
             lines, used_at = [line for line, _ in some], [used for _, used in some]
