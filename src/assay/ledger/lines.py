@@ -7,7 +7,7 @@ ready while Python does something else. A line says the same as ``exchange.label
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -23,15 +23,22 @@ _ROWS = 8192  # labels a block: some 7 MB of lines
 
 class Block(NamedTuple):
     """Some labels, oldest first. What SQLite gave is taken apart where it is used: a thread that
-    reads should hold Python's lock for moments only."""
+    reads should hold Python's lock for moments only.
 
+    ``first`` and ``last`` are the lowest and highest number; ``numbers`` are all of them, or None
+    where none is missing in between. ``uids`` are those that are hashes, one behind the other.
+    """
+
+    first: int
     last: int
-    """The highest number."""
-    numbers: bytes
+    numbers: bytes | None
+    uids: bytes
     text: bytes
 
-    def rowids(self) -> list[int]:
+    def rowids(self) -> Sequence[int]:
         """Their numbers in the ledger."""
+        if self.numbers is None:
+            return range(self.first, self.last + 1)
         return list(map(int, self.numbers.split(b",")))
 
     def lines(self) -> list[bytes]:
@@ -97,25 +104,19 @@ def _object() -> str:
 def read_lines(path: Path, tasks: Iterable[str] | None = None, after: int = 0) -> Iterator[Block]:
     """The labels of the ledger at ``path`` that were written after number ``after``, of the named
     tasks or of all. Raises LedgerError where the file cannot be read."""
-    for numbers, text in _blocks(path, _lines, tasks, after):
-        yield _block(numbers, text)
-
-
-def _block(numbers: bytes, text: bytes) -> Block:
-    return Block(int(numbers[numbers.rfind(b",") + 1 :]), numbers, text)
+    yield from map(Block._make, _blocks(path, _lines, tasks, after))
 
 
 def read_brief(
     path: Path, tasks: Iterable[str] | None = None, after: int = 0
 ) -> Iterator[BriefBlock]:
     """The same as far as scores need them."""
-    for last, rows in _blocks(path, _brief, tasks, after):
-        yield BriefBlock(last, rows)
+    yield from map(BriefBlock._make, _blocks(path, _brief, tasks, after))
 
 
 def _blocks(
     path: Path, query: Callable[[str], str], tasks: Iterable[str] | None, after: int
-) -> Iterator[tuple[Any, bytes]]:
+) -> Iterator[tuple[Any, ...]]:
     """What ``query`` gives of block after block of the labels after number ``after``."""
     names = None if tasks is None else list(tasks)
     chosen = "" if names is None else f"AND tasks.name IN ({','.join('?' * len(names))})"
@@ -130,10 +131,10 @@ def _blocks(
                 return
             while start < last:
                 end = min(start + _ROWS, last)
-                numbers, found = db.execute(sql, [start, end, *(names or [])]).fetchone()
+                found = db.execute(sql, [start, end, *(names or [])]).fetchone()
                 start = end
-                if found is not None:
-                    yield numbers, found
+                if found[0] is not None:
+                    yield found
 
 
 def lines_of(path: Path, rowids: npt.NDArray[np.int64]) -> Iterator[Block]:
@@ -143,16 +144,20 @@ def lines_of(path: Path, rowids: npt.NDArray[np.int64]) -> Iterator[Block]:
         query = _lines("labels.id IN (SELECT value FROM json_each(?))")
         for start in range(0, len(rowids), _ROWS):
             wanted = str(rowids[start : start + _ROWS].tolist())
-            numbers, text = db.execute(query, [wanted]).fetchone()
-            if text is not None:
-                yield _block(numbers, text)
+            found = db.execute(query, [wanted]).fetchone()
+            if found[0] is not None:
+                yield Block._make(found)
 
 
 def _lines(which: str) -> str:
-    """The SQL that joins numbers and lines of some labels into one row."""
+    """The SQL that joins some labels into one row, which makes a ``Block``."""
     return (
-        f"SELECT group_concat(id), group_concat(line, char(10)) FROM (SELECT labels.id AS id, "  # noqa: S608 (constants)
-        f"{_object()} AS line FROM labels JOIN units ON units.id = labels.unit "
+        "SELECT min(id), max(id), "  # noqa: S608 (constants)
+        "iif(max(id) - min(id) + 1 = count(*), NULL, group_concat(id)), "
+        "ifnull(group_concat(name, ''), ''), group_concat(line, char(10)) "
+        f"FROM (SELECT labels.id AS id, {_object()} AS line, "
+        "iif(typeof(uid) = 'blob', lower(hex(uid)), NULL) AS name "
+        "FROM labels JOIN units ON units.id = labels.unit "
         "JOIN tasks ON tasks.id = labels.task JOIN labellers ON labellers.id = labels.labeller "
         f"WHERE {which} ORDER BY labels.id)"
     )

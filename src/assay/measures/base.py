@@ -41,6 +41,8 @@ class Gain(StrEnum):
 
     def all_of(self, grades: Iterable[float | None]) -> list[float]:
         """Return the gains of *grades*, in the same order."""
+        if self is Gain.LINEAR:  # as ``of``, without a call a grade
+            return [0.0 if grade is None or grade <= 0 else float(grade) for grade in grades]
         return [self.of(grade) for grade in grades]
 
 
@@ -146,7 +148,7 @@ class Measure(ABC):
         """
         self.ready()
         shown = grades if self.k is None else grades[: self.k]
-        if not math.isfinite(sum(grade for grade in shown if grade is not None)):
+        if not math.isfinite(sum([grade for grade in shown if grade is not None])):
             raise ValueError(f"a ranked grade is not a finite number: {list(shown)}")
         if not math.isfinite(sum(ideal)):
             raise ValueError(f"an ideal grade is not a finite number: {list(ideal)}")
@@ -192,4 +194,4 @@ def _plain(value: object) -> str:
 
 def count_relevant(ideal: Sequence[float], rel: float = RELEVANT) -> int:
     """Return R, the number of judged documents with a grade of at least *rel*."""
-    return sum(grade >= rel for grade in ideal)
+    return len([grade for grade in ideal if grade >= rel])

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import accumulate
+from operator import mul
 from typing import ClassVar
 
 from assay.measures.base import RELEVANT, Gain, Grades, Measure, count_relevant
@@ -29,7 +30,8 @@ def _jk_discounts(length: int, b: float) -> tuple[float, ...]:
 
 
 def _discounted(gains: Sequence[float], discounts: Sequence[float]) -> float:
-    return sum(gain * discount for gain, discount in zip(gains, discounts, strict=True))
+    total: float = sum(map(mul, gains, discounts))  # both have a value a rank
+    return total
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -99,7 +101,7 @@ class Q(Measure):
         relevant = count_relevant(ideal)
         if relevant == 0:
             return 0.0
-        best = [self.gain.of(grade) for grade in self._best(ideal) if grade >= RELEVANT]
+        best = self.gain.all_of(grade for grade in self._best(ideal) if grade >= RELEVANT)
         ideal_sums = list(accumulate(best))
         found, cumulated, total = 0, 0.0, 0.0
         for rank, grade in enumerate(grades, 1):

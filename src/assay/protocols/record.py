@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import chain, repeat
 from pathlib import Path
@@ -56,28 +56,23 @@ class PlacesAt(Protocol):
 
 class Counted:
     """The uids of the labels that counted: how many, and a digest that does not depend on their
-    order. (A uid takes 32 bytes, not the 90 of an object of its own.)"""
+    order. ``usual`` are those of 32 letters, one behind the other (an object of its own would take
+    90 bytes), ``others`` all others."""
 
     def __init__(self) -> None:
-        self._usual = bytearray()
-        self._others: list[bytes] = []
-
-    def add(self, uids: Sequence[bytes]) -> None:
-        usual = [uid for uid in uids if len(uid) == _UID]
-        self._usual += b"".join(usual)
-        if len(usual) < len(uids):
-            self._others += [uid for uid in uids if len(uid) != _UID]
+        self.usual = bytearray()
+        self.others: list[bytes] = []
 
     def __len__(self) -> int:
-        return len(self._usual) // _UID + len(self._others)
+        return len(self.usual) // _UID + len(self.others)
 
     def digest(self) -> str:
         """SHA-256 of the uids, sorted, a line each."""
-        ordered = np.frombuffer(self._usual, f"S{_UID}")
+        ordered = np.frombuffer(self.usual, f"S{_UID}")
         ordered.sort()  # in place
         digest = hashlib.sha256()
-        if self._others:
-            digest.update(b"\n".join(sorted([*ordered.tolist(), *self._others])))
+        if self.others:
+            digest.update(b"\n".join(sorted([*ordered.tolist(), *self.others])))
             return digest.hexdigest()
         for start in range(0, len(ordered), _AT_ONCE):
             some = ordered[start : start + _AT_ONCE].tolist()
@@ -95,10 +90,14 @@ def write_labels(path: Path, lines: Iterable[Block], places: PlacesAt) -> tuple[
 def _used_lines(blocks: Iterable[Block], places: PlacesAt, counted: Counted) -> Iterator[bytes]:
     for block in blocks:
         lines, used_at = block.lines(), list(map(places.get, block.rowids()))
-        if None in used_at:
+        uids = block.uids
+        if None in used_at or len(uids) < _UID * len(lines):
             some = [one for one in zip(lines, used_at, strict=True) if one[1] is not None]
             lines, used_at = [line for line, _ in some], [used for _, used in some]
-        counted.add([line[_CUT : line.index(b'"', _CUT)] for line in lines])
+            names = [line[_CUT : line.index(b'"', _CUT)] for line in lines]
+            uids = b"".join([name for name in names if len(name) == _UID])
+            counted.others += [name for name in names if len(name) != _UID]
+        counted.usual += uids
         pieces = zip(lines, repeat(b',"used_at":['), used_at, repeat(b"]}\n"))
         yield b"".join(chain.from_iterable(pieces))  # type: ignore[arg-type]  # None is no more
 

@@ -146,14 +146,21 @@ def _relevance_rows(result: R2C2Result) -> Iterator[tuple[object, ...]]:
 def _places(result: R2C2Result) -> Places:
     """Where each label that counted was used."""
     places = Places()
-    note = places.note
+    at, note = places.at, places.note
     for question in result.questions:  # as they were judged: close in memory
         for by_question in result.answers.values():
             answer = by_question[question.id]
             place = orjson.dumps(f"{answer.run} {answer.question.id}")
             start = place[:-1] + b" nugget "
             for nugget in answer.nuggets:
-                note(nugget.entailment, b'%b%d"' % (start, nugget.nugget.num))
+                label = nugget.entailment
+                if label is None:
+                    continue
+                here = b'%b%d"' % (start, nugget.nugget.num)
+                if label.detail or label.rowid in at:
+                    note(label, here)
+                else:
+                    at[label.rowid] = here  # a hot loop: what ``note`` does with nearly all
             note(answer.label, place)
             note(answer.act_label, place)
     for topic, labels in (result.relevance.labels if result.relevance else {}).items():
