@@ -69,7 +69,7 @@ def test_unmarked_runs(data, drawn):
     assert parsed.faults == ()
     assert not file.run.marked
     assert write_marked(file, {}) == data
-    keys = [(place.question, place.num) for place in file.places]
+    keys = [(question, num) for question, num, *_ in file.places]
     marks = {key: drawn.draw(st.sampled_from(list(Mark))) for key in keys}
     marked = write_marked(file, marks)
     again = read_bytes(marked).require()

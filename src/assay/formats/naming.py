@@ -10,7 +10,7 @@ import difflib
 import re
 import unicodedata
 from collections.abc import Iterable
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from os import PathLike
 from pathlib import Path
 
@@ -97,9 +97,15 @@ class KnownIds:
     def __init__(self, ids: Iterable[str]) -> None:
         self.ids = tuple(dict.fromkeys(normal_id(one) for one in ids))
         self._all = frozenset(self.ids)
-        self._unpadded = {_unpad(one): one for one in reversed(self.ids)}
-        self._folded = {one.casefold(): one for one in reversed(self.ids)}
         self._guesses = 0
+
+    @cached_property  # these two only where a file is faulty
+    def _unpadded(self) -> dict[str, str]:
+        return {_unpad(one): one for one in reversed(self.ids)}
+
+    @cached_property
+    def _folded(self) -> dict[str, str]:
+        return {one.casefold(): one for one in reversed(self.ids)}
 
     def __contains__(self, one: str) -> bool:
         return one in self._all

@@ -23,6 +23,7 @@ MAX_RANK = 20
 _FIELDS = 4
 _RANKS = {str(rank): rank for rank in range(1, MAX_RANK + 1)}
 _MOST_DIGITS = 9
+_new = tuple.__new__  # what Passage(...) comes to, without a call in between
 _ENDINGS = (".gz", ".bz2", ".json", ".wikitext", ".txt")
 
 
@@ -147,7 +148,8 @@ class _Reader:
         self.previous_good = lines.last = lines.texts[doc, text] = number
         lines.count += 1
         lines.highest = rank
-        lines.passages[rank] = Passage(one, PassageKey(self.name, rank), doc, text, number)
+        key = _new(PassageKey, (self.name, rank))
+        lines.passages[rank] = _new(Passage, (one, key, doc, text, number))
         return True
 
     def line(self, number: int, line: str) -> None:

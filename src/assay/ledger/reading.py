@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import repeat
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import orjson
 
@@ -34,6 +34,14 @@ _VERDICTS = 10_000  # different ones that are remembered while labels are read
 
 
 _NOTHING: dict[str, Any] = {}  # the detail that nearly all labels have
+
+
+class Some(NamedTuple):
+    """Some labels, with the unit of each, and the tasks and versions that are among them."""
+
+    labels: Sequence[Label]
+    units: Sequence[str]
+    kinds: frozenset[tuple[str, str]]
 
 
 class _Verdicts(dict[str | None, Mapping[str, Any] | None]):
@@ -180,9 +188,7 @@ class Reading:
                     _NOTHING if detail == "{}" else orjson.loads(detail), rowid,
                 ))  # fmt: skip
 
-    def from_blocks(
-        self, blocks: Iterable[BriefBlock], tasks: Collection[str]
-    ) -> Iterator[list[Label]]:
+    def from_blocks(self, blocks: Iterable[BriefBlock], tasks: Collection[str]) -> Iterator[Some]:
         """As :meth:`verdicts`, some at a time, from blocks that were read before. Raises
         LedgerError for a block that is no JSON."""
         for block in blocks:
@@ -194,27 +200,32 @@ class Reading:
                 ) from error
             yield self._made(rows, tasks)
 
-    def _made(self, rows: Sequence[Sequence[Any]], wanted: Collection[str]) -> list[Label]:
+    def _made(self, rows: Sequence[Sequence[Any]], wanted: Collection[str]) -> Some:
         """Labels from some rows of ``BRIEF``, as far as they are of the tasks ``wanted``.
 
         Column by column, without a step of Python's a label: this is the hot loop of scoring.
         """
         names = dict(self._db.execute("SELECT id, name FROM tasks"))
-        rows = [row for row in rows if names[row[2]] in wanted]
+        if not {names[task] for task in {row[2] for row in rows}} <= set(wanted):
+            rows = [row for row in rows if names[row[2]] in wanted]
         if not rows:
-            return []
+            return Some((), (), frozenset())
         labellers = self.labellers()
         statuses = {status.value: status for status in Status}
         ids, keys, tasks, versions, units, who, status, texts, samples, details = zip(
             *rows, strict=True
         )
-        return list(map(partial(tuple.__new__, Label), zip(
+        labels = tuple(map(partial(tuple.__new__, Label), zip(
             repeat(""), keys, map(names.__getitem__, tasks), versions, units,
             map(labellers.__getitem__, who), map(statuses.__getitem__, status),
             map(self._verdicts.__getitem__, texts), repeat(None), repeat(None), samples,
             repeat(None), repeat(None), repeat(None), repeat(None), repeat(None), repeat(""),
             [_NOTHING if one is None else one for one in details], ids,
         )))  # fmt: skip
+        kinds = frozenset(
+            (names[task], version) for task, version in set(zip(tasks, versions, strict=True))
+        )
+        return Some(labels, units, kinds)
 
     def by_key(self, asked: Iterable[Asked]) -> dict[str, Label]:
         """The newest label of each (unit, key), by key, a usable one before failed ones; what was

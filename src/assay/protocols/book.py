@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import InitVar, dataclass, field
 from functools import cached_property
 from typing import Any
@@ -13,6 +13,7 @@ from assay.labellers.base import Labeller, Request, request_key
 from assay.ledger import Ledger
 from assay.ledger.lines import BriefBlock
 from assay.ledger.policy import Policy, choose, other_labellers
+from assay.ledger.reading import Some
 from assay.model.labels import Label, LabellerId, Status
 from assay.protocols.alike import Alike
 from assay.tasks.base import AnyTask, unit_hash
@@ -67,8 +68,8 @@ class Book:
             counts = (self.ledger.of_other_versions(*each) for each in own.items())
             self.other_versions = sum(counts)
         elif blocks is not None:
-            for labels in self.ledger.from_blocks(blocks, self._versions):
-                self._take_some(labels)
+            for some in self.ledger.from_blocks(blocks, self._versions):
+                self._take_some(some)
         else:
             read = self.ledger.verdicts if self.brief else self.ledger.labels
             self._take(read(self._versions))
@@ -78,19 +79,18 @@ class Book:
                 if any(one.leaves_open or one.task.name in people for one in found):
                     self._look.add(name)
 
-    def _take_some(self, labels: Sequence[Label]) -> None:
+    def _take_some(self, some: Some) -> None:
         """As :meth:`_take`, all at once where each is the first of its unit, as nearly always."""
-        units = [label.unit for label in labels]
-        different = set(units)
+        different = set(some.units)
         if (
-            len(different) == len(units)
+            len(different) == len(some.units)
             and self._only.keys().isdisjoint(different)
             and self._several.keys().isdisjoint(different)
-            and {(label.task, label.version) for label in labels} <= self._versions.items()
+            and some.kinds <= self._versions.items()
         ):
-            self._only.update(zip(units, labels, strict=True))
+            self._only.update(zip(some.units, some.labels, strict=True))
         else:
-            self._take(labels)
+            self._take(some.labels)
 
     def _take(self, labels: Iterable[Label]) -> None:
         versions, only, several = self._versions, self._only, self._several
