@@ -197,7 +197,8 @@ def main() -> None:
     ours = assay("500 relevance labels", small)
     steady = assay("5,000 relevance labels", relevance(5000))
     ours_nuggets = assay("1,000 nugget labels", nuggets)
-    steady_nuggets = assay("20,000 nugget labels", assignment(1000))
+    assay("20,000 nugget labels", assignment(1000))
+    steady_nuggets = assay("100,000 nugget labels", assignment(5000))
     for count, flight in ((500, 64), (500, 256), (3000, 64), (8000, 256)):
         assay(f"{count:,} at 200 ms, {flight} in flight", relevance(count), flight, 0.2)
 

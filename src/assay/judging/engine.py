@@ -240,7 +240,7 @@ async def _execute(
                 outcome = await labeller.label(request)
                 if outcome is not None:
                     await keeper.keep(new_label(labeller, key, request, outcome))
-                run.tally = _count(run.tally, outcome, labeller)
+                _count(run.tally, outcome, labeller)
             except LabellerUnreachable as error:
                 run.stop = "unreachable"
                 run.unreachable = error
@@ -310,19 +310,19 @@ def judge(
     return total
 
 
-def _count(tally: Tally, outcome: Outcome | None, labeller: Labeller) -> Tally:
+def _count(tally: Tally, outcome: Outcome | None, labeller: Labeller) -> None:
     if outcome is None:
-        return replace(tally, unanswered=tally.unanswered + 1)
-    return replace(
-        tally,
-        asked=tally.asked + 1,
-        failed=tally.failed + (outcome.status is Status.FAILED),
-        tokens_in=tally.tokens_in + (outcome.tokens_in or 0),
-        tokens_out=tally.tokens_out + (outcome.tokens_out or 0),
-        tokens_cached=tally.tokens_cached + int(outcome.detail.get("cached_tokens") or 0),
-        cost=tally.cost + (outcome.cost or 0.0),
-        unpriced=tally.unpriced + (outcome.cost is None and labeller.id.kind == "model"),
-    )
+        tally.unanswered += 1
+        return
+    tally.asked += 1
+    tally.failed += outcome.status is Status.FAILED
+    tally.tokens_in += outcome.tokens_in or 0
+    tally.tokens_out += outcome.tokens_out or 0
+    tally.tokens_cached += int(outcome.detail.get("cached_tokens") or 0)
+    if outcome.cost is not None:
+        tally.cost += outcome.cost
+    elif labeller.id.kind == "model":
+        tally.unpriced += 1
 
 
 def new_label(labeller: Labeller, key: str, request: Request, outcome: Outcome) -> NewLabel:

@@ -36,7 +36,7 @@ class Silent:
     def end(self) -> None: ...
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Tally:
     """What a judging run did, in distinct questions. ``known`` were in the ledger already,
     ``known_failed`` of them as failures; ``unanswered`` had no answer from the labeller;

@@ -12,7 +12,7 @@ import random
 import re
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from enum import IntEnum
@@ -50,6 +50,9 @@ class Form:
     old_parameters: bool = True
     seed: bool = True
 
+    def copy(self) -> Form:
+        return Form(self.mode, self.old_parameters, self.seed)
+
     def lower(self, reply: Reply, sent: Form) -> bool:
         """After the refusal of a request sent as ``sent``, ask for less; False where its form was
         not what the server minded. Another request may have lowered the form meanwhile."""
@@ -77,6 +80,9 @@ class _Endpoint:
     url: str
     pace: Pace
     answered: int = 0
+
+    def __post_init__(self) -> None:
+        self.target = self.url.rstrip("/") + "/chat/completions"
 
 
 class Endpoints:
@@ -117,7 +123,7 @@ class Endpoints:
         attempt = 0
         before = self._answered()
         while True:
-            sent = replace(self.form)
+            sent = self.form.copy()
             endpoint = min(self._endpoints, key=lambda one: one.pace.load)
             await endpoint.pace.enter(tokens)
             started = time.monotonic()
@@ -144,8 +150,7 @@ class Endpoints:
             await _sleep(min(_LONGEST_WAIT, max(wait or 0.0, backoff)))
 
     async def _post(self, endpoint: _Endpoint, body: bytes) -> Reply:
-        url = endpoint.url.rstrip("/") + "/chat/completions"
-        return await self._transport.post(url, self._headers, body, self._timeout)
+        return await self._transport.post(endpoint.target, self._headers, body, self._timeout)
 
     def _read(
         self, endpoint: _Endpoint, reply: Reply, started: float, sent: Form

@@ -21,6 +21,7 @@ class AiohttpTransport:
         self._connections = connections
         self._session: aiohttp.ClientSession | None = None
         self._targets: dict[str, URL] = {}  # addresses, parsed once
+        self._timeouts: dict[float, aiohttp.ClientTimeout] = {}
 
     async def post(
         self, url: str, headers: Mapping[str, str], body: bytes, timeout: float
@@ -36,12 +37,15 @@ class AiohttpTransport:
         target = self._targets.get(url)
         if target is None:
             target = self._targets[url] = URL(url)
+        limit = self._timeouts.get(timeout)
+        if limit is None:
+            limit = self._timeouts[timeout] = aiohttp.ClientTimeout(total=timeout)
         try:
             async with self._session.post(
                 target,
                 data=body,
                 headers=headers,
-                timeout=aiohttp.ClientTimeout(total=timeout),
+                timeout=limit,
                 allow_redirects=False,
             ) as response:
                 return Reply(
