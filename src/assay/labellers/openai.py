@@ -106,7 +106,10 @@ class OpenAILabeller:
 
     @property
     def concurrency(self) -> int:
-        return self._settings.limits.concurrency * len(self._settings.base_urls)
+        # A quarter more than may be under way, which the pace sees to: while an answer is parsed
+        # and kept, another question is ready to take its place at the server.
+        most = self._settings.limits.concurrency * len(self._settings.base_urls)
+        return most + most // 4
 
     @property
     def price(self) -> Price | None:
