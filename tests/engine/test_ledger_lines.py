@@ -8,9 +8,12 @@ from hypothesis import strategies as st
 from assay.ledger import Ledger, NewLabel
 from assay.ledger.ahead import LabelsAhead
 from assay.ledger.exchange import label_row
-from assay.ledger.lines import read_lines
+from assay.ledger.lines import BriefBlock, read_brief, read_lines
+from assay.ledger.policy import Policy
 from assay.model.errors import LedgerError
 from assay.model.labels import LabellerId, Status
+from assay.protocols.book import Book
+from assay.tasks.r2c2 import ANSWER, ENTAILMENT
 
 TASK = "r2c2.entailment"
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=30)
@@ -18,11 +21,12 @@ NUMBERS = st.none() | st.floats(0, 1e9)
 
 
 def label(unit, **values):
-    return NewLabel(
-        key=f"key-{unit}", task=TASK, version="1", unit=unit, status=Status.OK,
-        content={"passage": unit, "nugget": "n"}, verdict={"entailed": True},
-        **{"labeller": LabellerId("openai:m", "model", {"temperature": 0.1}), **values},
-    )  # fmt: skip
+    usual = {
+        "key": f"key-{unit}", "task": TASK, "version": "1", "unit": unit, "status": Status.OK,
+        "content": {"passage": unit, "nugget": "n"}, "verdict": {"entailed": True},
+        "labeller": LabellerId("openai:m", "model", {"temperature": 0.1}),
+    }  # fmt: skip
+    return NewLabel(**{**usual, **values})
 
 
 def rows(path, tasks=None):
@@ -87,3 +91,113 @@ def test_a_damaged_ledger_is_said_to_be_one(tmp_path):
     path.write_bytes(b"no ledger at all" * 1000)
     with LabelsAhead(path, [TASK]) as lines, pytest.raises(LedgerError, match="damaged"):
         list(lines)
+
+
+# -- brief blocks --------------------------------------------------------------------------------
+
+
+def brief_labels(ledger, tasks=(TASK,)):
+    return [
+        one for some in ledger.from_blocks(read_brief(ledger.path), tasks) for one in some.labels
+    ]
+
+
+@given(
+    unit=TEXTS | st.sampled_from(['a\x00"\\', "0" * 32, "é"]),
+    verdict=st.dictionaries(TEXTS, TEXTS | NUMBERS | st.booleans(), max_size=3),
+    detail=st.dictionaries(TEXTS, TEXTS | NUMBERS, max_size=2),
+    version=TEXTS,
+    sample=st.integers(0, 2**40),
+)
+def test_brief_blocks_hold_what_scores_need(
+    tmp_path_factory, unit, verdict, detail, version, sample
+):
+    path = tmp_path_factory.mktemp("ledger") / "labels.sqlite"
+    failed = {"status": Status.FAILED, "verdict": None, "error": "no"}
+    with Ledger.open(path) as ledger:
+        ledger.add(
+            [
+                label(unit, verdict=verdict, detail=detail, sample=sample),
+                label("u2", **failed),
+                label("u3", version=version, labeller=LabellerId("human:A", "human", {})),
+                label("u4", task="r2c2.answer"),
+            ]
+        )
+        for tasks in ((TASK,), ("r2c2.answer",), (TASK, "r2c2.answer"), ()):
+            assert brief_labels(ledger, tasks) == list(ledger.verdicts(tasks))
+        assert {one.kinds for one in ledger.from_blocks(read_brief(path), [TASK])} == {
+            frozenset({(TASK, "1"), (TASK, version)})
+        }
+
+
+def test_brief_blocks_come_first_with_what_was_added_meanwhile(tmp_path):
+    path = tmp_path / "labels.sqlite"
+    with Ledger.open(path) as ledger:
+        ledger.add(label(f"u{number}") for number in range(20_000))
+        with LabelsAhead(path, [TASK], brief=True) as ahead:
+            ahead._thread.join(0.05)
+            ledger.add([label("later")])
+            brief = [
+                one for some in ledger.from_blocks(ahead.brief(), [TASK]) for one in some.units
+            ]
+            assert [one for block in ahead for one in block.rowids()] == list(range(1, 20_002))
+    assert brief == [f"u{number}" for number in range(20_000)] + ["later"]
+
+
+def test_numbers_with_gaps_and_uids_that_are_no_hashes(tmp_path):
+    path = tmp_path / "labels.sqlite"
+    with Ledger.open(path) as ledger:
+        tasks = ("r2c2.entailment", "r2c2.answer")
+        ledger.add(label(f"u{number}", task=tasks[number % 2]) for number in range(10))
+    (block,) = read_lines(path, [TASK])
+    assert block.rowids() == [1, 3, 5, 7, 9]
+    assert len(block.uids) == 32 * 5
+    (block,) = read_lines(path)
+    assert list(block.rowids()) == list(range(1, 11))
+
+
+def test_a_damaged_ledger_stops_the_brief_blocks_too(tmp_path):
+    path = tmp_path / "labels.sqlite"
+    path.write_bytes(b"no ledger at all" * 1000)
+    with LabelsAhead(path, [TASK], brief=True) as ahead:
+        with pytest.raises(LedgerError, match="damaged"):
+            list(ahead.brief())
+        with pytest.raises(LedgerError, match="damaged"):
+            list(ahead)
+
+
+@given(
+    st.lists(
+        st.tuples(st.sampled_from("abc"), st.sampled_from("12"), st.sampled_from("xyz")),
+        max_size=12,
+    )
+)
+def test_a_book_of_blocks_is_the_book_of_the_ledger(tmp_path_factory, made):
+    path = tmp_path_factory.mktemp("ledger") / "labels.sqlite"
+    with Ledger.open(path) as ledger:
+        ledger.add(
+            label(
+                unit, version=version, key=f"{unit} {version} {who} {number}",
+                labeller=LabellerId(f"human:{who}", "human", {}),
+            )
+            for number, (unit, version, who) in enumerate(made)
+        )  # fmt: skip
+        policy, tasks = Policy.parse("people"), (ENTAILMENT, ANSWER)
+        blocks = [one for start in range(len(made)) for one in some_of(path, start)]
+        books = [
+            Book(ledger, policy, {}, tasks, brief=True),
+            Book(ledger, policy, {}, tasks, brief=True, blocks=read_brief(path)),
+            Book(ledger, policy, {}, tasks, brief=True, blocks=blocks),
+        ]
+        first = books[0]
+        for other in books[1:]:
+            assert list(other.every()) == list(first.every())
+            assert other.other_versions == first.other_versions
+            assert all(other.of(unit) == first.of(unit) for unit in "abc")
+
+
+def some_of(path, start):
+    """The label after number ``start``, as a block of its own."""
+    for block in read_brief(path, after=start):
+        row = orjson.loads(block.rows)[0]
+        yield BriefBlock(row[0], orjson.dumps([row]))
