@@ -201,3 +201,15 @@ def some_of(path, start):
     for block in read_brief(path, after=start):
         row = orjson.loads(block.rows)[0]
         yield BriefBlock(row[0], orjson.dumps([row]))
+
+
+def test_whatever_stops_the_thread_stops_whoever_waits(tmp_path, monkeypatch):
+    def broken(*_):
+        raise MemoryError("no room")
+
+    monkeypatch.setattr("assay.ledger.ahead.read_lines", broken)
+    path = tmp_path / "labels.sqlite"
+    with Ledger.open(path) as ledger:
+        ledger.add([label("u1")])
+        with LabelsAhead(path, [TASK], brief=True) as ahead, pytest.raises(MemoryError):
+            list(ahead)

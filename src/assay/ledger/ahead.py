@@ -10,7 +10,6 @@ from types import TracebackType
 from typing import Protocol, Self, TypeVar
 
 from assay.ledger.lines import Block, BriefBlock, read_brief, read_lines
-from assay.model.errors import LedgerError
 
 _WAITING = 32  # blocks of lines that may be ready before they are taken: some 200 MB
 _BRIEF_WAITING = 128  # brief ones: some 200 MB too
@@ -39,7 +38,7 @@ class LabelsAhead:
         self._brief: queue.Queue[BriefBlock | None] | None = (
             queue.Queue(_BRIEF_WAITING) if brief else None
         )
-        self._error: LedgerError | None = None
+        self._error: BaseException | None = None
         self._stopped = threading.Event()
         self._thread = threading.Thread(target=self._read, daemon=True)
 
@@ -93,7 +92,7 @@ class LabelsAhead:
             if self._brief is not None:
                 self._put(self._brief, read_brief(self._path, self._tasks))
             self._put(self._lines, read_lines(self._path, self._tasks))
-        except LedgerError as error:
+        except BaseException as error:  # noqa: BLE001 (whoever waits for blocks raises it)
             self._error = error
             if self._brief is not None:
                 self._brief.put(None)
