@@ -69,8 +69,10 @@ def test_unmarked_runs(data, drawn):
     assert parsed.faults == ()
     assert not file.run.marked
     assert write_marked(file, {}) == data
-    keys = [(question, num) for question, num, *_ in file.places]
-    marks = {key: drawn.draw(st.sampled_from(list(Mark))) for key in keys}
+    marks = {
+        question: {num: drawn.draw(st.sampled_from(list(Mark))) for num, *_ in nuggets}
+        for question, nuggets in file.places.blocks()
+    }
     marked = write_marked(file, marks)
     again = read_bytes(marked).require()
     assert again.marks == marks

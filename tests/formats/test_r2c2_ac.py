@@ -315,12 +315,11 @@ AWKWARD = (
 def test_writing_changes_nothing_but_marks(write):
     file = read_ac_run(write(AWKWARD)).require()
     assert file.marks == {
-        ("0001", 1): Mark.BOGUS,
-        ("0001", 3): Mark.NONRELEVANT,
-        ("2", 1): Mark.RELEVANT,
+        "0001": {1: Mark.BOGUS, 3: Mark.NONRELEVANT},
+        "2": {1: Mark.RELEVANT},
     }
     assert write_marked(file, file.marks) == AWKWARD
-    marks = {("0001", 1): Mark.RELEVANT, ("0001", 2): Mark.BOGUS, ("0001", 4): Mark.NONRELEVANT}
+    marks = {"0001": {1: Mark.RELEVANT, 2: Mark.BOGUS, 4: Mark.NONRELEVANT}}
     assert write_marked(file, marks) == (
         AWKWARD.replace(b"B1;", b"R1;")
         .replace(b"\n2;R", b"\nB2;R")
@@ -340,7 +339,7 @@ def test_compressed_runs_are_written_uncompressed(write, pack):
 def test_marks_of_unknown_nuggets_are_refused(write):
     file = read_ac_run(write(block("A;1", "1;R;1;x"))).require()
     with pytest.raises(AssayError, match="0001 nugget 2"):
-        write_marked(file, {("0001", 2): Mark.BOGUS})
+        write_marked(file, {"0001": {2: Mark.BOGUS}})
 
 
 def test_all_faults_at_once_in_line_order(write):

@@ -205,7 +205,7 @@ def _show(
         )
     else:
         console = out()
-        for table in results.tables:
+        for table in results.tables():
             console.print(table)
         for warning in results.warnings:
             err().print(f"Note: {warning}", markup=False, soft_wrap=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 
 from assay import __version__
@@ -75,7 +76,7 @@ def results(result: Result) -> Results:
             task: None if who is None else who.name for task, who in result.labellers.items()
         },
         scores=[one for scores in result.findings.scores.values() for one in scores.values()],
-        tables=board_tables(result),
+        tables=partial(board_tables, result),
         missing=result.lacking,
         missing_what="labels",
         warnings=result.warnings,

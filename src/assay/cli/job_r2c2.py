@@ -28,6 +28,10 @@ from assay.protocols.r2c2.judge import (
 from assay.protocols.r2c2.labels import labels_ahead
 from assay.tasks.base import AnyTask
 
+MANY = 50_000
+"""Labels in a ledger from which on another process computes the numbers: with fewer, starting it
+would take longer than it saves."""
+
 LARGE = 300_000
 """Labels in a ledger from which on ``score`` goes through it group by group: a label takes some
 four thousand bytes where all are held."""
@@ -95,16 +99,19 @@ class Job:
         keep_to_the_end(self)  # looking for cycles and freeing would take a fifth of the time
         large = brief and ledger.size() > LARGE
         with nullcontext() if large else labels_ahead(ledger, brief=brief) as ahead:
-            # ``score`` reads the inputs only now, while a thread reads the ledger.
-            results, files = self._scoring.written(
-                self.folder,
-                self._inputs,
-                ledger,
-                self.policy,
-                self._settings,
-                ahead,
-                brief=brief,
-            )
+            scoring = self._scoring
+            with scoring.numbers_aside(start=ledger.size() >= MANY) as aside:
+                # The inputs are read only now, while a thread reads the ledger.
+                results, files = scoring.written(
+                    self.folder,
+                    self._inputs,
+                    ledger,
+                    self.policy,
+                    self._settings,
+                    ahead,
+                    aside,
+                    brief=brief,
+                )
             keep_to_the_end(results)
             return results, files
 

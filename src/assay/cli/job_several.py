@@ -140,8 +140,8 @@ class Job:
                 for name, one in found.items()
                 for score in one.scores
             ],
-            tables=[
-                *(table for one in found.values() for table in one.tables),
+            tables=lambda: [
+                *(table for one in found.values() for table in one.tables()),
                 _shown(agreements),
             ],
             missing=sum(one.missing for one in found.values()),

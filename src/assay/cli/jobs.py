@@ -6,7 +6,7 @@ folder names is loaded.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
@@ -48,6 +48,7 @@ class Outlook:
 class Results:
     """What scoring found, for the terminal and for scripts.
 
+    ``tables`` makes the leaderboards, which files and scripts do not need.
     ``missing`` counts what has no usable label, ``missing_what`` names it; ``more`` is what the
     JSON document says beside the common entries; ``value`` is the protocol's own result.
     """
@@ -56,7 +57,7 @@ class Results:
     policy: str
     labellers: Mapping[str, str | None]
     scores: Sequence[Score]
-    tables: Sequence[RenderableType]
+    tables: Callable[[], Sequence[RenderableType]]
     missing: int
     missing_what: str
     warnings: Sequence[str] = ()

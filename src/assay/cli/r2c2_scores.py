@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict
+from functools import partial
+from importlib import import_module
 from pathlib import Path
+
+from rich.console import RenderableType
 
 from assay import __version__
 from assay.cli.jobs import Results
@@ -12,20 +16,26 @@ from assay.ledger import Ledger
 from assay.ledger.ahead import LabelsAhead
 from assay.ledger.lines import BriefBlock
 from assay.ledger.policy import Policy
+from assay.protocols.aside import Aside
 from assay.protocols.folder import Folder
 from assay.protocols.r2c2.inputs import Inputs, R2C2Settings
 from assay.protocols.r2c2.output import write_outputs
 from assay.protocols.r2c2.results import R2C2Result
 from assay.protocols.r2c2.score import score
-from assay.reports.r2c2 import render_report
-from assay.reports.tables import leaderboard_tables
+from assay.protocols.r2c2.work import Numbers, Work
+
+
+def numbers_aside(*, start: bool) -> Aside[Work, Numbers]:
+    """What computes the numbers, with ``start`` in a process of its own."""
+    return Aside("assay.protocols.r2c2.numbers", "compute", start=start)
 
 
 def scored(
     folder: Folder, inputs: Inputs, ledger: Ledger, policy: Policy, settings: R2C2Settings
 ) -> Results:
     """All scores, with what a report shows."""
-    return _results(score(folder, inputs, ledger, policy, settings))
+    with numbers_aside(start=False) as aside:
+        return _results(score(folder, inputs, ledger, policy, settings, aside=aside))
 
 
 def written(
@@ -35,22 +45,41 @@ def written(
     policy: Policy,
     settings: R2C2Settings,
     ahead: LabelsAhead | None,
+    aside: Aside[Work, Numbers],
     *,
     brief: bool,
 ) -> tuple[Results, list[Path]]:
     """All scores, and the files in ``out/``. ``ahead`` reads the ledger's labels; None for a large
-    ledger, which is gone through group by group."""
+    ledger, which is gone through group by group. ``aside`` computes the numbers."""
     blocks: Iterable[BriefBlock] | None = None if ahead is None else ahead.brief()
     large = ahead is None
     result = score(
-        folder, inputs, ledger, policy, settings, brief=brief, large=large, blocks=blocks
+        folder,
+        inputs,
+        ledger,
+        policy,
+        settings,
+        brief=brief,
+        large=large,
+        blocks=blocks,
+        aside=aside,
     )
-    return _results(result), write_outputs(folder, inputs, ledger.path, ahead or (), result)
+    files = write_outputs(folder, inputs, ledger.path, ahead or (), result)
+    return _results(result), files
 
 
 def report(results: Results) -> str:
     """The report as HTML."""
-    return render_report(results.value, generated_by=f"Assay {__version__}")
+    reports = import_module("assay.reports.r2c2")  # late: what templates need takes a while
+    text: str = reports.render_report(results.value, generated_by=f"Assay {__version__}")
+    return text
+
+
+def _tables(result: R2C2Result) -> Sequence[RenderableType]:
+    tables: Sequence[RenderableType] = import_module("assay.reports.tables").leaderboard_tables(
+        result
+    )
+    return tables
 
 
 def _results(result: R2C2Result) -> Results:
@@ -66,7 +95,7 @@ def _results(result: R2C2Result) -> Results:
             for scores in table.values()
             for one in scores.values()
         ],
-        tables=leaderboard_tables(result),
+        tables=partial(_tables, result),
         missing=_missing(result),
         missing_what="answers, nuggets or passages",
         warnings=result.warnings,

@@ -45,38 +45,39 @@ class AnswerRunFile:
     places: MarkPlaces = field(repr=False)
 
     @property
-    def marks(self) -> dict[tuple[str, int], Mark]:
+    def marks(self) -> dict[str, dict[int, Mark]]:
         """The marks that the file holds: writing these back gives the same bytes."""
         return {
-            (question, nugget.num): nugget.mark
+            question: {one.num: one.mark for one in answer.nuggets if one.mark is not None}
             for question, answer in self.run.answers.items()
-            for nugget in answer.nuggets
-            if nugget.mark is not None
         }
 
 
-def write_marked(file: AnswerRunFile, marks: Mapping[tuple[str, int], Mark]) -> bytes:
-    """The file's bytes with ``marks``, by (question id, NuggetNum), and nothing else changed.
+def write_marked(file: AnswerRunFile, marks: Mapping[str, Mapping[int, Mark]]) -> bytes:
+    """The file's bytes with ``marks``, by question id and NuggetNum, and nothing else changed.
 
     A nugget without a mark gets no letter; a letter that it had is taken off. The bytes are
     not compressed, whatever the file was. Raises :class:`AssayError` for a mark of a nugget
     that the run does not have.
     """
-    ids = {question: normal_id(question) for question in {question for question, _ in marks}}
-    wanted = {(ids[question], num): mark for (question, num), mark in marks.items()}
-    take, data = wanted.pop, file.data
+    wanted = {normal_id(question): dict(found) for question, found in marks.items()}
+    data, letters = file.data, _LETTERS
     pieces = []
     end = 0
-    for question, num, offset, length in file.places:
-        mark = take((question, num), None)
-        pieces.append(data[end:offset])
-        if mark is not None:
-            pieces.append(_LETTERS[mark])
-        end = offset + length
-    pieces.append(file.data[end:])
-    if wanted:
-        unknown = sorted(f"{question} nugget {num}" for question, num in wanted)
-        raise AssayError(f"The run {file.run.name} has no such nugget to mark: {listed(unknown)}.")
+    for question, nuggets in file.places.blocks():
+        take = wanted.get(question, {}).pop
+        for num, offset, length in nuggets:
+            mark = take(num, None)
+            pieces.append(data[end:offset])
+            if mark is not None:
+                pieces.append(letters[mark])
+            end = offset + length
+    pieces.append(data[end:])
+    unknown = [f"{question} nugget {num}" for question, left in wanted.items() for num in left]
+    if unknown:
+        raise AssayError(
+            f"The run {file.run.name} has no such nugget to mark: {listed(sorted(unknown))}."
+        )
     return b"".join(pieces)
 
 
@@ -113,7 +114,7 @@ def read_ac_run(
     name = run_name(path)
     check_run_name(name, faults)
     known = None if questions is None else KnownIds(one.id for one in questions)
-    nuggets = NuggetReader(faults, pr_runs)
+    nuggets = NuggetReader(faults, pr_runs, plain=source.plain)
     reader = _Reader(faults, known, nuggets)
     lines, starts = source.lines, source.line_starts()
     at = 0
@@ -181,15 +182,19 @@ class _Reader:
             return 0
         inner = lines[at + 1 : end]
         whole = "".join(inner)
-        blank = clean if not whole.isascii() else str.strip
+        blank = str.strip if whole.isascii() else clean
         if "<" in whole or not inner or not all(map(blank, inner)):
             return 0
         if looks_like_record(inner[0], self.nuggets.pr_runs):
             return 0
         self.opened[one] = at + 1
         answer = read_answer(at + 2, inner[0], one, self.faults)
-        records = zip(range(at + 3, end + 1), inner[1:], starts[at + 2 : end], strict=True)
-        self._take(one, answer, self.nuggets.block(one, list(records)))
+        records, places = inner[1:], starts[at + 2 : end]
+        found = self.nuggets.plain(one, at + 3, records, places)
+        if found is None:
+            numbered = zip(range(at + 3, end + 1), records, places, strict=True)
+            found = self.nuggets.block(one, list(numbered))
+        self._take(one, answer, found)
         return end + 1 - at
 
     def _take(self, one: str, answer: tuple[str, int, int] | None, found: NuggetBlock) -> None:

@@ -35,10 +35,9 @@ class MarkPlaces:
         self._offsets.extend(block.offsets)
         self._lengths.extend(block.lengths)
 
-    def __iter__(self) -> Iterator[tuple[str, int, int, int]]:
-        """Of each nugget the question, its number, the byte offset where its mark belongs, and the
-        length of the letter there."""
+    def blocks(self) -> Iterator[tuple[str, Iterator[tuple[int, int, int]]]]:
+        """Each question with its nuggets: number, the byte offset where the mark belongs, and the
+        length of the letter there. To be gone through in this order, each to its end."""
         rest = zip(self._nums, self._offsets, self._lengths, strict=True)
         for question, count in self._blocks:
-            for num, offset, length in islice(rest, count):
-                yield question, num, offset, length
+            yield question, islice(rest, count)

@@ -133,8 +133,15 @@ _RANKS = {str(rank): rank for rank in range(1, MAX_RANK + 1)}
 class NuggetReader:
     """Reads nugget records and keeps count of marked and unmarked ones over the whole run."""
 
-    def __init__(self, faults: FaultList, pr_runs: Mapping[str, PassageRun] | None) -> None:
+    def __init__(
+        self,
+        faults: FaultList,
+        pr_runs: Mapping[str, PassageRun] | None,
+        *,
+        plain: bool = False,
+    ) -> None:
         self.faults = faults
+        self.all_plain = plain
         self.pr_runs = pr_runs
         self.marked = 0
         self.unmarked: list[int] = []
@@ -143,9 +150,6 @@ class NuggetReader:
 
     def block(self, one: str, lines: Sequence[tuple[int, str, int]]) -> NuggetBlock:
         """The nuggets of a question from ``(line number, text, byte offset)``."""
-        plain = self._plain(one, lines)
-        if plain is not None:
-            return plain
         if len(lines) > MAX_NUGGETS:
             self.faults.error(
                 lines[MAX_NUGGETS][0],
@@ -173,16 +177,20 @@ class NuggetReader:
                 "A marked run has B, R or N before every NuggetNum.",
             )
 
-    def _plain(self, one: str, lines: Sequence[tuple[int, str, int]]) -> NuggetBlock | None:
-        """The nuggets of a question in whose records nothing at all is out of the ordinary, as
-        nearly always; None for any other, which ``_record`` reads with care."""
+    def plain(
+        self, one: str, first: int, lines: Sequence[str], starts: Sequence[int]
+    ) -> NuggetBlock | None:
+        """The nuggets of a question in whose records, from line ``first``, nothing at all is out of
+        the ordinary, as nearly always; None for any other, which ``block`` reads with care."""
         passages = {name: run.passages.get(one, ()) for name, run in (self.pr_runs or {}).items()}
         nuggets: list[Nugget] = []
         used = set()
+        plain = self.all_plain
         new = tuple.__new__  # what Nugget(...) comes to, without a call in between
-        for number, line, _ in lines:
+        number = first
+        for line in lines:
             cells = line.split(";", _FIELDS - 1)
-            if len(cells) < _FIELDS or not line.isprintable():
+            if len(cells) < _FIELDS or not (plain or line.isprintable()):
                 return None
             head, run, rank, text = cells
             num, place = _NUMBERS.get(head), _RANKS.get(rank)
@@ -196,10 +204,11 @@ class NuggetReader:
                 return None
             used.add(num)
             nuggets.append(new(Nugget, (num, key, text, None, number)))
+            number += 1
         if len(used) < len(lines):
             return None
-        self.unmarked.extend([number for number, _, _ in lines])
-        return NuggetBlock(nuggets, [start for _, _, start in lines], bytes(len(lines)))
+        self.unmarked.extend(range(first, number))
+        return NuggetBlock(nuggets, starts, bytes(len(lines)))
 
     def _record(
         self, number: int, line: str, start: int, one: str, used: dict[int, int]

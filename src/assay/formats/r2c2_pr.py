@@ -59,7 +59,7 @@ def read_pr_run(
     check_run_name(name, faults)
     known = None if questions is None else KnownIds(one.id for one in questions)
     texts = None if corpus is None else _Texts(corpus)
-    reader = _Reader(faults, name, known, max_passage_chars, texts)
+    reader = _Reader(faults, name, known, max_passage_chars, texts, plain=source.plain)
     for number, line in source.numbered():
         if not reader.plain(number, line) and clean(line):
             reader.line(number, line)
@@ -113,7 +113,10 @@ class _Reader:
         known: KnownIds | None,
         max_chars: int | None,
         corpus: _Texts | None,
+        *,
+        plain: bool = False,
     ) -> None:
+        self.all_plain = plain
         self.faults = faults
         self.name = name
         self.known = known
@@ -136,7 +139,7 @@ class _Reader:
             rank is None
             or rank <= lines.highest
             or lines.count >= MAX_RANK
-            or not (line.isascii() and line.isprintable())
+            or not (self.all_plain or (line.isascii() and line.isprintable()))
             or not doc
             or doc.strip() != doc
             or not text

@@ -13,7 +13,7 @@ import re
 import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import accumulate
+from itertools import accumulate, islice
 from os import PathLike
 from pathlib import Path
 
@@ -38,6 +38,9 @@ _FOREIGN = (
 # Control characters other than tab and those that some programs break lines at (LINE_BREAKS).
 _CONTROL = re.compile("[\x00-\x08\x0e-\x1b\x1f\x7f\x80-\x84\x86-\x9f]")
 
+# What printable ASCII lines that end in a line feed do not hold.
+_NOT_PLAIN = bytes([*range(10), *range(11, 32), *range(127, 256)])
+
 LINE_BREAKS = re.compile("[\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
 """Characters inside a line at which editors, browsers or ``str.splitlines`` break it."""
 
@@ -48,6 +51,7 @@ class SourceText:
 
     ``data`` holds every byte as decompressed, the byte order mark included. ``faults`` are
     those of the encoding; a line with broken UTF-8 is in ``lines`` with U+FFFD in its place.
+    ``plain`` says that all lines are of printable ASCII characters, so that nobody needs to look.
     """
 
     path: Path
@@ -58,6 +62,7 @@ class SourceText:
     crlf: bool
     last_newline_missing: bool
     separator: bytes = b"\n"
+    plain: bool = False
 
     @property
     def file(self) -> str:
@@ -70,6 +75,9 @@ class SourceText:
 
     def line_starts(self) -> tuple[int, ...]:
         """The offset in ``data`` of every line's first byte (after the byte order mark)."""
+        if self.plain:  # as many bytes as characters
+            ends = accumulate(map((1).__add__, map(len, self.lines)), initial=0)
+            return tuple(islice(ends, len(self.lines)))
         start = len(_BOM) if self.bom else 0
         raw = self.data[start:].split(self.separator)[: len(self.lines)]
         lengths = map((1).__add__, map(len, raw))  # with the separator
@@ -97,7 +105,12 @@ def read_text(path: str | PathLike[str], *, max_bytes: int = MAX_BYTES) -> Sourc
             "Lines end with a lone carriage return (old Macintosh style).",
             "Save the file with line feeds (LF).",
         )
-    lines = _decode(body, separator.decode(), faults)
+    # One look at all bytes is quicker than one at each line by whoever reads the lines.
+    plain = not bom and len(body.translate(None, _NOT_PLAIN)) == len(body)
+    if plain:
+        lines = tuple(body.decode("ascii").removesuffix("\n").split("\n")) if body else ()
+    else:
+        lines = _decode(body, separator.decode(), faults)
     return SourceText(
         path=where,
         data=data,
@@ -107,6 +120,7 @@ def read_text(path: str | PathLike[str], *, max_bytes: int = MAX_BYTES) -> Sourc
         crlf=b"\r\n" in body,
         last_newline_missing=bool(body) and not body.endswith(separator),
         separator=separator,
+        plain=plain,
     )
 
 

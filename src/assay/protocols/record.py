@@ -6,23 +6,23 @@ import hashlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from itertools import chain, repeat
+from importlib import import_module
 from pathlib import Path
 from typing import Protocol
 
-import numpy as np
 import orjson
 
 from assay import __version__
 from assay.ledger.lines import Block
+from assay.ledger.opening import packed
 from assay.model.labels import Label, LabellerId
 from assay.protocols.folder import Folder, relative_to
 from assay.protocols.output import sha256, write_bytes, write_pieces
 from assay.tasks.base import AnyTask
 
-_UID = 32  # letters of a uid that is a hash
+_UID = 16  # bytes of a uid that is a hash
 _CUT = len(b'{"uid":"')
-_AT_ONCE = 100_000
+_MANY = 500_000 * _UID
 
 
 @dataclass
@@ -56,28 +56,38 @@ class PlacesAt(Protocol):
 
 class Counted:
     """The uids of the labels that counted: how many, and a digest that does not depend on their
-    order. ``usual`` are those of 32 letters, one behind the other (an object of its own would take
-    90 bytes), ``others`` all others."""
+    order. ``usual`` are those that are hashes, 16 bytes each, one behind the other (an object of
+    its own would take 90 bytes), ``others`` all others."""
 
     def __init__(self) -> None:
         self.usual = bytearray()
-        self.others: list[bytes] = []
+        self.others: list[str] = []
 
     def __len__(self) -> int:
         return len(self.usual) // _UID + len(self.others)
 
     def digest(self) -> str:
         """SHA-256 of the uids, sorted, a line each."""
-        ordered = np.frombuffer(self.usual, f"S{_UID}")
-        ordered.sort()  # in place
+        ordered = _in_order(self.usual)
         digest = hashlib.sha256()
         if self.others:
-            digest.update(b"\n".join(sorted([*ordered.tolist(), *self.others])))
-            return digest.hexdigest()
-        for start in range(0, len(ordered), _AT_ONCE):
-            some = ordered[start : start + _AT_ONCE].tolist()
-            digest.update((b"\n" if start else b"") + b"\n".join(some))
+            names = sorted([*ordered.hex("\n", _UID).split(), *self.others])
+            return hashlib.sha256("\n".join(names).encode()).hexdigest()
+        for start in range(0, len(ordered), _MANY):
+            digest.update(b"\n" if start else b"")
+            digest.update(ordered[start : start + _MANY].hex("\n", _UID).encode())
         return digest.hexdigest()
+
+
+def _in_order(uids: bytearray) -> bytes | bytearray:
+    """The same uids, sorted; a great many are sorted where they are."""
+    if len(uids) > _MANY:
+        numpy = import_module("numpy")  # late: loading it takes longer than sorting some
+        numpy.frombuffer(uids, f"S{_UID}").sort()
+        return uids
+    text = uids.decode("latin-1")
+    ordered = sorted([text[start : start + _UID] for start in range(0, len(text), _UID)])
+    return "".join(ordered).encode("latin-1")
 
 
 def write_labels(path: Path, lines: Iterable[Block], places: PlacesAt) -> tuple[str, Counted]:
@@ -89,17 +99,23 @@ def write_labels(path: Path, lines: Iterable[Block], places: PlacesAt) -> tuple[
 
 def _used_lines(blocks: Iterable[Block], places: PlacesAt, counted: Counted) -> Iterator[bytes]:
     for block in blocks:
-        lines, used_at = block.lines(), list(map(places.get, block.rowids()))
-        uids = block.uids
-        if None in used_at or len(uids) < _UID * len(lines):
-            some = [one for one in zip(lines, used_at, strict=True) if one[1] is not None]
-            lines, used_at = [line for line, _ in some], [used for _, used in some]
-            names = [line[_CUT : line.index(b'"', _CUT)] for line in lines]
-            uids = b"".join([name for name in names if len(name) == _UID])
-            counted.others += [name for name in names if len(name) != _UID]
-        counted.usual += uids
-        pieces = zip(lines, repeat(b',"used_at":['), used_at, repeat(b"]}\n"))
-        yield b"".join(chain.from_iterable(pieces))  # type: ignore[arg-type]  # None is no more
+        every = list(map(places.get, block.rowids()))
+        used_at = [place for place in every if place is not None]
+        if len(used_at) == len(every) and len(block.uids) == _UID * len(every):
+            counted.usual += block.uids
+            yield from block.used(used_at)
+            continue
+        lines = [
+            line for line, place in zip(block.lines(), every, strict=True) if place is not None
+        ]
+        for line in lines:
+            uid = packed(line[_CUT : line.index(b'","', _CUT)].decode())
+            if isinstance(uid, str):
+                counted.others.append(uid)
+            else:
+                counted.usual += uid
+        some = zip(lines, used_at, strict=True)
+        yield b"".join([b'%b,"used_at":[%b]}\n' % each for each in some])
 
 
 def write_manifest(

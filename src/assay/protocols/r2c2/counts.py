@@ -39,23 +39,20 @@ def without_all_marks(questions: Iterable[Question], answers: Answers) -> frozen
     return frozenset(
         question.id
         for question in questions
-        if any(
-            by_question[question.id].correct is None
-            or any(nugget.mark is None for nugget in by_question[question.id].nuggets)
-            for by_question in answers.values()
-        )
+        if any(not by_question[question.id].complete for by_question in answers.values())
     )
 
 
-def notes_of(run: str, results: Sequence[AnswerResult]) -> RunNotes:
-    """Counts of a run's answers that a reader must know beside its scores."""
+def notes_of(run: str, results: Sequence[AnswerResult], *, people: bool = True) -> RunNotes:
+    """Counts of a run's answers that a reader must know beside its scores. Without ``people``
+    none of the labels is a person's."""
     nuggets = [nugget for result in results for nugget in result.nuggets]
     marks = [nugget.mark for nugget in nuggets]
-    labels = [result.label for result in results]
-    labels += [nugget.entailment for nugget in nuggets]
-    # By object: a ledger's labels share their labellers, and hashing those is slow.
-    who = [label.labeller for label in labels if label is not None]
-    people = {number for number, one in {id(one): one for one in who}.items() if one.is_human}
+    by_people = 0
+    if people:
+        labels = [result.label for result in results]
+        labels += [nugget.entailment for nugget in nuggets]
+        by_people = sum(one is not None and one.labeller.is_human for one in labels)
     return RunNotes(
         run=run,
         questions=len(results),
@@ -67,7 +64,7 @@ def notes_of(run: str, results: Sequence[AnswerResult]) -> RunNotes:
         carried_answers=sum(r.state is State.CARRIED for r in results),
         unmarked_nuggets=marks.count(None),
         marks={mark.value: marks.count(mark) for mark in Mark},
-        by_people=sum(id(one) in people for one in who) if people else 0,
+        by_people=by_people,
     )
 
 
@@ -77,4 +74,5 @@ def some_missing(answers: Answers) -> bool:
         result.state is State.MISSING or any(n.state is State.MISSING for n in result.nuggets)
         for by_question in answers.values()
         for result in by_question.values()
+        if not result.complete
     )

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import heapq
 from array import array
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields, replace
+from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 import orjson
 
+from assay.ledger.lines import lines_of
 from assay.model.labels import Label, LabellerId
 from assay.model.rag import Mark, PassageKey, PassageRun, Question
 from assay.protocols.r2c2.counts import derive_grades, notes_of, some_missing, without_all_marks
 from assay.protocols.r2c2.results import AnswerResult, RunNotes
+from assay.protocols.record import Counted, Places, write_labels
 
 _ANSWER = 0  # in place of a nugget's number
 
@@ -106,12 +110,13 @@ class Kept:
         if self._juries:
             self.labels.append(label)
 
-    def marks(self, run: str) -> dict[tuple[str, int], Mark]:
+    def marks(self, run: str) -> dict[str, dict[int, Mark]]:
         """The marks of a run's nuggets by question and NuggetNum."""
         return {
-            (question, known[place]): Mark(chr(known[place + 1]))
+            question: {
+                known[place]: Mark(chr(known[place + 1])) for place in range(0, len(known), 2)
+            }
             for question, known in self._marks.get(run, {}).items()
-            for place in range(0, len(known), 2)
         }
 
     def models(self) -> dict[str, Counter[str]]:
@@ -124,9 +129,13 @@ class Kept:
             found.setdefault(task, Counter())[model] = count
         return found
 
-    def rowids(self) -> Numbers:
-        """The numbers of the labels that are used anywhere, rising."""
-        return np.unique(self._column(self._rowids))
+    def write_labels(self, path: Path, ledger: Path, more: Places) -> tuple[str, Counted]:
+        """Write ``labels.jsonl`` (:func:`assay.protocols.record.write_labels`): the labels that
+        were taken, and those in ``more``."""
+        known = np.unique(self._column(self._rowids))
+        rowids = np.union1d(known, np.array(list(more.at), dtype=np.int64))
+        at = InOrder(heapq.merge(self.places(), sorted(more.at.items())))
+        return write_labels(path, lines_of(ledger, rowids), at)
 
     def places(self) -> Iterator[tuple[int, bytes]]:
         """Each label's number, rising, with where it is used: JSON strings and commas."""

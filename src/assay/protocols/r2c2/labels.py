@@ -312,20 +312,16 @@ def _helps(
     """
     if label.verdict is None:
         return {}
-    own = label.unit == unit
-    judged = texts if own else book.judged_nuggets(label.unit)
-    said: dict[str, tuple[bool, str | None]] = {}
-    by_position: dict[int, tuple[bool, str | None]] = {}
-    for item in label.verdict.get("nuggets", ()):
-        position = int(item["nugget"]) - 1
-        if 0 <= position < len(judged):
-            by_position[position] = said[judged[position]] = (
-                bool(item["helped"]),
-                item.get("reason") or None,
-            )
+    judged = texts if label.unit == unit else book.judged_nuggets(label.unit)
+    said = {
+        position: (bool(item["helped"]), item.get("reason") or None)
+        for item in label.verdict.get("nuggets", ())
+        if 0 <= (position := int(item["nugget"]) - 1) < len(judged)
+    }
     if judged == texts:
-        return by_position
-    return {position: said[text] for position, text in enumerate(texts) if text in said}
+        return said
+    by_text = {judged[position]: found for position, found in said.items()}
+    return {position: by_text[text] for position, text in enumerate(texts) if text in by_text}
 
 
 def _precision(nuggets: tuple[NuggetResult, ...]) -> float | None:

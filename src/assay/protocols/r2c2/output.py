@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-import heapq
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
 
-import numpy as np
 import orjson
 
 from assay.formats.confidence import COLUMNS as CONFIDENCE_COLUMNS
 from assay.formats.r2c2 import write_marked
-from assay.ledger.lines import Block, lines_of
+from assay.formats.r2c2_nuggets import MAX_NUGGETS
+from assay.ledger.lines import Block
+from assay.model.rag import Mark
 from assay.protocols.folder import Folder
 from assay.protocols.output import csv_bytes, digests_of, write_bytes
 from assay.protocols.r2c2.inputs import Inputs
 from assay.protocols.r2c2.judge import active_tasks
-from assay.protocols.r2c2.kept import InOrder
 from assay.protocols.r2c2.results import R2C2Result
 from assay.protocols.record import Places, write_labels, write_manifest
 from assay.protocols.scores import SCORE_COLUMNS, TOPIC_COLUMNS, score_rows, topic_rows
@@ -48,20 +46,18 @@ def _write_outputs(
     read: Future[dict[Path, str]],
 ) -> list[Path]:
     out = folder.out
-    digests: dict[Path, str] = {}
-    for name, data in _files(inputs, result):
-        digests[out / name] = write_bytes(out / name, data)
-    files = list(digests)
+    # Scores may still be computed by another process: they are written last, and named first.
+    early = {out / name: write_bytes(out / name, data) for name, data in _files(inputs, result)}
     places = _places(result)
     labels = out / "labels.jsonl"
     if result.kept is None:
-        digests[labels], counted = write_labels(labels, lines, places.at)
+        written, counted = write_labels(labels, lines, places.at)
         models = places.models
     else:  # those of a check of relevance are in ``places``, all others in ``kept``
-        numbers = np.union1d(result.kept.rowids(), np.array(list(places.at), dtype=np.int64))
-        at = InOrder(heapq.merge(result.kept.places(), sorted(places.at.items())))
-        digests[labels], counted = write_labels(labels, lines_of(ledger, numbers), at)
+        written, counted = result.kept.write_labels(labels, ledger, places)
         models = {**result.kept.models(), **places.models}
+    scores = {out / name: write_bytes(out / name, data) for name, data in _score_files(result)}
+    files = [*scores, *early]
     manifest = write_manifest(
         folder,
         policy=result.policy,
@@ -71,15 +67,14 @@ def _write_outputs(
         models=models,
         inputs=read.result(),
         counted=counted,
-        outputs=digests,
+        outputs={**scores, **early, labels: written},
         warnings=result.warnings,
     )
     return [*files, labels, manifest]
 
 
-def _files(inputs: Inputs, result: R2C2Result) -> Iterator[tuple[Path, bytes]]:
-    """Name and bytes of every file but labels and manifest, one after the other. A result that
-    ``kept`` what is written lets go of each run's file when its marks are in."""
+def _score_files(result: R2C2Result) -> Iterator[tuple[Path, bytes]]:
+    """Name and bytes of the files of scores."""
     scores = score_rows(result.scores, result.pr_scores)
     yield Path("scores.csv"), csv_bytes(SCORE_COLUMNS, scores)
     yield Path("scores_attempted.csv"), csv_bytes(SCORE_COLUMNS, score_rows(result.attempted))
@@ -90,6 +85,11 @@ def _files(inputs: Inputs, result: R2C2Result) -> Iterator[tuple[Path, bytes]]:
     )
     yield Path("scores_by_category.csv"), csv_bytes(("category", *SCORE_COLUMNS), by_category)
     yield Path("per_topic.csv"), csv_bytes(TOPIC_COLUMNS, topic_rows(result.per_topic))
+
+
+def _files(inputs: Inputs, result: R2C2Result) -> Iterator[tuple[Path, bytes]]:
+    """Name and bytes of every file but scores, labels and manifest, one after the other. A result
+    that ``kept`` what is written lets go of each run's file when its marks are in."""
     yield Path("confidence.csv"), csv_bytes(CONFIDENCE_COLUMNS, _confidence_rows(result))
     yield Path("qrels.txt"), "".join(qrels_lines(result)).encode()
     if result.relevance is not None:
@@ -102,23 +102,21 @@ def _files(inputs: Inputs, result: R2C2Result) -> Iterator[tuple[Path, bytes]]:
         yield Path("marked") / f"{name}.txt", marked
 
 
-def marks_of(result: R2C2Result, run: str) -> dict[tuple[str, int], Any]:
+def marks_of(result: R2C2Result, run: str) -> Mapping[str, Mapping[int, Mark]]:
     """The marks of a run's nuggets by question and NuggetNum; unlabelled ones are absent."""
     if result.kept is not None:
         return result.kept.marks(run)
     return {
-        (question, nugget.nugget.num): nugget.mark
+        question: {one.nugget.num: one.mark for one in answer.nuggets if one.mark is not None}
         for question, answer in result.answers[run].items()
-        for nugget in answer.nuggets
-        if nugget.mark is not None
     }
 
 
 def qrels_lines(result: R2C2Result) -> Iterator[str]:
     """``QuestionID 0 PRrunName;PassageRank grade`` for every passage of every PR run."""
     for question, grades in result.grades.items():
-        for key, grade in grades.items():
-            yield f"{question} 0 {key} {grade}\n"
+        for (run, rank), grade in grades.items():  # as the text of a key, but faster
+            yield f"{question} 0 {run};{rank} {grade}\n"
 
 
 def _confidence_rows(result: R2C2Result) -> Iterator[tuple[object, ...]]:
@@ -147,16 +145,17 @@ def _places(result: R2C2Result) -> Places:
     """Where each label that counted was used."""
     places = Places()
     at, note = places.at, places.note
+    ends = [b' nugget %d"' % num for num in range(MAX_NUGGETS + 1)]
     for question in result.questions:  # as they were judged: close in memory
         for by_question in result.answers.values():
             answer = by_question[question.id]
             place = orjson.dumps(f"{answer.run} {answer.question.id}")
-            start = place[:-1] + b" nugget "
+            start = place[:-1]
             for nugget in answer.nuggets:
                 label = nugget.entailment
                 if label is None:
                     continue
-                here = b'%b%d"' % (start, nugget.nugget.num)
+                here = start + ends[nugget.nugget.num]
                 if label.detail or label.rowid in at:
                     note(label, here)
                 else:

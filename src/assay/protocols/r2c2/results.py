@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from assay.model.labels import Label, LabellerId
@@ -13,10 +14,11 @@ from assay.model.rag import Answer, Mark, Nugget, Passage, PassageKey, PassageRu
 from assay.protocols.scores import Score
 
 if TYPE_CHECKING:  # judging needs none of it
-    import numpy as np
-    import numpy.typing as npt
+    from pathlib import Path
 
     from assay.protocols.members import Jury
+    from assay.protocols.r2c2.work import Numbers
+    from assay.protocols.record import Counted, Places
 
 
 class State(StrEnum):
@@ -76,6 +78,12 @@ class AnswerResult:
         return 0.0 if self.answer is None else self.answer.confidence / 100
 
     @property
+    def complete(self) -> bool:
+        """Whether the verdict and every mark are known; a mark that is not known leaves
+        ``precision`` unknown."""
+        return self.correct is not None and self.precision is not None
+
+    @property
     def refused(self) -> bool:
         """Whether the answer declines to answer."""
         return self.act is not None and self.act != "answer"
@@ -123,17 +131,15 @@ class KeptOfAnswers(Protocol):
     """What files need of the nuggets and labels of a large evaluation's answers, which do not keep
     them themselves."""
 
-    def marks(self, run: str) -> dict[tuple[str, int], Mark]:
+    def marks(self, run: str) -> Mapping[str, Mapping[int, Mark]]:
         """The marks of a run's nuggets by question and NuggetNum."""
 
     def models(self) -> dict[str, Counter[str]]:
         """By task, how many labels are by which model, as the servers named them."""
 
-    def rowids(self) -> npt.NDArray[np.int64]:
-        """The numbers of the labels that are used anywhere, rising."""
-
-    def places(self) -> Iterator[tuple[int, bytes]]:
-        """Each label's number, rising, with where it is used: JSON strings and commas."""
+    def write_labels(self, path: Path, ledger: Path, more: Places) -> tuple[str, Counted]:
+        """Write ``labels.jsonl``: the labels that are used anywhere, and those in ``more``;
+        returns its digest and which labels it holds."""
 
 
 @dataclass(frozen=True)
@@ -141,12 +147,9 @@ class R2C2Result:
     """Everything that an R2C2 evaluation found, in the order of the question file.
 
     ``answers[run][question]``; ``grades[question][PassageKey]`` are the derived grades of every
-    passage of every PR run; ``scores[run][measure]`` for AC runs and ``pr_scores`` for PR runs;
-    ``attempted`` the same measures over the questions that a run did not decline;
-    ``by_category[category][run][measure]`` holds AC and PR runs. ``per_topic[run][measure]
-    [question]`` is None where a label is missing. ``no_relevant`` lists questions without any
-    relevant passage. With ``kept`` the answers have neither nuggets nor labels: the evaluation was
-    too large.
+    passage of every PR run; ``computed`` gives the scores, waiting for them where it must.
+    ``no_relevant`` lists questions without any relevant passage. With ``kept`` the answers have
+    neither nuggets nor labels: the evaluation was too large.
     """
 
     title: str
@@ -156,11 +159,7 @@ class R2C2Result:
     answers: Mapping[str, Mapping[str, AnswerResult]]
     notes: Mapping[str, RunNotes]
     grades: Mapping[str, Mapping[PassageKey, int]]
-    scores: Mapping[str, Mapping[str, Score]]
-    pr_scores: Mapping[str, Mapping[str, Score]]
-    attempted: Mapping[str, Mapping[str, Score]]
-    by_category: Mapping[str, Mapping[str, Mapping[str, Score]]]
-    per_topic: Mapping[str, Mapping[str, Mapping[str, float | None]]]
+    computed: Callable[[], Numbers]
     no_relevant: tuple[str, ...]
     labellers: Mapping[str, LabellerId | None]
     settings: Mapping[str, object]
@@ -169,9 +168,47 @@ class R2C2Result:
     juries: tuple[Jury, ...] = ()
     kept: KeptOfAnswers | None = None
 
+    @property
+    def scores(self) -> Mapping[str, Mapping[str, Score]]:
+        """The scores of AC runs: run → measure → score."""
+        return self.computed().scores
+
+    @property
+    def pr_scores(self) -> Mapping[str, Mapping[str, Score]]:
+        """The scores of PR runs."""
+        return self.computed().pr_scores
+
+    @property
+    def attempted(self) -> Mapping[str, Mapping[str, Score]]:
+        """The scores of AC runs over the questions that they did not decline."""
+        return self.computed().attempted
+
+    @property
+    def by_category(self) -> Mapping[str, Mapping[str, Mapping[str, Score]]]:
+        """The scores of AC and PR runs by category of question."""
+        return self.computed().by_category
+
+    @cached_property
+    def per_topic(self) -> Mapping[str, Mapping[str, Mapping[str, float | None]]]:
+        """The values of each question, run → measure → question; None where a label is missing."""
+        table: dict[str, Mapping[str, Mapping[str, float | None]]] = {}
+        for name, by_question in self.answers.items():
+            found = [(one.question.id, one) for one in by_question.values()]
+            table[name] = {
+                "Accuracy": {key: _number(one.correct) for key, one in found},
+                "NuggetPrecision": {key: one.precision for key, one in found},
+                "Confidence": {key: one.confidence for key, one in found},
+            }
+        table.update(self.computed().pr_values)
+        return table
+
     def labels(self) -> Iterator[Label]:
         """Every label that the answers' results rest on, once for each place it is used at."""
         for by_question in self.answers.values():
             for answer in by_question.values():
                 yield from (n.entailment for n in answer.nuggets if n.entailment is not None)
                 yield from (x for x in (answer.label, answer.act_label) if x is not None)
+
+
+def _number(value: bool | None) -> float | None:
+    return None if value is None else float(value)

@@ -2,26 +2,21 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from itertools import repeat
-
-import numpy as np
+from importlib import import_module
+from typing import TYPE_CHECKING
 
 from assay.ledger import Ledger
 from assay.ledger.lines import BriefBlock
 from assay.ledger.policy import Policy
-from assay.measures.bootstrap import Interval, confidence_intervals, mean_interval
-from assay.measures.confidence import confidence_measures
-from assay.measures.evaluation import evaluate
 from assay.measures.names import parse_measure
 from assay.model.errors import SettingsError
 from assay.model.rag import Answer, PassageKey, PassageRun, Question
+from assay.protocols.aside import Aside
 from assay.protocols.folder import Folder
-from assay.protocols.members import juries
 from assay.protocols.r2c2.counts import (
+    Answers,
     derive_grades,
     notes_of,
     some_missing,
@@ -29,17 +24,15 @@ from assay.protocols.r2c2.counts import (
 )
 from assay.protocols.r2c2.inputs import Inputs, R2C2Settings
 from assay.protocols.r2c2.judge import labellers_for_scoring
-from assay.protocols.r2c2.kept import Kept
 from assay.protocols.r2c2.labels import LabelBook, left_out, passages_by_key, read_ahead, resolve
 from assay.protocols.r2c2.relevance import check_relevance
 from assay.protocols.r2c2.results import AnswerResult, R2C2Result
 from assay.protocols.r2c2.step3 import keeps_to_yes_no
-from assay.protocols.scores import Score
+from assay.protocols.r2c2.work import Numbers, Resampling, Verdicts, Work
 
-PRECISION = "NuggetPrecision"
-AC_MEASURES = (
-    "HMR", "R_O", "R_U", "Accuracy", PRECISION, "ECE", "MCE", "Brier", "KS", "AUROC",
-)  # fmt: skip
+if TYPE_CHECKING:
+    from assay.protocols.r2c2.kept import Kept
+
 GROUP = 20_000
 """Nuggets and answers that a large evaluation goes through at a time."""
 
@@ -54,18 +47,23 @@ def score(
     brief: bool = False,
     large: bool = False,
     blocks: Iterable[BriefBlock] | None = None,
+    aside: Aside[Work, Numbers],
 ) -> R2C2Result:
     """Everything that the labels in the ledger say under ``policy``; with ``brief``, without the
     reasons and times that only a report shows; with ``large``, going through the ledger group by
     group, keeping of answers only what files and tables need (``kept``) and taking them out of
-    ``inputs``; ``blocks`` are brief labels that were read already. Raises SettingsError for a
-    measure that does not exist."""
+    ``inputs``; ``blocks`` are brief labels that were read already; ``aside`` computes the numbers.
+    Raises SettingsError for a measure that does not exist."""
+    _check_measures(settings)
     labellers, warnings = labellers_for_scoring(folder)
     strict = keeps_to_yes_no(folder)
     book = LabelBook(
         ledger, policy, labellers, brief=brief, window=large, strict=strict, blocks=blocks
     )
-    kept = Kept(book.configured.values()) if large else None
+    kept: Kept | None = None
+    if large:
+        late = import_module("assay.protocols.r2c2.kept")  # it needs numpy
+        kept = late.Kept(book.configured.values())
     answers: dict[str, dict[str, AnswerResult]] = {name: {} for name in inputs.ac_files}
     for group in _groups(inputs, GROUP if large else 0):
         passages = {one.id: passages_by_key(inputs.pr_runs, one.id) for one in group}
@@ -85,37 +83,16 @@ def score(
     if kept is None:
         grades = derive_grades(inputs.questions, inputs.pr_runs, answers)
         unsure = without_all_marks(inputs.questions, answers)
-        notes = {name: notes_of(name, list(found.values())) for name, found in answers.items()}
+        people = any(one.is_human for one in ledger.labellers().values())
+        notes = {
+            name: notes_of(name, list(found.values()), people=people)
+            for name, found in answers.items()
+        }
     else:
         grades, unsure, notes = kept.grades, frozenset(kept.unsure), kept.notes
     missing = some_missing(answers) if kept is None else kept.missing
     remarks = book.remarks(missing=missing)
-    pr_values = score_passage_runs(inputs.questions, inputs.pr_runs, grades, settings)
-    pr_scores = {
-        name: score_means(name, by_measure, len(unsure), settings)
-        for name, by_measure in pr_values.items()
-    }
-    # Nothing else runs beside these: numpy lets go of Python's lock often, and only for moments.
-    with ThreadPoolExecutor(min(4, os.cpu_count() or 1)) as workers:
-        results = [list(found.values()) for found in answers.values()]
-        found_scores = workers.map(score_answers, answers, results, repeat(settings))
-        scores = dict(zip(answers, found_scores, strict=True))
-
-    per_topic: dict[str, dict[str, dict[str, float | None]]] = {}
-    attempted: dict[str, dict[str, Score]] = {}
-    for name, by_question in answers.items():
-        found = list(by_question.values())
-        tried = [r for r in found if r.answer is not None and not r.refused]
-        whole = len(tried) == len(found)
-        attempted[name] = scores[name] if whole else score_answers(name, tried, settings)
-        per_topic[name] = {
-            "Accuracy": {r.question.id: _number(r.correct) for r in found},
-            PRECISION: {r.question.id: r.precision for r in found},
-            "Confidence": {r.question.id: r.confidence for r in found},
-        }
-    for name, by_measure in pr_values.items():
-        per_topic[name] = {measure: dict(values) for measure, values in by_measure.items()}
-
+    computed = aside.of(_work(inputs, answers, grades, unsure, settings))
     result = R2C2Result(
         title=folder.config.evaluation.title or folder.path.resolve().name,
         policy=policy.name,
@@ -124,13 +101,7 @@ def score(
         answers=answers,
         notes=notes,
         grades=grades,
-        scores=scores,
-        pr_scores=pr_scores,
-        attempted=attempted,
-        by_category=_by_category(
-            inputs.questions, answers, pr_values, unsure, settings, {**scores, **pr_scores}
-        ),
-        per_topic=per_topic,
+        computed=computed,
         no_relevant=tuple(
             question.id for question in inputs.questions if not any(grades[question.id].values())
         ),
@@ -146,7 +117,8 @@ def score(
     )
     if any(who is not None and who.kind == "ensemble" for who in result.labellers.values()):
         labels = result.labels() if kept is None else kept.labels
-        result = replace(result, juries=juries(labels))
+        members = import_module("assay.protocols.members")  # late: few evaluations have any
+        result = replace(result, juries=members.juries(labels))
     return result
 
 
@@ -183,118 +155,6 @@ def _answers_to(inputs: Inputs, questions: Iterable[Question]) -> list[tuple[Que
     ]
 
 
-def score_answers(
-    run: str, results: Sequence[AnswerResult], settings: R2C2Settings
-) -> dict[str, Score]:
-    """Accuracy, mean nugget precision, HMR with R_O and R_U, and the calibration measures of one
-    run over the given questions, with bootstrap intervals over questions."""
-    labelled = [result for result in results if result.correct is not None]
-    missing = len(results) - len(labelled)
-    values: dict[str, float | None] = dict.fromkeys(AC_MEASURES)
-    intervals: dict[str, Interval] = {}
-    if labelled:
-        p = np.array([result.confidence for result in labelled])
-        c = np.array([bool(result.correct) for result in labelled])
-        bins, closed = settings.bins, settings.bins_closed
-        values.update(confidence_measures(p, c, bins=bins, closed=closed))
-        intervals.update(
-            confidence_intervals(
-                p,
-                c,
-                bins=bins,
-                closed=closed,
-                level=settings.level,
-                resamples=settings.resamples,
-                seed=settings.seed,
-            )
-        )
-    precisions = [result.precision for result in results if result.precision is not None]
-    if precisions:
-        values[PRECISION] = float(np.mean(precisions))
-        intervals[PRECISION] = _mean_interval(precisions, settings)
-    scores = {}
-    for measure, value in values.items():
-        interval = intervals.get(measure)
-        counted, without = len(labelled), missing
-        if measure == PRECISION:
-            counted, without = len(precisions), len(results) - len(precisions)
-        scores[measure] = Score(
-            run,
-            measure,
-            value,
-            interval.low if interval and value is not None else None,
-            interval.high if interval and value is not None else None,
-            counted,
-            without,
-        )
-    return scores
-
-
-def score_passage_runs(
-    questions: Sequence[Question],
-    pr_runs: Mapping[str, PassageRun],
-    grades: Mapping[str, Mapping[PassageKey, int]],
-    settings: R2C2Settings,
-) -> dict[str, dict[str, dict[str, float]]]:
-    """PR run -> measure -> question -> value. A question that a run has no passages for is 0."""
-    try:
-        measures = [parse_measure(name) for name in settings.measures]
-    except ValueError as error:
-        raise SettingsError(f"[settings] measures: {error}") from error
-    qrels: dict[str, dict[str, float]] = {}
-    units: dict[str, dict[PassageKey, str]] = {}
-    for question in questions:
-        names = _relevance_units(question.id, pr_runs, merge=settings.merge_identical)
-        units[question.id] = names
-        judged: dict[str, float] = {}
-        for key, grade in grades[question.id].items():
-            judged[names[key]] = judged.get(names[key], 0.0) + grade
-        qrels[question.id] = judged
-    highest = max((g for judged in qrels.values() for g in judged.values()), default=0.0)
-    g_max = max(settings.g_max or 0.0, highest) or 1.0
-    values: dict[str, dict[str, dict[str, float]]] = {}
-    for name, run in pr_runs.items():
-        ranking = {
-            question.id: _ranking(run, question.id, units[question.id]) for question in questions
-        }
-        ideal = None
-        if settings.ideal == "own":
-            ideal = {
-                topic: [qrels[topic].get(unit, 0.0) for unit in ranked]
-                for topic, ranked in ranking.items()
-            }
-        found = evaluate(ranking, qrels, measures, g_max=g_max, ideal=ideal)
-        values[name] = {str(measure): dict(by_topic) for measure, by_topic in found.scores.items()}
-    return values
-
-
-def score_means(
-    run: str,
-    by_measure: Mapping[str, Mapping[str, float]],
-    missing: int,
-    settings: R2C2Settings,
-    topics: Iterable[str] | None = None,
-) -> dict[str, Score]:
-    """Means over questions with bootstrap intervals; ``missing`` questions lack some mark."""
-    scores = {}
-    for measure, by_topic in by_measure.items():
-        values = list(by_topic.values()) if topics is None else [by_topic[t] for t in topics]
-        if not values:
-            continue
-        interval = _mean_interval(values, settings)
-        mean = float(np.mean(values))
-        scores[measure] = Score(
-            run, measure, mean, interval.low, interval.high, len(values), missing
-        )
-    return scores
-
-
-def _mean_interval(values: Sequence[float], settings: R2C2Settings) -> Interval:
-    return mean_interval(
-        values, level=settings.level, resamples=settings.resamples, seed=settings.seed
-    )
-
-
 def _relevance_units(
     question: str, pr_runs: Mapping[str, PassageRun], *, merge: bool
 ) -> dict[PassageKey, str]:
@@ -304,9 +164,9 @@ def _relevance_units(
     units: dict[PassageKey, str] = {}
     for run in pr_runs.values():
         for passage in run.passages.get(question, ()):
-            own = str(passage.key)
-            same = (passage.doc, passage.text)
-            units[passage.key] = first.setdefault(same, own) if merge else own
+            name, rank = key = passage.key
+            own = f"{name};{rank}"  # as the text of a key, but faster
+            units[key] = first.setdefault((passage.doc, passage.text), own) if merge else own
     return units
 
 
@@ -322,33 +182,55 @@ def _ranking(run: PassageRun, question: str, units: Mapping[PassageKey, str]) ->
     return ranked
 
 
-def _by_category(
-    questions: Sequence[Question],
-    answers: Mapping[str, Mapping[str, AnswerResult]],
-    pr_values: Mapping[str, Mapping[str, Mapping[str, float]]],
+def _check_measures(settings: R2C2Settings) -> None:
+    try:
+        for name in settings.measures:
+            parse_measure(name)
+    except ValueError as error:
+        raise SettingsError(f"[settings] measures: {error}") from error
+
+
+def _work(
+    inputs: Inputs,
+    answers: Answers,
+    grades: Mapping[str, Mapping[PassageKey, int]],
     unsure: frozenset[str],
     settings: R2C2Settings,
-    overall: Mapping[str, dict[str, Score]],
-) -> dict[str, dict[str, dict[str, Score]]]:
-    categories: dict[str, list[str]] = {}
-    for question in questions:
+) -> Work:
+    """What scores are computed from."""
+    categories: dict[str, list[int]] = {}
+    for place, question in enumerate(inputs.questions):
         if question.category:
-            categories.setdefault(question.category, []).append(question.id)
-    table: dict[str, dict[str, dict[str, Score]]] = {}
-    for category, ids in categories.items():
-        if len(ids) == len(questions):  # a single category: nothing new to compute
-            table[category] = dict(overall)
-            continue
-        row = {
-            name: score_answers(name, [found[one] for one in ids], settings)
-            for name, found in answers.items()
-        }
-        for name, by_measure in pr_values.items():
-            missing = sum(one in unsure for one in ids)
-            row[name] = score_means(name, by_measure, missing, settings, ids)
-        table[category] = row
-    return table
+            categories.setdefault(question.category, []).append(place)
+    rankings: dict[str, dict[str, list[str]]] = {name: {} for name in inputs.pr_runs}
+    qrels: dict[str, dict[str, float]] = {}
+    for question in inputs.questions:
+        units = _relevance_units(question.id, inputs.pr_runs, merge=settings.merge_identical)
+        judged: dict[str, float] = {}
+        for key, grade in grades[question.id].items():
+            judged[units[key]] = judged.get(units[key], 0.0) + grade
+        qrels[question.id] = judged
+        for name, run in inputs.pr_runs.items():
+            rankings[name][question.id] = _ranking(run, question.id, units)
+    return Work(
+        questions=[question.id for question in inputs.questions],
+        categories=categories,
+        unsure=unsure,
+        runs={name: _verdicts(found.values()) for name, found in answers.items()},
+        rankings=rankings,
+        qrels=qrels,
+        measures=settings.measures,
+        own_ideal=settings.ideal == "own",
+        g_max=settings.g_max,
+        resampling=Resampling(
+            settings.level, settings.resamples, settings.seed, settings.bins, settings.bins_closed
+        ),
+    )
 
 
-def _number(value: bool | None) -> float | None:
-    return None if value is None else float(value)
+def _verdicts(results: Iterable[AnswerResult]) -> Verdicts:
+    found = [
+        (one.confidence, one.correct, one.precision, one.answer is not None and not one.refused)
+        for one in results
+    ]
+    return Verdicts(*map(list, zip(*found, strict=True))) if found else Verdicts([], [], [], [])

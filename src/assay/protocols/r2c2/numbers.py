@@ -1,0 +1,150 @@
+"""From verdicts and grades to scores: the part of scoring that needs numbers alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+import numpy as np
+
+from assay.measures.bootstrap import Interval, confidence_intervals, mean_interval
+from assay.measures.confidence import confidence_measures
+from assay.measures.evaluation import evaluate
+from assay.measures.names import parse_measure
+from assay.protocols.r2c2.work import Numbers, Resampling, Table, Verdicts, Work
+from assay.protocols.scores import Score
+
+PRECISION = "NuggetPrecision"
+AC_MEASURES = (
+    "HMR", "R_O", "R_U", "Accuracy", PRECISION, "ECE", "MCE", "Brier", "KS", "AUROC",
+)  # fmt: skip
+
+
+def compute(work: Work) -> Numbers:
+    """All scores with their intervals. Equal work gives equal numbers."""
+    settings = work.resampling
+    scores = {name: score_answers(name, found, settings) for name, found in work.runs.items()}
+    attempted: Table = {}
+    for name, verdicts in work.runs.items():
+        if all(verdicts.tried):
+            attempted[name] = scores[name]
+        else:
+            tried = [place for place, one in enumerate(verdicts.tried) if one]
+            attempted[name] = score_answers(name, verdicts.only(tried), settings)
+    pr_values = _score_rankings(work)
+    pr_scores = {
+        name: score_means(name, by_measure, len(work.unsure), settings)
+        for name, by_measure in pr_values.items()
+    }
+    by_category = {}
+    for category, places in work.categories.items():
+        by_category[category] = (
+            {**scores, **pr_scores}  # a single category: nothing new to compute
+            if len(places) == len(work.questions)
+            else _of_category(work, places, pr_values)
+        )
+    return Numbers(scores, pr_scores, attempted, by_category, pr_values)
+
+
+def _of_category(
+    work: Work,
+    places: Sequence[int],
+    pr_values: Mapping[str, Mapping[str, Mapping[str, float]]],
+) -> Table:
+    settings = work.resampling
+    row = {
+        name: score_answers(name, verdicts.only(places), settings)
+        for name, verdicts in work.runs.items()
+    }
+    questions = [work.questions[place] for place in places]
+    missing = sum(one in work.unsure for one in questions)
+    for name, by_measure in pr_values.items():
+        row[name] = score_means(name, by_measure, missing, settings, questions)
+    return row
+
+
+def score_answers(run: str, verdicts: Verdicts, settings: Resampling) -> dict[str, Score]:
+    """Accuracy, mean nugget precision, HMR with R_O and R_U, and the calibration measures of one
+    run over the given questions, with bootstrap intervals over questions."""
+    count = len(verdicts.correct)
+    labelled = [place for place, one in enumerate(verdicts.correct) if one is not None]
+    values: dict[str, float | None] = dict.fromkeys(AC_MEASURES)
+    intervals: dict[str, Interval] = {}
+    if labelled:
+        p = np.array([verdicts.confidence[place] for place in labelled])
+        c = np.array([bool(verdicts.correct[place]) for place in labelled])
+        values.update(confidence_measures(p, c, bins=settings.bins, closed=settings.closed))
+        intervals.update(
+            confidence_intervals(
+                p,
+                c,
+                bins=settings.bins,
+                closed=settings.closed,
+                level=settings.level,
+                resamples=settings.resamples,
+                seed=settings.seed,
+            )
+        )
+    precisions = [one for one in verdicts.precision if one is not None]
+    if precisions:
+        values[PRECISION] = float(np.mean(precisions))
+        intervals[PRECISION] = _mean_interval(precisions, settings)
+    scores = {}
+    for measure, value in values.items():
+        interval = intervals.get(measure)
+        counted = len(precisions) if measure == PRECISION else len(labelled)
+        scores[measure] = Score(
+            run,
+            measure,
+            value,
+            interval.low if interval and value is not None else None,
+            interval.high if interval and value is not None else None,
+            counted,
+            count - counted,
+        )
+    return scores
+
+
+def _score_rankings(work: Work) -> dict[str, dict[str, dict[str, float]]]:
+    """PR run -> measure -> question -> value. A question that a run has no passages for is 0."""
+    measures = [parse_measure(name) for name in work.measures]
+    qrels = work.qrels
+    highest = max((g for judged in qrels.values() for g in judged.values()), default=0.0)
+    g_max = max(work.g_max or 0.0, highest) or 1.0
+    values: dict[str, dict[str, dict[str, float]]] = {}
+    for name, ranking in work.rankings.items():
+        ideal = None
+        if work.own_ideal:
+            ideal = {
+                topic: [qrels[topic].get(unit, 0.0) for unit in ranked]
+                for topic, ranked in ranking.items()
+            }
+        found = evaluate(ranking, qrels, measures, g_max=g_max, ideal=ideal)
+        values[name] = {str(measure): dict(by_topic) for measure, by_topic in found.scores.items()}
+    return values
+
+
+def score_means(
+    run: str,
+    by_measure: Mapping[str, Mapping[str, float]],
+    missing: int,
+    settings: Resampling,
+    topics: Iterable[str] | None = None,
+) -> dict[str, Score]:
+    """Means over questions with bootstrap intervals; ``missing`` questions lack some mark."""
+    scores = {}
+    for measure, by_topic in by_measure.items():
+        values = list(by_topic.values()) if topics is None else [by_topic[t] for t in topics]
+        if not values:
+            continue
+        interval = _mean_interval(values, settings)
+        mean = float(np.mean(values))
+        scores[measure] = Score(
+            run, measure, mean, interval.low, interval.high, len(values), missing
+        )
+    return scores
+
+
+def _mean_interval(values: Sequence[float], settings: Resampling) -> Interval:
+    return mean_interval(
+        values, level=settings.level, resamples=settings.resamples, seed=settings.seed
+    )

@@ -1,0 +1,83 @@
+"""What scores are computed from, and what comes out.
+
+Both are small, however large the evaluation is, so that another process
+(:mod:`assay.protocols.aside`) can compute them while files are written; only that one loads numpy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+from assay.protocols.scores import Score
+
+Table = dict[str, dict[str, Score]]
+"""run → measure → score."""
+
+
+class Verdicts(NamedTuple):
+    """A run's answers, question by question.
+
+    ``confidence`` is p(i) in [0, 1]; ``correct`` and ``precision`` are None where a label is
+    missing; ``tried`` says whether the run answered and did not decline to.
+    """
+
+    confidence: Sequence[float]
+    correct: Sequence[bool | None]
+    precision: Sequence[float | None]
+    tried: Sequence[bool]
+
+    def only(self, places: Sequence[int]) -> Verdicts:
+        """Those of some questions, by their places."""
+        return Verdicts(
+            [self.confidence[place] for place in places],
+            [self.correct[place] for place in places],
+            [self.precision[place] for place in places],
+            [self.tried[place] for place in places],
+        )
+
+
+class Resampling(NamedTuple):
+    """The settings of intervals, and of the bins of ECE and MCE."""
+
+    level: float
+    resamples: int
+    seed: int
+    bins: int
+    closed: Literal["right", "left"]
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """What scores are computed from.
+
+    ``runs`` are the AC runs, ``rankings`` each PR run's relevance units by question, ``qrels``
+    their grades; ``measures`` are what rankings are scored by, ``g_max`` the least highest grade.
+    With ``own_ideal`` the ideal list is the run's own. ``categories`` are places in ``questions``;
+    to ``unsure`` questions some mark is missing.
+    """
+
+    questions: Sequence[str]
+    categories: Mapping[str, Sequence[int]]
+    unsure: frozenset[str]
+    runs: Mapping[str, Verdicts]
+    rankings: Mapping[str, Mapping[str, Sequence[str]]]
+    qrels: Mapping[str, Mapping[str, float]]
+    measures: Sequence[str]
+    own_ideal: bool
+    g_max: float | None
+    resampling: Resampling
+
+
+@dataclass(frozen=True, slots=True)
+class Numbers:
+    """All scores. ``scores`` are those of AC runs, ``pr_scores`` of PR runs, ``attempted`` of AC
+    runs over the questions that they did not decline; ``by_category[category]`` holds both;
+    ``pr_values`` are a PR run's scores by measure and question."""
+
+    scores: Table
+    pr_scores: Table
+    attempted: Table
+    by_category: dict[str, Table]
+    pr_values: dict[str, dict[str, dict[str, float]]]
