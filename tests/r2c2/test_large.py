@@ -158,9 +158,15 @@ def test_group_by_group_gives_the_same_files(tmp_path: Path, monkeypatch, check:
             large.setattr(job_r2c2, "LARGE", 0)
             large.setattr(scoring, "GROUP", 40)
             grouped = written(folder, policy)
-        assert grouped.keys() == whole.keys()
-        for name, data in whole.items():
-            assert grouped[name].decode() == data.decode(), (policy, name)
+            large.setattr(job_r2c2, "MANY", 0)
+            beside = written(folder, policy)
+        with monkeypatch.context() as many:
+            many.setattr(job_r2c2, "MANY", 0)
+            several = written(folder, policy)
+        for other in (grouped, beside, several):
+            assert other.keys() == whole.keys()
+            for name, data in whole.items():
+                assert other[name].decode() == data.decode(), (policy, name)
         manifest = json.loads(whole["manifest.json"])
         assert manifest["labels_counted"] > 40
         again = [one for one in manifest["warnings"] if "were asked again because" in one]

@@ -13,6 +13,7 @@ from assay.measures.names import parse_measure
 from assay.model.labels import Label, LabellerId, Status
 from assay.model.rag import Answer, Mark, Nugget, Passage, PassageKey, PassageRun, Question
 from assay.protocols.r2c2.results import AnswerResult, NuggetResult, R2C2Result, RunNotes, State
+from assay.protocols.r2c2.work import Numbers
 from assay.protocols.scores import Score
 from tests.films import FILMS
 
@@ -131,6 +132,16 @@ def assemble(questions, pr_runs, answers, *, title="Films", warnings=(), policy=
         return rows
 
     overall = table([q.id for q in questions])
+    numbers = Numbers(
+        scores={run: overall[run] for run in answers},
+        pr_scores={run: overall[run] for run in pr_runs},
+        attempted={
+            run: score_answers(run, [r for r in found.values() if r.answer and not r.refused])
+            for run, found in answers.items()
+        },
+        by_category={c: table([q.id for q in questions if q.category == c]) for c in categories},
+        pr_values=per_topic,
+    )
     return R2C2Result(
         title=title,
         policy=policy,
@@ -139,14 +150,7 @@ def assemble(questions, pr_runs, answers, *, title="Films", warnings=(), policy=
         answers=answers,
         notes={run: notes_of(run, list(found.values())) for run, found in answers.items()},
         grades=grades,
-        scores={run: overall[run] for run in answers},
-        pr_scores={run: overall[run] for run in pr_runs},
-        attempted={
-            run: score_answers(run, [r for r in found.values() if r.answer and not r.refused])
-            for run, found in answers.items()
-        },
-        by_category={c: table([q.id for q in questions if q.category == c]) for c in categories},
-        per_topic=per_topic,
+        computed=lambda: numbers,
         no_relevant=tuple(q for q, by in grades.items() if not any(by.values())),
         labellers={"r2c2.entailment": MODEL, "r2c2.answer": MODEL, "r2c2.dialogue_act": None},
         settings=SETTINGS,

@@ -21,13 +21,12 @@ from assay.protocols.folder import Folder
 from assay.protocols.r2c2.inputs import Inputs, R2C2Settings
 from assay.protocols.r2c2.output import write_outputs
 from assay.protocols.r2c2.results import R2C2Result
-from assay.protocols.r2c2.score import score
-from assay.protocols.r2c2.work import Numbers, Work
+from assay.protocols.r2c2.score import NUMBERS, score
 
 
-def numbers_aside(*, start: bool) -> Aside[Work, Numbers]:
+def numbers_aside(*, start: bool) -> Aside:
     """What computes the numbers, with ``start`` in a process of its own."""
-    return Aside("assay.protocols.r2c2.numbers", "compute", start=start)
+    return Aside(NUMBERS, start=start)
 
 
 def scored(
@@ -45,7 +44,7 @@ def written(
     policy: Policy,
     settings: R2C2Settings,
     ahead: LabelsAhead | None,
-    aside: Aside[Work, Numbers],
+    aside: Aside,
     *,
     brief: bool,
 ) -> tuple[Results, list[Path]]:
@@ -64,7 +63,7 @@ def written(
         blocks=blocks,
         aside=aside,
     )
-    files = write_outputs(folder, inputs, ledger.path, ahead or (), result)
+    files = write_outputs(folder, inputs, ledger.path, ahead or (), result, aside)
     return _results(result), files
 
 

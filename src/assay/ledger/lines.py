@@ -57,16 +57,17 @@ class Block(NamedTuple):
 
 
 class BriefBlock(NamedTuple):
-    """Some labels, oldest first, as far as scores need them: ``rows`` is a JSON array of arrays of
+    """Some labels, oldest first, as far as scores need them: ``columns`` is a JSON array of
     ``BRIEF``; ``last`` is the highest number."""
 
     last: int
-    rows: bytes
+    columns: bytes
 
 
-BRIEF = "id, key, task, version, unit hash, labeller, status, verdict, sample, detail"
-"""What a row of :class:`BriefBlock` holds. Task and labeller are numbers; the verdict is JSON text,
-as many are equal; a detail that says nothing is null."""
+BRIEF = "id, key, unit hash, verdict, task, version, labeller, status, sample, detail"
+"""The columns of :class:`BriefBlock`: the first four are arrays, each of the others may be one
+value that is the same for all. Task and labeller are numbers; the verdict is JSON text, as many are
+equal; a detail that says nothing is null."""
 
 _QUOTED = "json_quote({})"
 # In quotes, where a hash needs no quoting; what is no hash is quoted, and loses its own quotes.
@@ -181,25 +182,36 @@ def _lines(which: str) -> str:
     )
 
 
-_BRIEF = (
-    ("%d", "labels.id"),
-    ('"%s"', _HASH.format("key")),
-    ("%d", "labels.task"),
-    ("%s", _QUOTED.format("version")),
-    ('"%s"', _HASH.format("units.hash")),
-    ("%d", "labeller"),
-    ('"%s"', "status"),
-    ("%s", _QUOTED.format("verdict")),
-    ("%d", "sample"),
-    ("%s", "iif(detail = '{}', 'null', detail)"),
+_EACH = (  # name, SQL of a value, what stands between two
+    ("id", "labels.id", ","),
+    ("key", _HASH.format("key"), '","'),
+    ("unit", _HASH.format("units.hash"), '","'),
+    ("verdict", _QUOTED.format("verdict"), ","),
+)
+_OFTEN_EQUAL = (
+    ("task", "labels.task"),
+    ("version", _QUOTED.format("version")),
+    ("labeller", "labeller"),
+    ("status", _QUOTED.format("status")),
+    ("sample", "sample"),
+    ("detail", "iif(detail = '{}', 'null', detail)"),
 )
 
 
 def _brief(which: str) -> str:
     """The SQL that joins some labels, as far as scores need them, into one row."""
+    columns = []
+    for name, _, between in _EACH:
+        quote = between.strip(",")[:1]
+        columns.append(f"'[{quote}' || group_concat({name}, '{between}') || '{quote}]'")
+    for name, _ in _OFTEN_EQUAL:
+        equal, several = f"min({name}) = max({name})", f"'[' || group_concat({name}) || ']'"
+        columns.append(f"iif({equal}, min({name}), {several})")
+    joined = " || ',' || ".join(columns)
+    values = ", ".join(f"{sql} AS {name}" for name, sql, *_ in (*_EACH, *_OFTEN_EQUAL))
     return (
-        "SELECT max(id), '[' || group_concat(row) || ']' FROM (SELECT labels.id AS id, "  # noqa: S608 (constants)
-        f"{_printf(_BRIEF, '[{}]')} AS row "
+        f"SELECT max(id), '[' || {joined} || ']' "  # noqa: S608 (constants)
+        f"FROM (SELECT {values} "
         "FROM labels JOIN units ON units.id = labels.unit "
         "JOIN tasks AS what ON what.id = labels.task "
         f"WHERE {which} ORDER BY labels.id)"

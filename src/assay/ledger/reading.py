@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from itertools import repeat
+from itertools import compress, repeat
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -193,28 +193,27 @@ class Reading:
         LedgerError for a block that is no JSON."""
         for block in blocks:
             try:
-                rows = orjson.loads(block.rows)
+                columns = orjson.loads(block.columns)
             except orjson.JSONDecodeError as error:
                 raise LedgerError(
                     f"{self.path}: one of the labels up to {block.last} is damaged: {error}."
                 ) from error
-            yield self._made(rows, tasks)
+            yield self._made(columns, tasks)
 
-    def _made(self, rows: Sequence[Sequence[Any]], wanted: Collection[str]) -> Some:
-        """Labels from some rows of ``BRIEF``, as far as they are of the tasks ``wanted``.
+    def _made(self, columns: Sequence[Any], wanted: Collection[str]) -> Some:
+        """Labels from columns of ``BRIEF``, as far as they are of the tasks ``wanted``.
 
         Column by column, without a step of Python's a label: this is the hot loop of scoring.
         """
         names = dict(self._db.execute("SELECT id, name FROM tasks"))
-        if not {names[task] for task in {row[2] for row in rows}} <= set(wanted):
-            rows = [row for row in rows if names[row[2]] in wanted]
-        if not rows:
-            return Some((), (), frozenset())
+        count = len(columns[0])
+        columns = [one if isinstance(one, list) else [one] * count for one in columns]
+        if not {names[task] for task in set(columns[4])} <= set(wanted):
+            chosen = [names[task] in wanted for task in columns[4]]
+            columns = [list(compress(one, chosen)) for one in columns]
+        ids, keys, units, texts, tasks, versions, who, status, samples, details = columns
         labellers = self.labellers()
         statuses = {status.value: status for status in Status}
-        ids, keys, tasks, versions, units, who, status, texts, samples, details = zip(
-            *rows, strict=True
-        )
         labels = tuple(map(partial(tuple.__new__, Label), zip(
             repeat(""), keys, map(names.__getitem__, tasks), versions, units,
             map(labellers.__getitem__, who), map(statuses.__getitem__, status),

@@ -1,4 +1,4 @@
-"""A function that is computed by another process, while this one does something else.
+"""Functions that are computed by another process, while this one does something else.
 
 Python does one thing at a time; where what goes in and comes out is small, a second process makes
 use of a second core.
@@ -6,6 +6,7 @@ use of a second core.
 
 from __future__ import annotations
 
+import gc
 import pickle
 import signal
 import subprocess
@@ -15,10 +16,7 @@ from contextlib import suppress
 from functools import cache
 from importlib import import_module
 from types import TracebackType
-from typing import Generic, Self, TypeVar, cast
-
-Given = TypeVar("Given")
-Found = TypeVar("Found")
+from typing import Any, Self
 
 # The other process looks for modules where this one does; it begins before it is given anything.
 _START = (
@@ -27,30 +25,31 @@ _START = (
 )
 
 
-class Aside(Generic[Given, Found]):
-    """Computes the function called ``name`` of ``module``, of one argument.
+class Aside:
+    """Calls functions of one argument, each named by its module and its name there.
 
-    The other process is started when this is entered, and gets ready while the argument is not
-    known yet. Without ``start``, where it cannot be started, and where it breaks, this process
-    computes the function itself when the result is asked for: only the time differs.
+    The other process is started when this is entered, and loads the module ``ready`` before it is
+    given anything. Without ``start``, where it cannot be started, and where it breaks, this process
+    calls the function itself when the result is asked for: only the time differs.
     """
 
-    def __init__(self, module: str, name: str, *, start: bool = True) -> None:
-        self._module, self._name = module, name
+    def __init__(self, ready: str, *, start: bool = True) -> None:
+        self._ready = ready
         self._start = start
         self._process: subprocess.Popen[bytes] | None = None
+        self._unread: Callable[[], Any] | None = None
 
     def __enter__(self) -> Self:
-        if not self._start or not sys.executable:
-            return self
-        with suppress(OSError):
-            self._process = subprocess.Popen(  # noqa: S603 (this Python, with our own words)
-                [sys.executable, "-c", _START],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.DEVNULL,  # whatever breaks it there is seen here
-            )
-            self._send(sys.path, (self._module, self._name))
+        if self._start and sys.executable:
+            with suppress(OSError):
+                self._process = subprocess.Popen(  # noqa: S603 (this Python, with our own words)
+                    [sys.executable, "-c", _START],
+                    stdin=subprocess.PIPE,
+                    stdout=subprocess.PIPE,
+                    stderr=subprocess.DEVNULL,  # whatever breaks it there is seen here
+                )
+                self._send(sys.path)
+                self._send(self._ready)
         return self
 
     def __exit__(
@@ -67,40 +66,53 @@ class Aside(Generic[Given, Found]):
                         pipe.close()
             self._process.wait()
 
-    def of(self, argument: Given) -> Callable[[], Found]:
-        """Begin to compute; what is returned gives the result, waiting for it where it must.
-        To be called once, and the result is to be asked for before this is left."""
-        process = self._process
-        if process is None or process.stdin is None:
-            return cache(lambda: self._here(argument))
-        with suppress(OSError):  # it has ended: ``result`` sees that
-            self._send(argument)
-            process.stdin.close()
+    def call(self, module: str, name: str, argument: Any) -> Callable[[], Any]:
+        """Begin to call a function; what is returned gives the result, waiting for it where it
+        must. It is to be asked for before this is left."""
+        if self._process is None:
+            return cache(lambda: _call(module, name, argument))
+        if self._unread is not None:
+            self._unread()  # else each process could wait for the other to read
+        broken = False
+        try:
+            self._send((module, name, argument))
+        except OSError:  # the other process has ended
+            broken = True
 
         # Read here and not by a thread, which would stand in the way of what is done meanwhile.
-        def result() -> Found:
-            said = process.stdout.read() if process.stdout else b""
-            if process.wait():
-                return self._here(argument)
-            return cast("Found", pickle.loads(said))  # noqa: S301 (of our own process)
+        def result() -> Any:
+            try:
+                if not broken:
+                    return self._received()
+            except (OSError, EOFError, pickle.UnpicklingError):
+                pass
+            return _call(module, name, argument)
 
-        return cache(result)
+        self._unread = cache(result)
+        return self._unread
 
-    def _here(self, argument: Given) -> Found:
-        found: Found = getattr(import_module(self._module), self._name)(argument)
-        return found
-
-    def _send(self, *values: object) -> None:
+    def _send(self, value: object) -> None:
         if self._process is not None and self._process.stdin is not None:
-            for value in values:
-                self._process.stdin.write(pickle.dumps(value))
+            self._process.stdin.write(pickle.dumps(value))
             self._process.stdin.flush()
+
+    def _received(self) -> Any:
+        if self._process is None or self._process.stdout is None:
+            raise EOFError
+        return pickle.load(self._process.stdout)  # noqa: S301 (of our own process)
+
+
+def _call(module: str, name: str, argument: Any) -> Any:
+    return getattr(import_module(module), name)(argument)
 
 
 def serve() -> None:
-    """What the other process does: get ready, compute once, and end."""
+    """What the other process does: get ready, and answer calls until nobody is there."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # it ends with the process that began it
+    gc.disable()  # it lives for seconds
     given, found = sys.stdin.buffer, sys.stdout.buffer
-    module, name = pickle.load(given)  # noqa: S301 (of the process that began this one)
-    function = getattr(import_module(module), name)
-    found.write(pickle.dumps(function(pickle.load(given))))  # noqa: S301
+    with suppress(EOFError, BrokenPipeError):
+        import_module(pickle.load(given))  # noqa: S301 (of the process that began this one)
+        while True:
+            found.write(pickle.dumps(_call(*pickle.load(given))))  # noqa: S301
+            found.flush()

@@ -20,6 +20,7 @@ from assay.ledger.lines import Block
 from assay.ledger.policy import Policy
 from assay.model.errors import SettingsError
 from assay.protocols.base import CommonSettings, Protocol, Reading, Step
+from assay.protocols.digest import labels_digest
 from assay.protocols.folder import Folder
 from assay.protocols.labels import LabelBook
 from assay.protocols.members import juries
@@ -227,7 +228,8 @@ class Evaluation:
             labellers=result.labellers,
             models=places.models,
             inputs=digests_of(self.files),
-            counted=counted,
+            counted=len(counted),
+            labels_sha256=labels_digest(counted.uids),
             outputs=digests,
             warnings=result.warnings,
         )

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from importlib import import_module
 from pathlib import Path
 from typing import Protocol
 
@@ -20,9 +18,8 @@ from assay.protocols.folder import Folder, relative_to
 from assay.protocols.output import sha256, write_bytes, write_pieces
 from assay.tasks.base import AnyTask
 
-_UID = 16  # bytes of a uid that is a hash
+_UID = 16  # bytes of a uid that is a hash, as in ``digest``
 _CUT = len(b'{"uid":"')
-_MANY = 500_000 * _UID
 
 
 @dataclass
@@ -55,9 +52,8 @@ class PlacesAt(Protocol):
 
 
 class Counted:
-    """The uids of the labels that counted: how many, and a digest that does not depend on their
-    order. ``usual`` are those that are hashes, 16 bytes each, one behind the other (an object of
-    its own would take 90 bytes), ``others`` all others."""
+    """The uids of the labels that counted. ``usual`` are those that are hashes, 16 bytes each, one
+    behind the other (an object of its own would take 90 bytes), ``others`` all others."""
 
     def __init__(self) -> None:
         self.usual = bytearray()
@@ -66,28 +62,10 @@ class Counted:
     def __len__(self) -> int:
         return len(self.usual) // _UID + len(self.others)
 
-    def digest(self) -> str:
-        """SHA-256 of the uids, sorted, a line each."""
-        ordered = _in_order(self.usual)
-        digest = hashlib.sha256()
-        if self.others:
-            names = sorted([*ordered.hex("\n", _UID).split(), *self.others])
-            return hashlib.sha256("\n".join(names).encode()).hexdigest()
-        for start in range(0, len(ordered), _MANY):
-            digest.update(b"\n" if start else b"")
-            digest.update(ordered[start : start + _MANY].hex("\n", _UID).encode())
-        return digest.hexdigest()
-
-
-def _in_order(uids: bytearray) -> bytes | bytearray:
-    """The same uids, sorted; a great many are sorted where they are."""
-    if len(uids) > _MANY:
-        numpy = import_module("numpy")  # late: loading it takes longer than sorting some
-        numpy.frombuffer(uids, f"S{_UID}").sort()
-        return uids
-    text = uids.decode("latin-1")
-    ordered = sorted([text[start : start + _UID] for start in range(0, len(text), _UID)])
-    return "".join(ordered).encode("latin-1")
+    @property
+    def uids(self) -> tuple[bytearray, list[str]]:
+        """Both, as :func:`assay.protocols.digest.labels_digest` takes them."""
+        return self.usual, self.others
 
 
 def write_labels(path: Path, lines: Iterable[Block], places: PlacesAt) -> tuple[str, Counted]:
@@ -127,7 +105,8 @@ def write_manifest(
     labellers: Mapping[str, LabellerId | None],
     models: Mapping[str, Mapping[str, int]],
     inputs: Mapping[Path, str],
-    counted: Counted,
+    counted: int,
+    labels_sha256: str,
     outputs: Mapping[Path, str],
     warnings: Iterable[str],
 ) -> Path:
@@ -135,8 +114,8 @@ def write_manifest(
     digests of all that went in and came out.
 
     ``inputs`` are the SHA-256 of the files read, ``outputs`` those of the files in ``out/``;
-    ``models`` counts by task which models the servers said that they were; ``counted`` are the
-    labels that counted.
+    ``models`` counts by task which models the servers said that they were; ``counted`` labels
+    counted, and ``labels_sha256`` is the digest of their uids.
     """
     templates = {path.name: sha256(path) for path in sorted((folder.path / "prompts").glob("*.j2"))}
     document = {
@@ -152,8 +131,8 @@ def write_manifest(
         "models_as_reported": {task: dict(models[task]) for task in sorted(models)},
         "own_prompts": templates,
         "inputs": {relative_to(folder.path, path): digest for path, digest in inputs.items()},
-        "labels_counted": len(counted),
-        "labels_sha256": counted.digest(),
+        "labels_counted": counted,
+        "labels_sha256": labels_sha256,
         "outputs": {relative_to(folder.out, path): digest for path, digest in outputs.items()},
         "warnings": list(warnings),
     }

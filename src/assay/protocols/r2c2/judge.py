@@ -148,7 +148,7 @@ def step4_requests(inputs: Inputs, book: LabelBook, *, assume: bool = False) -> 
                 continue
             chosen = set(step3.entailed)
             if assume:
-                unknown = [i for i, n in enumerate(step3.nuggets) if n.entailment is None]
+                unknown = step3.unlabelled()
                 chosen.update(_likely(unknown))
             texts = tuple(n.text for i, n in enumerate(answer.nuggets) if i in chosen)
             yield Request(ANSWER, answer_unit(question, answer, texts))

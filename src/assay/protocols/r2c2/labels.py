@@ -146,6 +146,10 @@ def read_ahead(
     book.read_more(second)
 
 
+Entailment = tuple[Nugget, Passage, Mark | None, State, Label | None, Label | None]
+"""The beginning of a :class:`NuggetResult`: what is known before the answer's label is."""
+
+
 @dataclass(frozen=True, slots=True)
 class Entailed:
     """Step 3 for the nuggets of one answer: each with its label, and which are entailed.
@@ -154,9 +158,13 @@ class Entailed:
     is not known before it has.
     """
 
-    nuggets: tuple[NuggetResult, ...]
-    entailed: tuple[int, ...]
+    nuggets: Sequence[Entailment]
+    entailed: Sequence[int]
     pending: bool
+
+    def unlabelled(self) -> list[int]:
+        """Which nuggets have no label at all, by index."""
+        return [index for index, (*_, label, _) in enumerate(self.nuggets) if label is None]
 
 
 def entailment_unit(nugget: Nugget, passage: Passage) -> EntailmentUnit:
@@ -209,11 +217,11 @@ def _act_content(question: Question, answer: Answer) -> dict[str, Any]:
 
 def entail(book: LabelBook, answer: Answer, passages: Mapping[PassageKey, Passage]) -> Entailed:
     """Step 3: which nuggets of ``answer`` their passages entail."""
-    results: list[NuggetResult] = []
+    results: list[Entailment] = []
     entailed: list[int] = []
     pending = False
     # A hot loop: 8 nuggets an answer, and all that is the same for each stands before it.
-    name, counted, bogus, new = ENTAILMENT.name, State.COUNTED, Mark.BOGUS, tuple.__new__
+    name, counted, bogus = ENTAILMENT.name, State.COUNTED, Mark.BOGUS
     only, own = book.plain(ENTAILMENT)
     for index, nugget in enumerate(answer.nuggets):
         passage = passages[nugget.key]
@@ -224,22 +232,21 @@ def entail(book: LabelBook, answer: Answer, passages: Mapping[PassageKey, Passag
             label = book.choose(ENTAILMENT, unit, content)
         if label is None:
             pending = True
-            results.append(NuggetResult(nugget, passage, None, State.MISSING))
+            results.append((nugget, passage, None, State.MISSING, None, None))
             continue
         verdict = label.verdict
         if verdict is None:
-            results.append(NuggetResult(nugget, passage, None, State.FAILED, label))
+            results.append((nugget, passage, None, State.FAILED, label, None))
             continue
         overruled = None
         if label.labeller is not own and label.labeller.is_human:
             overruled = book.machine(ENTAILMENT, unit, content)
-        mark = None if verdict["entailed"] else bogus
-        if mark is None:
+        if verdict["entailed"]:
             entailed.append(index)
-        results.append(new(NuggetResult, (
-            nugget, passage, mark, counted, label, overruled, None, None,
-        )))  # fmt: skip
-    return Entailed(tuple(results), tuple(entailed), pending)
+            results.append((nugget, passage, None, counted, label, overruled))
+        else:
+            results.append((nugget, passage, bogus, counted, label, overruled))
+    return Entailed(results, entailed, pending)
 
 
 def resolve(
@@ -267,40 +274,39 @@ def resolve(
         overruled = book.machine(ANSWER, unit)
     act, act_label = _act(book, question, answer)
 
-    def result(
-        state: State, correct: bool | None, nuggets: tuple[NuggetResult, ...]
-    ) -> AnswerResult:
-        precision = _precision(nuggets)
-        return AnswerResult(
-            run, question, answer, state, correct, precision, nuggets, label, overruled, act,
-            act_label,
-        )  # fmt: skip
-
+    correct = None
+    helps: dict[int, tuple[bool, str | None]] = {}
     if label is None:
-        return result(State.MISSING, None, step3.nuggets)
-    if label.verdict is None:
-        return result(State.FAILED, None, step3.nuggets)
-    correct = bool(label.verdict["correct"])
-    helps = _helps(book, label, unit, texts)
-    if label.labeller.is_human and overruled is not None:
-        # A person may judge the answer alone; the machine's word on the nuggets then stands.
-        helps = {**_helps(book, overruled, unit, texts), **helps}
-    nuggets, new = list(step3.nuggets), tuple.__new__
-    for position, index in enumerate(step3.entailed):
-        helped, why = helps.get(position, (None, None))
-        if not correct:
-            helped, mark = False, Mark.NONRELEVANT
-            why = why or "The answer is not correct."
-        elif helped is None:
-            nuggets[index] = nuggets[index]._replace(state=State.MISSING)
-            continue
-        else:
-            mark = Mark.RELEVANT if helped else Mark.NONRELEVANT
-        nugget, passage, _, known, entailment, other, *_ = nuggets[index]
-        nuggets[index] = new(
+        state = State.MISSING
+    elif label.verdict is None:
+        state = State.FAILED
+    else:
+        correct = bool(label.verdict["correct"])
+        helps = _helps(book, label, unit, texts)
+        if label.labeller.is_human and overruled is not None:
+            # A person may judge the answer alone; the machine's word on the nuggets then stands.
+            helps = {**_helps(book, overruled, unit, texts), **helps}
+    nuggets: list[NuggetResult] = []
+    new = tuple.__new__  # what NuggetResult(...) comes to, without a call in between
+    position = 0
+    for nugget, passage, mark, known, entailment, other in step3.nuggets:
+        helped = why = None
+        if correct is not None and mark is None and known is State.COUNTED:  # it is entailed
+            helped, why = helps.get(position, (None, None))
+            position += 1
+            if not correct:
+                helped, why = False, why or "The answer is not correct."
+            if helped is None:
+                known = State.MISSING
+            else:
+                mark = Mark.RELEVANT if helped else Mark.NONRELEVANT
+        nuggets.append(new(
             NuggetResult, (nugget, passage, mark, known, entailment, other, helped, why)
-        )
-    return result(state, correct, tuple(nuggets))
+        ))  # fmt: skip
+    return AnswerResult(
+        run, question, answer, state, correct, _precision(nuggets), tuple(nuggets), label,
+        overruled, act, act_label,
+    )  # fmt: skip
 
 
 def _helps(
@@ -324,7 +330,7 @@ def _helps(
     return {position: by_text[text] for position, text in enumerate(texts) if text in by_text}
 
 
-def _precision(nuggets: tuple[NuggetResult, ...]) -> float | None:
+def _precision(nuggets: Sequence[NuggetResult]) -> float | None:
     """Nugget precision R / (R + N + B), 0 without nuggets, None where a mark is missing."""
     if not nuggets:
         return 0.0

@@ -13,6 +13,7 @@ from assay.formats.r2c2 import write_marked
 from assay.formats.r2c2_nuggets import MAX_NUGGETS
 from assay.ledger.lines import Block
 from assay.model.rag import Mark
+from assay.protocols.aside import Aside
 from assay.protocols.folder import Folder
 from assay.protocols.output import csv_bytes, digests_of, write_bytes
 from assay.protocols.r2c2.inputs import Inputs
@@ -24,17 +25,23 @@ from assay.tasks.r2c2 import TASKS
 
 
 def write_outputs(
-    folder: Folder, inputs: Inputs, ledger: Path, lines: Iterable[Block], result: R2C2Result
+    folder: Folder,
+    inputs: Inputs,
+    ledger: Path,
+    lines: Iterable[Block],
+    result: R2C2Result,
+    aside: Aside,
 ) -> list[Path]:
     """Write everything but the report into ``out/`` and return the files in that order.
+    ``aside`` computes what can be computed meanwhile.
 
     ``lines`` are the ``ledger``'s labels (``labels.labels_ahead``), of which those that counted
     are written; they are not needed where the result has ``kept`` what is written. The same inputs
     and labels give the same bytes.
     """
-    with ThreadPoolExecutor(1) as aside:  # hashing lets other threads run
-        read = aside.submit(digests_of, inputs.files)
-        return _write_outputs(folder, inputs, ledger, lines, result, read)
+    with ThreadPoolExecutor(1) as thread:  # hashing lets other threads run
+        read = thread.submit(digests_of, inputs.files)
+        return _write_outputs(folder, inputs, ledger, lines, result, aside, read)
 
 
 def _write_outputs(
@@ -43,6 +50,7 @@ def _write_outputs(
     ledger: Path,
     lines: Iterable[Block],
     result: R2C2Result,
+    aside: Aside,
     read: Future[dict[Path, str]],
 ) -> list[Path]:
     out = folder.out
@@ -56,6 +64,8 @@ def _write_outputs(
     else:  # those of a check of relevance are in ``places``, all others in ``kept``
         written, counted = result.kept.write_labels(labels, ledger, places)
         models = {**result.kept.models(), **places.models}
+    result.computed()  # before the next call
+    digest = aside.call("assay.protocols.digest", "labels_digest", counted.uids)
     scores = {out / name: write_bytes(out / name, data) for name, data in _score_files(result)}
     files = [*scores, *early]
     manifest = write_manifest(
@@ -66,7 +76,8 @@ def _write_outputs(
         labellers=result.labellers,
         models=models,
         inputs=read.result(),
-        counted=counted,
+        counted=len(counted),
+        labels_sha256=digest(),
         outputs={**scores, **early, labels: written},
         warnings=result.warnings,
     )

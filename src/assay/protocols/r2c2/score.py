@@ -28,10 +28,13 @@ from assay.protocols.r2c2.labels import LabelBook, left_out, passages_by_key, re
 from assay.protocols.r2c2.relevance import check_relevance
 from assay.protocols.r2c2.results import AnswerResult, R2C2Result
 from assay.protocols.r2c2.step3 import keeps_to_yes_no
-from assay.protocols.r2c2.work import Numbers, Resampling, Verdicts, Work
+from assay.protocols.r2c2.work import Resampling, Verdicts, Work
 
 if TYPE_CHECKING:
     from assay.protocols.r2c2.kept import Kept
+
+NUMBERS = "assay.protocols.r2c2.numbers"
+"""The module that computes scores, which another process may load."""
 
 GROUP = 20_000
 """Nuggets and answers that a large evaluation goes through at a time."""
@@ -47,7 +50,7 @@ def score(
     brief: bool = False,
     large: bool = False,
     blocks: Iterable[BriefBlock] | None = None,
-    aside: Aside[Work, Numbers],
+    aside: Aside,
 ) -> R2C2Result:
     """Everything that the labels in the ledger say under ``policy``; with ``brief``, without the
     reasons and times that only a report shows; with ``large``, going through the ledger group by
@@ -92,7 +95,7 @@ def score(
         grades, unsure, notes = kept.grades, frozenset(kept.unsure), kept.notes
     missing = some_missing(answers) if kept is None else kept.missing
     remarks = book.remarks(missing=missing)
-    computed = aside.of(_work(inputs, answers, grades, unsure, settings))
+    computed = aside.call(NUMBERS, "compute", _work(inputs, answers, grades, unsure, settings))
     result = R2C2Result(
         title=folder.config.evaluation.title or folder.path.resolve().name,
         policy=policy.name,
