@@ -90,15 +90,16 @@ class Ledger(Reading):
 
     # -- writing ---------------------------------------------------------------------------
 
-    def add(self, labels: Iterable[NewLabel]) -> list[str]:
-        """Write labels in one transaction and return the uids of those that were new.
+    def add(self, labels: Iterable[NewLabel], *, fresh: bool = False) -> list[str]:
+        """Write labels in one transaction and return the uids of those that were new; ``fresh``
+        ones were made this moment, so that the ledger cannot hold them and need not look.
 
         When this returns, the labels survive a kill of the process.
         """
         with explained(self.path):
             self._db.execute("BEGIN IMMEDIATE")
             try:
-                added = self._insert(labels)
+                added = self._insert(labels, fresh=fresh)
                 self._db.execute("COMMIT")
             except BaseException:
                 self._db.execute("ROLLBACK")
@@ -107,7 +108,7 @@ class Ledger(Reading):
                 raise
         return added
 
-    def _insert(self, labels: Iterable[NewLabel]) -> list[str]:
+    def _insert(self, labels: Iterable[NewLabel], *, fresh: bool) -> list[str]:
         now = datetime.now(UTC).isoformat(timespec="microseconds")
         units: dict[str, tuple[bytes | str, int, str]] = {}
         rows: dict[str, tuple[Any, ...]] = {}
@@ -137,8 +138,9 @@ class Ledger(Reading):
                 created,
                 orjson.dumps(label.detail).decode(),
             )
-        for uid in self._written((row[4], row[1]) for row in rows.values()):
-            rows.pop(uid, None)
+        if not fresh:
+            for uid in self._written((row[4], row[1]) for row in rows.values()):
+                rows.pop(uid, None)
         self._db.executemany(
             "INSERT INTO units (hash, task, content) VALUES (?, ?, ?) "
             "ON CONFLICT (hash) DO NOTHING",
