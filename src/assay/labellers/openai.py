@@ -27,6 +27,7 @@ from assay.tasks.base import AnyTask, Verdict, canonical
 from assay.tasks.rendering import Messages, Renderer
 
 DEFAULT_BASE_URL = "https://api.openai.com/v1"
+_SHOWN = 10_000  # prompts that are kept from planning to sending: some 20 MB
 _KEPT_REPLY = 4000  # characters of an unusable reply that are kept in the ledger
 
 
@@ -93,6 +94,7 @@ class OpenAILabeller:
             self._transport,
         )
         self._formats: dict[type[Verdict], orjson.Fragment] = {}
+        self._shown: dict[int, tuple[Request, Messages]] = {}
         params: dict[str, Any] = {"model": settings.model, "endpoint": "openai-chat"}
         if settings.temperature is not None:
             params["temperature"] = settings.temperature
@@ -124,10 +126,15 @@ class OpenAILabeller:
         return None
 
     def preview(self, request: Request) -> Messages:
-        return self._renderer.chat(request.task, request.unit)
+        kept = self._shown.pop(id(request), None)
+        return self._renderer.chat(request.task, request.unit) if kept is None else kept[1]
 
     def rendered(self, request: Request) -> bytes:
-        return canonical([self.preview(request), self._format(request.task)])
+        messages = self._renderer.chat(request.task, request.unit)
+        if len(self._shown) < _SHOWN:
+            # With the request: as long as it lives, its id is its own.
+            self._shown[id(request)] = (request, messages)
+        return canonical([messages, self._format(request.task)])
 
     def estimate(self, request: Request) -> Estimate:
         items = len(getattr(request.unit, "nuggets", ()))
