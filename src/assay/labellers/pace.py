@@ -71,13 +71,12 @@ class Pace:
             try:
                 await place
             except asyncio.CancelledError:
-                # Whoever is next must not sleep on because we were woken in its place.
-                if place.done() and not place.cancelled():
-                    self._next()
-                raise
-            finally:
                 if place in self._waiting:
                     self._waiting.remove(place)
+                elif place.done() and not place.cancelled():
+                    # Whoever is next must not sleep on because we were woken in its place.
+                    self._next()
+                raise
         self._under_way += 1
         self._requests.take(1)
         self._tokens.take(tokens)
