@@ -65,6 +65,16 @@ def test_without_a_python_to_start_this_one_computes(monkeypatch):
             assert aside.call("math", "sqrt", 16)() == 4
 
 
+def test_files_of_the_folder_are_no_modules(tmp_path, monkeypatch):
+    for name in ("pickle", "gc", "signal"):
+        (tmp_path / f"{name}.py").write_text("open('run', 'w')\nraise SystemExit\n")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [one for one in sys.path if one])
+    with Aside("math") as aside:
+        assert aside.call("math", "sqrt", 25)() == 5
+    assert not (tmp_path / "run").exists()
+
+
 def test_leaving_early_ends_the_process():
     with Aside("math") as aside:
         process = aside._process

@@ -43,7 +43,7 @@ class Aside:
         if self._start and sys.executable:
             with suppress(OSError):
                 self._process = subprocess.Popen(  # noqa: S603 (this Python, with our own words)
-                    [sys.executable, "-c", _START],
+                    [sys.executable, "-P", "-c", _START],  # -P: no modules from this folder
                     stdin=subprocess.PIPE,
                     stdout=subprocess.PIPE,
                     stderr=subprocess.DEVNULL,  # whatever breaks it there is seen here
