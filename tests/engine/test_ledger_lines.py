@@ -68,6 +68,21 @@ def test_more_than_one_block_in_order_and_only_the_tasks_asked_for(tmp_path):
     assert rows(path, ["r2c2.answer"]) == []
 
 
+@given(st.lists(st.tuples(TEXTS | st.sampled_from(["%", "%b %s", "100 %% {}"]), TEXTS), min_size=1))
+def test_places_are_put_in_as_they_are(tmp_path_factory, said):
+    path = tmp_path_factory.mktemp("ledger") / "labels.sqlite"
+    with Ledger.open(path) as ledger:
+        ledger.add(label(f"u{number}", reason=one) for number, (one, _) in enumerate(said))
+    (block,) = read_lines(path)
+    places = [orjson.dumps(place) for _, place in said]
+    written = b"".join(block.used(places)).splitlines(keepends=True)
+    expected = zip(rows(path), said, strict=True)
+    assert [orjson.loads(line) for line in written] == [
+        {**row, "used_at": [place]} for row, (_, place) in expected
+    ]
+    assert all(line.endswith(b"]}\n") for line in written)
+
+
 def test_labels_that_were_added_while_it_read_come_last(tmp_path):
     path = tmp_path / "labels.sqlite"
     with Ledger.open(path) as ledger:
