@@ -17,6 +17,7 @@ from assay.labellers.base import Request, request_key
 from assay.ledger import NewLabel
 from assay.ledger.policy import Policy
 from assay.model.labels import LabellerId, Status
+from assay.protocols import aside
 from assay.protocols.folder import Folder
 from assay.protocols.r2c2 import score as scoring
 from assay.protocols.r2c2.inputs import R2C2Settings, load_inputs
@@ -146,6 +147,10 @@ def written(folder: Path, policy: str) -> dict[str, bytes]:
     return {str(p.relative_to(out)): p.read_bytes() for p in out.rglob("*") if p.is_file()}
 
 
+def not_here(module: str, name: str, argument: object) -> None:
+    raise AssertionError(f"{name} should have been called by the other process")
+
+
 @pytest.mark.parametrize("check", ["false", "true"])
 def test_group_by_group_gives_the_same_files(tmp_path: Path, monkeypatch, check: str):
     monkeypatch.setenv("OPENAI_API_KEY", "none")
@@ -159,9 +164,11 @@ def test_group_by_group_gives_the_same_files(tmp_path: Path, monkeypatch, check:
             large.setattr(scoring, "GROUP", 40)
             grouped = written(folder, policy)
             large.setattr(job_r2c2, "MANY", 0)
+            large.setattr(aside, "_call", not_here)
             beside = written(folder, policy)
         with monkeypatch.context() as many:
             many.setattr(job_r2c2, "MANY", 0)
+            many.setattr(aside, "_call", not_here)
             several = written(folder, policy)
         for other in (grouped, beside, several):
             assert other.keys() == whole.keys()

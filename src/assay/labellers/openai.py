@@ -27,7 +27,7 @@ from assay.tasks.base import AnyTask, Verdict, canonical
 from assay.tasks.rendering import Messages, Renderer
 
 DEFAULT_BASE_URL = "https://api.openai.com/v1"
-_SHOWN = 10_000  # prompts that are kept from planning to sending: some 20 MB
+_SHOWN = 10_000  # prompts kept from planning to sending: 20 MB where each has 2 kB
 _KEPT_REPLY = 4000  # characters of an unusable reply that are kept in the ledger
 
 
