@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import bz2
 import gzip
+import subprocess
+import sys
 import zipfile
 
 import pytest
@@ -107,6 +109,23 @@ def test_decompression_bomb(write):
     path = write(gzip.compress(b"\n" * 100_000), "x.gz")
     with pytest.raises(FormatError, match="more than 5000 bytes"):
         read_text(path, max_bytes=5000)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="limits on a process's memory are Linux's")
+@pytest.mark.parametrize(
+    "packed", [bytes, gzip.compress, bz2.compress], ids=["plain", "gzip", "bzip2"]
+)
+def test_a_small_file_needs_little_memory_whatever_may_be_read(write, packed):
+    path = write(packed(b"one\ntwo\n"), "x.txt")
+    code = (
+        "import resource, sys; from assay.formats.text import read_text; "
+        "resource.setrlimit(resource.RLIMIT_AS, (1 << 30, 1 << 30)); "
+        "print(read_text(sys.argv[1]).lines)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(path)], capture_output=True, text=True, check=False
+    )
+    assert done.stdout == "('one', 'two')\n", done.stderr
 
 
 def test_every_bad_line_is_reported(write):

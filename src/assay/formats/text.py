@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from itertools import accumulate, islice
 from os import PathLike
 from pathlib import Path
+from typing import BinaryIO
 
 from assay.formats.parsed import FaultList, printable
 from assay.model.errors import Fault, FormatError
@@ -23,6 +24,7 @@ from assay.model.errors import Fault, FormatError
 MAX_BYTES = 4 << 30
 """Most bytes that a file may hold once decompressed: a guard against decompression bombs."""
 
+_PIECE = 1 << 20
 _BOM = b"\xef\xbb\xbf"
 _GZIP = b"\x1f\x8b\x08"
 _BZIP2 = re.compile(rb"BZh[1-9](?:1AY&SY|\x17rE8P\x90)")
@@ -134,7 +136,7 @@ def _read_bytes(path: Path, max_bytes: int) -> tuple[bytes, FaultList]:
     faults = FaultList(str(path))
     try:
         with path.open("rb") as stream:
-            raw = stream.read(max_bytes + 1)
+            raw = _up_to(stream, max_bytes + 1)
     except FileNotFoundError:
         raise _unreadable(path, "There is no such file.", "Check the path.") from None
     except IsADirectoryError:
@@ -148,11 +150,11 @@ def _read_bytes(path: Path, max_bytes: int) -> tuple[bytes, FaultList]:
         if raw.startswith(_GZIP):
             kind = ".gz"
             with gzip.GzipFile(fileobj=io.BytesIO(raw)) as packed:
-                raw = packed.read(max_bytes + 1)
+                raw = _up_to(packed, max_bytes + 1)
         elif _BZIP2.match(raw) or (ending == ".bz2" and raw.startswith(b"BZh")):
             kind = ".bz2"
             with bz2.BZ2File(io.BytesIO(raw)) as packed_bz2:
-                raw = packed_bz2.read(max_bytes + 1)
+                raw = _up_to(packed_bz2, max_bytes + 1)
     except (OSError, EOFError, zlib.error) as error:
         raise _unreadable(
             path,
@@ -166,6 +168,15 @@ def _read_bytes(path: Path, max_bytes: int) -> tuple[bytes, FaultList]:
             0, f"The name ends in {ending} but the file is not compressed.", "Rename it."
         )
     return raw, faults
+
+
+def _up_to(stream: BinaryIO | gzip.GzipFile | bz2.BZ2File, most: int) -> bytes:
+    """What a stream holds, as far as ``most`` bytes. Never asked for at once: ``read`` sets aside
+    all that it is asked for, which fails where a process may not have as much."""
+    held = io.BytesIO()
+    while piece := stream.read(min(_PIECE, most - held.tell())):
+        held.write(piece)
+    return held.getvalue()
 
 
 def _decode(body: bytes, separator: str, faults: FaultList) -> tuple[str, ...]:
