@@ -20,6 +20,7 @@ from assay.ledger import Asked, Ledger, NewLabel
 from assay.model.errors import LabellerUnreachable, SettingsError
 from assay.model.labels import Status
 
+_STARTED = 8  # workers that begin in the same round of the event loop
 _JOINED = 5000  # joint labels that are made in one transaction
 
 
@@ -262,8 +263,12 @@ async def _execute(
             async with asyncio.TaskGroup() as group:
                 for part in parts:
                     waiting = iter(part.todo)
-                    for _ in range(max(1, min(part.labeller.concurrency, len(part.todo)))):
+                    for n in range(max(1, min(part.labeller.concurrency, len(part.todo)))):
                         group.create_task(work(part.labeller, waiting))
+                        if n % _STARTED == _STARTED - 1:
+                            # All at once, no question would leave before all had connected,
+                            # and their answers would come back in one heap.
+                            await asyncio.sleep(0)
     except BaseExceptionGroup as group_error:
         # One cause is enough for a person: the first fault that stopped a worker.
         raise group_error.exceptions[0] from None

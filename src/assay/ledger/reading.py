@@ -67,6 +67,8 @@ class Reading:
         """What is known of each (unit, key), by key: ``ok`` if any label under it is, else
         ``failed``; what was never asked is absent."""
         known: dict[str, Status] = {}
+        if not self.size():
+            return known
         with explained(self.path):
             pairs = ((packed(unit), packed(key)) for unit, key in asked)
             for stored, status in self.asked("labels.key, status", pairs):

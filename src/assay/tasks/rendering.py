@@ -57,7 +57,7 @@ class Renderer:
     ) -> Messages:
         templates = self._templates
         template = templates.template(name)
-        context = {**dict(unit), **extra}
+        context = {**vars(unit), **extra}  # units have no fields beyond their own
         return (
             {"role": "system", "content": templates.block(template, system, context)},
             {"role": "user", "content": templates.block(template, user, context)},
