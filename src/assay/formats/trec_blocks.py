@@ -154,30 +154,41 @@ def parse(data: bytes | bytearray, files: Sequence[int]) -> Block | None:
     if len(gaps) % _COLUMNS:
         return None
     gap = np.ascontiguousarray(gaps.reshape(-1, _COLUMNS).T)
+    del gaps  # this and what follows is where memory is at its peak
     kinds = every[gap]
     inner = kinds[:-1]
     if not (kinds[-1] == ord("\n")).all():
         return None
     if not ((inner == ord(" ")) | (inner == ord("\t"))).all():
         return None
-    columns: list[Column] = []
-    starts = np.empty_like(gap[-1])
-    starts[0], starts[1:] = first, gap[-1][:-1] + 1
-    for ends in gap:
-        columns.append(Column(data, starts, ends - starts))
-        starts = ends + 1
-    if any(not column.lengths.all() for column in columns):
+
+    def column(number: int) -> Column | None:
+        starts = np.empty_like(gap[-1])
+        if number:
+            np.add(gap[number - 1], 1, out=starts)
+        else:
+            starts[0], starts[1:] = first, gap[-1][:-1] + 1
+        lengths = gap[number] - starts
+        return Column(data, starts, lengths) if lengths.all() else None
+
+    # Numbers first: what reading them takes is free again when the other columns are made.
+    written, values = column(3), column(4)
+    if written is None or values is None:
         return None
-    ranks, scores = whole_numbers(columns[3]), decimals(columns[4])
+    ranks, scores = whole_numbers(written), decimals(values)
+    del written, values
     if ranks is None or scores is None:
         return None
-    rows = np.searchsorted(gap[-1], files)
-    repeats = columns[5].repeats()
+    topics, second, documents, runs = map(column, (0, 1, 2, 5))
+    if topics is None or second is None or documents is None or runs is None:
+        return None
+    ends = gap[-1].copy()  # by itself it does not keep the others
+    rows = np.searchsorted(ends, files)
+    repeats = runs.repeats()
     repeats[rows[1:-1] - 1] = True
     if (rows[1:] == rows[:-1]).any() or not repeats.all():
         return None  # an empty file, or one with several runs
-    topics, second, documents, _, _, runs = columns
-    return Block(data, gap[-1], rows, topics, second, documents, ranks, scores, runs)
+    return Block(data, ends, rows, topics, second, documents, ranks, scores, runs)
 
 
 def _is_clean(data: bytes) -> bool:

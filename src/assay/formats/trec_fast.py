@@ -307,6 +307,7 @@ class _Reader:
         if known is None:
             return False
         rows, judgements = known
+        del hashes, words, keys  # what follows needs the room
 
         def descending(some: Integers) -> Integers:
             ids = list(map(documents.bytes, some.tolist()))
