@@ -25,6 +25,14 @@ def completion(content: str | None, **more: Any) -> dict[str, Any]:
     }
 
 
+@dataclass(frozen=True)
+class Drip:
+    """A reply whose body comes a few bytes at a time, over so many seconds."""
+
+    document: dict[str, Any]
+    seconds: float
+
+
 @dataclass
 class Server:
     """Where it listens, and every request body that it got."""
@@ -38,7 +46,7 @@ class Server:
 @contextmanager
 def serve(script: Script) -> Iterator[Server]:
     """Run a server whose reply to a request body and its number is what ``script`` returns: a
-    dict (200), (status, dict[, headers]), a float (seconds of silence), or None (reset)."""
+    dict (200), (status, dict[, headers]), a float (seconds of silence), a Drip, or None (reset)."""
     server = Server()
     loop = asyncio.new_event_loop()
     ready = threading.Event()
@@ -56,6 +64,8 @@ def serve(script: Script) -> Iterator[Server]:
             if isinstance(made, float):
                 await asyncio.sleep(made)
                 made = completion("too late")
+            if isinstance(made, Drip):
+                return await drip(request, made)
             if made is None:
                 assert request.transport is not None
                 request.transport.abort()
@@ -70,6 +80,15 @@ def serve(script: Script) -> Iterator[Server]:
             )
         finally:
             busy -= 1
+
+    async def drip(request: web.Request, made: Drip) -> web.StreamResponse:
+        text = json.dumps(made.document).encode()
+        response = web.StreamResponse(headers={"Content-Length": str(len(text))})
+        await response.prepare(request)
+        for start in range(0, len(text), len(text) // 20):
+            await response.write(text[start : start + len(text) // 20])
+            await asyncio.sleep(made.seconds / 20)
+        return response
 
     async def models(request: web.Request) -> web.Response:
         return web.json_response({"data": [{"id": "m"}]})

@@ -5,9 +5,15 @@ from __future__ import annotations
 import asyncio
 import json
 import random
+import shutil
 import signal
+import subprocess
+import sys
 import time
 from collections import Counter
+from pathlib import Path
+
+import pytest
 
 from assay.judging.engine import judge, plan
 from assay.labellers import endpoints as module
@@ -16,9 +22,10 @@ from assay.labellers.pace import Limits
 from assay.ledger import Ledger
 from assay.model.labels import Status
 from assay.tasks.rendering import Renderer
-from tests.engine.server import ask_of, completion, serve
+from tests.engine.server import Drip, ask_of, completion, serve
 from tests.engine.test_judging import child, entailed, requests
 
+ROOT = Path(__file__).parents[2]
 GOOD = json.dumps({"reason": "r", "entailed": "YES"})
 
 # The server's own faults: the request is sent again.
@@ -30,8 +37,9 @@ PASSING = (
     None,  # connection reset
     0.5,  # silence past the timeout
     (200, "{truncated"),
+    Drip(completion(GOOD), 0.6),  # slower than the timeout
 )
-WEIGHTS = (5, 5, 20, 5, 20, 1, 20)  # little silence: a test should not take minutes
+WEIGHTS = (5, 5, 20, 5, 20, 1, 20, 1)  # little silence: a test should not take minutes
 # Replies of the model that cannot be used: one repair turn follows.
 UNUSABLE = (
     completion(GOOD[:25], finish_reason="length"),
@@ -40,6 +48,13 @@ UNUSABLE = (
     completion("I would say yes."),
     {"choices": []},
 )
+
+# Where asking again is no use: recorded as failures, with the reason.
+HOPELESS = (
+    (completion(None, message={"refusal": "I would rather not."}), "the model refused"),
+    ((400, {"error": {"message": "maximum context length is 9 tokens"}}), "maximum context length"),
+)
+EXPIRED = (401, {"error": {"message": "this key has expired"}})
 
 
 def number_of(body) -> int:
@@ -81,25 +96,38 @@ def test_ten_thousand_labels_under_30_per_cent_faults_are_complete_and_exact(tmp
 
     def script(body, number):
         n = number_of(body)
+        if len(good) > count // 2 and server.headers[number - 1]["Authorization"] != "Bearer new":
+            return EXPIRED
         if faults[n]:
             return faults[n].pop()
         good[n] += 1
-        return wrapped(body, number)
+        return HOPELESS[n % 2][0] if n % 500 < 2 else wrapped(body, number)
+
+    def go(key):
+        settings = OpenAISettings("m", (server.url,), key, limits=Limits(64), timeout=0.25)
+        labeller = OpenAILabeller(settings, Renderer())
+        return judge([("t", plan(ledger, labeller, requests(count)))], ledger)
 
     with serve(script) as server, Ledger.open(tmp_path / "l") as ledger:
-        settings = OpenAISettings("m", (server.url,), limits=Limits(64), timeout=0.25)
-        labeller = OpenAILabeller(settings, Renderer())
-        tally = judge([("t", plan(ledger, labeller, requests(count)))], ledger)
+        with pytest.raises(module.LabellerUnreachable, match=r"this key has expired.*API key"):
+            go("old")
+        kept = ledger.size()
+        tally = go("new")
         labels = list(ledger.labels())
         contents = ledger.units()
         sent = len(server.requests)
     assert 0.25 < sum(planned.values()) / sent < 0.35
-    assert (tally.asked, tally.failed, tally.skipped) == (count, 0, 0)
+    assert count // 2 <= kept < count * 0.6
+    assert (tally.known, tally.asked, tally.skipped) == (kept, count - kept, 0)
     assert len(labels) == count
     assert len({label.key for label in labels}) == count
     for label in labels:
         n = int(contents[label.unit]["nugget"].split()[1])
-        assert label.verdict == {"reason": f"n{n}", "entailed": bool(n % 2)}
+        if n % 500 < 2:
+            assert label.status is Status.FAILED
+            assert HOPELESS[n % 2][1] in label.error
+        else:
+            assert label.verdict == {"reason": f"n{n}", "entailed": bool(n % 2)}
     # A reply slower than the timeout on this machine is the one case in which a good answer is
     # asked for again; no answer that was kept ever is.
     repeated = sum(times - 1 for times in good.values())
@@ -153,3 +181,72 @@ def test_fifty_kills_and_the_union_is_that_of_an_unbroken_run(tmp_path):
         n = int(contents[label.unit]["nugget"].split()[1])
         assert label.verdict == {"reason": f"n{n}", "entailed": bool(n % 2)}
     assert asked <= count + 50 * 4
+
+
+_UNTIL_FULL = """
+import sys
+from pathlib import Path
+from assay.model.errors import LedgerError
+from tests.engine.test_judging import requests, run
+try:
+    print(run(Path(sys.argv[1]), sys.argv[2], requests(600)).asked)
+except LedgerError as error:
+    print(error)
+"""
+_IN_A_SMALL_DISK = """
+mount -t tmpfs -o size=600k none "$1" && "$3" -c "$4" "$1/l" "$2"
+mount -o remount,size=20m "$1" && "$3" -c "$4" "$1/l" "$2" && cp "$1"/l* "$5"
+"""
+
+
+def _mounts() -> list[str] | None:
+    """How to start a process that may mount a disk of its own; None where that is not allowed."""
+    for command in (["unshare", "-m"], ["unshare", "-r", "-m"]):
+        probe = [*command, "mount", "-t", "tmpfs", "none", "/mnt"]
+        if shutil.which("unshare") and not subprocess.run(probe, capture_output=True).returncode:
+            return command
+    return None
+
+
+def _complete(ledger, told, again, asked):
+    """The second run asked for what the first could not keep, and nothing else."""
+    assert "What was written is kept" in told
+    with Ledger.open(ledger) as opened:
+        labels = list(opened.labels())
+    assert len(labels) == len({label.key for label in labels}) == 600
+    assert 0 < int(again) < 600
+    assert asked <= 600 + 40  # as many as were under way (32 at the server, 8 being written)
+
+
+def test_a_full_disk_stops_the_run_and_keeps_what_was_written(tmp_path):
+    command = _mounts()
+    if command is None:
+        pytest.skip("no disk may be mounted here")
+    disk, kept = tmp_path / "disk", tmp_path / "kept"
+    disk.mkdir()
+    kept.mkdir()
+    with serve(entailed) as server:
+        run = ["sh", "-c", _IN_A_SMALL_DISK, "sh", disk, server.url, sys.executable, _UNTIL_FULL]
+        done = subprocess.run(
+            [*command, *run, kept], cwd=ROOT, capture_output=True, text=True, check=False
+        )
+        asked = len(server.requests)
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ""
+    told, again = done.stdout.splitlines()
+    assert "The disk is full; make room and run again" in told
+    _complete(kept / "l", told, again, asked)
+
+
+def test_a_limit_on_the_size_of_files_does_no_harm_either(tmp_path):
+    limit = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (400_000, 400_000))"
+    outputs = []
+    with serve(entailed) as server:
+        for code in (limit + _UNTIL_FULL, _UNTIL_FULL):
+            run = [sys.executable, "-c", code, tmp_path / "l", server.url]
+            done = subprocess.run(run, cwd=ROOT, capture_output=True, text=True, check=False)
+            assert done.stderr == ""
+            outputs.append(done.stdout)
+        asked = len(server.requests)
+    assert "limit on the size of files" in outputs[0]
+    _complete(tmp_path / "l", *outputs, asked)

@@ -197,19 +197,20 @@ class _Keeper:
         written, self._written = self._written, None
         try:
             self.flush()
-        except Exception as error:  # whoever waits for it raises it
-            if written is None or written.done():
-                raise
-            written.set_exception(error)
+        except Exception as error:  # noqa: BLE001 (handed on, or raised by the last flush)
+            if written is not None and not written.done():
+                written.set_exception(error)  # whoever waits for it raises it
+            # Where nobody waits any more, the last flush tries again, and raises.
         else:
             if written is not None and not written.done():
                 written.set_result(None)
 
     def flush(self) -> None:
-        """Write what waits (where workers were cancelled, nobody is left to wait for it)."""
-        labels, self._labels = self._labels, []
-        if labels:
-            self._ledger.add(labels, fresh=True)
+        """Write what waits (where workers were cancelled, nobody is left to wait for it), or keep
+        it for the next time."""
+        if self._labels:
+            self._ledger.add(self._labels, fresh=True)
+            self._labels = []
 
 
 async def _execute(
@@ -275,8 +276,10 @@ async def _execute(
     finally:
         if handled:
             loop.remove_signal_handler(signal.SIGINT)
-        keeper.flush()
-        progress.end()
+        try:
+            keeper.flush()
+        finally:
+            progress.end()
     join_votes(ledger, plan_)
     done = run.tally.asked + run.tally.unanswered
     return replace(run.tally, skipped=todo - done, stopped=run.stop), run.unreachable

@@ -75,13 +75,20 @@ def _migrate(db: sqlite3.Connection, path: Path) -> None:
             db.execute(f"PRAGMA user_version = {number}")
         db.execute("COMMIT")
     except BaseException:
-        db.execute("ROLLBACK")
+        roll_back(db)
         raise
     if version:
         try:
             db.execute("VACUUM")  # give back the room of the older tables
         except sqlite3.OperationalError:
             return  # no room to do it in, or another process reads: the file only stays larger
+
+
+def roll_back(db: sqlite3.Connection) -> None:
+    """Take back the transaction under way, if there still is one: what breaks on a full disk,
+    SQLite takes back by itself."""
+    if db.in_transaction:
+        db.execute("ROLLBACK")
 
 
 def _statements(script: str) -> Iterator[str]:
@@ -105,6 +112,11 @@ def explained(path: Path) -> Iterator[None]:
             cure = "Check that the folder exists and that you may write to it."
         elif "full" in text:
             cure = "The disk is full; make room and run again. What was written is kept."
+        elif "I/O" in text:
+            cure = (
+                "The disk does not do what it should: is it over a quota or a limit on the size "
+                "of files, or gone? What was written is kept."
+            )
         elif "locked" in text:
             cure = "Another process has held it for over 30 s; wait for it, then run again."
         elif "malformed" in text or "not a database" in text:

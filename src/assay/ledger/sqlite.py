@@ -12,7 +12,7 @@ from typing import Any, Self
 
 import orjson
 
-from assay.ledger.opening import connect, explained, packed, unpacked
+from assay.ledger.opening import connect, explained, packed, roll_back, unpacked
 from assay.ledger.reading import REST, Reading
 from assay.model.errors import LedgerError
 from assay.model.labels import LabellerId, Status
@@ -102,7 +102,7 @@ class Ledger(Reading):
                 added = self._insert(labels, fresh=fresh)
                 self._db.execute("COMMIT")
             except BaseException:
-                self._db.execute("ROLLBACK")
+                roll_back(self._db)
                 self._labeller_ids.clear()
                 self._task_ids.clear()
                 raise
