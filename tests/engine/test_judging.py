@@ -8,11 +8,14 @@ import random
 import signal
 import subprocess
 import sys
+import threading
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from assay.judging.claims import claimed
 from assay.judging.engine import judge, plan
 from assay.labellers.base import Request
 from assay.labellers.openai import OpenAILabeller, OpenAISettings
@@ -21,8 +24,8 @@ from assay.labellers.prices import Price, list_price
 from assay.labellers.recorded import RecordedLabeller
 from assay.labellers.rules import RulesLabeller
 from assay.ledger import Ledger
-from assay.model.errors import FormatError, LabellerUnreachable, SettingsError
-from assay.model.labels import Status
+from assay.model.errors import FormatError, LabellerUnreachable, LedgerError, SettingsError
+from assay.model.labels import LabellerId, Status
 from assay.tasks.r2c2 import ENTAILMENT, EntailmentUnit
 from assay.tasks.rendering import Renderer
 from tests.engine.server import ask_of, completion, serve
@@ -199,9 +202,10 @@ run(Path(sys.argv[1]), sys.argv[2], requests(int(sys.argv[3])), settings={"concu
 """
 
 
-def child(path: Path, url: str, count: int) -> subprocess.Popen[bytes]:
+def child(path: Path, url: str, count: int, **more) -> subprocess.Popen[bytes]:
     root = Path(__file__).parents[2]
-    return subprocess.Popen([sys.executable, "-c", _CHILD, str(path), url, str(count)], cwd=root)
+    command = [sys.executable, "-c", _CHILD, str(path), url, str(count)]
+    return subprocess.Popen(command, cwd=root, **more)
 
 
 def test_a_kill_at_any_moment_loses_nothing_and_pays_nothing_twice(tmp_path):
@@ -225,6 +229,57 @@ def test_a_kill_at_any_moment_loses_nothing_and_pays_nothing_twice(tmp_path):
     assert len({label.key for label in labels}) == count
     # At each kill at most the four requests under way are lost (their replies never arrived).
     assert asked <= count + 6 * 4
+
+
+def test_two_processes_do_not_both_pay(tmp_path):
+    count, path, go = 300, tmp_path / "l", threading.Event()
+
+    def held(body, number):
+        if number > 10:
+            assert go.wait(20)
+        return entailed(body, number)
+
+    with serve(held) as server:
+        first = child(path, server.url, count)
+        while len(server.requests) < 5:
+            time.sleep(0.005)
+        second = child(path, server.url, count, stderr=subprocess.PIPE)
+        told = second.communicate(timeout=20)[1].decode()
+        go.set()
+        assert (first.wait(60), second.returncode) == (0, 1)
+        assert child(path, server.url, count).wait(60) == 0
+        assert len(server.requests) == count
+    assert f"openai:m is being asked for 'r2c2.entailment' by another process (number {first.pid}"\
+        in told  # fmt: skip
+    with Ledger.open(path) as ledger:
+        assert len(list(ledger.labels())) == count
+    assert [one.name for one in tmp_path.iterdir()] == ["l"]
+
+
+def test_another_task_another_labeller_and_free_ones_are_nobodys_business(tmp_path):
+    rules = RulesLabeller().id
+    path, mine = tmp_path / "l", LabellerId("m", "model", {"seed": 1})
+    with claimed(path, [(mine, "t"), (rules, "t")]):
+        with claimed(path, [(mine, "u"), (replace(mine, params={"seed": 2}), "t"), (rules, "t")]):
+            pass
+        with (
+            pytest.raises(LedgerError, match=f"number {os.getpid()}"),
+            claimed(path, [(mine, "t")]),
+        ):
+            pass
+    with claimed(path, [(mine, "t")]):
+        pass
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_what_others_were_told_since_the_plan_was_made_is_not_asked(tmp_path):
+    with serve(entailed) as server, Ledger.open(tmp_path / "l") as ledger:
+        made = labeller(server.url)
+        early = plan(ledger, made, requests(40))
+        run(tmp_path / "l", server.url, requests(30))
+        tally = judge([("t", early)], ledger)
+        assert (tally.wanted, tally.known, tally.asked) == (40, 30, 10)
+        assert len(server.requests) == 40
 
 
 def test_ctrl_c_waits_for_the_answers_under_way(tmp_path):

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass, field, replace
 
+from assay.judging.claims import claimed
 from assay.judging.progress import Progress, Silent, Tally
 from assay.judging.shared import told_elsewhere
 from assay.labellers.base import Estimate, Labeller, Outcome, Request, request_key
@@ -29,7 +30,8 @@ class Plan:
     """What is asked of one labeller: distinct keys with their requests, and what is known.
 
     For an ensemble, ``todo`` are the joint labels to be made and ``members`` what is asked for
-    them; a plan whose members know everything asks nothing.
+    them; a plan whose members know everything asks nothing. ``seen`` is how many labels the
+    ledger held when the plan was made.
     """
 
     labeller: Labeller
@@ -37,6 +39,7 @@ class Plan:
     known: int
     known_failed: int
     members: tuple[Plan, ...] = ()
+    seen: int = 0
 
     @property
     def asked(self) -> tuple[Plan, ...]:
@@ -64,6 +67,7 @@ def plan(
     the task; ``ledger`` None means that nothing is known yet. With
     ``alike`` what a label of the same labeller under another task tells is known too
     (tasks.shared)."""
+    seen = 0 if ledger is None else ledger.size()  # before anything is looked up
     distinct: dict[str, Request] = {}
     refusals: dict[str, str] = {}
     for request in requests:
@@ -110,7 +114,17 @@ def plan(
     missing.sort(key=lambda item: [str(value) for value in item[1].content.values()])
     todo = tuple(missing)
     reused = len(distinct) - len(todo) + len(told)
-    return Plan(labeller, todo, reused, 0 if retry_failed else failed, members)
+    return Plan(labeller, todo, reused, 0 if retry_failed else failed, members, seen)
+
+
+def _still_open(plan_: Plan, ledger: Ledger) -> Plan:
+    """The plan without what the ledger has been told by others since it was made."""
+    members = tuple(_still_open(member, ledger) for member in plan_.members)
+    if members or ledger.size() == plan_.seen:
+        return replace(plan_, members=members)
+    known = ledger.statuses(map(_asked, plan_.todo))
+    todo = tuple(item for item in plan_.todo if known.get(item[0]) is not Status.OK)
+    return replace(plan_, todo=todo, known=plan_.known + len(plan_.todo) - len(todo))
 
 
 def _asked(item: tuple[str, Request]) -> Asked:
@@ -295,10 +309,25 @@ def judge(
     """Carry out plans one after the other and return what was done.
 
     ``budget`` is in US dollars for this call. What each request may cost at most is set aside
-    before it is sent, so that the budget is not passed. Raises LabellerUnreachable (after
-    everything that was answered is kept) and KeyboardInterrupt on a second Ctrl-C.
+    before it is sent, so that the budget is not passed. Raises LedgerError where another process
+    is asking the same of the same labeller, LabellerUnreachable (after everything that was
+    answered is kept) and KeyboardInterrupt on a second Ctrl-C.
     """
     told = progress or Silent()
+    wanted = [
+        (part.labeller.id, task)
+        for _, each in plans
+        for part in each.asked
+        for task in {request.task.name for _, request in part.todo}
+    ]
+    with claimed(ledger.path, wanted):
+        now = [(title, _still_open(each, ledger)) for title, each in plans]
+        return _carry_out(now, ledger, told, budget)
+
+
+def _carry_out(
+    plans: Sequence[tuple[str, Plan]], ledger: Ledger, told: Progress, budget: float | None
+) -> Tally:
     total = Tally()
     for title, each in plans:
         left = None if budget is None else budget - total.cost

@@ -1,0 +1,92 @@
+"""One process at a time asks a labeller for a task with a ledger: two would pay for all twice.
+
+A claim is a file beside the ledger that is locked. The system lets go of the lock when a process
+ends, however it ends, so that nobody is ever kept out by one that is gone.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from datetime import UTC, datetime
+from pathlib import Path
+
+from assay.formats.parsed import printable
+from assay.model.errors import LedgerError
+from assay.model.labels import LabellerId
+from assay.tasks.base import canonical
+
+try:
+    import fcntl
+except ImportError:  # Windows has no such locks: nobody is kept out there
+    fcntl = None  # type: ignore[assignment]
+
+_FREE = frozenset({"rules", "recorded"})  # kinds of labellers that cost nothing
+_LONGEST = 200
+
+
+@contextmanager
+def claimed(ledger: Path, wanted: Iterable[tuple[LabellerId, str]]) -> Iterator[None]:
+    """Hold the right to ask these labellers for these tasks (by name) with the ledger at a path.
+    Labellers that cost nothing may be asked by anybody.
+
+    Raises LedgerError where another process holds one of them, saying which process.
+    """
+    named = {_name(who, task): (who, task) for who, task in wanted if who.kind not in _FREE}
+    with ExitStack() as held:
+        for name, (who, task) in sorted(named.items()):
+            path = ledger.with_name(f"{ledger.name}-asking-{name}")
+            held.enter_context(_claim(path, f"{ledger}: {who.name} is being asked for '{task}'"))
+        yield
+
+
+def _name(who: LabellerId, task: str) -> str:
+    parts = canonical([who.name, who.kind, dict(who.params), task])
+    return hashlib.sha256(parts).hexdigest()[:12]
+
+
+@contextmanager
+def _claim(path: Path, what: str) -> Iterator[None]:
+    if fcntl is None:
+        yield
+        return
+    file = _locked(path, what)
+    try:
+        yield
+    finally:
+        with suppress(OSError):  # a folder that is gone, or has become read-only
+            path.unlink()
+        os.close(file)
+
+
+def _now() -> str:
+    return f"{datetime.now(UTC).astimezone():%H:%M:%S}"
+
+
+def _locked(path: Path, what: str) -> int:
+    """A descriptor of the file at ``path``, locked."""
+    while True:
+        try:
+            file = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
+        except OSError as error:
+            raise LedgerError(f"{path} cannot be made: {error.strerror}.") from error
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            holder = printable(os.read(file, _LONGEST).decode(errors="replace"))
+            os.close(file)
+            raise LedgerError(
+                f"{what} by another process{f' ({holder})' if holder else ''}. Wait until it is "
+                "done, or stop it, and run again: what it was told is kept and not asked again."
+            ) from None
+        except OSError:
+            return file  # a file system without locks
+        # Whoever held it has removed the file when it was done: a lock on that one is worthless.
+        with suppress(FileNotFoundError):
+            if os.path.samestat(os.fstat(file), path.stat()):
+                os.truncate(file, 0)
+                os.write(file, f"number {os.getpid()}, since {_now()}".encode())
+                return file
+        os.close(file)
