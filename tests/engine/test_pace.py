@@ -12,6 +12,7 @@ from assay.judging.engine import judge, plan
 from assay.labellers import endpoints as module
 from assay.labellers.openai import OpenAILabeller, OpenAISettings
 from assay.labellers.pace import Limits, Pace, rate_limit_wait
+from assay.labellers.transport import Reply, Silence, TransportError
 from assay.ledger import Ledger
 from assay.model.labels import Status
 from assay.tasks.rendering import Renderer
@@ -134,6 +135,55 @@ def test_a_request_that_never_succeeds_does_not_stop_the_others(tmp_path, monkey
     assert (tally.asked, tally.failed) == (100, 1)
     (failed,) = [label for label in labels if label.status is Status.FAILED]
     assert "others were answered" in failed.error
+
+
+class Flaky:
+    """A transport that fails one time in three, and knows how many requests were under way."""
+
+    def __init__(self, fault: Exception | Reply) -> None:
+        self.fault, self.number, self.under_way, self.most = fault, 0, 0, [0]
+
+    async def post(self, url, headers, body, timeout):
+        self.number += 1
+        failing = self.number % 3 == 0
+        self.under_way += 1
+        self.most.append(self.under_way)
+        await asyncio.sleep(0.002)
+        self.under_way -= 1
+        if not failing:
+            said = entailed(json.loads(body), 0)
+            return Reply(200, json.dumps(said).encode())
+        if isinstance(self.fault, Reply):
+            return self.fault
+        raise self.fault
+
+    async def close(self):
+        return None
+
+
+@pytest.mark.parametrize(
+    ("fault", "lowers"),
+    [
+        (Reply(429, b"{}"), True),
+        (Reply(503, b"{}"), True),
+        (Silence("no reply within 1 s"), True),
+        (Reply(500, b"{}"), False),
+        (TransportError("reset"), False),
+    ],
+    ids=["429", "503", "timeout", "500", "reset"],
+)
+def test_what_lowers_the_number_under_way_and_what_does_not(tmp_path, monkeypatch, fault, lowers):
+    async def short(seconds):
+        return None
+
+    monkeypatch.setattr(module, "_sleep", short)
+    transport = Flaky(fault)
+    with Ledger.open(tmp_path / "l") as ledger:
+        made = OpenAILabeller(OpenAISettings("m", limits=Limits(32)), Renderer(), transport)
+        tally = judge([("t", plan(ledger, made, requests(600)))], ledger)
+    assert (tally.asked, tally.failed) == (600, 0)
+    late = max(transport.most[len(transport.most) // 2 :])
+    assert late < 16 if lowers else late == 32
 
 
 def test_what_the_server_says_of_itself_is_kept(tmp_path):

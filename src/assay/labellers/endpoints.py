@@ -21,7 +21,7 @@ from typing import Any
 import orjson
 
 from assay.labellers.pace import Limits, Pace, rate_limit_wait
-from assay.labellers.transport import Reply, Transport, TransportError
+from assay.labellers.transport import Reply, Silence, Transport, TransportError
 from assay.model.errors import LabellerUnreachable
 
 _FEW_ATTEMPTS = 7  # then the run ends, if nobody else is answered either
@@ -132,7 +132,8 @@ class Endpoints:
                 found = self._read(endpoint, reply, started, sent)
             except TransportError as error:
                 why, wait = str(error), None
-                endpoint.pace.pushed_back(None, started)
+                if isinstance(error, Silence):  # a connection that breaks says nothing of the load
+                    endpoint.pace.pushed_back(None, started)
             else:
                 if isinstance(found, Mapping):
                     return found

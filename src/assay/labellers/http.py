@@ -10,7 +10,7 @@ from collections.abc import Mapping
 import aiohttp
 from yarl import URL
 
-from assay.labellers.transport import Reply, TransportError
+from assay.labellers.transport import Reply, Silence, TransportError
 
 
 class AiohttpTransport:
@@ -54,7 +54,7 @@ class AiohttpTransport:
                     {name.lower(): value for name, value in response.headers.items()},
                 )
         except TimeoutError as error:
-            raise TransportError(f"no reply within {timeout:g} s") from error
+            raise Silence(f"no reply within {timeout:g} s") from error
         except (aiohttp.ClientError, ssl.SSLError, OSError, asyncio.IncompleteReadError) as error:
             raise TransportError(f"{type(error).__name__}: {error}") from error
 

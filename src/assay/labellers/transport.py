@@ -9,7 +9,11 @@ from typing import Protocol
 
 
 class TransportError(Exception):
-    """No reply: connection refused or reset, or silence past the timeout."""
+    """No reply: connection refused or reset, or (:class:`Silence`) nothing within the timeout."""
+
+
+class Silence(TransportError):
+    """No whole reply within the timeout."""
 
 
 @dataclass(frozen=True, slots=True)
