@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import time
+from collections import Counter
 
 import pytest
 
@@ -184,6 +185,70 @@ def test_what_lowers_the_number_under_way_and_what_does_not(tmp_path, monkeypatc
     assert (tally.asked, tally.failed) == (600, 0)
     late = max(transport.most[len(transport.most) // 2 :])
     assert late < 16 if lowers else late == 32
+
+
+class Two:
+    """Two addresses, of which one fails as ``fault`` says while ``broken``."""
+
+    def __init__(self, fault: Exception | Reply) -> None:
+        self.fault, self.broken = fault, True
+        self.posts: Counter[str] = Counter()
+        self.good: Counter[str] = Counter()
+
+    async def post(self, url, headers, body, timeout):
+        name = url.split("/")[2]
+        self.posts[name] += 1
+        if name == "bad" and self.broken:
+            if isinstance(self.fault, Reply):
+                return self.fault
+            raise self.fault
+        await asyncio.sleep(0.01)
+        self.good[name] += 1
+        return Reply(200, json.dumps(entailed(json.loads(body), 0)).encode())
+
+    async def close(self):
+        return None
+
+
+def ask_two(tmp_path, transport, count):
+    urls = ("http://good/v1", "http://bad/v1")
+    with Ledger.open(tmp_path / "l") as ledger:
+        made = OpenAILabeller(OpenAISettings("m", urls, limits=Limits(8)), Renderer(), transport)
+        return judge([("t", plan(ledger, made, requests(count)))], ledger)
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [TransportError("refused"), Reply(503, b"{}"), Reply(500, b"{}"), Reply(429, b"{}")],
+    ids=["refused", "503", "500", "429"],
+)
+def test_an_address_that_answers_nobody_is_left_to_the_others(tmp_path, fault):
+    transport = Two(fault)
+    tally = ask_two(tmp_path, transport, 300)
+    assert (tally.asked, tally.failed) == (300, 0)
+    assert transport.posts["good"] == 300
+    # What is under way when it starts to fail, and now and then one that tries it again.
+    assert transport.posts["bad"] < 30
+
+
+def test_an_address_that_is_back_is_used_again(tmp_path):
+    transport = Two(TransportError("refused"))
+
+    async def mend():
+        await asyncio.sleep(0.3)
+        transport.broken = False
+
+    post, mending = transport.post, []
+
+    async def post_and_mend(*arguments):
+        if not mending:
+            mending.append(asyncio.create_task(mend()))
+        return await post(*arguments)
+
+    transport.post = post_and_mend
+    tally = ask_two(tmp_path, transport, 2000)
+    assert (tally.asked, tally.failed) == (2000, 0)
+    assert transport.good["bad"] > 100
 
 
 def test_what_the_server_says_of_itself_is_kept(tmp_path):

@@ -26,6 +26,7 @@ from assay.model.errors import LabellerUnreachable
 
 _FEW_ATTEMPTS = 7  # then the run ends, if nobody else is answered either
 _MANY_ATTEMPTS = 15  # then the request is given up
+_TIRED = 3  # failures in a row after which an address is left alone for a while
 _LONGEST_WAIT = 60.0  # seconds between two attempts, also where Retry-After asks for more
 _FORMAT_WORDS = ("response_format", "json_schema", "json_object", "guided", "grammar", "schema")
 _LENGTH_WORDS = ("context length", "context_length", "maximum context", "too long", "too many tok")
@@ -77,12 +78,39 @@ class Refused(Exception):
 
 @dataclass
 class _Endpoint:
+    """One address. After failures in a row it is left alone, longer each time, until one request
+    that tries it is answered: what refuses at once would else always seem to be the idlest."""
+
     url: str
     pace: Pace
     answered: int = 0
+    failures: int = 0
+    rests: int = 0
+    rested_at: float = 0.0
+    rests_until: float = 0.0
 
     def __post_init__(self) -> None:
         self.target = self.url.rstrip("/") + "/chat/completions"
+
+    def take(self, now: float) -> None:
+        """A request goes here; where this is a trial, others wait for how it ends."""
+        if self.rests:
+            self.rests_until = now + _LONGEST_WAIT
+
+    def lives(self) -> None:
+        """It said something that tells of the request, not of itself."""
+        self.failures = self.rests = 0
+        self.rests_until = 0.0
+
+    def fails(self, started: float, now: float) -> None:
+        """A request sent at ``started`` failed; those sent before the last rest are old news."""
+        if started < self.rested_at:
+            return
+        self.failures += 1
+        if self.rests or self.failures >= _TIRED:
+            self.rested_at = now
+            self.rests_until = now + min(_LONGEST_WAIT, 0.5 * 2**self.rests)
+            self.rests += 1
 
 
 class Endpoints:
@@ -124,7 +152,7 @@ class Endpoints:
         before = self._answered()
         while True:
             sent = self.form.copy()
-            endpoint = min(self._endpoints, key=lambda one: one.pace.load)
+            endpoint = self._next()
             await endpoint.pace.enter(tokens)
             started = time.monotonic()
             try:
@@ -142,6 +170,7 @@ class Endpoints:
                 why, wait = found
             finally:
                 endpoint.pace.leave()
+            endpoint.fails(started, time.monotonic())
             attempt += 1
             if attempt >= _FEW_ATTEMPTS and self._answered() == before:
                 raise self._unreachable(endpoint, f"{why} ({attempt} attempts)")
@@ -149,6 +178,14 @@ class Endpoints:
                 raise Refused(f"{self.redact(why)} ({attempt} attempts; others were answered)")
             backoff = min(_LONGEST_WAIT, 0.5 * 2 ** (attempt - 1)) * random.uniform(0.5, 1)  # noqa: S311
             await _sleep(min(_LONGEST_WAIT, max(wait or 0.0, backoff)))
+
+    def _next(self) -> _Endpoint:
+        """The address that the next request goes to: of those that answer, the idlest."""
+        now = time.monotonic()
+        able = [one for one in self._endpoints if one.rests_until <= now] or self._endpoints
+        chosen = min(able, key=lambda one: one.pace.load)
+        chosen.take(now)
+        return chosen
 
     async def _post(self, endpoint: _Endpoint, body: bytes) -> Reply:
         return await self._transport.post(endpoint.target, self._headers, body, self._timeout)
@@ -166,11 +203,14 @@ class Endpoints:
             if parsed is None:
                 return "HTTP 200 with a body that is no JSON object", None
             endpoint.answered += 1
+            endpoint.lives()
             endpoint.pace.answered()
             return parsed
         why = f"HTTP {reply.status}: {message_of(reply)}"
-        if reply.status in (400, 404, 413, 415, 422) and self.form.lower(reply, sent):
-            return None
+        if reply.status in (400, 404, 413, 415, 422):
+            endpoint.lives()
+            if self.form.lower(reply, sent):
+                return None
         if reply.status in (400, 413, 422):
             raise Refused(self.redact(why))
         if reply.status in (408, 409, 425, 429) or reply.status >= 500:
