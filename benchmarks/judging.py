@@ -9,7 +9,8 @@ which fetches its table on first use: without a network TIKTOKEN_CACHE_DIR must 
 nuggetizer repeats its first call for ever (a run is ended after five minutes)::
 
     python -m venv N && N/bin/pip install nuggetizer
-    python -m venv U && U/bin/pip install umbrela      # needs Java, torch and 'setuptools<81'
+    python -m venv U && U/bin/pip install umbrela 'setuptools<81' faiss-cpu
+    U/bin/pip install --no-deps pyserini==0.25.0       # what umbrela 0.0.7 imports; needs Java
     python benchmarks/judging.py --nuggetizer-python N/bin/python --umbrela-python U/bin/python
 """
 

@@ -9,9 +9,13 @@ import pytest
 
 from assay.judging.batch import Taken, export_batch, import_batch
 from assay.judging.engine import judge, plan
+from assay.labellers.ensemble import EnsembleLabeller
+from assay.labellers.openai import OpenAILabeller, OpenAISettings
+from assay.labellers.recorded import RecordedLabeller
 from assay.labellers.rules import RulesLabeller
 from assay.ledger import Ledger
 from assay.model.errors import FormatError, SettingsError
+from assay.tasks.rendering import Renderer
 from tests.engine.server import completion, serve
 from tests.engine.test_judging import entailed, labeller, requests
 
@@ -49,11 +53,11 @@ def test_the_labels_are_those_of_asking_live(tmp_path):
         wanted = verdicts(live)
         bodies = [json.dumps(body, sort_keys=True) for body in server.requests]
     with Ledger.open(tmp_path / "batch") as ledger:
-        data, count = export_batch(plans(ledger))
-        assert count == 30
-        sent = [json.dumps(json.loads(x)["body"], sort_keys=True) for x in data.splitlines()]
+        made = export_batch(plans(ledger))
+        assert (made.count, made.left_out) == (30, {})
+        sent = [json.dumps(json.loads(x)["body"], sort_keys=True) for x in made.data.splitlines()]
         assert sorted(sent) == sorted(bodies)
-        rows = answers(data)
+        rows = answers(made.data)
         random.Random(3).shuffle(rows)
         parts = tmp_path / "a.jsonl", tmp_path / "b.jsonl"
         parts[0].write_text("".join(json.dumps(row) + "\n" for row in rows[:20]))
@@ -61,7 +65,7 @@ def test_the_labels_are_those_of_asking_live(tmp_path):
         assert import_batch(plans(ledger), ledger, parts[0]) == Taken(added=20)
         assert import_batch(plans(ledger), ledger, parts[1]) == Taken(added=10, known=13)
         assert verdicts(ledger) == wanted
-        assert export_batch(plans(ledger))[1] == 0
+        assert export_batch(plans(ledger)).count == 0
 
 
 def test_errors_and_unusable_replies(tmp_path):
@@ -69,22 +73,98 @@ def test_errors_and_unusable_replies(tmp_path):
         return completion("no idea") if number == 1 else entailed(body, number)
 
     with Ledger.open(tmp_path / "l") as ledger:
-        rows = answers(export_batch(plans(ledger, 5))[0], script)
+        rows = answers(export_batch(plans(ledger, 5)).data, script)
         rows[1]["response"] = {"status_code": 429, "body": {"error": "slow down"}}
         rows[2] = {"custom_id": rows[2]["custom_id"], "response": None, "error": {"code": "x"}}
-        rows.append({**rows[3], "custom_id": "of somebody else"})
+        refusal = {"error": {"message": "against our policy"}}
+        rows[3]["response"] = {"status_code": 400, "body": refusal}
+        rows.append({**rows[4], "custom_id": "of somebody else"})
         file = tmp_path / "r.jsonl"
         file.write_text("".join(json.dumps(row) + "\n" for row in rows))
         taken = import_batch(plans(ledger, 5), ledger, file)
-        assert taken == Taken(added=3, failed=1, unanswered=2, unasked=1)
-        assert export_batch(plans(ledger, 5))[1] == 2
+        errors = {"HTTP 429: slow down": 1, "{'code': 'x'}": 1}
+        assert taken == Taken(added=3, failed=2, unanswered=2, unasked=1, errors=errors)
+        assert export_batch(plans(ledger, 5)).count == 2
+        refused = rows[3]["custom_id"]
+        (label,) = [label for label in ledger.labels() if label.key == refused]
+        assert label.error == "batch: HTTP 400: against our policy"
 
 
 def test_files_that_are_no_results(tmp_path):
     with Ledger.open(tmp_path / "l") as ledger:
-        (tmp_path / "r.jsonl").write_bytes(export_batch(plans(ledger, 2))[0] + b"nonsense\n")
+        (tmp_path / "r.jsonl").write_bytes(export_batch(plans(ledger, 2)).data + b"nonsense\n")
         with pytest.raises(FormatError) as caught:
             import_batch(plans(ledger, 2), ledger, tmp_path / "r.jsonl")
         assert [fault.line for fault in caught.value.faults] == [1, 2, 3]
         with pytest.raises(SettingsError, match="openai"):
             export_batch([("t", plan(ledger, RulesLabeller(), []))])
+
+
+def retried(ledger):
+    made = labeller("http://127.0.0.1:9/v1")
+    return [("t", plan(ledger, made, requests(3), retry_failed=True))]
+
+
+def test_a_failed_reply_is_replaced_when_it_was_asked_for_again(tmp_path):
+    file = tmp_path / "r.jsonl"
+    with Ledger.open(tmp_path / "l") as ledger:
+        bad = answers(export_batch(plans(ledger, 3)).data, lambda *_: completion("no idea"))
+        file.write_text("".join(json.dumps(row) + "\n" for row in bad))
+        assert import_batch(plans(ledger, 3), ledger, file) == Taken(added=3, failed=3)
+        assert import_batch(plans(ledger, 3), ledger, file) == Taken(known=3)
+        good = answers(export_batch(retried(ledger)).data)
+        file.write_text("".join(json.dumps(row) + "\n" for row in good + good[:1]))
+        assert import_batch(retried(ledger), ledger, file) == Taken(added=3, known=1)
+        assert export_batch(retried(ledger)).count == 0
+
+
+def test_members_of_an_ensemble_are_asked_by_batch_and_joined(tmp_path):
+    members = [OpenAILabeller(OpenAISettings(name), Renderer()) for name in ("m", "n")]
+    given = tmp_path / "given.jsonl"
+    lines = [
+        {"task": one.task.name, "unit": dict(one.content), "verdict": {"entailed": True}}
+        for one in requests(4)
+    ]
+    given.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    joint = EnsembleLabeller("j", [*members, RecordedLabeller(given)])
+
+    def planned():
+        return [("t", plan(ledger, joint, requests(4)))]
+
+    with Ledger.open(tmp_path / "l") as ledger:
+        made = export_batch(planned())
+        assert (made.count, made.left_out) == (8, {"recorded:given.jsonl": 4})
+        rows = answers(made.data)
+        assert {json.loads(line)["body"]["model"] for line in made.data.splitlines()} == {"m", "n"}
+        file = tmp_path / "r.jsonl"
+        file.write_text("".join(json.dumps(row) + "\n" for row in rows))
+        assert import_batch(planned(), ledger, file) == Taken(added=8)
+        judge(planned(), ledger)
+        assert len([label for label in ledger.labels() if label.labeller == joint.id]) == 4
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        {"choices": [{"message": "text"}]},
+        {"choices": [{"message": None}], "usage": {"prompt_tokens": 1, "completion_tokens": "2"}},
+        {"choices": ["x"], "usage": []},
+    ],
+)
+def test_replies_of_an_odd_form_are_unusable_and_no_more(tmp_path, reply):
+    with Ledger.open(tmp_path / "l") as ledger:
+        rows = answers(export_batch(plans(ledger, 1)).data, lambda *_: reply)
+        (tmp_path / "r.jsonl").write_text(json.dumps(rows[0]))
+        taken = import_batch(plans(ledger, 1), ledger, tmp_path / "r.jsonl")
+        assert taken == Taken(added=1, failed=1)
+        (label,) = ledger.labels()
+        assert label.tokens_in is None
+
+
+def test_a_file_that_is_cut_off_is_said_to_be(tmp_path):
+    with Ledger.open(tmp_path / "l") as ledger:
+        rows = answers(export_batch(plans(ledger, 3)).data)
+        whole = "".join(json.dumps(row) + "\n" for row in rows)
+        (tmp_path / "r.jsonl").write_text(whole[:-30])
+        with pytest.raises(FormatError, match="cut off"):
+            import_batch(plans(ledger, 3), ledger, tmp_path / "r.jsonl")

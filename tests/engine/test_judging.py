@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import random
@@ -17,7 +18,7 @@ import pytest
 
 from assay.judging.claims import claimed
 from assay.judging.engine import judge, plan
-from assay.labellers.base import Request
+from assay.labellers.base import BaseLabeller, Outcome, Request
 from assay.labellers.openai import OpenAILabeller, OpenAISettings
 from assay.labellers.pace import Limits
 from assay.labellers.prices import Price, list_price
@@ -133,6 +134,49 @@ def test_the_budget_is_never_passed_whatever_replies_cost(tmp_path, concurrency)
     assert tally.skipped == 50 - tally.asked
 
 
+def test_what_a_server_does_not_say_counts_as_the_most_it_can_have_cost(tmp_path):
+    def silent(body, number):
+        made = entailed(body, number)
+        del made["usage"]
+        return made
+
+    with serve(silent) as server, Ledger.open(tmp_path / "l") as ledger:
+        made = labeller(server.url, price=Price(1.0, 1.0))
+        planned = plan(ledger, made, requests(50))
+        most = made.estimate(requests(1)[0]).at_most
+        tally = judge([("one", planned), ("two", planned)], ledger, budget=10.5 * most)
+        assert tally.stopped == "budget"
+        assert len(server.requests) == tally.asked == tally.unpriced == 10
+    assert tally.cost == 0
+    assert tally.at_most == pytest.approx(10 * most, rel=0.01)
+
+
+class Dear(BaseLabeller):
+    """Costs a cent an answer, and does not say so ahead."""
+
+    id = LabellerId("dear", "custom", {})
+    concurrency = 16
+
+    def __init__(self):
+        self.under_way = self.most = 0
+
+    async def label(self, request):
+        self.under_way += 1
+        self.most = max(self.most, self.under_way)
+        await asyncio.sleep(0.005)
+        self.under_way -= 1
+        verdict = request.task.verdict(entailed=True, reason="so")
+        return Outcome(Status.OK, verdict, cost=0.01)
+
+
+def test_the_budget_holds_for_labellers_that_say_no_price_ahead(tmp_path):
+    made = Dear()
+    with Ledger.open(tmp_path / "l") as ledger:
+        tally = judge([("t", plan(ledger, made, requests(50)))], ledger, budget=0.055)
+    assert (tally.asked, tally.stopped) == (5, "budget")
+    assert made.most > 1  # one after the other only until a price is known
+
+
 def test_an_unknown_cost_is_counted_and_never_zero(tmp_path):
     with serve(entailed) as server, Ledger.open(tmp_path / "l") as ledger:
         tally = judge([("t", plan(ledger, labeller(server.url), requests(3)))], ledger)
@@ -152,6 +196,18 @@ def test_cached_tokens_have_their_own_price(tmp_path):
         tally = judge([("t", plan(ledger, made, requests(1)))], ledger)
     assert tally.cost == pytest.approx((40 + 60 * 0.5 + 10 * 10) / 1e6)
     assert tally.tokens_cached == 60
+
+
+def test_cached_tokens_that_are_counted_apart_never_make_a_cost_negative(tmp_path):
+    def apart(body, number):
+        made = entailed(body, number)
+        made["usage"]["prompt_tokens_details"] = {"cached_tokens": 5000}
+        return made
+
+    with serve(apart) as server, Ledger.open(tmp_path / "l") as ledger:
+        made = labeller(server.url, price=Price(1.0, 10.0, 0.5))
+        tally = judge([("t", plan(ledger, made, requests(1)))], ledger)
+    assert tally.cost == pytest.approx((100 + 5000 * 0.5 + 10 * 10) / 1e6)
 
 
 def test_list_prices_hold_for_the_provider_and_nobody_else():
@@ -305,7 +361,10 @@ def test_no_key_reaches_the_ledger(tmp_path):
     def script(body, number):
         if number == 1:
             return 400, {"error": {"message": f"maximum context length, key {key}"}}
-        return entailed(body, number)
+        if number == 2:
+            return completion(f"I was asked with {key}")
+        made = completion(json.dumps({"reason": f"by {key}", "entailed": "NO"}))
+        return made | {"model": f"m of {key}"}
 
     with serve(script) as server:
         run(tmp_path / "l", server.url, requests(3), settings={"api_key": key})

@@ -43,6 +43,8 @@ def told(tally: Tally) -> str:
             f" The cost of {tally.unpriced} answers is unknown (no price, or no token counts in "
             "the replies)."
         )
+        if tally.at_most:
+            text += f" The budget took them for ${tally.at_most:.4f}, the most they can have cost."
     failed = tally.failed + tally.known_failed
     if failed:
         text += f" {failed} replies could not be used (--retry-failed asks them again)."

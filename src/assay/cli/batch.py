@@ -12,6 +12,8 @@ from assay.judging.batch import export_batch, import_batch
 from assay.judging.engine import judge
 from assay.protocols.output import write_bytes
 
+_SHOWN = 10  # reasons for missing answers
+
 
 def run(
     job: Job,
@@ -36,14 +38,22 @@ def run(
                     f"{taken.added} labels added, {taken.failed} of them unusable; {taken.known} "
                     f"were known, {taken.unanswered} not answered, {taken.unasked} not asked for."
                 )
+                for why, count in sorted(taken.errors.items(), key=lambda one: -one[1])[:_SHOWN]:
+                    out().print(f"  {count} × {safe(why)}", soft_wrap=True)
         if batch_out is not None:
             # What costs nothing is done at once; it has no place in a batch file.
             free = [(t, p) for t, p in plans() if p.labeller.id.kind == "rules"]
             judge(free, ledger, progress=JudgingBar(quiet=as_json))
-            data, count = export_batch(plans())
-            write_bytes(batch_out, data)
-            document["exported"] = count
+            made = export_batch(plans())
+            write_bytes(batch_out, made.data)
+            document |= {"exported": made.count, "left_out": dict(made.left_out)}
             if not as_json:
-                out().print(f"{count} questions written to {safe(batch_out)}", soft_wrap=True)
+                out().print(f"{made.count} questions written to {safe(batch_out)}", soft_wrap=True)
+                for name, count in made.left_out.items():
+                    out().print(
+                        f"  {count} to {safe(name)} are not among them: batch files are for "
+                        "endpoints; 'assay judge' without one asks them.",
+                        soft_wrap=True,
+                    )
     if as_json:
         print_json(document)

@@ -30,6 +30,7 @@ from assay.cli.common import (
 from assay.cli.jobs import Job, Results, open_job
 from assay.judging.progress import Tally
 from assay.ledger import Ledger
+from assay.model.errors import SettingsError
 from assay.protocols.output import write_bytes
 from assay.protocols.scores import SCORE_COLUMNS
 
@@ -86,6 +87,11 @@ def judge_command(
     """
     job = open_job(folder, labeller, policy)
     if batch_out is not None or batch_in is not None:
+        if dry_run or show_prompts or budget is not None:
+            raise SettingsError(
+                "Batch files go with none of --dry-run, --show-prompts and --budget: a batch file "
+                "asks nobody by itself. Give those without it, to see what it would cost."
+            )
         batch = import_module("assay.cli.batch")  # late: seldom wanted
         batch.run(job, batch_out, batch_in, retry_failed=retry_failed, as_json=as_json)
         return

@@ -101,7 +101,7 @@ class Job:
     ) -> Tally:
         total = Tally()
         for job in self._jobs.values():
-            left = None if budget is None else budget - total.cost
+            left = None if budget is None else budget - total.spent
             total += job.judge(ledger, progress=progress, budget=left, retry_failed=retry_failed)
             if total.stopped:
                 break

@@ -157,7 +157,8 @@ def join_votes(ledger: Ledger, plan_: Plan) -> int:
 @dataclass(slots=True)
 class _Run:
     """What one run of a plan has done so far. ``reserved`` US dollars are what the answers under
-    way may still cost; ``settled`` is set whenever one of them has arrived."""
+    way may still cost, ``dearest`` what the dearest answer of each labeller cost; ``settled`` is
+    set whenever an answer has arrived."""
 
     tally: Tally
     budget: float | None
@@ -165,16 +166,24 @@ class _Run:
     unreachable: LabellerUnreachable | None = None
     reserved: float = 0.0
     under_way: int = 0
+    dearest: dict[int, float] = field(default_factory=dict)
     settled: asyncio.Event = field(default_factory=asyncio.Event)
 
-    async def reserve(self, estimate: Estimate) -> float | None:
+    async def reserve(self, labeller: Labeller, request: Request) -> float | None:
         """Set aside what a request may cost at most, waiting for answers under way where the
-        budget is short; None where it does not fit into what is left."""
+        budget is short; None where it does not fit into what is left.
+
+        Where a labeller does not say ahead what it costs (one of a user's own), its first answer is
+        waited for, and then what its dearest one cost is set aside for each."""
         if self.budget is None:
             self.under_way += 1
             return 0.0
-        most = estimate.at_most or 0.0
-        while self.tally.cost + self.reserved + most > self.budget:
+        most = labeller.estimate(request).at_most or 0.0
+        while not most and id(labeller) not in self.dearest and self.under_way:
+            self.settled.clear()
+            await self.settled.wait()
+        most = max(most, self.dearest.get(id(labeller), 0.0))
+        while self.tally.spent + self.reserved + most > self.budget:
             if not self.under_way or self.stop is not None:
                 return None
             self.settled.clear()
@@ -182,6 +191,15 @@ class _Run:
         self.reserved += most
         self.under_way += 1
         return most
+
+    def settle(self, labeller: Labeller, outcome: Outcome | None, most: float) -> None:
+        """Learn from an answer what answers cost."""
+        if self.budget is None or outcome is None:
+            return
+        before = self.dearest.get(id(labeller), 0.0)
+        self.dearest[id(labeller)] = max(before, outcome.cost or 0.0)
+        if outcome.cost is None:
+            self.tally.at_most += most
 
     def release(self, most: float) -> None:
         self.under_way -= 1
@@ -248,13 +266,13 @@ async def _execute(
         for key, request in waiting:
             if run.stop is not None:
                 return
-            free = run.budget is None
-            reserved = await run.reserve(Estimate() if free else labeller.estimate(request))
+            reserved = await run.reserve(labeller, request)
             if reserved is None:
                 run.stop = run.stop or "budget"
                 return
             try:
                 outcome = await labeller.label(request)
+                run.settle(labeller, outcome, reserved)
                 if outcome is not None:
                     await keeper.keep(new_label(labeller, key, request, outcome))
                 _count(run.tally, outcome, labeller)
@@ -330,7 +348,7 @@ def _carry_out(
 ) -> Tally:
     total = Tally()
     for title, each in plans:
-        left = None if budget is None else budget - total.cost
+        left = None if budget is None else budget - total.spent
         if total.stopped:
             for part in each.asked:
                 total += Tally(
@@ -359,7 +377,7 @@ def _count(tally: Tally, outcome: Outcome | None, labeller: Labeller) -> None:
     tally.tokens_cached += int(outcome.detail.get("cached_tokens") or 0)
     if outcome.cost is not None:
         tally.cost += outcome.cost
-    elif labeller.id.kind == "model":
+    elif labeller.id.kind == "model" or outcome.tokens_in or outcome.tokens_out:
         tally.unpriced += 1
 
 

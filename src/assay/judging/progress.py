@@ -42,7 +42,8 @@ class Tally:
     ``known_failed`` of them as failures; ``unanswered`` had no answer from the labeller;
     ``skipped`` were not asked (stopped, out of budget). ``tokens_cached`` of ``tokens_in`` the
     server had read before. Cost in US dollars; ``unpriced`` answers have an unknown cost, which
-    is not in it."""
+    is not in it. ``at_most`` US dollars are what those may have cost, as far as a budget set that
+    aside for them."""
 
     wanted: int = 0
     known: int = 0
@@ -56,7 +57,13 @@ class Tally:
     tokens_cached: int = 0
     cost: float = 0.0
     unpriced: int = 0
+    at_most: float = 0.0
     stopped: str | None = None
+
+    @property
+    def spent(self) -> float:
+        """US dollars that a budget must take for spent."""
+        return self.cost + self.at_most
 
     def __add__(self, other: Tally) -> Tally:
         return Tally(
@@ -72,5 +79,6 @@ class Tally:
             tokens_cached=self.tokens_cached + other.tokens_cached,
             cost=self.cost + other.cost,
             unpriced=self.unpriced + other.unpriced,
+            at_most=self.at_most + other.at_most,
             stopped=self.stopped or other.stopped,
         )

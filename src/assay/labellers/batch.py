@@ -17,6 +17,8 @@ from assay.labellers.base import Outcome, Request
 from assay.labellers.openai import OpenAILabeller
 from assay.model.errors import Fault, FormatError
 
+_REFUSALS = frozenset({400, 413, 422})
+
 
 def batch_lines(labeller: OpenAILabeller, todo: Iterable[tuple[str, Request]]) -> Iterator[bytes]:
     """One line a question that must be asked."""
@@ -34,11 +36,13 @@ def batch_lines(labeller: OpenAILabeller, todo: Iterable[tuple[str, Request]]) -
 
 @dataclass(frozen=True, slots=True)
 class BatchReply:
-    """One line of a result file: the reply's JSON object, or why there is none."""
+    """One line of a result file: the reply's JSON object, or why there is none. ``final`` where
+    the server refuses this very question, so that asking again is no use."""
 
     key: str
     reply: Mapping[str, Any] | None
     error: str | None
+    final: bool = False
 
 
 def read_replies(path: Path) -> list[BatchReply]:
@@ -56,6 +60,8 @@ def read_replies(path: Path) -> list[BatchReply]:
         found = _reply(line)
         if isinstance(found, str):
             cure = "Give the file of results as the server wrote it, not the file of questions."
+            if number == len(lines) > 1 and "not JSON" in found and not faults:
+                cure = "The file seems to be cut off: fetch it again, or remove its last line."
             faults.append(Fault(str(path), number, None, found, cure))
         else:
             replies.append(found)
@@ -77,14 +83,21 @@ def _reply(line: bytes) -> BatchReply | str:
     body = response.get("body") if isinstance(response, dict) else None
     status = response.get("status_code", 200) if isinstance(response, dict) else None
     if row.get("error") or status != 200 or not isinstance(body, dict):
-        why = row.get("error") or body or f"status {status}"
-        return BatchReply(row["custom_id"], None, f"batch: {str(why)[:300]}")
+        why = f"{row['error']}" if row.get("error") else f"HTTP {status}: {_said(body)}"
+        return BatchReply(row["custom_id"], None, why[:300], status in _REFUSALS)
     return BatchReply(row["custom_id"], body, None)
 
 
 def outcome_of(labeller: OpenAILabeller, request: Request, reply: BatchReply) -> Outcome | None:
-    """What a reply of a batch comes to; None where the server did not answer this question, so
-    that it stays missing and can be asked again."""
-    if reply.reply is None:
-        return None
-    return labeller.read(request, reply.reply)
+    """What a reply of a batch comes to: a failure where the server refuses the question, as when
+    it is asked live; None where it did not get to it (an overload, a batch that expired), so that
+    it stays missing and can be asked again."""
+    if reply.reply is not None:
+        return labeller.read(request, reply.reply)
+    return labeller.refused(f"batch: {reply.error}") if reply.final else None
+
+
+def _said(body: object) -> str:
+    """What the body of an error says."""
+    error = body.get("error", body) if isinstance(body, dict) else body
+    return str(error.get("message") or error) if isinstance(error, dict) else str(error or "")

@@ -199,7 +199,8 @@ class Endpoints:
         if spent:
             endpoint.pace.pause(min(spent, _LONGEST_WAIT))
         if reply.status == 200:
-            parsed = json_object(reply.body)
+            # A server or proxy may repeat the key in what it says: it must not get into labels.
+            parsed = json_object(self._without_key(reply.body))
             if parsed is None:
                 return "HTTP 200 with a body that is no JSON object", None
             endpoint.answered += 1
@@ -235,6 +236,9 @@ class Endpoints:
             cure = "The endpoint's rate limit or quota holds; run again later."
         text = f"{self._name} at {endpoint.url} does not answer: {why}. {cure}"
         return LabellerUnreachable(self.redact(text))
+
+    def _without_key(self, body: bytes) -> bytes:
+        return body.replace(self._api_key.encode(), b"[key]") if self._api_key else body
 
     def redact(self, text: str) -> str:
         """``text`` without the key."""

@@ -60,14 +60,18 @@ class _Usage:
         if isinstance(reply.get("model"), str):
             self.model = reply["model"]
         usage = reply.get("usage")
-        if isinstance(usage, dict) and isinstance(usage.get("prompt_tokens"), int):
-            self.tokens_in += usage["prompt_tokens"]
-            self.tokens_out += usage.get("completion_tokens") or 0
-            details = usage.get("prompt_tokens_details")
-            if isinstance(details, dict) and isinstance(details.get("cached_tokens"), int):
-                self.cached += details["cached_tokens"]
-        else:
+        found = usage if isinstance(usage, dict) else {}
+        read, written = _count(found.get("prompt_tokens")), _count(found.get("completion_tokens"))
+        details = found.get("prompt_tokens_details")
+        cached = _count(details.get("cached_tokens")) if isinstance(details, dict) else None
+        if read is None or (written is None and found.get("completion_tokens") is not None):
             self.known = False
+            return
+        cached = cached or 0
+        # Some servers do not count what they had cached among the tokens read.
+        self.tokens_in += read if cached <= read else read + cached
+        self.tokens_out += written or 0
+        self.cached += cached
 
     def detail(self) -> dict[str, Any]:
         """What a label keeps beside tokens: the model as the server names it, further turns,
@@ -172,12 +176,17 @@ class OpenAILabeller:
         text, problem = content_of(reply)
         if text is None:
             return self._outcome(usage, None, error=problem)
+        text = self._endpoints.redact(text)
         try:
             verdict = parse_reply(request.task, request.unit, text)
         except UnusableReply as error:
             why = f"{problem}; {error}" if problem else str(error)
             return self._outcome(usage, None, error=f"unusable reply: {why}", raw=text)
         return self._good(usage, None, verdict)
+
+    def refused(self, error: str) -> Outcome:
+        """What it comes to that the server will not answer a request (of a batch file)."""
+        return self._outcome(_Usage(known=False), None, error=error)
 
     async def label(self, request: Request) -> Outcome:
         started = time.perf_counter()
@@ -274,6 +283,11 @@ class OpenAILabeller:
         return known
 
 
+def _count(said: object) -> int | None:
+    """A number of tokens, None where the server's is none."""
+    return said if isinstance(said, int) and not isinstance(said, bool) and said >= 0 else None
+
+
 def _size(messages: list[dict[str, str]]) -> int:
     """About how many tokens messages hold, at four characters each."""
     return sum(len(message["content"]) for message in messages) // 4
@@ -284,7 +298,9 @@ def content_of(reply: Mapping[str, Any]) -> tuple[str | None, str]:
     choices = reply.get("choices")
     if not isinstance(choices, list) or not choices or not isinstance(choices[0], dict):
         return "", "the reply has no choices"
-    message = choices[0].get("message") or {}
+    message = choices[0].get("message")
+    if not isinstance(message, dict):
+        return "", "the reply's choice has no message"
     if message.get("refusal"):
         return None, f"the model refused: {str(message['refusal'])[:300]}"
     finish = choices[0].get("finish_reason")

@@ -108,7 +108,7 @@ class Evaluation:
                             f"{task_name}: {count} of {len(each.todo)} are asked again because "
                             f"{why}."
                         )
-            left = None if budget is None else budget - total.cost
+            left = None if budget is None else budget - total.spent
             total += judge(plans, ledger, progress=progress, budget=left)
             if total.stopped:
                 return total

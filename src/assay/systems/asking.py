@@ -25,7 +25,7 @@ class Spending:
     @property
     def left(self) -> float | None:
         """What may still be spent, None for anything."""
-        return None if self.budget is None else max(self.budget - self.tally.cost, 0.0)
+        return None if self.budget is None else max(self.budget - self.tally.spent, 0.0)
 
 
 @dataclass

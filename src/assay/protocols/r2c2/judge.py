@@ -179,7 +179,7 @@ def run_judging(
         rest = step3.unanswered(ledger, step3_requests(inputs))
         count = len(rest.todo)
         tally = replace(tally, wanted=tally.wanted - count, unanswered=tally.unanswered - count)
-        left = None if budget is None else budget - tally.cost
+        left = None if budget is None else budget - tally.spent
         tally += judge([(f"{BOGUS}, yes or no", rest)], ledger, progress=progress, budget=left)
     book = LabelBook(ledger, policy, _optional(labellers), strict=keeps_to_yes_no(folder))
     second = plan(
@@ -188,7 +188,7 @@ def run_judging(
     if tally.stopped:
         return tally
     _tell_why([("answers", second)], ledger, progress)
-    left = None if budget is None else budget - tally.cost
+    left = None if budget is None else budget - tally.spent
     return tally + judge([("answers", second)], ledger, progress=progress, budget=left)
 
 
