@@ -8,7 +8,9 @@ import shutil
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
+from assay.cli.main import app
 from tests.conftest import ROOT
 from tests.engine.server import completion, serve
 
@@ -46,6 +48,7 @@ def test_unknown_commands_and_options_are_wrong_usage(assay, slide):
         (lambda text: text + "][", "cannot be read"),
         (lambda text: text.replace("recorded:recorded.jsonl", "gpt-4"), "is no labeller"),
         (lambda text: text.replace("recorded:", "openai:m@http://u:secret@h/v1#"), "password"),
+        (lambda text: text.replace("recorded:", "openai:m@http://h/v1?key="), "a query"),
     ],
 )
 def test_faults_of_the_settings_are_named(slide, assay, change, says):
@@ -56,6 +59,84 @@ def test_faults_of_the_settings_are_named(slide, assay, change, says):
     assert says in done.stderr
     assert "Traceback" not in done.stderr
     assert not (slide / "out").exists()
+
+
+@pytest.mark.parametrize(
+    "extra",
+    [
+        'api_key = "hush"',
+        '"Api-Key" = "hush"',
+        'apikey = "hush"',
+        '"x-api-key" = "hush"',
+        'Authorization = "Bearer hush"',
+        'token = "hush"',
+        'access_token = "hush"',
+        'password = "hush"',
+        'client_secret = "hush"',
+        'extra_headers = {authorization = "hush"}',
+        'tools = [{server = {secret = "hush"}}]',
+    ],
+)
+def test_secrets_among_the_extra_settings_are_refused(slide, assay, extra):
+    with (slide / "assay.toml").open("a") as file:
+        file.write(f"\n[judging]\nextra = {{top_p = 0.9, {extra}}}\n")
+    done = assay("evaluate", slide)
+    assert done.returncode == 2
+    assert "judging.extra: " in done.stderr
+    assert "OPENAI_API_KEY or ASSAY_<NAME>_API_KEY" in " ".join(done.stderr.split())
+    assert "hush" not in done.stdout + done.stderr
+    assert not (slide / "labels.sqlite").exists()
+
+
+def test_extra_settings_that_speak_of_tokens_are_no_secrets(slide, assay):
+    with (slide / "assay.toml").open("a") as file:
+        file.write(
+            "\n[judging]\n"
+            "extra = {max_tokens = 9, min_tokens = 1, logit_bias = {}, stop_token_ids = [1]}\n"
+        )
+    assert assay("judge", slide, "--dry-run").returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [
+        ("r2c2_entailmnt.j2", "r2c2_entailment.j2"),
+        ("r2c2_answer.probe.j2", "r2c2_answer.probes.j2"),
+        ("zzz.j2", "Rename or remove it."),
+    ],
+)
+@pytest.mark.parametrize("command", ["evaluate", "judge"])
+def test_a_misspelt_template_is_named(slide, assay, command, name, meant):
+    (slide / "prompts").mkdir()
+    (slide / "prompts" / name).write_text("{% block system %}{% endblock %}")
+    done = assay(command, slide)
+    said = " ".join(done.stderr.split())
+    assert done.returncode == 2, said
+    assert name in said
+    assert meant in said
+    assert not (slide / "out").exists()
+
+
+def test_scores_are_not_made_beside_a_misspelt_template(slide, assay):
+    assert assay("judge", slide).returncode == 0
+    (slide / "prompts").mkdir()
+    (slide / "prompts" / "r2c2_entailmnt.j2").write_text("")
+    done = assay("score", slide)
+    assert done.returncode == 2
+    assert "Did you mean r2c2_entailment.j2" in " ".join(done.stderr.split())
+    assert not (slide / "out").exists()
+
+
+def test_other_files_among_the_prompts_are_left_alone(slide, assay):
+    prompts = slide / "prompts"
+    prompts.mkdir()
+    (prompts / "notes.md").write_text("r2c2_entailmnt")
+    (prompts / "frame.j2").write_text("Be strict.")
+    (prompts / "r2c2_entailment.j2").write_text(
+        '{% block system %}{% include "frame.j2" %}{% endblock %}{% block user %}{% endblock %}'
+    )
+    done = assay("evaluate", slide)
+    assert done.returncode == 0, done.stderr
 
 
 def test_faults_of_all_input_files_are_listed_together(slide, assay):
@@ -220,6 +301,15 @@ def test_doctor_says_what_is_missing(slide, assay):
     down = assay("doctor", slide)
     assert down.returncode == 1
     assert "does not answer" in down.stdout
+
+
+def test_doctor_names_entry_points_that_a_spec_of_assays_hides(monkeypatch):
+    monkeypatch.setattr("assay.cli.doctor.known_entry_points", lambda: ["mine", "rules"])
+    done = CliRunner().invoke(app, ["doctor", "--json"])
+    findings = {row["what"]: row for row in json.loads(done.stdout)}
+    assert "is never used" in findings["entry point rules"]["says"]
+    assert "entry point mine" not in findings
+    assert done.exit_code == 0
 
 
 def test_the_two_labellers_of_a_unit_can_be_compared(slide, assay):

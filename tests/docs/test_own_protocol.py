@@ -55,6 +55,13 @@ def test_the_protocol_of_the_page_runs(tmp_path):
     assert scores == {"good": 1.0, "half": 0.5}
     report = (folder / "out" / "report.html").read_text()
     assert "The share of articles with a fitting headline." in report
+    misspelt = folder / "prompts" / "headline_fit.j2"
+    misspelt.write_text(block("jinja"))
+    refused = run("evaluate", folder)
+    assert refused.returncode == 2
+    assert "Did you mean headlines_fit.j2?" in " ".join(refused.stderr.split())
+    misspelt.rename(folder / "prompts" / "of_another_setting.j2")  # may be the protocol's
+    assert run("score", folder).returncode == 0
     (folder / "articles.tsv").write_text("1 no tab\n")
     broken = run("evaluate", folder)
     assert broken.returncode == 2

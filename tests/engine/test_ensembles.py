@@ -12,7 +12,9 @@ from assay.labellers.base import BaseLabeller, Outcome, Request
 from assay.labellers.ensemble import Ballot, EnsembleLabeller
 from assay.labellers.openai import OpenAILabeller, OpenAISettings
 from assay.ledger import Ledger
+from assay.model.errors import SettingsError
 from assay.model.labels import LabellerId, Status
+from assay.protocols.folder import Folder
 from assay.tasks.r2c2 import (
     ANSWER,
     DIALOGUE_ACT,
@@ -220,6 +222,50 @@ def test_a_joint_label_needs_more_than_half_of_all_weight(said, drawn):
         assert outcome.status is Status.FAILED
     else:
         assert outcome.verdict.entailed is (weight["yes"] > weight["no"])
+
+
+def jury(path, ensemble):
+    (path / "assay.toml").write_text(
+        f'inputs = {{}}\n[evaluation]\nprotocol = "r2c2"\n[ensembles.jury]\n{ensemble}\n'
+    )
+    return Folder.open(path).make_labeller("ensemble:jury")
+
+
+@pytest.mark.parametrize(
+    "second",
+    ["openai:m@http://localhost:1/v1", "openai:m@http://127.0.0.1:1/v1/", "openai:m"],
+)
+def test_one_model_at_two_addresses_is_no_two_members(tmp_path, second):
+    members = f'members = ["rules", "openai:m@http://127.0.0.1:1/v1", "{second}"]'
+    with pytest.raises(SettingsError) as caught:
+        jury(tmp_path, members)
+    for part in ("are the same labeller (openai:m)", "openai:MODEL@URL1@URL2", "samples"):
+        assert part in str(caught.value)
+    with pytest.raises(SettingsError, match="same labeller"):
+        jury(tmp_path, members + "\ntemperature = 0.7\nsamples = 2")
+
+
+def test_two_models_at_one_address_are_two_members(tmp_path):
+    members = 'members = ["openai:a@http://127.0.0.1:1/v1", "openai:b@http://127.0.0.1:1/v1"]'
+    assert len(jury(tmp_path, members).members) == 2
+    addresses = 'members = ["openai:a@http://127.0.0.1:1/v1@http://localhost:1/v1"]\nsamples = 3'
+    assert len(jury(tmp_path, addresses + "\ntemperature = 0.7").members) == 1
+
+
+@pytest.mark.parametrize("weight", ["nan", "inf", "-inf", "0.0", "-1.0", "1e308"])
+def test_weights_are_finite_numbers_above_0(tmp_path, weight):
+    members = 'members = ["rules", "embedded"]\nrule = "weighted"\n'
+    with pytest.raises(SettingsError, match="a positive weight for each member, a finite number"):
+        jury(tmp_path, members + f"weights = [1e308, {weight}]")
+    assert jury(tmp_path, members + "weights = [1, 0.5]").id.params["weights"] == [1.0, 0.5]
+
+
+@pytest.mark.parametrize("rule", [rule for rule in Rule if rule is not Rule.WEIGHTED])
+def test_weights_that_the_rule_ignores_are_refused(rule):
+    members = [Says("a", set()), Says("b", set())]
+    with pytest.raises(ValueError, match=f"the rule '{rule.value}' .* takes no weights"):
+        EnsembleLabeller("jury", members, rule, [2.0, 1.0])
+    assert EnsembleLabeller("jury", members, rule).rule is rule
 
 
 def test_every_combination_of_three_votes():

@@ -18,11 +18,12 @@ import typer
 from assay import __version__
 from assay.cli.common import JsonOption, out, plain_table, print_json, safe
 from assay.cli.jobs import Job, open_job
+from assay.labellers.custom import known_entry_points
 from assay.labellers.judge.model import Network, settings
 from assay.labellers.known_models import MODELS
 from assay.labellers.models import find_model
 from assay.labellers.openai import OpenAISettings
-from assay.labellers.spec import LabellerOptions, openai_settings
+from assay.labellers.spec import LabellerOptions, openai_settings, shadowed
 from assay.model.errors import AssayError, FormatError, PrerequisiteError
 from assay.protocols.folder import Folder
 
@@ -134,6 +135,10 @@ def _environment() -> Iterator[Finding]:
     says = f"set: {', '.join(names)} (values are not shown)" if names else "none is set."
     cure = "Needed for 'openai:' labellers whose server asks for a key."
     yield Finding("API keys", bool(names), says, cure, needed=False)
+    for name in filter(shadowed, known_entry_points()):
+        says = "is never used: as a SPEC the name is one of Assay's own."
+        cure = "Have the package that brings it give it another name."
+        yield Finding(f"entry point {name}", False, says, cure, needed=False)
 
 
 def _folder(path: Path) -> Iterator[Finding]:

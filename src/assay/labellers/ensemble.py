@@ -8,6 +8,7 @@ votes it rests on.
 from __future__ import annotations
 
 import asyncio
+import math
 from collections.abc import Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
@@ -36,7 +37,7 @@ class EnsembleLabeller:
     """Members that vote by a rule; ``weights`` are the members', in their order.
 
     A joint label needs usable labels that hold more than half of all weight; else it is a failed
-    one. Raises ValueError for no members, or weights that do not fit.
+    one. Raises ValueError for no members, or weights that do not fit or that the rule ignores.
     """
 
     def __init__(
@@ -49,8 +50,8 @@ class EnsembleLabeller:
     ) -> None:
         if not members:
             raise ValueError("an ensemble needs members")
-        if weights is not None and (len(weights) != len(members) or min(weights) <= 0):
-            raise ValueError("an ensemble needs a positive weight for each member")
+        if weights is not None:
+            _check(weights, len(members), rule)
         self.members = tuple(members)
         self.samples = samples
         self.rule = rule
@@ -183,3 +184,19 @@ class EnsembleLabeller:
         trace: TracebackType | None,
     ) -> None:
         await self._open.__aexit__(kind, error, trace)
+
+
+def _check(weights: Sequence[float], members: int, rule: Rule) -> None:
+    """Here, as weights that cannot be summed or compared would fail once all votes were paid."""
+    if len(weights) != members:
+        raise ValueError(
+            f"an ensemble needs a weight for each member: there are {members} members and "
+            f"{len(weights)} weights"
+        )
+    if not all(weight > 0 for weight in weights) or not math.isfinite(sum(weights)):
+        raise ValueError("an ensemble needs a positive weight for each member, a finite number")
+    if rule is not Rule.WEIGHTED:
+        raise ValueError(
+            f"the rule '{rule.value}' counts every member alike and takes no weights; leave them "
+            "out, or use rule 'weighted'"
+        )

@@ -13,6 +13,11 @@ import orjson
 
 _WORD = re.compile(r"[^\W\d_]+|\d|[^\w\s]+|_+")
 _LETTERS = 7  # letters of a word up to which it is about one token
+# Kanji and hanzi, kana, bopomofo, hangul syllables: about a token each.
+_CJK = re.compile(
+    "[\u3005-\u3007\u3040-\u312f\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff"
+    "\uff66-\uff9d\U00020000-\U0003ffff]"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +64,22 @@ def _table() -> Mapping[str, Mapping[str, Price]]:
 
 def tokens(text: str) -> int:
     """About how many tokens a text has for the byte-pair vocabularies of current models: a short
-    word, a digit or a run of signs is one, a longer word one for every seven letters begun."""
-    return sum(
-        1 if len(part) <= _LETTERS else -(-len(part) // _LETTERS) for part in _WORD.findall(text)
-    )
+    word, a digit or a run of signs is one, a longer word one for every seven letters begun.
+
+    That is a rule of thumb, as is what holds of letters that are not ASCII: a Chinese, Japanese or
+    Korean character is about one token, of other letters two are; a lone accent in a word is none.
+    """
+    parts = _WORD.findall(text)
+    if text.isascii():
+        return sum(1 if len(part) <= _LETTERS else -(-len(part) // _LETTERS) for part in parts)
+    return sum(_of_part(part) for part in parts)
+
+
+def _of_part(part: str) -> int:
+    whole = -(-len(part) // _LETTERS)
+    if part.isascii() or not part[0].isalnum():  # signs count as they do in English
+        return whole
+    plain = len(part.encode("ascii", "ignore"))
+    cjk = len(_CJK.findall(part))
+    others = len(part) - plain - cjk
+    return max(whole, -(-plain // _LETTERS) + cjk + others // 2)

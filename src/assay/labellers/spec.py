@@ -26,6 +26,10 @@ SPEC_HELP = (
     "human:NAME, ensemble:NAME, MODULE:ATTRIBUTE"
 )
 
+_KEYS = "OPENAI_API_KEY or ASSAY_<NAME>_API_KEY"
+# "m@user:PW@host", with or without a scheme; not "@cf/meta/llama" nor "claude@2024".
+_USER_AND_PASSWORD = re.compile(r"@/{0,2}[^@/]*:[^@]*@")
+
 
 @dataclass(frozen=True, slots=True)
 class LabellerOptions:
@@ -78,6 +82,13 @@ def make_labeller(
     return made
 
 
+def shadowed(name: str) -> bool:
+    """Whether an entry point of this name can never be reached: as a SPEC it is one of Assay's."""
+    kind, colon, _ = name.partition(":")
+    own = ("embedded", "openai", "recorded", "human", "ensemble")
+    return name in ("embedded", "rules") or bool(colon and kind in own)
+
+
 def _kind(module: str) -> Any:
     """The module of a kind of labeller: loaded when one is named, as a command needs few."""
     return import_module(f"assay.labellers.{module}")
@@ -86,21 +97,22 @@ def _kind(module: str) -> Any:
 def openai_settings(rest: str, options: LabellerOptions) -> OpenAISettings:
     """Settings of ``openai:`` from ``MODEL[@BASE_URL[@BASE_URL…]]``; several addresses of one
     model share the load. The key comes from the environment: ``ASSAY_<HOST>_API_KEY``,
-    ``ASSAY_<MODEL>_API_KEY`` or ``OPENAI_API_KEY``, the first set."""
+    ``ASSAY_<MODEL>_API_KEY`` or ``OPENAI_API_KEY``, the first set.
+
+    Raises SettingsError for what is no address, or holds a secret, which is not repeated."""
     openai = _kind("openai")
     default = os.environ.get("OPENAI_BASE_URL") or openai.DEFAULT_BASE_URL
-    model, *urls = re.split(r"@(?=https?://)", rest)
+    model, *urls = re.split(r"@(?=https?://)", rest, flags=re.IGNORECASE)
+    if _USER_AND_PASSWORD.search(model):
+        raise SettingsError(
+            "What follows 'openai:' looks like a user name and a password before a host: they "
+            "would stand in files and logs. Write openai:MODEL@https://HOST/v1, and put the key "
+            f"into {_KEYS}."
+        )
     urls = urls or [default]
+    hosts = [_host(url) for url in urls]
     if not model:
-        raise SettingsError(f"'openai:{rest}' names no model. Write openai:MODEL[@BASE_URL].")
-    for url in urls:
-        parts = urlsplit(url)
-        if parts.username or parts.password:
-            raise SettingsError(
-                "The address of an endpoint must not hold a password: it would stand in files "
-                "and logs. Put the key into OPENAI_API_KEY or ASSAY_<NAME>_API_KEY."
-            )
-    hosts = [urlsplit(url).hostname or "" for url in urls]
+        raise SettingsError("'openai:' names no model. Write openai:MODEL[@BASE_URL].")
     names = [f"ASSAY_{_env_name(name)}_API_KEY" for name in (*hosts, model)]
     key = next((os.environ[n] for n in [*names, "OPENAI_API_KEY"] if os.environ.get(n)), None)
     settings: OpenAISettings = openai.OpenAISettings(
@@ -114,6 +126,32 @@ def openai_settings(rest: str, options: LabellerOptions) -> OpenAISettings:
         extra=options.extra,
     )
     return settings
+
+
+def _host(url: str) -> str:
+    """The host of an endpoint's address. Raises SettingsError for an address that cannot be used,
+    without showing it: it may hold a secret."""
+    try:
+        parts = urlsplit(url)
+        host = parts.hostname or ""
+        _ = parts.port
+    except ValueError:  # whose text holds a piece of the address
+        raise SettingsError(
+            "The address of an endpoint cannot be understood: its host or port is malformed. "
+            f"Write http://HOST:PORT/v1, without a password; the key goes into {_KEYS}."
+        ) from None
+    if parts.username or parts.password or _USER_AND_PASSWORD.search(url):
+        raise SettingsError(
+            "The address of an endpoint must not hold a password: it would stand in files "
+            f"and logs. Put the key into {_KEYS}."
+        )
+    if "?" in url or "#" in url:
+        raise SettingsError(
+            f"The address of an endpoint at {host} must not have a query or a fragment (what "
+            "follows '?' or '#'): '/chat/completions' is put after it, and a key in it would "
+            f"stand in files and logs. End the address before it, and put the key into {_KEYS}."
+        )
+    return host
 
 
 def _env_name(name: str) -> str:

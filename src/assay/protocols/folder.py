@@ -5,13 +5,13 @@ from __future__ import annotations
 import glob
 import re
 import tomllib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from assay.labellers.base import Labeller
 from assay.labellers.ensemble import EnsembleLabeller
@@ -22,10 +22,17 @@ from assay.ledger import Ledger
 from assay.model.errors import PrerequisiteError, SettingsError
 from assay.protocols import registry
 from assay.tasks.base import AnyTask
+from assay.tasks.overrides import check_overrides
 from assay.tasks.rendering import Renderer
 from assay.tasks.voting import Rule
 
 SettingsT = TypeVar("SettingsT", bound=BaseModel)
+
+# Names that hold secrets, without capitals and signs; "max_tokens" and the like are none.
+_SECRET = re.compile(
+    r"token|bearer|credentials?|passwd|.*(apikey|authorization|password|secret|secretkey"
+    r"|accesskey|privatekey|accesstoken|authtoken|bearertoken|refreshtoken|apitoken)"
+)
 
 
 class _Section(BaseModel):
@@ -50,6 +57,19 @@ class JudgingSection(_Section):
     reasons: bool = True
     budget: float | None = Field(None, gt=0)
     extra: dict[str, Any] = Field(default_factory=dict)
+
+    @field_validator("extra")
+    @classmethod
+    def _no_secrets(cls, extra: dict[str, Any]) -> dict[str, Any]:
+        """``extra`` tells labellers apart: it is written to the ledger, manifest and report."""
+        name = _secret_in(extra)
+        if name is not None:
+            raise ValueError(
+                f"'{name}' is a secret's name, and what stands here is written to the ledger and "
+                "to reports. Take it out, and put the key into OPENAI_API_KEY or "
+                "ASSAY_<NAME>_API_KEY."
+            )
+        return extra
 
 
 class PriceSection(_Section):
@@ -223,9 +243,26 @@ class Folder:
 
     @cached_property
     def renderer(self) -> Renderer:
-        """Prompt templates, those in ``prompts/`` of the folder first."""
+        """Prompt templates, those in ``prompts/`` of the folder first. Raises SettingsError for a
+        file there that would not be used."""
         own = self.path / "prompts"
-        return Renderer(own if own.is_dir() else None)
+        if not own.is_dir():
+            return Renderer(None)
+        check_overrides(own, self._foreign_templates())
+        return Renderer(own)
+
+    def _foreign_templates(self) -> set[str] | None:
+        """Files of the templates of the folder's protocols that are not Assay's; None without
+        such."""
+        several = len(self.protocols) > 1
+        views = map(self._view, self.protocols) if several else (self, *self.beside)
+        foreign = [view for view in views if not registry.is_own(view.protocol)]
+        names: set[str] = set()
+        for view in foreign:
+            protocol = registry.find_protocol(view.protocol)
+            for task in protocol.tasks(view.settings(protocol.settings)):
+                names |= {f"{task.template}.j2", f"{task.template}.probes.j2"}
+        return names if foreign else None
 
     def labeller_spec(self, task: AnyTask) -> str:
         """SPEC of the labeller for ``task``: its entry in ``[labellers]`` under the full name
@@ -272,6 +309,7 @@ class Folder:
         scoring needs to know who it is, not to ask it."""
         result: dict[str, Labeller | None] = {}
         warnings: list[str] = []
+        _ = self.renderer  # a misspelt template is no matter of one labeller
         chosen = spec or self.labeller_spec
         for task in tasks:
             if task.by_people:
@@ -323,7 +361,17 @@ class Folder:
             self.make_labeller(spec, made) if same else self._single(spec, section.temperature)
             for spec in specs
         ]
-        fixed = [member.id.name for member in members if not member.varies]
+        ids = [member.id for member in members]
+        for index, own in enumerate(ids):
+            first = ids.index(own)
+            if first < index:
+                raise SettingsError(
+                    f"{where}: '{specs[first]}' and '{specs[index]}' are the same labeller "
+                    f"({own.name}), which would be asked and vote twice. Several addresses "
+                    "of one model are one labeller, openai:MODEL@URL1@URL2; for repeats, set "
+                    "samples."
+                )
+        fixed = [own.name for own, member in zip(ids, members, strict=True) if not member.varies]
         if section.samples > 1 and fixed:
             raise SettingsError(
                 f"{where}: {fixed[0]} says the same each time, so samples = {section.samples} "
@@ -342,6 +390,20 @@ class Folder:
             raise SettingsError(
                 f"{self.path / 'assay.toml'}: [settings]\n{explain(error)}"
             ) from error
+
+
+def _secret_in(value: object) -> str | None:
+    """The first name of a secret among the names in ``value``, tables in it included."""
+    if isinstance(value, Mapping):
+        for name, inner in value.items():
+            if _SECRET.fullmatch(re.sub(r"[^a-z0-9]", "", str(name).casefold())):
+                return str(name)
+            found = _secret_in(inner)
+            if found is not None:
+                return found
+    elif isinstance(value, list):
+        return next(filter(None, map(_secret_in, value)), None)
+    return None
 
 
 def explain(error: ValidationError) -> str:

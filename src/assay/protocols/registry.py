@@ -39,7 +39,12 @@ def names() -> list[str]:
 
 def known(name: str) -> bool:
     """Whether ``name`` can be a protocol (``module:attribute`` is taken on trust)."""
-    return name in SPECIAL or name in OWN or bool(_PATH.fullmatch(name)) or name in names()
+    return is_own(name) or bool(_PATH.fullmatch(name)) or name in names()
+
+
+def is_own(name: str) -> bool:
+    """Whether the protocol is one of Assay's own."""
+    return name in SPECIAL or name in OWN
 
 
 def find_protocol(name: str) -> Any:
