@@ -1,16 +1,26 @@
 """Functions and classes of one's own as labellers, through the command line and in ensembles."""
 
+import asyncio
+import contextlib
+import copy
+import importlib
+import itertools
 import json
+import linecache
 import os
 import re
 import subprocess
 import sys
+from importlib.metadata import EntryPoint
 from pathlib import Path
 
 import pytest
 
-from assay.labellers.custom import custom_labeller
-from assay.model.errors import SettingsError
+from assay.labellers.base import BaseLabeller, Estimate, Request
+from assay.labellers.custom import GROUP, custom_labeller
+from assay.model.errors import LabellerUnreachable, SettingsError
+from assay.model.labels import LabellerId, Status
+from assay.tasks.r2c2 import ANSWER, ENTAILMENT, AnswerUnit, EntailmentUnit
 from tests.films import FILMS, PAIRS
 
 MODULE = '''
@@ -208,3 +218,378 @@ def test_the_example_of_the_documentation(films):
     assert ("r2c2.entailment", "my_judges:overlap", "ok", PAIRS) in [
         (row["task"], row["labeller"], row["status"], row["labels"]) for row in stats
     ]
+
+
+HEAD = """
+import asyncio
+import functools
+import sys
+from assay.labellers.base import BaseLabeller, Estimate, Outcome
+from assay.model.errors import LabellerUnreachable, SettingsError
+from assay.model.labels import LabellerId, Status
+
+class Mine(BaseLabeller):
+    id = LabellerId("mine", "custom", {})
+    async def label(self, request):
+        return Outcome(Status.OK, request.task.verdict(entailed=True))
+"""
+REQUEST = Request(ENTAILMENT, EntailmentUnit(passage="It rains in Kyoto.", nugget="It rains."))
+_number = itertools.count()
+
+
+@pytest.fixture
+def module(tmp_path, monkeypatch):
+    """Write a module of this text and return its name."""
+    monkeypatch.syspath_prepend(str(tmp_path))
+
+    def write(text, name=None):
+        name = name or f"judges_{next(_number)}"
+        (tmp_path / f"{name}.py").write_text(HEAD + text)
+        for cache in (sys.modules, linecache.cache):
+            for known in [one for one in cache if one.endswith((name, f"{name}.py"))]:
+                del cache[known]
+        importlib.invalidate_caches()
+        return name
+
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+    return write
+
+
+def said(labeller, request=REQUEST):
+    async def ask():
+        async with labeller:
+            return await labeller.label(request)
+
+    return asyncio.run(ask())
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "class f:\n async def __call__(self, task, unit):\n  return {'entailed': True}\n",
+        (
+            "async def g(task, unit):\n await asyncio.sleep(0)\n return {'entailed': True}\n"
+            "def f(task, unit):\n return g(task, unit)\n"
+        ),
+        "async def g(x, task, unit):\n return {'entailed': x}\nf = functools.partial(g, True)",
+        "class G:\n async def judge(self, task, unit):\n  return {'entailed': True}\nf = G().judge",
+        "class G:\n def __call__(self, task, unit):\n  return {'entailed': True}\nf = G()",
+    ],
+    ids=["async-call", "returns-awaitable", "async-partial", "async-method", "instance"],
+)
+@pytest.mark.filterwarnings("error")
+def test_whatever_a_function_returns_is_awaited_where_it_can_be(module, text):
+    outcome = said(custom_labeller(f"{module(text)}:f"))
+    assert outcome.status is Status.OK
+    assert outcome.verdict.entailed is True
+
+
+CALLABLES = {
+    "class": "class f:\n def __call__(self, task, unit):\n  return CHANGES\n",
+    "parent": "class g:\n def __call__(self, task, unit):\n  return CHANGES\nclass f(g):\n pass\n",
+    "partial": "def g(mode, task, unit):\n return CHANGES\nf = functools.partial(g, 1)\n",
+    "bound": "def g(mode, task, unit):\n return None\nf = functools.partial(g, 'CHANGES')\n",
+    "partial-of-class": "class g:\n def __call__(self, mode, task, unit):\n  return CHANGES\n"
+    "f = functools.partial(g(), 1)\n",
+    "version": "class f:\n version = 'CHANGES'\n def __call__(self, task, unit):\n  pass\n",
+    "wrapped-version": "def g(mode, task, unit):\n pass\ng.version = 'CHANGES'\n"
+    "f = functools.partial(g, 1)\n",
+    "no-source": "f = eval('lambda task, unit: None')\nf.version = 'CHANGES'\n",
+}
+
+
+@pytest.mark.parametrize("text", CALLABLES.values(), ids=CALLABLES)
+def test_the_version_of_what_can_be_called_is_its_source_or_what_it_says(module, text):
+    def identity(change):
+        name = module(text.replace("CHANGES", change), "versioned")
+        return custom_labeller(f"{name}:f").id
+
+    assert identity("11") == identity("11")
+    assert identity("11") != identity("22")
+    assert identity("11").params["version"] != "unknown"
+
+
+def test_a_version_of_its_own_wins_over_the_source(module):
+    name = module(
+        "def f(task, unit):\n return None\nf.version = '3'\n"
+        "p = functools.partial(f, x=1)\np.version = '4'\n"
+        "class g:\n version = '5'\n def __call__(self, task, unit):\n  return None\n"
+    )
+    versions = [custom_labeller(f"{name}:{each}").id.params["version"] for each in "fpg"]
+    assert versions == ["3", "4", "5"]
+
+
+def test_a_version_does_not_hang_on_addresses(module):
+    text = "def g(client, task, unit):\n pass\nf = functools.partial(g, object(), {1: object()})\n"
+    one, two = (custom_labeller(f"{module(text, 'addressed')}:f").id for _ in range(2))
+    assert one == two
+
+
+CHANGERS = {
+    "function": "def f(task, unit):\n unit['golds'].clear()\n unit['nuggets'][0] = 'x'\n"
+    " unit.clear()\n",
+    "async": "async def f(task, unit):\n unit['nuggets'].clear()\n unit.clear()\n",
+    "class": "class f(Mine):\n async def label(self, request):\n"
+    "  request.content['nuggets'].clear()\n  request.content.clear()\n",
+}
+
+
+@pytest.mark.parametrize("text", CHANGERS.values(), ids=CHANGERS)
+def test_what_is_done_to_the_unit_does_not_reach_the_ledger(module, text):
+    unit = AnswerUnit(question="Who?", answer="Mifune.", gold=["Mifune"], nuggets=["one", "two"])
+    request = Request(ANSWER, unit)
+    before = copy.deepcopy(dict(request.content))
+    with contextlib.suppress(LabellerUnreachable):
+        said(custom_labeller(f"{module(text.replace('golds', 'gold'))}:f"), request)
+    assert request.content == before
+    assert request.unit_hash == Request(ANSWER, unit).unit_hash
+
+
+def _class(body):
+    return "class f(Mine):\n" + body
+
+
+UNMADE = {
+    "id is no LabellerId": (_class(" id = 'mine'\n"), "no LabellerId"),
+    "params are no JSON": (
+        _class(" id = LabellerId('mine', 'custom', {'at': object()})\n"),
+        "not JSON",
+    ),
+    "params have other keys": (_class(" id = LabellerId('mine', 'custom', {1: 2})\n"), "not JSON"),
+    "params are no mapping": (_class(" id = LabellerId('mine', 'custom', [1])\n"), "params"),
+    "no name": (_class(" id = LabellerId('', 'custom', {})\n"), "name or kind"),
+    "id raises": (
+        _class(" @property\n def id(self):\n  raise AttributeError('model')\n"),
+        "its 'id' raised AttributeError: model",
+    ),
+    "id is a method": (_class(" def id(self):\n  pass\n"), "no LabellerId"),
+    "__init__ raises": (
+        _class(" def __init__(self):\n  raise OSError('no weights')\n"),
+        "raised OSError: no weights",
+    ),
+    "__init__ leaves": (_class(" def __init__(self):\n  sys.exit(4)\n"), "raised SystemExit: 4"),
+    "__init__ needs": (_class(" def __init__(self, model):\n  pass\n"), "needs arguments"),
+    "factory needs": ("def f(model):\n pass\nf.makes_labeller = True\n", "needs arguments"),
+    "factory is async": ("async def f():\n pass\nf.makes_labeller = True\n", "is async"),
+    "factory makes nothing": ("def f():\n pass\nf.makes_labeller = True\n", "neither a function"),
+    "no id": ("class f(BaseLabeller):\n async def label(self, request):\n  pass\n", "lacks id"),
+    "concurrency 0": (_class(" concurrency = 0\n"), "'concurrency' is 0"),
+    "concurrency text": (_class(" concurrency = '4'\n"), "'concurrency' is '4'"),
+    "concurrency True": (_class(" concurrency = True\n"), "'concurrency' is True"),
+    "concurrency of a function": (
+        "def f(task, unit):\n pass\nf.concurrency = -1\n",
+        "'concurrency' is -1",
+    ),
+    "version of a function": ("def f(task, unit):\n pass\nf.version = [1]\n", "'version' is [1]"),
+    "a built-in function": ("f = print\n", "Set its attribute 'version'"),
+    "no source": ("f = eval('lambda task, unit: None')\n", "Set its attribute 'version'"),
+    "partial without source": ("f = functools.partial(print, 1)\n", "Set its attribute 'version'"),
+    "class without source": (
+        "f = type('f', (), {'__call__': eval('lambda self, task, unit: None')})\n",
+        "Set its attribute 'version'",
+    ),
+    "SyntaxError": ("def f(:\n", "SyntaxError"),
+    "raises at import": ("f = 1 / 0\n", "raised ZeroDivisionError"),
+    "AttributeError at import": ("f = sys.nothing\n", "raised AttributeError"),
+    "leaves at import": ("sys.exit('usage: f')\n", "must not end the program"),
+}
+
+
+@pytest.mark.parametrize(("text", "why"), UNMADE.values(), ids=UNMADE)
+@pytest.mark.filterwarnings("error")
+def test_what_cannot_be_made_is_said_with_its_name(module, text, why):
+    spec = f"{module(text)}:f"
+    with pytest.raises(SettingsError) as caught:
+        custom_labeller(spec)
+    assert spec in str(caught.value)
+    assert why in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("def f(:\n", "SyntaxError"),
+        ("f = 1 / 0\n", "raised ZeroDivisionError"),
+        ("sys.exit()\n", "raised SystemExit"),
+        ("import nowhere.at_all\n", "cannot be loaded"),
+        ("g = 1\n", "cannot be loaded"),
+    ],
+)
+def test_an_entry_point_that_cannot_be_loaded_is_said_so(module, monkeypatch, text, why):
+    point = EntryPoint("mine", f"{module(text)}:f", GROUP)
+    monkeypatch.setattr("assay.labellers.custom.entry_points", lambda group, name: [point])
+    with pytest.raises(SettingsError, match=f"(?s)'mine'.*{why}"):
+        custom_labeller("mine")
+
+
+def test_where_a_module_broke_is_named(module):
+    name = module("\n\nf = 1 / 0\n")
+    line = (HEAD + "\n\nf").count("\n") + 1
+    with pytest.raises(SettingsError, match=rf"\({name}\.py, line {line}\)"):
+        custom_labeller(f"{name}:f")
+
+
+def test_where_a_function_broke_is_named_by_its_own_line(module):
+    name = module("import json\ndef f(task, unit):\n return json.loads('{')\n")
+    line = HEAD.count("\n") + 3
+    with pytest.raises(LabellerUnreachable, match=rf"JSONDecodeError.*\({name}\.py, line {line}\)"):
+        said(custom_labeller(f"{name}:f"))
+
+
+def _returns(outcome):
+    return _class(f" async def label(self, request):\n  return {outcome}\n")
+
+
+OK = "Status.OK, request.task.verdict(entailed=True)"
+WRONG = {
+    "not async": (_class(" def label(self, request):\n  return None\n"), "Write 'async def label'"),
+    "a dict": (_returns("{'entailed': True}"), "an Outcome or None"),
+    "OK without a verdict": (_returns("Outcome(Status.OK)"), "no verdict"),
+    "failed with a verdict": (
+        _returns("Outcome(Status.FAILED, request.task.verdict(entailed=True), 'e')"),
+        "failed Outcome with a verdict",
+    ),
+    "failed without error": (_returns("Outcome(Status.FAILED)"), "without an error"),
+    "a word for a status": (_returns("Outcome('ok')"), "Status.OK or Status.FAILED"),
+    "a dict for a verdict": (_returns("Outcome(Status.OK, {'entailed': 1})"), "request.task.verd"),
+    "a text for a cost": (_returns(f"Outcome({OK}, cost='1')"), "cost = '1'"),
+    "a cost that is no number": (_returns(f"Outcome({OK}, cost=float('nan'))"), "cost = nan"),
+    "tokens below 0": (_returns(f"Outcome({OK}, tokens_in=-1)"), "tokens_in = -1"),
+    "detail": (_returns(f"Outcome({OK}, detail={{'a': object()}})"), "detail that is not JSON"),
+    "opening": (
+        _class(" async def __aenter__(self):\n  raise OSError('no door')\n"),
+        "'__aenter__' raised OSError: no door",
+    ),
+    "closing": (
+        _class(" async def __aexit__(self, *_):\n  raise OSError('no door')\n"),
+        "'__aexit__' raised OSError: no door",
+    ),
+}
+
+
+@pytest.mark.parametrize(("text", "why"), WRONG.values(), ids=WRONG)
+@pytest.mark.filterwarnings("error")
+def test_an_outcome_that_is_none_is_said_so(module, text, why):
+    spec = f"{module(text)}:f"
+    with pytest.raises(SettingsError) as caught:
+        said(custom_labeller(spec))
+    assert spec in str(caught.value)
+    assert why in str(caught.value)
+
+
+RAISES = {
+    "class": _class(" async def label(self, request):\n  raise KeyError('x')\n"),
+    "class, before it awaits": _class(" def label(self, request):\n  raise KeyError('x')\n"),
+    "function": "def f(task, unit):\n raise KeyError('x')\n",
+    "async": "async def f(task, unit):\n raise KeyError('x')\n",
+    "awaitable": "async def g():\n raise KeyError('x')\ndef f(task, unit):\n return g()\n",
+}
+
+
+@pytest.mark.parametrize(
+    ("raised", "why"),
+    [
+        ("KeyError('x')", "raised KeyError: 'x'"),
+        ("SystemExit(3)", "raised SystemExit: 3"),
+        ("next(iter(()))", "raised (StopIteration|RuntimeError: coroutine raised StopIteration)"),
+    ],
+)
+@pytest.mark.parametrize("text", RAISES.values(), ids=RAISES)
+def test_what_raises_while_it_labels_is_unreachable(module, text, raised, why):
+    name = module(text.replace("KeyError('x')", raised))
+    with pytest.raises(LabellerUnreachable, match=rf"^{name}:f {why}"):
+        said(custom_labeller(f"{name}:f"))
+
+
+@pytest.mark.parametrize("text", RAISES.values(), ids=RAISES)
+def test_errors_of_assays_own_pass(module, text):
+    name = module(text.replace("KeyError('x')", "SettingsError('Put paper in.')"))
+    with pytest.raises(SettingsError, match=r"^Put paper in\.$"):
+        said(custom_labeller(f"{name}:f"))
+
+
+@pytest.mark.parametrize(
+    ("member", "body"),
+    [
+        ("refusal", "return 3"),
+        ("rendered", "return 'text'"),
+        ("preview", "return 'text'"),
+        ("preview", "return ({'role': 'user'},)"),
+        ("estimate", "return 0.5"),
+        ("estimate", "raise KeyError('price')"),
+        ("estimate", "sys.exit(1)"),
+    ],
+)
+def test_all_of_the_protocol_is_checked(module, member, body):
+    spec = f"{module(_class(f' def {member}(self, _):{chr(10)}  {body}{chr(10)}'))}:f"
+    labeller = custom_labeller(spec)
+    with pytest.raises(SettingsError, match=f"'{spec}': its '{member}' (returned|raised)"):
+        getattr(labeller, member)(ENTAILMENT if member == "refusal" else REQUEST)
+
+
+def test_a_verdict_of_a_class_that_does_not_fit_the_unit_is_a_failed_label(module):
+    verdict = (
+        "request.task.verdict(correct=True, reason='', nuggets=[{'nugget': 9, 'helped': True}])"
+    )
+    unit = AnswerUnit(question="Who?", answer="Mifune.", gold=["Mifune"], nuggets=["one"])
+    labeller = custom_labeller(f"{module(_returns(f'Outcome(Status.OK, {verdict}, cost=0.5)'))}:f")
+    outcome = said(labeller, Request(ANSWER, unit))
+    assert (outcome.status, outcome.verdict, outcome.cost) == (Status.FAILED, None, 0.5)
+    assert "does not fit" in outcome.error
+
+
+def test_a_guarded_class_stays_what_it_is(module):
+    name = module(
+        "class f(Mine):\n"
+        " id = LabellerId('mine', 'custom', {'pair': (1, 2)})\n"
+        " price = 3\n concurrency = 7\n varies = True\n"
+        " def refusal(self, task):\n  return 'not that'\n"
+        " def rendered(self, request):\n  return b'asked'\n"
+        " def preview(self, request):\n  return [{'role': 'user', 'content': 'Is it?'}]\n"
+        " def estimate(self, request):\n  return Estimate(2)\n"
+        " async def __aexit__(self, *_):\n  return True\n"
+    )
+    labeller = custom_labeller(f"{name}:f")
+    assert isinstance(labeller, BaseLabeller)
+    assert (labeller.price, labeller.concurrency, labeller.varies) == (3, 7, True)
+    assert getattr(labeller, "members", None) is None
+    assert labeller.id == LabellerId("mine", "custom", {"pair": [1, 2]})  # as the ledger has it
+    assert labeller.id is labeller.id
+    assert labeller.refusal(ENTAILMENT) == "not that"
+    assert labeller.rendered(REQUEST) == b"asked"
+    assert labeller.preview(REQUEST) == ({"role": "user", "content": "Is it?"},)
+    assert labeller.estimate(REQUEST) == Estimate(2)
+    assert said(labeller).status is Status.OK
+
+    async def leave():
+        async with labeller:
+            raise ValueError("heard")
+
+    with pytest.raises(ValueError, match="heard"):  # it cannot silence what happens around it
+        asyncio.run(leave())
+
+
+def test_a_class_that_opens_nothing_needs_no_doors(module):
+    members = "concurrency = 1\n varies = False\n id = Mine.id\n"
+    methods = "refusal = rendered = preview = estimate = lambda *_: None\n label = Mine.label\n"
+    assert said(custom_labeller(f"{module(f'class f:{chr(10)} {members} {methods}')}:f"))
+
+
+BROKEN = {
+    "class_raises": (RAISES["class"], 3, "raised KeyError: 'x'"),
+    "quits": ("def f(task, unit):\n sys.exit(0)\n", 3, "raised SystemExit: 0"),
+    "quits_later": ("async def f(task, unit):\n sys.exit(0)\n", 3, "raised SystemExit: 0"),
+    "empty_outcome": (WRONG["OK without a verdict"][0], 2, "no verdict"),
+    "bad_syntax": ("def f(:\n", 2, "SyntaxError"),
+}
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_what_is_wrong_ends_a_run_without_a_traceback(films, name):
+    text, status, why = BROKEN[name]
+    (films.parent / "mine" / f"{name}.py").write_text(HEAD + text)
+    done = assay(films, "judge", labellers=f'default = "rules"\nentailment = "{name}:f"')
+    assert done.returncode == status, done.stderr
+    assert why in done.stderr
+    assert f"{name}:f" in done.stderr
+    assert "Traceback" not in done.stderr + done.stdout

@@ -21,7 +21,7 @@ def require_prices(labellers: Iterable[Labeller], cure: str) -> None:
     for labeller in labellers:
         for member in getattr(labeller, "members", (labeller,)):
             if getattr(member, "price", 0) is None:
-                model = member.id.params["model"]
+                model = str(member.id.params.get("model", member.id.name))
                 raise SettingsError(
                     f"A budget needs the price of '{model}'. {cure.replace('{model}', model)}"
                 )

@@ -1,7 +1,8 @@
 """Labellers of your own: a function or a class, named ``module:attribute`` or by entry point.
 
 Nothing is imported but what a SPEC names, and only from where Python finds modules: an evaluation
-folder that someone sends round cannot bring code along.
+folder that someone sends round cannot bring code along. What is imported is code that nobody here
+has seen: whatever it does wrong is said in a sentence that names it, and reaches no ledger.
 """
 
 from __future__ import annotations
@@ -11,15 +12,19 @@ import hashlib
 import inspect
 import re
 from collections.abc import Awaitable, Callable, Mapping
-from functools import cached_property
+from contextlib import suppress
+from copy import deepcopy
+from functools import cached_property, partial
 from importlib import import_module
 from importlib.metadata import entry_points
 from typing import Any
 
+import orjson
 from pydantic import ValidationError
 
 from assay.labellers.base import BaseLabeller, Labeller, Outcome, Request
-from assay.model.errors import LabellerUnreachable, SettingsError
+from assay.labellers.guarded import GuardedLabeller, at_once, shown, told, turned, unreachable
+from assay.model.errors import SettingsError
 from assay.model.labels import LabellerId, Status
 
 GROUP = "assay.labellers"
@@ -36,9 +41,10 @@ class FunctionLabeller(BaseLabeller):
     """A function ``(task, unit) -> verdict`` as a labeller.
 
     ``task`` is the task's name, ``unit`` and the verdict are plain JSON values; None says that
-    the function has nothing to say. It may be ``async``. Its attributes ``concurrency`` (default
-    1), ``varies`` (default False) and ``version`` are honoured; without ``version`` its source
-    text tells one version from another, so that labels are asked again when it changes.
+    the function has nothing to say. It may be ``async``, an object that can be called, or a
+    ``functools.partial``. Its attributes ``concurrency`` (default 1), ``varies`` (default False)
+    and ``version`` are honoured; without ``version`` its source text tells one version from
+    another, so that labels are asked again when it changes.
     """
 
     def __init__(self, name: str, function: Function) -> None:
@@ -47,11 +53,11 @@ class FunctionLabeller(BaseLabeller):
 
     @cached_property
     def id(self) -> LabellerId:
-        return LabellerId(self._name, "custom", {"version": _version(self._function)})
+        return LabellerId(self._name, "custom", {"version": _version(self._name, self._function)})
 
     @property
     def concurrency(self) -> int:
-        return int(getattr(self._function, "concurrency", 1))
+        return at_once(self._name, getattr(self._function, "concurrency", 1))
 
     @property
     def varies(self) -> bool:
@@ -60,17 +66,15 @@ class FunctionLabeller(BaseLabeller):
     async def label(self, request: Request) -> Outcome | None:
         """What the function says. A verdict that does not fit is a failed label; an exception
         becomes LabellerUnreachable, is not recorded, and ends the run."""
-        try:
-            if inspect.iscoroutinefunction(self._function):
-                said = await self._function(request.task.name, dict(request.content))
-            else:
-                said = await asyncio.to_thread(
-                    self._function, request.task.name, dict(request.content)
-                )
-        except Exception as error:
-            raise LabellerUnreachable(
-                f"{self._name} raised {type(error).__name__}: {error}"
-            ) from error
+        # A copy: what the function does to its unit must not reach the ledger.
+        given = (request.task.name, deepcopy(dict(request.content)))
+        if self._is_async:
+            said = self._call(*given)
+        else:
+            said = await asyncio.to_thread(self._call, *given)
+        if inspect.isawaitable(said):
+            with turned(partial(unreachable, self._name)):
+                said = await said
         if said is None:
             return None
         try:
@@ -86,30 +90,49 @@ class FunctionLabeller(BaseLabeller):
             return Outcome(Status.FAILED, error=f"the verdict does not fit: {problem}")
         return Outcome(Status.OK, verdict)
 
+    @cached_property
+    def _is_async(self) -> bool:
+        """Whether the function itself is, so that no thread is needed to call it."""
+        function = self._function
+        return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(
+            getattr(function, "__call__", None)  # noqa: B004 (an object's, which may be async)
+        )
+
+    def _call(self, task: str, unit: dict[str, Any]) -> Any:
+        """Call the function. Its exceptions are turned into ours here, as not all of them get
+        out of a thread (nobody would ever hear of a StopIteration)."""
+        with turned(partial(unreachable, self._name)):
+            return self._function(task, unit)
+
 
 def custom_labeller(spec: str) -> Labeller | None:
     """The labeller that ``module:attribute`` or an entry point of :data:`GROUP` names, else None.
 
     The attribute may be a function (see :class:`FunctionLabeller`), a labeller, or a class or
     factory (an attribute ``makes_labeller = True``) that makes one without arguments. Raises
-    SettingsError where it cannot be imported or is none of these.
+    SettingsError where it cannot be imported or made, or is none of these.
     """
     found = entry_points(group=GROUP, name=spec)
     if found:
         try:
-            return _labeller(spec, next(iter(found)).load())
+            with turned(partial(_not_imported, spec, "it"), ImportError, AttributeError):
+                target = next(iter(found)).load()
         except (ImportError, AttributeError) as error:
             raise SettingsError(f"The labeller '{spec}' cannot be loaded: {error}.") from error
+        return _labeller(spec, target)
     if not _PATH.fullmatch(spec):
         return None
     module, _, attribute = spec.partition(":")
     try:
-        target = getattr(import_module(module), attribute)
+        with turned(partial(_not_imported, spec, f"the module {module}"), ImportError):
+            loaded = import_module(module)
     except ImportError as error:
         raise SettingsError(
             f"'{spec}' is no labeller of Assay's, and as module:attribute it cannot be imported: "
             f"{error}. Python must find the module (install it, or set PYTHONPATH)."
         ) from error
+    try:
+        target = getattr(loaded, attribute)
     except AttributeError as error:
         raise SettingsError(f"'{spec}': the module {module} has no '{attribute}'.") from error
     return _labeller(spec, target)
@@ -121,24 +144,123 @@ def known_entry_points() -> list[str]:
 
 
 def _labeller(spec: str, target: Any) -> Labeller:
-    made = target() if inspect.isclass(target) or hasattr(target, "makes_labeller") else target
-    if all(hasattr(made, name) for name in _NEEDED):
-        return made  # type: ignore[no-any-return]
-    if callable(made):
-        return FunctionLabeller(spec, made)
-    missing = ", ".join(name for name in _NEEDED if not hasattr(made, name))
-    raise SettingsError(
-        f"'{spec}' is neither a function nor a labeller (it lacks {missing}). Derive from "
-        "assay.labellers.base.BaseLabeller, or give a function (task, unit) -> verdict."
+    with turned(partial(_not_made, spec, "object")):
+        if inspect.isclass(target) or getattr(target, "makes_labeller", False):
+            made = _made(spec, target)
+        else:
+            made = target
+        missing = [name for name in _NEEDED if not _has(made, name)]
+        if missing and not callable(made):
+            raise SettingsError(
+                f"'{spec}' is neither a function nor a labeller (it lacks {', '.join(missing)}). "
+                "Derive from assay.labellers.base.BaseLabeller, or give a function "
+                "(task, unit) -> verdict."
+            )
+        labeller = FunctionLabeller(spec, made) if missing else GuardedLabeller(spec, made)
+        # Asked now, so that what is wrong with them is said before anything is planned.
+        _ = labeller.id, labeller.concurrency, labeller.varies
+    return labeller
+
+
+def _made(spec: str, target: Any) -> Any:
+    """What a class or a factory makes."""
+    what = "class" if inspect.isclass(target) else "factory"
+    with suppress(ValueError):  # of some built-in ones nobody knows what they need
+        signature = inspect.signature(target)
+        try:
+            signature.bind()
+        except TypeError as error:
+            raise SettingsError(
+                f"The labeller '{spec}': its {what} needs arguments ({error}), and is made "
+                "without any. Give them defaults, or name a function without arguments that "
+                "makes it and has the attribute makes_labeller = True."
+            ) from error
+    with turned(partial(_not_made, spec, what)):
+        made = target()
+    if inspect.iscoroutine(made):
+        made.close()
+        raise SettingsError(
+            f"The labeller '{spec}': its {what} is async. Write it without, and connect in "
+            "'__aenter__' or with the first 'label'."
+        )
+    return made
+
+
+def _has(thing: Any, name: str) -> bool:
+    """Whether it has the attribute, without running what may stand behind it: a property that
+    raises is there, too, and what it raises is told when it is asked."""
+    try:
+        inspect.getattr_static(thing, name)
+    except AttributeError:
+        return hasattr(thing, name)  # handed on by its __getattr__
+    return True
+
+
+def _version(spec: str, function: Any) -> str:
+    """What tells one version of the function from another: its attribute ``version``, else its
+    source. Raises SettingsError where there is neither, as its labels would be kept for ever."""
+    named = getattr(function, "version", None)
+    if named is not None:
+        if isinstance(named, bool) or not isinstance(named, str | int | float):
+            raise SettingsError(
+                f"The labeller '{spec}': its 'version' is {shown(named)}. It must be a text."
+            )
+        return str(named)
+    if isinstance(function, partial):
+        wrapped = _version(spec, function.func)
+        # What is bound changes the answers as the source does.
+        return _digest(f"{wrapped} {_bound(function.args)} {_bound(function.keywords)}")
+    source = _source(function)
+    if not source:
+        raise SettingsError(
+            f"The labeller '{spec}': its source text cannot be found, which would tell when it "
+            "changes. Set its attribute 'version' to a text, and change it whenever its answers do."
+        )
+    return _digest(source)
+
+
+def _source(function: Any) -> str:
+    """The source of a function, or of an object's class; empty where there is none."""
+    parts = [function]
+    if not inspect.isroutine(function):
+        kind = type(function)
+        package = kind.__module__.partition(".")[0]
+        # With its parents, as __call__ may be one's; other packages' change for other reasons.
+        parts += [one for one in kind.__mro__ if one.__module__.partition(".")[0] == package]
+        parts.append(kind.__call__)
+    found: list[str] = []
+    for part in parts:
+        with suppress(OSError, TypeError):
+            found.append(inspect.getsource(part))
+    return "".join(dict.fromkeys(found))
+
+
+def _bound(values: Any) -> str:
+    """Arguments of a partial as text; those that are no JSON count by their type only, as their
+    text may hold an address that is another one in each process."""
+
+    def kind(value: Any) -> str:
+        return f"{type(value).__module__}.{type(value).__qualname__}"
+
+    try:
+        return orjson.dumps(values, default=kind, option=orjson.OPT_SORT_KEYS).decode()
+    except TypeError:  # keys that are no texts, or numbers too great
+        return kind(values)
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+
+
+def _not_made(spec: str, what: str, error: BaseException) -> SettingsError:
+    return SettingsError(
+        f"The labeller '{spec}' cannot be made: its {what} raised {told(error)}. Correct it there."
     )
 
 
-def _version(function: Function) -> str:
-    named = getattr(function, "version", None)
-    if named is not None:
-        return str(named)
-    try:
-        source = inspect.getsource(function)
-    except (OSError, TypeError):
-        return "unknown"
-    return hashlib.sha256(source.encode()).hexdigest()[:16]
+def _not_imported(spec: str, what: str, error: BaseException) -> SettingsError:
+    if isinstance(error, SystemExit):
+        cure = "A module must not end the program when it is imported."
+    else:
+        cure = "Correct it there."
+    return SettingsError(f"'{spec}': {what} raised {told(error)} when it was imported. {cure}")
