@@ -328,6 +328,17 @@ def test_another_task_another_labeller_and_free_ones_are_nobodys_business(tmp_pa
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_claim_follows_no_link(tmp_path):
+    path, mine, victim = tmp_path / "l", LabellerId("m", "model"), tmp_path / "mine.txt"
+    victim.write_text("keep this")
+    with claimed(path, [(mine, "t")]):
+        (name,) = [one.name for one in tmp_path.iterdir() if one != victim]
+    (tmp_path / name).symlink_to(victim)
+    with pytest.raises(LedgerError, match="Remove it"), claimed(path, [(mine, "t")]):
+        pass
+    assert victim.read_text() == "keep this"
+
+
 def test_what_others_were_told_since_the_plan_was_made_is_not_asked(tmp_path):
     with serve(entailed) as server, Ledger.open(tmp_path / "l") as ledger:
         made = labeller(server.url)

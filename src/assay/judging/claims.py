@@ -69,9 +69,13 @@ def _locked(path: Path, what: str) -> int:
     """A descriptor of the file at ``path``, locked."""
     while True:
         try:
-            file = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
+            # No link is followed: a folder that someone sends could make us empty any file.
+            file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o666)
         except OSError as error:
-            raise LedgerError(f"{path} cannot be made: {error.strerror}.") from error
+            raise LedgerError(
+                f"{path} cannot be made: {error.strerror}. Remove it if it is there, and check "
+                "that you may write to the folder."
+            ) from error
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
