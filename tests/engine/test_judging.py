@@ -323,9 +323,12 @@ def test_another_task_another_labeller_and_free_ones_are_nobodys_business(tmp_pa
             claimed(path, [(mine, "t")]),
         ):
             pass
+        (tmp_path / "link").symlink_to(path)
+        with pytest.raises(LedgerError), claimed(tmp_path / "link", [(mine, "t")]):
+            pass
     with claimed(path, [(mine, "t")]):
         pass
-    assert list(tmp_path.iterdir()) == []
+    assert [one.name for one in tmp_path.iterdir()] == ["link"]
 
 
 def test_a_claim_follows_no_link(tmp_path):

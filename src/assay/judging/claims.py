@@ -34,10 +34,11 @@ def claimed(ledger: Path, wanted: Iterable[tuple[LabellerId, str]]) -> Iterator[
 
     Raises LedgerError where another process holds one of them, saying which process.
     """
+    real = ledger.resolve()  # several folders may share one by links
     named = {_name(who, task): (who, task) for who, task in wanted if who.kind not in _FREE}
     with ExitStack() as held:
         for name, (who, task) in sorted(named.items()):
-            path = ledger.with_name(f"{ledger.name}-asking-{name}")
+            path = real.with_name(f"{real.name}-asking-{name}")
             held.enter_context(_claim(path, f"{ledger}: {who.name} is being asked for '{task}'"))
         yield
 
