@@ -13,6 +13,7 @@ from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass, field, replace
 
 from assay.judging.claims import claimed
+from assay.judging.keeper import Keeper
 from assay.judging.progress import Progress, Silent, Tally
 from assay.judging.shared import told_elsewhere
 from assay.labellers.base import Estimate, Labeller, Outcome, Request, request_key
@@ -207,44 +208,6 @@ class _Run:
         self.settled.set()
 
 
-class _Keeper:
-    """Writes answers that arrive in the same round of the event loop in one transaction. (To wait
-    for further rounds would save a tenth of the CPU, and lose more where the process is killed.)"""
-
-    def __init__(self, ledger: Ledger) -> None:
-        self._ledger = ledger
-        self._labels: list[NewLabel] = []
-        self._written: asyncio.Future[None] | None = None
-
-    async def keep(self, label: NewLabel) -> None:
-        """Return when the label survives a kill; raises what the ledger raises."""
-        if self._written is None:
-            loop = asyncio.get_running_loop()
-            self._written = loop.create_future()
-            loop.call_soon(self._write)
-        self._labels.append(label)
-        await self._written
-
-    def _write(self) -> None:
-        written, self._written = self._written, None
-        try:
-            self.flush()
-        except Exception as error:  # noqa: BLE001 (handed on, or raised by the last flush)
-            if written is not None and not written.done():
-                written.set_exception(error)  # whoever waits for it raises it
-            # Where nobody waits any more, the last flush tries again, and raises.
-        else:
-            if written is not None and not written.done():
-                written.set_result(None)
-
-    def flush(self) -> None:
-        """Write what waits (where workers were cancelled, nobody is left to wait for it), or keep
-        it for the next time."""
-        if self._labels:
-            self._ledger.add(self._labels, fresh=True)
-            self._labels = []
-
-
 async def _execute(
     plan_: Plan, ledger: Ledger, progress: Progress, budget: float | None, title: str
 ) -> tuple[Tally, LabellerUnreachable | None]:
@@ -253,7 +216,7 @@ async def _execute(
     known = sum(part.known for part in parts)
     known_failed = sum(part.known_failed for part in parts)
     run = _Run(Tally(todo + known, known, known_failed), budget)
-    keeper = _Keeper(ledger)
+    keeper = Keeper(ledger)
     progress.begin(title, run.tally.wanted, known)
 
     def interrupt() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import glob
 import re
 import tomllib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -21,18 +21,13 @@ from assay.labellers.spec import LabellerOptions, make_labeller
 from assay.ledger import Ledger
 from assay.model.errors import PrerequisiteError, SettingsError
 from assay.protocols import registry
+from assay.protocols.secret_names import secret_in
 from assay.tasks.base import AnyTask
 from assay.tasks.overrides import check_overrides
 from assay.tasks.rendering import Renderer
 from assay.tasks.voting import Rule
 
 SettingsT = TypeVar("SettingsT", bound=BaseModel)
-
-# Names that hold secrets, without capitals and signs; "max_tokens" and the like are none.
-_SECRET = re.compile(
-    r"token|bearer|credentials?|passwd|.*(apikey|authorization|password|secret|secretkey"
-    r"|accesskey|privatekey|accesstoken|authtoken|bearertoken|refreshtoken|apitoken)"
-)
 
 
 class _Section(BaseModel):
@@ -62,7 +57,7 @@ class JudgingSection(_Section):
     @classmethod
     def _no_secrets(cls, extra: dict[str, Any]) -> dict[str, Any]:
         """``extra`` tells labellers apart: it is written to the ledger, manifest and report."""
-        name = _secret_in(extra)
+        name = secret_in(extra)
         if name is not None:
             raise ValueError(
                 f"'{name}' is a secret's name, and what stands here is written to the ledger and "
@@ -390,20 +385,6 @@ class Folder:
             raise SettingsError(
                 f"{self.path / 'assay.toml'}: [settings]\n{explain(error)}"
             ) from error
-
-
-def _secret_in(value: object) -> str | None:
-    """The first name of a secret among the names in ``value``, tables in it included."""
-    if isinstance(value, Mapping):
-        for name, inner in value.items():
-            if _SECRET.fullmatch(re.sub(r"[^a-z0-9]", "", str(name).casefold())):
-                return str(name)
-            found = _secret_in(inner)
-            if found is not None:
-                return found
-    elif isinstance(value, list):
-        return next(filter(None, map(_secret_in, value)), None)
-    return None
 
 
 def explain(error: ValidationError) -> str:
