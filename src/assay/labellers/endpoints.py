@@ -109,7 +109,7 @@ class _Endpoint:
         self.failures += 1
         if self.rests or self.failures >= _TIRED:
             self.rested_at = now
-            self.rests_until = now + min(_LONGEST_WAIT, 0.5 * 2**self.rests)
+            self.rests_until = now + min(_LONGEST_WAIT, 0.5 * 2 ** min(self.rests, 7))
             self.rests += 1
 
 
