@@ -195,6 +195,7 @@ except LedgerError as error:
 """
 _IN_A_SMALL_DISK = """
 mount -t tmpfs -o size=600k none "$1" && "$3" -c "$4" "$1/l" "$2"
+head -c 2000000 /dev/zero > "$1/rest" 2>/dev/null; "$3" -c "$4" "$1/l" "$2"
 mount -o remount,size=20m "$1" && "$3" -c "$4" "$1/l" "$2" && cp "$1"/l* "$5"
 """
 
@@ -233,8 +234,9 @@ def test_a_full_disk_stops_the_run_and_keeps_what_was_written(tmp_path):
         asked = len(server.requests)
     assert done.returncode == 0, done.stderr
     assert done.stderr == ""
-    told, again = done.stdout.splitlines()
+    told, at_once, again = done.stdout.splitlines()
     assert "The disk is full; make room and run again" in told
+    assert "No space left on device. Nothing was asked." in at_once
     _complete(kept / "l", told, again, asked)
 
 

@@ -62,8 +62,21 @@ def _claim(path: Path, what: str) -> Iterator[None]:
         os.close(file)
 
 
-def _now() -> str:
-    return f"{datetime.now(UTC).astimezone():%H:%M:%S}"
+def _sign(file: int, path: Path) -> None:
+    """Write who holds the file. Where there is no room even for that, no label could be kept:
+    better said before anything is paid."""
+    now = datetime.now(UTC).astimezone()
+    try:
+        os.truncate(file, 0)
+        os.write(file, f"number {os.getpid()}, since {now:%H:%M:%S}".encode())
+    except OSError as error:
+        with suppress(OSError):
+            path.unlink()
+        os.close(file)
+        raise LedgerError(
+            f"{path} cannot be written: {error.strerror}. Nothing was asked. Make room, or see to "
+            "what else keeps the disk from being written, and run again."
+        ) from error
 
 
 def _locked(path: Path, what: str) -> int:
@@ -91,7 +104,6 @@ def _locked(path: Path, what: str) -> int:
         # Whoever held it has removed the file when it was done: a lock on that one is worthless.
         with suppress(FileNotFoundError):
             if os.path.samestat(os.fstat(file), path.stat()):
-                os.truncate(file, 0)
-                os.write(file, f"number {os.getpid()}, since {_now()}".encode())
+                _sign(file, path)
                 return file
         os.close(file)
