@@ -43,6 +43,21 @@ def test_plain_lines(write):
     assert source.faults == ()
 
 
+@pytest.mark.parametrize("end", ["", "\n", "\n\n"])
+def test_long_plain_files_line_by_line(write, end):
+    lines = [f"{n} " + "x" * (n * 37 % 211) for n in range(3000)] + ["y" * 100_000, "", "last"]
+    path = write("\n".join(lines) + end)
+    expected = [*lines, *[""] * (len(end) - 1)]
+    assert [line for _, line in read_text(path).numbered()] == expected
+    source = read_text(path)
+    assert source.plain
+    assert list(source.lines) == expected
+    assert [number for number, _ in source.numbered()] == list(range(1, len(expected) + 1))
+    starts = source.line_starts()
+    assert [source.data[start : start + 4] for start in starts[:3]] == [b"0 \n1", b"1 xx", b"2 xx"]
+    assert len(starts) == len(expected)
+
+
 def test_bom_and_crlf(write):
     source = read_text(write(b"\xef\xbb\xbfa\r\n\xc3\xa9\r\nb\n"))
     assert source.lines == ("a", "é", "b")

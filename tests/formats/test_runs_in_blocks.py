@@ -145,6 +145,33 @@ def test_compressed_files(tmp_path, pack, block):
     assert hits_of([path], judged, block=block)[path] == plainly(path, judged)
 
 
+@pytest.mark.parametrize("gap", [" ", "\t ", " \r "])
+@pytest.mark.parametrize("block", [50, 1000, 5000, 1 << 20])
+def test_a_topic_larger_than_a_block(tmp_path, block, gap):
+    sizes = {"1": 3, "2": 400, "3": 1, "4": 50}
+    lines = [
+        f"{t} Q0 doc{n} {n} {500 - n} r{gap if n % 7 == 0 else ''}\n"
+        for t, size in sizes.items()
+        for n in range(size)
+    ]
+    paths = [tmp_path / "one", tmp_path / "two"]
+    for path in paths:
+        path.write_text("".join(lines).removesuffix("\n"))
+    judged = to_judgements({"1": {"doc0": 1}, "2": {"doc399": 1, "doc7": 2}, "4": {"doc1": 1}})
+    found = hits_of(paths, judged, block=block)
+    assert all(found[path] == plainly(path, judged) for path in paths)
+
+
+def test_a_byte_order_mark_inside_a_file_is_no_blank(tmp_path):
+    lines = [f"{n} Q0 d1 1 1 r\n" for n in range(100)]
+    lines[50] = "\ufeff" + lines[50]
+    path = tmp_path / "run"
+    path.write_text("".join(lines))
+    judged = to_judgements({str(n): {"d1": 1} for n in range(100)})
+    for block in range(600, 900, 7):
+        assert hits_of([path], judged, block=block)[path] == plainly(path, judged)
+
+
 def test_a_topic_that_returns_is_one_topic(tmp_path):
     lines = [f"{1 + n % 2} Q0 doc{n} {n} {500 - n} r\n" for n in range(400)]
     path = tmp_path / "run"
@@ -219,5 +246,7 @@ def test_equal_tokens_are_found(tokens):
         a == b for a, b in zip(tokens, tokens[::-1], strict=True)
     ]
     assert any_twice(one.hashes()) == (len(set(tokens)) < len(tokens))
+    crowded = one.hashes() >> np.uint64(50)  # all in one slot at first
+    assert any_twice(crowded) == (len(set(crowded.tolist())) < len(crowded))
     assert one.rows(slice(1)).hashes()[0] == one.hashes()[0]
     assert [one.text(row) for row in range(len(one))] == tokens

@@ -1,4 +1,4 @@
-"""Run names and question ids: how they are read and when two of them are the same.
+"""Run names, question ids, integers: how they are read, when two are the same, how to mend them.
 
 Source: R2C2 paper, section 3.4 (a run is known by its file name); ids compare as strings after
 NFC and stripping, so that 0001 and 1 are different questions.
@@ -14,6 +14,7 @@ from functools import cached_property, lru_cache
 from os import PathLike
 from pathlib import Path
 
+from assay.formats.integers import parse_integer
 from assay.formats.parsed import FaultList, listed, printable, quoted
 
 _PACKED = (".gz", ".bz2")
@@ -162,6 +163,20 @@ def name_cure(name: str, known: Iterable[str]) -> str:
     near = difflib.get_close_matches(name[:200], names, n=1, cutoff=0.6)
     hint = f" Is {printable(near[0])} meant?" if near else ""
     return f"Known PR runs: {listed(names) or 'none'}.{hint}"
+
+
+def integer_cure(text: str, low: int, high: int) -> str:
+    """What to write in place of something that is not an integer from ``low`` to ``high``."""
+    wanted = f"Write an integer from {low} to {high}"
+    folded = unicodedata.normalize("NFKC", text)
+    if folded != text and parse_integer(folded) is not None:
+        return f"{wanted} in ASCII digits: {folded}."
+    if text.startswith("+") and parse_integer(text[1:]) is not None:
+        return f"{wanted} without a sign: {text[1:]}."
+    whole, _, rest = text.partition(".")
+    if parse_integer(whole) is not None and rest and set(rest) == {"0"}:
+        return f"{wanted} without decimals: {whole}."
+    return f"{wanted}."
 
 
 def _fold(name: str) -> str:

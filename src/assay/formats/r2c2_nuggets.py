@@ -10,10 +10,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 
-from assay.formats.naming import KnownIds, clean, name_cure
+from assay.formats.integers import parse_integer
+from assay.formats.naming import KnownIds, clean, integer_cure, name_cure
 from assay.formats.parsed import FaultList, listed, printable, quoted
 from assay.formats.r2c2_marks import NuggetBlock
-from assay.formats.r2c2_pr import MAX_RANK, integer_cure, parse_integer
+from assay.formats.r2c2_pr import MAX_RANK
 from assay.formats.text import line_break_in
 from assay.model.rag import Mark, Nugget, PassageKey, PassageRun
 

@@ -12,7 +12,8 @@ from dataclasses import dataclass, field
 from os import PathLike
 from typing import Literal, Protocol, TypeAlias
 
-from assay.formats.naming import KnownIds, check_run_name, clean, normal_id, run_name
+from assay.formats.integers import parse_integer
+from assay.formats.naming import KnownIds, check_run_name, clean, integer_cure, normal_id, run_name
 from assay.formats.parsed import FaultList, Parsed, listed, printable, quoted
 from assay.formats.text import line_break_in, read_text
 from assay.model.rag import Passage, PassageKey, PassageRun, Question
@@ -22,7 +23,6 @@ MAX_RANK = 20
 
 _FIELDS = 4
 _RANKS = {str(rank): rank for rank in range(1, MAX_RANK + 1)}
-_MOST_DIGITS = 9
 _new = tuple.__new__  # what Passage(...) comes to, without a call in between
 _ENDINGS = (".gz", ".bz2", ".json", ".wikitext", ".txt")
 
@@ -64,28 +64,6 @@ def read_pr_run(
         if not reader.plain(number, line) and clean(line):
             reader.line(number, line)
     return reader.done()
-
-
-def parse_integer(text: str) -> int | None:
-    """An integer in ASCII digits with an optional minus sign, or None."""
-    digits = text[1:] if text.startswith("-") else text
-    if digits.isascii() and digits.isdigit() and len(digits) <= _MOST_DIGITS:
-        return int(text)
-    return None
-
-
-def integer_cure(text: str, low: int, high: int) -> str:
-    """What to write in place of something that is not an integer from ``low`` to ``high``."""
-    wanted = f"Write an integer from {low} to {high}"
-    folded = unicodedata.normalize("NFKC", text)
-    if folded != text and parse_integer(folded) is not None:
-        return f"{wanted} in ASCII digits: {folded}."
-    if text.startswith("+") and parse_integer(text[1:]) is not None:
-        return f"{wanted} without a sign: {text[1:]}."
-    whole, _, rest = text.partition(".")
-    if parse_integer(whole) is not None and rest and set(rest) == {"0"}:
-        return f"{wanted} without decimals: {whole}."
-    return f"{wanted}."
 
 
 @dataclass(slots=True)

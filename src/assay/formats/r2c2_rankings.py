@@ -7,27 +7,12 @@ step 6.
 
 from __future__ import annotations
 
-import re
 from os import PathLike
 
 from assay.formats.parsed import Parsed
 from assay.formats.r2c2_pr import read_pr_run
 
-__all__ = ["is_passage_run", "read_rankings"]
-
-_PASSAGE = re.compile(rb"[^;]*;[ \t]*[0-9]+[ \t]*;[^;]*;")
-_TREC = re.compile(rb"\S+[ \t]+\S+[ \t]+\S+[ \t]+[-+0-9]+[ \t]+[-+.0-9eE]+[ \t]+\S+")
-
-
-def is_passage_run(beginning: bytes) -> bool:
-    """Return whether a file that begins so is a PR run and not a TREC run.
-
-    The first line decides: ``QuestionID;PassageRank;DocID;`` with a number in the second place.
-    """
-    lines = beginning.removeprefix(b"\xef\xbb\xbf").lstrip().splitlines()
-    if not lines or _TREC.fullmatch(lines[0].strip()):
-        return False
-    return _PASSAGE.match(lines[0]) is not None
+__all__ = ["read_rankings"]
 
 
 def read_rankings(path: str | PathLike[str]) -> tuple[str, Parsed[dict[str, list[str]]]]:

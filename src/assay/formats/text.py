@@ -12,7 +12,8 @@ import io
 import re
 import zlib
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import accumulate, islice
 from os import PathLike
 from pathlib import Path
@@ -25,6 +26,7 @@ MAX_BYTES = 4 << 30
 """Most bytes that a file may hold once decompressed: a guard against decompression bombs."""
 
 _PIECE = 1 << 20
+_SHARE = 1 << 15  # bytes of a plain file whose lines are made at once
 _BOM = b"\xef\xbb\xbf"
 _GZIP = b"\x1f\x8b\x08"
 _BZIP2 = re.compile(rb"BZh[1-9](?:1AY&SY|\x17rE8P\x90)")
@@ -47,24 +49,34 @@ LINE_BREAKS = re.compile("[\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
 """Characters inside a line at which editors, browsers or ``str.splitlines`` break it."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class SourceText:
     """A text file, decompressed and split into lines (numbered from 1, without line ends).
 
     ``data`` holds every byte as decompressed, the byte order mark included. ``faults`` are
     those of the encoding; a line with broken UTF-8 is in ``lines`` with U+FFFD in its place.
     ``plain`` says that all lines are of printable ASCII characters, so that nobody needs to look.
+    ``decoded`` has the lines of a file that is not.
     """
 
     path: Path
-    data: bytes
-    lines: tuple[str, ...]
+    data: bytes = field(repr=False)
+    decoded: tuple[str, ...] | None = field(repr=False)
     faults: tuple[Fault, ...]
     bom: bool
     crlf: bool
     last_newline_missing: bool
     separator: bytes = b"\n"
-    plain: bool = False
+
+    @property
+    def plain(self) -> bool:
+        """Whether all lines are of printable ASCII characters."""
+        return self.decoded is None
+
+    @cached_property
+    def lines(self) -> tuple[str, ...]:
+        """All lines."""
+        return tuple(self._plain_lines()) if self.decoded is None else self.decoded
 
     @property
     def file(self) -> str:
@@ -72,8 +84,16 @@ class SourceText:
         return str(self.path)
 
     def numbered(self) -> Iterator[tuple[int, str]]:
-        """The lines with their numbers."""
-        return enumerate(self.lines, 1)
+        """The lines with their numbers; of a plain file not all of them are held at once."""
+        return enumerate(self._plain_lines() if self.decoded is None else self.decoded, 1)
+
+    def _plain_lines(self) -> Iterator[str]:
+        start, size = 0, len(self.data)
+        while start < size:
+            end = self.data.find(b"\n", start + _SHARE)
+            end = size - (not self.last_newline_missing) if end < 0 else end
+            yield from self.data[start:end].decode("ascii").split("\n")
+            start = end + 1
 
     def line_starts(self) -> tuple[int, ...]:
         """The offset in ``data`` of every line's first byte (after the byte order mark)."""
@@ -109,20 +129,15 @@ def read_text(path: str | PathLike[str], *, max_bytes: int = MAX_BYTES) -> Sourc
         )
     # One look at all bytes is quicker than one at each line by whoever reads the lines.
     plain = not bom and len(body.translate(None, _NOT_PLAIN)) == len(body)
-    if plain:
-        lines = tuple(body.decode("ascii").removesuffix("\n").split("\n")) if body else ()
-    else:
-        lines = _decode(body, separator.decode(), faults)
     return SourceText(
         path=where,
         data=data,
-        lines=lines,
+        decoded=None if plain else _decode(body, separator.decode(), faults),
         faults=faults.done(),
         bom=bom,
         crlf=b"\r\n" in body,
         last_newline_missing=bool(body) and not body.endswith(separator),
         separator=separator,
-        plain=plain,
     )
 
 

@@ -15,8 +15,8 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from os import PathLike
 
+from assay.formats.integers import parse_integer
 from assay.formats.parsed import FaultList, Parsed, listed, printable, quoted
-from assay.formats.r2c2_pr import parse_integer
 from assay.formats.text import read_text
 from assay.model.errors import AssayError
 

@@ -1,4 +1,4 @@
-"""TREC run files as bytes: decompressed, tidied, split into columns a block of lines at a time.
+"""Blocks of the lines of TREC run files, split into columns.
 
 Nothing odd is let through: :func:`parse` gives ``None`` wherever the strict reader
 (:func:`assay.formats.trec.read_trec_run`) might read something else, warn or find a fault.
@@ -6,23 +6,21 @@ Nothing odd is let through: :func:`parse` gives ``None`` wherever the strict rea
 
 from __future__ import annotations
 
-import bz2
-import gzip
-import io
 import re
-import zlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import accumulate
-from pathlib import Path
-from typing import BinaryIO, cast
 
 import numpy as np
+import numpy.typing as npt
 
-from assay.formats.trec_columns import PAD, Column, decimals, whole_numbers
+from assay.formats.trec import SECOND_COLUMN
+from assay.formats.trec_columns import Column, decimals, whole_numbers
+from assay.formats.trec_index import spread
 from assay.measures.hits import Floats, Integers
 
-__all__ = ["Block", "open_run", "padded", "parse", "read_into", "tidy"]
+__all__ = ["Block", "parse"]
+
+Integers32 = npt.NDArray[np.int32] | npt.NDArray[np.int64]
 
 _COLUMNS = 6
 _DELETE = 127
@@ -31,110 +29,61 @@ _ODD = re.compile(
     rb"\x7f|\xc2[\x80-\xa0]|\xe1\x9a\x80|\xe2\x80[\x80-\x8a\xa8\xa9\xaf]|\xe2\x81\x9f|\xe3\x80\x80"
     rb"|\xef\xbb\xbf|\xef\xbf\xbd"
 )
-
-
-def _unpacking(path: Path, magic: bytes) -> gzip.GzipFile | bz2.BZ2File | None:
-    """Return a stream that decompresses; ``None`` for a file that is not compressed."""
-    if magic.startswith(b"\x1f\x8b\x08"):
-        return gzip.GzipFile(path, "rb")
-    if magic.startswith(b"BZh"):
-        return bz2.BZ2File(path, "rb")
-    return None
-
-
-def open_run(path: Path) -> BinaryIO:
-    """Open a plain, gzip or bzip2 file to be read as it was before compression."""
-    with path.open("rb") as stream:
-        magic = stream.read(4)
-    return cast("BinaryIO", _unpacking(path, magic) or path.open("rb"))
-
-
-def read_into(path: Path, space: memoryview) -> int | None:
-    """Read as much of a file as there is space for.
-
-    Returns:
-        How many bytes were read; ``None`` where the strict reader has to say what is wrong.
-    """
-    try:
-        # A call to the system costs as much as a thousand lines: open a plain file only once.
-        with path.open("rb", buffering=0) as stream:
-            size = stream.readinto(space) or 0
-            unpacking = _unpacking(path, bytes(space[:4]) if size >= 4 else b"")
-            if unpacking is not None:
-                with unpacking:
-                    return _fill(unpacking, space, 0)
-            return _fill(stream, space, size)
-    except (OSError, EOFError, ValueError, zlib.error):
-        return None
-
-
-def _fill(stream: io.FileIO | gzip.GzipFile | bz2.BZ2File, space: memoryview, size: int) -> int:
-    while size < len(space) and (more := stream.readinto(space[size:])):
-        size += more
-    return size
-
-
-def tidy(data: bytes) -> bytes:
-    """Return the same columns with one blank between them, and no empty lines."""
-    data = data.removeprefix(b"\xef\xbb\xbf").replace(b"\r\n", b"\n")
-    gap = b"\t"
-    if b" " in data:
-        gap = b" "
-        data = data.replace(b"\t", gap)
-    for twice, once in ((gap * 2, gap), (gap + b"\n", b"\n"), (b"\n" + gap, b"\n")):
-        while twice in data:
-            data = data.replace(twice, once)
-    while b"\n\n" in data:
-        data = data.replace(b"\n\n", b"\n")
-    return data.lstrip(gap + b"\n").rstrip(gap + b"\r")
+_USUAL = tuple(
+    (len(one), np.uint64(int.from_bytes(one.encode(), "little"))) for one in SECOND_COLUMN
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Block:
     """Clean lines of one or more files.
 
+    What is the same in many lines is kept once: the topics, the runs' names.
+
     Attributes:
-        data: the lines, with :data:`PAD` bytes before and after them.
-        ends: for each line where its end of line stands in *data*.
-        files: the row at which each file begins, and at the end the number of rows.
+        files: the line at which each file begins, and at the end how many lines there are.
+        names: for each file the name of its run.
+        second: for each file that has any what stands in its second column though it is not Q0.
+        lists: the lines at which a topic or a file begins.
+        topics: the topic of each of these.
+        documents: for each line the document's id.
+        ranks: for each line the rank as written.
+        scores: for each line the score.
     """
 
-    data: bytes | bytearray
-    ends: Integers
     files: Integers
+    names: tuple[str, ...]
+    second: Mapping[int, set[str]]
+    lists: Integers
     topics: Column
-    second: Column
     documents: Column
     ranks: Integers
     scores: Floats
-    runs: Column
 
-    def without_last_topic(self) -> Block | None:
-        """Return the block (of one file) without the lines of its last topic."""
-        changes = np.flatnonzero(~self.topics.repeats())
-        if not len(changes):
+    def without_last_topic(self) -> tuple[Block, int] | None:
+        """Return the block (of one file) without its last topic, and where that one begins.
+
+        ``None`` where all lines are of one topic.
+        """
+        if len(self.lists) < 2:
             return None
-        rows = int(changes[-1]) + 1
+        rows = int(self.lists[-1])
         some = slice(rows)
-        return Block(
-            self.data,
-            self.ends[some],
+        kept = Block(
             np.array([0, rows]),
-            self.topics.rows(some),
-            self.second.rows(some),
+            self.names,
+            self.second,
+            self.lists[:-1],
+            self.topics.rows(slice(-1)),
             self.documents.rows(some),
             self.ranks[some],
             self.scores[some],
-            self.runs.rows(some),
         )
+        return kept, int(self.topics.starts[-1])
 
 
-def padded(pieces: Sequence[bytes]) -> tuple[bytes, list[int]]:
-    """Return the pieces for :func:`parse`, each with a last end of line, and where they end."""
-    whole = [piece if piece.endswith(b"\n") else piece + b"\n" for piece in pieces]
-    return b"".join([bytes(PAD), *whole, bytes(PAD)]), list(
-        accumulate(map(len, whole), initial=PAD)
-    )
+class _OddError(Exception):
+    """Something that only the strict reader can tell the meaning of."""
 
 
 def parse(data: bytes | bytearray, files: Sequence[int]) -> Block | None:
@@ -142,53 +91,92 @@ def parse(data: bytes | bytearray, files: Sequence[int]) -> Block | None:
 
     Args:
         data: the files one after the other, each with a last end of line; what stands before the
-            first and after the last (at least :data:`PAD` bytes) does not matter.
+            first and after the last (at least ``PAD`` bytes) does not matter.
         files: where each file begins, and where the last one ends.
     """
-    first, last = files[0], files[-1]
+    try:
+        return _parse(data, files)
+    except _OddError:
+        return None
+
+
+def _parse(data: bytes | bytearray, files: Sequence[int]) -> Block:
+    # Each column is made where it is needed and not kept: memory is at its peak here.
+    gaps = _gaps(data, files[0], files[-1])
+    rows = np.searchsorted(gaps[-1], files)
+    if (rows[1:] == rows[:-1]).any():
+        raise _OddError  # an empty file
+
+    def column(number: int) -> Column:
+        starts = np.empty(gaps.shape[1], dtype=np.int64)
+        if number:
+            np.add(gaps[number - 1], 1, out=starts)
+        else:
+            starts[0] = files[0]
+            np.add(gaps[-1][:-1], 1, out=starts[1:])
+        lengths = gaps[number] - starts
+        if not lengths.all():
+            raise _OddError
+        return Column(data, starts, lengths)
+
+    names = _names(column(5), rows)
+    second = _second(column(1), rows)
+    topics = column(0)
+    begins = np.ones(len(topics), dtype=bool)
+    np.logical_not(topics.repeats(), out=begins[1:])
+    begins[rows[:-1]] = True
+    lists = np.flatnonzero(begins)
+    topics = topics.rows(lists)
+    ranks, scores = whole_numbers(column(3)), decimals(column(4))
+    if ranks is None or scores is None:
+        raise _OddError
+    return Block(rows, names, second, lists, topics, column(2), ranks, scores)
+
+
+def _gaps(data: bytes | bytearray, first: int, last: int) -> Integers32:
+    """Return where each column ends: one row a column, one column a line."""
     every = np.frombuffer(data, np.uint8)
     inside = every[first:last]
     if not len(inside) or (inside.max() >= _DELETE and not _is_clean(bytes(data[first:last]))):
-        return None
-    gaps = np.flatnonzero(inside <= ord(" ")) + first
+        raise _OddError
+    gaps = np.flatnonzero(inside <= ord(" "))
+    gaps += first
     if len(gaps) % _COLUMNS:
-        return None
-    gap = np.ascontiguousarray(gaps.reshape(-1, _COLUMNS).T)
-    del gaps  # this and what follows is where memory is at its peak
-    kinds = every[gap]
-    inner = kinds[:-1]
-    if not (kinds[-1] == ord("\n")).all():
-        return None
-    if not ((inner == ord(" ")) | (inner == ord("\t"))).all():
-        return None
+        raise _OddError
+    kinds = every[gaps].reshape(-1, _COLUMNS)
+    blanks = (kinds == ord(" ")) | (kinds == ord("\t"))
+    if not (kinds[:, -1] == ord("\n")).all() or not blanks[:, :-1].all():
+        raise _OddError
+    wide = gaps.reshape(-1, _COLUMNS).T
+    if last < 1 << 31:
+        return wide.astype(np.int32, order="C")
+    return np.ascontiguousarray(wide)
 
-    def column(number: int) -> Column | None:
-        starts = np.empty_like(gap[-1])
-        if number:
-            np.add(gap[number - 1], 1, out=starts)
-        else:
-            starts[0], starts[1:] = first, gap[-1][:-1] + 1
-        lengths = gap[number] - starts
-        return Column(data, starts, lengths) if lengths.all() else None
 
-    # Numbers first: what reading them takes is free again when the other columns are made.
-    written, values = column(3), column(4)
-    if written is None or values is None:
-        return None
-    ranks, scores = whole_numbers(written), decimals(values)
-    del written, values
-    if ranks is None or scores is None:
-        return None
-    topics, second, documents, runs = map(column, (0, 1, 2, 5))
-    if topics is None or second is None or documents is None or runs is None:
-        return None
-    ends = gap[-1].copy()  # by itself it does not keep the others
-    rows = np.searchsorted(ends, files)
+def _names(runs: Column, rows: Integers) -> tuple[str, ...]:
+    """Return the name of each file's run."""
     repeats = runs.repeats()
     repeats[rows[1:-1] - 1] = True
-    if (rows[1:] == rows[:-1]).any() or not repeats.all():
-        return None  # an empty file, or one with several runs
-    return Block(data, ends, rows, topics, second, documents, ranks, scores, runs)
+    if not repeats.all():
+        raise _OddError  # several runs in a file
+    return tuple(map(runs.text, rows[:-1].tolist()))
+
+
+def _second(column: Column, rows: Integers) -> dict[int, set[str]]:
+    """Return what the second column of each file holds that is not usual there."""
+    if column.text(0) in SECOND_COLUMN and column.repeats().all():
+        return {}
+    plain = np.zeros(len(column), dtype=bool)
+    words = next(column.words())
+    for length, word in _USUAL:
+        plain |= (column.lengths == length) & (words == word)
+    odd = np.flatnonzero(~plain)
+    files = np.searchsorted(rows, odd, side="right") - 1
+    _, first = np.unique(column.rows(odd).hashes() ^ spread(files), return_index=True)
+    found: dict[int, set[str]] = {}
+    for place in first.tolist():
+        found.setdefault(int(files[place]), set()).add(column.text(int(odd[place])))
+    return found
 
 
 def _is_clean(data: bytes) -> bool:

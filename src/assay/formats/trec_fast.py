@@ -10,6 +10,7 @@ from __future__ import annotations
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from importlib import import_module
 from itertools import pairwise
 from os import PathLike
 from pathlib import Path
@@ -18,20 +19,20 @@ import numpy as np
 import numpy.typing as npt
 
 from assay.formats.parsed import FaultList, printable
-from assay.formats.r2c2_rankings import is_passage_run, read_rankings
 from assay.formats.text import MAX_BYTES
-from assay.formats.trec import SECOND_COLUMN, read_trec_run, warn_of_ranks, warn_of_second_column
-from assay.formats.trec_blocks import Block, open_run, padded, parse, read_into, tidy
+from assay.formats.trec import read_trec_run, warn_of_ranks, warn_of_second_column
+from assay.formats.trec_blocks import Block, parse
+from assay.formats.trec_bytes import Window, is_passage_run, open_run, padded, read_into, tidy
 from assay.formats.trec_columns import PAD, Bools, Column, hashed
 from assay.formats.trec_index import Index, any_twice, spread
 from assay.measures.frames import run_hits
-from assay.measures.hits import Floats, Hits, Integers, Judgements
+from assay.measures.hits import Floats, Hits, Integers, Judgements, keep_freed
 from assay.measures.order import Ties, rank_order
 from assay.model.errors import Fault, FormatError
 
 __all__ = ["BLOCK", "RunBatch", "read_runs"]
 
-BLOCK = 1 << 20
+BLOCK = 1 << 19
 """Bytes read at a time; small files are put together until they are as many."""
 
 _LINE_END = ord("\n")
@@ -111,21 +112,16 @@ class _Groups:
 
     @classmethod
     def of(cls, block: Block, names: _Names) -> _Groups:
-        topics = block.topics
-        begins = np.ones(len(topics), dtype=bool)
-        np.logical_not(topics.repeats(), out=begins[1:])
-        begins[block.files[:-1]] = True
-        starts = np.flatnonzero(begins)
-        files = np.searchsorted(block.files, starts, side="right") - 1
+        files = np.searchsorted(block.files, block.lists, side="right") - 1
         seen: dict[tuple[int, str], int] = {}
         texts = [
             text
-            for rows in np.split(starts, np.flatnonzero(np.diff(files)) + 1)
-            for text in names.of(topics.rows(rows))
+            for some in np.split(np.arange(len(files)), np.flatnonzero(np.diff(files)) + 1)
+            for text in names.of(block.topics.rows(some))
         ]
         pairs = zip(files.tolist(), texts, strict=True)
         numbers = [seen.setdefault(pair, len(seen)) for pair in pairs]
-        rows = np.repeat(np.array(numbers), np.diff(np.append(starts, len(topics))))
+        rows = np.repeat(np.array(numbers), np.diff(block.lists, append=len(block.documents)))
         return cls(np.array([file for file, _ in seen]), [topic for _, topic in seen], rows)
 
 
@@ -147,6 +143,7 @@ class _Reader:
 
     def __init__(self, judged: Judgements, ties: Ties, block: int) -> None:
         self.judged, self.ties, self.block = judged, ties, block
+        keep_freed(2 * block)
         self.index = Index(judged)
         self.names = _Names()
         self.buffer = bytearray(PAD + block + 1 + PAD)
@@ -198,7 +195,7 @@ class _Reader:
             block = self._parsed(data, files)
             found = self._new(len(paths))
             if block is not None and self._add(found, block, _Groups.of(block, self.names)):
-                yield self._batch(found, paths, block)
+                yield self._batch(found, paths, block.names)
                 return
         if len(paths) == 1:
             yield from self.strict(paths[0])
@@ -233,7 +230,9 @@ class _Reader:
     def passages(self, path: Path) -> Iterator[RunBatch]:
         """Read an R2C2 passage run, whose ranks are its order."""
         try:
-            name, parsed = read_rankings(path)
+            # Late: who measures TREC runs needs none of it.
+            rankings_of = import_module("assay.formats.r2c2_rankings").read_rankings
+            name, parsed = rankings_of(path)
             rankings = parsed.require()
         except FormatError as error:
             self.faults += error.faults
@@ -254,32 +253,26 @@ class _Reader:
     def _in_blocks(self, path: Path, *, whole: bool = False) -> RunBatch | None:
         """Read block by block, or the file as one block; ``None`` where anything looks odd."""
         found, done = self._new(1), set[str]()
-        rest, name, block, size = b"", None, None, self.block
+        window, block = Window(self.buffer), None
         with open_run(path) as stream:
-            read = b"more"
-            while read:
-                read = stream.read(size)
-                data = rest + read
-                if len(data) > MAX_BYTES:
+            while not window.ended:
+                end = window.fill(stream)
+                if window.end > MAX_BYTES:
                     return None
-                end = data.rfind(b"\n") + 1 if read else len(data)
-                if (read and whole) or not end:
-                    rest = data
-                    size *= 2
+                if (whole and not window.ended) or end == PAD:
                     continue
-                block = self._parsed(*padded([data[:end]]))
-                block = block or self._parsed(*padded([tidy(data[:end])]))
-                if block is None or block.runs.text(0) != (name or block.runs.text(0)):
+                names = block.names if block else None
+                block = self._parsed(window.data, [PAD, end])
+                if block is None:
+                    end = window.tidy(end, first=names is None)
+                    block = self._parsed(window.data, [PAD, end])
+                if block is None or block.names != (names or block.names):
                     return None
-                name, rest = block.runs.text(0), b""
-                if read:
+                if not window.ended:
                     kept = block.without_last_topic()
-                    if kept is None:  # all lines are of one topic
-                        rest = data
-                        size *= 2
+                    if kept is None:  # all lines are of one topic: more of them at once
                         continue
-                    rest = bytes(block.data[int(kept.ends[-1]) + 1 : -PAD]) + data[end:]
-                    block = kept
+                    block, end = kept
                 groups = _Groups.of(block, self.names)
                 topics = set(groups.topics)
                 if topics & done:  # only the whole file shows the ranking of a topic that returns
@@ -287,7 +280,8 @@ class _Reader:
                 done |= topics
                 if not self._add(found, block, groups):
                     return None
-        return None if block is None else self._batch(found, [path], block)
+                window.drop(end)
+        return None if block is None else self._batch(found, [path], block.names)
 
     def _new(self, files: int) -> _Found:
         return _Found(shown=np.zeros(files * len(self.judged.topics), dtype=np.int64))
@@ -340,20 +334,10 @@ class _Reader:
             for group in np.unique(wrong).tolist():
                 file = int(groups.files[group])
                 found.disagreeing.setdefault(file, []).append(groups.topics[group])
-        second = block.second
-        if second.text(0) in SECOND_COLUMN and second.repeats().all():
-            return
-        plain = np.zeros(len(second), dtype=bool)
-        for usual in SECOND_COLUMN:
-            word = np.uint64(int.from_bytes(usual.encode(), "little"))
-            plain |= (second.lengths == len(usual)) & (next(second.words()) == word)
-        odd = np.flatnonzero(~plain)
-        files = np.searchsorted(block.files, odd, side="right") - 1
-        _, first = np.unique(second.rows(odd).hashes() ^ spread(files), return_index=True)
-        for place in first.tolist():
-            found.second.setdefault(int(files[place]), set()).add(second.text(int(odd[place])))
+        for number, odd in block.second.items():
+            found.second.setdefault(number, set()).update(odd)
 
-    def _batch(self, found: _Found, paths: Sequence[Path], block: Block) -> RunBatch:
+    def _batch(self, found: _Found, paths: Sequence[Path], names: tuple[str, ...]) -> RunBatch:
         hits = Hits.collect(
             np.concatenate(found.lists),
             np.concatenate(found.ranks),
@@ -361,7 +345,6 @@ class _Reader:
             self.judged,
             found.shown,
         )
-        names = map(block.runs.text, block.files[:-1].tolist())
         numbers = range(len(paths))
         return RunBatch(
             tuple(paths),

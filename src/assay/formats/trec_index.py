@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import chain
 
 import numpy as np
 
@@ -10,6 +11,8 @@ from assay.formats.trec_columns import PAD, Column, Words, hashed
 from assay.measures.hits import Integers, Judgements
 
 __all__ = ["Index", "any_twice", "spread"]
+
+_ANEW = np.uint64(0x9E3779B97F4A7C15)
 
 
 def spread(numbers: Integers) -> Words:
@@ -21,24 +24,24 @@ class Index:
     """Finds the judged documents among very many: by hash first, then by comparing the ids."""
 
     def __init__(self, judged: Judgements) -> None:
-        ids = [document.encode() for some in judged.grades.values() for document in some]
-        lengths = np.fromiter(map(len, ids), np.int64, len(ids))
+        ids = "".join(chain.from_iterable(judged.grades.values()))
+        size = len if ids.isascii() else _bytes
+        every = map(size, chain.from_iterable(judged.grades.values()))
+        lengths = np.fromiter(every, np.int64, len(judged.lists))
         starts = np.cumsum(lengths) - lengths + PAD
-        column = Column(b"".join([bytes(PAD), *ids, bytes(PAD)]), starts, lengths)
+        column = Column(b"".join([bytes(PAD), ids.encode(), bytes(PAD)]), starts, lengths)
         words = list(column.words())
         keys = hashed(lengths, words) ^ spread(judged.lists)
-        self.order = np.argsort(keys)
+        self.order = np.lexsort((keys,))
         self.keys, self.lengths = keys[self.order], lengths[self.order]
         self.words = [word[self.order] for word in words]
         self.usable = not (self.keys[1:] == self.keys[:-1]).any()
-        # Most keys are found by their first bits, in a table that stays in the processor's cache;
-        # where several have the same ones, the table knows the first and the last of them.
+        # Most keys are found by their first bits, in a table that stays in the processor's cache:
+        # of all that share these the first one; the others follow it, as the keys are sorted.
         self.shift = np.uint64(64 - min(max(len(keys) * 8, 1 << 10).bit_length(), 24))
         slots = _slots(self.keys, self.shift)
-        self.first = np.full(1 << (64 - int(self.shift)), -1, dtype=np.int32)
+        self.first = np.full(1 << (64 - int(self.shift)), -1, np.min_scalar_type(-len(keys) - 1))
         self.first[slots[::-1]] = np.arange(len(keys))[::-1]
-        self.last = self.first.copy()
-        self.last[slots] = np.arange(len(keys))
 
     def find(
         self, keys: Words, lengths: Integers, words: Sequence[Words]
@@ -62,7 +65,8 @@ class Index:
         places, wanted = places[rows].astype(np.int64), keys[rows]
         others = np.flatnonzero(self.keys[places] != wanted)
         if len(others):
-            among = others[self.last[slots[rows[others]]] != places[others]]
+            following = self.keys[np.minimum(places[others] + 1, len(self.keys) - 1)]
+            among = others[_slots(following, self.shift) == slots[rows[others]]]
             found = np.searchsorted(self.keys, wanted[among])
             places[among] = np.minimum(found, len(self.keys) - 1)
             equal = np.flatnonzero(self.keys[places] == wanted)
@@ -73,19 +77,26 @@ class Index:
         return (rows, self.order[places]) if same.all() else None
 
 
+def _bytes(text: str) -> int:
+    return len(text.encode())
+
+
 def _slots(keys: Words, shift: np.uint64) -> Integers:
     return (keys >> shift).view(np.int64)
 
 
 def any_twice(keys: Words) -> bool:
     """Return whether two of the keys are equal."""
-    bits = max(len(keys) * 4, 2).bit_length()
-    slots = _slots(keys, np.uint64(64 - bits))
-    numbers = np.arange(len(keys), dtype=np.int32)
-    table = np.empty(1 << bits, dtype=np.int32)
-    table[slots] = numbers
-    lost = np.flatnonzero(table[slots] != numbers)  # another key has the same slot
-    crowded = np.zeros(1 << bits, dtype=bool)
-    crowded[slots[lost]] = True
-    some = np.sort(keys[crowded[slots]])
-    return bool((some[1:] == some[:-1]).any())
+    while len(keys) > 1:
+        bits = (len(keys) * 4).bit_length()
+        slots = _slots(keys, np.uint64(64 - bits))
+        numbers = np.arange(len(keys), dtype=np.int32)
+        table = np.empty(1 << bits, dtype=np.int32)
+        table[slots] = numbers
+        holders = table[slots]
+        lost = np.flatnonzero(holders != numbers)  # another key has the same slot
+        others = keys[lost]
+        if (others == keys[holders[lost]]).any():
+            return True
+        keys = others * _ANEW  # equal ones are still together, most of the rest is not
+    return False

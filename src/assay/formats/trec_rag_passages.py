@@ -6,10 +6,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from os import PathLike
 from typing import Any
 
+from assay.formats.integers import parse_integer
 from assay.formats.jsonl import dump_line, one_id, one_text, read_objects
 from assay.formats.naming import run_name
 from assay.formats.parsed import FaultList, Parsed, listed, printable, quoted
-from assay.formats.r2c2_pr import parse_integer
 from assay.formats.text import read_text
 from assay.formats.trec_rag_topics import TOPIC_KEYS
 from assay.model.errors import AssayError

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from os import PathLike
 
+from assay.formats.integers import parse_integer
 from assay.formats.parsed import FaultList, Parsed, quoted
-from assay.formats.r2c2_pr import parse_integer
 from assay.formats.text import read_text
 
 __all__ = ["SubtopicQrels", "read_subtopic_qrels"]

@@ -19,7 +19,7 @@ import numpy.typing as npt
 from assay.measures.base import RELEVANT, Measure
 from assay.measures.batch import score_hits
 from assay.measures.evaluation import Evaluation
-from assay.measures.hits import Floats, Hits, Integers, Judgements
+from assay.measures.hits import Floats, Hits, Integers, Judgements, keep_freed
 from assay.measures.names import parse_measure
 from assay.measures.order import Ties, rank_order, sort_keys
 
@@ -221,6 +221,7 @@ def run_hits(
     """
     rankings = [run.get(topic, ()) for topic in judged.topics]
     shown = np.fromiter(map(len, rankings), np.int64, len(rankings))
+    keep_freed(8 * int(shown.sum()))
     lists = np.repeat(np.arange(len(shown)), shown)
     scores = _scores(rankings, judged.topics, len(lists))
     if ties == "trec" and len(judged.flat) <= 2 * len(lists):

@@ -8,6 +8,7 @@ computed.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -18,12 +19,22 @@ import numpy.typing as npt
 
 from assay.measures.base import RELEVANT, Measure
 
-__all__ = ["Floats", "Hits", "Integers", "Judgements", "running"]
+__all__ = ["Floats", "Hits", "Integers", "Judgements", "keep_freed", "running"]
 
 _LARGE = 16 << 20
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
+
+
+def keep_freed(size: int) -> None:
+    """Keep the memory of arrays of up to *size* bytes for the next ones.
+
+    glibc gives back what it asked the system for by itself, and asks anew, zeros and all, for the
+    next array. It stops doing so for whatever is as large as something that was freed once; nothing
+    is ever written to that.
+    """
+    np.empty(min(size, _LARGE), dtype=np.uint8)
 
 
 @dataclass(frozen=True)
@@ -158,9 +169,6 @@ class Judgements:
     _lean: Judgements | None = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        # Freeing something large once makes glibc keep what is freed from now on, instead of giving
-        # it back and asking for it anew with every array; nothing is ever written to it.
-        np.empty(_LARGE, dtype=np.uint8)
         if not self.grades:
             raise ValueError("the qrels have no topics: there is nothing to score against")
         for topic in self.ideals:
@@ -177,9 +185,9 @@ class Judgements:
         best = _sorted_lists(*_flat(given), len(topics))
         highest = max(0.0, float(flat.max(initial=0.0)), float(best.grades.max(initial=0.0)))
         g_max = highest if self.g_max is None else float(self.g_max)
-        if not np.isfinite([g_max, flat.sum(), best.grades.sum()]).all():
+        if not all(map(math.isfinite, (g_max, float(flat.sum()), float(best.grades.sum())))):
             raise ValueError("a grade of the qrels, of an ideal list or g_max is not finite")
-        without = np.bincount(lists[flat >= RELEVANT], minlength=len(topics)) == 0
+        without = np.bincount(lists, weights=flat >= RELEVANT, minlength=len(topics)) == 0
         for name, value in (
             ("topics", topics),
             ("index", {topic: number for number, topic in enumerate(topics)}),
