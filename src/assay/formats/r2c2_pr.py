@@ -15,7 +15,7 @@ from typing import Literal, Protocol, TypeAlias
 from assay.formats.integers import parse_integer
 from assay.formats.naming import KnownIds, check_run_name, clean, integer_cure, normal_id, run_name
 from assay.formats.parsed import FaultList, Parsed, listed, printable, quoted
-from assay.formats.text import line_break_in, read_text
+from assay.formats.text import SourceText, line_break_in, source_of
 from assay.model.rag import Passage, PassageKey, PassageRun, Question
 
 MAX_RANK = 20
@@ -39,13 +39,13 @@ Corpus: TypeAlias = DocumentTexts | Callable[[str], str | None]
 
 
 def read_pr_run(
-    path: str | PathLike[str],
+    given: str | PathLike[str] | SourceText,
     *,
     questions: Iterable[Question] | None = None,
     max_passage_chars: int | None = None,
     corpus: Corpus | None = None,
 ) -> Parsed[PassageRun]:
-    """Reads a PR run; its name is the file's.
+    """Reads a PR run, a file or its text; its name is the file's.
 
     With ``questions`` the question ids are checked, with ``max_passage_chars`` the length of
     every passage (white space included), with ``corpus`` that each document exists and holds
@@ -53,9 +53,9 @@ def read_pr_run(
     Passages are in rank order in the value, whatever their order in the file. Raises
     :class:`FormatError` only where the file cannot be read at all.
     """
-    source = read_text(path)
+    source = source_of(given)
     faults = FaultList(source.file, source.faults)
-    name = run_name(path)
+    name = run_name(source.path)
     check_run_name(name, faults)
     known = None if questions is None else KnownIds(one.id for one in questions)
     texts = None if corpus is None else _Texts(corpus)

@@ -11,17 +11,20 @@ from os import PathLike
 
 from assay.formats.parsed import Parsed
 from assay.formats.r2c2_pr import read_pr_run
+from assay.formats.text import SourceText
 
 __all__ = ["read_rankings"]
 
 
-def read_rankings(path: str | PathLike[str]) -> tuple[str, Parsed[dict[str, list[str]]]]:
+def read_rankings(
+    given: str | PathLike[str] | SourceText,
+) -> tuple[str, Parsed[dict[str, list[str]]]]:
     """Return a PR run's name (its file's) and its rankings.
 
     Raises:
         FormatError: the file cannot be read at all.
     """
-    parsed = read_pr_run(path)
+    parsed = read_pr_run(given)
     run = parsed.value
     if run is None:
         return "", Parsed(None, parsed.faults)

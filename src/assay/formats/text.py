@@ -141,6 +141,11 @@ def read_text(path: str | PathLike[str], *, max_bytes: int = MAX_BYTES) -> Sourc
     )
 
 
+def source_of(given: str | PathLike[str] | SourceText) -> SourceText:
+    """A file's text, read unless it is what is given: a pipe can be read only once."""
+    return given if isinstance(given, SourceText) else read_text(given)
+
+
 def line_break_in(text: str) -> str | None:
     """The first hidden line break inside ``text`` by its name (``U+2028``), or None."""
     found = LINE_BREAKS.search(text)

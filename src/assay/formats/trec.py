@@ -17,7 +17,7 @@ from os import PathLike
 
 from assay.formats.integers import parse_integer
 from assay.formats.parsed import FaultList, Parsed, listed, printable, quoted
-from assay.formats.text import read_text
+from assay.formats.text import SourceText, read_text, source_of
 from assay.model.errors import AssayError
 
 SECOND_COLUMN = frozenset({"Q0", "q0", "0"})
@@ -55,13 +55,13 @@ class Qrels:
     grades: Mapping[str, Mapping[str, int]] = field(repr=False)
 
 
-def read_trec_run(path: str | PathLike[str]) -> Parsed[TrecRun]:
-    """Reads a run file; the run's name is its last column.
+def read_trec_run(given: str | PathLike[str] | SourceText) -> Parsed[TrecRun]:
+    """Reads a run file, or its text; the run's name is its last column.
 
     The first of several lines about one document of a topic is kept. Raises
     :class:`FormatError` only where the file cannot be read at all.
     """
-    source = read_text(path)
+    source = source_of(given)
     reader = _RunReader(FaultList(source.file, source.faults))
     reader.read(source.lines)
     return reader.done()
@@ -86,7 +86,7 @@ def read_qrels(path: str | PathLike[str]) -> Parsed[Qrels]:
         if len(cells) != _QRELS_COLUMNS:
             if not cells:
                 continue
-            cells = _qrels_columns(line)
+            cells = qrels_columns(line)
             if len(cells) != _QRELS_COLUMNS or not all(cells):
                 faults.error(number, *_qrels_columns_fault(line, cells))
                 continue
@@ -177,7 +177,7 @@ def _columns(line: str, wanted: int) -> list[str]:
     return _BLANKS.split(line.strip(" \t\v\f\r"))
 
 
-def _qrels_columns(line: str) -> list[str]:
+def qrels_columns(line: str) -> list[str]:
     """The columns of a line that white space does not split into four."""
     cells = _columns(line, _QRELS_COLUMNS)
     key = _KEY_WITH_SPACES.fullmatch(line.strip())
@@ -190,7 +190,7 @@ def _first_lines(lines: Iterable[tuple[int, str]]) -> dict[tuple[str, str], int]
     for number, line in lines:
         cells = line.split()
         if len(cells) != _QRELS_COLUMNS:
-            cells = _qrels_columns(line)
+            cells = qrels_columns(line)
         if len(cells) == _QRELS_COLUMNS:
             found.setdefault((cells[0], cells[2]), number)
     return found

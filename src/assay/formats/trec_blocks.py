@@ -43,7 +43,8 @@ class Block:
     Attributes:
         files: the line at which each file begins, and at the end how many lines there are.
         names: for each file the name of its run.
-        second: for each file that has any what stands in its second column though it is not Q0.
+        second: for each file that has any what stands in its second column though it is not Q0,
+            with its first line.
         lists: the lines at which a topic or a file begins.
         topics: the topic of each of these.
         documents: for each line the document's id.
@@ -53,7 +54,7 @@ class Block:
 
     files: Integers
     names: tuple[str, ...]
-    second: Mapping[int, set[str]]
+    second: Mapping[int, Mapping[str, int]]
     lists: Integers
     topics: Column
     documents: Column
@@ -162,7 +163,7 @@ def _names(runs: Column, rows: Integers) -> tuple[str, ...]:
     return tuple(map(runs.text, rows[:-1].tolist()))
 
 
-def _second(column: Column, rows: Integers) -> dict[int, set[str]]:
+def _second(column: Column, rows: Integers) -> dict[int, dict[str, int]]:
     """Return what the second column of each file holds that is not usual there."""
     if column.text(0) in SECOND_COLUMN and column.repeats().all():
         return {}
@@ -173,9 +174,10 @@ def _second(column: Column, rows: Integers) -> dict[int, set[str]]:
     odd = np.flatnonzero(~plain)
     files = np.searchsorted(rows, odd, side="right") - 1
     _, first = np.unique(column.rows(odd).hashes() ^ spread(files), return_index=True)
-    found: dict[int, set[str]] = {}
-    for place in first.tolist():
-        found.setdefault(int(files[place]), set()).add(column.text(int(odd[place])))
+    found: dict[int, dict[str, int]] = {}
+    for place in sorted(first.tolist()):
+        row = int(odd[place])
+        found.setdefault(int(files[place]), {})[column.text(row)] = row
     return found
 
 

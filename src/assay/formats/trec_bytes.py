@@ -18,6 +18,7 @@ __all__ = ["Window", "is_passage_run", "open_run", "padded", "read_into", "tidy"
 Stream = io.FileIO | gzip.GzipFile | bz2.BZ2File
 _LINE_END = ord("\n")
 _PASSAGE = re.compile(rb"[^;]*;[ \t]*[0-9]+[ \t]*;[^;]*;")
+_TREC_BY_TABS = re.compile(rb"[^\t]+\t[^\t;]+\t[^\t]+\t[^\t;]+\t[^\t;]+\t[^\t]+")
 _TREC = re.compile(rb"\S+[ \t]+\S+[ \t]+\S+[ \t]+[-+0-9]+[ \t]+[-+.0-9eE]+[ \t]+\S+")
 
 
@@ -27,7 +28,7 @@ def is_passage_run(beginning: bytes) -> bool:
     The first line decides: ``QuestionID;PassageRank;DocID;`` with a number in the second place.
     """
     lines = beginning.removeprefix(b"\xef\xbb\xbf").lstrip().splitlines()
-    if not lines or _TREC.fullmatch(lines[0].strip()):
+    if not lines or _TREC.fullmatch(lines[0].strip()) or _TREC_BY_TABS.fullmatch(lines[0]):
         return False
     return _PASSAGE.match(lines[0]) is not None
 

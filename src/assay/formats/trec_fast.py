@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from assay.formats.parsed import FaultList, printable
-from assay.formats.text import MAX_BYTES
+from assay.formats.text import MAX_BYTES, SourceText, read_text
 from assay.formats.trec import read_trec_run, warn_of_ranks, warn_of_second_column
 from assay.formats.trec_blocks import Block, parse
 from assay.formats.trec_bytes import Window, is_passage_run, open_run, padded, read_into, tidy
@@ -134,8 +134,10 @@ class _Found:
     judgements: list[Integers] = field(default_factory=list)
     shown: Integers = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
     unjudged: dict[int, list[str]] = field(default_factory=dict)
-    disagreeing: dict[int, list[str]] = field(default_factory=dict)
-    second: dict[int, set[str]] = field(default_factory=dict)
+    disagreeing: dict[int, dict[str, int]] = field(default_factory=dict)
+    second: dict[int, dict[str, int]] = field(default_factory=dict)
+    lines: int | None = 0
+    """How many lines came before; ``None`` where lines were tidied and cannot be counted."""
 
 
 class _Reader:
@@ -153,6 +155,10 @@ class _Reader:
 
     def add(self, path: Path) -> Iterator[RunBatch]:
         """Read a file; give what has been read so far when the buffer is full."""
+        if not path.is_file():
+            yield from self.rest()
+            yield from self.once(path)
+            return
         space = self._space()
         read = read_into(path, space)
         if self.waiting and (read is None or read == len(space)):
@@ -194,6 +200,7 @@ class _Reader:
                 data, files = padded(list(map(tidy, pieces)))
             block = self._parsed(data, files)
             found = self._new(len(paths))
+            found.lines = None if tidied else 0
             if block is not None and self._add(found, block, _Groups.of(block, self.names)):
                 yield self._batch(found, paths, block.names)
                 return
@@ -217,22 +224,34 @@ class _Reader:
         else:
             yield batch
 
-    def strict(self, path: Path) -> Iterator[RunBatch]:
+    def once(self, path: Path) -> Iterator[RunBatch]:
+        """Read what is no regular file: a pipe gives its bytes only once."""
+        try:
+            source = read_text(path)
+        except FormatError as error:
+            self.faults += error.faults
+            return
+        if is_passage_run(source.data[:_FIRST_LINES]):
+            yield from self.passages(path, source)
+        else:
+            yield from self.strict(path, source)
+
+    def strict(self, path: Path, source: SourceText | None = None) -> Iterator[RunBatch]:
         """Read a file line by line, and keep all its faults."""
         try:
-            parsed = read_trec_run(path)
+            parsed = read_trec_run(source or path)
             run = parsed.require()
         except FormatError as error:
             self.faults += error.faults
             return
         yield self._one(path, run.name, run.scores, parsed.warnings)
 
-    def passages(self, path: Path) -> Iterator[RunBatch]:
+    def passages(self, path: Path, source: SourceText | None = None) -> Iterator[RunBatch]:
         """Read an R2C2 passage run, whose ranks are its order."""
         try:
             # Late: who measures TREC runs needs none of it.
             rankings_of = import_module("assay.formats.r2c2_rankings").read_rankings
-            name, parsed = rankings_of(path)
+            name, parsed = rankings_of(source or path)
             rankings = parsed.require()
         except FormatError as error:
             self.faults += error.faults
@@ -265,6 +284,7 @@ class _Reader:
                 block = self._parsed(window.data, [PAD, end])
                 if block is None:
                     end = window.tidy(end, first=names is None)
+                    found.lines = None
                     block = self._parsed(window.data, [PAD, end])
                 if block is None or block.names != (names or block.names):
                     return None
@@ -280,6 +300,8 @@ class _Reader:
                 done |= topics
                 if not self._add(found, block, groups):
                     return None
+                if found.lines is not None:
+                    found.lines += len(block.documents)
                 window.drop(end)
         return None if block is None else self._batch(found, [path], block.names)
 
@@ -327,15 +349,28 @@ class _Reader:
 
     def _remarks(self, found: _Found, block: Block, groups: _Groups) -> None:
         """Note what the strict reader warns of: ranks against scores, an odd second column."""
+
+        def line(row: int, file: int) -> int:
+            """Return the row's line in its file, 0 if that is not known."""
+            return 0 if found.lines is None else found.lines + row - int(block.files[file]) + 1
+
         rows, ranks, scores = groups.rows, block.ranks, block.scores
-        if (rows[1:] < rows[:-1]).any() or _against(rows, ranks, scores).any():
+        against = _against(rows, ranks, scores)
+        if (rows[1:] < rows[:-1]).any() or against.any():
             order = np.lexsort((ranks, rows))
-            wrong = rows[order][1:][_against(rows[order], ranks[order], scores[order])]
-            for group in np.unique(wrong).tolist():
+            wrong = set(
+                rows[order][1:][_against(rows[order], ranks[order], scores[order])].tolist()
+            )
+            first: dict[int, int] = {}
+            for row in (np.flatnonzero(against) + 1).tolist():
+                first.setdefault(int(rows[row]), row)
+            for group in sorted(wrong, key=lambda group: first.get(group, 0)):
                 file = int(groups.files[group])
-                found.disagreeing.setdefault(file, []).append(groups.topics[group])
-        for number, odd in block.second.items():
-            found.second.setdefault(number, set()).update(odd)
+                place = line(first[group], file) if group in first else 0
+                found.disagreeing.setdefault(file, {})[groups.topics[group]] = place
+        for file, odd in block.second.items():
+            for token, row in odd.items():
+                found.second.setdefault(file, {}).setdefault(token, line(row, file))
 
     def _batch(self, found: _Found, paths: Sequence[Path], names: tuple[str, ...]) -> RunBatch:
         hits = Hits.collect(
@@ -364,7 +399,7 @@ def _against(rows: Integers, ranks: Integers, scores: Floats) -> Bools:
 
 def _warnings(found: _Found, number: int, path: Path) -> tuple[Fault, ...]:
     faults = FaultList(str(path))
-    second: Mapping[str, int] = dict.fromkeys(sorted(found.second.get(number, ())), 0)
-    warn_of_second_column(faults, second)
-    warn_of_ranks(faults, found.disagreeing.get(number, ()))
+    warn_of_second_column(faults, found.second.get(number, {}))
+    topics = found.disagreeing.get(number, {})
+    warn_of_ranks(faults, list(topics), next(iter(topics.values()), 0))
     return faults.done()

@@ -9,6 +9,7 @@ from os import PathLike
 from assay.formats.integers import parse_integer
 from assay.formats.parsed import FaultList, Parsed, quoted
 from assay.formats.text import read_text
+from assay.formats.trec import qrels_columns
 
 __all__ = ["SubtopicQrels", "read_subtopic_qrels"]
 
@@ -46,6 +47,8 @@ def read_subtopic_qrels(path: str | PathLike[str]) -> Parsed[SubtopicQrels]:
         if not cells:
             continue
         if len(cells) != _COLUMNS:
+            cells = qrels_columns(line)
+        if len(cells) != _COLUMNS or not all(cells):
             faults.error(
                 number,
                 f"The number of columns is {len(cells)}, not {_COLUMNS}.",
