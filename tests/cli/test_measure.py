@@ -7,6 +7,9 @@ import csv
 import gzip
 import io
 import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -155,6 +158,15 @@ def test_ties(tmp_path, assay):
     both = ("measure", tmp_path / "q", tmp_path / "r", "-m", "RR", "--csv")
     assert table(assay(*both).stdout)["r", "all", "RR"] == 0.5
     assert table(assay(*both, "--ties", "file").stdout)["r", "all", "RR"] == 1
+    # b above a, both equal in 64 bits: only the id decides, the file's order does not.
+    (tmp_path / "r").write_text(
+        "1 Q0 a 1 0.50000000001 r\n1 Q0 b 2 0.50000000001 r\n1 Q0 c 3 0.5 r\n"
+    )
+    values = [
+        table(assay(*both, "--ties", ties).stdout)["r", "all", "RR"]
+        for ties in ("trec", "trec64", "file")
+    ]
+    assert values == [pytest.approx(1 / 3), 0.5, 1]
 
 
 def test_the_ideal_list_and_the_top_grade_are_settings(golden, assay):
@@ -166,10 +178,11 @@ def test_the_ideal_list_and_the_top_grade_are_settings(golden, assay):
     higher = table(assay(*both, "--g-max", "4").stdout)
     assert higher["golden", "V2", "nDCG@10"] == usual["golden", "V2", "nDCG@10"]
     assert higher["golden", "V2", "ERR@10"] == pytest.approx(2 / 5 / 2)
-    done = assay(*both, "--g-max", "2")
-    assert done.returncode == 2
-    assert "topic V1" in done.stderr
-    assert "g_max" in done.stderr
+    for more in ("-m", "AP"), ():
+        done = assay("measure", *golden, *more, "--g-max", "2")
+        assert done.returncode == 2
+        assert "topic V1: d1 has grade 3, above g_max = 2" in done.stderr
+    assert "must not be negative" in assay("measure", *golden, "--g-max", "-1").stderr
 
 
 def test_several_runs_compressed_and_with_tabs(golden, tmp_path, assay):
@@ -188,6 +201,128 @@ def test_several_runs_compressed_and_with_tabs(golden, tmp_path, assay):
     named = assay("measure", qrels, run, tmp_path / "copy.run", "-m", "AP", "--csv")
     assert "copy.run)" in named.stdout
     assert "Several files hold a run of the same name (golden)" in named.stderr
+
+
+def test_pipes_are_read_whole(golden, tmp_path, assay):
+    qrels, run = golden
+    lines = [f"V{t} Q0 doc{d} {d} {5000 - d} long\n" for t in range(1, 40) for d in range(1000)]
+    text = "".join([*lines, "V1 Q0 d1 1001 1 long\n"])  # the only one that is judged
+    (tmp_path / "long.run").write_text(text)
+    expected = assay("measure", qrels, tmp_path / "long.run", "-m", "RR", "--csv").stdout
+    assert table(expected)["long", "all", "RR"] == pytest.approx(1 / 1001 / 3)
+    for packed in text.encode(), gzip.compress(text.encode()):
+        (tmp_path / "packed").write_bytes(packed)
+        command = f'cat "{tmp_path}/packed" | "{sys.executable}" -m assay.cli.main measure'
+        done = subprocess.run(
+            ["bash", "-c", f'{command} "{qrels}" /dev/stdin "{run}" -m RR --csv'],
+            capture_output=True, text=True, timeout=60, check=False,
+        )  # fmt: skip
+        assert done.stdout.startswith(expected), done.stderr
+    piped = f'"{sys.executable}" -m assay.cli.main measure "{qrels}" <(echo "1 Q0 a x 1 r") <(:)'
+    bad = subprocess.run(
+        ["bash", "-c", piped], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert bad.returncode == 2
+    assert "rank “x” is not an integer" in bad.stderr
+    assert "holds no ranked document" in bad.stderr
+    passages = "".join(f"V1;{rank};doc{rank};Text.\n" for rank in (1, 2))
+    done = assay("measure", qrels, "/dev/stdin", "-m", "RR", "--csv", input=passages)
+    assert "stdin,all,RR,0.0" in done.stdout
+
+
+def test_notes_say_the_line(golden, tmp_path, assay):
+    rows = [f"V{t} Q0 x{d} {d} {9000 - d} r\n" for t in (1, 2, 3) for d in range(8000)]
+    rows[12_345] = rows[12_345].replace("V2 Q0", "V2 7")
+    rows[20_000] = rows[20_000].replace(" 5000 r", " 8999.5 r")
+    (tmp_path / "r").write_text("".join(rows))
+    done = assay("measure", golden[0], tmp_path / "r", "-m", "AP", "--csv")
+    assert "r:12346 The second column holds 7, not Q0" in done.stderr
+    assert "r:20001 [V3] Ranks and scores disagree in 1 topic: V3" in done.stderr
+
+
+def test_hostile_names_do_not_reach_the_terminal(golden, tmp_path, assay):
+    qrels, run = golden
+    odd = tmp_path / "e\x1b[31mR\nx.txt"
+    odd.write_bytes(run.read_bytes())
+    topics = tmp_path / "q"
+    topics.write_text(qrels.read_text() + "t\x1b[31m 0 d 1\n")
+    # Python takes a byte that is not UTF-8 for a lone surrogate.
+    raw = Path(os.fsdecode(os.fsencode(tmp_path) + b"/x\xff.txt"))
+    raw.write_bytes(run.read_bytes())
+    for form in ("--csv", "--trec", "--json", "--ties=trec"):
+        done = assay("measure", topics, run, odd, raw, "-m", "AP", "-q", form)
+        assert done.returncode == 0, done.stderr
+        assert "\x1b" not in done.stdout + done.stderr
+        assert "x1b[31mR" in done.stdout
+        assert "udcff.txt" in done.stdout
+
+
+@pytest.mark.parametrize("form", ["--csv", "--json", "--trec", "--ties=trec"])
+def test_a_full_disk_is_said_and_no_success(golden, form):
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "assay.cli.main", "measure", *map(str, golden), form],
+            stdout=full, stderr=subprocess.PIPE, text=True, timeout=60, check=False,
+        )  # fmt: skip
+    assert done.returncode == 2
+    assert done.stderr == "assay: the output could not be written: No space left on device.\n"
+
+
+def test_output_that_cannot_show_a_character_shows_its_number(golden, assay):
+    done = assay("measure", *golden, "-m", "α-nDCG@5", "--csv", env={"PYTHONIOENCODING": "ascii"})
+    assert done.returncode == 0, done.stderr
+    assert r"golden,all,\u03b1-nDCG@5,0." in done.stdout
+
+
+def test_numbers_are_never_folded(golden, assay):
+    wanted = [f"P_{k}" for k in (5, 10, 15, 20, 30, 100, 200, 500, 1000)] + ["Q(beta=100)@1000"]
+    for width in 80, 40:
+        done = assay("measure", *golden, *options("P", wanted[-1]), env={"COLUMNS": str(width)})
+        tables = [one.splitlines() for one in done.stdout.split("Measures")[1:]]
+        assert len(tables) > 1
+        heads = [one[2].split() for one in tables]
+        assert [name for head in heads for name in head[1:]] == wanted
+        for lines, head in zip(tables, heads, strict=True):
+            values = lines[4].split()
+            assert len(head) == len(values)
+            assert all(len(value) == 6 for value in values[1:])
+            assert max(map(len, lines)) <= width
+
+
+def test_a_topic_called_all_is_not_the_mean(tmp_path, assay):
+    (tmp_path / "q").write_text("all 0 a 1\n2 0 a 1\n")
+    (tmp_path / "r").write_text("all Q0 a 1 1 r\n")
+    done = assay("measure", tmp_path / "q", tmp_path / "r", "-m", "RR", "-q")
+    rows = [line.split() for line in done.stdout.splitlines() if line.startswith(" r ")]
+    assert rows == [["r", "all", "1.0000"], ["r", "2", "0.0000"], ["r", "all", "0.5000"]]
+
+
+def test_names_that_look_like_another_file_are_kept_apart(tmp_path, assay):
+    (tmp_path / "q").write_text("1 0 a 1\n")
+    for file, name in (("n1", "x"), ("n2", "x"), ("n3", f"x ({tmp_path}/n1)")):
+        (tmp_path / file).write_text(f"1\tQ0\ta\t1\t1\t{name}\n")
+    files = [tmp_path / file for file in ("n1", "n2", "n3")]
+    done = assay("measure", tmp_path / "q", *files, "-m", "RR", "--csv")
+    assert done.returncode == 0, done.stderr
+    assert [line[:3] for line in done.stdout.splitlines()[1:]] == ["1: ", "2: ", "3: "]
+
+
+def test_faults_of_each_file_are_shown(golden, tmp_path, assay):
+    for name in "abc":
+        bad = "".join(f"1 Q0 d{n} {n} bad r\n" for n in range(60))
+        (tmp_path / name).write_text(f"1 Q0 d 1 1 r\n{bad}")
+    done = assay("measure", golden[0], *(tmp_path / name for name in "abc"))
+    assert "180 faults in the input" in done.stderr
+    for name in "abc":
+        assert done.stderr.count(f"{tmp_path / name}:") == 16
+        assert f"… and 44 more (assay validate {tmp_path / name} lists all)" in done.stderr
+
+
+def test_columns_apart_by_tabs_are_a_trec_run_whatever_the_ids_hold(tmp_path, assay):
+    (tmp_path / "q").write_text("q1\t0\tx;1;y;z\t1\n")
+    (tmp_path / "r").write_text("q1\tQ0\tx;1;y;z\t1\t1\tmy run\n")
+    done = assay("measure", tmp_path / "q", tmp_path / "r", "-m", "RR", "--csv")
+    assert "my run,all,RR,1.0" in done.stdout, done.stderr
 
 
 def test_passage_runs_of_r2c2(tmp_path, assay):
@@ -219,6 +354,10 @@ def test_alpha_ndcg_reads_the_subtopics_of_the_second_column(tmp_path, assay):
     plain = assay(*both, "-m", "AP")
     assert plain.returncode == 2
     assert "c" in plain.stderr
+    (tmp_path / "q").write_text("1\t0\tmy doc;1\t1\n")
+    (tmp_path / "r").write_text("1\tQ0\tmy doc;1\t1\t3\tr\n")
+    spaced = table(assay(*both, "-m", "alpha-nDCG@5", "-m", "nDCG@5").stdout)
+    assert list(spaced.values()) == [1, 1]
 
 
 def test_all_faults_of_all_files_at_once(tmp_path, assay):
@@ -240,7 +379,7 @@ def test_all_faults_of_all_files_at_once(tmp_path, assay):
         (("-m", "nDGC@20", "-m", "P@0"), "unknown measure 'nDGC'"),
         (("-m", "nDGC@20", "-m", "P@0"), "whole number from 1"),
         (("--topics", "some"), "must be 'qrels' or 'answered'"),
-        (("--ties", "random"), "must be 'trec' or 'file'"),
+        (("--ties", "random"), "must be 'trec' or 'trec64' or 'file'"),
         (("--ideal", "none"), "must be 'qrels' or 'run'"),
         (("--json", "--csv"), "choose one"),
     ],

@@ -88,6 +88,9 @@ def test_canonical_names_parse_and_print_back_the_same(text: str, measure: Measu
         ("alpha-nDCG@5", "α-nDCG@5"),
         ("alpha_ndcg(alpha=0.2)@5", "α-nDCG(alpha=0.2)@5"),
         ("ndcg_jk@5", "nDCG-JK@5"),
+        ("NDCG_CUT_5", "nDCG@5"),
+        ("MAP", "AP"),
+        ("p.5", "P@5"),
     ],
 )
 def test_other_spellings(text: str, canonical: str) -> None:
@@ -102,7 +105,7 @@ def test_other_spellings(text: str, canonical: str) -> None:
         ("nDCG@", "is not a measure name"),
         ("nDCG@20@5", "is not a measure name"),
         ("nDCG(gain=exp@20", "is not a measure name"),
-        ("nDCG@0", "whole number from 1, got 0"),
+        ("nDCG@0", "whole number from 1 to 1000000000, got 0"),
         ("nDCG@-1", "is not a measure name"),
         ("P", "needs a cutoff, for example P@10"),
         ("Rprec@5", "takes no cutoff"),

@@ -9,6 +9,7 @@ import time
 from importlib import import_module
 from typing import NamedTuple
 
+import numpy as np
 import polars as pl
 import pytest
 from hypothesis import given
@@ -101,6 +102,7 @@ def test_pandas_in_and_out():
     assert found.to_pandas()["value"].tolist() == [0.75]
 
 
+@pytest.mark.filterwarnings("ignore:run r")
 def test_what_is_not_defined_is_null_with_a_reason():
     found = measures.evaluate(QRELS, {"r": {"9": {"a": 1.0}}}, ["AP"], topics="answered")
     assert found.rows() == [("r", "all", "AP", None, "the run has no topic of the qrels")]
@@ -108,6 +110,7 @@ def test_what_is_not_defined_is_null_with_a_reason():
     assert measures.evaluate(QRELS, {}, ["AP"]).rows() == []
 
 
+@pytest.mark.filterwarnings("ignore:run r")
 @given(
     st.dictionaries(
         st.sampled_from("12"),
@@ -136,6 +139,15 @@ def test_no_nan_leaves(qrels, run, topics, ideal):
 def test_the_ideal_list_of_the_run_itself():
     found = measures.evaluate(QRELS, {"r": {"1": ["c", "x"]}}, [measures.nDCG @ 5], ideal="run")
     assert found["value"].to_list() == [0.5]  # topic 1 is as good as can be, topic 2 is silent
+    alpha = [measures.alpha_nDCG @ 5, measures.alpha_nDCG(alpha=0) @ 5]
+    first = measures.evaluate(QRELS, {"r": {"1": ["a", "x"]}}, alpha, ideal="run")
+    assert first["value"].to_list() == [0.5, 0.5]
+    subtopics = {"1": {"s": {"a": 1, "c": 1}, "t": {"a": 1}}}
+    later = measures.evaluate(
+        QRELS, {"r": {"1": ["c", "a"]}}, alpha[1], ideal="run", subtopics=subtopics
+    )
+    best = 2 + 1 / math.log2(3)  # a covers two subtopics, c one
+    assert later["value"].item() == pytest.approx((1 + 2 / math.log2(3)) / best / 2)
 
 
 @pytest.mark.parametrize(
@@ -144,13 +156,17 @@ def test_the_ideal_list_of_the_run_itself():
         ((QRELS, {"r": RUN}, ["nDGC"]), {}, "unknown measure 'nDGC'"),
         ((QRELS, {"r": RUN}, [measures.P]), {}, "P needs a cutoff"),
         ((QRELS, RUN, ["AP"]), {}, "runs must be name → run, but '1' holds scores"),
-        ((QRELS, {"r": RUN}, ["AP"]), {"ties": "random"}, "ties must be one of trec, file"),
+        ((QRELS, {"r": RUN}, ["AP"]), {"ties": "random"}, "ties must be one of trec, trec64, file"),
         ((QRELS, {"r": RUN}, ["AP"]), {"topics": "some"}, "topics must be one of"),
         ((QRELS, {"r": RUN}, ["AP"]), {"ideal": "best"}, "ideal must be one of"),
-        ((QRELS, {"r": RUN}, ["ERR"]), {"g_max": 1}, "topic 1: .*above the gain of g_max"),
+        ((QRELS, {"r": RUN}, ["ERR"]), {"g_max": 1}, "topic 1: a has grade 2, above g_max = 1"),
         ((QRELS, {"r": {"1": {"a": math.nan}}}, ["AP"]), {}, "run r: topic 1: .*not a finite"),
         ((QRELS, {"r": {"1": ["a", "a"]}}, ["AP"]), {}, "run r: topic 1: document a is ranked"),
-        (({"1": {"a": math.inf}}, {"r": RUN}, ["AP"]), {}, "not finite"),
+        (
+            ({"1": {"a": math.inf}}, {"r": RUN}, ["AP"]),
+            {},
+            "1: the grade of a is not a finite",
+        ),
         (({}, {"r": RUN}, ["AP"]), {}, "the qrels have no topics"),
         ((pl.DataFrame({"qid": ["1"]}), {"r": RUN}, ["AP"]), {}, "no column docno or doc_id"),
         (([("1", "a", 1)], {"r": RUN}, ["AP"]), {}, "neither a dict, nor a DataFrame"),
@@ -160,6 +176,84 @@ def test_the_ideal_list_of_the_run_itself():
 def test_what_cannot_be_scored_is_refused(arguments, more, message):
     with pytest.raises(ValueError, match=message):
         measures.evaluate(*arguments, **more)
+
+
+ODD = [
+    ({"1": [("a", 2.0), ("b", 1.0)]}, r"topic 1: \('a', 2.0\) is no document id"),
+    ({"1": {"a", "b"}}, "topic 1: a ranking cannot be a set; give a dict"),
+    ({"1": "a"}, "topic 1: a ranking cannot be a str"),
+    ({"1": None}, "topic 1: a ranking cannot be a NoneType"),
+    ({"1": (one for one in "ab")}, "topic 1: a ranking cannot be a generator"),
+    ({"1": np.ones((2, 2))}, "topic 1: a ranking cannot be a ndarray"),
+    ({"1": {"a": "2"}}, "topic 1: the score of a is no number"),
+    ({"1": {"a": 2.0, "b": None}}, "topic 1: the score of b is no number"),
+    ({"1": {"a": 10**400}}, "topic 1: the score of a is not a finite number"),
+    ({"1": {1: 2.0, "1": 1.0}}, "topic 1: two documents are the same as text: 1"),
+    ({"1": ["a"], 1: ["b"]}, "two topics are the same as text: 1"),
+    ({None: ["a"]}, "an id is missing"),
+    ({"1": [b"a"]}, "topic 1: b'a' is no id"),
+    (pl.DataFrame({"qid": ["1", None], "docno": ["a", "b"], "score": [2, 1]}), "row 2: an id is"),
+    (pl.DataFrame({"qid": ["1", "1"], "docno": ["a", None], "score": [2, 1]}), "row 2: an id is"),
+    (pl.DataFrame({"qid": ["1"], "docno": ["a"], "score": ["2"]}), "score of a is no number"),
+    (7, "neither a dict, nor a DataFrame"),
+]
+
+
+@pytest.mark.parametrize("number", range(len(ODD)))
+def test_a_run_of_the_wrong_form_is_refused_and_not_scored(number):
+    run, message = ODD[number]
+    with pytest.raises(ValueError, match=f"run r: .*{message}"):
+        measures.evaluate(QRELS, {"r": run}, ["AP"])
+
+
+@pytest.mark.parametrize(
+    ("qrels", "message"),
+    [
+        ({"1": {"a": "2"}}, "topic 1: the grade of a is no number"),
+        ({"1": {"a": 1, "b": None}}, "topic 1: the grade of b is no number"),
+        ({"1": {"a": 1, "b": math.nan}}, "topic 1: the grade of b is not a finite number"),
+        ({"1": ["a"]}, "topic 1: its grades must be a dict of document → grade, not a list"),
+        ({"1": {None: 1}}, "topic 1: an id is missing"),
+        (
+            pl.DataFrame({"qid": ["1", None], "docno": ["a", "b"], "label": [2, 1]}),
+            "row 2: an id is missing",
+        ),
+    ],
+)
+def test_qrels_of_the_wrong_form_are_refused(qrels, message):
+    with pytest.raises(ValueError, match=message):
+        measures.evaluate(qrels, {"r": RUN}, ["AP"])
+
+
+def test_ids_that_are_numbers_are_those_of_files():
+    numbers = {1: {10: 2.0, 11: np.float32(3)}, np.int64(2): np.array([12, 13]), 3.0: (14,)}
+    texts = {"1": {"10": 2.0, "11": 3.0}, "2": ["12", "13"], "3": ["14"]}
+    grades = {1: {10: 1, 11: np.int64(0)}, 2.0: {13: 2}, "3": {"14": 1}}
+    found = measures.evaluate(grades, {"a": numbers, "b": texts}, "RR", per_topic=True)
+    values = [row[3] for row in found.rows()]
+    assert values == [0.5, 0.5, 1.0, pytest.approx(2 / 3)] * 2
+    frame = pl.DataFrame({"qid": [1.0, 2.0], "docno": [10, 13], "score": [1, 1]})
+    assert measures.evaluate(grades, frame.lazy(), "RR")["value"].item() == pytest.approx(2 / 3)
+    arrow = frame.to_arrow()
+    assert measures.evaluate(grades, arrow, "RR")["value"].item() == pytest.approx(2 / 3)
+
+
+def test_a_run_without_any_topic_of_the_qrels_is_remarked_on():
+    with pytest.warns(UserWarning, match=r"run r: none of its 1 topics \(the first is 'q9'\)"):
+        found = measures.evaluate(QRELS, {"r": {"q9": {"a": 1.0}}}, ["AP"])
+    assert found["value"].item() == 0
+
+
+def test_a_run_by_itself_needs_a_name_whatever_its_numbers_are():
+    with pytest.raises(ValueError, match="runs must be name → run"):
+        measures.evaluate(QRELS, {"1": {"a": np.float32(1)}}, ["AP"])
+
+
+def test_cutoffs():
+    assert str(measures.nDCG @ np.int64(5)) == "nDCG@5"
+    with pytest.raises(ValueError, match="whole number from 1 to 1000000000"):
+        measures.Q @ 10**20
+    assert measures.evaluate(QRELS, {"r": RUN}, measures.Q @ 10**9)["value"].item() > 0
 
 
 def test_qrels_that_are_ready_serve_for_many_calls():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import glob
+import re
 import sys
 import time
 from collections.abc import Iterable, Sequence
@@ -30,6 +31,7 @@ from assay.labellers.spec import SPEC_HELP
 from assay.ledger.policy import POLICY_HELP
 from assay.model.labels import Status
 
+_ACTED_ON = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
 _EVERY = 5.0  # seconds between two lines about progress where there is no bar
 
 FolderArgument = Annotated[
@@ -80,11 +82,24 @@ def print_json(document: Any) -> None:
 
 
 def print_csv(header: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
-    """CSV on standard output; numbers at full precision, undefined ones empty."""
+    """CSV on standard output; numbers at full precision, undefined ones empty.
+
+    What a terminal would act on is escaped; line breaks and tabs in a cell stay.
+    """
     writer = csv.writer(sys.stdout, lineterminator="\n")
     writer.writerow(header)
     for row in rows:
-        writer.writerow(["" if v is None else repr(v) if isinstance(v, float) else v for v in row])
+        writer.writerow(map(_cell, row))
+
+
+def _cell(value: object) -> object:
+    if value is None:
+        return ""
+    if isinstance(value, float):
+        return repr(value)
+    if not isinstance(value, str) or value.isprintable():
+        return value
+    return _ACTED_ON.sub(lambda found: printable(found.group()), value)
 
 
 def safe(text: object) -> str:

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import errno
 import gc
 import os
 import sys
 from typing import NoReturn
+
+from assay.model.errors import AssayError
+
+_FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO}
 
 _kept: list[object] = []
 
@@ -16,17 +21,34 @@ def keep_to_the_end(*objects: object) -> None:
     _kept.extend(objects)
 
 
+def unwritable(error: OSError) -> NoReturn:
+    """End the process because standard output takes no more; raise what is not about that."""
+    if error.filename is not None or error.errno not in _FULL:
+        raise error
+    _forget_output()
+    print(f"assay: the output could not be written: {error.strerror}.", file=sys.stderr)
+    sys.exit(AssayError.exit_status)
+
+
 def leave(done: SystemExit) -> NoReturn:
     """End the process with the status of ``done``; right away where objects are kept.
 
     All files are written and closed by then; what would be skipped is flushed here.
     """
-    if not _kept or not (done.code is None or isinstance(done.code, int)):
-        raise done
-    status = done.code or 0
+    status = done.code
     try:
         sys.stdout.flush()
         sys.stderr.flush()
     except BrokenPipeError:  # the reader of our output went away (``| head``)
+        _forget_output()
         status = 0
-    os._exit(status)
+    except OSError as error:
+        unwritable(error)
+    if _kept and (status is None or isinstance(status, int)):
+        os._exit(status or 0)
+    sys.exit(status)
+
+
+def _forget_output() -> None:
+    """Send what Python still holds nowhere: written at the very end, it would fail again."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

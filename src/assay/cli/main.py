@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import io
 import sys
 from importlib import import_module
 from typing import Annotated, Any
@@ -11,7 +12,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from assay import __version__
-from assay.cli.ending import leave
+from assay.cli.ending import leave, unwritable
 from assay.model.errors import AssayError
 
 # name -> (module, attribute, one line for --help). A Typer attribute is a command group.
@@ -107,6 +108,8 @@ def main() -> None:
     """Entry point: errors of Assay's own become a message and an exit status."""
     # A command makes many small objects and ends: looking for cycles among them is wasted time.
     gc.set_threshold(1_000_000, 100, 100)
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")  # where it cannot show a character
     try:
         app()
     except AssayError as error:
@@ -119,6 +122,8 @@ def main() -> None:
         # The reader of our output went away (``| head``): nothing is wrong.
         sys.stderr.close()
         sys.exit(0)
+    except OSError as error:
+        unwritable(error)
     except SystemExit as done:
         leave(done)
 

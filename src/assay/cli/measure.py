@@ -16,13 +16,12 @@ from assay.cli.common import (
     JsonOption,
     err,
     out,
-    plain_table,
     print_csv,
     print_json,
-    safe,
 )
+from assay.cli.measure_table import measure_tables
 from assay.cli.measure_trec import OFFICIAL, trec_lines
-from assay.formats.parsed import listed
+from assay.formats.parsed import listed, printable
 from assay.formats.trec import read_qrels
 from assay.formats.trec_fast import read_runs
 from assay.formats.trec_subtopics import read_subtopic_qrels
@@ -108,7 +107,8 @@ def measure_command(
         typer.Option(
             "--ties",
             help="Equal scores: 'trec' compares 32-bit scores, then document ids, last first; "
-            "'file' compares 64-bit scores, then keeps the file's order.",
+            "'trec64' does so with 64-bit scores; 'file' compares those, then keeps the file's "
+            "order.",
         ),
     ] = "trec",
     g_max: Annotated[
@@ -247,18 +247,20 @@ def _named(
     names: Sequence[str], paths: Sequence[Path], scores: Sequence[RunScores]
 ) -> dict[str, RunScores]:
     """Scores by run; runs of one name get their files' names added."""
+    if len(set(paths)) < len(paths):
+        raise SettingsError("A run file is given twice: give each file once.")
     twice = {name for name in names if names.count(name) > 1}
     shown = [
-        f"{name} ({path})" if name in twice else name
+        f"{name} ({printable(str(path))})" if name in twice else name
         for name, path in zip(names, paths, strict=True)
     ]
+    if len(set(shown)) < len(shown):  # one name looks like another one with its path
+        shown = [f"{number}: {name}" for number, name in enumerate(shown, 1)]
     if twice:
         _note(
             f"Several files hold a run of the same name ({listed(sorted(twice), 5)}): "
             "their paths are added to the names."
         )
-    if len(set(shown)) < len(shown):
-        raise SettingsError("A run file is given twice: give each file once.")
     return dict(zip(shown, scores, strict=True))
 
 
@@ -321,20 +323,10 @@ def _print_json(scored: _Scored, *, per_topic: bool) -> None:
 
 
 def _print_table(scored: _Scored, *, per_topic: bool) -> None:
-    table = plain_table("Measures")
-    table.add_column("run", overflow="fold")
-    if per_topic:
-        table.add_column("topic", overflow="fold")
-    for name in scored.measures:
-        table.add_column(safe(name), justify="right", overflow="fold")
-    lines: dict[tuple[str, str], list[float | None]] = {}
-    for run, topic, _, value, _ in scored.rows(per_topic=per_topic):
-        lines.setdefault((run, topic), []).append(value)
-    for (run, topic), values in lines.items():
-        shown = ["–" if value is None else f"{value:.4f}" for value in values]
-        place = [safe(run), safe(topic)] if per_topic else [safe(run)]
-        table.add_row(*place, *shown)
-    out().print(table)
+    for table in measure_tables(
+        scored.runs, scored.measures, scored.settings.topics, per_topic=per_topic, width=out().width
+    ):
+        out().print(table)
     settings, judged = scored.settings, scored.judged
     over = "all topics of the qrels" if settings.topics == "qrels" else "the topics answered"
     ideals = "" if settings.ideal == "qrels" else " Ideal lists: what each run shows."

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 
 import numpy as np
 
+from assay.formats.parsed import printable
 from assay.measures.base import Measure
 from assay.measures.frames import RunScores
 from assay.measures.hits import Judgements
@@ -72,4 +73,4 @@ def trec_lines(
 
 
 def _line(name: str, topic: str, value: str) -> str:
-    return f"{name:<22}\t{topic}\t{value}"
+    return f"{name:<22}\t{printable(topic)}\t{value}"

@@ -7,12 +7,15 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields, replace
 from enum import StrEnum
+from numbers import Integral
 from typing import Any, ClassVar, Self
 
 __all__ = ["RELEVANT", "APNorm", "Gain", "Grades", "Measure", "count_relevant"]
 
 Grades = Sequence[float | None]
 """The grades of a ranked list, best rank first; ``None`` marks an unjudged document."""
+
+_LARGEST_CUTOFF = 10**9
 
 RELEVANT = 1.0
 """The lowest grade that counts as relevant unless a measure says otherwise."""
@@ -84,10 +87,17 @@ class Measure(ABC):
             pass
         elif self.cutoff == "none":
             raise ValueError(f"{self.name} takes no cutoff, but @{self.k} was given")
-        elif isinstance(self.k, bool) or not isinstance(self.k, int) or self.k < 1:
+        elif (
+            isinstance(self.k, bool)
+            or not isinstance(self.k, Integral)
+            or not 1 <= self.k <= _LARGEST_CUTOFF
+        ):
             raise ValueError(
-                f"the cutoff of {self.name} must be a whole number from 1, got {self.k}"
+                f"the cutoff of {self.name} must be a whole number from 1 to {_LARGEST_CUTOFF}, "
+                f"got {self.k}"
             )
+        else:
+            object.__setattr__(self, "k", int(self.k))
 
     def __matmul__(self, k: int) -> Self:
         """Return this measure with the cutoff *k*.
@@ -167,6 +177,10 @@ class Measure(ABC):
     def _require(self, condition: bool, wanted: str) -> None:
         if not condition:
             raise ValueError(f"{self.name}: {wanted}")
+
+
+def _is_whole(number: object) -> bool:
+    return isinstance(number, Integral) and not isinstance(number, bool)
 
 
 def _typed(measure: Measure, name: str, default: object) -> object:

@@ -251,8 +251,15 @@ def _alpha_ndcg(measure: AlphaNDCG, hits: Hits, judged: Judgements) -> Floats:
     covered = judged.covered(measure.rel)
     ideals = judged.remembered(measure)
     if ideals is None:
+        own = None if judged.shown is None else set(judged.shown.rows.tolist())
         best = [
-            measure.ideal([covered[places[document]] for document in sorted(places, reverse=True)])
+            measure.ideal(
+                [
+                    covered[places[document]]
+                    for document in sorted(places, reverse=True)
+                    if own is None or places[document] in own
+                ]
+            )
             for places in judged.places()
         ]
         ideals = judged.remember(measure, np.array(best))

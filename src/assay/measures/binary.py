@@ -55,7 +55,10 @@ class AP(_Binary):
 
 @dataclass(frozen=True, kw_only=True)
 class Precision(_Binary):
-    """Precision at k: relevant documents among the first k, over k even where fewer are shown."""
+    """Precision at k: relevant documents among the first k, over k even where fewer are shown.
+
+    Source: trec_eval ``P``.
+    """
 
     name: ClassVar[str] = "P"
     cutoff: ClassVar[str] = "required"
@@ -115,6 +118,7 @@ class Judged(Measure):
     """The share of the documents shown that were judged at all; 0 where nothing is shown.
 
     It divides by the number of documents shown, at most k: a short list is not an unjudged one.
+    Source: ir_measures ``Judged``.
     """
 
     name: ClassVar[str] = "Judged"

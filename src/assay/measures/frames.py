@@ -1,9 +1,4 @@
-"""Score runs that are in memory: dicts, DataFrames of pandas or polars, or tuples of ir_measures.
-
-Nothing here needs pandas or polars: a table is whatever has ``columns`` and gives a column that
-can be turned into a list. The columns are pyterrier's (``qid docno score``, ``label``) or those of
-ir_measures (``query_id doc_id score``, ``relevance``).
-"""
+"""Score runs that are in memory: dicts, DataFrames, or tuples of ir_measures."""
 
 from __future__ import annotations
 
@@ -20,6 +15,7 @@ from assay.measures.base import RELEVANT, Measure
 from assay.measures.batch import score_hits
 from assay.measures.evaluation import Evaluation
 from assay.measures.hits import Floats, Hits, Integers, Judgements, keep_freed
+from assay.measures.inputs import Ranking, Run, odd_number, to_grades, to_run
 from assay.measures.names import parse_measure
 from assay.measures.order import Ties, rank_order, sort_keys
 
@@ -31,13 +27,8 @@ __all__ = [
     "run_hits",
     "run_scores",
     "to_judgements",
-    "to_run",
 ]
 
-_TOPIC = ("qid", "query_id", "topic")
-_DOCUMENT = ("docno", "doc_id", "docid")
-_GRADE = ("label", "relevance", "grade")
-_SCORE = ("score",)
 _NOTHING: Mapping[str, float] = {}
 _UNJUDGED = -1
 
@@ -129,8 +120,8 @@ def evaluate_runs(
     judged = to_judgements(qrels, g_max=g_max, subtopics=subtopics).needed(wanted)
     found: dict[str, RunScores] = {}
     for name, given in runs.items():
-        run = to_run(given)
         try:
+            run = to_run(given)
             hits = run_hits(run, judged, ties=ties)
         except ValueError as error:
             raise ValueError(f"run {name}: {error}") from None
@@ -193,21 +184,15 @@ def to_judgements(
             return qrels
         top = qrels.g_max if g_max is None else float(g_max)
         return Judgements(qrels.grades, top, qrels.ideals, subtopics or qrels.subtopics)
-    grades = qrels if isinstance(qrels, Mapping) else _nested(qrels, _GRADE, "judged")
     return Judgements(
-        grades,
+        to_grades(qrels),
         None if g_max is None else float(g_max),  # type: ignore[arg-type]
         subtopics=subtopics or {},
     )
 
 
-def to_run(run: Any) -> Mapping[str, Mapping[str, float] | Sequence[str]]:
-    """Return a run of any kind that :func:`evaluate_runs` takes as a dict of dicts or lists."""
-    return run if isinstance(run, Mapping) else _nested(run, _SCORE, "ranked")
-
-
 def run_hits(
-    run: Mapping[str, Mapping[str, float] | Sequence[str]],
+    run: Run,
     judged: Judgements,
     *,
     ties: Ties = "trec",
@@ -288,9 +273,7 @@ def _is_mapping(documents: object) -> bool:
     return type(documents) is dict or isinstance(documents, Mapping)
 
 
-def _scores(
-    rankings: Sequence[Mapping[str, float] | Sequence[str]], topics: Sequence[str], size: int
-) -> Floats:
+def _scores(rankings: Sequence[Ranking], topics: Sequence[str], size: int) -> Floats:
     """Return all scores, one list after the other; ranked lists get falling ones."""
     parts: list[Iterable[float]] = []
     for topic, documents in zip(topics, rankings, strict=True):
@@ -301,43 +284,23 @@ def _scores(
             raise ValueError(f"topic {topic}: document {twice} is ranked twice")
         else:
             parts.append(range(0, -len(documents), -1))
-    scores = np.fromiter(chain.from_iterable(parts), np.float64, size)
-    if not np.isfinite(scores).all():
-        place = int(np.flatnonzero(~np.isfinite(scores))[0])
-        ends = np.cumsum([len(documents) for documents in rankings])
-        topic = topics[int(np.searchsorted(ends, place, side="right"))]
-        raise ValueError(f"topic {topic}: a score is not a finite number ({scores[place]})")
+    try:
+        scores = np.fromiter(chain.from_iterable(parts), np.float64, size)
+        fine = bool(np.isfinite(scores).all())
+    except (TypeError, ValueError, OverflowError):
+        fine = False
+    if not fine:
+        raise ValueError(_odd_score(rankings, topics))
     return scores
 
 
-def _nested(table: Any, value: Sequence[str], done: str) -> dict[str, dict[str, float]]:
-    """Return topic → document → value of a DataFrame or of an iterable of named tuples."""
-    if hasattr(table, "columns"):
-        names = [str(name) for name in table.columns]
-        columns = [_column(table, names, wanted) for wanted in (_TOPIC, _DOCUMENT, value)]
-    else:
-        rows = list(table)
-        wanted = ("query_id", "doc_id", "relevance" if value is _GRADE else "score")
-        try:
-            columns = [[getattr(row, name) for row in rows] for name in wanted]
-        except AttributeError:
-            raise ValueError(
-                f"neither a dict, nor a DataFrame, nor tuples with the fields {', '.join(wanted)}"
-            ) from None
-    nested: dict[str, dict[str, float]] = {}
-    for topic, document, number in zip(*columns, strict=True):
-        documents = nested.setdefault(str(topic), {})
-        if str(document) in documents:
-            raise ValueError(f"topic {topic}: document {document} is {done} twice")
-        documents[str(document)] = number
-    return nested
-
-
-def _column(table: Any, names: Sequence[str], wanted: Sequence[str]) -> list[Any]:
-    name = next((one for one in wanted if one in names), None)
-    if name is None:
-        raise ValueError(
-            f"the table has no column {' or '.join(wanted)}; its columns: {', '.join(names)}"
-        )
-    column = table[name]
-    return list(column.to_list() if hasattr(column, "to_list") else column)
+def _odd_score(rankings: Sequence[Ranking], topics: Sequence[str]) -> str:
+    for topic, documents in zip(topics, rankings, strict=True):
+        if isinstance(documents, Mapping):
+            try:
+                good = all(map(math.isfinite, map(float, documents.values())))
+            except (TypeError, ValueError, OverflowError):
+                good = False
+            if not good:
+                return odd_number(topic, documents, "score")
+    return "a score is not a finite number"

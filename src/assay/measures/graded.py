@@ -157,7 +157,10 @@ class ERR(Measure):
 
 @dataclass(frozen=True, kw_only=True)
 class NERR(ERR):
-    """Normalised expected reciprocal rank: ERR over the ERR of the ideal list."""
+    """Normalised expected reciprocal rank: ERR over the ERR of the ideal list.
+
+    Source: NTCIREVAL ``nERR``.
+    """
 
     name: ClassVar[str] = "nERR"
 
@@ -192,7 +195,10 @@ class IRBU(Measure):
 
 @dataclass(frozen=True, kw_only=True)
 class NIRBU(IRBU):
-    """Normalised intentwise rank-biased utility: iRBU over the iRBU of the ideal list."""
+    """Normalised intentwise rank-biased utility: iRBU over the iRBU of the ideal list.
+
+    Source: Sakai & Zeng 2019 for iRBU; normalised as nERR is (docs/measures.md).
+    """
 
     name: ClassVar[str] = "niRBU"
 

@@ -142,13 +142,14 @@ class Judgements:
         ideals: topic → all grades of its ideal list, for topics whose ideal list is not to be
             taken from *grades*: the scores of normalised measures, and R, then rest on these.
         subtopics: topic → subtopic → document id → grade, for :class:`AlphaNDCG`.
+        shown: a run's hits, where *ideals* are made of what it shows.
 
     ``flat`` holds all grades topic by topic, ``lists`` the number of each one's topic, ``best`` the
     ideal lists.
 
     Raises:
         ValueError: there is no topic, *ideals* or *subtopics* has a topic that *grades* lacks, or
-            a grade or *g_max* is not a finite number.
+            a grade or *g_max* is not a finite number, or a grade is above *g_max*.
     """
 
     grades: Mapping[str, Mapping[str, float]] = field(repr=False)
@@ -157,6 +158,7 @@ class Judgements:
     subtopics: Mapping[str, Mapping[str, Mapping[str, float]]] = field(
         default_factory=dict, repr=False
     )
+    shown: Hits | None = field(default=None, repr=False, compare=False)
     topics: tuple[str, ...] = field(init=False, repr=False)
     index: Mapping[str, int] = field(init=False, repr=False)
     lists: Integers = field(init=False, repr=False)
@@ -185,6 +187,8 @@ class Judgements:
         best = _sorted_lists(*_flat(given), len(topics))
         highest = max(0.0, float(flat.max(initial=0.0)), float(best.grades.max(initial=0.0)))
         g_max = highest if self.g_max is None else float(self.g_max)
+        if g_max < highest:
+            raise ValueError(self._above(g_max))
         if not all(map(math.isfinite, (g_max, float(flat.sum()), float(best.grades.sum())))):
             raise ValueError("a grade of the qrels, of an ideal list or g_max is not finite")
         without = np.bincount(lists, weights=flat >= RELEVANT, minlength=len(topics)) == 0
@@ -202,6 +206,15 @@ class Judgements:
             ("_lean", None),
         ):
             object.__setattr__(self, name, value)
+
+    def _above(self, g_max: float) -> str:
+        if g_max < 0:
+            return f"the highest grade must not be negative, got g_max = {g_max:g}"
+        for topic, documents in self.grades.items():
+            for document, grade in documents.items():
+                if grade > g_max:
+                    return f"topic {topic}: {document} has grade {grade:g}, above g_max = {g_max:g}"
+        return f"a grade of an ideal list is above g_max = {g_max:g}"
 
     def ideal(self, topic: int) -> Floats:
         """Return the grades of a topic's ideal list, highest first."""
@@ -267,7 +280,7 @@ class Judgements:
             topic: hits.grades[ends[number] : ends[number + 1]].tolist()
             for number, topic in enumerate(self.topics)
         }
-        return Judgements(self.grades, self.g_max, shown, self.subtopics)
+        return Judgements(self.grades, self.g_max, shown, self.subtopics, hits)
 
     def remembered(self, measure: object) -> Floats | None:
         """Return what was kept for *measure* by :meth:`remember`."""

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable, Iterator, Mapping
+from numbers import Real
 from typing import Any
 
 import polars as pl
@@ -28,7 +30,7 @@ SCHEMA = {
 def evaluate(
     qrels: Any,
     runs: Mapping[str, Any] | Any,
-    measures: Iterable[Measure | str],
+    measures: Iterable[Measure | str] | Measure | str,
     *,
     per_topic: bool = False,
     topics: Topics = "qrels",
@@ -46,7 +48,7 @@ def evaluate(
         runs: name → run, where a run is topic → document id → score, topic → document ids in rank
             order, a DataFrame (``qid docno score`` or ``query_id doc_id score``), or
             ir_measures' ``ScoredDoc`` tuples. A DataFrame by itself is one run called ``run``.
-        measures: measures (``nDCG @ 20``) or their names (``"nDCG@20"``).
+        measures: measures (``nDCG @ 20``) or their names (``"nDCG@20"``), or a single one.
         per_topic: single topics too, before each mean.
         topics: what the mean is taken over: ``qrels`` for all topics of the qrels, 0 where the run
             is silent; ``answered`` for those that the run has.
@@ -65,6 +67,9 @@ def evaluate(
         ValueError: a name is no measure, a setting is unknown, a table lacks a column, a document
             is ranked or judged twice, a score or grade is not a finite number, or a grade is above
             *g_max*.
+
+    Warns:
+        UserWarning: a run has topics, but none of the qrels'.
     """
     for name, given, known in (
         ("topics", topics, TOPICS),
@@ -73,10 +78,11 @@ def evaluate(
     ):
         if given not in known:
             raise ValueError(f"{name} must be one of {', '.join(known)}, got {given!r}")
-    wanted = [parse_measure(one) if isinstance(one, str) else one.ready() for one in measures]
+    several = [measures] if isinstance(measures, str | Measure) else measures
+    wanted = [parse_measure(one) if isinstance(one, str) else one.ready() for one in several]
     named = dict(runs) if isinstance(runs, Mapping) else {"run": runs}
     for name, run in named.items():
-        if isinstance(run, Mapping) and any(isinstance(one, int | float) for one in run.values()):
+        if isinstance(run, Mapping) and any(isinstance(one, Real) for one in run.values()):
             raise ValueError(
                 f"runs must be name → run, but {name!r} holds scores of documents: "
                 "write {'my run': run}"
@@ -84,6 +90,13 @@ def evaluate(
     scores = evaluate_runs(
         qrels, named, wanted, g_max=g_max, ties=ties, ideal=ideal, subtopics=subtopics
     )
+    for name, one in scores.items():
+        if one.unjudged and not one.answered.any():
+            warnings.warn(
+                f"run {name}: none of its {len(one.unjudged)} topics (the first is "
+                f"{one.unjudged[0]!r}) is in the qrels (there it is {one.topics[0]!r})",
+                stacklevel=2,
+            )
     found = list(_rows(scores, wanted, topics, per_topic=per_topic))
     return pl.DataFrame(found, schema=SCHEMA, orient="row")
 

@@ -18,15 +18,15 @@ __all__ = ["describe_measures", "parse_measure"]
 _NAME = re.compile(
     r"(?P<name>[A-Za-zα][A-Za-z_-]*)\s*(?:\((?P<arguments>[^()]*)\))?\s*(?:@\s*(?P<k>[0-9]+))?"
 )
-_TREC_EVAL_CUT = re.compile(r"(?P<stem>ndcg_cut|map_cut|P|recall|success)[._](?P<k>[0-9]+)")
+_TREC_EVAL_CUT = re.compile(r"(?P<stem>ndcg_cut|map_cut|p|recall|success)[._](?P<k>[0-9]+)")
 _TREC_EVAL_STEMS = {
     "ndcg_cut": "nDCG",
     "map_cut": "AP",
-    "P": "P",
+    "p": "P",
     "recall": "Recall",
     "success": "Success",
 }
-_TREC_EVAL_NAMES = {"ndcg": "nDCG", "map": "AP", "recip_rank": "RR", "Rprec": "Rprec"}
+_TREC_EVAL_NAMES = {"ndcg": "nDCG", "map": "AP", "recip_rank": "RR"}
 _BY_FOLDED_NAME = {name.casefold(): kind for name, kind in MEASURES.items()}
 _SPELLINGS = {"alpha-ndcg": "α-ndcg"}
 
@@ -34,7 +34,7 @@ _SPELLINGS = {"alpha-ndcg": "α-ndcg"}
 def parse_measure(text: str) -> Measure:
     """Return the measure that a name stands for.
 
-    Capitals do not matter in the measure's own name (``ndcg@10``), and ``_`` may stand for ``-``;
+    Capitals do not matter in the name (``ndcg@10``), and ``_`` may stand for ``-``;
     ``α`` may be written ``alpha``. A parameter that is chosen from
     a list may be given by its value alone (``AP(min)@5``, ``nDCG(exp)@20``). trec_eval's names are
     understood: ``ndcg``, ``ndcg_cut_10``, ``map``, ``map_cut_10``, ``recip_rank``, ``P_10``,
@@ -75,10 +75,10 @@ def describe_measures() -> dict[str, str]:
 
 
 def _from_trec_eval(name: str) -> str:
-    cut = _TREC_EVAL_CUT.fullmatch(name)
+    cut = _TREC_EVAL_CUT.fullmatch(name.casefold())
     if cut is not None:
         return f"{_TREC_EVAL_STEMS[cut['stem']]}@{cut['k']}"
-    return _TREC_EVAL_NAMES.get(name, name)
+    return _TREC_EVAL_NAMES.get(name.casefold(), name)
 
 
 def _parameters(kind: type[Measure]) -> list[Field[Any]]:

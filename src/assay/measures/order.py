@@ -12,17 +12,18 @@ from assay.measures.hits import Floats, Integers
 
 __all__ = ["TIES", "Ties", "rank_order", "sort_keys"]
 
-Ties = Literal["trec", "file"]
-"""``trec``: as trec_eval, which keeps scores in 32 bits and puts equal ones in descending order of
-the document id's bytes. ``file``: scores in 64 bits; equal ones stay in the order given, as in
-NTCIREVAL."""
+Ties = Literal["trec", "trec64", "file"]
+"""``trec``: as pytrec_eval and trec_eval before its pull request 38, which keep scores in 32 bits
+and put equal ones in descending order of the document id's bytes. ``trec64``: as trec_eval since
+then, the same with scores in 64 bits. ``file``: scores in 64 bits; equal ones stay in the order
+given, as in NTCIREVAL."""
 
 TIES: tuple[Ties, ...] = get_args(Ties)
 
 
 def _compared(scores: Floats, ties: Ties) -> npt.NDArray[np.float32] | Floats:
     """Return the scores as they are compared: in 32 bits for ``trec``, else as they are."""
-    if ties == "file":
+    if ties != "trec":
         return scores
     with np.errstate(over="ignore"):
         return scores.astype(np.float32)

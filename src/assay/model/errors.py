@@ -56,13 +56,24 @@ class Fault:
         return f"{place}{topic} {self.why} {self.cure}".rstrip()
 
 
+_SHOWN = 50  # faults in a message, shared by the files
+_SHOWN_OF_A_FILE = 3
+
+
 class FormatError(AssayError):
     """A file that does not keep to its format; carries *all* faults found, in line order."""
 
     def __init__(self, faults: Sequence[Fault]) -> None:
         self.faults = tuple(faults)
-        shown = "\n".join(f"  {fault}" for fault in self.faults[:50])
-        more = len(self.faults) - 50
-        rest = f"\n  … and {more} more (assay validate lists all)" if more > 0 else ""
+        by_file: dict[str, list[Fault]] = {}
+        for fault in self.faults:
+            by_file.setdefault(fault.file, []).append(fault)
+        most = max(_SHOWN // max(len(by_file), 1), _SHOWN_OF_A_FILE)
+        lines = []
+        for file, own in by_file.items():
+            lines += [f"  {fault}" for fault in own[:most]]
+            if len(own) > most:
+                lines.append(f"  … and {len(own) - most} more (assay validate {file} lists all)")
         count = len(self.faults)
-        super().__init__(f"{count} fault{'s' if count != 1 else ''} in the input:\n{shown}{rest}")
+        title = f"{count} fault{'s' if count != 1 else ''} in the input:"
+        super().__init__("\n".join([title, *lines]))

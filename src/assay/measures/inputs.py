@@ -1,0 +1,205 @@
+"""Qrels and runs of any kind that are in memory, as dicts: checked, and ids as text.
+
+Nothing here needs pandas or polars: a table is whatever has ``columns`` and gives a column that
+can be turned into a list. The columns are pyterrier's (``qid docno score``, ``label``) or those of
+ir_measures (``query_id doc_id score``, ``relevance``).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from numbers import Integral, Real
+from typing import Any
+
+__all__ = ["Ranking", "Run", "odd_number", "to_grades", "to_run"]
+
+Ranking = Mapping[str, float] | Sequence[str]
+"""Document id → score, or document ids in rank order."""
+
+Run = Mapping[str, Ranking]
+
+_TOPIC = ("qid", "query_id", "topic")
+_DOCUMENT = ("docno", "doc_id", "docid")
+_GRADE = ("label", "relevance", "grade")
+_SCORE = ("score",)
+_NUMBERS = {float, int}
+_RANKING = "give a dict of document → score, or a list of documents, the best first"
+
+
+def to_run(given: Any) -> Run:
+    """Return a run as topic → document id → score, or topic → document ids in rank order.
+
+    Ids that are whole numbers become text, as tables and files have them.
+
+    Raises:
+        ValueError: a ranking is neither a mapping nor a sequence of ids, an id is missing or no
+            text, or two ids are one as text; or what :func:`_nested` says of tables.
+    """
+    if not isinstance(given, Mapping):
+        run = _nested(given, _SCORE, "ranked")
+        for topic, documents in run.items():
+            if not _are_numbers(documents.values()):
+                raise ValueError(odd_number(topic, documents, "score"))
+        return run
+    if all(map(_is_plain, given, given.values())):
+        return given
+    return _renamed(given, _ranking)
+
+
+def to_grades(given: Any) -> Mapping[str, Mapping[str, float]]:
+    """Return qrels as topic → document id → grade.
+
+    Raises:
+        ValueError: as :func:`to_run`, or a grade is no finite number.
+    """
+    grades: Mapping[str, Mapping[str, float]]
+    if not isinstance(given, Mapping):
+        grades = _nested(given, _GRADE, "judged")
+    elif all(map(_is_plain_dict, given, given.values())):
+        grades = given
+    else:
+        grades = _renamed(given, _judged)
+    for topic, documents in grades.items():
+        if not _are_numbers(documents.values()) or not _finite(documents.values()):
+            raise ValueError(odd_number(topic, documents, "grade"))
+    return grades
+
+
+def odd_number(topic: str, documents: Mapping[str, Any], what: str) -> str:
+    """Say which of a topic's documents has a score or grade that is no finite number."""
+    for document, value in documents.items():
+        if not isinstance(value, Real):
+            return f"topic {topic}: the {what} of {document} is no number ({value!r:.80})"
+        if not _finite([value]):
+            return f"topic {topic}: the {what} of {document} is not a finite number ({value!r:.80})"
+    return f"topic {topic}: a {what} is not a finite number"
+
+
+def _are_numbers(values: Iterable[Any]) -> bool:
+    return all(issubclass(kind, Real) for kind in set(map(type, values)))
+
+
+def _finite(values: Iterable[Any]) -> bool:
+    try:
+        return all(map(math.isfinite, values))
+    except OverflowError:  # a whole number too large for a float
+        return False
+
+
+def _is_plain(topic: object, documents: Any) -> bool:
+    """Return whether a ranking is a dict of numbers or a list, by ids that are text.
+
+    Its first one stands for all: a look at each would take longer than scoring.
+    """
+    if type(topic) is not str or (type(documents) is not dict and type(documents) is not list):
+        return False
+    if type(next(iter(documents), "")) is not str:
+        return False
+    return not isinstance(documents, dict) or type(next(iter(documents.values()), 0)) in _NUMBERS
+
+
+def _is_plain_dict(topic: object, documents: Any) -> bool:
+    return type(documents) is dict and _is_plain(topic, documents)
+
+
+def _renamed(given: Mapping[Any, Any], of: Callable[[str, Any], Any]) -> dict[str, Any]:
+    topics = _unique(given, "topics", "")
+    return {topic: of(topic, one) for topic, one in zip(topics, given.values(), strict=True)}
+
+
+def _ranking(topic: str, documents: Any) -> Ranking:
+    if isinstance(documents, Mapping):
+        if not _are_numbers(documents.values()):
+            raise ValueError(odd_number(topic, documents, "score"))
+        names = _unique(documents, "documents", f"topic {topic}: ")
+        return dict(zip(names, documents.values(), strict=True))
+    unfit = isinstance(documents, str | bytes | Set) or not hasattr(documents, "__getitem__")
+    if unfit or getattr(documents, "ndim", 1) != 1:
+        raise ValueError(
+            f"topic {topic}: a ranking cannot be a {type(documents).__name__}; {_RANKING}"
+        )
+    items = documents.tolist() if hasattr(documents, "tolist") else list(documents)
+    for item in items:
+        if isinstance(item, tuple | list):
+            raise ValueError(f"topic {topic}: {item!r:.80} is no document id; {_RANKING}")
+    return [_id(item, f"topic {topic}: ") for item in items]
+
+
+def _judged(topic: str, documents: Any) -> dict[str, Any]:
+    if not isinstance(documents, Mapping):
+        raise ValueError(
+            f"topic {topic}: its grades must be a dict of document → grade, "
+            f"not a {type(documents).__name__}"
+        )
+    names = _unique(documents, "documents", f"topic {topic}: ")
+    return dict(zip(names, documents.values(), strict=True))
+
+
+def _unique(ids: Iterable[Any], what: str, where: str) -> list[str]:
+    names = [_id(one, where) for one in ids]
+    if len(set(names)) < len(names):
+        twice = next(name for place, name in enumerate(names) if name in names[:place])
+        raise ValueError(f"{where}two {what} are the same as text: {twice}")
+    return names
+
+
+def _id(value: Any, where: str) -> str:
+    if isinstance(value, str):
+        return str(value)
+    if isinstance(value, Integral) and not isinstance(value, bool):
+        return str(int(value))
+    if isinstance(value, Real) and _finite([value]) and float(value).is_integer():
+        return str(int(float(value)))  # a column of whole numbers that had room for missing ones
+    missing = value is None or value != value or type(value).__name__ in {"NAType", "NaTType"}
+    raise ValueError(
+        f"{where}an id is missing" if missing else f"{where}{value!r:.80} is no id: ids are text"
+    )
+
+
+def _nested(table: Any, value: Sequence[str], done: str) -> dict[str, dict[str, float]]:
+    """Return topic → document → value of a DataFrame or of an iterable of named tuples."""
+    if hasattr(table, "collect"):  # a frame of polars that is not computed yet
+        table = table.collect()
+    if hasattr(table, "columns"):
+        names = [str(name) for name in getattr(table, "column_names", table.columns)]
+        columns = [_column(table, names, wanted) for wanted in (_TOPIC, _DOCUMENT, value)]
+    else:
+        wanted = ("query_id", "doc_id", "relevance" if value is _GRADE else "score")
+        try:
+            rows = list(table)
+            columns = [[getattr(row, name) for row in rows] for name in wanted]
+        except (AttributeError, TypeError):
+            raise ValueError(
+                f"neither a dict, nor a DataFrame, nor tuples with the fields {', '.join(wanted)}"
+            ) from None
+    nested: dict[str, dict[str, float]] = {}
+    topics, documents = map(_texts, columns[:2])
+    for topic, document, number in zip(topics, documents, columns[2], strict=True):
+        own = nested.setdefault(topic, {})
+        if document in own:
+            raise ValueError(f"topic {topic}: document {document} is {done} twice")
+        own[document] = number
+    return nested
+
+
+def _texts(column: list[Any]) -> list[str]:
+    """Return a column of ids as text; the message counts rows from 1."""
+    if set(map(type, column)) <= {str}:
+        return column
+    return [_id(value, f"row {row}: ") for row, value in enumerate(column, 1)]
+
+
+def _column(table: Any, names: Sequence[str], wanted: Sequence[str]) -> list[Any]:
+    name = next((one for one in wanted if one in names), None)
+    if name is None:
+        raise ValueError(
+            f"the table has no column {' or '.join(wanted)}; its columns: {', '.join(names)}"
+        )
+    if names.count(name) > 1:
+        raise ValueError(f"the table has several columns {name}")
+    column = table[name]
+    for whole in ("to_list", "to_pylist"):  # of pandas and polars, of pyarrow
+        if hasattr(column, whole):
+            return list(getattr(column, whole)())
+    return list(column)
