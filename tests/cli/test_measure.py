@@ -130,7 +130,7 @@ def test_missing_topics_count_as_zero_unless_told_otherwise(tmp_path, assay):
     assert got["r", "all", "RR"] == pytest.approx(1 / 3)
     assert "1 of 3 topics of the qrels have no relevant document" in done.stderr
     assert "no documents for 2 of 3 topics of the qrels, they count as 0: 2, 3." in done.stderr
-    assert "1 topics that the qrels lack, they are not scored: 9" in done.stderr
+    assert "The qrels lack 1 of the topics of run r, they are not scored: 9" in done.stderr
     answered = assay(
         "measure", tmp_path / "q", tmp_path / "r", "-m", "RR", "--csv", "-q", "--topics", "answered"
     )

@@ -249,6 +249,10 @@ def test_a_run_by_itself_needs_a_name_whatever_its_numbers_are():
         measures.evaluate(QRELS, {"1": {"a": np.float32(1)}}, ["AP"])
 
 
+def test_the_front_door_is_seen():
+    assert {"evaluate", "nDCG", "parse_measure"} <= set(dir(measures))
+
+
 def test_cutoffs():
     assert str(measures.nDCG @ np.int64(5)) == "nDCG@5"
     with pytest.raises(ValueError, match="whole number from 1 to 1000000000"):

@@ -291,7 +291,7 @@ def _notes(scored: _Scored) -> None:
             )
         if scores.unjudged:
             _note(
-                f"Run {run} has {len(scores.unjudged)} topics that the qrels lack, they are not "
+                f"The qrels lack {len(scores.unjudged)} of the topics of run {run}, they are not "
                 f"scored: {listed(scores.unjudged, 10)}."
             )
 

@@ -72,6 +72,11 @@ class FaultList:
             Fault(self.file, line, shown, printable(why), printable(cure), severity)
         )
 
+    @property
+    def faulty(self) -> bool:
+        """True where there is an error among them: what a file lacks may then be what it says."""
+        return any(fault.severity == "error" for fault in self._faults)
+
     def done(self) -> tuple[Fault, ...]:
         """All faults in line order; those of the file as a whole (line 0) come first."""
         return tuple(sorted(self._faults, key=lambda fault: fault.line))

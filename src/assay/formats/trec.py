@@ -129,7 +129,7 @@ def read_qrels(path: str | PathLike[str]) -> Parsed[Qrels]:
             f"The second column holds {listed(iterations, 5)}, not 0.",
             "It is not used; is this a subtopic, or are the columns in another order?",
         )
-    if not grades:
+    if not grades and not faults.faulty:
         faults.error(0, "The file holds no judgment.", "Write topic, 0, document id, grade.")
     return Parsed(Qrels(grades), faults.done())
 
@@ -359,7 +359,7 @@ class _RunReader:
         warn_of_second_column(self.faults, self.second)
         wrong = [topic for topic in self.unordered if topic in scores and self._against(topic)]
         warn_of_ranks(self.faults, wrong, self.unordered[wrong[0]] if wrong else 0)
-        if not scores:
+        if not scores and not self.faults.faulty:
             self.faults.error(
                 0,
                 "The file holds no ranked document.",

@@ -76,6 +76,6 @@ def read_subtopic_qrels(path: str | PathLike[str]) -> Parsed[SubtopicQrels]:
             )
         best = grades.setdefault(topic, {})
         best[document] = max(best.get(document, grade), grade)
-    if not grades:
+    if not grades and not faults.faulty:
         faults.error(0, "The file holds no judgment.", "Write topic, subtopic, document id, grade.")
     return Parsed(SubtopicQrels(subtopics, grades), faults.done())

@@ -65,6 +65,10 @@ alpha_nDCG = ranking.AlphaNDCG()
 Judged = ranking.Judged()
 
 
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
+
+
 def __getattr__(name: str) -> Any:
     if name == "evaluate":
         return import_module("assay.measures.library").evaluate
