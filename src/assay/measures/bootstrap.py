@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
+from numbers import Integral
 
 import numpy as np
 import numpy.typing as npt
@@ -123,8 +124,8 @@ def confidence_intervals(
 def _check_settings(level: float, resamples: int) -> None:
     if not 0 < level < 1:
         raise ValueError(f"level must be between 0 and 1, got {level}")
-    if resamples < 1:
-        raise ValueError(f"resamples must be 1 or more, got {resamples}")
+    if not isinstance(resamples, Integral) or resamples < 1:
+        raise ValueError(f"resamples must be a whole number from 1, got {resamples}")
 
 
 @lru_cache(maxsize=4)
