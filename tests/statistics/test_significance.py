@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 from itertools import combinations, product
 
 import numpy as np
@@ -49,6 +50,57 @@ def test_tukey_is_the_same_for_any_number_of_threads(monkeypatch: pytest.MonkeyP
     assert all((p == by_threads[0]).all() for p in by_threads)
     assert (sig.randomised_tukey(matrix, permutations=700, seed=8).p != by_threads[0]).any()
     assert by_threads[0].min() >= 1 / 701
+
+
+NEAR_TIES = [
+    ([0.80626, 0.83485, 0.91799, 0.72986], [0.80625, 0.83485, 0.918, 0.72987]),
+    ([0.8886, 0.5617, 0.8158, 0.9103], [0.8887, 0.5618, 0.8157, 0.9103]),
+]
+
+
+def test_ties_that_rounding_hides_are_counted() -> None:
+    for x, y in NEAR_TIES:  # the sums of differences of all deals are −1, 0 or 1 of the last digit
+        assert sig.randomisation_test(x, y, seed=1).p == 1
+        assert sig.randomised_tukey(np.column_stack([x, y]), seed=1).p[0, 1] == 1
+
+
+@settings(deadline=None)
+@given(
+    st.integers(4, 7),
+    st.sampled_from([0, 1, 10_000]),
+    st.lists(st.tuples(st.integers(0, 10_000_000), st.integers(-3, 3)), min_size=2, max_size=7),
+)
+def test_p_of_near_equal_runs_is_that_of_exact_arithmetic(
+    decimals: int, shift: int, topics: list[tuple[int, int]]
+) -> None:
+    """Scores that differ in the last digit, against enumeration in whole numbers."""
+    unit = 10**decimals
+    x = [shift * unit + value % unit for value, _ in topics]
+    y = [one + change for one, (_, change) in zip(x, topics, strict=True)]
+    differences = [a - b for a, b in zip(x, y, strict=True)]
+    sums = [sum(map(int.__mul__, signs, differences)) for signs in product((1, -1), repeat=len(x))]
+    expected = sum(abs(one) >= abs(sum(differences)) for one in sums) / len(sums)
+    first, second = ([float(Fraction(one, unit)) for one in scores] for scores in (x, y))
+    matrix = np.column_stack([first, second])
+    assert sig.randomisation_test(first, second, seed=1).p == expected
+    assert sig.randomised_tukey(matrix, seed=1).p[0, 1] == expected
+    random = sig.randomised_tukey(matrix, permutations=200, exact_limit=0, seed=1).p[0, 1]
+    whole = sig.randomised_tukey(np.column_stack([x, y]), permutations=200, exact_limit=0, seed=1)
+    assert random == whole.p[0, 1]
+    t = sig.paired_t_test(first, second).t
+    assert (t is None) == (len(set(differences)) == 1)
+
+
+@pytest.mark.parametrize("shift", [-10_000, 100, 10_000])
+def test_a_shift_of_all_scores_changes_no_p(shift: float) -> None:
+    shifted = np.array(SCORES) + shift
+    for limit in (0, 10_000):  # random and exact
+        plain = sig.randomised_tukey(SCORES, seed=1, exact_limit=limit)
+        assert (sig.randomised_tukey(shifted, seed=1, exact_limit=limit).p == plain.p).all()
+    for a, b in WORKED:
+        x, y = (np.array(SCORES)[:, place] for place in (a, b))
+        expected = sig.randomisation_test(x, y, seed=1).p
+        assert sig.randomisation_test(x + shift, y + shift, seed=1).p == expected
 
 
 @given(st.lists(st.tuples(grades, grades), min_size=2, max_size=7))
@@ -194,7 +246,9 @@ def test_pairwise_tests_are_corrected_by_holm(test: str) -> None:
         alone = {
             "t": sig.paired_t_test(x, y).p,
             "randomisation": sig.randomisation_test(x, y, seed=2).p,
-            "bootstrap": sig.bootstrap_p((x - y)[:, None], 10_000, seed=2)[0],
+            "bootstrap": sig.bootstrap_p(
+                (x - y)[:, None], sig.pair_sizes(x, y)[:, None], 10_000, seed=2
+            )[0],
         }[test]
         assert pair.p == pytest.approx(alone, abs=1e-12)
         assert (pair.difference >= 0) == (found.means[pair.run_a] >= found.means[pair.run_b])
@@ -205,14 +259,16 @@ def test_pairwise_tests_are_corrected_by_holm(test: str) -> None:
 def test_the_bootstrap_test_is_the_plain_one() -> None:
     matrix = np.random.default_rng(6).random((9, 3))
     differences = matrix[:, :2] - matrix[:, 2:]
-    found = sig.bootstrap_p(differences, 400, seed=5)
+    sizes = sig.pair_sizes(matrix[:, :2], matrix[:, 2:])
+    found = sig.bootstrap_p(differences, sizes, 400, seed=5)
     counts = np.concatenate(list(topic_counts(9, 400, 5))).astype(int)
     for column, p in zip(differences.T, found, strict=True):
         observed = abs(stats.ttest_1samp(column, 0).statistic)
         centred = column - column.mean()
         drawn = [abs(stats.ttest_1samp(np.repeat(centred, n), 0).statistic) for n in counts]
         assert p == pytest.approx((np.sum(np.array(drawn) >= observed) + 1) / 401, abs=1e-12)
-    assert np.isnan(sig.bootstrap_p(np.full((4, 1), 0.3), 10, seed=1)).all()
+    same = np.full((4, 1), 0.3)
+    assert np.isnan(sig.bootstrap_p(same, same, 10, seed=1)).all()
 
 
 def test_a_tangle_of_pairs_has_no_letters_but_everything_else(

@@ -17,6 +17,7 @@ from assay.statistics.samplesize import Variance, residual_variance
 from assay.statistics.significance import (
     bootstrap_p,
     holm,
+    pair_sizes,
     randomisation_p,
     residual_effect_sizes,
     t_columns,
@@ -140,7 +141,8 @@ def compare_runs(
     names = [str(runs[i]) for i in order]
     first, second = np.triu_indices(m, 1)
     differences = scores[:, first] - scores[:, second]
-    t, p_of_t = t_columns(differences)
+    sizes = pair_sizes(scores[:, first], scores[:, second])
+    t, p_of_t = t_columns(differences, sizes)
     exact: bool | None = None
     used: int | None = None
     p: list[float | None]
@@ -155,13 +157,14 @@ def compare_runs(
         p = [defined(x) for x in p_of_t]
         adjusted = holm(p)
     elif test == "bootstrap":
-        p = [defined(x) for x in bootstrap_p(differences, permutations, seed)]
+        p = [defined(x) for x in bootstrap_p(differences, sizes, permutations, seed)]
         adjusted = holm(p)
         exact, used = False, permutations
     else:
-        p = [float(x) for x in randomisation_p(differences, permutations, seed, exact_limit)]
-        adjusted = holm(p)
         exact = is_exact(topics, exact_limit)
+        found = randomisation_p(differences, sizes, permutations, seed, exact_limit)
+        p = [float(x) for x in found]
+        adjusted = holm(p)
         used = 2**topics if exact else permutations
     observed = differences.mean(axis=0)
     low, high = _intervals(differences, level, resamples, seed)

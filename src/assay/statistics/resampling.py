@@ -14,7 +14,14 @@ from assay.measures.bootstrap import Interval
 from assay.measures.confidence import Floats
 from assay.statistics.checks import probability, whole_number
 
-__all__ = ["EXACT_LIMIT", "is_exact", "percentile_interval", "swap_masks", "topic_counts"]
+__all__ = [
+    "EXACT_LIMIT",
+    "is_exact",
+    "percentile_interval",
+    "sum_slack",
+    "swap_masks",
+    "topic_counts",
+]
 
 EXACT_LIMIT = 2**17
 """Up to how many arrangements of the data a randomisation test goes through all of them."""
@@ -56,6 +63,24 @@ def percentile_interval(values: Floats, level: float) -> Interval | None:
         return None
     low, high = np.quantile(kept, [(1 - level) / 2, (1 + level) / 2])
     return Interval(float(low), float(high), undefined=len(values) - len(kept))
+
+
+def sum_slack(differences: Floats, sizes: Floats) -> Floats:
+    """Return how far apart two sums of n differences can be that are equal but for rounding.
+
+    A test by permutations has to count ties, so sums this near to each other are equal to it. A
+    score is rounded when it is read and a difference when it is taken, each by at most half an ulp
+    of the scores, which may be far larger than their differences; every addition rounds once more.
+    Both sums are off by as much. (Higham, Accuracy and Stability of Numerical Algorithms, 2002,
+    section 4.2.)
+
+    Args:
+        differences: n × k, the differences that are added up, column by column.
+        sizes: n × k, the largest absolute score behind each difference.
+    """
+    eps = np.finfo(np.float64).eps
+    additions = 2 * len(differences) * np.abs(differences).sum(axis=0)
+    return np.asarray(eps * (8 * sizes.sum(axis=0) + additions))
 
 
 def is_exact(n: int, exact_limit: int = EXACT_LIMIT) -> bool:

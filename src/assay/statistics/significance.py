@@ -24,7 +24,13 @@ from assay.measures.bootstrap import Interval, mean_interval
 from assay.measures.confidence import Floats
 from assay.statistics.checks import defined, score_pair
 from assay.statistics.letters import compact_letters, joined, top_group
-from assay.statistics.resampling import EXACT_LIMIT, is_exact, swap_masks, topic_counts
+from assay.statistics.resampling import (
+    EXACT_LIMIT,
+    is_exact,
+    sum_slack,
+    swap_masks,
+    topic_counts,
+)
 from assay.statistics.samplesize import residual_variance
 from assay.statistics.tukey import TukeyResult, randomised_tukey
 
@@ -37,6 +43,7 @@ __all__ = [
     "compact_letters",
     "holm",
     "joined",
+    "pair_sizes",
     "paired_effect_size",
     "paired_t_test",
     "randomisation_p",
@@ -102,15 +109,27 @@ def paired_t_test(x: npt.ArrayLike, y: npt.ArrayLike) -> TTest:
         ValueError: fewer than 2 topics, different lengths, or a score that is not finite.
     """
     first, second = score_pair(x, y)
-    t, p = t_columns((first - second)[:, None])
+    t, p = t_columns((first - second)[:, None], pair_sizes(first, second)[:, None])
     return TTest(float((first - second).mean()), defined(t[0]), len(first) - 1, defined(p[0]))
 
 
-def t_columns(differences: Floats) -> tuple[Floats, Floats]:
-    """Return t and p of every column of n × k differences; NaN where a column is constant."""
+def pair_sizes(first: Floats, second: Floats) -> Floats:
+    """Return the larger absolute score of each two, to which rounding errors are in proportion."""
+    return np.maximum(np.abs(first), np.abs(second))
+
+
+def t_columns(differences: Floats, sizes: Floats) -> tuple[Floats, Floats]:
+    """Return t and p of every column; NaN where it is constant but for rounding.
+
+    Args:
+        differences: scores of one run − scores of the other, n topics × k pairs.
+        sizes: the larger absolute score of each two, n × k.
+    """
     n = len(differences)
     spread = differences.std(axis=0, ddof=1)
-    spread[spread <= _ROUNDING * np.abs(differences).max(axis=0)] = np.nan
+    rounding = _ROUNDING * np.abs(differences).max(axis=0)
+    rounding += 4 * np.finfo(np.float64).eps * sizes.max(axis=0)
+    spread[spread <= rounding] = np.nan
     t = differences.mean(axis=0) * math.sqrt(n) / spread
     return t, 2 * special.stdtr(n - 1, -np.abs(t))
 
@@ -140,8 +159,8 @@ def randomisation_test(
             setting out of range.
     """
     first, second = score_pair(x, y)
-    differences = (first - second)[:, None]
-    p = randomisation_p(differences, permutations, seed, exact_limit)
+    differences, sizes = (first - second)[:, None], pair_sizes(first, second)[:, None]
+    p = randomisation_p(differences, sizes, permutations, seed, exact_limit)
     exact = is_exact(len(first), exact_limit)
     return RandomisationResult(
         difference=float(differences.mean()),
@@ -152,12 +171,23 @@ def randomisation_test(
 
 
 def randomisation_p(
-    differences: Floats, permutations: int, seed: int, exact_limit: int = EXACT_LIMIT
+    differences: Floats,
+    sizes: Floats,
+    permutations: int,
+    seed: int,
+    exact_limit: int = EXACT_LIMIT,
 ) -> Floats:
-    """Return the p-value of every column of n × k differences, all on the same swaps."""
+    """Return the p-value of every column, all on the same swaps.
+
+    Args:
+        differences: scores of one run − scores of the other, n topics × k pairs.
+        sizes: the larger absolute score of each two, n × k.
+        permutations: random swaps where the test is not exact.
+        seed: of the random swaps.
+        exact_limit: all 2^n swaps are gone through where they are no more than this.
+    """
     n, columns = differences.shape
-    slack = _ROUNDING * np.abs(differences).sum(axis=0)
-    observed = np.abs(differences.sum(axis=0)) - slack
+    observed = np.abs(differences.sum(axis=0)) - sum_slack(differences, sizes)
     counts, total = np.zeros(columns), 0
     width = max(1, 1_000_000 // n)
     for masks in swap_masks(n, permutations, seed, exact_limit):
@@ -189,8 +219,8 @@ def bootstrap_difference(
     return mean_interval(first - second, level=level, resamples=resamples, seed=seed)
 
 
-def bootstrap_p(differences: Floats, resamples: int, seed: int) -> Floats:
-    """Return the p-value of the paired bootstrap test for every column of n × k differences.
+def bootstrap_p(differences: Floats, sizes: Floats, resamples: int, seed: int) -> Floats:
+    """Return the p-value of the paired bootstrap test for every column.
 
     The t of the differences is set against the t of resamples of the differences less their mean,
     for which the null hypothesis is true: p = (count + 1) / (B + 1), where count is how many of B
@@ -199,6 +229,7 @@ def bootstrap_p(differences: Floats, resamples: int, seed: int) -> Floats:
 
     Args:
         differences: scores of one run − scores of the other, n topics × k pairs.
+        sizes: the larger absolute score of each two, n × k.
         resamples: B.
         seed: of the resamples.
 
@@ -206,7 +237,7 @@ def bootstrap_p(differences: Floats, resamples: int, seed: int) -> Floats:
         ValueError: *resamples* is not a whole number from 1.
     """
     n, columns = differences.shape
-    observed = np.abs(t_columns(differences)[0])
+    observed = np.abs(t_columns(differences, sizes)[0])
     counts = np.zeros(columns)
     for start in range(0, columns, _COLUMNS_AT_ONCE):
         part = slice(start, start + _COLUMNS_AT_ONCE)

@@ -18,15 +18,12 @@ import numpy.typing as npt
 
 from assay.measures.confidence import Floats
 from assay.statistics.checks import score_matrix, whole_number
-from assay.statistics.resampling import EXACT_LIMIT
+from assay.statistics.resampling import EXACT_LIMIT, sum_slack
 
 __all__ = ["TukeyResult", "randomised_tukey"]
 
 _CELLS_AT_ONCE = 1_000_000
 """How many scores (permutations × topics × runs) a thread shuffles at a time: 8 MB."""
-
-_ROUNDING = 1e-12
-"""Ranges this near to a difference, relative to the largest score sum, count as equal to it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,7 +83,9 @@ def randomised_tukey(
         total = permutations
     sums = centred.sum(axis=0)
     differences = sums[:, None] - sums[None, :]
-    slack = _ROUNDING * max(float(np.abs(centred).sum(axis=0).max()), 1e-300)
+    # A deal may bring the largest scores of all topics together.
+    extremes = (np.abs(part).max(axis=1, keepdims=True) for part in (centred, scores))
+    slack = float(sum_slack(*extremes)[0])
     below = np.searchsorted(np.sort(ranges), np.abs(differences) - slack, side="left")
     counts = len(ranges) - below
     p = counts / len(ranges) if exact else (counts + 1) / (len(ranges) + 1)
