@@ -3,6 +3,9 @@
 A resample that draws a topic w times has w copies of each of its pairs. What the coefficients
 need is then a sum over topics, or over pairs of topics, of quantities counted once; no resample
 compares all pairs with all others. Undefined is NaN here.
+
+Copies of a pair are the same pair, not two that tie: neither τ-b nor the AP correlation compares
+them with each other, so that identical tables have a coefficient of 1 in every resample.
 """
 
 from __future__ import annotations
@@ -87,10 +90,13 @@ class StackedPairs:
         rho = np.divide(products, below, out=np.full(len(n), np.nan), where=defined)
 
         surplus = weights.astype(np.float32) @ self._surplus
-        most = int(n.max())
-        shares = ap_weights(above_y.astype(np.int64), ties_y.astype(np.int64), most)
-        ap = np.where(defined, 2 * (of_pair * shares * surplus).sum(axis=1), np.nan)
-        ap = ap / np.maximum(1, n - 1)
+        # A copy is ranked among the others of its group, its own copies aside. Every copy counts
+        # that has something above it; at the top that depends on the order of the group.
+        group = np.where(of_pair > 0, ties_y - of_pair + 1, 1)
+        shares = ap_weights(above_y.astype(np.int64), group.astype(np.int64), int(n.max()))
+        counted = (of_pair * np.where(above_y > 0, 1.0, 1 - 1 / group)).sum(axis=1)
+        total = 2 * (of_pair * shares * surplus).sum(axis=1)
+        ap = np.divide(total, counted, out=np.full(len(n), np.nan), where=defined)
 
         places = (above_x, ties_x, above_y, ties_y)
         rbo = np.array([_rbo(of_pair[b], [cells[b] for cells in places], p) for b in range(len(n))])
