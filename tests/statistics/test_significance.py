@@ -214,8 +214,8 @@ def test_letters_of_many_groups() -> None:
     means = np.arange(30.0)
     found = sig.compact_letters(means, ~np.eye(30, dtype=bool))
     assert [found[29], found[4], found[3], found[0]] == [("a",), ("z",), ("aa",), ("ad",)]
-    assert sig.joined(("a", "b")) == "ab"
-    assert sig.joined(("z", "aa")) == "z,aa"
+    assert sig.joined([("a", "b"), ("b",)]) == ["ab", "b"]
+    assert sig.joined([("a", "b"), ("ab",), ("z", "aa")]) == ["a,b", "ab", "z,aa"]
 
 
 def test_a_whole_comparison_of_the_worked_example() -> None:
@@ -281,12 +281,13 @@ def test_a_tangle_of_pairs_has_no_letters_but_everything_else(
     assert [pair.different for pair in found.pairs] == [False, True, False]
 
 
-def test_runs_shifted_by_a_constant_differ_and_equal_runs_do_not() -> None:
+def test_runs_without_a_p_do_not_count_as_different() -> None:
     base = np.array([0.1, 0.5, 0.3])
     found = compare_runs(
         np.stack([base, base, base + 0.125], axis=1), list("abc"), test="t", seed=1
     )
-    assert found.letters == {"c": "a", "a": "b", "b": "b"}
+    assert found.letters == {"c": "a", "a": "a", "b": "a"}
+    assert found.top == ("c", "a", "b")
     assert all(pair.p is None and pair.p_adjusted is None for pair in found.pairs)
     assert all(pair.effect is None and pair.paired_effect is None for pair in found.pairs)
 

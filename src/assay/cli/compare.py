@@ -125,6 +125,9 @@ def compare_command(
         hopeless = _hopeless(result)
         if hopeless:
             note(hopeless)
+        without = _without_p(result)
+        if without and (as_json or as_csv):
+            note(f"{one.name}: {without}")
     if plot is not None:
         save_differences(plot, [_panel(one) for one in compared])
     rows = [row for one in compared for row in _rows(one)]
@@ -157,6 +160,18 @@ def _hopeless(result: Comparison) -> str | None:
         f"no pair can count as different: {result.permutations:,} draws give no p-value below "
         f"{least:.2g}, and Holm's correction multiplies it by {counted(pairs, 'pair')}. Use --test "
         f"tukey, or {cure}."
+    )
+
+
+def _without_p(result: Comparison) -> str | None:
+    """Why some pairs have no p-value, where some have none."""
+    count = sum(pair.p_adjusted is None for pair in result.pairs)
+    if not count:
+        return None
+    return (
+        f"p is undefined for {counted(count, 'pair')}, whose differences "
+        "are the same on every topic: without a spread nothing says how far they are from chance. "
+        "That does not count as different; --test randomisation has a p for it."
     )
 
 
@@ -375,8 +390,11 @@ def _remarks(one: _Compared, policy: str, seed: int) -> Iterable[str]:
         drawn = f"{result.permutations:,} random {what}, seed {seed}"
         how += f"; {exact if result.exact else drawn}"
     yield how + f". Intervals: bootstrap over topics, seed {seed}."
-    if any(pair.p_adjusted is None or pair.effect is None for pair in one.real):
-        yield "– is undefined: the differences are the same on every topic."
+    without = _without_p(result)
+    if without:
+        yield without
+    if any(pair.effect is None for pair in one.real):
+        yield "effect is undefined (–): the runs differ by the same on every topic."
     if one.matrix.left_out:
         count = counted(len(one.matrix.left_out), "topic")
         yield f"{count} that some run has no score for: left out for all runs."

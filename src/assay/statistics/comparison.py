@@ -48,8 +48,8 @@ class PairComparison:
         p_adjusted: the p-value adjusted for all pairs; ``None`` where undefined.
         effect: difference / √V_E2, the residual standard deviation; ``None`` where that is 0.
         paired_effect: difference / standard deviation of the pair's differences; ``None`` likewise.
-        different: whether the runs count as different: *p_adjusted* is below the level, or it is
-            undefined and the difference is not 0.
+        different: whether the runs count as different: *p_adjusted* is below the level. Without
+            a p they do not: nothing says how far the difference is from chance.
     """
 
     run_a: str
@@ -115,8 +115,8 @@ def compare_runs(
         matrix: scores, n topics × m runs, none missing.
         runs: the m names of the columns.
         test: see :data:`Test`.
-        alpha: the level of the letters and the top group. Where p is undefined because all
-            differences of a pair are equal, runs count as different unless the difference is 0.
+        alpha: the level of the letters and the top group. A pair whose p is undefined, because
+            its differences are the same on every topic, does not count as different.
         level: of the bootstrap intervals.
         resamples: of the bootstrap over topics.
         permutations: of the randomisation tests where they are not exact; resamples of the
@@ -169,11 +169,7 @@ def compare_runs(
     observed = differences.mean(axis=0)
     low, high = _intervals(differences, level, resamples, seed)
     effects = residual_effect_sizes(scores)
-    constant = np.abs(observed) > 1e-12 * np.abs(scores).max()
-    real = [
-        bool(shifted) if value is None else value < alpha
-        for value, shifted in zip(adjusted, constant, strict=True)
-    ]
+    real = [value is not None and value < alpha for value in adjusted]
     different = np.zeros((m, m), dtype=np.bool_)
     different[first, second] = real
     different |= different.T
@@ -214,7 +210,7 @@ def _letters(
         letters = compact_letters(means, different)
     except TooManyGroups:
         return None
-    return dict(zip(names, map(joined, letters), strict=True))
+    return dict(zip(names, joined(letters), strict=True))
 
 
 def _intervals(

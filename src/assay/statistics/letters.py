@@ -99,6 +99,11 @@ def _letter(number: int) -> str:
     return name
 
 
-def joined(letters: Sequence[str]) -> str:
-    """Return a run's letters as people write them: ``abc``, with commas where one is longer."""
-    return ("," if any(len(letter) > 1 for letter in letters) else "").join(letters)
+def joined(letters: Sequence[Sequence[str]]) -> list[str]:
+    """Return the letters of every run as people write them: ``abc``.
+
+    Where some run has a longer one, commas separate those of all, so that ``ab`` is one letter
+    and not ``a`` and ``b``.
+    """
+    longer = any(len(letter) > 1 for own in letters for letter in own)
+    return [("," if longer else "").join(own) for own in letters]
