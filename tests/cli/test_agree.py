@@ -231,6 +231,7 @@ def test_wrong_options(worked, assay, options):
         ("topic,doc\n1,a\n", "The header lacks label; it has topic, doc."),
         ("1,a,0\n", "The header lacks topic"),
         ("topic,qid,doc,label\n1,1,a,0\n", "more than one topic column: topic, qid"),
+        ("topic,doc,label\n1,a,2e200\n", "The label “2e200” is beyond 1e+100."),
         ("topic,doc,label\n9,zz,0\n", "no unit has a label in both files"),
         ("1 0 a x\n", "The grade “x” is not an integer."),
     ],

@@ -322,6 +322,19 @@ def test_all_faults_of_a_matrix_at_once(tmp_path, assay):
     assert done.stdout == ""
 
 
+def test_scores_too_large_to_count_with_are_faults(tmp_path, assay):
+    long = write(tmp_path / "l.csv", "run,topic,score\na,1,1e308\na,2,.5\nb,1,1\nb,2,-1e101\n")
+    for command in (
+        ("compare", "--matrix", long), ("correlate", long, long), ("samplesize", long),
+    ):  # fmt: skip
+        done = assay(*command)
+        assert done.returncode == 2
+        assert "l.csv:2 [1] The score “1e308” is beyond 1e+100." in done.stderr
+        assert "l.csv:5 [2] The score “-1e101” is beyond 1e+100." in done.stderr
+        assert "Warning" not in done.stderr
+        assert "Traceback" not in done.stderr
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [

@@ -94,7 +94,7 @@ def test_every_fault_has_its_line_topic_and_cure(tmp_path):
         (3, "1"), (4, None), (5, "1"), (6, None), (7, "2"), (8, None),
     ]  # fmt: skip
     said = [fault.why for fault in parsed.errors]
-    assert said[0] == "The label “high” is not a number."
+    assert said[0] == "The label “high” is not a finite number."
     assert said[1] == "The topic and the run are empty."
     assert said[2] == "“a” of “A” has label 2 here and 0 on line 2."
     assert said[3] == "The line has 3 cells, the header 4."

@@ -7,6 +7,7 @@ import math
 from pathlib import Path
 from random import Random
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -200,6 +201,20 @@ def test_selective_accuracy_does_not_split_ties() -> None:
     for coverage in (0, -1, 1.01, math.nan):
         with pytest.raises(ValueError, match="coverage"):
             conf.selective_accuracy(p, c, coverage)
+
+
+def test_selective_accuracy_on_a_grid_of_coverages() -> None:
+    p, c = np.arange(10, 0, -1) / 10, [1, 1, 1, 0, 1, 0, 1, 0, 0, 1]
+    found = [conf.selective_accuracy(p, c, coverage) for coverage in np.linspace(0.1, 1, 10)]
+    assert found == [sum(c[:n]) / n for n in range(1, 11)]
+
+
+def test_masked_values_are_refused_not_used() -> None:
+    p = np.ma.masked_array([0.9, 0.2], mask=[False, True])
+    for pair in ((p, [1, 0]), ([0.9, 0.2], np.ma.masked_array([1, 0], mask=[True, False]))):
+        with pytest.raises(ValueError, match="masked"):
+            conf.accuracy(*pair)
+    assert conf.accuracy(np.ma.masked_array([0.9, 0.2]), [1, 0]) == 0.5  # nothing is masked
 
 
 def test_aurc() -> None:

@@ -18,6 +18,7 @@ from assay.statistics.agreement import agree
 
 FIRST = [0, 1, 2, 3, 4, 2, 1, 0]
 SECOND = [0, 2, 2, 3, 3, 1, 1, 1]
+MASKED = np.ma.masked_array([1.0, 2.0], mask=[False, True])
 _ = None
 FOUR_OBSERVERS = [  # Krippendorff 2011, the example of four observers and twelve units
     [1, 2, 3, 3, 2, 1, 4, 1, 2, _, _, _],
@@ -258,7 +259,14 @@ def test_undefined_is_none_and_one_topic_has_no_interval() -> None:
         (lambda: agree([1], [1], scale=[1, 1]), "different labels"),
         (lambda: agree([1, 2], [1, 2], topics=["a"]), "1 topics do not fit 2 items"),
         (lambda: agree([1, 2], [1, 2], topics=["a", "b"], level=1), "level"),
+        (lambda: agree([1, 2], [1, 2], topics=[["a"], ["b"]]), "unhashable"),  # type: ignore[list-item]
+        (lambda: agree([1, 1e101], [1, 2]), "1e[+]101 at position 2, and numbers beyond 1e[+]100"),
+        (lambda: agree([1, 10**400], [1, 2]), "not all numbers"),
+        (lambda: agr.cohen_kappa(MASKED, [1, 2]), "first labels are masked"),
+        (lambda: agr.krippendorff_alpha([MASKED, MASKED]), "masked in places"),
         (lambda: agr.confusion([1], [2], [1]), "label 2"),
+        (lambda: agr.confusion([1, 2], [1, 2], [2, 1, 1]), "different labels"),
+        (lambda: agr.confusion([1, 2], [1, 2], [1, 2, math.nan]), "nan at position 3"),
         (lambda: agr.cohen_kappa([1], [2], "cubic"), "weights"),  # type: ignore[arg-type]
         (lambda: agr.krippendorff_alpha([[1]], "ratio"), "metric"),  # type: ignore[arg-type]
         (lambda: agr.krippendorff_alpha([1, 2]), "labellers × units"),

@@ -16,6 +16,7 @@ from assay.statistics import letters, tukey
 from assay.statistics import significance as sig
 from assay.statistics.comparison import compare_runs
 from assay.statistics.resampling import topic_counts
+from assay.statistics.samplesize import residual_variance
 
 SCORES = [[0.5, 0.6, 0.4], [0.7, 0.8, 0.5], [0.2, 0.4, 0.3], [0.9, 0.85, 0.6], [0.3, 0.35, 0.1]]
 WORKED = {(0, 1): 0.677469, (0, 2): 0.249228, (1, 2): 0.014660}
@@ -302,6 +303,11 @@ def test_runs_without_a_p_do_not_count_as_different() -> None:
         (lambda: sig.randomised_tukey(SCORES, seed=1, permutations=0), "permutations"),
         (lambda: sig.paired_t_test([1], [1]), "at least 2"),
         (lambda: sig.bootstrap_difference([1, 2], [1, 3], seed=1, level=2), "level"),
+        (lambda: sig.bootstrap_difference([1, 2], [1, 3], seed=1, resamples=10.5), "resamples"),  # type: ignore[arg-type]
+        (lambda: sig.paired_t_test([1e308, 1, 3], [-1e308, 2, 4]), "1e[+]308 at position 1"),
+        (lambda: sig.randomised_tukey([[1, 2], [3, -2e100]], seed=1), "position 2, 2"),
+        (lambda: residual_variance(np.ma.masked_equal(SCORES, 0.6)), "masked in places"),
+        (lambda: compare_runs(SCORES, [1, "1", 2], seed=1), "different run names"),  # type: ignore[list-item]
         (lambda: sig.holm([0.1, 1.2]), "p-value 2"),
         (lambda: sig.compact_letters([1, 2], [[False, True], [False, False]]), "symmetric"),
         (lambda: sig.compact_letters([1, 2], [[False]]), "do not fit"),

@@ -12,7 +12,7 @@ from rich.text import Text
 
 from assay.cli.common import CsvOption, JsonOption, out, plain_table, print_csv, print_json
 from assay.cli.statistics import LEVEL, note, one_of, one_output, shown, used
-from assay.formats.label_tables import LabelTable, Unit, read_labels
+from assay.formats.label_tables import LARGEST, LabelTable, Unit, read_labels
 from assay.formats.parsed import printable
 from assay.model.errors import SettingsError
 from assay.reports.text import counted
@@ -184,7 +184,7 @@ def _scale(text: str | None) -> list[float] | None:
                 raise ValueError
             return [float(label) for label in range(low, high + 1)]
         labels = [float(label) for label in text.split(",")]
-        if len(set(labels)) < max(2, len(labels)) or not all(abs(x) < 1e300 for x in labels):
+        if len(set(labels)) < max(2, len(labels)) or not all(abs(x) <= LARGEST for x in labels):
             raise ValueError
     except ValueError:
         raise typer.BadParameter(

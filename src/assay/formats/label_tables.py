@@ -25,6 +25,7 @@ __all__ = [
     "LabelTable",
     "Unit",
     "finite_number",
+    "number_fault",
     "one_column",
     "read_cells",
     "read_labels",
@@ -36,6 +37,8 @@ RUN = ("run", "run_id", "runid")
 LABEL = ("label", "grade", "relevance")
 
 _JUDGMENT_COLUMNS = 6
+
+LARGEST = 1e100  # as in the statistics, whose squares and sums would overflow
 
 Unit = tuple[str, str, str]
 """What is labelled: topic, run and document; no run or no document is the empty string."""
@@ -142,7 +145,16 @@ def finite_number(text: str) -> float | None:
         value = float(text)
     except ValueError:
         return None
-    return value if math.isfinite(value) else None
+    return value if abs(value) <= LARGEST else None
+
+
+def number_fault(text: str) -> str:
+    """What is wrong with a cell that :func:`finite_number` takes for none."""
+    try:
+        beyond = LARGEST < abs(float(text)) < math.inf
+    except ValueError:
+        beyond = False
+    return f"is beyond {LARGEST:g}" if beyond else "is not a finite number"
 
 
 def _separator(header: str) -> str:
@@ -270,7 +282,7 @@ def _labels(
         if raw and value is None:
             faults.error(
                 number,
-                f"The label {quoted(raw)} is not a number.",
+                f"The label {quoted(raw)} {number_fault(raw)}.",
                 "Write labels as numbers; leave the cell empty where there is none.",
                 topic,
             )

@@ -17,6 +17,7 @@ from assay.formats.label_tables import (
     TOPIC,
     Cells,
     finite_number,
+    number_fault,
     one_column,
     read_cells,
 )
@@ -250,7 +251,7 @@ class _ScoreReader:
             if score is None:
                 self.faults.error(
                     number,
-                    f"The score {quoted(raw)} is not a finite number.",
+                    f"The score {quoted(raw)} {number_fault(raw)}.",
                     "Write a number with a decimal point; leave the cell empty where it is "
                     "missing.",
                     topic,
@@ -329,7 +330,7 @@ def _wide(cells: Cells, faults: FaultList) -> dict[str, dict[str, float | None]]
             if score is None and raw.casefold() not in _NOTHING:
                 faults.error(
                     number,
-                    f"The score {quoted(raw)} of run {quoted(run)} is not a finite number.",
+                    f"The score {quoted(raw)} of run {quoted(run)} {number_fault(raw)}.",
                     "Write a number with a decimal point; leave the cell empty where it is "
                     "missing.",
                     topic,

@@ -35,6 +35,7 @@ __all__ = [
     "hmr",
     "ks",
     "mce",
+    "refuse_masked",
     "reliability_bins",
     "reward_over",
     "reward_under",
@@ -80,7 +81,19 @@ def check(p: npt.ArrayLike, c: npt.ArrayLike) -> tuple[Floats, Bools]:
     return confidence, correct == 1
 
 
+def refuse_masked(values: object, what: str) -> None:
+    """Refuse an array of numpy.ma that masks something, or a list of such: numpy drops the masks.
+
+    Raises:
+        ValueError: a value is masked.
+    """
+    parts = values if isinstance(values, list | tuple) else (values,)
+    if any(isinstance(part, np.ma.MaskedArray) and np.ma.is_masked(part) for part in parts):
+        raise ValueError(f"the {what} are masked in places: leave these out or fill them with NaN")
+
+
 def _numbers(values: npt.ArrayLike, what: str) -> Floats:
+    refuse_masked(values, what)
     try:
         array = np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError):
@@ -300,7 +313,8 @@ def selective_accuracy(p: npt.ArrayLike, c: npt.ArrayLike, coverage: float) -> f
     if not 0 < coverage <= 1:
         raise ValueError(f"coverage must be above 0 and at most 1, got {coverage}")
     curve = risk_coverage(p, c)
-    return next((point for point in curve if point.coverage >= coverage), curve[-1]).accuracy
+    least = coverage - 1e-12  # 3 of 10 are a coverage of 0.1 + 0.2, which is more than 0.3
+    return next((point for point in curve if point.coverage >= least), curve[-1]).accuracy
 
 
 def aurc(p: npt.ArrayLike, c: npt.ArrayLike) -> float:

@@ -30,6 +30,7 @@ from assay.statistics.resampling import percentile_interval, topic_counts
 from assay.statistics.tables import (
     Outside,
     check_size,
+    distinct,
     number_topics,
     on_scale,
     pair_labels,
@@ -210,10 +211,11 @@ def confusion(
         labels: the k label values of rows and columns; ``None`` means those given, ascending.
 
     Raises:
-        ValueError: no item has two labels, lengths differ, or a label is not among *labels*.
+        ValueError: no item has two labels, lengths differ, a label is not among *labels*, or these
+            repeat one or hold something else than numbers.
     """
     a, b, _ = pair_labels(first, second)
-    values = np.unique(np.concatenate([a, b])) if labels is None else np.asarray(labels, float)
+    values = np.unique(np.concatenate([a, b])) if labels is None else distinct(labels, "labels")
     strange = np.setdiff1d(np.concatenate([a, b]), values)
     if len(strange):
         raise ValueError(f"label {strange[0]:g} is not among the labels {list(map(float, values))}")

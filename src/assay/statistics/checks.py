@@ -7,9 +7,20 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-from assay.measures.confidence import Floats
+from assay.measures.confidence import Floats, refuse_masked
 
-__all__ = ["defined", "numbers", "probability", "score_matrix", "score_pair", "whole_number"]
+__all__ = [
+    "LARGEST",
+    "defined",
+    "numbers",
+    "probability",
+    "score_matrix",
+    "score_pair",
+    "whole_number",
+]
+
+LARGEST = 1e100
+"""No score or label may be larger: sums of its square with counts would overflow."""
 
 
 def numbers(values: npt.ArrayLike, what: str, *, missing: bool = False) -> Floats:
@@ -21,11 +32,13 @@ def numbers(values: npt.ArrayLike, what: str, *, missing: bool = False) -> Float
         missing: whether missing values are allowed; they are NaN in the result.
 
     Raises:
-        ValueError: something is not a number, is infinite, or is missing and must not be.
+        ValueError: something is not a number, is infinite or beyond ±:data:`LARGEST`, is masked, or
+            is missing and must not be.
     """
+    refuse_masked(values, what)
     try:
         array = np.asarray(values, dtype=np.float64)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise ValueError(
             f"the {what} are not all numbers, or their rows differ in length"
         ) from None
@@ -33,6 +46,13 @@ def numbers(values: npt.ArrayLike, what: str, *, missing: bool = False) -> Float
     if bad.any():
         place = ", ".join(str(i + 1) for i in np.argwhere(bad)[0]) or "1"
         raise ValueError(f"the {what} hold {array[bad].flat[0]} at position {place}")
+    huge = np.abs(array) > LARGEST
+    if huge.any():
+        place = ", ".join(str(i + 1) for i in np.argwhere(huge)[0]) or "1"
+        raise ValueError(
+            f"the {what} hold {array[huge].flat[0]} at position {place}, and numbers beyond "
+            f"{LARGEST:g} cannot be counted with: scale them down"
+        )
     return array
 
 

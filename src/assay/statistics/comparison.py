@@ -131,7 +131,7 @@ def compare_runs(
     """
     scores = score_matrix(matrix)
     topics, m = scores.shape
-    if len(runs) != m or len(set(runs)) != m:
+    if len(runs) != m or len(set(map(str, runs))) != m:
         raise ValueError(f"{m} columns of scores need {m} different run names, got {list(runs)}")
     if test not in get_args(Test):
         raise ValueError(f"test must be one of {', '.join(get_args(Test))}, got {test!r}")

@@ -22,7 +22,7 @@ from scipy import special
 
 from assay.measures.bootstrap import Interval, mean_interval
 from assay.measures.confidence import Floats
-from assay.statistics.checks import defined, score_pair
+from assay.statistics.checks import defined, score_pair, whole_number
 from assay.statistics.letters import compact_letters, joined, top_group
 from assay.statistics.resampling import (
     EXACT_LIMIT,
@@ -216,6 +216,7 @@ def bootstrap_difference(
             setting out of range.
     """
     first, second = score_pair(x, y)
+    whole_number(resamples, "resamples")
     return mean_interval(first - second, level=level, resamples=resamples, seed=seed)
 
 

@@ -14,6 +14,7 @@ from assay.statistics.checks import numbers
 __all__ = [
     "Outside",
     "check_size",
+    "distinct",
     "number_topics",
     "on_scale",
     "pair_labels",
@@ -56,6 +57,18 @@ def pair_labels(first: npt.ArrayLike, second: npt.ArrayLike) -> tuple[Floats, Fl
     return a[kept], b[kept], kept
 
 
+def distinct(labels: Sequence[float], what: str) -> Floats:
+    """Return a list of label values.
+
+    Raises:
+        ValueError: it is empty, not flat, repeats a label or holds something else than numbers.
+    """
+    values = numbers(labels, what)
+    if values.ndim != 1 or not len(values) or len(np.unique(values)) != len(values):
+        raise ValueError(f"the {what} must be a flat list of different labels, got {list(labels)}")
+    return values
+
+
 def on_scale(
     a: Floats, b: Floats, scale: Sequence[float] | None, clip: bool
 ) -> tuple[Floats, Floats, tuple[Outside, ...]]:
@@ -63,9 +76,7 @@ def on_scale(
         if clip:
             raise ValueError("labels can be clipped to a scale only: give one")
         return a, b, ()
-    ends = numbers(scale, "labels of the scale")
-    if ends.ndim != 1 or not len(ends) or len(np.unique(ends)) != len(ends):
-        raise ValueError(f"the scale must be a flat list of different labels, got {list(scale)}")
+    ends = distinct(scale, "labels of the scale")
     outside: list[Outside] = []
     counted: list[Floats] = []
     for labeller, labels in (("first", a), ("second", b)):
@@ -81,13 +92,22 @@ def on_scale(
 
 
 def number_topics(topics: Sequence[Hashable], kept: Bools) -> tuple[Integers, int]:
-    """Return the number of each kept item's topic, from 0 in order of appearance, and how many."""
+    """Return the number of each kept item's topic, from 0 in order of appearance, and how many.
+
+    Raises:
+        ValueError: their number differs from that of the items, or a topic is a list, say.
+    """
     if len(topics) != len(kept):
         raise ValueError(f"{len(topics)} topics do not fit {len(kept)} items")
     seen: dict[Hashable, int] = {}
-    of_item = [
-        seen.setdefault(topic, len(seen)) for topic, use in zip(topics, kept, strict=True) if use
-    ]
+    try:
+        of_item = [
+            seen.setdefault(topic, len(seen))
+            for topic, use in zip(topics, kept, strict=True)
+            if use
+        ]
+    except TypeError as error:
+        raise ValueError(f"give topics as text or numbers: {error}") from None
     return np.array(of_item, dtype=np.int64), len(seen)
 
 
