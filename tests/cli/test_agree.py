@@ -8,6 +8,7 @@ import io
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 MEASURES = [
@@ -163,6 +164,35 @@ def test_a_list_of_labels_is_a_scale(tmp_path, assay):
     a = labels(tmp_path / "a.csv", [(1, "a", 0), (1, "b", 0.5), (2, "a", 1)])
     got = rows(assay("agree", a, a, "--scale", "0,0.5,1", "--csv"))
     assert list(got)[7:] == ["kappa@0.5", "kappa@1"]
+
+
+def test_labels_that_differ_late_keep_thresholds_of_their_own(tmp_path, assay):
+    given = [0.1234561, 0.1234562, 0.1234563, 0.9]
+    a = labels(tmp_path / "a.csv", [(n, "d", label) for n, label in enumerate(given)])
+    got = rows(assay("agree", a, a, "--csv"))
+    assert list(got)[7:] == ["kappa@0.1234562", "kappa@0.1234563", "kappa@0.9"]
+    shown = assay("agree", a, a, env={"COLUMNS": "120"}).stdout
+    assert all(shown.count(str(label)) >= 2 for label in given)  # of the counts, row and column
+
+
+def test_continuous_labels(tmp_path, assay):
+    scores = np.random.default_rng(3).random((2, 1200)).round(9).tolist()
+    a, b = (
+        labels(tmp_path / f"{name}.csv", [(n % 20, n, one) for n, one in enumerate(given)])
+        for name, given in zip("ab", scores, strict=True)
+    )
+    done = assay("agree", a, b, "--csv")
+    assert len(rows(done)) == 7 + 2399
+    assert "No table of counts: there are 2,400 different labels." in done.stderr
+    document = json.loads(assay("agree", a, b, "--json").stdout)
+    assert document["confusion"]["A_by_B"] is None
+    assert document["confusion"]["reason"].startswith("No table of counts")
+    shown = assay("agree", a, b).stdout
+    assert "kappa@t of 2,399 thresholds: not shown (see --csv)." in shown
+    assert len(shown.splitlines()) < 30
+    cut = assay("agree", a, b, "--scale", "0,0.5,1")
+    assert "kappa@0.5" in cut.stdout
+    assert "… and 1180 more; counted as they are" in cut.stdout
 
 
 def test_undefined_is_null_and_empty(tmp_path, assay):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import math
+import time
 from itertools import combinations
 from pathlib import Path
 
@@ -188,6 +189,50 @@ def test_pairs_of_items_are_counted_within_topics(labels: list[tuple[int, int, s
     ]
     expected = agr.PairOrders(signs.count(1), signs.count(0), signs.count(-1))
     assert agr.pair_orders(a, b, topics) == expected
+
+
+def test_many_labels_take_no_more_than_their_number() -> None:
+    """600 labels at 600 thresholds in 2,000 resamples: seconds, where tables would take hours."""
+    generator = np.random.default_rng(7)
+    a = generator.permutation(600) / 7
+    b = np.where(generator.random(600) < 0.5, a, generator.permutation(600) / 7)
+    topics = list(generator.integers(0, 20, 600))
+    started = time.process_time()
+    found = agree(a, b, topics=topics, seed=1)
+    assert time.process_time() - started < 20
+    names = [name for name in found.estimates if "@" in name]
+    assert names == [f"kappa@{agr.label_name(label)}" for label in found.labels[1:]]
+    for place in (0, 250, 598):
+        t = found.labels[place + 1]
+        binary = agr.cohen_kappa(agr.binarise(a, t), agr.binarise(b, t))
+        estimate = found.estimates[names[place]]
+        assert estimate.value == pytest.approx(binary, abs=1e-12)
+    for weights, theirs in (("linear", "linear"), ("quadratic", "quadratic")):
+        expected = cohen_kappa_score(*np.searchsorted(found.labels, [a, b]), weights=theirs)
+        even = agr.cohen_kappa(*np.searchsorted(found.labels, [a, b]), weights)  # type: ignore[arg-type]
+        assert even == pytest.approx(expected, abs=1e-9)
+    ordinal = agr.krippendorff_interval([a, b], topics, "ordinal", resamples=100, seed=1)
+    same = agree(a, b, topics=topics, resamples=100, seed=1).estimates["alpha_ordinal"].interval
+    assert ordinal is not None
+    assert same is not None
+    assert (ordinal.low, ordinal.high) == pytest.approx((same.low, same.high), abs=1e-9)
+    ends = [e.interval for e in found.estimates.values()]
+    assert all(i is not None and i.low <= i.high for i in ends)
+
+
+@pytest.mark.parametrize("cells", [1, 50, 1000])
+def test_blocks_change_nothing(monkeypatch: pytest.MonkeyPatch, cells: int) -> None:
+    topics = [f"t{i // 2}" for i in range(8)]
+    whole = agree(FIRST, SECOND, topics=topics, resamples=40, seed=1)
+    monkeypatch.setattr(agr, "_CELLS_AT_ONCE", cells)
+    assert agree(FIRST, SECOND, topics=topics, resamples=40, seed=1) == whole
+
+
+def test_too_many_labels_are_refused_before_any_work() -> None:
+    labels = np.arange(400_000)
+    with pytest.raises(ValueError, match="400000 different labels are too many"):
+        agree(labels, labels, topics=labels // 20)
+    assert agr.pair_orders(labels[:9000], -labels[:9000]) == agr.PairOrders(0, 0, 40_495_500)
 
 
 def test_intervals_resample_topics_not_labels() -> None:

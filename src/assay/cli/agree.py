@@ -13,10 +13,10 @@ from rich.text import Text
 from assay.cli.common import CsvOption, JsonOption, out, plain_table, print_csv, print_json
 from assay.cli.statistics import LEVEL, note, one_of, one_output, shown, used
 from assay.formats.label_tables import LARGEST, LabelTable, Unit, read_labels
-from assay.formats.parsed import printable
+from assay.formats.parsed import listed, printable
 from assay.model.errors import SettingsError
 from assay.reports.text import counted
-from assay.statistics.agreement import Agreement, agree
+from assay.statistics.agreement import Agreement, agree, label_name
 
 HEADER = ("measure", "value", "low", "high")
 Row = tuple[str, float | None, float | None, float | None]
@@ -24,6 +24,8 @@ Row = tuple[str, float | None, float | None, float | None]
 _UNJUDGED = -1.0
 _MOST_LABELS = 12  # more make a table of counts that no one reads
 _MOST_STEPS = 1000
+_MOST_OUTSIDE = 20
+_MOST_CUTS = 30  # more thresholds make a table that no one reads
 _OF_GROUPS = ("agreement", "kappa", "kappa_quadratic", "alpha_ordinal")
 
 
@@ -229,7 +231,11 @@ def _document(
             "unlabelled_B": pair.unjudged_second,
         },
         "topics": result.topics,
-        "confusion": {"labels": result.labels, "A_by_B": result.table},
+        "confusion": {
+            "labels": result.labels,
+            "A_by_B": result.table,
+            **({"reason": _untold(result)} if result.table is None else {}),
+        },
         "by_label": [
             {
                 "label": one.label,
@@ -277,16 +283,18 @@ def _show(result: Agreement, rows: Iterable[Row]) -> None:
     for name in HEADER:
         table.add_column(name, justify="left" if name == "measure" else "right")
     for name, *numbers in rows:
+        if _cuts(result) > _MOST_CUTS and name.startswith("kappa@"):
+            continue
         table.add_row(name, *(shown(value) for value in numbers))
     out().print(table)
-    if len(result.labels) <= _MOST_LABELS:
+    if result.table is not None and len(result.labels) <= _MOST_LABELS:
         counts = plain_table("Counts: A down, B across")
         counts.add_column("")
         for label in result.labels:
-            counts.add_column(f"{label:g}", justify="right")
+            counts.add_column(label_name(label), justify="right")
         counts.add_column("agreement", justify="right")
         for one, row in zip(result.by_label, result.table, strict=True):
-            counts.add_row(f"{one.label:g}", *(f"{n:,}" for n in row), shown(one.agreement))
+            counts.add_row(label_name(one.label), *(f"{n:,}" for n in row), shown(one.agreement))
         out().print(counts)
 
 
@@ -309,6 +317,8 @@ def _remarks(
     units, topics = counted(result.n, "unit"), counted(result.topics or 0, "topic")
     yield f"{units} of {topics} labelled in both."
     yield from _findings(result, pair, settings.clip)
+    if _cuts(result) > _MOST_CUTS:
+        yield f"kappa@t of {_cuts(result):,} thresholds: not shown (see --csv)."
     orders = result.orders
     yield (
         f"Pairs of units of a topic: {orders.agree:,} ordered alike, {orders.disagree:,} in "
@@ -339,8 +349,23 @@ def _findings(result: Agreement, pair: _Pair, clip: bool) -> Iterable[str]:
     for side, name in (("first", "A"), ("second", "B")):
         strange = [one for one in result.outside if one.labeller == side]
         if strange:
-            said = ", ".join(f"{one.label:g} ({counted(one.count, 'time')})" for one in strange)
+            said = listed(
+                (f"{label_name(one.label)} ({counted(one.count, 'time')})" for one in strange),
+                _MOST_OUTSIDE,
+            )
             how = "clipped to its nearest end" if clip else "counted as they are; --clip moves them"
             if clip and any(one.label == one.counted_as for one in strange):
                 how = "those beyond its ends clipped, others counted as they are"
             yield f"Labels of {name} outside the scale: {said}; {how}."
+    if result.table is None:
+        yield _untold(result)
+
+
+def _cuts(result: Agreement) -> int:
+    """At how many thresholds the labels are cut in two."""
+    return sum(name.startswith("kappa@") for name in result.estimates)
+
+
+def _untold(result: Agreement) -> str:
+    """Why there is no table of counts."""
+    return f"No table of counts: there are {len(result.labels):,} different labels."

@@ -9,7 +9,7 @@ of one another. The definitions are in :mod:`assay.statistics.kappa`.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,23 +18,18 @@ import numpy.typing as npt
 from assay.measures.bootstrap import Interval
 from assay.measures.confidence import Floats, Integers
 from assay.statistics.checks import defined, numbers, probability
-from assay.statistics.kappa import (
-    Metric,
-    Weights,
-    all_coefficients,
-    alpha_of_coincidences,
-    coincidence_tables,
-    kappa_of_tables,
-)
+from assay.statistics.kappa import Cells, LabelPairs, Metric, Weights, alphas, kappas
 from assay.statistics.resampling import percentile_interval, topic_counts
 from assay.statistics.tables import (
     Outside,
-    check_size,
+    coincidence_tables,
+    confusion_table,
     distinct,
+    label_name,
     number_topics,
     on_scale,
+    ordered_alike,
     pair_labels,
-    topic_tables,
     unit_counts,
 )
 
@@ -52,9 +47,16 @@ __all__ = [
     "confusion",
     "krippendorff_alpha",
     "krippendorff_interval",
+    "label_name",
     "pair_orders",
     "raw_agreement",
 ]
+
+_MOST_IN_TABLE = 2000
+"""Of more labels than this there is no table of counts, which no one could read."""
+
+_CELLS_AT_ONCE = 2_000_000
+"""How many numbers of resamples are held in memory at a time, in each of a dozen arrays: 16 MB."""
 
 
 @dataclass(frozen=True)
@@ -111,8 +113,10 @@ class Agreement:
 
     Attributes:
         labels: the label values of the table, ascending: the scale, and labels outside it.
-        table: counts; rows are the first labeller's labels, columns the second's.
-        estimates: by name, in the order of :func:`assay.statistics.kappa.all_coefficients`.
+        table: counts; rows are the first labeller's labels, columns the second's. ``None`` where
+            there are more than 2,000 labels.
+        estimates: by name: those of :meth:`assay.statistics.kappa.LabelPairs.coefficients`, and
+            ``kappa@t`` for every threshold t, ascending: κ after binarisation at label ≥ t.
         by_label: one entry for every label value.
         orders: how the pairs of items of a topic are ordered.
         n: items that both labelled.
@@ -123,7 +127,7 @@ class Agreement:
     """
 
     labels: tuple[float, ...]
-    table: tuple[tuple[int, ...], ...]
+    table: tuple[tuple[int, ...], ...] | None
     estimates: Mapping[str, Estimate]
     by_label: tuple[LabelAgreement, ...]
     orders: PairOrders
@@ -172,26 +176,28 @@ def agree(
     topic, count = np.zeros(len(a), dtype=np.int64), 1
     if topics is not None:
         topic, count = number_topics(topics, kept)
-    tables = topic_tables(a, b, topic, count, values)
-    whole = tables.sum(axis=0)
-    thresholds = [float(value) for value in known[1:]]
-    point = all_coefficients(whole[None], values, thresholds)
-    intervals: dict[str, Interval | None] = {}
+    one, other = np.searchsorted(values, a), np.searchsorted(values, b)
+    pairs = LabelPairs(one, other, topic, count, values)
+    thresholds = {f"kappa@{label_name(t)}": np.searchsorted(values, t) for t in known[1:]}
     probability(level, "level")
+    points = _coefficients(pairs, thresholds, np.ones((1, count)))
+    intervals: dict[str, Interval | None] = {}
     if topics is not None and count > 1:
-        intervals = _intervals(tables, values, thresholds, level, resamples, seed)
+        drawn = np.concatenate(list(topic_counts(count, resamples, seed)))
+        found = _coefficients(pairs, thresholds, drawn)
+        intervals = {name: percentile_interval(values, level) for name, values in found}
     estimates = {
         name: Estimate(value, None if value is None else intervals.get(name))
-        for name, value in ((name, defined(found[0])) for name, found in point.items())
+        for name, value in ((name, defined(point[0])) for name, point in points)
     }
     missing = np.isnan(numbers(first, "labels", missing=True))
     missing_too = np.isnan(numbers(second, "labels", missing=True))
     return Agreement(
         labels=tuple(map(float, values)),
-        table=tuple(tuple(map(int, row)) for row in whole),
+        table=_table(one, other, len(values)),
         estimates=estimates,
-        by_label=_by_label(whole, values),
-        orders=_orders(tables),
+        by_label=_by_label(one, other, values),
+        orders=_orders(topic, one, other),
         n=len(a),
         missing_first=int((missing & ~missing_too).sum()),
         missing_second=int((missing_too & ~missing).sum()),
@@ -218,12 +224,12 @@ def confusion(
     values = np.unique(np.concatenate([a, b])) if labels is None else distinct(labels, "labels")
     strange = np.setdiff1d(np.concatenate([a, b]), values)
     if len(strange):
-        raise ValueError(f"label {strange[0]:g} is not among the labels {list(map(float, values))}")
+        raise ValueError(
+            f"label {label_name(strange[0])} is not among the labels {list(map(float, values))}"
+        )
     order = np.argsort(values)
-    table = topic_tables(a, b, np.zeros(len(a), dtype=np.int64), 1, values[order])[0]
-    back = np.argsort(order)
-    counts: Integers = table[np.ix_(back, back)].astype(np.int64)
-    return counts
+    one, other = (order[np.searchsorted(values, labels, sorter=order)] for labels in (a, b))
+    return confusion_table(one, other, len(values))
 
 
 def raw_agreement(first: npt.ArrayLike, second: npt.ArrayLike) -> float:
@@ -245,9 +251,19 @@ def cohen_kappa(
         ValueError: no item has two labels, lengths differ, or *weights* is not known.
     """
     a, b, _ = pair_labels(first, second)
-    values = np.unique(np.concatenate([a, b]))
-    tables = topic_tables(a, b, np.zeros(len(a), dtype=np.int64), 1, values)
-    return defined(kappa_of_tables(tables, values, weights)[0])
+    values, places = np.unique(np.concatenate([a, b]), return_inverse=True)
+    one, other = places[: len(a)], places[len(a) :]
+    rows, columns = (np.bincount(labels, minlength=len(values)) for labels in (one, other))
+    apart = one != other
+    found = kappas(
+        rows[None].astype(np.float64),
+        columns[None].astype(np.float64),
+        np.ones((1, int(apart.sum()))),
+        (one[apart], other[apart]),
+        values,
+        weights,
+    )
+    return defined(found[0])
 
 
 def binarise(labels: npt.ArrayLike, threshold: float) -> Floats:
@@ -275,8 +291,9 @@ def krippendorff_alpha(labels: npt.ArrayLike, metric: Metric = "nominal") -> flo
         ValueError: the labels are not a table of numbers, or *metric* is not known.
     """
     counts, values = unit_counts(labels)
-    table = coincidence_tables(counts, np.zeros(len(counts), dtype=np.int64), 1)
-    return defined(alpha_of_coincidences(table, values, metric)[0])
+    tables = coincidence_tables(counts, np.zeros(len(counts), dtype=np.int64), 1)
+    totals, apart, cells = _coincidences(tables)
+    return defined(alphas(totals, apart, cells, values, metric)[0])
 
 
 def krippendorff_interval(
@@ -301,14 +318,20 @@ def krippendorff_interval(
     topic, count = number_topics(topics, np.ones(len(counts), dtype=np.bool_))
     if count < 2 or krippendorff_alpha(labels, metric) is None:
         return None
-    k = len(values)
-    check_size(count, k)
-    tables = coincidence_tables(counts, topic, count).reshape(count, k * k)
+    totals, apart, cells = _coincidences(coincidence_tables(counts, topic, count))
+    drawn = np.concatenate(list(topic_counts(count, resamples, seed)))
     found = [
-        alpha_of_coincidences((drawn @ tables).reshape(-1, k, k), values, metric)
-        for drawn in topic_counts(count, resamples, seed)
+        alphas(part @ totals, part @ apart, cells, values, metric)
+        for part in _blocks(drawn, max(apart.shape[1], len(values)))
     ]
     return percentile_interval(np.concatenate(found), level)
+
+
+def _coincidences(tables: Floats) -> tuple[Floats, Floats, Cells]:
+    """Return labels and coincidences of different labels of every topic, and which labels these
+    are; of the two ways round, which coincide alike, one."""
+    first, second = np.nonzero(np.triu(tables.sum(axis=0), 1))
+    return tables.sum(axis=2), tables[:, first, second], (first, second)
 
 
 def pair_orders(
@@ -324,45 +347,46 @@ def pair_orders(
     return agree(first, second, topics=topics, resamples=1).orders
 
 
-def _intervals(
-    tables: Floats,
-    values: Floats,
-    thresholds: Sequence[float],
-    level: float,
-    resamples: int,
-    seed: int,
-) -> dict[str, Interval | None]:
-    topics, k = len(tables), len(values)
-    flat = tables.reshape(topics, k * k)
-    found: dict[str, list[Floats]] = {}
-    at_once = max(1, 2_000_000 // (k * k))
-    for counts in topic_counts(topics, resamples, seed):
-        for start in range(0, len(counts), at_once):
-            drawn = (counts[start : start + at_once] @ flat).reshape(-1, k, k)
-            for name, part in all_coefficients(drawn, values, thresholds).items():
-                found.setdefault(name, []).append(part)
-    return {
-        name: percentile_interval(np.concatenate(parts), level) for name, parts in found.items()
-    }
+def _blocks(weights: Floats, width: int) -> Iterator[Floats]:
+    """Yield the resamples in blocks for which arrays of as many rows fit into memory."""
+    at_once = max(1, _CELLS_AT_ONCE // width)
+    for start in range(0, len(weights), at_once):
+        yield weights[start : start + at_once]
 
 
-def _by_label(table: Floats, values: Floats) -> tuple[LabelAgreement, ...]:
-    rows, columns, same = table.sum(axis=1), table.sum(axis=0), table.diagonal()
+def _coefficients(
+    pairs: LabelPairs, thresholds: Mapping[str, np.intp], weights: Floats
+) -> Iterator[tuple[str, Floats]]:
+    """Yield every coefficient of every resample, by name."""
+    parts = [pairs.coefficients(part) for part in _blocks(weights, pairs.widest)]
+    for name in parts[0]:
+        yield name, np.concatenate([part[name] for part in parts])
+    names, places = list(thresholds), np.array(list(thresholds.values()), dtype=np.int64)
+    at_once = max(1, _CELLS_AT_ONCE // len(weights))
+    for start in range(0, len(names), at_once):
+        part = slice(start, start + at_once)
+        yield from zip(names[part], pairs.binary_kappas(weights, places[part]).T, strict=True)
+
+
+def _table(first: Integers, second: Integers, k: int) -> tuple[tuple[int, ...], ...] | None:
+    if k > _MOST_IN_TABLE:
+        return None
+    return tuple(map(tuple, confusion_table(first, second, k).tolist()))
+
+
+def _by_label(first: Integers, second: Integers, values: Floats) -> tuple[LabelAgreement, ...]:
+    rows, columns, same = (
+        np.bincount(labels, minlength=len(values)).tolist()
+        for labels in (first, second, first[first == second])
+    )
     return tuple(
-        LabelAgreement(
-            float(value), int(r), int(c), int(s), float(2 * s / (r + c)) if r + c else None
-        )
-        for value, r, c, s in zip(values, rows, columns, same, strict=True)
+        LabelAgreement(value, r, c, s, 2 * s / (r + c) if r + c else None)
+        for value, r, c, s in zip(values.tolist(), rows, columns, same, strict=True)
     )
 
 
-def _orders(tables: Floats) -> PairOrders:
-    """Count pairs within topics: each pair is one cell of the table with another."""
-    n = tables.sum(axis=(1, 2))
-    # Items that both label higher than a cell's labels: those beyond it in both directions.
-    beyond = np.flip(np.flip(tables, (1, 2)).cumsum(axis=1).cumsum(axis=2), (1, 2))
-    right = np.flip(np.flip(tables, 1).cumsum(axis=1), 1).cumsum(axis=2)
-    alike = (tables[:, :-1, :-1] * beyond[:, 1:, 1:]).sum()
-    opposite = (tables[:, :-1, 1:] * right[:, 1:, :-1]).sum()
-    pairs = (n * (n - 1) / 2).sum()
-    return PairOrders(int(alike), int(pairs - alike - opposite), int(opposite))
+def _orders(topic: Integers, first: Integers, second: Integers) -> PairOrders:
+    alike = ordered_alike(topic, first, second)
+    opposite = ordered_alike(topic, first, second.max() - second)
+    n = np.bincount(topic)
+    return PairOrders(alike, int((n * (n - 1) // 2).sum()) - alike - opposite, opposite)

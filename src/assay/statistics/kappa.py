@@ -1,8 +1,10 @@
-"""Coefficients of agreement from tables of counts, for one table or a stack of resampled ones.
+"""Coefficients of agreement from counts of labels, of the data themselves or of resamples.
 
-Everything here takes stacks: *tables* has the shape B × k × k, one confusion table (rows: first
-labeller) or coincidence table a resample, over k label values in ascending order. Undefined is NaN
-here; the public functions of :mod:`assay.statistics.agreement` turn it into ``None``.
+A coefficient needs to know how often each label was given, and how many items got which two
+different labels. Both are sums over topics, so a resample costs a product of matrices and no table
+of labels × labels: the work grows with the number of labels, and of pairs of labels that occur.
+Undefined is NaN here; the public functions of :mod:`assay.statistics.agreement` turn it into
+``None``.
 
 Sources: Cohen 1960 and 1968 (κ and its weights); Krippendorff, Computing Krippendorff's
 Alpha-Reliability (2011).
@@ -10,21 +12,14 @@ Alpha-Reliability (2011).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Literal
 
 import numpy as np
 
-from assay.measures.confidence import Floats, Integers
+from assay.measures.confidence import Bools, Floats, Integers
+from assay.statistics.tables import check_size, tally
 
-__all__ = [
-    "Metric",
-    "Weights",
-    "all_coefficients",
-    "alpha_of_coincidences",
-    "coincidence_tables",
-    "kappa_of_tables",
-]
+__all__ = ["Cells", "LabelPairs", "Metric", "Weights", "alphas", "kappas"]
 
 Weights = Literal["unweighted", "linear", "quadratic"]
 """How much two labels disagree in κ: by 1 if they differ, by their distance, or by its square."""
@@ -33,105 +28,177 @@ Metric = Literal["nominal", "ordinal", "interval"]
 """How much two labels disagree in α: by 1 if they differ, by the number of labels given between
 them, squared, or by the square of their distance."""
 
+Cells = tuple[Integers, Integers]
+"""Some pairs of different labels: the places of the one and of the other among the values."""
 
-def kappa_of_tables(tables: Floats, values: Floats, weights: Weights = "unweighted") -> Floats:
-    """Return κ = 1 − observed / expected disagreement of every table; NaN where none is expected.
+
+def kappas(
+    rows: Floats,
+    columns: Floats,
+    apart: Floats,
+    cells: Cells,
+    values: Floats,
+    weights: Weights = "unweighted",
+) -> Floats:
+    """Return κ = 1 − observed / expected disagreement of B resamples; NaN where none is expected.
 
     Distances are those of the label values, so a label that no one gave changes nothing.
+
+    Args:
+        rows: B × k, how often the first labeller gave each label.
+        columns: B × k, how often the second did.
+        apart: B × L, how many items got each two different labels.
+        cells: which L pairs of labels those are, the first labeller's and the second's.
+        values: the k label values, ascending.
+        weights: how much two labels disagree.
 
     Raises:
         ValueError: *weights* is not known.
     """
-    distance = np.abs(values[:, None] - values[None, :])
+    n = rows.sum(axis=1)
+    distance = np.abs(values[cells[0]] - values[cells[1]])
+    chance = np.square(n) - (rows * columns).sum(axis=1)  # exactly 0 where there is one label only
     if weights == "unweighted":
-        distance = (distance > 0).astype(np.float64)
+        observed, expected = apart.sum(axis=1), chance
+    elif weights == "linear":
+        below, under = rows.cumsum(axis=1)[:, :-1], columns.cumsum(axis=1)[:, :-1]
+        observed, expected = apart @ distance, _split(below, under, n[:, None]) @ np.diff(values)
     elif weights == "quadratic":
-        distance = np.square(distance)
-    elif weights != "linear":
+        middle = (rows @ values / n)[:, None]  # Σ r_i c_j (v_i − v_j)², about the first mean
+        spread = ((rows + columns) * np.square(values - middle)).sum(axis=1)
+        observed, expected = apart @ np.square(distance), n * spread
+    else:
         raise ValueError(f"weights must be unweighted, linear or quadratic, got {weights!r}")
-    observed = np.tensordot(tables, distance, axes=2)
-    rows, columns = tables.sum(axis=2), tables.sum(axis=1)
-    expected = ((rows @ distance) * columns).sum(axis=1)
-    return 1.0 - _ratio(observed * rows.sum(axis=1), expected)
+    return 1.0 - _ratio(n * observed, expected, chance > 0)
 
 
-def alpha_of_coincidences(coincidences: Floats, values: Floats, metric: Metric) -> Floats:
-    """Return Krippendorff's α of every coincidence table; NaN where no disagreement is expected.
+def alphas(totals: Floats, apart: Floats, cells: Cells, values: Floats, metric: Metric) -> Floats:
+    """Return Krippendorff's α of B resamples; NaN where no disagreement is expected.
 
     α = 1 − (n − 1) Σ o_ck δ²_ck / Σ n_c n_k δ²_ck over the n pairable labels, n_c of them c.
+
+    Args:
+        totals: B × k, the n_c.
+        apart: B × L, the coincidences o_ck of each two different labels, counted one way round.
+        cells: which L pairs of labels those are.
+        values: the k label values, ascending.
+        metric: how much two labels disagree.
 
     Raises:
         ValueError: *metric* is not known.
     """
-    totals = coincidences.sum(axis=2)
     n = totals.sum(axis=1)
+    chance = np.square(n) - np.square(totals).sum(axis=1)  # exactly 0 where there is one label only
     if metric == "nominal":
-        distance = 1.0 - np.eye(len(values))[None]
-    elif metric == "interval":
-        distance = np.square(values[:, None] - values[None, :])[None]
-    elif metric == "ordinal":
-        # Σ_{g=c..k} n_g − (n_c + n_k) / 2 is the distance of the middles of c's and k's ranks.
-        middles = np.cumsum(totals, axis=1) - totals / 2.0
-        distance = np.square(middles[:, :, None] - middles[:, None, :])
+        observed, expected = apart.sum(axis=1), chance
+    elif metric in ("interval", "ordinal"):
+        if metric == "interval":
+            places, middle = values[None], totals @ values / np.maximum(n, 1)
+        else:
+            # Σ_{g=c..k} n_g − (n_c + n_k) / 2 is the distance of the middles of c's and k's ranks.
+            places, middle = totals.cumsum(axis=1) - totals / 2, n / 2
+        gaps = places[:, cells[0]] - places[:, cells[1]]
+        spread = (totals * np.square(places - middle[:, None])).sum(axis=1)
+        # Σ n_c n_k (x_c − x_k)² is 2 n Σ n_c (x_c − x̄)².
+        observed, expected = (apart * np.square(gaps)).sum(axis=1), 2 * n * spread
     else:
         raise ValueError(f"metric must be nominal, ordinal or interval, got {metric!r}")
-    observed = (coincidences * distance).sum(axis=(1, 2))
-    expected = (totals[:, :, None] * totals[:, None, :] * distance).sum(axis=(1, 2))
-    return 1.0 - _ratio((n - 1.0) * observed, expected)
+    return 1.0 - _ratio((n - 1) * 2 * observed, expected, chance > 0)
 
 
-def _ratio(above: Floats, below: Floats) -> Floats:
-    ratio: Floats = np.divide(above, below, out=np.full(len(below), np.nan), where=below > 0)
+def _split(below: Floats, under: Floats, n: Floats) -> Floats:
+    """Return n times how many of n items chance would give labels on both sides of a threshold.
+
+    *below* and *under* are how often the one and the other labeller gave a label below it.
+    """
+    return below * (n - under) + under * (n - below)
+
+
+def _ratio(above: Floats, below: Floats, where: Bools) -> Floats:
+    ratio: Floats = np.divide(above, below, out=np.full(below.shape, np.nan), where=where)
     return ratio
 
 
-def coincidence_tables(counts: Floats, topic: Integers, topics: int) -> Floats:
-    """Return the coincidence table of every topic, topics × k × k.
-
-    A unit with m labels adds each of its m(m − 1) ordered pairs with weight 1 / (m − 1); a unit
-    with fewer than two labels adds nothing.
+class LabelPairs:
+    """The two labels of every item, ready for any number of resamples of topics.
 
     Args:
-        counts: units × k, how many labellers gave the unit each label.
-        topic: the number of each unit's topic, from 0.
-        topics: how many topics there are.
+        first: the place of each item's first label among the values.
+        second: that of its second.
+        topic: the number of each item's topic, from 0.
+        topics: how many topics there are; each has an item.
+        values: the k label values, ascending.
+
+    Raises:
+        ValueError: there are too many different labels for as many topics.
     """
-    k = counts.shape[1]
-    m = counts.sum(axis=1)
-    share = np.divide(1.0, m - 1.0, out=np.zeros(len(m)), where=m > 1)
-    order = np.argsort(topic, kind="stable")
-    ends = np.searchsorted(topic[order], np.arange(topics + 1))
-    tables = np.empty((topics, k, k))
-    for number in range(topics):
-        units = order[ends[number] : ends[number + 1]]
-        weighted = counts[units] * share[units, None]
-        tables[number] = weighted.T @ counts[units] - np.diag(weighted.sum(axis=0))
-    return tables
+
+    def __init__(
+        self, first: Integers, second: Integers, topic: Integers, topics: int, values: Floats
+    ) -> None:
+        k = len(values)
+        differ = first != second
+        pairs, which = np.unique(first[differ] * k + second[differ], return_inverse=True)
+        check_size(k, topics * (3 * k + len(pairs)))
+        self.values, self.cells = values, (pairs // k, pairs % k)
+        self.widest = max(k, len(pairs))
+        """How many numbers a resample takes at a time."""
+        self._n = np.bincount(topic, minlength=topics).astype(np.float64)
+        self._apart = tally(topic[differ], which, topics, len(pairs))
+        # Of every topic and label: how many labels of the first, of the second and of both are
+        # lower.
+        self._below, self._under, self._both = (
+            _lower(tally(topic, labels, topics, k))
+            for labels in (first, second, np.maximum(first, second))
+        )
+
+    def coefficients(self, weights: Floats) -> dict[str, Floats]:
+        """Return the coefficients of every resample by name, those of binarised labels aside.
+
+        The names: ``agreement``, ``kappa``, ``kappa_linear``, ``kappa_quadratic``,
+        ``alpha_nominal``, ``alpha_ordinal``, ``alpha_interval``.
+
+        Args:
+            weights: resamples × topics, how often each topic is drawn.
+        """
+        n = weights @ self._n
+        apart = weights @ self._apart
+        rows, columns = (
+            np.diff(weights @ lower, axis=1, append=n[:, None])
+            for lower in (self._below, self._under)
+        )
+        kappa = (rows, columns, apart, self.cells, self.values)
+        alpha = (rows + columns, apart, self.cells, self.values)
+        return {
+            "agreement": (n - apart.sum(axis=1)) / n,
+            "kappa": kappas(*kappa),
+            "kappa_linear": kappas(*kappa, "linear"),
+            "kappa_quadratic": kappas(*kappa, "quadratic"),
+            "alpha_nominal": alphas(*alpha, "nominal"),
+            "alpha_ordinal": alphas(*alpha, "ordinal"),
+            "alpha_interval": alphas(*alpha, "interval"),
+        }
+
+    def binary_kappas(self, weights: Floats, places: Integers) -> Floats:
+        """Return unweighted κ of every resample after binarisation at each of some labels.
+
+        Args:
+            weights: resamples × topics, how often each topic is drawn.
+            places: the places, among the values, of the labels that count as 1 with all higher
+                ones; the others count as 0.
+
+        Returns:
+            One row a resample, one column a threshold.
+        """
+        n = (weights @ self._n)[:, None]
+        below, under, both = (
+            weights @ lower[:, places] for lower in (self._below, self._under, self._both)
+        )
+        expected = _split(below, under, n)
+        return 1.0 - _ratio(n * (below + under - 2 * both), expected, expected > 0)
 
 
-def all_coefficients(
-    tables: Floats, values: Floats, thresholds: Sequence[float]
-) -> dict[str, Floats]:
-    """Return every coefficient for two labellers of every table, by name.
-
-    The names: ``agreement``, ``kappa``, ``kappa_linear``, ``kappa_quadratic``, ``alpha_nominal``,
-    ``alpha_ordinal``, ``alpha_interval``, and ``kappa@t`` for every threshold t: unweighted κ after
-    binarisation at label ≥ t.
-    """
-    n = tables.sum(axis=(1, 2))
-    same = np.trace(tables, axis1=1, axis2=2)
-    coincidences = tables + tables.transpose(0, 2, 1)
-    found = {
-        "agreement": _ratio(same, n),
-        "kappa": kappa_of_tables(tables, values),
-        "kappa_linear": kappa_of_tables(tables, values, "linear"),
-        "kappa_quadratic": kappa_of_tables(tables, values, "quadratic"),
-        "alpha_nominal": alpha_of_coincidences(coincidences, values, "nominal"),
-        "alpha_ordinal": alpha_of_coincidences(coincidences, values, "ordinal"),
-        "alpha_interval": alpha_of_coincidences(coincidences, values, "interval"),
-    }
-    for threshold in thresholds:
-        sides = np.stack([values < threshold, values >= threshold]).astype(np.float64)
-        binary = np.einsum("pi,bij,qj->bpq", sides, tables, sides)
-        found[f"kappa@{threshold:g}"] = kappa_of_tables(binary, np.array([0.0, 1.0]))
-    return found
+def _lower(counts: Floats) -> Floats:
+    """Return how many labels of each topic are lower than each label."""
+    lower: Floats = counts.cumsum(axis=1) - counts
+    return lower

@@ -14,16 +14,20 @@ from assay.statistics.checks import numbers
 __all__ = [
     "Outside",
     "check_size",
+    "coincidence_tables",
+    "confusion_table",
     "distinct",
+    "label_name",
     "number_topics",
     "on_scale",
+    "ordered_alike",
     "pair_labels",
-    "topic_tables",
+    "tally",
     "unit_counts",
 ]
 
 _MOST_CELLS = 50_000_000
-"""How many cells (topics × labels × labels) the tables may have: 400 MB."""
+"""How many numbers the tables of all topics may hold: 400 MB."""
 
 
 @dataclass(frozen=True)
@@ -84,8 +88,8 @@ def on_scale(
         strange = ~np.isin(labels, ends)
         found, places, counts = np.unique(labels[strange], return_index=True, return_counts=True)
         outside += [
-            Outside(labeller, float(label), int(count), float(used[strange][place]))
-            for label, place, count in zip(found, places, counts, strict=True)
+            Outside(labeller, float(label), int(count), float(counted_as))
+            for label, count, counted_as in zip(found, counts, used[strange][places], strict=True)
         ]
         counted.append(used)
     return counted[0], counted[1], tuple(outside)
@@ -111,18 +115,85 @@ def number_topics(topics: Sequence[Hashable], kept: Bools) -> tuple[Integers, in
     return np.array(of_item, dtype=np.int64), len(seen)
 
 
-def check_size(topics: int, k: int) -> None:
-    if topics * k * k > _MOST_CELLS:
-        raise ValueError(f"{k} different labels in {topics} topics are too many to tabulate")
+def label_name(value: float) -> str:
+    """Return a label as people write it, and never two labels alike."""
+    short = f"{value:g}"
+    return short if float(short) == value else repr(float(value))
 
 
-def topic_tables(a: Floats, b: Floats, topic: Integers, count: int, values: Floats) -> Floats:
-    """Return the confusion table of every topic: topics × k × k."""
-    k = len(values)
-    check_size(count, k)
-    cells = (topic * k + np.searchsorted(values, a)) * k + np.searchsorted(values, b)
-    counts = np.bincount(cells, minlength=count * k * k)
-    return counts.reshape(count, k, k).astype(np.float64)
+def check_size(k: int, cells: int) -> None:
+    """Refuse k labels whose tables would hold too many numbers."""
+    if cells > _MOST_CELLS:
+        raise ValueError(f"{k} different labels are too many to tabulate: round them")
+
+
+def tally(rows: Integers, columns: Integers, height: int, width: int) -> Floats:
+    """Return how often each pair of a row and a column occurs: height × width."""
+    counts = np.bincount(rows * width + columns, minlength=height * width)
+    return counts.reshape(height, width).astype(np.float64)
+
+
+def confusion_table(first: Integers, second: Integers, k: int) -> Integers:
+    """Return the k × k counts of two labellers' labels, given as places among the values."""
+    check_size(k, k * k)
+    return tally(first, second, k, k).astype(np.int64)
+
+
+def ordered_alike(topic: Integers, first: Integers, second: Integers) -> int:
+    """Count the pairs of items of a topic of which one has both the higher first and second label.
+
+    Items are sorted by their first labels, so pairs are counted that ascend in the second ones. Of
+    two numbers the one is higher that has a 1 in the highest bit in which they differ: bit by bit,
+    the ones of each group that is alike in all higher bits are counted with the zeros before them.
+
+    Args:
+        topic: the number of each item's topic.
+        first: whole numbers from 0 in the order of the first labels.
+        second: the same of the second labels.
+    """
+    # Items with equal first labels are put in descending order of the second, so none ascend.
+    order = np.lexsort((-second, first, topic))
+    second = second[order]
+    bits = int(second.max()).bit_length()
+    keys = (topic[order] << bits) | second
+    pairs = 0
+    for bit in range(bits):
+        group = keys >> (bit + 1)
+        together = np.argsort(group, kind="stable")
+        ones = ((keys >> bit) & 1)[together]
+        zeros = np.cumsum(1 - ones)
+        _, start, members = np.unique(group[together], return_index=True, return_counts=True)
+        before = np.repeat(zeros[start] - (1 - ones[start]), members)
+        pairs += int((ones * (zeros - before)).sum())
+    return pairs
+
+
+def coincidence_tables(counts: Floats, topic: Integers, topics: int) -> Floats:
+    """Return the coincidence table of every topic, topics × k × k.
+
+    A unit with m labels adds each of its m(m − 1) ordered pairs with weight 1 / (m − 1); a unit
+    with fewer than two labels adds nothing.
+
+    Args:
+        counts: units × k, how many labellers gave the unit each label.
+        topic: the number of each unit's topic, from 0.
+        topics: how many topics there are.
+
+    Raises:
+        ValueError: there are too many different labels.
+    """
+    k = counts.shape[1]
+    check_size(k, topics * k * k)
+    m = counts.sum(axis=1)
+    share = np.divide(1.0, m - 1.0, out=np.zeros(len(m)), where=m > 1)
+    order = np.argsort(topic, kind="stable")
+    ends = np.searchsorted(topic[order], np.arange(topics + 1))
+    tables = np.empty((topics, k, k))
+    for number in range(topics):
+        units = order[ends[number] : ends[number + 1]]
+        weighted = counts[units] * share[units, None]
+        tables[number] = weighted.T @ counts[units] - np.diag(weighted.sum(axis=0))
+    return tables
 
 
 def unit_counts(labels: npt.ArrayLike) -> tuple[Floats, Floats]:
@@ -133,7 +204,7 @@ def unit_counts(labels: npt.ArrayLike) -> tuple[Floats, Floats]:
     given = ~np.isnan(array)
     values = np.unique(array[given]) if given.any() else np.zeros(1)
     k, units = len(values), array.shape[1]
-    check_size(1, k)
+    check_size(k, units * k)
     unit = np.broadcast_to(np.arange(units), array.shape)[given]
     cells = unit * k + np.searchsorted(values, array[given])
     counts = np.bincount(cells, minlength=units * k)

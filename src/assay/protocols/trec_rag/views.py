@@ -29,6 +29,7 @@ from assay.protocols.results import Definition, PerTopic
 from assay.protocols.trec_rag.agreement import Way
 from assay.protocols.trec_rag.settings import Sides
 from assay.protocols.trec_rag.state import State
+from assay.statistics.agreement import label_name
 
 MOST_ANSWERS = 400
 """Answers that are shown in full; the report says where there are more."""
@@ -338,7 +339,9 @@ def _relevance(ways: Sequence[Way]) -> Part:
     columns = ("labels", "beside", "documents", "agreement", "κ", "κ quadratic", "α ordinal")
     items: list[Item] = [Table("Agreement", columns, rows)]
     for way in ways:
-        names = tuple(f"{label:g}" for label in way.found.labels)
+        if way.found.table is None:
+            continue  # thousands of labels, which given qrels could hold
+        names = tuple(map(label_name, way.found.labels))
         most = max((count for row in way.found.table for count in row), default=1) or 1
         cells = [[float(count) for count in row] for row in way.found.table]
         title = f"{way.first} (rows) beside {way.second} (columns)"
