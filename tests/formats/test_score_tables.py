@@ -46,9 +46,18 @@ def test_runs_without_topics_and_means_beside_topics(tmp_path):
     table = scores(tmp_path / "f", "run,score\nA,.5\nB,\n").require()
     assert table.by_topic == {}
     assert table.run_scores() == {"A": 0.5, "B": None}
-    table = scores(tmp_path / "f", "run,topic,score\nA,1,.5\nA,all,.75\nB,2,.1\n").require()
-    assert table.by_topic == {"A": {"1": 0.5}, "B": {"2": 0.1}}
-    assert table.run_scores() == {"A": 0.75, "B": 0.1}
+    text = "run,topic,score\nA,1,.5\nA,all,.75\nB,2,.1\nB,all,.2\n"
+    parsed = scores(tmp_path / "f", text)
+    assert parsed.require().by_topic == {"A": {"1": 0.5}, "B": {"2": 0.1}}
+    assert parsed.require().run_scores() == {"A": 0.75, "B": 0.2}
+    assert not parsed.warnings
+
+
+@pytest.mark.parametrize("line", ["", "B,all,\n"])
+def test_means_of_some_runs_are_not_mixed_with_means_over_topics(tmp_path, line):
+    parsed = scores(tmp_path / "f", "run,topic,score\nA,1,.5\nA,all,.75\nB,2,.1\n" + line)
+    assert parsed.require().run_scores() == {"A": 0.5, "B": 0.1}
+    assert "for some runs only, not for “B”" in parsed.warnings[0].why
 
 
 def test_a_score_that_is_not_named(tmp_path):
@@ -62,11 +71,39 @@ def test_a_score_that_is_not_named(tmp_path):
     assert (fault.why, fault.cure) == ("The file has no column “RR”.", "It has AP, P(rel=2)@5.")
 
 
+@pytest.mark.parametrize("cell", ["inf", "O.9", "0,9", "1e999"])
+def test_a_bad_cell_does_not_make_another_column_the_score(tmp_path, cell):
+    for mark, name in ((",", "score"), ("\t", "value"), ("\t", "AP")):
+        rows = [("run", "topic", name, "n"), ("A", "1", cell, "5"), ("A", "2", ".3", "6")]
+        quoted = [[f'"{one}"' if "," in one else one for one in row] for row in rows]
+        parsed = scores(tmp_path / "f", "".join(mark.join(row) + "\n" for row in quoted))
+        if name == "AP":  # nothing says which of the two is meant
+            assert parsed.errors[0].why == "The file has 2 scores: AP, n."
+        else:
+            assert [(fault.line, fault.topic) for fault in parsed.errors] == [(2, "1")]
+            assert f"“{cell}” is not a finite number" in parsed.errors[0].why
+        assert parsed.value is None or "n" not in parsed.value.name
+
+
+def test_an_empty_column_may_be_the_score_that_is_meant(tmp_path):
+    parsed = scores(tmp_path / "f", "run,topic,score,n\nA,1,,5\nA,2,,6\n")
+    assert parsed.require().by_topic == {"A": {"1": None, "2": None}}
+    parsed = scores(tmp_path / "f", "run,topic,AP,n,note,\nA,1,,5,x,\nA,2,,6,y,\n")
+    assert parsed.errors[0].why == "The file has 2 scores: AP, n."
+
+
+def test_run_names_are_in_one_unicode_form(tmp_path):
+    table = scores(tmp_path / "f", "run,topic,s\ne\u0301,1,.5\n\u00e9,2,.25\n").require()
+    assert table.by_topic == {"\u00e9": {"1": 0.5, "2": 0.25}}
+    twice = matrix(tmp_path / "f", "topic,e\u0301,\u00e9\n1,.5,.6\n2,.7,.8\n")
+    assert "the run “\u00e9” twice" in twice.errors[0].why
+
+
 def test_missing_scores_are_left_out_and_counted(tmp_path):
     parsed = scores(tmp_path / "f", "run,topic,s\nA,1,\nA,2,nan\nA,3,.5\nB,1,NA\n")
     assert parsed.require().by_topic == {"A": {"1": None, "2": None, "3": 0.5}, "B": {"1": None}}
     assert "missing on 3 lines (2, 3, 5)" in parsed.warnings[0].why
-    assert "never counted as 0" in parsed.warnings[0].cure
+    assert parsed.warnings[0].cure == "They count as missing."
 
 
 def test_every_fault_of_a_table(tmp_path):
@@ -154,6 +191,10 @@ def test_every_fault_of_a_matrix_and_not_their_consequences(tmp_path):
         ("topic,A\n1,.5\n2,.6\n", "The matrix has 1 run and 2 topics that every run"),
         ("topic,A,B\n1,.5,.6\n2,,.6\n", "The matrix has 2 runs and 1 topic that every run"),
         ("run,measure,value\nA,s,.5\nB,s,.6\n", "The table has no scores of single topics."),
+        ("run,t1,t2\nA,.1,.2\nB,.3,.4\n", "The first column holds runs, but a matrix has"),
+        ("Run ID\tAP\tRR\nA\t.1\t.2\nB\t.3\t.4\n", "The first column holds runs, but a matrix"),
+        ("A,B,C\n.1,.2,.3\nO.3,.4,.5\n.1,.5,.2\n", "The score “O.3” of run “A” is not a finite"),
+        ("A,B,C\n.1,.2,.3\ninf,.4,.5\n.1,.5,.2\n", "The score “inf” of run “A” is not a finite"),
     ],
 )
 def test_matrices_that_are_none(tmp_path, text, why):

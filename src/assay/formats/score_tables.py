@@ -6,6 +6,7 @@ itself writes them (``run,topic,measure,value``), and matrices of topics × runs
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -34,6 +35,10 @@ ALL = "all"
 
 _NOTHING = frozenset({"", "na", "n/a", "nan", "null", "none", "–", "-"})
 _FIRST_OF_MATRIX = (*TOPIC, "", "id", "item", "#")
+_NUMBER_LIKE = re.compile(
+    r"[-+]?(?:inf(?:inity)?|[\d.,]*\d[\d.,]*(?:e[-+]?\d+)?)\s*%?", re.IGNORECASE
+)
+"""What was meant as a number, though perhaps it is none: ``1e999``, ``0,5``, ``inf``, ``12 %``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,13 +56,23 @@ class ScoreTable:
     by_topic: Mapping[str, Mapping[str, float | None]] = field(repr=False)
     means: Mapping[str, float | None] = field(repr=False)
 
+    @property
+    def has_own_means(self) -> bool:
+        """Whether the file itself gives every run's mean, so that no other need be taken."""
+        return all(self.means.get(run) is not None for run in self.by_topic)
+
     def run_scores(self) -> dict[str, float | None]:
-        """One score a run: as the file gives it, else the mean over the topics that it has."""
-        found: dict[str, float | None] = dict(self.means)
+        """One score a run: as the file gives it, else the mean over the topics that it has.
+
+        The file's own means count only where it gives one for every run: those of some runs and
+        means over the topics of others may stand on different topics.
+        """
+        if self.has_own_means:
+            return dict(self.means)
+        found: dict[str, float | None] = {}
         for run, scores in self.by_topic.items():
             known = [score for score in scores.values() if score is not None]
-            if found.get(run) is None:
-                found[run] = sum(known) / len(known) if known else None
+            found[run] = sum(known) / len(known) if known else None
         return found
 
 
@@ -102,7 +117,16 @@ def read_scores(
     if cells is None:
         faults.error(0, "The file is empty.", "Begin with a header: run,topic,score.")
         return Parsed(None, faults.done())
-    return Parsed(_scores(cells, score, option, faults), faults.done())
+    table = _scores(cells, score, option, faults)
+    if table is not None and table.means and not table.has_own_means:
+        without = [run for run in table.by_topic if table.means.get(run) is None]
+        faults.warning(
+            0,
+            f"Lines of the topic {ALL} are there for some runs only, not for "
+            f"{listed(map(quoted, without), 5)}.",
+            "They are not used; write one for every run, or for none.",
+        )
+    return Parsed(table, faults.done())
 
 
 def read_matrix(
@@ -111,7 +135,8 @@ def read_matrix(
     """Read a matrix of topics × runs: one column a run, or a table as :func:`read_scores` takes.
 
     Args:
-        path: a CSV or TSV file. The first column of a matrix holds the topics.
+        path: a CSV or TSV file. The first column of a matrix holds the topics; one whose header
+            begins with ``run`` is refused, as its columns would be topics, or measures.
         score: which score of a long table; None where there is one only.
         option: what names the score on the command line, for messages.
 
@@ -136,6 +161,14 @@ def read_matrix(
             )
             return Parsed(None, faults.done())
         return Parsed(_complete(table.name, table.by_topic, faults), faults.done())
+    if cells.names[0] in RUN:  # the other columns may be topics, or measures
+        faults.error(
+            cells.line,
+            "The first column holds runs, but a matrix has a column a run and a line a topic.",
+            "Turn rows into columns and begin the header with topic, or write one line a run and "
+            "topic: run,topic,score.",
+        )
+        return Parsed(None, faults.done())
     wide = _wide(cells, faults)
     if wide is None:
         return Parsed(None, faults.done())
@@ -170,7 +203,7 @@ def _scores(cells: Cells, score: str | None, option: str, faults: FaultList) -> 
     reader = _ScoreReader(faults)
     for number, row in rows:
         own = None if topic is None else normal_id(row[topic])
-        reader.row(number, printable(row[run]), own, row[place])
+        reader.row(number, printable(normal_id(row[run])), own, row[place])
     reader.done()
     return ScoreTable(printable(name), reader.by_topic, reader.means)
 
@@ -180,9 +213,10 @@ def _column(
 ) -> int | None:
     free = [place for place in range(len(cells.header)) if place not in others]
     if score is None:
-        numeric = [place for place in free if _is_numeric(cells, place)]
-        named = [place for place in numeric if cells.names[place] in VALUE]
-        free = named if len(named) == 1 else numeric or free
+        # A column with a bad cell, or an empty one, may be the one that is meant: it stays.
+        named = [place for place in free if cells.names[place] in VALUE]
+        meant = [place for place in free if _may_be_scores(cells, place)]
+        free = named if len(named) == 1 else meant or free
     known = [cells.header[place] for place in free]
     name = _chosen(known, score, cells.line, faults, ("column", option))
     return None if name is None else free[known.index(name)]
@@ -222,9 +256,16 @@ def _chosen(
     return None
 
 
-def _is_numeric(cells: Cells, place: int) -> bool:
-    raw = [row[place] for _, row in cells.rows if row[place].casefold() not in _NOTHING]
-    return bool(raw) and all(finite_number(one) is not None for one in raw)
+def _filled(cells: Cells, place: int) -> list[str]:
+    return [row[place] for _, row in cells.rows if row[place].casefold() not in _NOTHING]
+
+
+def _may_be_scores(cells: Cells, place: int) -> bool:
+    """True unless all cells of a column hold words, or it has neither a name nor cells."""
+    filled = _filled(cells, place)
+    if not filled:
+        return bool(cells.header[place])
+    return any(_NUMBER_LIKE.fullmatch(cell) for cell in filled)
 
 
 class _ScoreReader:
@@ -280,7 +321,7 @@ class _ScoreReader:
                 f"The score is missing on {len(self.empty)} "
                 f"line{'s' if len(self.empty) > 1 else ''} "
                 f"({listed(map(str, self.empty), 10)}).",
-                "These are left out, never counted as 0.",
+                "They count as missing.",
             )
         if not self.lines:
             self.faults.error(0, "The file holds no score.", "Add one line a run.")
@@ -309,13 +350,13 @@ def _wide(cells: Cells, faults: FaultList) -> dict[str, dict[str, float | None]]
             "There is no column of topics: every column is taken for a run.",
             "Begin the header with topic.",
         )
-    runs = header[1:] if named else header
+    runs = tuple(printable(normal_id(name)) for name in (header[1:] if named else header))
     double = [name for place, name in enumerate(runs) if name in runs[:place]]
     if double or not all(runs):
         why = f"the run {quoted(double[0])} twice" if double else "a column without a name"
         faults.error(cells.line, f"The header has {why}.", "Give every run a name of its own.")
         return None
-    table: dict[str, dict[str, float | None]] = {printable(run): {} for run in runs}
+    table: dict[str, dict[str, float | None]] = {run: {} for run in runs}
     lines: dict[str, int] = {}
     for place, (number, row) in enumerate(rows):
         topic = normal_id(row[0]) if named else str(place + 1)
@@ -335,7 +376,7 @@ def _wide(cells: Cells, faults: FaultList) -> dict[str, dict[str, float | None]]
                     "missing.",
                     topic,
                 )
-            table[printable(run)][topic] = score
+            table[run][topic] = score
     if not rows:
         faults.error(0, "The file holds no topic.", "Add one line a topic.")
     return table
@@ -347,9 +388,14 @@ def _counted(column: Sequence[str]) -> bool:
 
 
 def _ids(cells: Cells) -> bool:
-    """True where the first column holds names or distinct whole numbers, and the others scores."""
-    if not _is_numeric(cells, 0):
-        return True
+    """True where the first column holds names or distinct whole numbers, and the others scores.
+
+    A fraction among names is no topic: more likely the column is a run's, and a name a slip.
+    """
+    filled = _filled(cells, 0)
+    numbers = [cell for cell in filled if _NUMBER_LIKE.fullmatch(cell)]
+    if len(numbers) < len(filled) or not filled:
+        return all(cell.isdigit() for cell in numbers)
     columns = list(zip(*(row for _, row in cells.rows), strict=True))
     whole = [all(cell.isdigit() for cell in column) for column in columns]
     return whole[0] and not all(whole) and len(set(columns[0])) == len(columns[0])
