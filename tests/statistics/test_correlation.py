@@ -262,6 +262,9 @@ def test_undefined_is_none_and_one_topic_has_no_interval() -> None:
     assert [row.value for row in report.rows[:4]] == [None, None, None, 1.0]
     assert all(row.interval is None for row in report.rows)
     assert report.rows[4].n == 0
+    assert [row.reason for row in report.rows[2:5]] == [
+        "all scores of a table are equal", None, "in every topic all scores of a table are equal",
+    ]  # fmt: skip
 
 
 def test_equal_runs_tie_in_spite_of_rounding() -> None:
@@ -283,6 +286,14 @@ def test_equal_runs_tie_in_spite_of_rounding() -> None:
         (lambda: cor.rbo([1, 2], [1, 2], 1.0), "p must be between 0 and 1"),
         (lambda: cor.rbo_lists("aa", "b"), "first list repeats"),
         (lambda: cor.correlate_runs({"a": 1}, {"a": 1}), "runs in both lists: 1"),
+        (
+            lambda: cor.correlate_runs({"a": {"t": 1}, "b": {"u": 1}}, {"a": 1, "b": 2}),
+            "no topic is left that the first table has",
+        ),
+        (
+            lambda: cor.correlate_runs({"a": 1}, {"a": 1}, missing="drop"),  # type: ignore[arg-type]
+            "missing must be",
+        ),
         (lambda: cor.correlate({"a": {"t": 1}}, {"b": {"t": 1}}, seed=1), "runs in both tables: 0"),
         (
             lambda: cor.correlate(*[{"a": {"t": 1}, "b": {"u": 1}}] * 2, seed=1),

@@ -19,21 +19,22 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
 
-from assay.measures.confidence import Floats
+from assay.measures.confidence import Floats, Integers
 from assay.statistics import ranks
 from assay.statistics.checks import defined, numbers, probability, score_pair
-from assay.statistics.settings import MEASURES, Correlation, all_settings
+from assay.statistics.settings import Correlation, all_settings, run_setting
 
 __all__ = [
     "Correlation",
     "CorrelationReport",
     "Missing",
     "RunMean",
+    "Scores",
     "ap_correlation",
     "correlate",
     "correlate_runs",
@@ -150,7 +151,7 @@ class RunMean:
         run: the name.
         first: the mean in the first table.
         second: the mean in the second.
-        topics: how many topics it is the mean of.
+        topics: how many topics it is the mean of; 0 where both scores were given as such.
     """
 
     run: str
@@ -166,7 +167,7 @@ class CorrelationReport:
     Attributes:
         rows: the coefficients, by setting, then measure.
         run_means: the runs used, in the first table's order.
-        topics: the topics used, in the first table's order; none if only means were given.
+        topics: the topics used, in the first table's order; none if a table has run scores only.
         runs_only_first: runs that the second table lacks.
         runs_only_second: runs that the first table lacks.
         topics_only_first: topics that the second table has for no shared run.
@@ -187,38 +188,49 @@ class CorrelationReport:
 
 
 def correlate_runs(
-    first: Mapping[str, float | None], second: Mapping[str, float | None], *, p: float = 0.9
+    first: Mapping[str, float | None] | Scores,
+    second: Mapping[str, float | None] | Scores,
+    *,
+    p: float = 0.9,
+    missing: Missing = "topics",
 ) -> CorrelationReport:
-    """Correlate two lists of run scores; without topics there are no intervals.
+    """Correlate two lists of run scores; without topics in both there are no intervals.
+
+    Scores nearer to each other than 10⁻¹² of the largest count as tied.
 
     Args:
-        first: score by run, the truth; a run without a score (``None``, NaN) counts as missing.
-        second: score by run, the estimate.
+        first: score by run, the truth, or scores by run and topic, of which the mean is taken; a
+            run without any score (``None``, NaN) counts as missing.
+        second: the same of the estimate.
         p: the persistence of RBO.
+        missing: what becomes of topics that a run lacks, see :data:`Missing`.
 
     Raises:
-        ValueError: fewer than 2 runs are in both, a score is not a number, or p is out of range.
+        ValueError: fewer than 2 runs are in both, no topic is left, a score is not a number, or a
+            setting is out of range.
     """
-    given, estimated = _known(first), _known(second)
-    shared = [run for run in given if run in estimated]
-    x, y = _rows(shared, given, estimated)
     probability(p, "p")
-    found = ranks.all_rows(x[None], y[None], p)
+    _check_missing(missing)
+    given, estimated = _by_topic(first), _by_topic(second)
+    shared = [run for run in given if run in estimated]
+    if len(shared) < 2:
+        raise ValueError(f"runs in both lists: {len(shared)}; at least 2 are needed")
+    ours = _average("first", given, shared, missing)
+    theirs = _average("second", estimated, shared, missing)
+    counts = np.maximum(ours.topics, theirs.topics)
     return CorrelationReport(
-        rows=tuple(
-            Correlation("runs", name, defined(found[name][0]), None, len(shared))
-            for name in MEASURES
-        ),
+        rows=tuple(run_setting(ours.means, theirs.means, p)),
         run_means=tuple(
-            RunMean(run, float(a), float(b), 0) for run, a, b in zip(shared, x, y, strict=True)
+            RunMean(run, float(x), float(y), int(n))
+            for run, x, y, n in zip(shared, ours.means, theirs.means, counts, strict=True)
         ),
         topics=(),
         runs_only_first=tuple(run for run in given if run not in estimated),
         runs_only_second=tuple(run for run in estimated if run not in given),
         topics_only_first=(),
         topics_only_second=(),
-        missing=(),
-        topics_left_out=(),
+        missing=tuple(dict.fromkeys([*ours.missing, *theirs.missing])),
+        topics_left_out=tuple(dict.fromkeys([*ours.left_out, *theirs.left_out])),
     )
 
 
@@ -252,8 +264,7 @@ def correlate(
     """
     probability(p, "p")
     probability(level, "level")
-    if missing not in ("topics", "cells", "zero"):
-        raise ValueError(f"missing must be 'topics', 'cells' or 'zero', got {missing!r}")
+    _check_missing(missing)
     runs = [run for run in first if run in second]
     if len(runs) < 2:
         raise ValueError(f"runs in both tables: {len(runs)}; at least 2 are needed")
@@ -263,6 +274,8 @@ def correlate(
     topics_second = list(dict.fromkeys(topic for row in theirs for topic in row))
     known = set(topics_second)
     topics = [topic for topic in topics_first if topic in known]
+    if not topics:
+        raise ValueError("no topic is left: the tables share none")
     x = _matrix(ours, topics)
     y = _matrix(theirs, topics)
     holes = np.isnan(x) | np.isnan(y)
@@ -308,12 +321,61 @@ def _known(scores: Mapping[str, float | None]) -> dict[str, float]:
     }
 
 
-def _rows(
-    shared: Sequence[str], first: Mapping[str, float], second: Mapping[str, float]
-) -> tuple[Floats, Floats]:
-    if len(shared) < 2:
-        raise ValueError(f"runs in both lists: {len(shared)}; at least 2 are needed")
-    return np.array([first[run] for run in shared]), np.array([second[run] for run in shared])
+def _check_missing(missing: Missing) -> None:
+    if missing not in get_args(Missing):
+        raise ValueError(f"missing must be 'topics', 'cells' or 'zero', got {missing!r}")
+
+
+@dataclass(frozen=True)
+class _Averaged:
+    """One score a run.
+
+    Attributes:
+        means: the scores.
+        topics: how many topics each is the mean of; 0 where it was given as such.
+        missing: runs and topics without a score.
+        left_out: topics left out because of *missing*.
+    """
+
+    means: Floats
+    topics: Integers
+    missing: tuple[tuple[str, str], ...]
+    left_out: tuple[str, ...]
+
+
+_WHOLE = ""
+"""The topic that stands for a score of the run as a whole."""
+
+
+def _by_topic(scores: Mapping[str, float | None] | Scores) -> dict[str, dict[str, float]]:
+    """Return the known scores by run, then topic; runs without any are left out."""
+    rows = {
+        run: _known(score if isinstance(score, Mapping) else {_WHOLE: score})
+        for run, score in scores.items()
+    }
+    return {run: row for run, row in rows.items() if row}
+
+
+def _average(
+    which: str, table: Mapping[str, Mapping[str, float]], runs: Sequence[str], missing: Missing
+) -> _Averaged:
+    """Return the mean of each of *runs* over its topics."""
+    topics = list(dict.fromkeys(topic for run in runs for topic in table[run]))
+    scores = _matrix([table[run] for run in runs], topics)
+    holes = np.isnan(scores)
+    gaps = tuple((runs[r], topics[t]) for t, r in np.argwhere(holes))
+    left_out: tuple[str, ...] = ()
+    if missing == "zero":
+        scores = np.nan_to_num(scores)
+    elif missing == "topics":
+        whole = [not row.any() for row in holes]
+        left_out = tuple(topic for topic, use in zip(topics, whole, strict=True) if not use)
+        scores = scores[whole]
+    if not len(scores):
+        raise ValueError(f"no topic is left that the {which} table has for every run they share")
+    used = (~np.isnan(scores)).sum(axis=0)
+    counts = np.zeros_like(used) if topics == [_WHOLE] else used
+    return _Averaged(np.nanmean(scores, axis=0), counts, gaps, left_out)
 
 
 def _matrix(rows: Sequence[Mapping[str, float]], topics: Sequence[str]) -> Floats:

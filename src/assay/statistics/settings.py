@@ -13,10 +13,14 @@ from assay.statistics.checks import defined
 from assay.statistics.resampling import percentile_interval, topic_counts
 from assay.statistics.stacked import StackedPairs
 
-__all__ = ["MEASURES", "Correlation", "all_settings"]
+__all__ = ["MEASURES", "Correlation", "all_settings", "run_setting"]
 
 MEASURES = ("tau", "rho", "ap", "rbo")
 """Kendall's τ-b, Spearman's ρ, AP correlation and rank-biased overlap."""
+
+_EQUAL = "all scores of a table are equal"
+_EQUAL_IN_TOPICS = "in every topic all scores of a table are equal"
+_NO_PAIR = "no topic has two runs"
 
 
 @dataclass(frozen=True)
@@ -31,6 +35,7 @@ class Correlation:
         interval: its bootstrap interval over topics; ``None`` where there is one topic only, or no
             resample defines it.
         n: how many runs, topics with a defined coefficient, or pairs it rests on.
+        reason: why *value* is undefined; ``None`` where it is not.
     """
 
     setting: str
@@ -38,6 +43,19 @@ class Correlation:
     value: float | None
     interval: Interval | None
     n: int
+    reason: str | None = None
+
+
+def run_setting(x: Floats, y: Floats, p: float) -> list[Correlation]:
+    """Return the coefficients of one score a run in each table, without intervals."""
+    one = np.ones((1, 1))
+    found = ranks.all_rows(_means(one, x[None]), _means(one, y[None]), p)
+    rows = []
+    for name in MEASURES:
+        value = defined(found[name][0])
+        reason = _EQUAL if value is None else None
+        rows.append(Correlation("runs", name, value, None, len(x), reason))
+    return rows
 
 
 def all_settings(
@@ -55,9 +73,11 @@ def all_settings(
     pairs = StackedPairs(x[present], y[present], (np.cumsum(used) - 1)[topic])
     stacked = pairs.values(weights[:, used], p)
     means = ranks.all_rows(_means(weights, x), _means(weights, y), p)
+    no_pair = bool((present.sum(axis=1) < 2).all())
     rows: list[Correlation] = []
     for setting in ("runs", "topics-mean", "pairs"):
         for name in MEASURES:
+            why = _EQUAL
             if setting == "runs":
                 values, n = means[name], x.shape[1]
             elif setting == "pairs":
@@ -72,11 +92,13 @@ def all_settings(
                     where=counted > 0,
                 )
                 n = int(known.sum())
+                why = _NO_PAIR if no_pair else _EQUAL_IN_TOPICS
             value = defined(values[0])
             interval = None
             if topics > 1 and value is not None:
                 interval = percentile_interval(values[1:], level)
-            rows.append(Correlation(setting, name, value, interval, n))
+            reason = why if value is None else None
+            rows.append(Correlation(setting, name, value, interval, n, reason))
     return rows
 
 
