@@ -88,7 +88,10 @@ def test_json_is_one_document_with_counts(worked, assay):
     assert document["topics"] == 4
     assert [one["topic"] for one in document["by_topic"]] == ["t0", "t1", "t2", "t3"]
     first = {row["measure"]: row for row in document["by_topic"][0]["rows"]}
-    assert first["agreement"] == {"measure": "agreement", "value": 0.5, "low": None, "high": None}
+    assert first["agreement"] == {
+        "measure": "agreement", "value": 0.5, "low": None, "high": None,
+        "reason": "no interval: there is one topic only",
+    }  # fmt: skip
 
 
 def test_single_topics(worked, assay):
@@ -200,9 +203,35 @@ def test_undefined_is_null_and_empty(tmp_path, assay):
     got = rows(assay("agree", a, a, "--csv", "--scale", "0:1"))
     assert got["agreement"]["value"] == "1.0"
     assert got["kappa"] == {"measure": "kappa", "value": "", "low": "", "high": ""}
+    document = json.loads(assay("agree", a, a, "--json", "--scale", "0:1").stdout)
+    why = "both gave one and the same label throughout"
+    assert document["rows"][1] == {
+        "measure": "kappa", "value": None, "low": None, "high": None, "reason": why,
+    }  # fmt: skip
+    assert document["rows"][-1]["reason"] == "all labels of both are on one side of the cut"
+    assert document["by_label"][1]["reason"] == "no one gave the label"
+    assert "reason" not in document["by_label"][0]
+    assert "reason" not in document["rows"][0]
+    assert f"– is undefined: {why} (kappa, " in assay("agree", a, a).stdout
+    done = assay("agree", a, a, "--csv", "--by", "topic")
+    assert f"Note: Empty is undefined: {why} (kappa, " in done.stderr
+    assert "kappa_linear of topic 1" in done.stderr
+
+
+def test_resamples_that_leave_a_coefficient_undefined_are_counted(tmp_path, assay):
+    """The label 1 is in one topic of three: (2/3)³ of the resamples do not draw it."""
+    given = [(topic, doc, int(topic == doc == 1)) for topic in (1, 2, 3) for doc in (1, 2)]
+    a = labels(tmp_path / "a.csv", given)
     document = json.loads(assay("agree", a, a, "--json").stdout)
-    assert document["rows"][1] == {"measure": "kappa", "value": None, "low": None, "high": None}
-    assert "– is undefined" in assay("agree", a, a).stdout
+    counts = {row["measure"]: row.get("undefined_resamples", 0) for row in document["rows"]}
+    assert counts["agreement"] == 0
+    assert counts["kappa"] == counts["kappa@1"] == pytest.approx(2000 * (2 / 3) ** 3, abs=80)
+    assert document["settings"]["resamples"] == 2000
+    said = f"of 2,000 resamples in which the value is undefined: kappa {counts['kappa']}, "
+    assert said in assay("agree", a, a).stdout
+    done = assay("agree", a, a, "--csv")
+    assert said in done.stderr
+    assert "Low and high" not in done.stdout
 
 
 def test_one_topic_has_no_interval(tmp_path, assay):
@@ -237,6 +266,26 @@ def test_all_faults_of_a_file_at_once(worked, tmp_path, assay):
         assert f"bad.csv:{line}" in done.stderr
     assert "[1] “a” has label 2 here and 0 on line 2. Keep one" in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_all_faults_of_both_files_at_once(tmp_path, assay):
+    bad = labels(tmp_path / "bad.csv", [(1, "a", "x")])
+    done = assay("agree", bad, labels(tmp_path / "worse.csv", [(1, "a", 0), (2, "b", "y")]))
+    assert done.returncode == 2
+    assert "2 faults in the input" in done.stderr
+    assert "bad.csv:2 [1] The label “x”" in done.stderr
+    assert "worse.csv:3 [2] The label “y”" in done.stderr
+    lost = assay("agree", tmp_path / "none.csv", bad)
+    assert "There is no such file." in lost.stderr
+    assert "bad.csv:2" in lost.stderr
+
+
+def test_the_names_of_files_do_not_reach_the_terminal_raw(worked, tmp_path, assay):
+    odd = labels(tmp_path / "a\x1b[31m.csv", [(9, "z", 1)])
+    done = assay("agree", odd, worked[0])
+    assert done.returncode == 2
+    assert "\x1b" not in done.stderr
+    assert "a\\x1b[31m.csv has 1 labels" in done.stderr
 
 
 @pytest.mark.parametrize(

@@ -181,11 +181,20 @@ def test_equal_and_shifted_runs(tmp_path, assay):
         assert document["measures"][0]["different"] == []
         assert {run["letters"] for run in document["measures"][0]["runs"]} == {"a"}
         assert document["rows"][0]["p"] is None
-    done = assay("compare", "--matrix", file, "--test", "t")
-    reason = "p is undefined for 3 pairs, whose differences are the same on every topic"
+        same = "the difference is the same on every topic"
+        assert [row["reason"] for row in document["rows"]] == [
+            f"p: {same}; effect: the residual variance is 0"
+        ] * 3
+        assert document["measures"][0]["paired_effects"][0]["reason"] == same
+        done = assay("compare", "--matrix", file, "--csv", "--test", test)
+        assert f"Note: Empty is undefined: {same} (p of 3 and 1, p of 3 and 2" in done.stderr
+        assert "the residual variance is 0 (effect of 3 and 1," in done.stderr
+    shown = assay("compare", "--matrix", file, "--test", "t").stdout
+    assert f"– is undefined: {same} (p of 3 and 1, " in shown
+    told = "3 pairs without p do not count as different"
+    assert told in " ".join(shown.split())
     for option in ("--csv", "--json"):
-        assert reason in assay("compare", "--matrix", file, "--test", "t", option).stderr
-    assert reason in " ".join(done.stdout.split())
+        assert told in assay("compare", "--matrix", file, "--test", "t", option).stderr
 
 
 def test_a_test_that_can_find_nothing_says_so(worked, assay):
@@ -344,8 +353,11 @@ def test_scores_too_large_to_count_with_are_faults(tmp_path, assay):
         ("topic,A,A\n1,.5,.6\n2,.5,.6\n", "the run “A” twice"),
         ("topic,A,\n1,.5,.6\n2,.5,.6\n", "a column without a name"),
         ("run,score\nA,.5\nB,.6\n", "no scores of single topics"),
+        ("run,t1,t2\nA,.5,.6\nB,.6,.7\n", "m.csv:1 The first column holds runs, but a matrix"),
+        ("run,topic,score,n\nA,1,inf,5\nA,2,.3,6\nB,1,.2,9\nB,2,.1,8\n",
+         "m.csv:2 [1] The score “inf” is not a finite number."),
     ],
-)
+)  # fmt: skip
 def test_matrices_that_cannot_be_used(tmp_path, assay, text, said):
     done = assay("compare", "--matrix", write(tmp_path / "m.csv", text))
     assert done.returncode == 2
@@ -357,6 +369,10 @@ def test_runs_that_cannot_be_used(trec, tmp_path, assay):
     qrels, a, b, _ = trec
     cases = [
         ((qrels, a, a), "are both runs named A"),
+        (
+            (qrels, a, write(tmp_path / "a\x1b.txt", a.read_text())),
+            "a\\x1b.txt are both runs named",
+        ),
         ((qrels, a, tmp_path / "none.txt"), "There is no such file."),
         ((a, qrels, b), "This looks like a run file"),
         ((qrels, a, write(tmp_path / "bad.txt", "1 Q0 d1 1 x R\n1 Q0 d2\n")), "bad.txt:2"),

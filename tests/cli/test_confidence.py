@@ -80,6 +80,15 @@ def test_undefined_values_are_empty_and_missing_rows_counted(tmp_path, assay):
     assert got["A", "all", "AUROC"] == ""
     assert got["B", "all", "HMR"] == ""
     document = json.loads(assay("confidence", file, "--json", "--topics", "answered").stdout)
+    why = {(s["run"], s["measure"]): s.get("reason") for s in document["scores"]}
+    assert why["A", "AUROC"] == "all answers are right"
+    assert why["A", "HMR"] is None
+    assert why["B", "HMR"] == "no answer has both a confidence and a correctness"
+    said = "is undefined: all answers are right (A AUROC)."
+    assert f"– {said}" in assay("confidence", file, "--topics", "answered").stdout
+    noted = assay("confidence", file, "--topics", "answered", "--csv").stderr
+    assert f"Note: Empty {said}" in noted
+    assert "a correctness (B HMR, B R_O, " in noted
     assert document["runs"]["A"] == {"scored": 1, "missing": 1, "left_out": 0}
     assert document["runs"]["B"] == {"scored": 0, "missing": 1, "left_out": 0}
 

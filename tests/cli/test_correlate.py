@@ -211,13 +211,88 @@ def test_runs_without_topics_have_one_setting(tmp_path, assay):
     assert "topics-mean" not in shown.stdout
 
 
-def test_undefined_is_null(tmp_path, assay):
+MEANS = "run,score\na,.3\nb,.2\nc,.6\n"
+
+
+@pytest.mark.parametrize(
+    ("policy", "means", "topics", "what"),
+    [
+        ("topics", [0.9, 0.8, 0.7], [1, 1, 1], "1 topic left out for all runs"),
+        ("cells", [0.5, 0.8, 0.7], [2, 1, 2], "left out for these runs"),
+        ("zero", [0.5, 0.4, 0.7], [2, 2, 2], "counted as 0"),
+    ],
+)
+def test_missing_topics_where_one_file_has_run_scores_only(
+    tmp_path, assay, policy, means, topics, what
+):
+    text = "run,topic,score\na,1,.9\na,2,.1\nb,1,.8\nc,1,.7\nc,2,.7\nd,1,.5\n"
+    files = write(tmp_path / "a.csv", text), write(tmp_path / "b.csv", MEANS)
+    for pair, side, other in ((files, "A", "B"), (files[::-1], "B", "A")):
+        done = assay("correlate", *pair, "--missing", policy, "--json")
+        document = json.loads(done.stdout)
+        assert [one[side] for one in document["runs"]] == pytest.approx(means)
+        assert [one[other] for one in document["runs"]] == [0.3, 0.2, 0.6]
+        assert [one["topics"] for one in document["runs"]] == topics
+        assert document["missing"] == [{"run": "b", "topic": "2"}]
+        assert document["topics_left_out"] == (["2"] if policy == "topics" else [])
+        assert document[f"runs_only_{side}"] == ["d"]
+        tau_b = stats.kendalltau([0.3, 0.2, 0.6], means).statistic
+        assert document["rows"][0]["value"] == pytest.approx(tau_b)
+    noted = assay("correlate", *files, "--missing", policy, "--csv").stderr
+    assert f"Missing scores (1): b 2; {what}." in noted
+    assert "Runs only: a file has no scores of single topics" in noted
+
+
+def test_means_that_a_file_gives_for_every_run_are_its_scores(tmp_path, assay):
+    b = write(tmp_path / "b.csv", MEANS)
+    lines = "run,topic,s\na,1,.1\nb,1,.2\nc,1,.3\na,all,.7\nb,all,.8\n"
+    for last, means in (("c,all,.9\n", [0.7, 0.8, 0.9]), ("", [0.1, 0.2, 0.3])):
+        done = assay("correlate", write(tmp_path / "a.csv", lines + last), b, "--json")
+        assert [one["A"] for one in json.loads(done.stdout)["runs"]] == means
+        assert ("for some runs only, not for “c”" in done.stderr) == (not last)
+
+
+def test_run_means_that_differ_by_rounding_are_tied(tmp_path, assay):
+    """The topics of a and b hold the same scores in another order, and a + b ≠ b + a."""
+    rows_of_a = [("a", (0.1, 0.2, 0.3)), ("b", (0.3, 0.2, 0.1)), ("c", (0.9, 0.8, 0.9))]
+    lines = [f"{run},{t},{s}" for run, scores in rows_of_a for t, s in enumerate(scores)]
+    a = write(tmp_path / "a.csv", "\n".join(["run,topic,score", *lines]) + "\n")
+    b = write(tmp_path / "b.csv", "run,score\na,.5\nb,.5\nc,.7\n")
+    assert float(rows(assay("correlate", a, b, "--csv"))["runs", "tau"]["value"]) == 1
+
+
+def test_undefined_is_null_with_a_reason(tmp_path, assay):
     a = write(tmp_path / "a.csv", "run,topic,s\nA,1,.5\nB,1,.5\n")
     done = assay("correlate", a, a, "--json")
-    got = {(r["setting"], r["measure"]): r["value"] for r in json.loads(done.stdout)["rows"]}
-    assert got["runs", "tau"] is None
-    assert got["runs", "rbo"] == 1
-    assert "– is undefined" in assay("correlate", a, a).stdout
+    got = {(r["setting"], r["measure"]): r for r in json.loads(done.stdout)["rows"]}
+    assert got["runs", "tau"]["value"] is None
+    assert got["runs", "tau"]["reason"] == "all scores of a table are equal"
+    equal = "in every topic all scores of a table are equal"
+    assert got["topics-mean", "tau"]["reason"] == equal
+    assert got["runs", "rbo"]["value"] == 1
+    assert got["runs", "rbo"]["reason"] == "no interval: there is one topic only"
+    said = "is undefined: all scores of a table are equal (runs tau, runs rho, runs ap, pairs tau"
+    assert f"– {said}" in assay("correlate", a, a).stdout
+    noted = assay("correlate", a, a, "--csv").stderr
+    assert f"Note: Empty {said}" in noted
+    assert "No intervals: there is one topic only." in noted
+    runs = write(tmp_path / "b.csv", "run,score\nA,.5\nB,.6\n")
+    last = json.loads(assay("correlate", runs, runs, "--json").stdout)["rows"][-1]
+    assert last["reason"] == "a file has no scores of single topics"
+
+
+def test_topics_of_one_run_each_have_no_mean_and_some_resamples_no_value(tmp_path, assay):
+    a = write(tmp_path / "a.csv", "run,topic,score\na,1,.1\nb,2,.2\nc,3,.3\n")
+    document = json.loads(assay("correlate", a, a, "--missing", "cells", "--json").stdout)
+    got = {(r["setting"], r["measure"]): r for r in document["rows"]}
+    assert got["topics-mean", "tau"]["reason"] == "no topic has two runs"
+    # Three draws of one topic leave one score, without any pair: 3 of 27 resamples.
+    count = got["pairs", "tau"]["undefined_resamples"]
+    assert count == pytest.approx(2000 / 9, abs=60)
+    assert "undefined_resamples" not in got["runs", "tau"]
+    shown = assay("correlate", a, a, "--missing", "cells").stdout
+    assert "– is undefined: no topic has two runs (topics-mean tau," in shown
+    assert f"in which the value is undefined: pairs tau {count}, " in shown
 
 
 # --- plots ---------------------------------------------------------------------------------------
@@ -257,7 +332,8 @@ def test_a_plot_that_cannot_be_written(two, tmp_path, assay):
     [
         ("run,topic,s\nA,1,.5\nA,2,.5\n", "; at least 2 are needed."),
         ("run,score\nA,.5\nX,.5\n", "; at least 2 are needed."),
-        ("run,topic,s\nA,7,.5\nB,7,.5\n", "no topic is left"),
+        ("run,topic,s\nA,7,.5\nB,7,.5\n", "no topic is left: the tables share none. Topics are"),
+        ("run,topic,s\nA,1,.5\nB,2,.5\n", "run they share. Try --missing cells."),
         ("run,topic,s\nA,1,x\nB,1,.5\n", "The score “x” is not a finite number."),
         ("run,topic\nA,1\nB,1\n", "The file has no column of scores."),
         ("topic,A,B\n1,.5,.6\n", "The header lacks run"),
@@ -272,6 +348,37 @@ def test_faults_are_said_without_a_traceback(tmp_path, assay, text, said):
     assert "b.csv" in done.stderr
     assert "Traceback" not in done.stderr
     assert done.stdout == ""
+
+
+def test_disjoint_topics_are_not_mended_by_what_is_missing(tmp_path, assay):
+    a = write(tmp_path / "a.csv", "run,topic,s\nA,1,.5\nB,1,.4\n")
+    b = write(tmp_path / "b.csv", "run,topic,s\nA,7,.5\nB,7,.4\n")
+    for policy in ("topics", "cells", "zero"):
+        said = assay("correlate", a, b, "--missing", policy).stderr
+        assert "write these alike in both files" in said
+        assert "Try --missing" not in said
+
+
+def test_all_faults_of_both_files_at_once(tmp_path, assay):
+    a = write(tmp_path / "a.csv", "run,topic,s\nA,1,x\nB,1,.4\n")
+    b = write(tmp_path / "b.csv", "run,topic,s\nA,1,.5\nB,,.4\n")
+    done = assay("correlate", a, b)
+    assert "a.csv:2 [1] The score “x”" in done.stderr
+    assert "b.csv:3 The topic is empty." in done.stderr
+
+
+def test_the_names_of_files_do_not_reach_the_terminal_raw(two, tmp_path, assay):
+    odd, b = write(tmp_path / "a\x1b[31m.csv", "run,s\nX,1\n"), two[1]
+    done = assay("correlate", odd, b, "--score", "B:nDCG@20")
+    assert "a\\x1b[31m.csv and " in done.stderr
+    assert "\x1b" not in done.stderr
+    plot = tmp_path / "p\x1b[31m.svg"
+    drawn = assay("correlate", *two, "--score", "nDCG@20", "--plot", plot)
+    assert "Plot: " in drawn.stdout
+    assert "\x1b" not in drawn.stdout
+    refused = assay("correlate", *two, "--score", "nDCG@20", "--plot", tmp_path / "p\x1b.gif")
+    assert refused.returncode == 2
+    assert "\x1b" not in refused.stderr
 
 
 @pytest.mark.parametrize(

@@ -168,6 +168,16 @@ def test_a_constant_difference_has_no_variance(tmp_path, assay):
     assert "m.csv: the residual variance is 0" in done.stderr
 
 
+def test_all_faults_of_all_matrices_at_once(tmp_path, assay):
+    first = write(tmp_path / "a\x1b.csv", "topic,A,B\n1,.5,x\n")
+    second = write(tmp_path / "b.csv", "run,topic,score,n\nA,1,O.9,5\nB,1,.2,9\n")
+    done = assay("samplesize", first, second)
+    assert done.returncode == 2
+    assert "a\\x1b.csv:2 [1] The score “x” of run “B”" in done.stderr
+    assert "b.csv:2 [1] The score “O.9”" in done.stderr
+    assert "\x1b" not in done.stderr
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [

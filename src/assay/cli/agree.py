@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -11,7 +12,19 @@ import typer
 from rich.text import Text
 
 from assay.cli.common import CsvOption, JsonOption, out, plain_table, print_csv, print_json
-from assay.cli.statistics import LEVEL, note, one_of, one_output, shown, used
+from assay.cli.statistics import (
+    LEVEL,
+    RESAMPLES,
+    all_used,
+    explained,
+    no_interval,
+    note,
+    one_of,
+    one_output,
+    shown,
+    undefined_resamples,
+    undefined_values,
+)
 from assay.formats.label_tables import LARGEST, LabelTable, Unit, read_labels
 from assay.formats.parsed import listed, printable
 from assay.model.errors import SettingsError
@@ -19,13 +32,13 @@ from assay.reports.text import counted
 from assay.statistics.agreement import Agreement, agree, label_name
 
 HEADER = ("measure", "value", "low", "high")
-Row = tuple[str, float | None, float | None, float | None]
 
 _UNJUDGED = -1.0
 _MOST_LABELS = 12  # more make a table of counts that no one reads
 _MOST_STEPS = 1000
 _MOST_OUTSIDE = 20
 _MOST_CUTS = 30  # more thresholds make a table that no one reads
+_UNGIVEN = "no one gave the label"
 _OF_GROUPS = ("agreement", "kappa", "kappa_quadratic", "alpha_ordinal")
 
 
@@ -39,12 +52,44 @@ class _Settings:
 
 
 @dataclass(frozen=True, slots=True)
+class _Row:
+    """A coefficient with its interval, and in how many resamples of it it is undefined."""
+
+    measure: str
+    value: float | None
+    low: float | None
+    high: float | None
+    undefined: int
+    topics: int
+
+    @property
+    def cells(self) -> tuple[str, float | None, float | None, float | None]:
+        """As in :data:`HEADER`."""
+        return (self.measure, self.value, self.low, self.high)
+
+    @property
+    def why(self) -> str | None:
+        """Why the value is undefined; None where it is not."""
+        if self.value is not None:
+            return None
+        if self.measure.startswith("kappa@"):
+            return "all labels of both are on one side of the cut"
+        return "both gave one and the same label throughout"
+
+    def document(self) -> dict[str, object]:
+        """As in JSON."""
+        lacks = no_interval(self.topics) if self.low is None else None
+        row: dict[str, object] = dict(zip(HEADER, self.cells, strict=True))
+        return explained(row, self.why or lacks, self.undefined)
+
+
+@dataclass(frozen=True, slots=True)
 class _Group:
     """The agreement on one topic or run."""
 
     name: str
     units: int
-    rows: Sequence[Row]
+    rows: Sequence[_Row]
 
 
 def agree_command(
@@ -83,14 +128,16 @@ def agree_command(
     settings = _Settings(_scale(scale), clip, seed)
     if clip and settings.scale is None:
         raise typer.BadParameter("needs a --scale to clip to", param_hint="--clip")
-    pair = _Pair(used(read_labels(a)), used(read_labels(b)), settings.scale, f"{a} and {b}")
+    first, second = all_used(partial(read_labels, file) for file in (a, b))
+    names = printable(str(a)), printable(str(b))
+    pair = _Pair(first, second, settings.scale, " and ".join(names))
     if by == "run" and not pair.runs:
         raise typer.BadParameter("the files have no column of runs", param_hint="--by")
     if not pair.both:
         raise SettingsError(
-            f"no unit has a label in both files: {a} has {len(pair.first)} labels and {b} "
-            f"{len(pair.second)}, and they share {pair.shared} units. Units are the same where "
-            "topic, document and run are; write these alike in both files."
+            f"no unit has a label in both files: {names[0]} has {len(pair.first)} labels and "
+            f"{names[1]} {len(pair.second)}, and they share {pair.shared} units. Units are the "
+            "same where topic, document and run are; write these alike in both files."
         )
     result = _agree(pair, pair.units, settings)
     rows = _rows(result)
@@ -98,18 +145,19 @@ def agree_command(
     if as_json:
         print_json(_document(result, rows, groups, by, pair, (a, b), settings))
     elif as_csv:
-        for line in _findings(result, pair, clip):
+        for line in (*_findings(result, pair, clip), *_undefined("Empty", rows, groups, by)):
             note(line)
         if by:
-            every = [(one.name, *row) for one in groups for row in one.rows]
-            print_csv((by, *HEADER), [*every, *(("all", *row) for row in rows)])
+            every = [(one.name, *row.cells) for one in groups for row in one.rows]
+            print_csv((by, *HEADER), [*every, *(("all", *row.cells) for row in rows)])
         else:
-            print_csv(HEADER, rows)
+            print_csv(HEADER, [row.cells for row in rows])
     else:
         _show(result, rows)
         if by:
             _show_groups(groups, by)
-        for line in _remarks(result, pair, (a, b), settings):
+        undefined = _undefined("–", rows, groups, by)
+        for line in _remarks(result, pair, names, settings, undefined):
             out().print(line, markup=False, soft_wrap=True)
 
 
@@ -153,6 +201,7 @@ def _agree(pair: _Pair, units: Sequence[Unit], settings: _Settings) -> Agreement
             scale=settings.scale,
             clip=settings.clip,
             level=LEVEL,
+            resamples=RESAMPLES,
             seed=settings.seed,
         )
     except ValueError as error:
@@ -198,21 +247,20 @@ def _scale(text: str | None) -> list[float] | None:
 # --- output --------------------------------------------------------------------------------------
 
 
-def _rows(result: Agreement) -> list[Row]:
-    return [
-        (
-            name,
-            estimate.value,
-            estimate.interval.low if estimate.interval else None,
-            estimate.interval.high if estimate.interval else None,
-        )
-        for name, estimate in result.estimates.items()
-    ]
+def _rows(result: Agreement) -> list[_Row]:
+    rows = []
+    for name, estimate in result.estimates.items():
+        low, high, undefined = None, None, 0
+        if estimate.interval is not None:
+            low, high = estimate.interval.low, estimate.interval.high
+            undefined = estimate.interval.undefined
+        rows.append(_Row(name, estimate.value, low, high, undefined, result.topics or 0))
+    return rows
 
 
 def _document(
     result: Agreement,
-    rows: Iterable[Row],
+    rows: Iterable[_Row],
     groups: Iterable[_Group],
     by: str | None,
     pair: _Pair,
@@ -221,7 +269,7 @@ def _document(
 ) -> dict[str, Any]:
     sides = {"first": "A", "second": "B"}
     document: dict[str, Any] = {
-        "rows": _named(rows),
+        "rows": [row.document() for row in rows],
         "files": {"A": str(files[0]), "B": str(files[1])},
         "units": {
             "both": result.n,
@@ -237,13 +285,16 @@ def _document(
             **({"reason": _untold(result)} if result.table is None else {}),
         },
         "by_label": [
-            {
-                "label": one.label,
-                "A": one.first,
-                "B": one.second,
-                "both": one.both,
-                "agreement": one.agreement,
-            }
+            explained(
+                {
+                    "label": one.label,
+                    "A": one.first,
+                    "B": one.second,
+                    "both": one.both,
+                    "agreement": one.agreement,
+                },
+                _UNGIVEN if one.agreement is None else None,
+            )
             for one in result.by_label
         ],
         "pair_orders": {
@@ -263,26 +314,25 @@ def _document(
     }
     if by:
         document[f"by_{by}"] = [
-            {by: one.name, "units": one.units, "rows": _named(one.rows)} for one in groups
+            {by: one.name, "units": one.units, "rows": [row.document() for row in one.rows]}
+            for one in groups
         ]
     document["settings"] = {
         "scale": settings.scale,
         "clip": settings.clip,
         "level": LEVEL,
+        "resamples": RESAMPLES,
         "seed": settings.seed,
     }
     return document
 
 
-def _named(rows: Iterable[Row]) -> list[dict[str, str | float | None]]:
-    return [dict(zip(HEADER, row, strict=True)) for row in rows]
-
-
-def _show(result: Agreement, rows: Iterable[Row]) -> None:
+def _show(result: Agreement, rows: Iterable[_Row]) -> None:
     table = plain_table("Agreement")
     for name in HEADER:
         table.add_column(name, justify="left" if name == "measure" else "right")
-    for name, *numbers in rows:
+    for row in rows:
+        name, *numbers = row.cells
         if _cuts(result) > _MOST_CUTS and name.startswith("kappa@"):
             continue
         table.add_row(name, *(shown(value) for value in numbers))
@@ -293,8 +343,8 @@ def _show(result: Agreement, rows: Iterable[Row]) -> None:
         for label in result.labels:
             counts.add_column(label_name(label), justify="right")
         counts.add_column("agreement", justify="right")
-        for one, row in zip(result.by_label, result.table, strict=True):
-            counts.add_row(label_name(one.label), *(f"{n:,}" for n in row), shown(one.agreement))
+        for one, line in zip(result.by_label, result.table, strict=True):
+            counts.add_row(label_name(one.label), *(f"{n:,}" for n in line), shown(one.agreement))
         out().print(counts)
 
 
@@ -304,16 +354,20 @@ def _show_groups(groups: Iterable[_Group], by: str) -> None:
     for name in ("units", *_OF_GROUPS):
         table.add_column(name, justify="right")
     for one in groups:
-        values = {name: value for name, value, _, _ in one.rows}
+        values = {row.measure: row.value for row in one.rows}
         numbers = (shown(values[name]) for name in _OF_GROUPS)
         table.add_row(Text(printable(one.name)), f"{one.units:,}", *numbers)
     out().print(table)
 
 
 def _remarks(
-    result: Agreement, pair: _Pair, files: tuple[Path, Path], settings: _Settings
-) -> Iterable[str]:
-    yield f"A is {printable(str(files[0]))}, B is {printable(str(files[1]))}."
+    result: Agreement,
+    pair: _Pair,
+    files: tuple[str, str],
+    settings: _Settings,
+    undefined: Iterable[str],
+) -> Iterator[str]:
+    yield f"A is {files[0]}, B is {files[1]}."
     units, topics = counted(result.n, "unit"), counted(result.topics or 0, "topic")
     yield f"{units} of {topics} labelled in both."
     yield from _findings(result, pair, settings.clip)
@@ -324,20 +378,28 @@ def _remarks(
         f"Pairs of units of a topic: {orders.agree:,} ordered alike, {orders.disagree:,} in "
         f"opposite ways, {orders.tie:,} with a tie."
     )
+    if (result.topics or 0) > 1:
+        yield f"Low and high: 95 % bootstrap over topics, seed {settings.seed}."
+    yield from undefined
+    labels = ((f"label {one.label:g}", one.agreement) for one in result.by_label)
+    ungiven = ((name, _UNGIVEN if value is None else None) for name, value in labels)
+    yield from undefined_values("–", ungiven)
+
+
+def _undefined(
+    mark: str, rows: Iterable[_Row], groups: Iterable[_Group], by: str | None
+) -> Iterator[str]:
+    """What is undefined and why, of the whole and then of the groups, and in how many resamples."""
+    every = [(row.measure, row) for row in rows]
+    every += [(f"{row.measure} of {by} {one.name}", row) for one in groups for row in one.rows]
+    yield from undefined_values(mark, ((name, row.why) for name, row in every))
+    yield from undefined_resamples((name, row.undefined) for name, row in every)
+
+
+def _findings(result: Agreement, pair: _Pair, clip: bool) -> Iterator[str]:
+    """What the numbers leave out, and labels that are not on the scale."""
     if (result.topics or 0) < 2:
         yield "No intervals: there is one topic only."
-    else:
-        yield f"Low and high: 95 % bootstrap over topics, seed {settings.seed}."
-    undefined = any(estimate.value is None for estimate in result.estimates.values())
-    if undefined or any(one.agreement is None for one in result.by_label):
-        yield (
-            "– is undefined: a label that no one gave, or all labels on one side, so that chance "
-            "allows no disagreement."
-        )
-
-
-def _findings(result: Agreement, pair: _Pair, clip: bool) -> Iterable[str]:
-    """What the numbers leave out, and labels that are not on the scale."""
     for name, other, only, unjudged in (
         ("A", "B", pair.only_first, pair.unjudged_first),
         ("B", "A", pair.only_second, pair.unjudged_second),

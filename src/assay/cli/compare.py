@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, cast
 
@@ -15,7 +16,18 @@ import typer
 from rich.text import Text
 
 from assay.cli.common import CsvOption, JsonOption, out, plain_table, print_csv, print_json
-from assay.cli.statistics import LEVEL, note, one_of, one_output, plot_file, shown, used
+from assay.cli.statistics import (
+    LEVEL,
+    all_used,
+    explained,
+    note,
+    one_of,
+    one_output,
+    plot_file,
+    shown,
+    undefined_values,
+    used,
+)
 from assay.formats.parsed import listed, printable
 from assay.formats.score_tables import ScoreMatrix, read_matrix
 from assay.formats.trec import read_qrels
@@ -37,6 +49,9 @@ TESTS: dict[str, str] = {
     "bootstrap": "paired bootstrap test, Holm's correction over all pairs",
 }
 _MOST_PAIRS = 30
+_SAME_EVERYWHERE = "the difference is the same on every topic"
+_NO_VARIANCE = "the residual variance is 0"
+_TANGLED = "so many pairs differ in such a tangle that thousands would be needed"
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,12 +150,15 @@ def compare_command(
     if as_json:
         print_json(_document(rows, compared, {"test": test, "topics": policy, **settings}))
     elif as_csv:
+        for done in compared:
+            for line in _undefined("Empty", done):
+                note(line)
         print_csv(HEADER, rows)
     else:
         for done in compared:
             _show(done, policy, seed)
         if plot is not None:
-            out().print(f"Plot: {plot}", markup=False, soft_wrap=True)
+            out().print(f"Plot: {printable(str(plot))}", markup=False, soft_wrap=True)
 
 
 def _hopeless(result: Comparison) -> str | None:
@@ -164,15 +182,12 @@ def _hopeless(result: Comparison) -> str | None:
 
 
 def _without_p(result: Comparison) -> str | None:
-    """Why some pairs have no p-value, where some have none."""
+    """What becomes of pairs that have no p-value, where there are some."""
     count = sum(pair.p_adjusted is None for pair in result.pairs)
     if not count:
         return None
-    return (
-        f"p is undefined for {counted(count, 'pair')}, whose differences "
-        "are the same on every topic: without a spread nothing says how far they are from chance. "
-        "That does not count as different; --test randomisation has a p for it."
-    )
+    pairs = "1 pair without p does" if count == 1 else f"{count:,} pairs without p do"
+    return f"{pairs} not count as different; --test randomisation has a p for every pair."
 
 
 # --- input ---------------------------------------------------------------------------------------
@@ -190,9 +205,11 @@ def _matrices(
     if matrix is not None:
         if files:
             raise typer.BadParameter("give either --matrix or qrels and runs", param_hint="QRELS")
-        tables = [used(read_matrix(matrix, name, option="-m")) for name in (names or (None,))]
+        read = partial(read_matrix, matrix, option="-m")
+        tables = all_used(partial(read, name) for name in (names or (None,)))
         if len(tables) > 1 and tables[0].wide:
-            raise typer.BadParameter(f"{matrix} holds one score only", param_hint="-m")
+            shown_path = printable(str(matrix))
+            raise typer.BadParameter(f"{shown_path} holds one score only", param_hint="-m")
         return tables
     if len(files) < 3:
         raise typer.BadParameter(
@@ -237,9 +254,10 @@ def _check_names(names: Sequence[str], files: Sequence[Path]) -> None:
     seen: dict[str, Path] = {}
     for name, file in zip(names, files, strict=True):
         if name in seen:
+            both = printable(f"{seen[name]} and {file}")
             raise SettingsError(
-                f"{seen[name]} and {file} are both runs named {printable(name)}: give each a name "
-                "of its own in the last column, and each file once."
+                f"{both} are both runs named {printable(name)}: give each a name of its own in "
+                "the last column, and each file once."
             )
         seen[name] = file
 
@@ -296,6 +314,26 @@ def _rows(one: _Compared) -> Iterable[tuple[str | float | None, ...]]:
         )  # fmt: skip
 
 
+def _reasons(pair: PairComparison) -> Mapping[str, str]:
+    """Why what is undefined of a pair is, by its column."""
+    found = {}
+    if pair.p_adjusted is None:
+        found["p"] = _SAME_EVERYWHERE
+    if pair.effect is None:
+        found["effect"] = _NO_VARIANCE
+    return found
+
+
+def _undefined(mark: str, one: _Compared) -> Iterator[str]:
+    """What is undefined and why."""
+    found = [
+        (f"{name} of {pair.run_a} and {pair.run_b}", reason)
+        for pair in one.result.pairs
+        for name, reason in _reasons(pair).items()
+    ]
+    yield from undefined_values(mark, found)
+
+
 def _panel(one: _Compared) -> DifferencePanel:
     result = one.result
     pairs = [
@@ -311,28 +349,41 @@ def _panel(one: _Compared) -> DifferencePanel:
 
 def _document(
     rows: Iterable[tuple[str | float | None, ...]],
-    compared: Iterable[_Compared],
+    compared: Sequence[_Compared],
     settings: Mapping[str, object],
 ) -> dict[str, Any]:
+    reasons = (_reasons(pair) for one in compared for pair in one.result.pairs)
     return {
-        "rows": [dict(zip(HEADER, row, strict=True)) for row in rows],
+        "rows": [
+            explained(
+                dict(zip(HEADER, row, strict=True)),
+                "; ".join(f"{name}: {reason}" for name, reason in why.items()) or None,
+            )
+            for row, why in zip(rows, reasons, strict=True)
+        ],
         "measures": [
             {
                 "measure": one.matrix.name,
                 "topics": one.result.topics,
                 "topics_left_out": one.matrix.left_out,
                 "runs": [
-                    {
-                        "run": run,
-                        "mean": mean,
-                        "letters": one.result.letters and one.result.letters[run],
-                        "top": run in one.result.top,
-                    }
+                    explained(
+                        {
+                            "run": run,
+                            "mean": mean,
+                            "letters": one.result.letters and one.result.letters[run],
+                            "top": run in one.result.top,
+                        },
+                        _TANGLED if one.result.letters is None else None,
+                    )
                     for run, mean in one.result.means.items()
                 ],
                 "different": [[pair.run_a, pair.run_b] for pair in one.real],
                 "paired_effects": [
-                    {"run_a": pair.run_a, "run_b": pair.run_b, "effect": pair.paired_effect}
+                    explained(
+                        {"run_a": pair.run_a, "run_b": pair.run_b, "effect": pair.paired_effect},
+                        _SAME_EVERYWHERE if pair.paired_effect is None else None,
+                    )
                     for pair in one.result.pairs
                 ],
                 "residual_variance": one.result.variance.value,
@@ -382,7 +433,7 @@ def _remarks(one: _Compared, policy: str, seed: int) -> Iterable[str]:
         "top group does not differ from the best run."
     )
     if result.letters is None:
-        yield "No letters: so many pairs differ in such a tangle that thousands would be needed."
+        yield f"No letters: {_TANGLED}."
     how = f"Test: {TESTS[result.test]}"
     if result.permutations is not None:
         what = "resamples" if result.test == "bootstrap" else "permutations"
@@ -390,11 +441,10 @@ def _remarks(one: _Compared, policy: str, seed: int) -> Iterable[str]:
         drawn = f"{result.permutations:,} random {what}, seed {seed}"
         how += f"; {exact if result.exact else drawn}"
     yield how + f". Intervals: bootstrap over topics, seed {seed}."
+    yield from _undefined("–", one)
     without = _without_p(result)
     if without:
         yield without
-    if any(pair.effect is None for pair in one.real):
-        yield "effect is undefined (–): the runs differ by the same on every topic."
     if one.matrix.left_out:
         count = counted(len(one.matrix.left_out), "topic")
         yield f"{count} that some run has no score for: left out for all runs."

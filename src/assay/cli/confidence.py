@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -9,16 +10,8 @@ import numpy as np
 import numpy.typing as npt
 import typer
 
-from assay.cli.common import (
-    CsvOption,
-    JsonOption,
-    err,
-    out,
-    plain_table,
-    print_csv,
-    print_json,
-    safe,
-)
+from assay.cli.common import CsvOption, JsonOption, out, plain_table, print_csv, print_json, safe
+from assay.cli.statistics import explained, note, undefined_values, used
 from assay.formats.confidence import ConfidenceTable, read_confidence
 from assay.measures.confidence import confidence_measures
 from assay.reports.confidence import save_confidence_plot
@@ -27,6 +20,7 @@ MEASURES = ("HMR", "R_O", "R_U", "ECE", "MCE", "Brier", "KS", "AUROC", "Accuracy
 _CONTINUED = ("ECE", "MCE", "Brier", "KS", "AUROC")
 _SCORES = tuple(name for name in MEASURES if name not in _CONTINUED)
 _WIDE = 120  # columns of a screen on which all measures stand in one line
+Row = tuple[str, str, str, float | None]
 Arrays = tuple[npt.NDArray[np.float64], npt.NDArray[np.bool_]]
 
 
@@ -62,13 +56,11 @@ def confidence_command(
     """
     if topics not in ("all", "qrels", "answered"):
         raise typer.BadParameter("must be 'all' or 'answered'", param_hint="--topics")
-    parsed = read_confidence(file)
-    table = parsed.require()
-    for fault in parsed.warnings:
-        err().print(f"Note: {fault}", markup=False, soft_wrap=True)
-    rows: list[tuple[str, str, str, float | None]] = []
+    table = used(read_confidence(file))
+    rows: list[Row] = []
     counts: dict[str, tuple[int, int, int]] = {}
     data: dict[str, Arrays] = {}
+    reasons: dict[str, str] = {}
     closed: Literal["right", "left"] = "left" if left_closed else "right"
     silent = _silent(table) if topics != "answered" else {}
     for run in table.runs:
@@ -81,6 +73,8 @@ def confidence_command(
         if len(p):
             values = confidence_measures(p, c, bins=bins, closed=closed)
             data[run] = (p, c)
+        if None in values.values():
+            reasons[run] = _reason(c)
         rows.extend((run, "all", name, values[name]) for name in MEASURES)
         if per_topic:
             ids = [row.topic for row in scored] + list(left_out)
@@ -95,7 +89,13 @@ def confidence_command(
         names = ("run", "topic", "measure", "value")
         print_json(
             {
-                "scores": [dict(zip(names, row, strict=True)) for row in rows],
+                "scores": [
+                    explained(
+                        dict(zip(names, row, strict=True)),
+                        reasons[row[0]] if row[3] is None else None,
+                    )
+                    for row in rows
+                ],
                 "runs": {
                     run: {"scored": n, "missing": missing, "left_out": absent}
                     for run, (n, missing, absent) in counts.items()
@@ -103,9 +103,13 @@ def confidence_command(
             }
         )
     elif as_csv:
+        for line in undefined_values("Empty", _undefined(rows, reasons)):
+            note(line)
         print_csv(("run", "topic", "measure", "value"), rows)
     else:
         _print_table(rows, counts, bins)
+        for line in undefined_values("–", _undefined(rows, reasons)):
+            out().print(line, markup=False, soft_wrap=True)
         if plot is not None:
             out().print(f"Plot: {safe(plot)}", soft_wrap=True)
 
@@ -120,8 +124,21 @@ def _silent(table: ConfidenceTable) -> dict[str, tuple[str, ...]]:
     return absent
 
 
+def _reason(correct: npt.NDArray[np.bool_]) -> str:
+    """Why a run has an undefined measure: AUROC needs right and wrong answers, others any."""
+    if not len(correct):
+        return "no answer has both a confidence and a correctness"
+    return f"all answers are {'right' if correct.all() else 'wrong'}"
+
+
+def _undefined(rows: list[Row], reasons: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    for run, _, name, value in rows:
+        if value is None:
+            yield f"{run} {name}", reasons[run]
+
+
 def _print_table(
-    rows: list[tuple[str, str, str, float | None]],
+    rows: list[Row],
     counts: dict[str, tuple[int, int, int]],
     bins: int,
 ) -> None:

@@ -2,27 +2,68 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, cast, get_args
 
 import typer
 
 from assay.cli.common import CsvOption, JsonOption, out, plain_table, print_csv, print_json
-from assay.cli.statistics import LEVEL, note, one_of, one_output, plot_file, shown, used
+from assay.cli.statistics import (
+    LEVEL,
+    RESAMPLES,
+    all_used,
+    explained,
+    no_interval,
+    note,
+    one_of,
+    one_output,
+    plot_file,
+    shown,
+    undefined_resamples,
+    undefined_values,
+)
 from assay.formats.parsed import listed, printable
 from assay.formats.score_tables import ScoreTable, read_scores
 from assay.model.errors import SettingsError
 from assay.reports.statistics_plots import save_scatter
 from assay.reports.text import counted
-from assay.statistics.correlation import CorrelationReport, Missing, correlate, correlate_runs
+from assay.statistics.correlation import (
+    CorrelationReport,
+    Missing,
+    Scores,
+    correlate,
+    correlate_runs,
+)
 
 HEADER = ("setting", "measure", "value", "low", "high", "n")
 SETTINGS = ("runs", "topics-mean", "pairs")
 MEASURES = ("tau", "rho", "ap", "rbo")
-Row = tuple[str, str, float | None, float | None, float | None, int]
 
 _SHOWN = 10
+_NO_TOPICS = "a file has no scores of single topics"
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    """A coefficient in one setting, why it or its interval is not there, and how many resamples
+    the interval leaves out."""
+
+    setting: str
+    measure: str
+    value: float | None
+    low: float | None
+    high: float | None
+    n: int
+    reason: str | None
+    undefined: int = 0
+
+    @property
+    def cells(self) -> tuple[str, str, float | None, float | None, float | None, int]:
+        """As in :data:`HEADER`."""
+        return (self.setting, self.measure, self.value, self.low, self.high, self.n)
 
 
 def correlate_command(
@@ -65,7 +106,9 @@ def correlate_command(
         raise typer.BadParameter("must be between 0 and 1", param_hint="--rbo-p")
     plot_file(plot)
     names = _names(score or [])
-    first, second = used(read_scores(a, names[0])), used(read_scores(b, names[1]))
+    first, second = all_used(
+        partial(read_scores, file, name) for file, name in zip((a, b), names, strict=True)
+    )
     both = bool(first.by_topic) and bool(second.by_topic)
     try:
         if both:
@@ -75,12 +118,15 @@ def correlate_command(
                 p=p,
                 missing=cast("Missing", missing),
                 level=LEVEL,
+                resamples=RESAMPLES,
                 seed=seed,
             )
         else:
-            report = correlate_runs(first.run_scores(), second.run_scores(), p=p)
+            policy = cast("Missing", missing)
+            report = correlate_runs(_whole(first), _whole(second), p=p, missing=policy)
     except ValueError as error:
-        raise SettingsError(f"{a} and {b}: {error}.{_cure(str(error))}") from None
+        files = printable(f"{a} and {b}")
+        raise SettingsError(f"{files}: {error}.{_cure(str(error))}") from None
     rows = _rows(report)
     if plot is not None:
         points = _points(report, first, second, missing) if both else []
@@ -90,13 +136,13 @@ def correlate_command(
     if as_json:
         print_json(_document(report, rows, (first, second), (a, b), missing, p, seed))
     elif as_csv:
-        for line in _findings(report, missing):
+        for line in (*_findings(report, missing), *_undefined("Empty", report)):
             note(line)
-        print_csv(HEADER, rows)
+        print_csv(HEADER, [row.cells for row in rows])
     else:
         _show(report, rows, (first, second), (a, b), missing, p, seed)
         if plot is not None:
-            out().print(f"Plot: {plot}", markup=False, soft_wrap=True)
+            out().print(f"Plot: {printable(str(plot))}", markup=False, soft_wrap=True)
 
 
 def _names(given: Sequence[str]) -> tuple[str | None, str | None]:
@@ -115,7 +161,14 @@ def _names(given: Sequence[str]) -> tuple[str | None, str | None]:
     return names.get("A"), names.get("B")
 
 
+def _whole(table: ScoreTable) -> Mapping[str, float | None] | Scores:
+    """One score a run where the file gives it, else the scores that it is the mean of."""
+    return table.means if table.has_own_means else table.by_topic
+
+
 def _cure(why: str) -> str:
+    if "share none" in why:
+        return " Topics are the same where their ids are; write these alike in both files."
     if "no topic is left" in why:
         return " Try --missing cells."
     if "at least 2 are needed" in why:
@@ -152,24 +205,36 @@ def _taus(report: CorrelationReport) -> list[str]:
 # --- output --------------------------------------------------------------------------------------
 
 
-def _rows(report: CorrelationReport) -> list[Row]:
+def _rows(report: CorrelationReport) -> list[_Row]:
     known = {(one.setting, one.measure): one for one in report.rows}
-    rows: list[Row] = []
+    rows: list[_Row] = []
     for setting in SETTINGS:
         for measure in MEASURES:
             one = known.get((setting, measure))
             if one is None:
-                rows.append((setting, measure, None, None, None, 0))
-                continue
-            low = one.interval.low if one.interval else None
-            high = one.interval.high if one.interval else None
-            rows.append((setting, measure, one.value, low, high, one.n))
+                rows.append(_Row(setting, measure, None, None, None, 0, _NO_TOPICS))
+            elif one.interval is None:
+                lacks = no_interval(len(report.topics)) if report.topics else _NO_TOPICS
+                reason = one.reason or lacks
+                rows.append(_Row(setting, measure, one.value, None, None, one.n, reason))
+            else:
+                low, high, undefined = one.interval.low, one.interval.high, one.interval.undefined
+                rows.append(_Row(setting, measure, one.value, low, high, one.n, None, undefined))
     return rows
+
+
+def _undefined(mark: str, report: CorrelationReport) -> Iterator[str]:
+    """What is undefined and why, and in how many resamples."""
+    named = [(f"{one.setting} {one.measure}", one) for one in report.rows]
+    yield from undefined_values(mark, ((name, one.reason) for name, one in named))
+    yield from undefined_resamples(
+        (name, one.interval.undefined if one.interval else 0) for name, one in named
+    )
 
 
 def _document(
     report: CorrelationReport,
-    rows: Iterable[Row],
+    rows: Iterable[_Row],
     tables: tuple[ScoreTable, ScoreTable],
     files: tuple[Path, Path],
     missing: str,
@@ -177,7 +242,10 @@ def _document(
     seed: int,
 ) -> dict[str, Any]:
     return {
-        "rows": [dict(zip(HEADER, row, strict=True)) for row in rows],
+        "rows": [
+            explained(dict(zip(HEADER, row.cells, strict=True)), row.reason, row.undefined)
+            for row in rows
+        ],
         "files": {"A": str(files[0]), "B": str(files[1])},
         "scores": {"A": tables[0].name, "B": tables[1].name},
         "runs": [
@@ -191,13 +259,19 @@ def _document(
         "topics_only_B": report.topics_only_second,
         "missing": [{"run": run, "topic": topic} for run, topic in report.missing],
         "topics_left_out": report.topics_left_out,
-        "settings": {"missing": missing, "rbo_p": p, "level": LEVEL, "seed": seed},
+        "settings": {
+            "missing": missing,
+            "rbo_p": p,
+            "level": LEVEL,
+            "resamples": RESAMPLES,
+            "seed": seed,
+        },
     }
 
 
 def _show(
     report: CorrelationReport,
-    rows: Iterable[Row],
+    rows: Iterable[_Row],
     tables: tuple[ScoreTable, ScoreTable],
     files: tuple[Path, Path],
     missing: str,
@@ -207,7 +281,7 @@ def _show(
     table = plain_table("Correlation")
     for name in HEADER:
         table.add_column(name, justify="left" if name in ("setting", "measure") else "right")
-    for setting, measure, *numbers, n in rows:
+    for setting, measure, *numbers, n in (row.cells for row in rows):
         if setting == "runs" or report.topics:  # else it needs topics, which is said below
             table.add_row(setting, measure, *map(shown, numbers), f"{n:,}")
     out().print(table)
@@ -222,30 +296,22 @@ def _remarks(
     missing: str,
     p: float,
     seed: int,
-) -> Iterable[str]:
+) -> Iterator[str]:
     yield (
         f"A is {tables[0].name} of {printable(str(files[0]))} (the truth of ap), "
         f"B is {tables[1].name} of {printable(str(files[1]))}. RBO with p = {p:g}."
     )
     yield from _findings(report, missing)
-    if not report.topics:
-        yield (
-            "Runs only: a file has no scores of single topics, so there are no intervals and no "
-            "other settings."
-        )
-    elif len(report.topics) == 1:
-        yield "No intervals: there is one topic only."
-    else:
+    if len(report.topics) > 1:
         yield (
             f"{counted(len(report.topics), 'topic')} in both. Low and high: 95 % bootstrap over "
             f"topics, seed {seed}."
         )
-    if any(row.value is None for row in report.rows):
-        yield "– is undefined: all scores of a table are equal there."
+    yield from _undefined("–", report)
 
 
-def _findings(report: CorrelationReport, missing: str) -> Iterable[str]:
-    """Runs and topics that the numbers leave out."""
+def _findings(report: CorrelationReport, missing: str) -> Iterator[str]:
+    """Runs, topics and intervals that the numbers leave out."""
     for side, runs, topics in (
         ("A", report.runs_only_first, report.topics_only_first),
         ("B", report.runs_only_second, report.topics_only_second),
@@ -263,6 +329,10 @@ def _findings(report: CorrelationReport, missing: str) -> Iterable[str]:
             "zero": "counted as 0",
         }
         yield f"Missing scores ({len(pairs)}): {_some(pairs)}; {what[missing]}."
+    if not report.topics:
+        yield f"Runs only: {_NO_TOPICS}, so there are no intervals and no other settings."
+    elif len(report.topics) == 1:
+        yield "No intervals: there is one topic only."
 
 
 def _some(names: Sequence[str]) -> str:

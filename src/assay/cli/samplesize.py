@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
@@ -12,7 +13,7 @@ import typer
 from rich.text import Text
 
 from assay.cli.common import CsvOption, JsonOption, out, plain_table, print_csv, print_json
-from assay.cli.statistics import one_output, shown, used
+from assay.cli.statistics import all_used, one_output, shown
 from assay.formats.parsed import printable
 from assay.formats.score_tables import ScoreMatrix, read_matrix
 from assay.model.errors import SettingsError
@@ -107,8 +108,12 @@ def samplesize_command(
     minds = _values(mind, "--mind", _positive, _MIND)
     runs = _values(m, "--m", _two_or_more, _RUNS)
     widths = _values(width, "--width", _positive, minds)
+    tables = all_used(partial(read_matrix, path, score) for path in files)
     try:
-        done = [_experiment(path, score, alphas, minds) for path in files]
+        done = [
+            _experiment(path, matrix, alphas, minds)
+            for path, matrix in zip(files, tables, strict=True)
+        ]
         pooled = (
             pooled_variance(one.variance for one in done)
             if variance is None
@@ -142,9 +147,8 @@ def samplesize_command(
 
 
 def _experiment(
-    path: Path, score: str | None, alphas: Sequence[float], minds: Sequence[float]
+    path: Path, matrix: ScoreMatrix, alphas: Sequence[float], minds: Sequence[float]
 ) -> _Experiment:
-    matrix = used(read_matrix(path, score))
     variance = residual_variance(matrix.scores)
     powers = [
         (alpha, achieved_power(matrix.scores, alpha=alpha, min_difference=mind))
@@ -154,8 +158,8 @@ def _experiment(
     known = tuple((alpha, power) for alpha, power in powers if power is not None)
     if not known:
         raise SettingsError(
-            f"{path}: the residual variance is 0: all runs differ by the same on every topic, so "
-            "that any number of topics is enough. Is this a matrix of scores?"
+            f"{printable(str(path))}: the residual variance is 0: all runs differ by the same on "
+            "every topic, so that any number of topics is enough. Is this a matrix of scores?"
         )
     return _Experiment(path, matrix, variance, known)
 
