@@ -9,7 +9,8 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from assay.formats.score_tables import read_matrix, read_scores
+from assay.formats.score_matrices import read_matrix
+from assay.formats.score_tables import read_scores
 from assay.model.errors import FormatError
 
 

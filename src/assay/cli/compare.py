@@ -29,7 +29,7 @@ from assay.cli.statistics import (
     used,
 )
 from assay.formats.parsed import listed, printable
-from assay.formats.score_tables import ScoreMatrix, read_matrix
+from assay.formats.score_matrices import ScoreMatrix, read_matrix
 from assay.formats.trec import read_qrels
 from assay.formats.trec_fast import read_runs
 from assay.measures import Measure, parse_measure

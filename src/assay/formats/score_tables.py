@@ -1,7 +1,8 @@
 """Scores of runs: CSV or TSV with a run column, perhaps a topic column, and scores.
 
-Three shapes are known: one column a score (``run,topic,nDCG@20,AP``), one line a score as Assay
-itself writes them (``run,topic,measure,value``), and matrices of topics × runs.
+Two shapes are known: one column a score (``run,topic,nDCG@20,AP``), and one line a score as Assay
+itself writes them (``run,topic,measure,value``). Matrices of topics × runs are those of
+:mod:`assay.formats.score_matrices`.
 """
 
 from __future__ import annotations
@@ -9,9 +10,8 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from os import PathLike
-from pathlib import Path
 
 from assay.formats.label_tables import (
     RUN,
@@ -26,7 +26,14 @@ from assay.formats.naming import normal_id
 from assay.formats.parsed import FaultList, Parsed, listed, printable, quoted
 from assay.formats.text import read_text
 
-__all__ = ["ScoreMatrix", "ScoreTable", "read_matrix", "read_scores"]
+__all__ = [
+    "ScoreTable",
+    "filled",
+    "is_missing",
+    "looks_like_number",
+    "parse_scores",
+    "read_scores",
+]
 
 MEASURE = ("measure",)
 VALUE = ("value", "score")
@@ -34,11 +41,9 @@ ALL = "all"
 """The topic whose line holds a run's mean, as trec_eval and Assay write it."""
 
 _NOTHING = frozenset({"", "na", "n/a", "nan", "null", "none", "–", "-"})
-_FIRST_OF_MATRIX = (*TOPIC, "", "id", "item", "#")
 _NUMBER_LIKE = re.compile(
     r"[-+]?(?:inf(?:inity)?|[\d.,]*\d[\d.,]*(?:e[-+]?\d+)?)\s*%?", re.IGNORECASE
 )
-"""What was meant as a number, though perhaps it is none: ``1e999``, ``0,5``, ``inf``, ``12 %``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,27 +81,6 @@ class ScoreTable:
         return found
 
 
-@dataclass(frozen=True, slots=True)
-class ScoreMatrix:
-    """Scores of topics × runs, none missing.
-
-    Attributes:
-        name: the score's name.
-        topics: the topics, one a row.
-        runs: the runs, one a column.
-        scores: the rows.
-        left_out: topics that some run has no score for; they are in no row.
-        wide: whether the file has one column a run, and so one score only.
-    """
-
-    name: str
-    topics: tuple[str, ...]
-    runs: tuple[str, ...]
-    scores: tuple[tuple[float, ...], ...] = field(repr=False)
-    left_out: tuple[str, ...] = ()
-    wide: bool = False
-
-
 def read_scores(
     path: str | PathLike[str], score: str | None = None, *, option: str = "--score"
 ) -> Parsed[ScoreTable]:
@@ -117,7 +101,7 @@ def read_scores(
     if cells is None:
         faults.error(0, "The file is empty.", "Begin with a header: run,topic,score.")
         return Parsed(None, faults.done())
-    table = _scores(cells, score, option, faults)
+    table = parse_scores(cells, score, option, faults)
     if table is not None and table.means and not table.has_own_means:
         without = [run for run in table.by_topic if table.means.get(run) is None]
         faults.warning(
@@ -129,58 +113,10 @@ def read_scores(
     return Parsed(table, faults.done())
 
 
-def read_matrix(
-    path: str | PathLike[str], score: str | None = None, *, option: str = "--score"
-) -> Parsed[ScoreMatrix]:
-    """Read a matrix of topics × runs: one column a run, or a table as :func:`read_scores` takes.
-
-    Args:
-        path: a CSV or TSV file. The first column of a matrix holds the topics; one whose header
-            begins with ``run`` is refused, as its columns would be topics, or measures.
-        score: which score of a long table; None where there is one only.
-        option: what names the score on the command line, for messages.
-
-    Raises:
-        FormatError: the file cannot be read at all.
-    """
-    source = read_text(path)
-    faults = FaultList(source.file, source.faults)
-    cells = read_cells(source.lines, faults)
-    if cells is None:
-        faults.error(0, "The file is empty.", "Begin with a header: topic, then a column a run.")
-        return Parsed(None, faults.done())
-    if cells.places(RUN) and (cells.places(TOPIC) or cells.places((*MEASURE, *VALUE))):
-        table = _scores(cells, score, option, faults)
-        if table is None:
-            return Parsed(None, faults.done())
-        if not table.by_topic:
-            faults.error(
-                cells.line,
-                "The table has no scores of single topics.",
-                "Write one line a run and topic: run,topic,score.",
-            )
-            return Parsed(None, faults.done())
-        return Parsed(_complete(table.name, table.by_topic, faults), faults.done())
-    if cells.names[0] in RUN:  # the other columns may be topics, or measures
-        faults.error(
-            cells.line,
-            "The first column holds runs, but a matrix has a column a run and a line a topic.",
-            "Turn rows into columns and begin the header with topic, or write one line a run and "
-            "topic: run,topic,score.",
-        )
-        return Parsed(None, faults.done())
-    wide = _wide(cells, faults)
-    if wide is None:
-        return Parsed(None, faults.done())
-    name = score or Path(path).name.partition(".")[0] or "score"
-    matrix = replace(_complete(printable(name), wide, faults), wide=True)
-    return Parsed(matrix, faults.done())
-
-
-# --- tables with a run column --------------------------------------------------------------------
-
-
-def _scores(cells: Cells, score: str | None, option: str, faults: FaultList) -> ScoreTable | None:
+def parse_scores(
+    cells: Cells, score: str | None, option: str, faults: FaultList
+) -> ScoreTable | None:
+    """As :func:`read_scores`, of a file that was split into cells; None where no score is found."""
     run = one_column(
         cells, RUN, "run", faults, "Name the columns: run, then topic if there are any, then score."
     )
@@ -256,16 +192,12 @@ def _chosen(
     return None
 
 
-def _filled(cells: Cells, place: int) -> list[str]:
-    return [row[place] for _, row in cells.rows if row[place].casefold() not in _NOTHING]
-
-
 def _may_be_scores(cells: Cells, place: int) -> bool:
     """True unless all cells of a column hold words, or it has neither a name nor cells."""
-    filled = _filled(cells, place)
-    if not filled:
+    written = filled(cells, place)
+    if not written:
         return bool(cells.header[place])
-    return any(_NUMBER_LIKE.fullmatch(cell) for cell in filled)
+    return any(looks_like_number(cell) for cell in written)
 
 
 class _ScoreReader:
@@ -285,7 +217,7 @@ class _ScoreReader:
             self.faults.error(number, f"The {what} is empty.", f"Write the {what}.", topic)
             return
         score: float | None = None
-        if raw.casefold() in _NOTHING:
+        if is_missing(raw):
             self.empty.append(number)
         else:
             score = finite_number(raw)
@@ -327,107 +259,19 @@ class _ScoreReader:
             self.faults.error(0, "The file holds no score.", "Add one line a run.")
 
 
-# --- matrices ------------------------------------------------------------------------------------
+# --- single cells, of matrices too ---------------------------------------------------------------
 
 
-def _wide(cells: Cells, faults: FaultList) -> dict[str, dict[str, float | None]] | None:
-    """The scores of a matrix by run, then topic; None where it cannot be made out."""
-    header, rows = cells.header, list(cells.rows)
-    if all(finite_number(name) is not None for name in header):
-        rows.insert(0, (cells.line, header))
-        named = _counted([row[0] for _, row in rows])
-        header = tuple(f"run {place + 1 - named}" for place in range(len(header)))
-        faults.warning(
-            cells.line,
-            "The file has no header: the runs are named by their columns.",
-            "Begin with a header: topic, then the runs' names.",
-        )
-    else:
-        named = cells.names[0] in _FIRST_OF_MATRIX or _ids(cells)
-    if not named:
-        faults.warning(
-            cells.line,
-            "There is no column of topics: every column is taken for a run.",
-            "Begin the header with topic.",
-        )
-    runs = tuple(printable(normal_id(name)) for name in (header[1:] if named else header))
-    double = [name for place, name in enumerate(runs) if name in runs[:place]]
-    if double or not all(runs):
-        why = f"the run {quoted(double[0])} twice" if double else "a column without a name"
-        faults.error(cells.line, f"The header has {why}.", "Give every run a name of its own.")
-        return None
-    table: dict[str, dict[str, float | None]] = {run: {} for run in runs}
-    lines: dict[str, int] = {}
-    for place, (number, row) in enumerate(rows):
-        topic = normal_id(row[0]) if named else str(place + 1)
-        if not topic or lines.setdefault(topic, number) != number:
-            why = (
-                f"The topic is on line {lines[topic]} already." if topic else "The topic is empty."
-            )
-            faults.error(number, why, "Write one line a topic, with its name first.", topic)
-            continue
-        for run, raw in zip(runs, row[1:] if named else row, strict=True):
-            score = None if raw.casefold() in _NOTHING else finite_number(raw)
-            if score is None and raw.casefold() not in _NOTHING:
-                faults.error(
-                    number,
-                    f"The score {quoted(raw)} of run {quoted(run)} {number_fault(raw)}.",
-                    "Write a number with a decimal point; leave the cell empty where it is "
-                    "missing.",
-                    topic,
-                )
-            table[run][topic] = score
-    if not rows:
-        faults.error(0, "The file holds no topic.", "Add one line a topic.")
-    return table
+def is_missing(cell: str) -> bool:
+    """True where a cell says that there is no score: it is empty, or holds ``NA``, ``-``, …"""
+    return cell.casefold() in _NOTHING
 
 
-def _counted(column: Sequence[str]) -> bool:
-    """True where a column holds 1, 2, 3, …: numbers of topics, not scores."""
-    return len(column) > 1 and list(column) == [str(place + 1) for place in range(len(column))]
+def filled(cells: Cells, place: int) -> list[str]:
+    """The cells of a column that are not missing."""
+    return [row[place] for _, row in cells.rows if not is_missing(row[place])]
 
 
-def _ids(cells: Cells) -> bool:
-    """True where the first column holds names or distinct whole numbers, and the others scores.
-
-    A fraction among names is no topic: more likely the column is a run's, and a name a slip.
-    """
-    filled = _filled(cells, 0)
-    numbers = [cell for cell in filled if _NUMBER_LIKE.fullmatch(cell)]
-    if len(numbers) < len(filled) or not filled:
-        return all(cell.isdigit() for cell in numbers)
-    columns = list(zip(*(row for _, row in cells.rows), strict=True))
-    whole = [all(cell.isdigit() for cell in column) for column in columns]
-    return whole[0] and not all(whole) and len(set(columns[0])) == len(columns[0])
-
-
-def _complete(
-    name: str, by_run: Mapping[str, Mapping[str, float | None]], faults: FaultList
-) -> ScoreMatrix:
-    """The matrix of the topics that every run has a score for."""
-    runs = tuple(by_run)
-    rows: dict[str, tuple[float, ...]] = {}
-    left_out: list[str] = []
-    for topic in dict.fromkeys(topic for scores in by_run.values() for topic in scores):
-        row = [by_run[run].get(topic) for run in runs]
-        known = tuple(score for score in row if score is not None)
-        if len(known) == len(row):
-            rows[topic] = known
-        else:
-            left_out.append(topic)
-    if left_out:
-        count = f"{len(left_out)} topic{'s' if len(left_out) > 1 else ''}"
-        faults.warning(
-            0,
-            f"Some run has no score for {count}: {listed(left_out, 10)}.",
-            "These are left out for all runs.",
-        )
-    broken = any(fault.severity == "error" for fault in faults.done())
-    if (len(runs) < 2 or len(rows) < 2) and not broken:  # else it is the errors' consequence
-        topics = f"{len(rows)} topic{'' if len(rows) == 1 else 's'} that every run has a score for"
-        faults.error(
-            0,
-            f"The matrix has {len(runs)} run{'' if len(runs) == 1 else 's'} and {topics}.",
-            "At least 2 of both are needed.",
-        )
-    return ScoreMatrix(name, tuple(rows), runs, tuple(rows.values()), tuple(left_out))
+def looks_like_number(cell: str) -> bool:
+    """True where a number was meant, though it may be none: ``1e999``, ``0,5``, ``12 %``."""
+    return _NUMBER_LIKE.fullmatch(cell) is not None
