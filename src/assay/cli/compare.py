@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, cast
 
-import numpy as np
-import numpy.typing as npt
 import typer
 from rich.text import Text
 
 from assay.cli.common import CsvOption, JsonOption, out, plain_table, print_csv, print_json
+from assay.cli.compare_inputs import read_matrices
 from assay.cli.statistics import (
     LEVEL,
-    all_used,
     explained,
     note,
     one_of,
@@ -26,14 +22,9 @@ from assay.cli.statistics import (
     plot_file,
     shown,
     undefined_values,
-    used,
 )
-from assay.formats.parsed import listed, printable
-from assay.formats.score_matrices import ScoreMatrix, read_matrix
-from assay.formats.trec import read_qrels
-from assay.formats.trec_fast import read_runs
-from assay.measures import Measure, parse_measure
-from assay.measures.frames import RunScores, run_scores, to_judgements
+from assay.formats.parsed import printable
+from assay.formats.score_matrices import ScoreMatrix
 from assay.model.errors import SettingsError
 from assay.reports.statistics_plots import DifferencePanel, save_differences
 from assay.reports.text import counted
@@ -131,7 +122,7 @@ def compare_command(
         "alpha": alpha, "level": LEVEL, "permutations": permutations, "seed": seed,
     }  # fmt: skip
     compared = []
-    for one in _matrices(files or [], matrix, _split(measures or []), topics):
+    for one in read_matrices(files or [], matrix, measures or [], topics):
         try:
             result = compare_runs(one.scores, one.runs, test=cast("Test", test), **settings)
         except ValueError as error:
@@ -188,118 +179,6 @@ def _without_p(result: Comparison) -> str | None:
         return None
     pairs = "1 pair without p does" if count == 1 else f"{count:,} pairs without p do"
     return f"{pairs} not count as different; --test randomisation has a p for every pair."
-
-
-# --- input ---------------------------------------------------------------------------------------
-
-
-def _split(names: Sequence[str]) -> list[str]:
-    """Repeated options that may hold lists; commas inside of brackets belong to a measure."""
-    parts = [part.strip() for name in names for part in re.split(r",(?![^()]*\))", name)]
-    return list(dict.fromkeys(part for part in parts if part))
-
-
-def _matrices(
-    files: Sequence[Path], matrix: Path | None, names: Sequence[str], topics: str
-) -> list[ScoreMatrix]:
-    if matrix is not None:
-        if files:
-            raise typer.BadParameter("give either --matrix or qrels and runs", param_hint="QRELS")
-        read = partial(read_matrix, matrix, option="-m")
-        tables = all_used(partial(read, name) for name in (names or (None,)))
-        if len(tables) > 1 and tables[0].wide:
-            shown_path = printable(str(matrix))
-            raise typer.BadParameter(f"{shown_path} holds one score only", param_hint="-m")
-        return tables
-    if len(files) < 3:
-        raise typer.BadParameter(
-            "give qrels and at least two runs, or --matrix FILE.csv", param_hint="QRELS RUN..."
-        )
-    if not names:
-        raise typer.BadParameter("say by which measure, e.g. -m nDCG@20", param_hint="-m")
-    try:
-        wanted = {name: parse_measure(name) for name in names}
-    except ValueError as error:
-        raise typer.BadParameter(str(error), param_hint="-m") from None
-    return _scored(files[0], files[1:], wanted, topics)
-
-
-def _scored(
-    qrels: Path, files: Sequence[Path], wanted: Mapping[str, Measure], topics: str
-) -> list[ScoreMatrix]:
-    """The matrices of topics × runs that ``assay measure`` takes its means of."""
-    grades = used(read_qrels(qrels)).grades
-    names: list[str] = []
-    scores: list[RunScores] = []
-    try:
-        judged = to_judgements(grades)
-        for batch in read_runs(files, judged):
-            for fault in (fault for warnings in batch.warnings for fault in warnings):
-                note(fault)
-            names += batch.names
-            scores += run_scores(batch.hits, judged, list(wanted.values()), batch.unjudged)
-    except ValueError as error:
-        raise SettingsError(f"{error}.") from None
-    _check_names(names, files)
-    names = [printable(name) for name in names]
-    kept = np.ones(len(judged.topics), dtype=np.bool_)
-    for name, one in zip(names, scores, strict=True):
-        _say_what_lacks(name, one)
-        if topics == "answered":
-            kept &= one.answered
-    return [_matrix(name, measure, names, scores, kept) for name, measure in wanted.items()]
-
-
-def _check_names(names: Sequence[str], files: Sequence[Path]) -> None:
-    seen: dict[str, Path] = {}
-    for name, file in zip(names, files, strict=True):
-        if name in seen:
-            both = printable(f"{seen[name]} and {file}")
-            raise SettingsError(
-                f"{both} are both runs named {printable(name)}: give each a name of its own in "
-                "the last column, and each file once."
-            )
-        seen[name] = file
-
-
-def _say_what_lacks(name: str, scores: RunScores) -> None:
-    if scores.missing:
-        count = counted(len(scores.missing), "topic")
-        note(f"Run {name} is silent on {count} of the qrels: {listed(scores.missing, 10)}.")
-    if scores.unjudged:
-        count = counted(len(scores.unjudged), "topic")
-        note(f"Run {name} has {count} that the qrels lack: {listed(scores.unjudged, 10)}.")
-
-
-def _matrix(
-    name: str,
-    measure: Measure,
-    runs: Sequence[str],
-    scores: Sequence[RunScores],
-    kept: npt.NDArray[np.bool_],
-) -> ScoreMatrix:
-    table = np.column_stack([one.values[measure] for one in scores])
-    undefined = np.asarray(~np.isfinite(table).all(axis=1))
-    topics = scores[0].topics
-    if undefined[kept].any():
-        lost = [topics[place] for place in np.flatnonzero(undefined & kept)]
-        note(
-            f"{name} is undefined for some run on {counted(len(lost), 'topic')}, left out for all "
-            f"runs: {listed(lost, 10)}."
-        )
-    used_topics = kept & ~undefined
-    count = int(used_topics.sum())
-    if count < 2:
-        raise SettingsError(
-            f"{name}: {counted(count, 'topic')} left to compare on, at least 2 are needed."
-        )
-    return ScoreMatrix(
-        name=name,
-        topics=tuple(topics[place] for place in np.flatnonzero(used_topics)),
-        runs=tuple(runs),
-        scores=tuple(map(tuple, table[used_topics].tolist())),
-        left_out=tuple(topics[place] for place in np.flatnonzero(~used_topics)),
-    )
 
 
 # --- output --------------------------------------------------------------------------------------
