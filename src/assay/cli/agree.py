@@ -11,6 +11,7 @@ from typing import Annotated, Any
 import typer
 from rich.text import Text
 
+from assay.cli.agree_inputs import LabelPair, parse_scale
 from assay.cli.common import CsvOption, JsonOption, out, plain_table, print_csv, print_json
 from assay.cli.statistics import (
     LEVEL,
@@ -25,7 +26,7 @@ from assay.cli.statistics import (
     undefined_resamples,
     undefined_values,
 )
-from assay.formats.label_tables import LARGEST, LabelTable, Unit, read_labels
+from assay.formats.label_tables import Unit, read_labels
 from assay.formats.parsed import listed, printable
 from assay.model.errors import SettingsError
 from assay.reports.text import counted
@@ -33,9 +34,7 @@ from assay.statistics.agreement import Agreement, agree, label_name
 
 HEADER = ("measure", "value", "low", "high")
 
-_UNJUDGED = -1.0
 _MOST_LABELS = 12  # more make a table of counts that no one reads
-_MOST_STEPS = 1000
 _MOST_OUTSIDE = 20
 _MOST_CUTS = 30  # more thresholds make a table that no one reads
 _UNGIVEN = "no one gave the label"
@@ -125,12 +124,12 @@ def agree_command(
     one_output(as_json=as_json, as_csv=as_csv)
     if by is not None:
         one_of(by, ("topic", "run"), "--by")
-    settings = _Settings(_scale(scale), clip, seed)
+    settings = _Settings(parse_scale(scale), clip, seed)
     if clip and settings.scale is None:
         raise typer.BadParameter("needs a --scale to clip to", param_hint="--clip")
     first, second = all_used(partial(read_labels, file) for file in (a, b))
     names = printable(str(a)), printable(str(b))
-    pair = _Pair(first, second, settings.scale, " and ".join(names))
+    pair = LabelPair(first, second, settings.scale, " and ".join(names))
     if by == "run" and not pair.runs:
         raise typer.BadParameter("the files have no column of runs", param_hint="--by")
     if not pair.both:
@@ -161,38 +160,7 @@ def agree_command(
             out().print(line, markup=False, soft_wrap=True)
 
 
-class _Pair:
-    """The labels of two files, matched."""
-
-    def __init__(
-        self, a: LabelTable, b: LabelTable, scale: Sequence[float] | None, files: str
-    ) -> None:
-        self.files = files
-        self.first, self.unjudged_first = _judged(a, scale)
-        self.second, self.unjudged_second = _judged(b, scale)
-        self.units = tuple(dict.fromkeys([*a.labels, *b.labels]))
-        self.shared = sum(unit in b.labels for unit in a.labels)
-        self.both = [unit for unit in self.first if unit in self.second]
-        self.only_first = len(a.labels) - self.shared
-        self.only_second = len(b.labels) - self.shared
-        self.runs = a.runs and b.runs
-
-
-def _judged(table: LabelTable, scale: Sequence[float] | None) -> tuple[dict[Unit, float], int]:
-    """The labels of a file, and how many of its units have none.
-
-    In qrels −1 says that a document was not judged, unless the scale holds it.
-    """
-    marked = table.qrels and (scale is None or _UNJUDGED not in scale)
-    kept = {
-        unit: label
-        for unit, label in table.labels.items()
-        if label is not None and not (marked and label == _UNJUDGED)
-    }
-    return kept, len(table.labels) - len(kept)
-
-
-def _agree(pair: _Pair, units: Sequence[Unit], settings: _Settings) -> Agreement:
+def _agree(pair: LabelPair, units: Sequence[Unit], settings: _Settings) -> Agreement:
     try:
         return agree(
             [pair.first.get(unit) for unit in units],  # type: ignore[arg-type]
@@ -208,7 +176,7 @@ def _agree(pair: _Pair, units: Sequence[Unit], settings: _Settings) -> Agreement
         raise SettingsError(f"{pair.files}: {error}.") from None
 
 
-def _groups(pair: _Pair, by: str, settings: _Settings) -> list[_Group]:
+def _groups(pair: LabelPair, by: str, settings: _Settings) -> list[_Group]:
     """The agreement on each topic or run, in file order, on one scale for all."""
     place = 0 if by == "topic" else 1
     units: dict[str, list[Unit]] = {}
@@ -222,26 +190,6 @@ def _groups(pair: _Pair, by: str, settings: _Settings) -> list[_Group]:
         result = _agree(pair, some, _Settings(scale, settings.clip, settings.seed))
         found.append(_Group(name, result.n, _rows(result)))
     return found
-
-
-def _scale(text: str | None) -> list[float] | None:
-    """``0:4`` as 0, 1, 2, 3, 4; ``0,0.5,1`` as it stands."""
-    if text is None:
-        return None
-    try:
-        if ":" in text:
-            low, high = (int(end) for end in text.split(":"))
-            if not low < high <= low + _MOST_STEPS:
-                raise ValueError
-            return [float(label) for label in range(low, high + 1)]
-        labels = [float(label) for label in text.split(",")]
-        if len(set(labels)) < max(2, len(labels)) or not all(abs(x) <= LARGEST for x in labels):
-            raise ValueError
-    except ValueError:
-        raise typer.BadParameter(
-            f"{text!r} is no scale; write 0:4, or a list as 0,0.5,1", param_hint="--scale"
-        ) from None
-    return sorted(labels)
 
 
 # --- output --------------------------------------------------------------------------------------
@@ -263,7 +211,7 @@ def _document(
     rows: Iterable[_Row],
     groups: Iterable[_Group],
     by: str | None,
-    pair: _Pair,
+    pair: LabelPair,
     files: tuple[Path, Path],
     settings: _Settings,
 ) -> dict[str, Any]:
@@ -362,7 +310,7 @@ def _show_groups(groups: Iterable[_Group], by: str) -> None:
 
 def _remarks(
     result: Agreement,
-    pair: _Pair,
+    pair: LabelPair,
     files: tuple[str, str],
     settings: _Settings,
     undefined: Iterable[str],
@@ -396,7 +344,7 @@ def _undefined(
     yield from undefined_resamples((name, row.undefined) for name, row in every)
 
 
-def _findings(result: Agreement, pair: _Pair, clip: bool) -> Iterator[str]:
+def _findings(result: Agreement, pair: LabelPair, clip: bool) -> Iterator[str]:
     """What the numbers leave out, and labels that are not on the scale."""
     if (result.topics or 0) < 2:
         yield "No intervals: there is one topic only."
