@@ -331,6 +331,21 @@ def test_all_faults_of_a_matrix_at_once(tmp_path, assay):
     assert done.stdout == ""
 
 
+def test_all_faults_of_qrels_and_runs_at_once(trec, tmp_path, assay):
+    qrels = write(tmp_path / "q.txt", "1 0 d1 1\n1 0 d1 2\n2 0 d2 high\n")
+    run = write(tmp_path / "r.txt", "1 Q0 d1 1 2 R\n1 Q0 d2 2 nan R\n")
+    done = assay("compare", qrels, trec[1], run, tmp_path / "missing", "-m", "AP")
+    assert done.returncode == 2
+    assert done.stdout == ""
+    assert "4 faults in the input" in done.stderr
+    for place in ("q.txt:2 [1]", "q.txt:3 [2]", "r.txt:2 [1]", "missing There is no"):
+        assert place in done.stderr
+    assert "Traceback" not in done.stderr
+    alone = assay("compare", qrels, *trec[1:], "-m", "AP")
+    assert alone.returncode == 2
+    assert "2 faults in the input" in alone.stderr
+
+
 def test_scores_too_large_to_count_with_are_faults(tmp_path, assay):
     long = write(tmp_path / "l.csv", "run,topic,score\na,1,1e308\na,2,.5\nb,1,1\nb,2,-1e101\n")
     for command in (

@@ -18,7 +18,8 @@ from assay.formats.trec import read_qrels
 from assay.formats.trec_fast import read_runs
 from assay.measures import Measure, parse_measure
 from assay.measures.frames import RunScores, run_scores, to_judgements
-from assay.model.errors import SettingsError
+from assay.measures.hits import Judgements
+from assay.model.errors import Fault, FormatError, SettingsError
 from assay.reports.text import counted
 
 __all__ = ["read_matrices"]
@@ -38,7 +39,7 @@ def read_matrices(
 
     Raises:
         typer.BadParameter: arguments that do not go together, or a name that is no measure.
-        FormatError: files cannot be read or have faults.
+        FormatError: files cannot be read or have faults; it holds those of all files.
         SettingsError: two runs of one name, or too few topics to compare on.
     """
     names = _split(measures)
@@ -73,19 +74,28 @@ def _split(names: Sequence[str]) -> list[str]:
 def _scored(
     qrels: Path, files: Sequence[Path], wanted: Mapping[str, Measure], topics: str
 ) -> list[ScoreMatrix]:
-    """The matrices of topics × runs that ``assay measure`` takes its means of."""
-    grades = used(read_qrels(qrels)).grades
+    """The matrices of topics × runs that ``assay measure`` takes its means of.
+
+    Everything is read, so that all faults of all files come at once.
+    """
     names: list[str] = []
     scores: list[RunScores] = []
+    faults: list[Fault] = []
     try:
-        judged = to_judgements(grades)
+        judged, faults = _judgements(qrels)
         for batch in read_runs(files, judged):
             for fault in (fault for warnings in batch.warnings for fault in warnings):
                 note(fault)
+            if faults:
+                continue
             names += batch.names
             scores += run_scores(batch.hits, judged, list(wanted.values()), batch.unjudged)
+    except FormatError as error:
+        faults += error.faults
     except ValueError as error:
         raise SettingsError(f"{error}.") from None
+    if faults:
+        raise FormatError(faults)
     _check_names(names, files)
     names = [printable(name) for name in names]
     kept = np.ones(len(judged.topics), dtype=np.bool_)
@@ -94,6 +104,14 @@ def _scored(
         if topics == "answered":
             kept &= one.answered
     return [_matrix(name, measure, names, scores, kept) for name, measure in wanted.items()]
+
+
+def _judgements(qrels: Path) -> tuple[Judgements, list[Fault]]:
+    """The qrels; or all their faults, and none of their topics for the runs to be read against."""
+    try:
+        return to_judgements(used(read_qrels(qrels)).grades), []
+    except FormatError as error:
+        return Judgements({"": {}}), list(error.faults)
 
 
 def _check_names(names: Sequence[str], files: Sequence[Path]) -> None:
