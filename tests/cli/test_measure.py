@@ -268,6 +268,36 @@ def test_a_full_disk_is_said_and_no_success(golden, form):
     assert done.stderr == "assay: the output could not be written: No space left on device.\n"
 
 
+@pytest.mark.parametrize("form", ["--csv", "--json", "--trec", "--ties=trec", "--help"])
+def test_a_reader_that_goes_away_is_no_failure(golden, tmp_path, form):
+    (tmp_path / "q").write_text("".join(f"{t} 0 d 1\n" for t in range(20_000)))
+    command = f'"{sys.executable}" -m assay.cli.main measure {tmp_path}/q "{golden[1]}" -q {form}'
+    done = subprocess.run(
+        ["bash", "-c", f"{command} 2>{tmp_path}/said | head -1; exit ${{PIPESTATUS[0]}}"],
+        capture_output=True, text=True, timeout=60, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0
+    assert "Broken" not in (tmp_path / "said").read_text()
+
+
+def test_closed_output_and_closed_errors(golden, tmp_path):
+    command = f'"{sys.executable}" -m assay.cli.main measure "{golden[0]}"'
+    for arguments, status in (
+        (f'"{golden[1]}" --csv 2>&- >{tmp_path}/out', 0),
+        (f'"{golden[1]}" >&-', 0),
+        (f"--nope >&- 2>{tmp_path}/said", 2),
+        (f"{tmp_path}/none 2>&- >{tmp_path}/nothing", 2),
+    ):
+        done = subprocess.run(
+            ["bash", "-c", f"{command} {arguments}"],
+            capture_output=True, text=True, timeout=60, check=False,
+        )  # fmt: skip
+        assert (done.returncode, done.stdout, done.stderr) == (status, "", "")
+    assert len((tmp_path / "out").read_text().splitlines()) == 4
+    assert "No such option" in (tmp_path / "said").read_text()
+    assert (tmp_path / "nothing").read_text() == ""
+
+
 def test_output_that_cannot_show_a_character_shows_its_number(golden, assay):
     done = assay("measure", *golden, "-m", "α-nDCG@5", "--csv", env={"PYTHONIOENCODING": "ascii"})
     assert done.returncode == 0, done.stderr

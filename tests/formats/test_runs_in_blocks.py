@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from assay.formats import trec_fast
 from assay.formats.trec import read_trec_run
 from assay.formats.trec_columns import PAD, Column, decimals, whole_numbers
 from assay.formats.trec_fast import read_runs
@@ -170,6 +171,32 @@ def test_a_byte_order_mark_inside_a_file_is_no_blank(tmp_path):
     judged = to_judgements({str(n): {"d1": 1} for n in range(100)})
     for block in range(600, 900, 7):
         assert hits_of([path], judged, block=block)[path] == plainly(path, judged)
+
+
+@pytest.mark.parametrize(
+    ("old", "new"), [("\n", "\r\n"), ("\n", " \n"), (" ", "\t \t"), ("9.5 r\n", "9.5 r\n\n\n")]
+)
+def test_untidy_files_are_read_in_blocks_too(tmp_path, monkeypatch, old, new):
+    """Line by line a long file takes ten times the memory, so the strict reader is out of reach."""
+    text = "".join(f"{t} Q0 d{d} {d} {99 - d}.5 r\n" for t in range(60) for d in range(1, 99))
+    path = tmp_path / "run"
+    path.write_bytes(("\n" * 3000 + text + "1000 Q0 d1 1 9.5 r\n\n").replace(old, new).encode())
+    judged = to_judgements({str(t): {"d3": 1, "x": 1} for t in range(60)})
+    expected = plainly(path, judged)
+    monkeypatch.setattr(trec_fast, "read_trec_run", None)
+    for block in 2000, 5000, 1 << 20:
+        assert hits_of([path], judged, block=block)[path] == expected
+
+
+def test_one_long_id_is_left_to_the_reader_line_by_line(tmp_path):
+    long = "x" * 5000
+    (tmp_path / "run").write_text(f"1 Q0 {long} 1 3 r\n1 Q0 d1 2 2 r\n")
+    (tmp_path / "plain").write_text("1 Q0 d1 1 2 r\n")
+    for qrels in {"1": {long: 1, "d1": 2}}, {"1": {"d1": 2}}:
+        judged = to_judgements(qrels)
+        for name in "run", "plain":
+            path = tmp_path / name
+            assert hits_of([path], judged)[path] == plainly(path, judged)
 
 
 def test_a_topic_that_returns_is_one_topic(tmp_path):

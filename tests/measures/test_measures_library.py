@@ -171,6 +171,7 @@ def test_the_ideal_list_of_the_run_itself():
         ((pl.DataFrame({"qid": ["1"]}), {"r": RUN}, ["AP"]), {}, "no column docno or doc_id"),
         (([("1", "a", 1)], {"r": RUN}, ["AP"]), {}, "neither a dict, nor a DataFrame"),
         ((QRELS, {"r": RUN}, ["α-nDCG"]), {"subtopics": {"7": {}}}, "topic 7 has subtopics"),
+        ((QRELS, {"r": RUN}, [5]), {}, "5 is neither a measure nor its name"),
     ],
 )
 def test_what_cannot_be_scored_is_refused(arguments, more, message):
@@ -196,7 +197,42 @@ ODD = [
     (pl.DataFrame({"qid": ["1", "1"], "docno": ["a", None], "score": [2, 1]}), "row 2: an id is"),
     (pl.DataFrame({"qid": ["1"], "docno": ["a"], "score": ["2"]}), "score of a is no number"),
     (7, "neither a dict, nor a DataFrame"),
+    # The first of a topic does not stand for the others.
+    ({"1": {"a": 2.0, "b": "1"}}, "topic 1: the score of b is no number"),
+    ({"1": ["a", ("b", 1.0)]}, r"topic 1: \('b', 1.0\) is no document id"),
+    ({"1": ["a", None]}, "topic 1: an id is missing"),
+    ({"1": [3.0, 2.0]}, "topic 1: 3.0 is no document id"),
+    ({"1": {True: 1.0}}, "topic 1: True is no id"),
+    ({"1": {"a": 1.0, float("nan"): 2.0}}, "topic 1: nan is no id|topic 1: an id is missing"),
+    ({"1": [*map(str, range(40_000)), "7"]}, "topic 1: document 7 is ranked twice"),
 ]
+
+
+def test_missing_ids_of_pandas_are_named():
+    pandas = import_module("pandas")
+    missing = pandas.array([None], dtype="string")
+    frame = pandas.DataFrame({"qid": ["1"], "docno": missing, "score": [1.0]})
+    for run in frame, {"1": {pandas.NA: 1.0}}, {"1": [pandas.NA, "a"]}:
+        with pytest.raises(ValueError, match="an id is missing"):
+            measures.evaluate(QRELS, {"r": run}, ["AP"])
+
+
+def test_the_order_of_a_dict_changes_nothing():
+    for qrels in {"1": {5: 1, "a": 0}}, {"1": {"a": 0, 5: 1}}:
+        for run in {"1": {5: 3.0, "a": 2.5}}, {"1": {"a": 2.5, 5: 3.0}}, {"1": [5, "a"]}:
+            assert measures.evaluate(qrels, {"r": run}, "AP")["value"].item() == 1
+
+
+def test_subtopics_have_the_ids_of_qrels_and_count_whatever_else_is_asked_for():
+    alpha = measures.alpha_nDCG @ 5
+    subtopics = {1: {"s": {10: 1, 11: 0}, "t": {12: 1}}}
+    qrels, run = {1: {10: 0, 11: 0, 12: 1}}, {1: {11: 3.0, 10: 2.0, 12: 1.0}}
+    alone = measures.evaluate(qrels, {"r": run}, alpha, subtopics=subtopics)
+    both = measures.evaluate(qrels, {"r": run}, [alpha, "Judged"], subtopics=subtopics)
+    expected = (1 / math.log2(3) + 1 / math.log2(4)) / (1 + 1 / math.log2(3))
+    assert alone["value"].item() == both["value"][0] == pytest.approx(expected)
+    with pytest.raises(ValueError, match="the grade of 10 is no number"):
+        measures.evaluate(qrels, {"r": run}, alpha, subtopics={1: {"s": {10: "1"}}})
 
 
 @pytest.mark.parametrize("number", range(len(ODD)))

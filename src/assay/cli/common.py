@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import errno
 import glob
 import re
 import sys
@@ -66,14 +67,20 @@ ShowPromptsOption = Annotated[
 ]
 
 
+class _Console(Console):
+    def on_broken_pipe(self) -> None:
+        """Leave it to ``main`` that nobody reads on; rich would end with a failure."""
+        raise BrokenPipeError(errno.EPIPE, "the output is not read any more")
+
+
 def out() -> Console:
     """Console for results: standard output, never wider than the screen."""
-    return Console(highlight=False)
+    return _Console(highlight=False)
 
 
 def err() -> Console:
     """Console for progress and remarks: standard error."""
-    return Console(stderr=True, highlight=False)
+    return _Console(stderr=True, highlight=False)
 
 
 def print_json(document: Any) -> None:

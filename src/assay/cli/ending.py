@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import errno
 import gc
+import io
 import os
 import sys
+from pathlib import Path
 from typing import NoReturn
 
 from assay.model.errors import AssayError
@@ -19,6 +21,16 @@ def keep_to_the_end(*objects: object) -> None:
     """Hold ``objects`` until the process ends, and stop looking for cycles among them."""
     gc.disable()
     _kept.extend(objects)
+
+
+def open_streams() -> None:
+    """Make standard output and error such that anything can be written to them."""
+    for name in ("stdout", "stderr"):
+        stream = getattr(sys, name)
+        if stream is None:  # it was closed by whoever started us
+            setattr(sys, name, Path(os.devnull).open("w"))  # noqa: SIM115  (to the end)
+        elif isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")  # for what its encoding lacks
 
 
 def unwritable(error: OSError) -> NoReturn:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import io
 import sys
 from importlib import import_module
 from typing import Annotated, Any
@@ -12,7 +11,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from assay import __version__
-from assay.cli.ending import leave, unwritable
+from assay.cli.ending import leave, open_streams, unwritable
 from assay.model.errors import AssayError
 
 # name -> (module, attribute, one line for --help). A Typer attribute is a command group.
@@ -108,8 +107,8 @@ def main() -> None:
     """Entry point: errors of Assay's own become a message and an exit status."""
     # A command makes many small objects and ends: looking for cycles among them is wasted time.
     gc.set_threshold(1_000_000, 100, 100)
-    if isinstance(sys.stdout, io.TextIOWrapper):
-        sys.stdout.reconfigure(errors="backslashreplace")  # where it cannot show a character
+    open_streams()
+    output = sys.stdout
     try:
         app()
     except AssayError as error:
@@ -118,14 +117,12 @@ def main() -> None:
     except KeyboardInterrupt:
         print("assay: interrupted; every answer that arrived is kept.", file=sys.stderr)
         sys.exit(130)
-    except BrokenPipeError:
-        # The reader of our output went away (``| head``): nothing is wrong.
-        sys.stderr.close()
-        sys.exit(0)
     except OSError as error:
         unwritable(error)
     except SystemExit as done:
-        leave(done)
+        # The reader of our output went away (``| head``): nothing is wrong, though typer, which
+        # puts something else in its place then, takes it for a failure.
+        leave(done if sys.stdout is output else SystemExit(0))
 
 
 if __name__ == "__main__":

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from assay.formats.trec import SECOND_COLUMN
-from assay.formats.trec_columns import Column, decimals, whole_numbers
+from assay.formats.trec_columns import LONGEST, Column, decimals, whole_numbers
 from assay.formats.trec_index import spread
 from assay.measures.hits import Floats, Integers
 
@@ -116,7 +116,7 @@ def _parse(data: bytes | bytearray, files: Sequence[int]) -> Block:
             starts[0] = files[0]
             np.add(gaps[-1][:-1], 1, out=starts[1:])
         lengths = gaps[number] - starts
-        if not lengths.all():
+        if not lengths.all() or int(lengths.max()) > LONGEST:
             raise _OddError
         return Column(data, starts, lengths)
 

@@ -102,8 +102,10 @@ class Window:
         return self.data.rfind(b"\n", PAD, self.end) + 1 or PAD
 
     def tidy(self, end: int, *, first: bool) -> int:
-        """Tidy all up to *end*, and return where it ends then."""
-        text = tidy(bytes(self.data[PAD:end]), first=first) + b"\n"
+        """Tidy all up to *end*, and return where it ends then: at ``PAD`` if nothing is left."""
+        text = tidy(bytes(self.data[PAD:end]), first=first)
+        if text and not text.endswith(b"\n"):
+            text += b"\n"
         rest = bytes(self.data[end : self.end])
         self.end = PAD + len(text) + len(rest)
         self.data[PAD : self.end] = text + rest

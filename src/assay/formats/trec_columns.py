@@ -15,10 +15,14 @@ import numpy.typing as npt
 
 from assay.measures.hits import Floats, Integers
 
-__all__ = ["PAD", "Bools", "Column", "Words", "decimals", "hashed", "whole_numbers"]
+__all__ = ["LONGEST", "PAD", "Bools", "Column", "Words", "decimals", "hashed", "whole_numbers"]
 
 PAD = 16
 """Bytes that must stand before the first and after the last token, so that it can be read whole."""
+
+LONGEST = 256
+"""Bytes of the longest token that columns are for: all tokens are looked at as if they were as long
+as the longest of them."""
 
 Words = npt.NDArray[np.uint64]
 Bools = npt.NDArray[np.bool_]

@@ -285,6 +285,8 @@ class _Reader:
                 if block is None:
                     end = window.tidy(end, first=names is None)
                     found.lines = None
+                    if end == PAD and not window.ended:  # nothing but blank lines
+                        continue
                     block = self._parsed(window.data, [PAD, end])
                 if block is None or block.names != (names or block.names):
                     return None
@@ -356,14 +358,16 @@ class _Reader:
 
         rows, ranks, scores = groups.rows, block.ranks, block.scores
         against = _against(rows, ranks, scores)
-        if (rows[1:] < rows[:-1]).any() or against.any():
+        returning = bool((rows[1:] < rows[:-1]).any())
+        if returning or against.any():
             order = np.lexsort((ranks, rows))
             wrong = set(
                 rows[order][1:][_against(rows[order], ranks[order], scores[order])].tolist()
             )
             first: dict[int, int] = {}
-            for row in (np.flatnonzero(against) + 1).tolist():
-                first.setdefault(int(rows[row]), row)
+            if not returning:  # else a line may be at odds with one far above it
+                for row in (np.flatnonzero(against) + 1).tolist():
+                    first.setdefault(int(rows[row]), row)
             for group in sorted(wrong, key=lambda group: first.get(group, 0)):
                 file = int(groups.files[group])
                 place = line(first[group], file) if group in first else 0

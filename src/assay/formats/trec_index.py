@@ -7,7 +7,7 @@ from itertools import chain
 
 import numpy as np
 
-from assay.formats.trec_columns import PAD, Column, Words, hashed
+from assay.formats.trec_columns import LONGEST, PAD, Column, Words, hashed
 from assay.measures.hits import Integers, Judgements
 
 __all__ = ["Index", "any_twice", "spread"]
@@ -28,6 +28,9 @@ class Index:
         size = len if ids.isascii() else _bytes
         every = map(size, chain.from_iterable(judged.grades.values()))
         lengths = np.fromiter(every, np.int64, len(judged.lists))
+        self.usable = int(lengths.max(initial=0)) <= LONGEST
+        if not self.usable:
+            return
         starts = np.cumsum(lengths) - lengths + PAD
         column = Column(b"".join([bytes(PAD), ids.encode(), bytes(PAD)]), starts, lengths)
         words = list(column.words())

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from array import array
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, repeat
@@ -15,7 +17,7 @@ from assay.measures.base import RELEVANT, Measure
 from assay.measures.batch import score_hits
 from assay.measures.evaluation import Evaluation
 from assay.measures.hits import Floats, Hits, Integers, Judgements, keep_freed
-from assay.measures.inputs import Ranking, Run, odd_number, to_grades, to_run
+from assay.measures.inputs import Ranking, Run, odd_number, to_grades, to_run, to_subtopics
 from assay.measures.names import parse_measure
 from assay.measures.order import Ties, rank_order, sort_keys
 
@@ -187,7 +189,7 @@ def to_judgements(
     return Judgements(
         to_grades(qrels),
         None if g_max is None else float(g_max),  # type: ignore[arg-type]
-        subtopics=subtopics or {},
+        subtopics=to_subtopics(subtopics or {}),
     )
 
 
@@ -280,12 +282,13 @@ def _scores(rankings: Sequence[Ranking], topics: Sequence[str], size: int) -> Fl
         if type(documents) is dict or isinstance(documents, Mapping):
             parts.append(documents.values())
         elif len(set(documents)) < len(documents):
-            twice = next(one for place, one in enumerate(documents) if one in documents[:place])
+            twice = Counter(documents).most_common(1)[0][0]
             raise ValueError(f"topic {topic}: document {twice} is ranked twice")
         else:
             parts.append(range(0, -len(documents), -1))
     try:
-        scores = np.fromiter(chain.from_iterable(parts), np.float64, size)
+        # Unlike numpy, an array takes no text for a number.
+        scores = np.frombuffer(array("d", list(chain.from_iterable(parts))))
         fine = bool(np.isfinite(scores).all())
     except (TypeError, ValueError, OverflowError):
         fine = False
@@ -297,10 +300,7 @@ def _scores(rankings: Sequence[Ranking], topics: Sequence[str], size: int) -> Fl
 def _odd_score(rankings: Sequence[Ranking], topics: Sequence[str]) -> str:
     for topic, documents in zip(topics, rankings, strict=True):
         if isinstance(documents, Mapping):
-            try:
-                good = all(map(math.isfinite, map(float, documents.values())))
-            except (TypeError, ValueError, OverflowError):
-                good = False
-            if not good:
-                return odd_number(topic, documents, "score")
+            odd = odd_number(topic, documents, "score")
+            if odd is not None:
+                return odd
     return "a score is not a finite number"

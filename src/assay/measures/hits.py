@@ -265,13 +265,27 @@ class Judgements:
             return self
         if self._lean is None:
             relevant = {
-                topic: {document: grade for document, grade in documents.items() if grade > 0}
+                topic: {
+                    document: grade
+                    for document, grade in documents.items()
+                    if grade > 0 or document in covering
+                }
                 for topic, documents in self.grades.items()
+                for covering in [self._covering(topic)]
             }
             lean = Judgements(relevant, self.g_max, self.ideals, self.subtopics)
             object.__setattr__(self, "_lean", lean)
             return lean
         return self._lean
+
+    def _covering(self, topic: str) -> set[str]:
+        """Return the documents that cover some subtopic."""
+        return {
+            document
+            for documents in self.subtopics.get(topic, {}).values()
+            for document, grade in documents.items()
+            if grade > 0
+        }
 
     def with_ideals(self, hits: Hits) -> Judgements:
         """Return the same qrels with each ideal list made of what one run's list shows."""

@@ -8,11 +8,12 @@ ir_measures (``query_id doc_id score``, ``relevance``).
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from numbers import Integral, Real
 from typing import Any
 
-__all__ = ["Ranking", "Run", "odd_number", "to_grades", "to_run"]
+__all__ = ["Ranking", "Run", "odd_number", "to_grades", "to_run", "to_subtopics"]
 
 Ranking = Mapping[str, float] | Sequence[str]
 """Document id → score, or document ids in rank order."""
@@ -23,7 +24,6 @@ _TOPIC = ("qid", "query_id", "topic")
 _DOCUMENT = ("docno", "doc_id", "docid")
 _GRADE = ("label", "relevance", "grade")
 _SCORE = ("score",)
-_NUMBERS = {float, int}
 _RANKING = "give a dict of document → score, or a list of documents, the best first"
 
 
@@ -39,8 +39,7 @@ def to_run(given: Any) -> Run:
     if not isinstance(given, Mapping):
         run = _nested(given, _SCORE, "ranked")
         for topic, documents in run.items():
-            if not _are_numbers(documents.values()):
-                raise ValueError(odd_number(topic, documents, "score"))
+            _check_numbers(topic, documents, "score")
         return run
     if all(map(_is_plain, given, given.values())):
         return given
@@ -61,23 +60,33 @@ def to_grades(given: Any) -> Mapping[str, Mapping[str, float]]:
     else:
         grades = _renamed(given, _judged)
     for topic, documents in grades.items():
-        if not _are_numbers(documents.values()) or not _finite(documents.values()):
-            raise ValueError(odd_number(topic, documents, "grade"))
+        _check_numbers(topic, documents, "grade")
     return grades
 
 
-def odd_number(topic: str, documents: Mapping[str, Any], what: str) -> str:
+def to_subtopics(given: Mapping[Any, Any]) -> dict[str, Mapping[str, Mapping[str, float]]]:
+    """Return topic → subtopic → document id → grade, with ids as :func:`to_grades` has them.
+
+    Raises:
+        ValueError: as :func:`to_grades`.
+    """
+    return {topic: to_grades(one) for topic, one in _renamed(given, lambda _, one: one).items()}
+
+
+def _check_numbers(topic: str, documents: Mapping[str, Any], what: str) -> None:
+    numbers = all(issubclass(kind, Real) for kind in set(map(type, documents.values())))
+    if not numbers or not _finite(documents.values()):
+        raise ValueError(odd_number(topic, documents, what))
+
+
+def odd_number(topic: str, documents: Mapping[str, Any], what: str) -> str | None:
     """Say which of a topic's documents has a score or grade that is no finite number."""
     for document, value in documents.items():
         if not isinstance(value, Real):
             return f"topic {topic}: the {what} of {document} is no number ({value!r:.80})"
         if not _finite([value]):
             return f"topic {topic}: the {what} of {document} is not a finite number ({value!r:.80})"
-    return f"topic {topic}: a {what} is not a finite number"
-
-
-def _are_numbers(values: Iterable[Any]) -> bool:
-    return all(issubclass(kind, Real) for kind in set(map(type, values)))
+    return None
 
 
 def _finite(values: Iterable[Any]) -> bool:
@@ -88,15 +97,14 @@ def _finite(values: Iterable[Any]) -> bool:
 
 
 def _is_plain(topic: object, documents: Any) -> bool:
-    """Return whether a ranking is a dict of numbers or a list, by ids that are text.
-
-    Its first one stands for all: a look at each would take longer than scoring.
-    """
+    """Return whether a ranking is a dict or a list whose ids are text."""
     if type(topic) is not str or (type(documents) is not dict and type(documents) is not list):
         return False
-    if type(next(iter(documents), "")) is not str:
+    try:
+        "".join(documents)  # the quickest look at all of them
+    except TypeError:
         return False
-    return not isinstance(documents, dict) or type(next(iter(documents.values()), 0)) in _NUMBERS
+    return True
 
 
 def _is_plain_dict(topic: object, documents: Any) -> bool:
@@ -110,8 +118,7 @@ def _renamed(given: Mapping[Any, Any], of: Callable[[str, Any], Any]) -> dict[st
 
 def _ranking(topic: str, documents: Any) -> Ranking:
     if isinstance(documents, Mapping):
-        if not _are_numbers(documents.values()):
-            raise ValueError(odd_number(topic, documents, "score"))
+        _check_numbers(topic, documents, "score")
         names = _unique(documents, "documents", f"topic {topic}: ")
         return dict(zip(names, documents.values(), strict=True))
     unfit = isinstance(documents, str | bytes | Set) or not hasattr(documents, "__getitem__")
@@ -121,7 +128,7 @@ def _ranking(topic: str, documents: Any) -> Ranking:
         )
     items = documents.tolist() if hasattr(documents, "tolist") else list(documents)
     for item in items:
-        if isinstance(item, tuple | list):
+        if isinstance(item, tuple | list | dict | float):
             raise ValueError(f"topic {topic}: {item!r:.80} is no document id; {_RANKING}")
     return [_id(item, f"topic {topic}: ") for item in items]
 
@@ -139,19 +146,21 @@ def _judged(topic: str, documents: Any) -> dict[str, Any]:
 def _unique(ids: Iterable[Any], what: str, where: str) -> list[str]:
     names = [_id(one, where) for one in ids]
     if len(set(names)) < len(names):
-        twice = next(name for place, name in enumerate(names) if name in names[:place])
+        twice = Counter(names).most_common(1)[0][0]
         raise ValueError(f"{where}two {what} are the same as text: {twice}")
     return names
 
 
 def _id(value: Any, where: str) -> str:
     if isinstance(value, str):
-        return str(value)
-    if isinstance(value, Integral) and not isinstance(value, bool):
-        return str(int(value))
-    if isinstance(value, Real) and _finite([value]) and float(value).is_integer():
-        return str(int(float(value)))  # a column of whole numbers that had room for missing ones
-    missing = value is None or value != value or type(value).__name__ in {"NAType", "NaTType"}
+        return str.__str__(value)
+    if isinstance(value, Real) and not isinstance(value, bool):
+        if isinstance(value, Integral):
+            return str(int(value))
+        if _finite([value]) and float(value).is_integer():
+            return str(int(float(value)))  # whole numbers of a column that has missing ones
+    kind = type(value).__name__
+    missing = value is None or kind in {"NAType", "NaTType"} or value != value
     raise ValueError(
         f"{where}an id is missing" if missing else f"{where}{value!r:.80} is no id: ids are text"
     )

@@ -79,8 +79,13 @@ def evaluate(
         if given not in known:
             raise ValueError(f"{name} must be one of {', '.join(known)}, got {given!r}")
     several = [measures] if isinstance(measures, str | Measure) else measures
-    wanted = [parse_measure(one) if isinstance(one, str) else one.ready() for one in several]
-    named = dict(runs) if isinstance(runs, Mapping) else {"run": runs}
+    wanted = []
+    for one in several:
+        if not isinstance(one, str | Measure):
+            raise ValueError(f"{one!r} is neither a measure nor its name")
+        wanted.append(parse_measure(one) if isinstance(one, str) else one.ready())
+    every = runs if isinstance(runs, Mapping) else {"run": runs}
+    named = {str(name): run for name, run in every.items()}
     for name, run in named.items():
         if isinstance(run, Mapping) and any(isinstance(one, Real) for one in run.values()):
             raise ValueError(
@@ -90,15 +95,15 @@ def evaluate(
     scores = evaluate_runs(
         qrels, named, wanted, g_max=g_max, ties=ties, ideal=ideal, subtopics=subtopics
     )
-    for name, one in scores.items():
-        if one.unjudged and not one.answered.any():
+    for name, found in scores.items():
+        if found.unjudged and not found.answered.any():
             warnings.warn(
-                f"run {name}: none of its {len(one.unjudged)} topics (the first is "
-                f"{one.unjudged[0]!r}) is in the qrels (there it is {one.topics[0]!r})",
+                f"run {name}: none of its {len(found.unjudged)} topics (the first is "
+                f"{found.unjudged[0]!r}) is in the qrels (there it is {found.topics[0]!r})",
                 stacklevel=2,
             )
-    found = list(_rows(scores, wanted, topics, per_topic=per_topic))
-    return pl.DataFrame(found, schema=SCHEMA, orient="row")
+    table = list(_rows(scores, wanted, topics, per_topic=per_topic))
+    return pl.DataFrame(table, schema=SCHEMA, orient="row")
 
 
 def _rows(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -73,7 +74,9 @@ class FormatError(AssayError):
         for file, own in by_file.items():
             lines += [f"  {fault}" for fault in own[:most]]
             if len(own) > most:
-                lines.append(f"  … and {len(own) - most} more (assay validate {file} lists all)")
+                lines.append(
+                    f"  … and {len(own) - most} more (assay validate {shlex.quote(file)} lists all)"
+                )
         count = len(self.faults)
         title = f"{count} fault{'s' if count != 1 else ''} in the input:"
         super().__init__("\n".join([title, *lines]))
