@@ -16,15 +16,15 @@ from os import PathLike
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 
 from assay.formats.parsed import FaultList, printable
 from assay.formats.text import MAX_BYTES, SourceText, read_text
 from assay.formats.trec import read_trec_run, warn_of_ranks, warn_of_second_column
 from assay.formats.trec_blocks import Block, parse
 from assay.formats.trec_bytes import Window, is_passage_run, open_run, padded, read_into, tidy
-from assay.formats.trec_columns import PAD, Bools, Column, hashed
+from assay.formats.trec_columns import PAD, Bools, hashed
 from assay.formats.trec_index import Index, any_twice, spread
+from assay.formats.trec_lists import Lists, Names
 from assay.measures.frames import run_hits
 from assay.measures.hits import Floats, Hits, Integers, Judgements, keep_freed
 from assay.measures.order import Ties, rank_order
@@ -85,46 +85,6 @@ def read_runs(
         raise FormatError(reader.faults)
 
 
-class _Names:
-    """Topics as text. Most runs have the same ones in the same order: those are decoded once."""
-
-    def __init__(self) -> None:
-        self._seen: npt.NDArray[np.uint64] = np.zeros((0, 0), dtype=np.uint64)
-        self._texts: list[str] = []
-
-    def of(self, topics: Column) -> list[str]:
-        """Return each token as text."""
-        seen = np.stack([topics.lengths.astype(np.uint64), *topics.words()])
-        if not np.array_equal(seen, self._seen):
-            self._texts = list(map(topics.text, range(len(topics))))
-            self._seen = seen
-        return self._texts
-
-
-@dataclass(slots=True)
-class _Groups:
-    """The ranked lists of a block in order of appearance: file and topic of each."""
-
-    files: Integers
-    topics: list[str]
-    rows: Integers
-    """For every row the number of its list."""
-
-    @classmethod
-    def of(cls, block: Block, names: _Names) -> _Groups:
-        files = np.searchsorted(block.files, block.lists, side="right") - 1
-        seen: dict[tuple[int, str], int] = {}
-        texts = [
-            text
-            for some in np.split(np.arange(len(files)), np.flatnonzero(np.diff(files)) + 1)
-            for text in names.of(block.topics.rows(some))
-        ]
-        pairs = zip(files.tolist(), texts, strict=True)
-        numbers = [seen.setdefault(pair, len(seen)) for pair in pairs]
-        rows = np.repeat(np.array(numbers), np.diff(block.lists, append=len(block.documents)))
-        return cls(np.array([file for file, _ in seen]), [topic for _, topic in seen], rows)
-
-
 @dataclass(slots=True)
 class _Found:
     """What has been read of some files so far."""
@@ -147,7 +107,7 @@ class _Reader:
         self.judged, self.ties, self.block = judged, ties, block
         keep_freed(2 * block)
         self.index = Index(judged)
-        self.names = _Names()
+        self.names = Names()
         self.buffer = bytearray(PAD + block + 1 + PAD)
         self.files = [PAD]
         self.waiting: list[Path] = []
@@ -201,7 +161,7 @@ class _Reader:
             block = self._parsed(data, files)
             found = self._new(len(paths))
             found.lines = None if tidied else 0
-            if block is not None and self._add(found, block, _Groups.of(block, self.names)):
+            if block is not None and self._add(found, block, Lists.of(block, self.names)):
                 yield self._batch(found, paths, block.names)
                 return
         if len(paths) == 1:
@@ -295,7 +255,7 @@ class _Reader:
                     if kept is None:  # all lines are of one topic: more of them at once
                         continue
                     block, end = kept
-                groups = _Groups.of(block, self.names)
+                groups = Lists.of(block, self.names)
                 topics = set(groups.topics)
                 if topics & done:  # only the whole file shows the ranking of a topic that returns
                     return self._in_blocks(path, whole=True)
@@ -310,7 +270,7 @@ class _Reader:
     def _new(self, files: int) -> _Found:
         return _Found(shown=np.zeros(files * len(self.judged.topics), dtype=np.int64))
 
-    def _add(self, found: _Found, block: Block, groups: _Groups) -> bool:
+    def _add(self, found: _Found, block: Block, groups: Lists) -> bool:
         """Add a block's hits; False where only the strict reader can say what is the case."""
         documents, scores = block.documents, block.scores
         words = list(documents.words())
@@ -349,7 +309,7 @@ class _Reader:
         self._remarks(found, block, groups)
         return True
 
-    def _remarks(self, found: _Found, block: Block, groups: _Groups) -> None:
+    def _remarks(self, found: _Found, block: Block, groups: Lists) -> None:
         """Note what the strict reader warns of: ranks against scores, an odd second column."""
 
         def line(row: int, file: int) -> int:
