@@ -272,6 +272,80 @@ def test_the_bootstrap_test_is_the_plain_one() -> None:
     assert np.isnan(sig.bootstrap_p(same, same, 10, seed=1)).all()
 
 
+def _exact_t(values: list[int]) -> tuple[Fraction, bool]:
+    """Return t² / (n − 1) and whether it is infinite; 0 where the sum is 0."""
+    total, squares = sum(values), sum(value * value for value in values)
+    if not total:
+        return Fraction(0), False
+    spread = len(values) * squares - total * total
+    return (Fraction(total * total, spread), False) if spread else (Fraction(0), True)
+
+
+def _counts_as_extreme(differences: list[int], drawn: list[int]) -> bool:
+    """Whether a resample of places has at least the t of the data, in whole numbers."""
+    n, total = len(differences), sum(differences)
+    observed, _ = _exact_t(differences)
+    found, infinite = _exact_t([n * differences[place] - total for place in drawn])
+    return infinite or found >= observed
+
+
+@settings(deadline=None, max_examples=150)
+@given(
+    st.lists(st.tuples(st.integers(0, 12), st.integers(-4, 4)), min_size=2, max_size=8),
+    st.sampled_from([0, 1000]),
+)
+def test_the_bootstrap_test_is_that_of_exact_arithmetic_in_any_unit(
+    topics: list[tuple[int, int]], shift: int
+) -> None:
+    y = [shift + value for value, _ in topics]
+    x = [value + change for value, (_, change) in zip(y, topics, strict=True)]
+    differences = [change for _, change in topics]
+    n = len(topics)
+    drawn = np.concatenate(list(topic_counts(n, 300, 3))).astype(int)
+    count = sum(
+        _counts_as_extreme(differences, np.repeat(np.arange(n), counts).tolist())
+        for counts in drawn
+    )
+    for unit in (Fraction(1), Fraction(1, 10), Fraction(1, 1000), Fraction(7), Fraction(10**30)):
+        first, second = (np.array([float(one * unit) for one in scores]) for scores in (x, y))
+        sizes = sig.pair_sizes(first, second)[:, None]
+        p = sig.bootstrap_p((first - second)[:, None], sizes, 300, seed=3)[0]
+        if len(set(differences)) == 1:
+            assert np.isnan(p)
+        else:
+            assert p == (count + 1) / 301
+
+
+@pytest.mark.parametrize(
+    "differences", [[2, 1, 2, 3], [1, -1], [3, 3, 1], [4, 3, 3, 4, 1], [0, 0, 2, -1, 4]]
+)
+def test_the_bootstrap_test_comes_near_all_resamples(differences: list[int]) -> None:
+    n = len(differences)
+    extreme = [
+        _counts_as_extreme(differences, list(drawn)) for drawn in product(range(n), repeat=n)
+    ]
+    share = np.mean(extreme)
+    x, y = (np.array(differences)[:, None] + 7) / 10, np.full((n, 1), 0.7)
+    p = sig.bootstrap_p(x - y, sig.pair_sizes(x, y), 20_000, seed=1)[0]
+    assert p == pytest.approx(share, abs=5 * math.sqrt(share * (1 - share) / 20_000) + 1e-4)
+
+
+@pytest.mark.parametrize("unit", [1e-200, 1e-310])
+def test_tiny_scores_are_tested_as_others_are(unit: float) -> None:
+    x, y = np.array([1, 3, 5, 2]), np.array([2, 1, 1, 1])
+    plain, tiny = sig.paired_t_test(x, y), sig.paired_t_test(x * unit, y * unit)
+    assert (tiny.t, tiny.p) == pytest.approx((plain.t, plain.p))
+    pair = np.stack([x, y], axis=1)
+    for test in ("t", "bootstrap"):
+        known, found = (
+            compare_runs(scores, "xy", test=test, seed=1).pairs[0]  # type: ignore[arg-type]
+            for scores in (pair, pair * unit)
+        )
+        assert found.p == pytest.approx(known.p)
+        assert found.effect == pytest.approx(known.effect)
+        assert found.paired_effect == pytest.approx(known.paired_effect)
+
+
 def test_a_tangle_of_pairs_has_no_letters_but_everything_else(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

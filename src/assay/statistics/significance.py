@@ -22,7 +22,7 @@ from scipy import special
 
 from assay.measures.bootstrap import Interval, mean_interval
 from assay.measures.confidence import Floats
-from assay.statistics.checks import defined, score_pair, whole_number
+from assay.statistics.checks import defined, score_matrix, score_pair, whole_number
 from assay.statistics.letters import compact_letters, joined, top_group
 from assay.statistics.resampling import (
     EXACT_LIMIT,
@@ -126,12 +126,22 @@ def t_columns(differences: Floats, sizes: Floats) -> tuple[Floats, Floats]:
         sizes: the larger absolute score of each two, n × k.
     """
     n = len(differences)
+    differences, sizes = _scaled(differences, sizes)
     spread = differences.std(axis=0, ddof=1)
     rounding = _ROUNDING * np.abs(differences).max(axis=0)
     rounding += 4 * np.finfo(np.float64).eps * sizes.max(axis=0)
     spread[spread <= rounding] = np.nan
     t = differences.mean(axis=0) * math.sqrt(n) / spread
     return t, 2 * special.stdtr(n - 1, -np.abs(t))
+
+
+def _scaled(differences: Floats, sizes: Floats) -> tuple[Floats, Floats]:
+    """Divide each column by a power of two near its largest score.
+
+    That rounds nothing, and no square of tiny scores is taken for 0.
+    """
+    exponents = np.frexp(sizes.max(axis=0))[1]
+    return np.ldexp(differences, -exponents), np.ldexp(sizes, -exponents)
 
 
 def randomisation_test(
@@ -225,8 +235,13 @@ def bootstrap_p(differences: Floats, sizes: Floats, resamples: int, seed: int) -
 
     The t of the differences is set against the t of resamples of the differences less their mean,
     for which the null hypothesis is true: p = (count + 1) / (B + 1), where count is how many of B
-    resamples have an absolute t of at least the observed one. All columns rest on the same
-    resamples. Like t, p is undefined (NaN) where all differences of a column are equal.
+    resamples have an absolute t of at least the observed one (Sakai 2006; the sources do not say
+    what t is where a resample has no variance). A resample of equal differences has an infinite t,
+    unless they are all equal to the mean: then nothing speaks against the null hypothesis, and its
+    t is 0. Ties count, also those that only rounding splits, so p is the same in any unit.
+
+    All columns rest on the same resamples. Like t, p is undefined (NaN) where all differences of a
+    column are equal.
 
     Args:
         differences: scores of one run − scores of the other, n topics × k pairs.
@@ -238,19 +253,29 @@ def bootstrap_p(differences: Floats, sizes: Floats, resamples: int, seed: int) -
         ValueError: *resamples* is not a whole number from 1.
     """
     n, columns = differences.shape
-    observed = np.abs(t_columns(differences, sizes)[0])
+    undefined = np.isnan(t_columns(differences, sizes)[0])
     counts = np.zeros(columns)
     for start in range(0, columns, _COLUMNS_AT_ONCE):
         part = slice(start, start + _COLUMNS_AT_ONCE)
-        centred = differences[:, part] - differences[:, part].mean(axis=0)
+        own, size = _scaled(differences[:, part], sizes[:, part])
+        total, length = np.abs(own.sum(axis=0)), np.sqrt(np.square(own).sum(axis=0))
+        total[total <= sum_slack(own, size)] = 0.0
+        # A resample may hold the topic with the largest scores n times.
+        largest = (np.tile(np.abs(x).max(axis=0), (n, 1)) for x in (own, size))
+        noise = sum_slack(*largest) / n
+        centred = own - own.mean(axis=0)
+        centred[np.abs(centred) <= noise] = 0.0
         squares = np.square(centred)
-        least = observed[part] * (1 - _ROUNDING)
         for drawn in topic_counts(n, resamples, seed):
-            means = drawn @ centred / n
-            variances = np.maximum(drawn @ squares / n - np.square(means), 0.0) * n / (n - 1)
-            # |mean| √n / spread ≥ t, written so that a spread of 0 divides nothing.
-            counts[part] += (np.abs(means) * math.sqrt(n) >= least * np.sqrt(variances)).sum(axis=0)
-    return np.where(np.isnan(observed), np.nan, (counts + 1) / (resamples + 1))
+            sums, lengths = np.abs(drawn @ centred), np.sqrt(drawn @ squares)
+            # t grows with |Σ x| / √Σ x², so these are compared: that divides nothing, and takes no
+            # variance as a difference of near-equal numbers. By Cauchy and Schwarz |Σ x| is at most
+            # √n √Σ x², so that an error of *noise* in every x moves the two sides by no more than
+            # this.
+            slack = 2 * n * noise * (length + lengths)
+            at_least = sums * length + slack >= total * lengths
+            counts[part] += (at_least & ((lengths > 0) | (total == 0))).sum(axis=0)
+    return np.where(undefined, np.nan, (counts + 1) / (resamples + 1))
 
 
 def holm(p_values: Sequence[float | None]) -> list[float | None]:
@@ -298,8 +323,9 @@ def residual_effect_sizes(matrix: npt.ArrayLike) -> Floats | None:
     Raises:
         ValueError: the matrix is not complete or smaller than 2 topics × 2 runs.
     """
-    variance = residual_variance(matrix)
-    scores = np.asarray(matrix, dtype=np.float64)
+    scores = score_matrix(matrix)
+    scores = np.ldexp(scores, -np.frexp(np.abs(scores).max())[1])  # as in _scaled
+    variance = residual_variance(scores)
     if math.sqrt(variance.value) <= _ROUNDING * float(np.abs(scores).max()):
         return None
     means = scores.mean(axis=0)
