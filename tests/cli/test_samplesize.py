@@ -161,6 +161,13 @@ def test_a_long_table_is_the_same_matrix(worked, tmp_path, assay):
     assert "e.g. --score AP." in unsaid.stderr
 
 
+def test_a_huge_difference_needs_two_topics(worked, assay):
+    for given in (("--variance", "1"), (worked,)):
+        done = assay("samplesize", *given, "--mind", "1e200", "--m", "2", "--csv")
+        assert done.returncode == 0, done.stderr
+        assert set(sizes(done).values()) == {2}
+
+
 def test_a_constant_difference_has_no_variance(tmp_path, assay):
     file = matrix(tmp_path / "m.csv", [[0.1, 0.2], [0.2, 0.3], [0.4, 0.5]])
     done = assay("samplesize", file)
@@ -203,6 +210,7 @@ def test_matrices_that_cannot_be_used(tmp_path, assay, text, said):
         ("--variance", "1", "--m", "1"), ("--variance", "1", "--m", "2.5"),
         ("--variance", "1", "--width", "x"), ("--variance", "1", "--json", "--csv"),
         ("--variance", "1", "--power"), ("--variance", "1e300", "--mind", "1e-9"),
+        ("--variance", "1", "--mind", "1e-300"),
         ("--variance", "1", "none.csv"), ("none.csv",),
     ],
 )  # fmt: skip

@@ -82,8 +82,21 @@ def test_extremes_are_finite() -> None:
     assert size.paired_t_power(10_000, 1.0, 0.001, 0.05) == 1
     assert size.anova_power(100_000, 1.0, 0.001, 0.05, 100) == 1
     assert size.paired_t_power(5, 1e-9, 1.0, 0.05) == pytest.approx(0.05)
-    with pytest.raises(ValueError, match="10⁹"):
-        size.interval_topics(0.05, 1e-9, 1.0)
+    for call in (
+        lambda: size.interval_topics(0.05, 1e-9, 1.0),
+        lambda: size.interval_topics(0.05, 1e-9, 1.7e308),
+        lambda: size.paired_t_topics(0.05, 0.2, 1e-300, 1.0),
+        lambda: size.anova_topics(0.05, 0.2, 5e-324, 1.7e308, 3),
+    ):
+        with pytest.raises(ValueError, match="10⁹"):
+            call()
+    for mind, variance in ((1e200, 1.0), (1e300, 1e-300), (1.7e308, 5e-324)):
+        assert size.paired_t_topics(0.05, 0.2, mind, variance) == 2
+        assert size.anova_topics(0.05, 0.2, mind, variance, 2) == 2
+        assert size.interval_topics(0.05, mind, variance) == 2
+    units = [1e-140, 1.0, 1e150]  # of which the squares are numbers, but not those of the squares
+    sizes = {size.paired_t_topics(0.05, 0.2, 0.1 * unit, 0.05 * unit * unit) for unit in units}
+    assert len(sizes) == 1
 
 
 def test_the_table_has_every_combination() -> None:
@@ -124,6 +137,7 @@ def test_the_power_of_a_finished_experiment() -> None:
         (lambda: size.anova_topics(0.05, 0.2, 0.1, 0.05, 1), "runs"),
         (lambda: size.paired_t_power(1, 0.1, 0.05, 0.05), "topics"),
         (lambda: size.achieved_power(SCORES, min_difference=-1), "difference"),
+        (lambda: size.achieved_power([[1e-200, 2e-200], [3e-200, 1e-200]]), "scale them up"),
     ],
 )
 def test_bad_input_says_what_is_wrong(call: object, message: str) -> None:

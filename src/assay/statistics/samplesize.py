@@ -45,6 +45,9 @@ ANOVA over m runs, or the expected width of a confidence interval."""
 
 _MOST_TOPICS = 10**9
 
+_SMALLEST = 1e-100
+"""Where all scores are smaller than this, their variance may come out as 0."""
+
 
 @dataclass(frozen=True)
 class Variance:
@@ -118,7 +121,8 @@ def paired_t_power(topics: int, min_difference: float, variance: float, alpha: f
     """
     whole_number(topics, "topics", 2)
     _check(min_difference, variance, alpha)
-    return _f_power(1, topics - 1, topics * min_difference**2 / (2 * variance), alpha)
+    noncentrality = _noncentrality(topics, min_difference, variance)
+    return _f_power(1, topics - 1, noncentrality, alpha)
 
 
 def anova_power(topics: int, min_range: float, variance: float, alpha: float, runs: int) -> float:
@@ -139,7 +143,7 @@ def anova_power(topics: int, min_range: float, variance: float, alpha: float, ru
     whole_number(topics, "topics", 2)
     whole_number(runs, "runs", 2)
     _check(min_range, variance, alpha)
-    noncentrality = topics * min_range**2 / (2 * variance)
+    noncentrality = _noncentrality(topics, min_range, variance)
     return _f_power(runs - 1, runs * (topics - 1), noncentrality, alpha)
 
 
@@ -162,8 +166,14 @@ def expected_width(topics: int, variance: float, alpha: float) -> float:
     _check(1.0, variance, alpha)
     quantile = -float(special.stdtrit(topics - 1, alpha / 2))
     shrinkage = math.exp(special.gammaln(topics / 2) - special.gammaln((topics - 1) / 2))
-    root = math.sqrt(2 * variance) * math.sqrt(2 / (topics - 1)) * shrinkage
+    root = 2 * math.sqrt(variance) * math.sqrt(1 / (topics - 1)) * shrinkage
     return 2 * quantile * root / math.sqrt(topics)
+
+
+def _noncentrality(topics: int, difference: float, variance: float) -> float:
+    """Return λ; a square of the difference itself could be 0 or raise an ``OverflowError``."""
+    effect = difference / math.sqrt(variance)
+    return topics * (effect * effect) / 2
 
 
 def _f_power(upper: int, lower: int, noncentrality: float, alpha: float) -> float:
@@ -198,7 +208,8 @@ def paired_t_topics(alpha: float, beta: float, min_difference: float, variance: 
     probability(beta, "beta")
     return _smallest(
         lambda n: paired_t_power(n, min_difference, variance, alpha) >= 1 - beta,
-        variance / min_difference**2,
+        min_difference,
+        variance,
     )
 
 
@@ -218,7 +229,8 @@ def anova_topics(
     whole_number(runs, "runs", 2)
     return _smallest(
         lambda n: anova_power(n, min_range, variance, alpha, runs) >= 1 - beta,
-        variance / min_range**2,
+        min_range,
+        variance,
     )
 
 
@@ -231,12 +243,16 @@ def interval_topics(alpha: float, width: float, variance: float) -> int:
         ValueError: an argument is out of range, or more than 10⁹ topics would be needed.
     """
     _check(width, variance, alpha)
-    return _smallest(lambda n: expected_width(n, variance, alpha) <= width, variance / width**2)
+    return _smallest(lambda n: expected_width(n, variance, alpha) <= width, width, variance)
 
 
-def _smallest(enough: Callable[[int], bool], start: float) -> int:
-    """Return the smallest n ≥ 2 that is enough; every larger n is, too."""
-    high = max(2, math.ceil(min(start, _MOST_TOPICS)))
+def _smallest(enough: Callable[[int], bool], difference: float, variance: float) -> int:
+    """Return the smallest n ≥ 2 that is enough; every larger n is, too.
+
+    The search begins at about variance / difference².
+    """
+    ratio = math.sqrt(variance) / difference
+    high = max(2, math.ceil(min(ratio * ratio, _MOST_TOPICS)))
     low = 1  # never enough: two topics are the fewest
     while not enough(high):
         low, high = high, 2 * high
@@ -349,14 +365,21 @@ def achieved_power(
         means are equal: then power is undefined.
 
     Raises:
-        ValueError: the matrix is not complete, or a setting is out of range.
+        ValueError: the matrix is not complete, all its scores are below 10⁻¹⁰⁰, or a setting is
+            out of range.
     """
     scores = score_matrix(matrix)
     probability(alpha, "alpha")
     variance = residual_variance(scores)
     observed = float(np.ptp(scores.mean(axis=0)))
     difference = observed if min_difference is None else float(min_difference)
-    negligible = 1e-12 * max(float(np.abs(scores).max()), 1e-300)
+    largest = float(np.abs(scores).max())
+    if 0 < largest < _SMALLEST:
+        raise ValueError(
+            f"all scores are within ±{largest:g}, too small for their variance to be a number: "
+            "scale them up"
+        )
+    negligible = 1e-12 * largest
     if math.sqrt(variance.value) <= negligible:
         return None
     if min_difference is None and observed <= negligible:
