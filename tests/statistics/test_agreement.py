@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import math
 import time
+from fractions import Fraction
 from itertools import combinations
 from pathlib import Path
 
@@ -282,6 +283,33 @@ def test_missing_labels_are_left_out_and_counted() -> None:
     found = agree([1, None, 2, math.nan, 0], [1, 2, None, None, 0], topics=list("aabbb"))
     assert (found.n, found.missing_first, found.missing_second, found.topics) == (2, 1, 1, 2)
     assert found.by_label[0] == agr.LabelAgreement(0.0, 1, 1, 1, 1.0)
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [
+        [1, 1 + 2**-52],
+        [1e15, 1e15 + 1, 1e15 + 2],
+        [0, 1e-200, 2e-200],
+        [1e-310, 3e-310],
+        [-1e100, 0, 1e100],
+        [0, 1e8, 1e8 + 1],
+    ],
+)
+def test_labels_of_any_size_and_nearness_keep_all_digits(labels: list[float]) -> None:
+    generator = np.random.default_rng(1)
+    first, second = generator.choice(labels, (2, 15))
+    second = np.where(generator.random(15) < 0.5, first, second)
+    a, b = ([Fraction(float(label)) for label in given] for given in (first, second))
+    observed = sum((x - y) ** 2 for x, y in zip(a, b, strict=True))
+    kappa = 1 - 15 * observed / sum((x - y) ** 2 for x in a for y in b)
+    alpha = 1 - 29 * 2 * observed / sum((x - y) ** 2 for x in a + b for y in a + b)
+    found = agree(first, second).estimates
+    assert found["kappa_quadratic"].value == pytest.approx(float(kappa), abs=1e-14)
+    assert found["alpha_interval"].value == pytest.approx(float(alpha), abs=1e-14)
+    assert agr.cohen_kappa(first, second, "quadratic") == pytest.approx(float(kappa), abs=1e-14)
+    alone = agr.krippendorff_alpha([first, second], "interval")
+    assert alone == pytest.approx(float(alpha), abs=1e-14)
 
 
 def test_undefined_is_none_and_one_topic_has_no_interval() -> None:

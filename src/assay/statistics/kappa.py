@@ -56,6 +56,7 @@ def kappas(
         ValueError: *weights* is not known.
     """
     n = rows.sum(axis=1)
+    values = _scaled(values)
     distance = np.abs(values[cells[0]] - values[cells[1]])
     chance = np.square(n) - (rows * columns).sum(axis=1)  # exactly 0 where there is one label only
     if weights == "unweighted":
@@ -64,12 +65,15 @@ def kappas(
         below, under = rows.cumsum(axis=1)[:, :-1], columns.cumsum(axis=1)[:, :-1]
         observed, expected = apart @ distance, _split(below, under, n[:, None]) @ np.diff(values)
     elif weights == "quadratic":
-        middle = (rows @ values / n)[:, None]  # Σ r_i c_j (v_i − v_j)², about the first mean
-        spread = ((rows + columns) * np.square(values - middle)).sum(axis=1)
-        observed, expected = apart @ np.square(distance), n * spread
+        # Σ r_i c_j (v_i − v_j)² is n Σ (r_i + c_i) x_i² − 2 Σ r_i x_i Σ c_j x_j for x = v − any
+        # middle. At the mean the last term is 0, but the mean is rounded.
+        apart_from = values - (rows @ values / n)[:, None]
+        squares = ((rows + columns) * np.square(apart_from)).sum(axis=1)
+        sums = (rows * apart_from).sum(axis=1) * (columns * apart_from).sum(axis=1)
+        observed, expected = apart @ np.square(distance), n * squares - 2 * sums
     else:
         raise ValueError(f"weights must be unweighted, linear or quadratic, got {weights!r}")
-    return 1.0 - _ratio(n * observed, expected, chance > 0)
+    return 1.0 - _ratio(n * observed, expected, (chance > 0) & (expected > 0))
 
 
 def alphas(totals: Floats, apart: Floats, cells: Cells, values: Floats, metric: Metric) -> Floats:
@@ -87,6 +91,7 @@ def alphas(totals: Floats, apart: Floats, cells: Cells, values: Floats, metric: 
     Raises:
         ValueError: *metric* is not known.
     """
+    values = _scaled(values)
     n = totals.sum(axis=1)
     chance = np.square(n) - np.square(totals).sum(axis=1)  # exactly 0 where there is one label only
     if metric == "nominal":
@@ -98,12 +103,21 @@ def alphas(totals: Floats, apart: Floats, cells: Cells, values: Floats, metric: 
             # Σ_{g=c..k} n_g − (n_c + n_k) / 2 is the distance of the middles of c's and k's ranks.
             places, middle = totals.cumsum(axis=1) - totals / 2, n / 2
         gaps = places[:, cells[0]] - places[:, cells[1]]
-        spread = (totals * np.square(places - middle[:, None])).sum(axis=1)
-        # Σ n_c n_k (x_c − x_k)² is 2 n Σ n_c (x_c − x̄)².
-        observed, expected = (apart * np.square(gaps)).sum(axis=1), 2 * n * spread
+        # Σ n_c n_k (x_c − x_k)² is 2 n Σ n_c x_c² − 2 (Σ n_c x_c)² for x from any middle, as above.
+        apart_from = places - middle[:, None]
+        squares = (totals * np.square(apart_from)).sum(axis=1)
+        sums = np.square((totals * apart_from).sum(axis=1))
+        observed, expected = (apart * np.square(gaps)).sum(axis=1), 2 * (n * squares - sums)
     else:
         raise ValueError(f"metric must be nominal, ordinal or interval, got {metric!r}")
-    return 1.0 - _ratio((n - 1) * 2 * observed, expected, chance > 0)
+    return 1.0 - _ratio((n - 1) * 2 * observed, expected, (chance > 0) & (expected > 0))
+
+
+def _scaled(values: Floats) -> Floats:
+    """Divide by a power of two near the largest: that rounds nothing, and no square of a distance
+    becomes 0 because the labels are tiny."""
+    scaled: Floats = np.ldexp(values, -np.frexp(np.abs(values).max(initial=0.0))[1])
+    return scaled
 
 
 def _split(below: Floats, under: Floats, n: Floats) -> Floats:
