@@ -277,6 +277,17 @@ def test_equal_runs_tie_in_spite_of_rounding() -> None:
     assert report.rows[0].interval.low == 1.0
 
 
+@pytest.mark.parametrize("unit", [1.0, 1e-200, 1e80])
+def test_means_tie_by_their_distance_wherever_they_lie(unit: float) -> None:
+    """Neighbours are tied also where one would be rounded up and the other down."""
+    for step in range(500):
+        middle = (step + 0.5) / 1e12
+        near = [float(np.nextafter(middle, end)) * unit for end in (0, middle, 1)]
+        truth = {"a": near[0], "b": near[1], "c": near[2], "d": unit}
+        found = cor.correlate_runs(truth, {"a": 1, "b": 1, "c": 1, "d": 2})
+        assert found.rows[0].value == 1
+
+
 @pytest.mark.parametrize(
     ("call", "message"),
     [

@@ -247,7 +247,7 @@ def correlate(
     """Correlate two tables of scores by run and topic in the three settings of the TREC RAG paper.
 
     Runs and topics that both tables have are used. Run means nearer to each other than 10⁻¹² of
-    the largest count as tied. Intervals resample topics: a topic drawn twice counts twice.
+    the largest score count as tied. Intervals resample topics: a topic drawn twice counts twice.
 
     Args:
         first: the truth.

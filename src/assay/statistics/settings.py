@@ -22,6 +22,9 @@ _EQUAL = "all scores of a table are equal"
 _EQUAL_IN_TOPICS = "in every topic all scores of a table are equal"
 _NO_PAIR = "no topic has two runs"
 
+_NEAR = 1e-12
+"""Run means nearer to each other than this share of the largest absolute score are tied."""
+
 
 @dataclass(frozen=True)
 class Correlation:
@@ -49,7 +52,7 @@ class Correlation:
 def run_setting(x: Floats, y: Floats, p: float) -> list[Correlation]:
     """Return the coefficients of one score a run in each table, without intervals."""
     one = np.ones((1, 1))
-    found = ranks.all_rows(_means(one, x[None]), _means(one, y[None]), p)
+    found = ranks.all_rows(_mean_ranks(one, x[None]), _mean_ranks(one, y[None]), p)
     rows = []
     for name in MEASURES:
         value = defined(found[name][0])
@@ -72,7 +75,7 @@ def all_settings(
     used = present.any(axis=1)
     pairs = StackedPairs(x[present], y[present], (np.cumsum(used) - 1)[topic])
     stacked = pairs.values(weights[:, used], p)
-    means = ranks.all_rows(_means(weights, x), _means(weights, y), p)
+    means = ranks.all_rows(_mean_ranks(weights, x), _mean_ranks(weights, y), p)
     no_pair = bool((present.sum(axis=1) < 2).all())
     rows: list[Correlation] = []
     for setting in ("runs", "topics-mean", "pairs"):
@@ -102,17 +105,23 @@ def all_settings(
     return rows
 
 
-def _means(weights: Floats, scores: Floats) -> Floats:
-    """Return the run means of every resample, resamples × runs.
+def _mean_ranks(weights: Floats, scores: Floats) -> Floats:
+    """Return the ranks of the run means of every resample, resamples × runs, the lowest first.
 
-    A run that has none of a resample's topics ranks by its mean over all of them.
+    A run that has none of a resample's topics ranks by its mean over all of them. Neighbours that
+    are nearer than :data:`_NEAR` of the largest score have the same rank: rounding parts them.
     """
     present = ~np.isnan(scores)
     n = weights @ present
     overall = np.broadcast_to(np.nanmean(scores, axis=0), n.shape)
     means = np.divide(weights @ np.nan_to_num(scores), n, out=overall.copy(), where=n > 0)
-    largest = max(float(np.abs(means).max()), 1e-300)
-    return np.asarray(np.round(means / largest, 12))
+    slack = _NEAR * float(np.nanmax(np.abs(scores)))
+    order = np.argsort(means, axis=1, kind="stable")
+    ascending = np.take_along_axis(means, order, axis=1)
+    higher = np.diff(ascending, axis=1, prepend=ascending[:, :1]) > slack
+    found = np.empty_like(means)
+    np.put_along_axis(found, order, higher.cumsum(axis=1).astype(np.float64), axis=1)
+    return np.asarray(found)
 
 
 def _topic_values(x: Floats, y: Floats, p: float) -> dict[str, Floats]:
