@@ -102,5 +102,10 @@ def test_bad_input_is_refused() -> None:
             mean_interval([1.0], level=level, seed=0)
     with pytest.raises(ValueError, match="resamples"):
         confidence_intervals([0.5], [1], resamples=0, seed=0)
+    for call in (confidence_intervals, lambda p, c, **given: mean_interval(p, **given)):
+        with pytest.raises(ValueError, match="resamples must be a whole number from 1, got True"):
+            call([0.5], [1], resamples=True, seed=0)
+        with pytest.raises(ValueError, match=r"seed must be a whole number from 0, got 1\.5"):
+            call([0.5], [1], seed=1.5)
     with pytest.raises(ValueError, match="no answers"):
         confidence_intervals([], [], seed=0)

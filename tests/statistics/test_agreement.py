@@ -340,6 +340,11 @@ def test_undefined_is_none_and_one_topic_has_no_interval() -> None:
         (lambda: agr.confusion([1], [2], [1]), "label 2"),
         (lambda: agr.confusion([1, 2], [1, 2], [2, 1, 1]), "different labels"),
         (lambda: agr.confusion([1, 2], [1, 2], [1, 2, math.nan]), "nan at position 3"),
+        (lambda: agree([1], [1], scale=3), "flat list of different labels, got 3"),  # type: ignore[arg-type]
+        (lambda: agree([1, 2], [1, 2], topics=["a", "b"], seed=1.5), "seed must be a whole"),  # type: ignore[arg-type]
+        (lambda: agr.binarise([1], "a"), "thresholds are not all numbers"),  # type: ignore[arg-type]
+        (lambda: agr.binarise([1], math.nan), "thresholds hold nan"),
+        (lambda: agr.binarise([1, 2], [1, 2]), "one threshold"),  # type: ignore[arg-type]
         (lambda: agr.cohen_kappa([1], [2], "cubic"), "weights"),  # type: ignore[arg-type]
         (lambda: agr.krippendorff_alpha([[1]], "ratio"), "metric"),  # type: ignore[arg-type]
         (lambda: agr.krippendorff_alpha([1, 2]), "labellers × units"),

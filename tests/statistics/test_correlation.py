@@ -296,6 +296,11 @@ def test_means_tie_by_their_distance_wherever_they_lie(unit: float) -> None:
         (lambda: cor.spearman_rho([1, math.nan], [1, 2]), "nan at position 2"),
         (lambda: cor.rbo([1, 2], [1, 2], 1.0), "p must be between 0 and 1"),
         (lambda: cor.rbo_lists("aa", "b"), "first list repeats"),
+        (lambda: cor.rbo_lists(["a"], [["b"]]), "second list must hold texts or numbers"),  # type: ignore[list-item]
+        (
+            lambda: cor.correlate({"a": 0.1, "b": 0.2}, {"a": {}, "b": {}}, seed=1),  # type: ignore[dict-item]
+            "by run, then topic, got 0.1",
+        ),
         (lambda: cor.correlate_runs({"a": 1}, {"a": 1}), "runs in both lists: 1"),
         (
             lambda: cor.correlate_runs({"a": {"t": 1}, "b": {"u": 1}}, {"a": 1, "b": 2}),

@@ -383,6 +383,9 @@ def test_runs_without_a_p_do_not_count_as_different() -> None:
         (lambda: residual_variance(np.ma.masked_equal(SCORES, 0.6)), "masked in places"),
         (lambda: compare_runs(SCORES, [1, "1", 2], seed=1), "different run names"),  # type: ignore[list-item]
         (lambda: sig.holm([0.1, 1.2]), "p-value 2"),
+        (lambda: sig.holm([0.1, "a"]), "p-value 2 is a, not a number"),  # type: ignore[list-item]
+        (lambda: sig.randomised_tukey(SCORES, seed=1.5), "seed must be a whole"),  # type: ignore[arg-type]
+        (lambda: sig.randomisation_test([1, 2], [1, 3], seed=-1), "seed must be a whole"),
         (lambda: sig.compact_letters([1, 2], [[False, True], [False, False]]), "symmetric"),
         (lambda: sig.compact_letters([1, 2], [[False]]), "do not fit"),
         (lambda: compare_runs(SCORES, ["a", "a", "b"], seed=1), "different run names"),

@@ -55,15 +55,15 @@ def mean_interval(
         seed: of the random draws.
 
     Raises:
-        ValueError: there are no values, one is not finite, or *level* or *resamples* is out of
-            range.
+        ValueError: there are no values, one is not finite, or *level*, *resamples* or *seed* is
+            out of range.
     """
     array = np.asarray(values, dtype=np.float64)
     if array.ndim != 1 or not len(array):
         raise ValueError(f"give a flat list of at least one value, got shape {array.shape}")
     if not np.isfinite(array).all():
         raise ValueError(f"value {np.flatnonzero(~np.isfinite(array))[0] + 1} is not finite")
-    _check_settings(level, resamples)
+    _check_settings(level, resamples, seed)
     # A resample's mean is a product with how often each topic was drawn. (einsum is as fast here as
     # "@", whose threads go on spinning for a while when they have nothing to do.)
     means = [
@@ -106,7 +106,7 @@ def confidence_intervals(
             setting is out of range.
     """
     confidence, correct = check(p, c)
-    _check_settings(level, resamples)
+    _check_settings(level, resamples, seed)
     levels, group = np.unique(confidence, return_inverse=True)
     bin_of_level = bin_numbers(levels, bins, closed)
     cell = 2 * group + correct  # every question is one of 2 × levels cells: wrong, right
@@ -121,11 +121,12 @@ def confidence_intervals(
     return {name: _percentiles(values, level) for name, values in whole.items()}
 
 
-def _check_settings(level: float, resamples: int) -> None:
+def _check_settings(level: float, resamples: int, seed: int) -> None:
     if not 0 < level < 1:
         raise ValueError(f"level must be between 0 and 1, got {level}")
-    if not isinstance(resamples, Integral) or resamples < 1:
-        raise ValueError(f"resamples must be a whole number from 1, got {resamples}")
+    for name, value, least in (("resamples", resamples, 1), ("seed", seed, 0)):
+        if isinstance(value, bool) or not isinstance(value, Integral) or value < least:
+            raise ValueError(f"{name} must be a whole number from {least}, got {value}")
 
 
 @lru_cache(maxsize=4)

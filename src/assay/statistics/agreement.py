@@ -270,9 +270,11 @@ def binarise(labels: npt.ArrayLike, threshold: float) -> Floats:
     """Return 1 for labels of at least *threshold*, 0 for others, NaN for missing ones.
 
     Raises:
-        ValueError: a label is not a number.
+        ValueError: a label or the threshold is not a number, or the threshold is infinite.
     """
     array = numbers(labels, "labels", missing=True)
+    if numbers(threshold, "thresholds").ndim:
+        raise ValueError(f"give one threshold, got {threshold}")
     return np.where(np.isnan(array), np.nan, array >= threshold)
 
 

@@ -112,11 +112,15 @@ def rbo_lists(
         ``None`` where a list is empty.
 
     Raises:
-        ValueError: a list repeats an item, or p is not between 0 and 1.
+        ValueError: a list repeats an item or holds lists, say, or p is not between 0 and 1.
     """
     probability(p, "p")
     for which, items in (("first", first), ("second", second)):
-        if len(set(items)) != len(items):
+        try:
+            repeats = len(set(items)) != len(items)
+        except TypeError as error:
+            raise ValueError(f"the {which} list must hold texts or numbers: {error}") from None
+        if repeats:
             raise ValueError(f"the {which} list repeats an item")
     short, long = sorted((first, second), key=len)
     s, length = len(short), len(long)
@@ -313,6 +317,11 @@ def correlate(
 
 
 def _known(scores: Mapping[str, float | None]) -> dict[str, float]:
+    if not isinstance(scores, Mapping):
+        raise ValueError(
+            f"give scores by run, then topic, got {scores} as those of a run; scores of whole runs "
+            "are for correlate_runs"
+        )
     values = numbers(np.array(list(scores.values()), dtype=object), "scores", missing=True)
     return {
         name: float(value)

@@ -37,9 +37,10 @@ def topic_counts(n: int, resamples: int, seed: int) -> Iterator[Floats]:
     :func:`assay.measures.bootstrap.mean_interval` with the same seed.
 
     Raises:
-        ValueError: *resamples* is not a whole number from 1.
+        ValueError: *resamples* is not a whole number from 1, or *seed* one from 0.
     """
     whole_number(resamples, "resamples")
+    whole_number(seed, "seed", 0)
     generator = np.random.default_rng(seed)
     at_once = max(1, _CELLS_AT_ONCE // n)
     for start in range(0, resamples, at_once):
@@ -98,9 +99,10 @@ def swap_masks(
     with the same absolute difference.
 
     Raises:
-        ValueError: *permutations* is not a whole number from 1.
+        ValueError: *permutations* is not a whole number from 1, or *seed* one from 0.
     """
     whole_number(permutations, "permutations")
+    whole_number(seed, "seed", 0)
     at_once = max(1, _CELLS_AT_ONCE // n)
     if is_exact(n, exact_limit):
         total = 2 ** (n - 1)

@@ -250,7 +250,7 @@ def bootstrap_p(differences: Floats, sizes: Floats, resamples: int, seed: int) -
         seed: of the resamples.
 
     Raises:
-        ValueError: *resamples* is not a whole number from 1.
+        ValueError: *resamples* is not a whole number from 1, or *seed* one from 0.
     """
     n, columns = differences.shape
     undefined = np.isnan(t_columns(differences, sizes)[0])
@@ -284,12 +284,12 @@ def holm(p_values: Sequence[float | None]) -> list[float | None]:
     An undefined p (``None``) stays undefined and does not count as a member of the family.
 
     Raises:
-        ValueError: a p-value is not from 0 to 1.
+        ValueError: a p-value is not a number from 0 to 1.
     """
     known = [(p, place) for place, p in enumerate(p_values) if p is not None]
     for p, place in known:
-        if not 0 <= p <= 1:
-            raise ValueError(f"p-value {place + 1} is {p}, not from 0 to 1")
+        if not isinstance(p, float | int | np.floating) or not 0 <= p <= 1:
+            raise ValueError(f"p-value {place + 1} is {p}, not a number from 0 to 1")
     adjusted: list[float | None] = [None] * len(p_values)
     highest = 0.0
     for rank, (p, place) in enumerate(sorted(known)):

@@ -69,7 +69,7 @@ def distinct(labels: Sequence[float], what: str) -> Floats:
     """
     values = numbers(labels, what)
     if values.ndim != 1 or not len(values) or len(np.unique(values)) != len(values):
-        raise ValueError(f"the {what} must be a flat list of different labels, got {list(labels)}")
+        raise ValueError(f"the {what} must be a flat list of different labels, got {labels}")
     return values
 
 

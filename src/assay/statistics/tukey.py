@@ -71,6 +71,7 @@ def randomised_tukey(
     """
     scores = score_matrix(matrix)
     whole_number(permutations, "permutations")
+    whole_number(seed, "seed", 0)
     topics, runs = scores.shape
     exact = topics * math.lgamma(runs + 1) <= math.log(max(1, exact_limit)) + 1e-9
     # Removing a topic's mean changes no difference within a deal and keeps the sums small.
