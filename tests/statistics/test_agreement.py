@@ -221,6 +221,20 @@ def test_many_labels_take_no_more_than_their_number() -> None:
     assert all(i is not None and i.low <= i.high for i in ends)
 
 
+def test_alpha_of_many_units_and_labels_takes_no_large_tables() -> None:
+    generator = np.random.default_rng(2)
+    a = generator.integers(0, 1000, 60_000) / 7
+    b = np.where(generator.random(60_000) < 0.7, a, generator.integers(0, 1000, 60_000) / 7)
+    topics = (np.arange(60_000) // 1000).tolist()
+    same = agree(a, b, topics=topics, resamples=20, seed=1).estimates["alpha_interval"]
+    assert agr.krippendorff_alpha([a, b], "interval") == pytest.approx(same.value, abs=1e-12)
+    interval = agr.krippendorff_interval([a, b], topics, "interval", resamples=20, seed=1)
+    assert interval is not None
+    assert same.interval is not None
+    assert interval.low == pytest.approx(same.interval.low, abs=1e-12)
+    assert interval.high == pytest.approx(same.interval.high, abs=1e-12)
+
+
 @pytest.mark.parametrize("cells", [1, 50, 1000])
 def test_blocks_change_nothing(monkeypatch: pytest.MonkeyPatch, cells: int) -> None:
     topics = [f"t{i // 2}" for i in range(8)]

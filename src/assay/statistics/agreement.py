@@ -18,19 +18,19 @@ import numpy.typing as npt
 from assay.measures.bootstrap import Interval
 from assay.measures.confidence import Floats, Integers
 from assay.statistics.checks import defined, numbers, probability
-from assay.statistics.kappa import Cells, LabelPairs, Metric, Weights, alphas, kappas
+from assay.statistics.kappa import LabelPairs, Metric, Weights, alphas, kappas
 from assay.statistics.resampling import percentile_interval, topic_counts
 from assay.statistics.tables import (
     Outside,
-    coincidence_tables,
+    coincidences,
     confusion_table,
     distinct,
     label_name,
+    label_table,
     number_topics,
     on_scale,
     ordered_alike,
     pair_labels,
-    unit_counts,
 )
 
 __all__ = [
@@ -292,9 +292,9 @@ def krippendorff_alpha(labels: npt.ArrayLike, metric: Metric = "nominal") -> flo
     Raises:
         ValueError: the labels are not a table of numbers, or *metric* is not known.
     """
-    counts, values = unit_counts(labels)
-    tables = coincidence_tables(counts, np.zeros(len(counts), dtype=np.int64), 1)
-    totals, apart, cells = _coincidences(tables)
+    table = label_table(labels)
+    one_topic = np.zeros(table.shape[1], dtype=np.int64)
+    totals, apart, cells, values = coincidences(table, one_topic, 1)
     return defined(alphas(totals, apart, cells, values, metric)[0])
 
 
@@ -315,25 +315,18 @@ def krippendorff_interval(
     Raises:
         ValueError: as :func:`krippendorff_alpha`, or the topics do not fit the units.
     """
-    counts, values = unit_counts(labels)
+    table = label_table(labels)
     probability(level, "level")
-    topic, count = number_topics(topics, np.ones(len(counts), dtype=np.bool_))
+    topic, count = number_topics(topics, np.ones(table.shape[1], dtype=np.bool_))
     if count < 2 or krippendorff_alpha(labels, metric) is None:
         return None
-    totals, apart, cells = _coincidences(coincidence_tables(counts, topic, count))
+    totals, apart, cells, values = coincidences(table, topic, count)
     drawn = np.concatenate(list(topic_counts(count, resamples, seed)))
     found = [
         alphas(part @ totals, part @ apart, cells, values, metric)
         for part in _blocks(drawn, max(apart.shape[1], len(values)))
     ]
     return percentile_interval(np.concatenate(found), level)
-
-
-def _coincidences(tables: Floats) -> tuple[Floats, Floats, Cells]:
-    """Return labels and coincidences of different labels of every topic, and which labels these
-    are; of the two ways round, which coincide alike, one."""
-    first, second = np.nonzero(np.triu(tables.sum(axis=0), 1))
-    return tables.sum(axis=2), tables[:, first, second], (first, second)
 
 
 def pair_orders(

@@ -17,9 +17,9 @@ from typing import Literal
 import numpy as np
 
 from assay.measures.confidence import Bools, Floats, Integers
-from assay.statistics.tables import check_size, tally
+from assay.statistics.tables import Cells, check_size, tally
 
-__all__ = ["Cells", "LabelPairs", "Metric", "Weights", "alphas", "kappas"]
+__all__ = ["LabelPairs", "Metric", "Weights", "alphas", "kappas"]
 
 Weights = Literal["unweighted", "linear", "quadratic"]
 """How much two labels disagree in κ: by 1 if they differ, by their distance, or by its square."""
@@ -27,9 +27,6 @@ Weights = Literal["unweighted", "linear", "quadratic"]
 Metric = Literal["nominal", "ordinal", "interval"]
 """How much two labels disagree in α: by 1 if they differ, by the number of labels given between
 them, squared, or by the square of their distance."""
-
-Cells = tuple[Integers, Integers]
-"""Some pairs of different labels: the places of the one and of the other among the values."""
 
 
 def kappas(

@@ -12,19 +12,23 @@ from assay.measures.confidence import Bools, Floats, Integers
 from assay.statistics.checks import numbers
 
 __all__ = [
+    "Cells",
     "Outside",
     "check_size",
-    "coincidence_tables",
+    "coincidences",
     "confusion_table",
     "distinct",
     "label_name",
+    "label_table",
     "number_topics",
     "on_scale",
     "ordered_alike",
     "pair_labels",
     "tally",
-    "unit_counts",
 ]
+
+Cells = tuple[Integers, Integers]
+"""Some pairs of different labels: the places of the one and of the other among the values."""
 
 _MOST_CELLS = 50_000_000
 """How many numbers the tables of all topics may hold: 400 MB."""
@@ -127,9 +131,15 @@ def check_size(k: int, cells: int) -> None:
         raise ValueError(f"{k} different labels are too many to tabulate: round them")
 
 
-def tally(rows: Integers, columns: Integers, height: int, width: int) -> Floats:
-    """Return how often each pair of a row and a column occurs: height × width."""
-    counts = np.bincount(rows * width + columns, minlength=height * width)
+def tally(
+    rows: Integers,
+    columns: Integers,
+    height: int,
+    width: int,
+    weights: Floats | Integers | None = None,
+) -> Floats:
+    """Return how often each pair of a row and a column occurs, or its weights: height × width."""
+    counts = np.bincount(rows * width + columns, weights, minlength=height * width)
     return counts.reshape(height, width).astype(np.float64)
 
 
@@ -168,44 +178,54 @@ def ordered_alike(topic: Integers, first: Integers, second: Integers) -> int:
     return pairs
 
 
-def coincidence_tables(counts: Floats, topic: Integers, topics: int) -> Floats:
-    """Return the coincidence table of every topic, topics × k × k.
+def label_table(labels: npt.ArrayLike) -> Floats:
+    """Return labellers × units as an array, NaN where a labeller gave no label."""
+    array = numbers(labels, "labels (labeller, unit)", missing=True)
+    if array.ndim != 2 or not array.size:
+        raise ValueError(f"give a table of labellers × units, got shape {array.shape}")
+    return array
+
+
+def coincidences(
+    labels: Floats, topic: Integers, topics: int
+) -> tuple[Floats, Floats, Cells, Floats]:
+    """Return how often labels occur and coincide with other labels in every topic.
 
     A unit with m labels adds each of its m(m − 1) ordered pairs with weight 1 / (m − 1); a unit
-    with fewer than two labels adds nothing.
+    with fewer than two labels adds nothing. Only pairs of labels that occur take space.
 
     Args:
-        counts: units × k, how many labellers gave the unit each label.
+        labels: labellers × units, NaN where there is none.
         topic: the number of each unit's topic, from 0.
         topics: how many topics there are.
+
+    Returns:
+        topics × k, how often units with two labels or more got each label; topics × L, the
+        coincidences of each two different labels, of which both ways round coincide alike, one;
+        which L pairs of labels those are, the lower and the higher; and the k labels, ascending.
 
     Raises:
         ValueError: there are too many different labels.
     """
-    k = counts.shape[1]
-    check_size(k, topics * k * k)
-    m = counts.sum(axis=1)
-    share = np.divide(1.0, m - 1.0, out=np.zeros(len(m)), where=m > 1)
-    order = np.argsort(topic, kind="stable")
-    ends = np.searchsorted(topic[order], np.arange(topics + 1))
-    tables = np.empty((topics, k, k))
-    for number in range(topics):
-        units = order[ends[number] : ends[number + 1]]
-        weighted = counts[units] * share[units, None]
-        tables[number] = weighted.T @ counts[units] - np.diag(weighted.sum(axis=0))
-    return tables
-
-
-def unit_counts(labels: npt.ArrayLike) -> tuple[Floats, Floats]:
-    """Return how often each unit got each label, units × k, and the k labels, ascending."""
-    array = numbers(labels, "labels (labeller, unit)", missing=True)
-    if array.ndim != 2 or not array.size:
-        raise ValueError(f"give a table of labellers × units, got shape {array.shape}")
-    given = ~np.isnan(array)
-    values = np.unique(array[given]) if given.any() else np.zeros(1)
-    k, units = len(values), array.shape[1]
-    check_size(k, units * k)
-    unit = np.broadcast_to(np.arange(units), array.shape)[given]
-    cells = unit * k + np.searchsorted(values, array[given])
-    counts = np.bincount(cells, minlength=units * k)
-    return counts.reshape(units, k).astype(np.float64), values
+    given = ~np.isnan(labels)
+    m = given.sum(axis=0)
+    given &= m > 1
+    values, place = np.unique(labels[given], return_inverse=True)
+    k = len(values)
+    # Of every unit, its different labels, ascending, and how many labellers gave each.
+    cells, count = np.unique(np.nonzero(given)[1] * k + place, return_counts=True)
+    unit, place = np.divmod(cells, max(1, k))
+    distinct_labels = np.bincount(unit, minlength=len(m))
+    check_size(k, int((distinct_labels * (distinct_labels - 1) // 2).sum()))
+    keys, weights = [np.zeros(0, dtype=np.int64)], [np.zeros(0)]
+    for step in range(1, int(distinct_labels.max())):
+        (low,) = np.nonzero(unit[step:] == unit[:-step])
+        high, of = low + step, unit[low]
+        keys.append((topic[of] * k + place[low]) * k + place[high])
+        weights.append(count[low] * count[high] / (m[of] - 1))
+    own, pair = np.divmod(np.concatenate(keys), max(1, k * k))
+    pairs, which = np.unique(pair, return_inverse=True)
+    check_size(k, topics * (k + len(pairs)))
+    apart = tally(own, which, topics, len(pairs), np.concatenate(weights))
+    totals = tally(topic[unit], place, topics, k, count)
+    return totals, apart, (pairs // max(1, k), pairs % max(1, k)), values
