@@ -47,7 +47,7 @@ def test_runs_without_topics_and_means_beside_topics(tmp_path):
     table = scores(tmp_path / "f", "run,score\nA,.5\nB,\n").require()
     assert table.by_topic == {}
     assert table.run_scores() == {"A": 0.5, "B": None}
-    text = "run,topic,score\nA,1,.5\nA,all,.75\nB,2,.1\nB,all,.2\n"
+    text = "run,topic,score\nA,1,.5\nA,all,.75\nB,2,.1\nB,ALL,.2\n"
     parsed = scores(tmp_path / "f", text)
     assert parsed.require().by_topic == {"A": {"1": 0.5}, "B": {"2": 0.1}}
     assert parsed.require().run_scores() == {"A": 0.75, "B": 0.2}
@@ -167,6 +167,18 @@ def test_the_shapes_of_a_matrix(tmp_path, text, runs, topics):
     assert found.name == ("s" if "run," in text else "AP")
     guessed = text[0] in ".1" or text.startswith("A,")
     assert bool(parsed.warnings) == guessed
+
+
+@pytest.mark.parametrize("header", ["topic,A,B\n", "name,A,B\n", ""])
+@pytest.mark.parametrize("name", ["all", "ALL", " All"])
+def test_means_below_a_matrix_are_no_topic(tmp_path, header, name):
+    parsed = matrix(tmp_path / "f", f"{header}101,.5,.6\n102,.7,.8\n{name},.6,.7\n")
+    assert parsed.require().scores == WORKED
+    assert parsed.require().topics == ("101", "102")
+    line = 4 if header else 3
+    assert any(
+        fault.line == line and "holds the runs' means" in fault.why for fault in parsed.warnings
+    )
 
 
 def test_topics_that_some_run_lacks_are_left_out(tmp_path):

@@ -11,9 +11,11 @@ from assay.formats.label_tables import RUN, TOPIC, Cells, finite_number, number_
 from assay.formats.naming import normal_id
 from assay.formats.parsed import FaultList, Parsed, listed, printable, quoted
 from assay.formats.score_tables import (
+    ALL,
     MEASURE,
     VALUE,
     filled,
+    is_mean,
     is_missing,
     looks_like_number,
     parse_scores,
@@ -53,7 +55,8 @@ def read_matrix(
 
     Args:
         path: a CSV or TSV file. The first column of a matrix holds the topics; one whose header
-            begins with ``run`` is refused, as its columns would be topics, or measures.
+            begins with ``run`` is refused, as its columns would be topics, or measures. Means (of
+            the topic ``all``) are left out.
         score: which score of a long table, as in :func:`assay.formats.score_tables.read_scores`;
             None where there is one only.
         option: what names the score on the command line, for messages.
@@ -97,10 +100,16 @@ def read_matrix(
 
 def _wide(cells: Cells, faults: FaultList) -> dict[str, dict[str, float | None]] | None:
     """The scores of a matrix by run, then topic; None where it cannot be made out."""
-    header, rows = cells.header, list(cells.rows)
+    header = cells.header
+    means = [number for number, row in cells.rows if is_mean(row[0])]
+    rows = [(number, row) for number, row in cells.rows if number not in means]
+    if means:
+        faults.warning(
+            means[0], f"The line {ALL} holds the runs' means.", "It is left out: it is no topic."
+        )
     if all(finite_number(name) is not None for name in header):
         rows.insert(0, (cells.line, header))
-        named = _counted([row[0] for _, row in rows])
+        named = bool(means) or _counted([row[0] for _, row in rows])
         header = tuple(f"run {place + 1 - named}" for place in range(len(header)))
         faults.warning(
             cells.line,
@@ -108,7 +117,7 @@ def _wide(cells: Cells, faults: FaultList) -> dict[str, dict[str, float | None]]
             "Begin with a header: topic, then the runs' names.",
         )
     else:
-        named = cells.names[0] in _FIRST_OF_MATRIX or _ids(cells)
+        named = bool(means) or cells.names[0] in _FIRST_OF_MATRIX or _ids(cells)
     if not named:
         faults.warning(
             cells.line,

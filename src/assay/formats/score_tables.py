@@ -29,6 +29,7 @@ from assay.formats.text import read_text
 __all__ = [
     "ScoreTable",
     "filled",
+    "is_mean",
     "is_missing",
     "looks_like_number",
     "parse_scores",
@@ -54,7 +55,7 @@ class ScoreTable:
         name: the score's name: the measure, or the column.
         by_topic: by run, then topic; empty where the file has no topics.
         means: by run, what the file gives for the run as a whole: a line without a topic, or of
-            the topic ``all``.
+            the topic ``all`` in any case.
     """
 
     name: str
@@ -230,7 +231,7 @@ class _ScoreReader:
                     topic,
                 )
                 return
-        whole = topic is None or topic == ALL
+        whole = topic is None or is_mean(topic)
         first = self.lines.setdefault((run, None if whole else topic), number)
         if first != number:
             self.faults.error(
@@ -265,6 +266,11 @@ class _ScoreReader:
 def is_missing(cell: str) -> bool:
     """True where a cell says that there is no score: it is empty, or holds ``NA``, ``-``, …"""
     return cell.casefold() in _NOTHING
+
+
+def is_mean(topic: str) -> bool:
+    """True where a topic's name says that the line holds means: ``all``, ``ALL``, …"""
+    return topic.casefold() == ALL
 
 
 def filled(cells: Cells, place: int) -> list[str]:
