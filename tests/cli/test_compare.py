@@ -276,6 +276,25 @@ def test_topics_that_a_run_lacks_in_a_matrix(tmp_path, assay):
     assert "Some run has no score for 1 topic: 2." in done.stderr
 
 
+@pytest.mark.parametrize("lines", ["c,all,.9\n", "c,1,\nc,2,\n"])
+def test_runs_without_a_score_of_any_topic_are_left_out_and_named(tmp_path, assay, lines):
+    text = "run,topic,score\na,1,.1\na,2,.2\nb,1,.1\nb,2,.3\n"
+    plain = write(tmp_path / "plain.csv", text)
+    file = write(tmp_path / "m.csv", text + lines)
+    done = assay("compare", "--matrix", file, "--json")
+    document = json.loads(done.stdout)
+    assert document["measures"][0]["runs_left_out"] == ["c"]
+    assert document["measures"][0]["topics_left_out"] == []
+    alone = json.loads(assay("compare", "--matrix", plain, "--json").stdout)
+    assert document["rows"] == alone["rows"]
+    assert "m.csv Runs without a score of any topic (1): c. They are left out." in done.stderr
+    shown = assay("compare", "--matrix", file).stdout
+    assert "Runs without a score of any topic, left out (1): c." in shown
+    sizes = assay("samplesize", file, "--json")
+    assert json.loads(sizes.stdout)["matrices"][0]["runs_left_out"] == ["c"]
+    assert "Runs without a score of any topic (1): c." in sizes.stderr
+
+
 # --- what people see -----------------------------------------------------------------------------
 
 

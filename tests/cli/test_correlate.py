@@ -252,6 +252,37 @@ def test_means_that_a_file_gives_for_every_run_are_its_scores(tmp_path, assay):
         assert ("for some runs only, not for “c”" in done.stderr) == (not last)
 
 
+@pytest.mark.parametrize("policy", ["topics", "cells", "zero"])
+@pytest.mark.parametrize("line", ["b,1,\nb,2,\n", "b,all,.9\n"])
+def test_runs_without_a_usable_score_are_left_out_and_named(tmp_path, assay, policy, line):
+    a = write(tmp_path / "a.csv", f"run,topic,s\na,1,.1\na,2,.2\n{line}c,1,.3\nc,2,.1\n")
+    plain = write(tmp_path / "c.csv", "run,topic,s\na,1,.1\na,2,.2\nc,1,.3\nc,2,.1\n")
+    means = write(tmp_path / "b.csv", MEANS)
+    options = ("--missing", policy)
+    document = json.loads(assay("correlate", a, a, *options, "--json").stdout)
+    expected = json.loads(assay("correlate", plain, plain, *options, "--json").stdout)
+    assert document["rows"] == expected["rows"]
+    assert document["runs_unscored_A"] == document["runs_unscored_B"] == ["b"]
+    assert document["missing"] == []
+    document = json.loads(assay("correlate", a, means, *options, "--json").stdout)
+    assert document["runs_unscored_A"] == ["b"]
+    assert document["runs_unscored_B"] == document["runs_only_B"] == []
+    said = "Runs without a usable score in A, left out (1): b."
+    assert said in assay("correlate", a, means, *options).stdout
+
+
+@pytest.mark.parametrize("policy", ["topics", "cells"])
+def test_cures_do_not_contradict_each_other(tmp_path, assay, policy):
+    a = write(tmp_path / "a.csv", "run,topic,s\na,1,.1\na,2,.2\nb,1,.3\nc,1,.3\n")
+    b = write(tmp_path / "b.csv", "run,topic,s\na,1,.1\na,2,.2\nb,2,.3\nc,1,.3\n")
+    said = assay("correlate", a, b, "--missing", policy).stderr
+    assert "run b has no topic that both tables score. Write its topics alike" in said
+    empty = write(tmp_path / "e.csv", "run,topic,s\na,1,.1\nb,1,\nc,1,\n")
+    said = assay("correlate", a, empty, "--missing", policy).stderr
+    assert "beside 2 without a score in one of them" in said
+    assert said.rstrip().endswith("Write the scores of these runs.")
+
+
 def test_run_means_that_differ_by_rounding_are_tied(tmp_path, assay):
     """The topics of a and b hold the same scores in another order, and a + b ≠ b + a."""
     rows_of_a = [("a", (0.1, 0.2, 0.3)), ("b", (0.3, 0.2, 0.1)), ("c", (0.9, 0.8, 0.9))]

@@ -252,7 +252,9 @@ def test_run_scores_without_topics() -> None:
         ("ap", 1.0, 2),
     ]
     assert report.runs_only_first == ("d",)
-    assert report.runs_only_second == ("c",)
+    assert report.runs_only_second == ()
+    assert report.runs_unscored_first == ("c",)
+    assert report.runs_unscored_second == ()
     assert all(row.interval is None for row in report.rows)
 
 
@@ -317,9 +319,15 @@ def test_means_tie_by_their_distance_wherever_they_lie(unit: float) -> None:
         ),
         (
             lambda: cor.correlate(
-                *[{"a": {"t": 1}, "b": {}, "c": {"t": 2}}] * 2, missing="cells", seed=1
+                {"a": {"t": 1}, "b": {"t": 1}, "c": {"t": 2}},
+                {"a": {"t": 1}, "b": {"u": 1}, "c": {"t": 2}},
+                seed=1,
             ),
             "run b has no topic",
+        ),
+        (
+            lambda: cor.correlate({"a": {"t": 1}, "b": {}}, {"a": {"t": 1}, "b": {}}, seed=1),
+            "runs in both tables: 1, beside 1 without a score in one of them",
         ),
         (
             lambda: cor.correlate({}, {}, missing="drop", seed=1),  # type: ignore[arg-type]

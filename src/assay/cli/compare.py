@@ -23,7 +23,7 @@ from assay.cli.statistics import (
     shown,
     undefined_values,
 )
-from assay.formats.parsed import printable
+from assay.formats.parsed import listed, printable
 from assay.formats.score_matrices import ScoreMatrix
 from assay.model.errors import SettingsError
 from assay.reports.statistics_plots import DifferencePanel, save_differences
@@ -245,6 +245,7 @@ def _document(
                 "measure": one.matrix.name,
                 "topics": one.result.topics,
                 "topics_left_out": one.matrix.left_out,
+                "runs_left_out": one.matrix.runs_left_out,
                 "runs": [
                     explained(
                         {
@@ -324,6 +325,9 @@ def _remarks(one: _Compared, policy: str, seed: int) -> Iterable[str]:
     without = _without_p(result)
     if without:
         yield without
+    if one.matrix.runs_left_out:
+        runs = one.matrix.runs_left_out
+        yield f"Runs without a score of any topic, left out ({len(runs)}): {listed(runs, 10)}."
     if one.matrix.left_out:
         count = counted(len(one.matrix.left_out), "topic")
         yield f"{count} that some run has no score for: left out for all runs."

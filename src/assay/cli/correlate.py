@@ -171,6 +171,10 @@ def _cure(why: str) -> str:
         return " Topics are the same where their ids are; write these alike in both files."
     if "no topic is left" in why:
         return " Try --missing cells."
+    if "no topic that both" in why:
+        return " Write its topics alike in both files, or leave the run out."
+    if "without a score" in why:
+        return " Write the scores of these runs."
     if "at least 2 are needed" in why:
         return " Runs are the same where their names are; write these alike in both files."
     return ""
@@ -255,6 +259,8 @@ def _document(
         "topics": report.topics,
         "runs_only_A": report.runs_only_first,
         "runs_only_B": report.runs_only_second,
+        "runs_unscored_A": report.runs_unscored_first,
+        "runs_unscored_B": report.runs_unscored_second,
         "topics_only_A": report.topics_only_first,
         "topics_only_B": report.topics_only_second,
         "missing": [{"run": run, "topic": topic} for run, topic in report.missing],
@@ -312,12 +318,17 @@ def _remarks(
 
 def _findings(report: CorrelationReport, missing: str) -> Iterator[str]:
     """Runs, topics and intervals that the numbers leave out."""
-    for side, runs, topics in (
-        ("A", report.runs_only_first, report.topics_only_first),
-        ("B", report.runs_only_second, report.topics_only_second),
+    for side, runs, unscored, topics in (
+        ("A", report.runs_only_first, report.runs_unscored_first, report.topics_only_first),
+        ("B", report.runs_only_second, report.runs_unscored_second, report.topics_only_second),
     ):
         if runs:
             yield f"Runs in {side} only, left out ({len(runs)}): {_some(runs)}."
+        if unscored:
+            yield (
+                f"Runs without a usable score in {side}, left out ({len(unscored)}): "
+                f"{_some(unscored)}."
+            )
         if topics:
             yield f"Topics in {side} only, left out ({len(topics)}): {_some(topics)}."
     if report.missing:

@@ -246,6 +246,7 @@ def _document(
                 "topics": len(one.matrix.topics),
                 "runs": len(one.matrix.runs),
                 "topics_left_out": one.matrix.left_out,
+                "runs_left_out": one.matrix.runs_left_out,
                 "variance": one.variance.value,
                 "degrees": one.variance.degrees,
                 "power": [

@@ -37,6 +37,7 @@ class ScoreMatrix:
         runs: the runs, one a column.
         scores: the rows.
         left_out: topics that some run has no score for; they are in no row.
+        runs_left_out: runs without a score of any topic; they are in no column.
         wide: whether the file has one column a run, and so one score only.
     """
 
@@ -45,6 +46,7 @@ class ScoreMatrix:
     runs: tuple[str, ...]
     scores: tuple[tuple[float, ...], ...] = field(repr=False)
     left_out: tuple[str, ...] = ()
+    runs_left_out: tuple[str, ...] = ()
     wide: bool = False
 
 
@@ -178,8 +180,15 @@ def _ids(cells: Cells) -> bool:
 def _complete(
     name: str, by_run: Mapping[str, Mapping[str, float | None]], faults: FaultList
 ) -> ScoreMatrix:
-    """The matrix of the topics that every run has a score for."""
-    runs = tuple(by_run)
+    """The matrix of the topics that every run has a score for, but for runs without any score."""
+    runs = tuple(run for run, scores in by_run.items() if set(scores.values()) - {None})
+    empty = tuple(run for run in by_run if run not in runs)
+    if empty:
+        faults.warning(
+            0,
+            f"Runs without a score of any topic ({len(empty)}): {listed(empty, 10)}.",
+            "They are left out.",
+        )
     rows: dict[str, tuple[float, ...]] = {}
     left_out: list[str] = []
     for topic in dict.fromkeys(topic for scores in by_run.values() for topic in scores):
@@ -202,6 +211,6 @@ def _complete(
         faults.error(
             0,
             f"The matrix has {len(runs)} run{'' if len(runs) == 1 else 's'} and {topics}.",
-            "At least 2 of both are needed.",
+            "At least 2 of both are needed; runs without a score do not count.",
         )
-    return ScoreMatrix(name, tuple(rows), runs, tuple(rows.values()), tuple(left_out))
+    return ScoreMatrix(name, tuple(rows), runs, tuple(rows.values()), tuple(left_out), empty)

@@ -53,7 +53,8 @@ class ScoreTable:
 
     Attributes:
         name: the score's name: the measure, or the column.
-        by_topic: by run, then topic; empty where the file has no topics.
+        by_topic: by run, then topic; empty where the file has no topics, else with every run of
+            it, also with those that have a mean only.
         means: by run, what the file gives for the run as a whole: a line without a topic, or of
             the topic ``all`` in any case.
     """
@@ -142,7 +143,7 @@ def parse_scores(
         own = None if topic is None else normal_id(row[topic])
         reader.row(number, printable(normal_id(row[run])), own, row[place])
     reader.done()
-    return ScoreTable(printable(name), reader.by_topic, reader.means)
+    return ScoreTable(printable(name), reader.scores(), reader.means)
 
 
 def _column(
@@ -245,6 +246,12 @@ class _ScoreReader:
             self.means[run] = score
         else:
             self.by_topic.setdefault(run, {})[topic] = score
+
+    def scores(self) -> dict[str, dict[str, float | None]]:
+        """The scores by run and topic, as in :class:`ScoreTable`."""
+        if not self.by_topic:
+            return {}
+        return {run: self.by_topic.get(run, {}) for run, _ in self.lines}
 
     def done(self) -> None:
         """Report what is missing."""

@@ -174,6 +174,8 @@ class CorrelationReport:
         topics: the topics used, in the first table's order; none if a table has run scores only.
         runs_only_first: runs that the second table lacks.
         runs_only_second: runs that the first table lacks.
+        runs_unscored_first: runs of both tables that the first one has no score for; left out.
+        runs_unscored_second: runs of both tables that the second one has no score for; left out.
         topics_only_first: topics that the second table has for no shared run.
         topics_only_second: topics that the first table has for no shared run.
         missing: shared runs and topics for which a table has no score.
@@ -185,6 +187,8 @@ class CorrelationReport:
     topics: tuple[str, ...]
     runs_only_first: tuple[str, ...]
     runs_only_second: tuple[str, ...]
+    runs_unscored_first: tuple[str, ...]
+    runs_unscored_second: tuple[str, ...]
     topics_only_first: tuple[str, ...]
     topics_only_second: tuple[str, ...]
     missing: tuple[tuple[str, str], ...]
@@ -204,7 +208,7 @@ def correlate_runs(
 
     Args:
         first: score by run, the truth, or scores by run and topic, of which the mean is taken; a
-            run without any score (``None``, NaN) counts as missing.
+            run without any score (``None``, NaN) is left out.
         second: the same of the estimate.
         p: the persistence of RBO.
         missing: what becomes of topics that a run lacks, see :data:`Missing`.
@@ -216,9 +220,7 @@ def correlate_runs(
     probability(p, "p")
     _check_missing(missing)
     given, estimated = _by_topic(first), _by_topic(second)
-    shared = [run for run in given if run in estimated]
-    if len(shared) < 2:
-        raise ValueError(f"runs in both lists: {len(shared)}; at least 2 are needed")
+    shared, runs_left_out = _shared_runs(given, estimated, "lists")
     ours = _average("first", given, shared, missing)
     theirs = _average("second", estimated, shared, missing)
     counts = np.maximum(ours.topics, theirs.topics)
@@ -229,8 +231,7 @@ def correlate_runs(
             for run, x, y, n in zip(shared, ours.means, theirs.means, counts, strict=True)
         ),
         topics=(),
-        runs_only_first=tuple(run for run in given if run not in estimated),
-        runs_only_second=tuple(run for run in estimated if run not in given),
+        **runs_left_out,
         topics_only_first=(),
         topics_only_second=(),
         missing=tuple(dict.fromkeys([*ours.missing, *theirs.missing])),
@@ -269,11 +270,9 @@ def correlate(
     probability(p, "p")
     probability(level, "level")
     _check_missing(missing)
-    runs = [run for run in first if run in second]
-    if len(runs) < 2:
-        raise ValueError(f"runs in both tables: {len(runs)}; at least 2 are needed")
-    ours = [_known(first[run]) for run in runs]
-    theirs = [_known(second[run]) for run in runs]
+    given, estimated = _by_topic(first), _by_topic(second)
+    runs, runs_left_out = _shared_runs(given, estimated, "tables")
+    ours, theirs = [given[run] for run in runs], [estimated[run] for run in runs]
     topics_first = list(dict.fromkeys(topic for row in ours for topic in row))
     topics_second = list(dict.fromkeys(topic for row in theirs for topic in row))
     known = set(topics_second)
@@ -284,6 +283,9 @@ def correlate(
     y = _matrix(theirs, topics)
     holes = np.isnan(x) | np.isnan(y)
     gaps = tuple((runs[r], topics[t]) for t, r in np.argwhere(holes))
+    silent = holes.all(axis=0)
+    if missing != "zero" and silent.any():
+        raise ValueError(f"run {runs[int(silent.argmax())]} has no topic that both tables score")
     left_out: tuple[str, ...] = ()
     if missing == "zero":
         x, y = np.nan_to_num(x), np.nan_to_num(y)
@@ -296,19 +298,14 @@ def correlate(
         x, y = np.where(holes, np.nan, x), np.where(holes, np.nan, y)
     if not topics:
         raise ValueError("no topic is left that both tables have for every run they share")
-    present = ~np.isnan(x)
-    if not present.any(axis=0).all():
-        silent = runs[int(np.flatnonzero(~present.any(axis=0))[0])]
-        raise ValueError(f"run {silent} has no topic that both tables score")
     return CorrelationReport(
         rows=tuple(all_settings(x, y, p, level, resamples, seed)),
         run_means=tuple(
             RunMean(run, float(np.nanmean(x[:, r])), float(np.nanmean(y[:, r])), int(n))
-            for r, (run, n) in enumerate(zip(runs, present.sum(axis=0), strict=True))
+            for r, (run, n) in enumerate(zip(runs, (~np.isnan(x)).sum(axis=0), strict=True))
         ),
         topics=tuple(topics),
-        runs_only_first=tuple(run for run in first if run not in second),
-        runs_only_second=tuple(run for run in second if run not in first),
+        **runs_left_out,
         topics_only_first=tuple(topic for topic in topics_first if topic not in known),
         topics_only_second=tuple(t for t in topics_second if t not in set(topics_first)),
         missing=gaps,
@@ -357,12 +354,29 @@ _WHOLE = ""
 
 
 def _by_topic(scores: Mapping[str, float | None] | Scores) -> dict[str, dict[str, float]]:
-    """Return the known scores by run, then topic; runs without any are left out."""
-    rows = {
+    """Return the known scores by run, then topic."""
+    return {
         run: _known(score if isinstance(score, Mapping) else {_WHOLE: score})
         for run, score in scores.items()
     }
-    return {run: row for run, row in rows.items() if row}
+
+
+def _shared_runs(
+    first: Mapping[str, Mapping[str, float]], second: Mapping[str, Mapping[str, float]], what: str
+) -> tuple[list[str], dict[str, tuple[str, ...]]]:
+    """Return the runs that both tables have scores for, and the others by field of the report."""
+    shared = [run for run in first if run in second]
+    used = [run for run in shared if first[run] and second[run]]
+    if len(used) < 2:
+        others = len(shared) - len(used)
+        without = f", beside {others} without a score in one of them" if others else ""
+        raise ValueError(f"runs in both {what}: {len(used)}{without}; at least 2 are needed")
+    return used, {
+        "runs_only_first": tuple(run for run in first if run not in second),
+        "runs_only_second": tuple(run for run in second if run not in first),
+        "runs_unscored_first": tuple(run for run in shared if not first[run]),
+        "runs_unscored_second": tuple(run for run in shared if not second[run]),
+    }
 
 
 def _average(
