@@ -153,6 +153,7 @@ WORKED = ((0.5, 0.6), (0.7, 0.8))
         ("narrative,A,B\n101,.5,.6\n102,.7,.8\n", ("A", "B"), ("101", "102")),
         ("name,A,B\n101,.5,.6\n102,.7,.8\n", ("A", "B"), ("101", "102")),
         ("A,B\n.5,.6\n.7,.8\n", ("A", "B"), ("1", "2")),
+        ("run_a,run_b\n.5,.6\n.7,.8\n", ("run_a", "run_b"), ("1", "2")),
         (".5,.6\n.7,.8\n", ("run 1", "run 2"), ("1", "2")),
         ("1,.5,.6\n2,.7,.8\n", ("run 1", "run 2"), ("1", "2")),
         ("run,topic,s\nA,t1,.5\nB,t1,.6\nA,t2,.7\nB,t2,.8\n", ("A", "B"), ("t1", "t2")),
@@ -165,7 +166,7 @@ def test_the_shapes_of_a_matrix(tmp_path, text, runs, topics):
     found = parsed.require()
     assert (found.runs, found.topics, found.scores) == (runs, topics, WORKED)
     assert found.name == ("s" if "run," in text else "AP")
-    guessed = text[0] in ".1" or text.startswith("A,")
+    guessed = text[0] in ".1" or text.startswith(("A,", "run_a"))
     assert bool(parsed.warnings) == guessed
 
 
@@ -206,6 +207,13 @@ def test_every_fault_of_a_matrix_and_not_their_consequences(tmp_path):
         ("run,measure,value\nA,s,.5\nB,s,.6\n", "The table has no scores of single topics."),
         ("run,t1,t2\nA,.1,.2\nB,.3,.4\n", "The first column holds runs, but a matrix has"),
         ("Run ID\tAP\tRR\nA\t.1\t.2\nB\t.3\t.4\n", "The first column holds runs, but a matrix"),
+        ("runs,t1,t2\n1,0,1\n2,1,1\n", "The first column holds runs, but a matrix"),
+        ("run/topic,t1,t2\nA,.1,.2\nB,.3,.4\n", "The first column holds runs, but a matrix"),
+        ("Run names,t1,t2\nA,.1,.2\nB,.3,.4\n", "The first column holds runs, but a matrix"),
+        ("Run of 2025,t1,t2\nA,.1,.2\nB,.3,.4\n", "The first column holds runs, but a matrix"),
+        ("system,t1,t2\nA,.1,.2\nB,.3,.4\n", "The first column holds runs, but a matrix"),
+        ("t1,t2,run\n.1,.2,1\n.3,.4,2\n", "The column “run” holds runs, but a matrix"),
+        ("system,topic,score\nA,1,.2\nB,1,.4\n", "The header lacks run; it has system, topic, s"),
         ("A,B,C\n.1,.2,.3\nO.3,.4,.5\n.1,.5,.2\n", "The score “O.3” of run “A” is not a finite"),
         ("A,B,C\n.1,.2,.3\ninf,.4,.5\n.1,.5,.2\n", "The score “inf” of run “A” is not a finite"),
     ],

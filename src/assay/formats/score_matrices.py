@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from os import PathLike
@@ -25,6 +26,8 @@ from assay.formats.text import read_text
 __all__ = ["ScoreMatrix", "read_matrix"]
 
 _FIRST_OF_MATRIX = (*TOPIC, "", "id", "item", "#")
+_RUN_LIKE = ("run", "system")
+_OF_RUNS = re.compile(r"(?:run|system)s?[\W_]*(?:(?:id|name|tag|topic)s?)?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,9 +59,9 @@ def read_matrix(
     """Read a matrix of topics × runs: one column a run, or one line a run and topic.
 
     Args:
-        path: a CSV or TSV file. The first column of a matrix holds the topics; one whose header
-            begins with ``run`` is refused, as its columns would be topics, or measures. Means (of
-            the topic ``all``) are left out.
+        path: a CSV or TSV file. The first column of a matrix holds the topics; one with a
+            column of runs is refused, as its columns would be topics, or measures. Means (of the
+            topic ``all``) are left out.
         score: which score of a long table, as in :func:`assay.formats.score_tables.read_scores`;
             None where there is one only.
         option: what names the score on the command line, for messages.
@@ -72,7 +75,8 @@ def read_matrix(
     if cells is None:
         faults.error(0, "The file is empty.", "Begin with a header: topic, then a column a run.")
         return Parsed(None, faults.done())
-    if cells.places(RUN) and (cells.places(TOPIC) or cells.places((*MEASURE, *VALUE))):
+    runs = _column_of_runs(cells)
+    if runs is not None and (cells.places(TOPIC) or cells.places((*MEASURE, *VALUE))):
         table = parse_scores(cells, score, option, faults)
         if table is None:
             return Parsed(None, faults.done())
@@ -84,10 +88,11 @@ def read_matrix(
             )
             return Parsed(None, faults.done())
         return Parsed(_complete(table.name, table.by_topic, faults), faults.done())
-    if cells.names[0] in RUN:  # the other columns may be topics, or measures
+    if runs is not None:  # the other columns may be topics, or measures
+        which = "first column" if runs == 0 else f"column {quoted(cells.header[runs])}"
         faults.error(
             cells.line,
-            "The first column holds runs, but a matrix has a column a run and a line a topic.",
+            f"The {which} holds runs, but a matrix has a column a run and a line a topic.",
             "Turn rows into columns and begin the header with topic, or write one line a run and "
             "topic: run,topic,score.",
         )
@@ -156,6 +161,17 @@ def _wide(cells: Cells, faults: FaultList) -> dict[str, dict[str, float | None]]
     if not rows:
         faults.error(0, "The file holds no topic.", "Add one line a topic.")
     return table
+
+
+def _column_of_runs(cells: Cells) -> int | None:
+    """The column that holds the names of runs: the first one by its name, or one named ``run``.
+
+    The name ``run_bm25`` may also be that of a run, whose column then holds scores.
+    """
+    first = cells.names[0]
+    if _OF_RUNS.fullmatch(first) or (first.startswith(_RUN_LIKE) and _ids(cells)):
+        return 0
+    return next(iter(cells.places(RUN)), None)
 
 
 def _counted(column: Sequence[str]) -> bool:
