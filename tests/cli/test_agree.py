@@ -176,6 +176,9 @@ def test_labels_that_differ_late_keep_thresholds_of_their_own(tmp_path, assay):
     assert list(got)[7:] == ["kappa@0.1234562", "kappa@0.1234563", "kappa@0.9"]
     shown = assay("agree", a, a, env={"COLUMNS": "120"}).stdout
     assert all(shown.count(str(label)) >= 2 for label in given)  # of the counts, row and column
+    b = labels(tmp_path / "b.csv", [(n, "d", 0.9) for n in range(2)])
+    said = assay("agree", b, b, "--scale", "0.1234561,0.1234562,0.9").stdout
+    assert "no one gave the label (label 0.1234561, label 0.1234562)" in said
 
 
 def test_continuous_labels(tmp_path, assay):

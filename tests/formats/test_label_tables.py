@@ -78,6 +78,14 @@ def test_empty_labels_are_counted_and_equal_ones_warned_of(tmp_path):
     assert "missing on 2 lines (2, 5)" in parsed.faults[0].why
 
 
+def test_labels_that_differ_late_are_not_shown_alike(tmp_path):
+    text = "topic,doc,label\n1,a,0.1234562\n1,a,0.1234561\n1,b,\n1,b,2\n"
+    assert [fault.why for fault in read(tmp_path / "f.csv", text).errors] == [
+        "“a” has label 0.1234561 here and 0.1234562 on line 2.",
+        "“b” has label 2 here and none on line 4.",
+    ]
+
+
 def test_every_fault_has_its_line_topic_and_cure(tmp_path):
     text = (
         "run,topic,doc,label\n"

@@ -329,7 +329,7 @@ def _remarks(
     if (result.topics or 0) > 1:
         yield f"Low and high: 95 % bootstrap over topics, seed {settings.seed}."
     yield from undefined
-    labels = ((f"label {one.label:g}", one.agreement) for one in result.by_label)
+    labels = ((f"label {label_name(one.label)}", one.agreement) for one in result.by_label)
     ungiven = ((name, _UNGIVEN if value is None else None) for name, value in labels)
     yield from undefined_values("–", ungiven)
 

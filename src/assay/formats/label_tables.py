@@ -262,7 +262,7 @@ def _labels(
 ) -> dict[Unit, float | None]:
     """The labels of a table, given the columns of topic, run and document and that of the label."""
     found: dict[Unit, float | None] = {}
-    lines: dict[Unit, int] = {}
+    lines: dict[Unit, tuple[int, str]] = {}
     empty: list[int] = []
     for number, row in cells.rows:
         topic, run, doc = ("" if place is None else normal_id(row[place]) for place in places)
@@ -288,9 +288,9 @@ def _labels(
             )
             continue
         unit = (topic, run, doc)
-        first = lines.setdefault(unit, number)
-        if first != number:
-            _twice(number, raw, value, unit, first, found[unit], faults)
+        first = lines.setdefault(unit, (number, raw))
+        if first[0] != number:
+            _twice(number, raw, unit, first, faults, same=value == found[unit])
             continue
         if value is None:
             empty.append(number)
@@ -308,19 +308,24 @@ def _labels(
 def _twice(
     number: int,
     raw: str,
-    value: float | None,
     unit: Unit,
-    first: int,
-    known: float | None,
+    first: tuple[int, str],
     faults: FaultList,
+    *,
+    same: bool,
 ) -> None:
-    """Report a unit that stands on two lines: a warning where both say the same."""
+    """Report a unit that stands on two lines: a warning where both say the same.
+
+    Labels are shown as they stand in the file, so that no two that differ look alike; *first* is
+    the number and the label of the earlier line.
+    """
     topic, run, doc = unit
+    line, known = first
     shown = " of ".join(quoted(one) for one in (doc, run) if one)
-    if known == value:
+    if same:
         faults.warning(
             number,
-            f"{shown} was labelled on line {first} already, with the same label.",
+            f"{shown} was labelled on line {line} already, with the same label.",
             "Remove one of the lines.",
             topic,
         )
@@ -328,7 +333,7 @@ def _twice(
     faults.error(
         number,
         f"{shown} has label {printable(raw) or 'none'} here and "
-        f"{'none' if known is None else f'{known:g}'} on line {first}.",
+        f"{printable(known) or 'none'} on line {line}.",
         "Keep one of the two; the first was read.",
         topic,
     )
