@@ -269,6 +269,14 @@ def test_a_long_table_of_assay_is_a_matrix(trec, tmp_path, assay):
     assert "The file has 2 scores: AP, RR. Say which measure is meant, e.g. -m AP." in unsaid.stderr
 
 
+def test_a_file_that_is_read_for_several_measures_is_warned_of_once(tmp_path, assay):
+    lines = [f"{run};{topic};.{topic};.{topic + 1}" for run in "AB" for topic in (1, 2, 3)]
+    file = write(tmp_path / "m.csv", "\n".join(["run;topic;x;y", *lines]) + "\n")
+    done = assay("compare", "--matrix", file, "-m", "x", "-m", "y", "--csv")
+    assert done.returncode == 0
+    assert done.stderr.count("separated by semicolons") == 1
+
+
 def test_topics_that_a_run_lacks_in_a_matrix(tmp_path, assay):
     file = write(tmp_path / "m.csv", "topic,A,B\n1,.5,.4\n2,.5,\n3,.7,.1\n4,.9,.2\n")
     done = assay("compare", "--matrix", file, "--json")

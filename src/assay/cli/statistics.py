@@ -58,18 +58,23 @@ def used(parsed: Parsed[T]) -> T:
 
 
 def all_used(readers: Iterable[Callable[[], Parsed[T]]]) -> list[T]:
-    """The values of several files, with their warnings on standard error.
+    """The values of several files, with their warnings on standard error, each of them once.
 
     Raises:
         FormatError: some have errors; it holds those of all files.
     """
     values: list[T] = []
+    warnings: list[Fault] = []
     faults: list[Fault] = []
     for read in readers:
         try:
-            values.append(used(read()))
+            parsed = read()
+            values.append(parsed.require())
+            warnings += parsed.warnings
         except FormatError as error:
             faults += error.faults
+    for fault in dict.fromkeys(warnings):
+        note(fault)
     if faults:
         raise FormatError(tuple(dict.fromkeys(faults)))
     return values
