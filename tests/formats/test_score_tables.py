@@ -93,6 +93,30 @@ def test_an_empty_column_may_be_the_score_that_is_meant(tmp_path):
     assert parsed.errors[0].why == "The file has 2 scores: AP, n."
 
 
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        (",run,topic,AP\n0,A,1,.5\n1,A,2,.25\n", "AP"),
+        (",run,topic,AP\n0,A,1,.5\n0,A,2,.25\n", "AP"),
+        ("run,topic,,AP,\nA,1,7,.5,\nA,2,8,.25,\n", "AP"),
+        ("run,topic,\nA,1,.5\nA,2,.25\n", "score"),
+        (",run,topic,,note\n0,A,1,.5,x\n1,A,2,.25,y\n", "score"),
+    ],
+)
+def test_columns_without_a_name(tmp_path, text, name):
+    table = scores(tmp_path / "f", text).require()
+    assert (table.name, table.by_topic) == (name, {"A": {"1": 0.5, "2": 0.25}})
+
+
+def test_columns_without_a_name_among_which_none_is_the_score(tmp_path):
+    error = scores(tmp_path / "f", "run,topic,,\nA,1,.5,.6\n").errors[0]
+    assert error.why == "The file has 2 columns without a name."
+    error = scores(tmp_path / "f", ",run,topic\n0,A,1\n1,A,2\n").errors[0]
+    assert error.why == "The file has no column of scores."
+    error = scores(tmp_path / "f", "run,topic,AP,\nA,1,.5,.6\n", "RR").errors[0]
+    assert error.cure == "It has AP."
+
+
 def test_run_names_are_in_one_unicode_form(tmp_path):
     table = scores(tmp_path / "f", "run,topic,s\ne\u0301,1,.5\n\u00e9,2,.25\n").require()
     assert table.by_topic == {"\u00e9": {"1": 0.5, "2": 0.25}}
@@ -152,6 +176,8 @@ WORKED = ((0.5, 0.6), (0.7, 0.8))
         ("\tA\tB\nt1\t.5\t.6\nt2\t.7\t.8\n", ("A", "B"), ("t1", "t2")),
         ("narrative,A,B\n101,.5,.6\n102,.7,.8\n", ("A", "B"), ("101", "102")),
         ("name,A,B\n101,.5,.6\n102,.7,.8\n", ("A", "B"), ("101", "102")),
+        (",A,B\n0,.5,.6\n1,.7,.8\n", ("A", "B"), ("0", "1")),
+        (",topic,A,B\n0,t1,.5,.6\n1,t2,.7,.8\n", ("A", "B"), ("t1", "t2")),
         ("A,B\n.5,.6\n.7,.8\n", ("A", "B"), ("1", "2")),
         ("run_a,run_b\n.5,.6\n.7,.8\n", ("run_a", "run_b"), ("1", "2")),
         (".5,.6\n.7,.8\n", ("run 1", "run 2"), ("1", "2")),
@@ -212,6 +238,7 @@ def test_every_fault_of_a_matrix_and_not_their_consequences(tmp_path):
         ("Run names,t1,t2\nA,.1,.2\nB,.3,.4\n", "The first column holds runs, but a matrix"),
         ("Run of 2025,t1,t2\nA,.1,.2\nB,.3,.4\n", "The first column holds runs, but a matrix"),
         ("system,t1,t2\nA,.1,.2\nB,.3,.4\n", "The first column holds runs, but a matrix"),
+        (",run,t1,t2\n0,1,.1,.2\n1,2,.3,.4\n", "The first column holds runs, but a matrix"),
         ("t1,t2,run\n.1,.2,1\n.3,.4,2\n", "The column “run” holds runs, but a matrix"),
         ("system,topic,score\nA,1,.2\nB,1,.4\n", "The header lacks run; it has system, topic, s"),
         ("A,B,C\n.1,.2,.3\nO.3,.4,.5\n.1,.5,.2\n", "The score “O.3” of run “A” is not a finite"),

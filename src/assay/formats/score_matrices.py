@@ -20,6 +20,7 @@ from assay.formats.score_tables import (
     is_missing,
     looks_like_number,
     parse_scores,
+    without_index,
 )
 from assay.formats.text import read_text
 
@@ -75,6 +76,7 @@ def read_matrix(
     if cells is None:
         faults.error(0, "The file is empty.", "Begin with a header: topic, then a column a run.")
         return Parsed(None, faults.done())
+    cells = without_index(cells)
     runs = _column_of_runs(cells)
     if runs is not None and (cells.places(TOPIC) or cells.places((*MEASURE, *VALUE))):
         table = parse_scores(cells, score, option, faults)

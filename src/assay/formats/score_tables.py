@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from os import PathLike
 
 from assay.formats.label_tables import (
@@ -34,6 +34,7 @@ __all__ = [
     "looks_like_number",
     "parse_scores",
     "read_scores",
+    "without_index",
 ]
 
 MEASURE = ("measure",)
@@ -89,7 +90,8 @@ def read_scores(
     """Read one score of a table of runs.
 
     Args:
-        path: a CSV or TSV file with a header; other columns are ignored.
+        path: a CSV or TSV file with a header; other columns are ignored. One without a name is
+            the score only where no other can be.
         score: the score's column, or its name in the column ``measure``; None where there is
             one only.
         option: what names the score on the command line, for messages.
@@ -103,7 +105,7 @@ def read_scores(
     if cells is None:
         faults.error(0, "The file is empty.", "Begin with a header: run,topic,score.")
         return Parsed(None, faults.done())
-    table = parse_scores(cells, score, option, faults)
+    table = parse_scores(without_index(cells), score, option, faults)
     if table is not None and table.means and not table.has_own_means:
         without = [run for run in table.by_topic if table.means.get(run) is None]
         faults.warning(
@@ -135,7 +137,7 @@ def parse_scores(
     else:
         rows = list(cells.rows)
         place = _column(cells, {run, *topics}, score, option, faults)
-        name = None if place is None else cells.header[place]
+        name = None if place is None else cells.header[place] or "score"
     if name is None or place is None:
         return None
     reader = _ScoreReader(faults)
@@ -155,6 +157,14 @@ def _column(
         named = [place for place in free if cells.names[place] in VALUE]
         meant = [place for place in free if _may_be_scores(cells, place)]
         free = named if len(named) == 1 else meant or free
+    free = [place for place in free if cells.header[place]] or free
+    if len(free) > 1 and not cells.header[free[0]]:
+        faults.error(
+            cells.line,
+            f"The file has {len(free)} columns without a name.",
+            "Name the column of scores: score.",
+        )
+        return None
     known = [cells.header[place] for place in free]
     name = _chosen(known, score, cells.line, faults, ("column", option))
     return None if name is None else free[known.index(name)]
@@ -267,7 +277,22 @@ class _ScoreReader:
             self.faults.error(0, "The file holds no score.", "Add one line a run.")
 
 
-# --- single cells, of matrices too ---------------------------------------------------------------
+# --- cells, of matrices too ----------------------------------------------------------------------
+
+
+def without_index(cells: Cells) -> Cells:
+    """The table without a column of line numbers, as pandas writes one.
+
+    That is a first column without a name that holds different whole numbers, beside one of runs
+    or topics.
+    """
+    numbers = [row[0] for _, row in cells.rows]
+    counted = all(cell.isdigit() for cell in numbers) and len(set(numbers)) == len(numbers)
+    if cells.header[0] or not counted or not cells.places((*RUN, *TOPIC)):
+        return cells
+    return replace(
+        cells, header=cells.header[1:], rows=tuple((line, row[1:]) for line, row in cells.rows)
+    )
 
 
 def is_missing(cell: str) -> bool:
