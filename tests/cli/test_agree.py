@@ -125,6 +125,22 @@ def test_single_runs(tmp_path, assay):
     assert "no column of runs" in none.stderr
 
 
+def test_groups_of_continuous_labels_show_what_csv_holds_and_speak_of_nothing_else(tmp_path, assay):
+    scores = np.random.default_rng(3).random((2, 60)).round(2).tolist()
+    a, b = (
+        labels(tmp_path / f"{name}.csv", [(n % 3, n, one) for n, one in enumerate(given)])
+        for name, given in zip("ab", scores, strict=True)
+    )
+    shown = assay("agree", a, b, "--by", "topic").stdout
+    assert shown.count("kappa@") == 1  # that the thresholds are not shown
+    table = csv.DictReader(io.StringIO(assay("agree", a, b, "--by", "topic", "--csv").stdout))
+    values = {(row["topic"], row["measure"]): row["value"] for row in table}
+    lines = {words[0]: words[2:] for words in map(str.split, shown.splitlines()) if words}
+    names = ("agreement", "kappa", "kappa_quadratic", "alpha_ordinal")
+    for topic in "012":
+        assert lines[topic] == [f"{float(values[topic, name]):.4f}" for name in names]
+
+
 def test_labels_outside_the_scale_are_reported_and_clipped_only_when_asked(tmp_path, assay):
     a = labels(tmp_path / "a.csv", [(1, "a", 0), (1, "b", 1), (2, "a", 3), (2, "b", -2)])
     b = labels(tmp_path / "b.csv", [(1, "a", 0), (1, "b", 7), (2, "a", 3), (2, "b", 0)])

@@ -67,11 +67,16 @@ class _Row:
         return (self.measure, self.value, self.low, self.high)
 
     @property
+    def cut(self) -> bool:
+        """Whether it is κ of labels that are cut in two."""
+        return self.measure.startswith("kappa@")
+
+    @property
     def why(self) -> str | None:
         """Why the value is undefined; None where it is not."""
         if self.value is not None:
             return None
-        if self.measure.startswith("kappa@"):
+        if self.cut:
             return "all labels of both are on one side of the cut"
         return "both gave one and the same label throughout"
 
@@ -140,7 +145,7 @@ def agree_command(
         )
     result = _agree(pair, pair.units, settings)
     rows = _rows(result)
-    groups = _groups(pair, by, settings) if by else []
+    groups = _groups(pair, by, settings, whole=as_json or as_csv) if by else []
     if as_json:
         print_json(_document(result, rows, groups, by, pair, (a, b), settings))
     elif as_csv:
@@ -152,20 +157,23 @@ def agree_command(
         else:
             print_csv(HEADER, [row.cells for row in rows])
     else:
-        _show(result, rows)
+        visible = [row for row in rows if not (row.cut and _cuts(result) > _MOST_CUTS)]
+        _show(result, visible)
         if by:
             _show_groups(groups, by)
-        undefined = _undefined("–", rows, groups, by)
+        undefined = _undefined("–", visible, groups, by)
         for line in _remarks(result, pair, names, settings, undefined):
             out().print(line, markup=False, soft_wrap=True)
 
 
-def _agree(pair: LabelPair, units: Sequence[Unit], settings: _Settings) -> Agreement:
+def _agree(
+    pair: LabelPair, units: Sequence[Unit], settings: _Settings, *, intervals: bool = True
+) -> Agreement:
     try:
         return agree(
             [pair.first.get(unit) for unit in units],  # type: ignore[arg-type]
             [pair.second.get(unit) for unit in units],  # type: ignore[arg-type]
-            topics=[unit[0] for unit in units],
+            topics=[unit[0] for unit in units] if intervals else None,
             scale=settings.scale,
             clip=settings.clip,
             level=LEVEL,
@@ -176,19 +184,25 @@ def _agree(pair: LabelPair, units: Sequence[Unit], settings: _Settings) -> Agree
         raise SettingsError(f"{pair.files}: {error}.") from None
 
 
-def _groups(pair: LabelPair, by: str, settings: _Settings) -> list[_Group]:
-    """The agreement on each topic or run, in file order, on one scale for all."""
+def _groups(pair: LabelPair, by: str, settings: _Settings, *, whole: bool) -> list[_Group]:
+    """The agreement on each topic or run, in file order, on one scale for all.
+
+    Unless it is the *whole* of it that is wanted, only what people are shown is computed: with
+    many different labels all thresholds and intervals of all groups take minutes.
+    """
     place = 0 if by == "topic" else 1
     units: dict[str, list[Unit]] = {}
     for unit in pair.both:
         units.setdefault(unit[place], []).append(unit)
     scale = settings.scale
-    if scale is None:  # the same labels for all, so that the same thresholds come out
+    if scale is None and whole:  # the same labels for all, so that the same thresholds come out
         scale = sorted({table[unit] for table in (pair.first, pair.second) for unit in pair.both})
     found = []
     for name, some in units.items():
-        result = _agree(pair, some, _Settings(scale, settings.clip, settings.seed))
-        found.append(_Group(name, result.n, _rows(result)))
+        on_scale = _Settings(scale, settings.clip, settings.seed)
+        result = _agree(pair, some, on_scale, intervals=whole)
+        rows = [row for row in _rows(result) if whole or row.measure in _OF_GROUPS]
+        found.append(_Group(name, result.n, rows))
     return found
 
 
@@ -281,8 +295,6 @@ def _show(result: Agreement, rows: Iterable[_Row]) -> None:
         table.add_column(name, justify="left" if name == "measure" else "right")
     for row in rows:
         name, *numbers = row.cells
-        if _cuts(result) > _MOST_CUTS and name.startswith("kappa@"):
-            continue
         table.add_row(name, *(shown(value) for value in numbers))
     out().print(table)
     if result.table is not None and len(result.labels) <= _MOST_LABELS:
