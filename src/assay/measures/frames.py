@@ -264,8 +264,10 @@ def _untied_hits(
     )
     rows = np.flatnonzero(~np.isnan(found))
     wanted = sort_keys(judged.lists[rows], found[rows])
-    order = np.argsort(wanted)
-    places, rows = np.searchsorted(keys, wanted[order]), rows[order]
+    at = np.full(len(keys), _UNJUDGED)
+    at[np.searchsorted(keys, wanted)] = rows  # no two share a place, so this sorts them
+    places = np.flatnonzero(at >= 0)
+    rows = at[places]
     mine = judged.lists[rows]
     first = np.cumsum(shown) - shown
     return Hits(mine, places - first[mine] + 1, rows, judged.flat[rows], shown)

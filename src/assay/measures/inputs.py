@@ -8,7 +8,7 @@ ir_measures (``query_id doc_id score``, ``relevance``).
 from __future__ import annotations
 
 import math
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from numbers import Integral, Real
 from typing import Any
@@ -41,7 +41,7 @@ def to_run(given: Any) -> Run:
         for topic, documents in run.items():
             _check_numbers(topic, documents, "score")
         return run
-    if all(map(_is_plain, given, given.values())):
+    if _is_plain(given, {dict, list}):
         return given
     return _renamed(given, _ranking)
 
@@ -55,7 +55,7 @@ def to_grades(given: Any) -> Mapping[str, Mapping[str, float]]:
     grades: Mapping[str, Mapping[str, float]]
     if not isinstance(given, Mapping):
         grades = _nested(given, _GRADE, "judged")
-    elif all(map(_is_plain_dict, given, given.values())):
+    elif _is_plain(given, {dict}):
         grades = given
     else:
         grades = _renamed(given, _judged)
@@ -96,19 +96,15 @@ def _finite(values: Iterable[Any]) -> bool:
         return False
 
 
-def _is_plain(topic: object, documents: Any) -> bool:
-    """Return whether a ranking is a dict or a list whose ids are text."""
-    if type(topic) is not str or (type(documents) is not dict and type(documents) is not list):
+def _is_plain(given: Mapping[Any, Any], kinds: set[type]) -> bool:
+    """Return whether all ids are text, and what belongs to each topic is of one of the *kinds*."""
+    if not set(map(type, given)) <= {str} or not set(map(type, given.values())) <= kinds:
         return False
     try:
-        "".join(documents)  # the quickest look at all of them
+        deque(map("".join, given.values()), maxlen=0)  # the quickest look at every id
     except TypeError:
         return False
     return True
-
-
-def _is_plain_dict(topic: object, documents: Any) -> bool:
-    return type(documents) is dict and _is_plain(topic, documents)
 
 
 def _renamed(given: Mapping[Any, Any], of: Callable[[str, Any], Any]) -> dict[str, Any]:
