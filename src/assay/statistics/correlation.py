@@ -270,7 +270,8 @@ def correlate(
     probability(p, "p")
     probability(level, "level")
     _check_missing(missing)
-    given, estimated = _by_topic(first), _by_topic(second)
+    given = {run: _known(scores) for run, scores in first.items()}
+    estimated = {run: _known(scores) for run, scores in second.items()}
     runs, runs_left_out = _shared_runs(given, estimated, "tables")
     ours, theirs = [given[run] for run in runs], [estimated[run] for run in runs]
     topics_first = list(dict.fromkeys(topic for row in ours for topic in row))
