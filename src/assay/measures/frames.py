@@ -208,7 +208,7 @@ def run_hits(
     """
     rankings = [run.get(topic, ()) for topic in judged.topics]
     shown = np.fromiter(map(len, rankings), np.int64, len(rankings))
-    keep_freed(8 * int(shown.sum()))
+    keep_freed()
     lists = np.repeat(np.arange(len(shown)), shown)
     scores = _scores(rankings, judged.topics, len(lists))
     if ties == "trec" and len(judged.flat) <= 2 * len(lists):

@@ -27,7 +27,7 @@ Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
 
 
-def keep_freed(size: int) -> None:
+def keep_freed(size: int = _LARGE) -> None:
     """Keep the memory of arrays of up to *size* bytes for the next ones.
 
     glibc gives back what it asked the system for by itself, and asks anew, zeros and all, for the
