@@ -2,16 +2,36 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 import orjson
 
 from assay.formats.naming import normal_id
-from assay.formats.parsed import FaultList
+from assay.formats.parsed import FaultList, listed
 from assay.formats.text import SourceText
 
 _CURE = "Write one JSON object a line."
+_TEXT_OR_NAN = re.compile(r'"(?:[^"\\]|\\.)*"|\bNaN\b')
+
+
+def read_json(text: str) -> tuple[Any, bool]:
+    """A JSON document, and whether it held ``NaN``: JSON does not have it, but Python and pandas
+    write it for a value that is missing. It is read as null.
+
+    Raises :class:`orjson.JSONDecodeError`.
+    """
+    try:
+        return orjson.loads(text), False
+    except orjson.JSONDecodeError as error:
+        mended = _TEXT_OR_NAN.sub(lambda one: "null" if one[0] == "NaN" else one[0], text)
+        if mended != text:
+            try:
+                return orjson.loads(mended), True
+            except orjson.JSONDecodeError:
+                pass
+        raise error
 
 
 def read_objects(
@@ -42,23 +62,42 @@ def read_values(
 ) -> Iterator[tuple[int, Any]]:
     """What stands on each line that is not blank, whatever JSON it is, with the line's number;
     lines that are no JSON go into ``faults``."""
+    mended: list[int] = []
     for number, line in source.numbered():
         try:
-            yield number, orjson.loads(line)
+            value, had_nan = read_json(line)
         except orjson.JSONDecodeError as error:
             if line.strip():
                 # The parser's own "line 1" is this line.
                 why = str(error).partition(": line ")[0]
                 faults.error(number, f"The line is not JSON ({why}, column {error.colno}).", cure)
+            continue
+        if had_nan:
+            mended.append(number)
+        yield number, value
+    _tell_of_nan(mended, faults)
+
+
+def _tell_of_nan(lines: list[int], faults: FaultList) -> None:
+    if lines:
+        which = f"line{'s' if len(lines) > 1 else ''} {listed(map(str, lines), 10)}"
+        faults.warning(
+            lines[0],
+            f"NaN is no JSON ({which}).",
+            "It is read as null: missing. Write null.",
+        )
 
 
 def _listed(source: SourceText, faults: FaultList) -> Iterator[tuple[int, dict[str, Any]]]:
     try:
-        found = orjson.loads("\n".join(source.lines))
+        found, had_nan = read_json("\n".join(source.lines))
     except orjson.JSONDecodeError as error:
         why = str(error).partition(": line ")[0]
         faults.error(error.lineno, f"The list is not JSON ({why}, column {error.colno}).", _CURE)
         return
+    if had_nan:
+        lines = [number for number, line in source.numbered() if "NaN" in line]
+        _tell_of_nan(lines, faults)
     for place, one in enumerate(found, 1):
         if isinstance(one, dict):
             yield 0, one
@@ -73,7 +112,7 @@ def first_character(source: SourceText) -> str:
 
 def _parses(line: str) -> bool:
     try:
-        orjson.loads(line)
+        read_json(line)
     except orjson.JSONDecodeError:
         return False
     return True
@@ -109,7 +148,7 @@ def looks_like_jsonl(source: SourceText) -> dict[str, Any] | None:
     for line in source.lines:
         if line.strip():
             try:
-                found = orjson.loads(line)
+                found, _ = read_json(line)
             except orjson.JSONDecodeError:
                 return None
             return found if isinstance(found, dict) else None

@@ -263,10 +263,11 @@ class _Reader:
         known = frozenset(references or ())
         sources = Sources(references, known, rules, self.faults, self.limit, number, topic)
         found: list[Sentence] = []
-        cited: set[str] = set()
+        blank: list[int] = []
         for place, item in enumerate(given, 1):
-            text = item.get("text") if isinstance(item, dict) else None
-            if not isinstance(text, str):
+            text = item.get("text", item) if isinstance(item, dict) else item
+            text = "" if text is None else text
+            if not isinstance(item, dict) or not isinstance(text, str):
                 self.faults.error(
                     number,
                     f"Sentence {place} has no text.",
@@ -275,19 +276,16 @@ class _Reader:
                 )
                 continue
             if not text.strip():
-                self.faults.error(number, f"Sentence {place} is blank.", "Remove it.", topic)
-            docs = sources.citations(place, item.get("citations"))
-            cited.update(docs)
-            found.append(Sentence(text, docs))
-        sources.check_ways()
-        if rules.cite_all and references and not cited.issuperset(references):
-            unused = [one for one in dict.fromkeys(references) if one not in cited]
+                blank.append(place)
+            found.append(Sentence(text, sources.citations(place, item.get("citations"))))
+        if blank:  # those of real runs are judged with the others, whose places they keep
             self.faults.warning(
                 number,
-                f"{len(unused)} references are not cited ({listed(map(quoted, unused), 3)}).",
-                "List only what is cited (--fix leaves the others out).",
+                f"{_places('Sentence', blank)} blank.",
+                "It keeps its place; its words and citations count as they are.",
                 topic,
             )
+        sources.check_ways()
         return tuple(found)
 
     def _length(self, number: int, answer: RagAnswer, record: dict[str, Any], rules: Rules) -> None:

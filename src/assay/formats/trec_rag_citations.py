@@ -41,12 +41,13 @@ class Sources:
                 self.topic,
             )
         elif len(self.ways) > 1:
-            self.limit(
-                self.line,
-                f"Some citations are {' and others '.join(sorted(self.ways, reverse=True))}.",
-                "Write all in one way (--fix writes positions).",
-                self.topic,
-            )
+            why = f"Some citations are {' and others '.join(sorted(self.ways, reverse=True))}."
+            if self.rules.mixed:
+                cure = f"{self.rules.year} allows both; some tools read one way only."
+                self.faults.warning(self.line, why, cure, self.topic)
+            else:
+                cure = "Write all in one way (--fix writes positions)."
+                self.limit(self.line, why, cure, self.topic)
 
     def citations(self, place: int, given: object) -> tuple[str, ...]:
         """The documents that sentence ``place`` cites, the strongest first, each once."""

@@ -13,7 +13,7 @@ from typing import Any
 
 import orjson
 
-from assay.formats.jsonl import dump_line, one_id
+from assay.formats.jsonl import dump_line, one_id, read_json
 from assay.formats.text import SourceText
 from assay.formats.trec_rag_rules import RULES, Rules, Way, rules_for, sentences_key
 from assay.model.trec_rag import words
@@ -44,21 +44,21 @@ def fix_answers(
     Duplicate references are taken out, and references past the year's limit; citations that are
     positions are renumbered, those of documents that are no longer listed or out of range are
     dropped, repeated ones too, and those past the year's limit for a sentence. Sentences are cut
-    from the end until the answer is within the limit. Where the year asks that every reference be
-    cited, others are left out. Citations that are written in two ways, or in one that the year
-    does not know, become positions. ``response_length`` is set right, and an official narrative
-    that is missing is put in.
+    from the end until the answer is within the limit. Citations that are written in ways that the
+    year does not know, or does not allow in one answer, become positions. ``response_length`` is
+    set right, an official narrative that is missing is put in, and NaN becomes null.
     """
     changes: list[Change] = []
     lines: list[bytes] = []
     for number, line in source.numbered():
         raw = line.encode("utf-8", "surrogatepass") + b"\n"
         try:
-            record = orjson.loads(line)
+            record, had_nan = read_json(line)
         except orjson.JSONDecodeError:
-            record = None
+            record, had_nan = None, False
         if isinstance(record, dict):
-            done = _mend(record, RULES[year] if year else rules_for(record), topics or {})
+            done = ["NaN is now null"] * had_nan
+            done += _mend(record, RULES[year] if year else rules_for(record), topics or {})
             if done:
                 metadata = record.get("metadata")
                 holder = metadata if isinstance(metadata, dict) else record
@@ -126,11 +126,12 @@ def _cut(sentences: list[Any], most: int) -> list[str]:
 
 
 def _one_way(sentences: list[Any], references: list[Any], rules: Rules) -> list[str]:
-    """Write citations as positions where they are written in two ways, or in one that the year
-    does not know; scores become order. What cannot be told stays for the other checks."""
+    """Write citations as positions where they are written in two ways that the year does not allow
+    in one answer, or in one that it does not know; scores become order. What cannot be told stays
+    for the other checks."""
     lists = [item for item in sentences if isinstance(item, dict)]
     ways = {way for item in lists for way in _ways(item.get("citations"), references)}
-    if rules.by is None or (ways <= rules.by and len(ways) < 2):
+    if rules.by is None or (ways <= rules.by and (rules.mixed or len(ways) < 2)):
         return []
     place = {doc: spot for spot, doc in reversed(list(enumerate(references)))}
     for item in lists:
@@ -205,23 +206,12 @@ def _named(one: Any, references: Any) -> str:
 def _references(
     record: dict[str, Any], references: list[Any], sentences: list[Any], rules: Rules
 ) -> list[str]:
-    """Take out references that are there twice, too many or not cited, and renumber."""
+    """Take out references that are there twice or too many, and renumber."""
     done: list[str] = []
     keys = list(map(str, references))
     kept = list(dict.fromkeys(keys))
     if len(kept) < len(keys):
         done.append(f"{_many(len(keys) - len(kept), 'duplicate reference')} taken out")
-    if rules.cite_all:
-        cited = {
-            _named(one, references)
-            for item in sentences
-            if isinstance(item, dict) and isinstance(item.get("citations"), (list, dict))
-            for one in item["citations"]
-        }
-        used = [one for one in kept if one in cited]
-        if len(used) < len(kept):
-            done.append(f"{_many(len(kept) - len(used), 'reference')} taken out that nothing cites")
-            kept = used
     if rules.max_references is not None and len(kept) > rules.max_references:
         done.append(f"the first {rules.max_references} of {len(kept)} references kept")
         kept = kept[: rules.max_references]

@@ -32,10 +32,10 @@ class Rules:
 
     ``required`` and ``wished`` are metadata fields (2024: fields of the record) whose absence is
     an error or a warning. None is no limit; ``doc_id`` is the form of a document's id, and
-    ``strict_ids`` whether another form is an error. ``cite_all``: a reference that no sentence
-    cites is worth a warning. ``exact_topic``: the text of the topic must be the official one.
-    ``max_citations``: how many of a sentence's citations the track judges; more are a warning.
-    ``by``: the ways in which citations may be written, one of them in an answer; None is any.
+    ``strict_ids`` whether another form is an error. ``exact_topic``: the text of the topic must be
+    the official one. ``max_citations``: how many of a sentence's citations the track judges; more
+    are a warning. ``by``: the ways in which citations may be written, None is any; ``mixed``:
+    several of them in one answer, else one.
     """
 
     year: str
@@ -50,10 +50,10 @@ class Rules:
     strict_ids: bool = False
     unique_references: bool = False
     needs_references: bool = True
-    cite_all: bool = False
     exact_topic: bool = False
     run_id: re.Pattern[str] | None = None
     by: frozenset[Way] | None = None
+    mixed: bool = False
 
     @property
     def example(self) -> str:
@@ -93,10 +93,10 @@ RULES: Mapping[str, Rules] = {
             max_citations=3,
             doc_id=SHARD_ID,
             strict_ids=True,
-            cite_all=True,
             exact_topic=True,
             run_id=RUN_ID,
             by=frozenset({Way.POSITION, Way.ID}),
+            mixed=True,
         ),
         Rules("other", ("team_id", "run_id"), sentences="responses", needs_references=False),
     )
