@@ -45,15 +45,16 @@ def evaluate(folder: Path, *more: str, status: int = 0) -> dict[str, Any]:
     return found
 
 
-def marks(folder: Path) -> str:
-    out = folder / "out"
-    file = next(out.rglob("ACX.txt"))
+def marks(folder: Path, policy: str = "") -> str:
+    out = folder / "out" / policy
+    file = next(one for one in (out, out / "r2c2") if one.joinpath("marked").is_dir())
+    file = file / "marked" / "ACX.txt"
     return "".join(line[0] for line in file.read_text().splitlines()[2:-1])
 
 
-def support(folder: Path) -> list[str | None]:
+def support(folder: Path, policy: str = "") -> list[str | None]:
     """What TREC RAG's file of support labels says of the three sentences."""
-    file = next((folder / "out").rglob("support.jsonl"))
+    file = folder / "out" / policy / "trec-rag" / "support.jsonl"
     row = json.loads(file.read_text().splitlines()[0])
     return [one["citations"][0]["support"] for one in row["sentences"]]
 
@@ -169,8 +170,9 @@ def test_a_persons_label_counts_under_both_protocols(folder):
     assert marks(folder) == "BBR"
     assert support(folder) == ["1", "1", "2"]
     evaluate(folder, "--policy", "machine")
-    assert marks(folder) == "RBB"
-    assert support(folder) == ["2", "1", "0"]
+    assert marks(folder, "machine") == "RBB"
+    assert support(folder, "machine") == ["2", "1", "0"]
+    assert (marks(folder), support(folder)) == ("BBR", ["1", "1", "2"])
     human(folder, "r2c2.entailment", second, {"entailed": "NO"})
     evaluate(folder)  # partial support is no contradiction
     assert support(folder) == ["1", "1", "2"]

@@ -10,14 +10,16 @@ import pytest
 
 from assay.formats.confidence import read_confidence
 
+MACHINE = "out/machine"
 
-def scores(folder: Path) -> dict[tuple[str, str], dict[str, str]]:
-    with (folder / "out" / "scores.csv").open() as file:
+
+def scores(folder: Path, out: str = "out") -> dict[tuple[str, str], dict[str, str]]:
+    with (folder / out / "scores.csv").open() as file:
         return {(row["run"], row["measure"]): row for row in csv.DictReader(file)}
 
 
-def value(folder: Path, run: str, measure: str) -> float:
-    return float(scores(folder)[run, measure]["value"])
+def value(folder: Path, run: str, measure: str, out: str = "out") -> float:
+    return float(scores(folder, out)[run, measure]["value"])
 
 
 def test_the_slides_marks_scores_and_qrels_come_out(slide, assay):
@@ -124,9 +126,10 @@ def test_a_person_overrules_a_nugget(slide, assay):
     assert value(slide, "WASEDA-PR-1", "nDCG@20") != pytest.approx(0.501266, abs=1e-4)
 
     assert assay("score", slide, "--policy", "machine").returncode == 0
-    assert "R5;WASEDA-PR-1;5" in (slide / "out" / "marked" / "SLIDE.txt").read_text()
-    assert value(slide, "SLIDE", "NuggetPrecision") == pytest.approx(0.4)
-    assert value(slide, "WASEDA-PR-1", "nDCG@20") == pytest.approx(0.501266, abs=5e-7)
+    assert "R5;WASEDA-PR-1;5" in (slide / MACHINE / "marked" / "SLIDE.txt").read_text()
+    assert value(slide, "SLIDE", "NuggetPrecision", MACHINE) == pytest.approx(0.4)
+    assert value(slide, "WASEDA-PR-1", "nDCG@20", MACHINE) == pytest.approx(0.501266, abs=5e-7)
+    assert value(slide, "SLIDE", "NuggetPrecision") == pytest.approx(0.2)
 
 
 def test_a_person_overrules_an_answer(slide, assay):
@@ -146,7 +149,7 @@ def test_a_person_overrules_an_answer(slide, assay):
     marked = (slide / "out" / "marked" / "SLIDE.txt").read_text().splitlines()
     assert [line.split(";")[0] for line in marked[2:-1]] == ["N1", "N2", "B3", "N4", "N5"]
     assert assay("score", slide, "--policy", "machine").returncode == 0
-    assert value(slide, "SLIDE", "Accuracy") == 1
+    assert value(slide, "SLIDE", "Accuracy", MACHINE) == 1
 
 
 def test_the_machines_label_stays_on_record(slide, assay):

@@ -31,6 +31,7 @@ from assay.cli.jobs import Job, Results, open_job
 from assay.judging.progress import Tally
 from assay.ledger import Ledger
 from assay.model.errors import SettingsError
+from assay.protocols.manifest import REPORT
 from assay.protocols.output import write_bytes
 from assay.protocols.scores import SCORE_COLUMNS
 
@@ -126,10 +127,10 @@ def score_command(
 def report_command(
     folder: FolderArgument, policy: PolicyOption = None, labeller: LabellerOption = None
 ) -> None:
-    """Write out/report.html from the ledger; asks no labeller."""
+    """Write out/ with its report from the ledger; asks no labeller."""
     job = open_job(folder, labeller, policy)
     with job.folder.open_ledger(create=False) as ledger:
-        results = job.score(ledger)
+        results, _ = job.write(ledger)
     report = _write_report(job, results)
     out().print(f"Report: {safe(report)}", soft_wrap=True)
     raise typer.Exit(1 if results.missing else 0)
@@ -183,7 +184,7 @@ def _print_ahead(job: Job, *, as_json: bool) -> None:
 
 
 def _write_report(job: Job, results: Results) -> Path:
-    path = job.folder.out / "report.html"
+    path = job.folder.out / REPORT
     write_bytes(path, job.report(results).encode())
     return path
 

@@ -25,8 +25,8 @@ class Job:
 
     def __init__(self, folder: Folder, policy: str | None) -> None:
         protocol = find_protocol(folder.protocol)
-        self.folder = folder
         self.evaluation = Evaluation.open(folder, protocol, policy)
+        self.folder = self.evaluation.folder
         self.policy = self.evaluation.policy
 
     def read(self) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
+from dataclasses import replace
 from functools import cached_property
 from importlib import import_module
 from pathlib import Path
@@ -41,7 +42,7 @@ class Job:
     """An R2C2 folder (a :class:`assay.cli.jobs.Job`)."""
 
     def __init__(self, folder: Folder, policy: str | None) -> None:
-        self.folder = folder
+        self.folder = replace(folder, policy=policy or None)
         self._settings = folder.settings(R2C2Settings)
         self.policy = Policy.parse(policy or self._settings.policy)
 

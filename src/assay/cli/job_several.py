@@ -22,7 +22,8 @@ from assay.labellers.base import Labeller
 from assay.ledger import Ledger
 from assay.ledger.policy import Policy
 from assay.protocols.folder import Folder
-from assay.protocols.output import csv_bytes, write_bytes
+from assay.protocols.manifest import MANIFEST, REPORT, read_manifest, replace_manifest
+from assay.protocols.output import csv_bytes, sha256, write_bytes
 from assay.protocols.parts import Part, Table, Value
 from assay.protocols.r2c2.results import R2C2Result
 from assay.protocols.results import Definition, Findings, Gap, Result
@@ -61,7 +62,7 @@ class Job:
     """A folder whose ``protocol`` is a list (a :class:`assay.cli.jobs.Job`)."""
 
     def __init__(self, folder: Folder, policy: str | None) -> None:
-        self.folder = folder
+        self.folder = replace(folder, policy=policy or None)
         self._jobs: dict[str, OneJob] = {
             name: job_of(folder.under(name), policy) for name in folder.protocols
         }
@@ -119,14 +120,28 @@ class Job:
         joined = self._joined(found)
         path = self.folder.out / "agreement.csv"
         rows = ((one.first, one.second, one.tau, one.rho, one.runs) for one in _agreements(found))
-        write_bytes(path, csv_bytes(COLUMNS, rows))
-        return joined, [*files, path]
+        digest = write_bytes(path, csv_bytes(COLUMNS, rows))
+        document = {"assay": __version__, "protocol": list(found), "policy": joined.policy}
+        manifest = replace_manifest(
+            self.folder.out,
+            {**document, "report": REPORT, "outputs": {path.name: digest, **self._outputs()}},
+        )
+        return joined, [*files, path, manifest]
+
+    def _outputs(self) -> dict[str, str]:
+        """What the protocols wrote, under its names here."""
+        outputs: dict[str, str] = {}
+        for job in self._jobs.values():
+            out, part = job.folder.out, job.folder.part
+            outputs |= {f"{part}/{name}": d for name, d in read_manifest(out)["outputs"].items()}
+            outputs[f"{part}/{MANIFEST}"] = sha256(out / MANIFEST)
+        return outputs
 
     def report(self, results: Results) -> str:
         """The page over all; the protocols' own reports, which it links, are written with it."""
         for name, one in results.value.items():
             job = self._jobs[name]
-            write_bytes(job.folder.out / "report.html", job.report(one).encode())
+            write_bytes(job.folder.out / REPORT, job.report(one).encode())
         return render_report(_page(self.folder, results), generated_by=f"Assay {__version__}")
 
     def _joined(self, found: Mapping[str, Results]) -> Results:
@@ -292,5 +307,5 @@ def _page(folder: Folder, results: Results) -> Result:
         failed={},
         gaps=tuple(gap for name, one in found.items() for gap in _gaps(name, one)),
         warnings=tuple(results.warnings),
-        out="out/PROTOCOL/",
+        out=f"{folder.out_in_words}PROTOCOL/",
     )

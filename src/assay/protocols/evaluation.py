@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Self
@@ -60,6 +60,7 @@ class Evaluation:
         reading = Reading(folder)
         inputs = protocol.load(folder, settings, reading)
         reading.done()
+        folder = replace(folder, policy=policy or None)
         files = tuple(dict.fromkeys(reading.files))
         return cls(folder, protocol, settings, chosen, inputs, files, tuple(reading.warnings))
 
@@ -196,6 +197,7 @@ class Evaluation:
             gaps=(*_label_gaps(book, self.tasks), *found.gaps),
             warnings=(*self.warnings, *warnings, *found.warnings),
             juries=juries(used.label for used in book.used),
+            out=self.folder.out_in_words,
         )
 
     def write(self, ledger: Ledger) -> tuple[Result, list[Path]]:

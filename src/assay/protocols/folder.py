@@ -21,6 +21,7 @@ from assay.labellers.spec import LabellerOptions, make_labeller
 from assay.ledger import Ledger
 from assay.model.errors import PrerequisiteError, SettingsError
 from assay.protocols import registry
+from assay.protocols.output import file_name
 from assay.protocols.secret_names import secret_in
 from assay.tasks.base import AnyTask
 from assay.tasks.overrides import check_overrides
@@ -111,7 +112,8 @@ class Config(_Section):
 class Folder:
     """An evaluation on disk. ``labeller`` overrides every labeller of ``assay.toml``;
     ``fetching`` is told of a model being fetched (what, bytes done, bytes in all). ``beside`` is
-    the folder as the other protocols see it, where there are several."""
+    the folder as the other protocols see it, where there are several. ``policy`` is the one that
+    was asked for, None where it is the folder's own."""
 
     path: Path
     config: Config
@@ -119,6 +121,7 @@ class Folder:
     fetching: Callable[[str, int, int], None] | None = None
     part: str = ""
     beside: tuple[Folder, ...] = ()
+    policy: str | None = None
 
     @classmethod
     def open(
@@ -205,9 +208,33 @@ class Folder:
         return replace(self, config=config, part=re.sub(r"[^A-Za-z0-9._-]", "_", protocol))
 
     @property
+    def _views(self) -> tuple[Folder, ...]:
+        """The folder as each of its protocols sees it."""
+        if len(self.protocols) > 1:
+            return tuple(map(self._view, self.protocols))
+        return (self, *self.beside)
+
+    @cached_property
+    def _apart(self) -> bool:
+        """Whether :attr:`policy` is another than the folder's own, of any of its protocols."""
+        return self.policy is not None and any(
+            view.settings(registry.find_settings(view.protocol)).policy != self.policy
+            for view in self._views
+        )
+
+    @property
     def out(self) -> Path:
-        """Where results are written."""
-        return self.path / "out" / self.part if self.part else self.path / "out"
+        """Where results are written: ``out/``, and ``out/POLICY`` for another policy than the
+        folder's own, so that no folder holds results of two."""
+        base = self.path / "out"
+        if self._apart:
+            base /= file_name(str(self.policy))
+        return base / self.part if self.part else base
+
+    @property
+    def out_in_words(self) -> str:
+        """The same within the folder, for people: ``out/``."""
+        return f"{self.out.relative_to(self.path).as_posix()}/"
 
     @property
     def ledger_path(self) -> Path:
@@ -249,9 +276,7 @@ class Folder:
     def _foreign_templates(self) -> set[str] | None:
         """Files of the templates of the folder's protocols that are not Assay's; None without
         such."""
-        several = len(self.protocols) > 1
-        views = map(self._view, self.protocols) if several else (self, *self.beside)
-        foreign = [view for view in views if not registry.is_own(view.protocol)]
+        foreign = [view for view in self._views if not registry.is_own(view.protocol)]
         names: set[str] = set()
         for view in foreign:
             protocol = registry.find_protocol(view.protocol)

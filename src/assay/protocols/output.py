@@ -6,6 +6,7 @@ import csv
 import hashlib
 import io
 import os
+import re
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -18,6 +19,21 @@ from assay.model.errors import SettingsError
 _PIECE = 16 << 20
 """Bytes hashed at once: with small pieces a thread that hashes would ask for Python's lock often,
 and stand in the way of the others."""
+
+
+_LONGEST = 120
+"""Bytes of a file's name that a name may take: file systems take 255 with what is put around it."""
+
+
+def file_name(name: str) -> str:
+    """A name as a part of a path, ``-`` for whatever is no letter, digit, ``.``, ``_``, ``+`` or
+    ``@`` (``only:human:KIM`` is ``only-human-KIM``); a long one is cut, and ends with a digest."""
+    plain = re.sub(r"[^\w.+@]", "-", name)
+    plain = "-" + plain[1:] if plain.startswith(".") else plain or "-"
+    if len(plain.encode()) <= _LONGEST:
+        return plain
+    start = plain.encode()[: _LONGEST - 9].decode(errors="ignore")
+    return f"{start}-{hashlib.sha256(name.encode()).hexdigest()[:8]}"
 
 
 def write_bytes(path: Path, data: bytes) -> str:

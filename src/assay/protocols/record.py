@@ -8,14 +8,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
-import orjson
-
 from assay import __version__
 from assay.ledger.lines import Block
 from assay.ledger.opening import packed
 from assay.model.labels import Label, LabellerId
 from assay.protocols.folder import Folder, relative_to
-from assay.protocols.output import sha256, write_bytes, write_pieces
+from assay.protocols.manifest import REPORT, replace_manifest
+from assay.protocols.output import sha256, write_pieces
 from assay.tasks.base import AnyTask
 
 _UID = 16  # bytes of a uid that is a hash, as in ``digest``
@@ -133,11 +132,8 @@ def write_manifest(
         "inputs": {relative_to(folder.path, path): digest for path, digest in inputs.items()},
         "labels_counted": counted,
         "labels_sha256": labels_sha256,
+        "report": REPORT,
         "outputs": {relative_to(folder.out, path): digest for path, digest in outputs.items()},
         "warnings": list(warnings),
     }
-    path = folder.out / "manifest.json"
-    write_bytes(
-        path, orjson.dumps(document, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
-    )
-    return path
+    return replace_manifest(folder.out, document)

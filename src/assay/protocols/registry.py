@@ -18,8 +18,9 @@ OWN: dict[str, str] = {
 }
 """Assay's protocols on the common ground: name → ``module:attribute``, imported when used."""
 
-SPECIAL = ("r2c2",)
-"""Protocols that bring their own way of judging, scoring and reporting (``cli.jobs.JOBS``)."""
+SPECIAL = {"r2c2": "assay.protocols.r2c2.inputs:R2C2Settings"}
+"""Protocols that bring their own way of judging, scoring and reporting (``cli.jobs.JOBS``), with
+their settings."""
 
 GROUP = "assay.protocols"
 """The entry point group: ``mine = "my_package.protocol:MINE"`` makes ``protocol = "mine"``."""
@@ -45,6 +46,14 @@ def known(name: str) -> bool:
 def is_own(name: str) -> bool:
     """Whether the protocol is one of Assay's own."""
     return name in SPECIAL or name in OWN
+
+
+def find_settings(name: str) -> Any:
+    """The class of a protocol's ``[settings]``. Raises SettingsError as :func:`find_protocol`."""
+    if name not in SPECIAL:
+        return find_protocol(name).settings
+    module, _, attribute = SPECIAL[name].partition(":")
+    return getattr(import_module(module), attribute)
 
 
 def find_protocol(name: str) -> Any:

@@ -124,7 +124,7 @@ def render_report(
         small_n=SMALL_N,
         categories=list(dict.fromkeys(q.category for q in result.questions if q.category)),
         outcomes=_FILTERS,
-        limited=_limited(len(result.questions), in_full),
+        limited=_limited(len(result.questions), in_full, result.out),
         questions=questions,
         wide=wide,
         definitions=DEFINITIONS,
@@ -228,13 +228,13 @@ def _no_relevant(result: R2C2Result) -> str:
     )
 
 
-def _limited(total: int, in_full: int) -> str:
+def _limited(total: int, in_full: int, out: str) -> str:
     if in_full == total:
         return ""
     return (
         f"To keep this file small, the first {in_full:,} of {total:,} questions are shown in full,"
         " the others as a line of the matrix. All scores above are over all questions; the answers"
-        " and labels of every question are in out/marked/ and out/labels.jsonl."
+        f" and labels of every question are in {out}marked/ and {out}labels.jsonl."
     )
 
 

@@ -149,7 +149,8 @@ class R2C2Result:
     ``answers[run][question]``; ``grades[question][PassageKey]`` are the derived grades of every
     passage of every PR run; ``computed`` gives the scores, waiting for them where it must.
     ``no_relevant`` lists questions without any relevant passage. With ``kept`` the answers have
-    neither nuggets nor labels: the evaluation was too large.
+    neither nuggets nor labels: the evaluation was too large. ``out`` is where the report says that
+    its files are.
     """
 
     title: str
@@ -166,6 +167,7 @@ class R2C2Result:
     warnings: tuple[str, ...] = field(default=())
     relevance: RelevanceCheck | None = None
     juries: tuple[Jury, ...] = ()
+    out: str = "out/"
     kept: KeptOfAnswers | None = None
 
     @property

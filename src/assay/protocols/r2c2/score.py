@@ -116,6 +116,7 @@ def score(
             else None
         ),
         warnings=(*inputs.warnings, *warnings, *remarks),
+        out=folder.out_in_words,
         kept=kept,
     )
     if any(who is not None and who.kind == "ensemble" for who in result.labellers.values()):

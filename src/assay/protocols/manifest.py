@@ -1,0 +1,56 @@
+"""The manifest of an ``out/``: what stands there, and what of an earlier one goes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from assay.protocols.output import sha256, write_bytes
+
+MANIFEST, REPORT = "manifest.json", "report.html"
+
+
+def read_manifest(out: Path) -> dict[str, Any]:
+    """The manifest of ``out``; empty where there is none of ours."""
+    try:
+        document = orjson.loads((out / MANIFEST).read_bytes())
+    except (OSError, orjson.JSONDecodeError):
+        return {}
+    ours = isinstance(document, dict) and "assay" in document
+    return document if ours and isinstance(document.get("outputs"), dict) else {}
+
+
+def replace_manifest(out: Path, document: Mapping[str, Any]) -> Path:
+    """Write the manifest of ``out`` and return its path. What the one before names and this one
+    does not is removed (``outputs``, and under another policy or protocol the report), so that an
+    ``out/`` never holds results of two evaluations. A file that was changed since stays: it is
+    somebody's own."""
+    before = read_manifest(out)
+    for name, digest in before.get("outputs", {}).items():
+        if name not in document["outputs"]:
+            if name.endswith(f"/{MANIFEST}"):  # of one of several protocols, with a report
+                _remove(out, f"{name.removesuffix(MANIFEST)}{REPORT}")
+            _remove(out, name, digest)
+    if before and any(before.get(key) != document[key] for key in ("policy", "protocol")):
+        _remove(out, REPORT)
+    data = orjson.dumps(document, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
+    write_bytes(out / MANIFEST, data)
+    return out / MANIFEST
+
+
+def _remove(out: Path, name: str, digest: str | None = None) -> None:
+    """Remove a file under ``out`` if it is still the one of that digest, and with it folders that
+    are empty then."""
+    path = out / name
+    inside = path.resolve().is_relative_to(out.resolve())  # a manifest can be edited too
+    with suppress(OSError):
+        if inside and path.is_file() and digest in (None, sha256(path)):
+            path.unlink()
+            for parent in path.parents:
+                if parent == out:
+                    break
+                parent.rmdir()
