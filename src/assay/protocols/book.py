@@ -208,16 +208,22 @@ class Book:
             return {}, None
         return self._only, self._own[task.name]
 
-    def choose(self, task: AnyTask, unit: str, content: Mapping[str, Any]) -> Label | None:
-        """The label of a unit that counts, which may be a failed one."""
+    def choose(
+        self, task: AnyTask, unit: str, content: Mapping[str, Any], before: int | None = None
+    ) -> Label | None:
+        """The label of a unit that counts, which may be a failed one; the one that counted when the
+        label with the number ``before`` was not there yet."""
         only = self._only.get(unit)
         if (
             only is not None
+            and before is None
             and only.labeller is self._own[task.name]
             and task.name not in self._look
         ):
             return only  # nearly always
         labels = self.labels(task, unit, content)
+        if before is not None:
+            labels = [label for label in labels if label.rowid < before]
         if not labels:
             return None
         labeller = self.labellers.get(task.name)

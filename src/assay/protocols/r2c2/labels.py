@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -13,7 +12,7 @@ from assay.ledger import Ledger
 from assay.ledger.ahead import LabelsAhead
 from assay.ledger.lines import BriefBlock
 from assay.ledger.policy import Policy, choose
-from assay.model.labels import Label, Status
+from assay.model.labels import Label
 from assay.model.rag import (
     Answer,
     Mark,
@@ -41,7 +40,8 @@ from assay.tasks.trec_rag import RELEVANCE_YES_NO, SUPPORT
 SHARED: tuple[AnyTask, ...] = (SUPPORT, RELEVANCE_YES_NO, GRADED_RELEVANCE)
 """Tasks of other protocols that R2C2's settings may ask for."""
 
-Subject = tuple[str, str, tuple[str, ...]]
+Beside = tuple[str, ...]
+"""The nuggets that an answer is judged beside."""
 
 
 def labels_ahead(ledger: Ledger, *, brief: bool) -> LabelsAhead:
@@ -69,58 +69,10 @@ class LabelBook(Book):
         super().__init__(ledger, policy, labellers, tasks, brief, asked, window, own, blocks)
 
     @cached_property
-    def _answers_of(self) -> dict[Subject, list[Label]]:
-        """Usable answer labels by question, answer and gold answers, whatever the nuggets."""
-        subjects: dict[Subject, list[Label]] = {}
-        for unit, content in self._answer_units.items():
-            subject = (content["question"], content["answer"], tuple(content["gold"]))
-            usable = (label for label in self.of(unit) if label.status is Status.OK)
-            subjects.setdefault(subject, []).extend(usable)
-        for labels in subjects.values():
-            labels.sort(key=lambda label: label.rowid)
-        return subjects
-
-    @cached_property
-    def _answer_units(self) -> dict[str, Mapping[str, Any]]:
-        """Content of every answer unit that was ever labelled."""
-        return dict(self.ledger.unit_contents([ANSWER.name]))
-
-    @cached_property
-    def _units_of(self) -> dict[bytes, list[str]]:
-        """With ``window``: the answer units of each subject, by a hash of it."""
-        found: dict[bytes, list[str]] = {}
-        for unit, content in self.ledger.unit_contents([ANSWER.name]):
-            subject = (content["question"], content["answer"], tuple(content["gold"]))
-            found.setdefault(_digest(subject), []).append(unit)
-        return found
-
-    def judged_nuggets(self, unit: str) -> tuple[str, ...]:
-        """The nuggets that an answer was judged beside."""
-        content = self.ledger.unit(unit) if self.window else self._answer_units[unit]
-        return tuple(content["nuggets"])
-
-    @cached_property
     def people_judged_answers(self) -> bool:
-        """Whether any person ever labelled an answer (else no need to look for carried ones)."""
+        """Whether any person ever labelled an answer (else a machine's own label is the last
+        word)."""
         return ANSWER.name in self.ledger.judged_by_people()
-
-    def carried(self, subject: Subject) -> Label | None:
-        """The label that counts among those given to the same question and answer beside other
-        nuggets: a person's before a machine's, the newest of each."""
-        if self.window:
-            units = self._units_of.get(_digest(subject), [])
-            labels = [
-                label
-                for label in sorted(self.ledger.verdicts_of(units), key=lambda one: one.rowid)
-                if label.status is Status.OK and label.version == ANSWER.version
-            ]
-        else:
-            labels = self._answers_of.get(subject, [])
-        return choose(labels, self.policy, self.configured[ANSWER.name])
-
-
-def _digest(subject: Subject) -> bytes:
-    return hashlib.blake2b(repr(subject).encode("utf-8", "surrogatepass"), digest_size=16).digest()
 
 
 def read_ahead(
@@ -261,31 +213,30 @@ def resolve(
     texts = _texts(answer, step3)
     content = _answer_content(question, answer, texts)
     unit = unit_hash(ANSWER.name, content)
-    label = book.choose(ANSWER, unit, content)
+    label, beside = book.choose(ANSWER, unit, content), texts
     state = State.COUNTED
-    subject = (question.text, answer.text, question.gold)
     if label is None or (book.people_judged_answers and not label.labeller.is_human):
-        other = book.carried(subject)
-        if other is not None and (label is None or other.labeller.is_human):
-            label = other
-            state = State.COUNTED if other.unit == unit else State.CARRIED
+        carried = _carried(book, question, answer, passages, unit)
+        if carried is not None and (label is None or carried[0].labeller.is_human):
+            label, beside = carried
+            state = State.CARRIED
     overruled = None
+    helps: dict[int, tuple[bool, str | None]] = {}
     if label is not None and label.labeller.is_human:
-        overruled = book.machine(ANSWER, unit)
+        # A person may judge the answer alone; the machine's word on the nuggets then stands.
+        for place, judged in {label.unit: beside, unit: texts}.items():
+            overruled = book.machine(ANSWER, place) or overruled
+            helps.update(_helps(book.machine(ANSWER, place), judged, texts))
     act, act_label = _act(book, question, answer)
 
     correct = None
-    helps: dict[int, tuple[bool, str | None]] = {}
     if label is None:
         state = State.MISSING
     elif label.verdict is None:
         state = State.FAILED
     else:
         correct = bool(label.verdict["correct"])
-        helps = _helps(book, label, unit, texts)
-        if label.labeller.is_human and overruled is not None:
-            # A person may judge the answer alone; the machine's word on the nuggets then stands.
-            helps = {**_helps(book, overruled, unit, texts), **helps}
+        helps.update(_helps(label, beside, texts))
     nuggets: list[NuggetResult] = []
     new = tuple.__new__  # what NuggetResult(...) comes to, without a call in between
     position = 0
@@ -309,24 +260,57 @@ def resolve(
     )  # fmt: skip
 
 
-def _helps(
-    book: LabelBook, label: Label, unit: str, texts: tuple[str, ...]
-) -> dict[int, tuple[bool, str | None]]:
-    """What ``label`` says of the nuggets ``texts`` of ``unit``, by position from 0.
+def _carried(
+    book: LabelBook,
+    question: Question,
+    answer: Answer,
+    passages: Mapping[PassageKey, Passage],
+    unit: str,
+) -> tuple[Label, Beside] | None:
+    """The label that counted for this very answer before labels changed which of its nuggets are
+    entailed, with the nuggets that it was given beside; ``unit`` is the answer's present unit.
 
-    A label given beside other nuggets is matched by the nuggets' text.
+    Only what counted here already is carried on: a label that was given to one of this answer's
+    former units after that had ceased to be its unit is about another run's answer.
     """
-    if label.verdict is None:
+    contents = [_entailment(nugget, passages[nugget.key]) for nugget in answer.nuggets]
+    asked = [(unit_hash(ENTAILMENT.name, content), content) for content in contents]
+    histories = [book.labels(ENTAILMENT, *each) for each in asked]
+    if all(len(labels) < 2 for labels in histories):
+        return None
+    given: dict[str, tuple[Label, Beside]] = {}
+    for end in sorted({label.rowid for labels in histories for label in labels}, reverse=True):
+        said = [book.choose(ENTAILMENT, *each, before=end) for each in asked]
+        if None in said:
+            break
+        entailed = zip(answer.nuggets, said, strict=True)
+        beside = tuple(n.text for n, one in entailed if one and (one.verdict or {}).get("entailed"))
+        content = _answer_content(question, answer, beside)
+        former = unit_hash(ANSWER.name, content)
+        if former != unit and former not in given:
+            counted = book.choose(ANSWER, former, content, before=end)
+            if counted is not None and counted.verdict is not None:
+                given[former] = counted, beside
+    labels = sorted((label for label, _ in given.values()), key=lambda label: label.rowid)
+    chosen = choose(labels, book.policy, book.configured[ANSWER.name])
+    return None if chosen is None else given[chosen.unit]
+
+
+def _helps(
+    label: Label | None, beside: Beside, texts: Beside
+) -> dict[int, tuple[bool, str | None]]:
+    """What ``label``, given beside the nuggets ``beside``, says of the nuggets ``texts``, by
+    position from 0. Where those differ nuggets are matched by their text."""
+    if label is None or label.verdict is None:
         return {}
-    judged = texts if label.unit == unit else book.judged_nuggets(label.unit)
     said = {
         position: (bool(item["helped"]), item.get("reason") or None)
         for item in label.verdict.get("nuggets", ())
-        if 0 <= (position := int(item["nugget"]) - 1) < len(judged)
+        if 0 <= (position := int(item["nugget"]) - 1) < len(beside)
     }
-    if judged == texts:
+    if beside == texts:
         return said
-    by_text = {judged[position]: found for position, found in said.items()}
+    by_text = {beside[position]: helped for position, helped in said.items()}
     return {position: by_text[text] for position, text in enumerate(texts) if text in by_text}
 
 

@@ -22,8 +22,8 @@ if TYPE_CHECKING:  # judging needs none of it
 
 
 class State(StrEnum):
-    """Whether there is a label to score with. ``carried``: the label was given to the same
-    question and answer beside other entailed nuggets, before a person changed some mark."""
+    """Whether there is a label to score with. ``carried``: the label counted for this answer
+    beside other entailed nuggets, before some mark was changed."""
 
     COUNTED = "counted"
     CARRIED = "carried"

@@ -1,0 +1,136 @@
+"""A label goes with its answer when a mark is changed, and with no other run's answer."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from assay.labellers.base import Request
+from assay.protocols.r2c2.judge import step3_requests
+from assay.protocols.r2c2.labels import answer_unit, entailment_unit
+from assay.protocols.r2c2.results import AnswerResult, R2C2Result, State
+from assay.tasks.r2c2 import ANSWER, ENTAILMENT
+from tests.r2c2.worlds import KIM, RUNS, World, label, write_world
+
+
+def present_unit(result: AnswerResult) -> Request:
+    assert result.answer is not None
+    texts = tuple(
+        one.nugget.text
+        for one in result.nuggets
+        if one.entailment is not None and (one.entailment.verdict or {}).get("entailed")
+    )
+    return Request(ANSWER, answer_unit(result.question, result.answer, texts))
+
+
+def units_of(result: R2C2Result, run: str) -> set[str]:
+    """What the labels of a run are about now."""
+    units = set()
+    for one in result.answers[run].values():
+        units.add(present_unit(one).unit_hash)
+        for nugget in one.nuggets:
+            assert nugget.passage is not None
+            pair = entailment_unit(nugget.nugget, nugget.passage)
+            units.add(Request(ENTAILMENT, pair).unit_hash)
+    return units
+
+
+def said_of(result: R2C2Result, run: str) -> list[tuple[object, ...]]:
+    return [
+        (question, one.correct, one.precision, [nugget.mark for nugget in one.nuggets])
+        for question, one in result.answers[run].items()
+    ]
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.integers(0, 10**6))
+def test_a_persons_label_changes_only_runs_that_hold_its_unit(seed: int):
+    draw = random.Random(seed)
+    with TemporaryDirectory() as place:
+        write_world(Path(place), draw, questions=2)
+        world = World(Path(place))
+        world.judge(draw, 0.95)
+        before = world.score()
+        for _ in range(6):
+            run = draw.choice(RUNS)
+            if draw.random() < 0.5:
+                request = draw.choice(list(step3_requests(world.inputs)))
+            else:
+                request = present_unit(draw.choice(list(before.answers[run].values())))
+            world.say(request, draw)
+            after = world.score()
+            for other in RUNS:
+                if request.unit_hash not in units_of(before, other):
+                    assert said_of(after, other) == said_of(before, other), (run, other)
+            if draw.random() < 0.3:
+                world.judge(draw)
+                after = world.score()
+            before = after
+        world.ledger.close()
+
+
+@pytest.fixture
+def two(tmp_path: Path) -> World:
+    """Runs A and B give the same answer; B has a nugget more. C is of no matter."""
+    write_world(tmp_path, random.Random(0), questions=1)
+    for run, nuggets in (("A", "1;PR;1;x\n"), ("B", "1;PR;1;x\n2;PR;2;y\n"), ("C", "")):
+        (tmp_path / "ac" / f"{run}.txt").write_text(f"<0001>\nsame;50\n{nuggets}</0001>\n")
+    return World(tmp_path)
+
+
+def pair(world: World, run: str, number: int) -> Request:
+    nugget = world.score().answers[run]["0001"].nuggets[number - 1]
+    assert nugget.passage is not None
+    return Request(ENTAILMENT, entailment_unit(nugget.nugget, nugget.passage))
+
+
+def person_says(world: World, request: Request, **verdict: object) -> None:
+    world.ledger.add([label(request, KIM, verdict, "by hand")])
+
+
+def machine_says(world: World, run: str, correct: bool) -> None:
+    """Every nugget is entailed, and helped."""
+    who = world.labellers[ANSWER.name].id
+    for number in range(1, 3 if run == "B" else 2):
+        world.ledger.add([label(pair(world, run, number), who, {"entailed": True}, "key")])
+    request = present_unit(world.score().answers[run]["0001"])
+    nuggets = [
+        {"nugget": n, "helped": correct} for n in range(1, len(request.content["nuggets"]) + 1)
+    ]
+    world.ledger.add([label(request, who, {"correct": correct, "nuggets": nuggets}, "key")])
+
+
+def test_a_persons_word_on_one_runs_answer_is_not_taken_for_another_runs(two: World):
+    machine_says(two, "A", True)
+    machine_says(two, "B", True)
+    person_says(two, present_unit(two.score().answers["A"]["0001"]), correct=False)
+    answers = two.score().answers
+    assert answers["A"]["0001"].correct is False
+    assert answers["B"]["0001"].correct is True
+
+
+def test_a_label_stays_with_its_answer_when_a_person_changes_a_mark(two: World):
+    machine_says(two, "B", True)
+    person_says(two, present_unit(two.score().answers["B"]["0001"]), correct=False)
+    person_says(two, pair(two, "B", 2), entailed=False)
+    found = two.score().answers["B"]["0001"]
+    assert (found.state, found.correct) == (State.CARRIED, False)
+    machine = two.score("machine").answers["B"]["0001"]
+    assert (machine.state, machine.correct) == (State.COUNTED, True)
+
+
+def test_what_is_said_later_of_a_former_unit_is_about_the_other_run(two: World):
+    machine_says(two, "B", True)
+    person_says(two, pair(two, "B", 2), entailed=False)  # B's unit is now A's
+    assert two.score().answers["B"]["0001"].correct is True
+    person_says(two, pair(two, "B", 2), entailed=True)
+    machine_says(two, "A", True)
+    person_says(two, present_unit(two.score().answers["A"]["0001"]), correct=False)
+    answers = two.score().answers
+    assert answers["A"]["0001"].correct is False
+    assert answers["B"]["0001"].correct is True
