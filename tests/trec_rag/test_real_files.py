@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import csv
 import io
+import json
 from pathlib import Path
 
 import pytest
 
+from assay.formats.trec_rag_nuggets import read_nuggets
+from assay.formats.trec_rag_topics import read_sub_narratives
+from assay.model.trec_rag import sub_narrative_key
 from tests.conftest import Assay
+from tests.trec_rag.test_trec_rag_answers import write
 
 
 @pytest.fixture(scope="module")
@@ -30,3 +35,42 @@ def test_the_human_support_labels_of_2024_give_the_tracks_best_run(assay: Assay,
     )
     assert best["run"] == "IITD-IRL.ag_rag_gpt35_expansion_rrf_20"
     assert float(best["value"]) == pytest.approx(0.793074, abs=5e-7)
+
+
+@pytest.fixture(scope="module")
+def bank(published: Path) -> Path:
+    return published / "trec-rag-2026" / "rag25-dev-nuggets.jsonl"
+
+
+def test_the_dev_bank_has_216_sub_narratives_in_whatever_spelling(bank: Path):
+    found = read_sub_narratives(bank).require()
+    assert (len(found), sum(map(len, found.values()))) == (22, 216)
+    names = [one.text for listed in found.values() for one in listed]
+    assert not [name for name in names if name.startswith(("New:", '"')) or name.endswith('"')]
+    nuggets = [one for listed in read_nuggets(bank).require().values() for one in listed.nuggets]
+    assert len(nuggets) == 1255
+    assert {sub_narrative_key(one.sub_narrative or "") for one in nuggets} == {
+        sub_narrative_key(name) for name in names
+    }
+
+
+def test_new_sub_narratives_count_though_the_list_lacks_them(
+    assay: Assay, bank: Path, tmp_path: Path
+):
+    """A run states every nugget of the first topic that is not new; the list has those alone, in
+    another spelling."""
+    record = json.loads(bank.read_text(encoding="utf-8").splitlines()[0])
+    new = {one["mapped_sub_narrative"] for one in record["nuggets"]}
+    new = {name for name in new if name.startswith("New:")}
+    listed = {one["mapped_sub_narrative"] for one in record["nuggets"]} - new
+    assert (len(new), len(listed)) == (3, 9)
+    for one in record["nuggets"]:
+        stated = one["mapped_sub_narrative"] in listed
+        one["assignment"] = "support" if stated else "not_support"
+    assignments = write(tmp_path / "a.jsonl", {**record, "run_id": "r"})
+    spelt = [name.strip('"').upper().replace(", ", "\uff0c").rstrip("?.") for name in listed]
+    aspects = write(tmp_path / "s.jsonl", {"id": record["qid"], "sub_narratives": spelt})
+    for more in ((), ("--sub-narratives", aspects), ("--sub-narratives", bank)):
+        done = assay("nuggets", assignments, *more, "--csv")
+        rows = {row["measure"]: row["value"] for row in csv.DictReader(io.StringIO(done.stdout))}
+        assert float(rows["coverage"]) == pytest.approx(9 / 12), done.stderr

@@ -24,6 +24,8 @@ from assay.model.trec_rag import (
     RelevanceGuess,
     SubNarrative,
     Support,
+    sub_narrative_key,
+    sub_narrative_name,
 )
 from tests.trec_rag.test_trec_rag_answers import write
 
@@ -196,6 +198,41 @@ def test_an_assignment_without_a_run_has_the_files_name(tmp_path: Path):
 def test_faults_of_assignments(tmp_path: Path, wrong: object):
     path = write(tmp_path / "a.jsonl", {**ASSIGNED, "nuggets": [wrong]})
     assert len(nuggets.read_assignments(path).errors) == 1
+
+
+def test_failed_is_a_label_that_is_missing(tmp_path: Path):
+    given = [
+        {"text": "a", "importance": "failed", "assignment": "support"},
+        {"text": "b", "importance": "okay", "assignment": "failed"},
+        {"text": "c", "importance": "vital", "assignment": "Fail"},
+    ]
+    path = write(tmp_path / "a.jsonl", {**ASSIGNED, "nuggets": given})
+    parsed = nuggets.read_assignments(path)
+    [answer] = parsed.require()
+    assert [one.assigned for one in answer.nuggets] == [Assigned.SUPPORT, None, None]
+    assert [one.nugget.importance for one in answer.nuggets] == [
+        None, Importance.OKAY, Importance.VITAL,
+    ]  # fmt: skip
+    assert [fault.why for fault in parsed.warnings] == [
+        "The importance of 1 nugget failed (line 1).",
+        "The assignment of 2 nuggets failed (line 1).",
+    ]
+    assert nuggets.read_nuggets(path).require()["14"].nuggets[0].importance is None
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["Why  rivers bend", '"Why rivers bend"', 'New: "Why rivers bend"', '"new: Why rivers bend" '],
+)
+def test_a_sub_narrative_is_the_same_with_quotes_and_new(text: str):
+    assert sub_narrative_name(text) == "Why rivers bend"
+    assert sub_narrative_key(text) == sub_narrative_key("why rivers bend?")
+
+
+def test_marks_tell_sub_narratives_apart_and_signs_alone_stay():
+    assert sub_narrative_key("कि") != sub_narrative_key("की")
+    assert sub_narrative_key("?!") == "?!"
+    assert sub_narrative_name('"A" or "B"') == '"A" or "B"'
 
 
 @pytest.mark.parametrize("code", ["2", 2, "FS", "full support", "Full_Support"])

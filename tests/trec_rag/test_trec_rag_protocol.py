@@ -202,6 +202,33 @@ def test_retrieval_alone_needs_no_nuggets(tmp_path: Path, bank: bool):
     assert "strict_vital" not in values(result, "ret")
 
 
+@pytest.mark.parametrize("mapped", [True, False])
+def test_nobody_is_asked_for_sub_narratives_where_all_nuggets_are_mapped(
+    tmp_path: Path, mapped: bool
+):
+    folder = make(tmp_path / "e", inputs='nuggets = "bank.jsonl"')
+    rows = [
+        {
+            "qid": topic,
+            "nuggets": [
+                {"text": f"Rivers {n}", "importance": "vital", "mapped_sub_narrative": name}
+                for n, name in enumerate(names)
+            ],
+        }
+        for topic, names in (("1", ['"Bends"', "New: Locks", None]), ("2", ["Ice", "New: ice"]))
+    ]
+    if mapped:
+        rows[0]["nuggets"].pop()
+    lines(folder / "bank.jsonl", rows)
+    judged(folder)
+    drafts = [one for one in labels_of(folder) if one.task == "trec_rag.sub_narratives_draft"]
+    assert len(drafts) == (0 if mapped else 1)
+    if mapped:
+        found = rows_of(folder / "out" / "sub_narratives.jsonl")
+        names = [[one["text"] for one in row["sub_narratives"]] for row in found]
+        assert names == [["Bends", "Locks"], ["Ice"]]
+
+
 def test_a_bank_of_nuggets_can_be_made_before_there_are_answers(tmp_path: Path):
     folder = without_answers(make(tmp_path / "e", settings='nuggets = "always"'))
     _, result = judged(folder)

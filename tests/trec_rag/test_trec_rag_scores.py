@@ -90,6 +90,12 @@ def test_a_missing_label_makes_undefined_what_needs_it():
     assert coverage([], [], ["a", "b"]) == 0.0
 
 
+def test_an_importance_that_is_not_known_makes_undefined_what_needs_it():
+    found = nugget_scores([1.0, 0.5], [None, False])
+    assert (found["strict_all"], found["all"]) == (0.5, 0.75)
+    assert [found[name] for name in ("strict_vital", "vital", "weighted")] == [None] * 3
+
+
 def test_unjudged_sentences_leave_both_denominators():
     found = support_scores([[None], [1.0], [], [None, 0.0]])
     assert found.values["weighted_precision"] == 1.0

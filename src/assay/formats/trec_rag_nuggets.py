@@ -14,7 +14,7 @@ from typing import Any
 
 from assay.formats.jsonl import dump_line, one_id, one_text, read_objects
 from assay.formats.naming import run_name
-from assay.formats.parsed import FaultList, Parsed, quoted
+from assay.formats.parsed import FaultList, Parsed, listed, quoted
 from assay.formats.text import read_text
 from assay.formats.trec_rag_topics import parse_importance
 from assay.model.trec_rag import (
@@ -23,9 +23,16 @@ from assay.model.trec_rag import (
     AssignedNugget,
     NuggetList,
     RagNugget,
+    sub_narrative_name,
 )
 
 _TOPIC_KEYS = ("qid", "topic_id", "narrative_id", "query_id", "id")
+_FAILED = ("failed", "fail")
+"""What nuggetizer writes for a label after its last attempt failed."""
+
+_Failed = dict[str, list[int]]
+"""The lines on which a label failed, by its name; a line for each."""
+
 _ASSIGNED = {one.value: one for one in Assigned} | {
     "full_support": Assigned.SUPPORT,
     "partial": Assigned.PARTIAL,
@@ -42,11 +49,12 @@ def read_nuggets(path: str | PathLike[str]) -> Parsed[Mapping[str, NuggetList]]:
     source = read_text(path)
     faults = FaultList(source.file, source.faults)
     found: dict[str, NuggetList] = {}
+    failed: _Failed = {}
     for number, record in read_objects(source, faults):
         topic = _topic(record, number, faults)
         if topic is None:
             continue
-        nuggets = [nugget for nugget, _ in _nuggets(record, number, topic, faults)]
+        nuggets = [nugget for nugget, _ in _nuggets(record, number, topic, faults, failed)]
         listed = NuggetList(topic, one_text(record, "query") or "", tuple(nuggets), number)
         first = found.setdefault(topic, listed)
         if first is not listed:
@@ -56,6 +64,7 @@ def read_nuggets(path: str | PathLike[str]) -> Parsed[Mapping[str, NuggetList]]:
                 "Keep one of the two; the first was read.",
                 topic,
             )
+    _tell_of_failed(failed, faults)
     if not found:
         faults.error(0, "The file holds no nugget list.", "Write one JSON object a topic.")
     return Parsed(found, faults.done())
@@ -90,23 +99,25 @@ def nugget_record(nugget: RagNugget) -> dict[str, Any]:
 def read_assignments(path: str | PathLike[str]) -> Parsed[tuple[AssignedAnswer, ...]]:
     """Read assignments, one record an answer. A run without a name has its file's.
 
-    A nugget whose ``assignment`` is null has no label; one that lacks it is a fault. Raises
-    :class:`FormatError` only where the file cannot be read at all.
+    A nugget whose ``assignment`` is null or ``failed`` has no label; one that lacks it is a fault.
+    Raises :class:`FormatError` only where the file cannot be read at all.
     """
     source = read_text(path)
     faults = FaultList(source.file, source.faults)
     found: dict[tuple[str, str], AssignedAnswer] = {}
+    failed: _Failed = {}
     for number, record in read_objects(source, faults):
         topic = _topic(record, number, faults)
         if topic is None:
             continue
         run = (one_text(record, "run_id") or "").strip() or run_name(source.path)
         nuggets = []
-        for nugget, item in _nuggets(record, number, topic, faults):
+        for nugget, item in _nuggets(record, number, topic, faults, failed):
             if nugget.importance is None and not _said(item, "importance"):
                 cure = "Write vital or okay."
                 faults.error(number, f"{quoted(nugget.text)} has no importance.", cure, topic)
-            nuggets.append(AssignedNugget(nugget, _assigned(item, nugget, number, topic, faults)))
+            assigned = _assigned(item, nugget, number, topic, faults, failed)
+            nuggets.append(AssignedNugget(nugget, assigned))
         length = record.get("response_length")
         answer = AssignedAnswer(
             run=run,
@@ -125,6 +136,7 @@ def read_assignments(path: str | PathLike[str]) -> Parsed[tuple[AssignedAnswer, 
                 "Keep one of the two; the first was read.",
                 topic,
             )
+    _tell_of_failed(failed, faults)
     if not found:
         faults.error(0, "The file holds no assignment.", "Write one JSON object an answer.")
     return Parsed(tuple(found.values()), faults.done())
@@ -162,7 +174,7 @@ def _topic(record: Mapping[str, Any], number: int, faults: FaultList) -> str | N
 
 
 def _nuggets(
-    record: Mapping[str, Any], number: int, topic: str, faults: FaultList
+    record: Mapping[str, Any], number: int, topic: str, faults: FaultList, failed: _Failed
 ) -> list[tuple[RagNugget, Mapping[str, Any]]]:
     given = record.get("nuggets")
     if not isinstance(given, list):
@@ -180,7 +192,9 @@ def _nuggets(
             faults.warning(number, f"Nugget {place} is listed twice.", "Both are counted.", topic)
         seen.add(text)
         importance = parse_importance(item.get("importance"))
-        if importance is None and _said(item, "importance"):
+        if _has_failed(item, "importance"):
+            failed.setdefault("importance", []).append(number)
+        elif importance is None and _said(item, "importance"):
             faults.error(
                 number,
                 f"The importance {quoted(str(item['importance']))} is unknown.",
@@ -191,7 +205,8 @@ def _nuggets(
         source = item.get("source", item.get("sources", item.get("supporting_docids", [])))
         sources = [source] if isinstance(source, str) else source
         docs = tuple(map(str, sources)) if isinstance(sources, list) else ()
-        found.append((RagNugget(text, importance, (mapped or "").strip() or None, docs), item))
+        aspect = sub_narrative_name(mapped or "") or None
+        found.append((RagNugget(text, importance, aspect, docs), item))
     return found
 
 
@@ -199,14 +214,38 @@ def _said(item: Mapping[str, Any], name: str) -> bool:
     return item.get(name) is not None
 
 
+def _has_failed(item: Mapping[str, Any], name: str) -> bool:
+    value = item.get(name)
+    return isinstance(value, str) and value.strip().casefold() in _FAILED
+
+
+def _tell_of_failed(failed: _Failed, faults: FaultList) -> None:
+    for name, lines in failed.items():
+        which = listed(map(str, dict.fromkeys(lines)), 10)
+        faults.warning(
+            lines[0],
+            f"The {name} of {len(lines)} nugget{'s' if len(lines) > 1 else ''} failed "
+            f"(line{'s' if len(set(lines)) > 1 else ''} {which}).",
+            "These have no label: they count as missing.",
+        )
+
+
 def _assigned(
-    item: Mapping[str, Any], nugget: RagNugget, number: int, topic: str, faults: FaultList
+    item: Mapping[str, Any],
+    nugget: RagNugget,
+    number: int,
+    topic: str,
+    faults: FaultList,
+    failed: _Failed,
 ) -> Assigned | None:
     if "assignment" not in item:
         cure = "Write support, partial_support or not_support, or null where there is no label."
         faults.error(number, f"{quoted(nugget.text)} has no assignment.", cure, topic)
         return None
     value = item["assignment"]
+    if _has_failed(item, "assignment"):
+        failed.setdefault("assignment", []).append(number)
+        return None
     if value is None:
         return None
     folded = re.sub(r"[\s-]+", "_", value.strip().casefold()) if isinstance(value, str) else ""

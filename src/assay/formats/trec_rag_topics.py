@@ -24,7 +24,13 @@ from assay.formats.naming import normal_id
 from assay.formats.parsed import FaultList, Parsed, quoted
 from assay.formats.text import SourceText, read_text
 from assay.model.errors import AssayError
-from assay.model.trec_rag import Importance, Narrative, SubNarrative
+from assay.model.trec_rag import (
+    Importance,
+    Narrative,
+    SubNarrative,
+    sub_narrative_key,
+    sub_narrative_name,
+)
 
 TOPIC_KEYS = ("id", "narrative_id", "topic_id", "request_id", "qid", "query_id")
 TEXT_KEYS = ("narrative", "title", "topic", "text", "query")
@@ -117,14 +123,15 @@ def read_sub_narratives(path: str | PathLike[str]) -> Parsed[SubNarratives]:
     JSON Lines with a topic id and ``sub_narratives`` (texts, or objects with ``text`` and
     ``importance``); a record with ``nuggets`` gives those that its nuggets are mapped to
     (``mapped_sub_narrative``), so that a nugget file serves as well. Tab-separated: a topic id and
-    a text a line. Records of one topic add up.
+    a text a line. Records of one topic add up; the texts of one sub-narrative are one
+    (:func:`assay.model.trec_rag.sub_narrative_key`).
     """
     source = read_text(path)
     faults = FaultList(source.file, source.faults)
     found: dict[str, dict[str, SubNarrative]] = {}
     if first_character(source) not in ("{", "["):
         for narrative in _tab_rows(source, faults):
-            found.setdefault(narrative.id, {})[narrative.text] = SubNarrative(narrative.text)
+            _add(found.setdefault(narrative.id, {}), narrative.text)
     else:
         for number, record in read_objects(source, faults, lists=True):
             _sub_narratives_of(record, number, faults, found)
@@ -159,11 +166,16 @@ def _sub_narratives_of(
             faults.error(number, f"{quoted(str(item))} is no sub-narrative.", "Give a text.", topic)
             continue
         importance = parse_importance(item.get("importance")) if isinstance(item, dict) else None
-        mine.setdefault(text.strip(), SubNarrative(text.strip(), importance))
+        _add(mine, text, importance)
     for item in nuggets:
         mapped = one_text(item, "mapped_sub_narrative") if isinstance(item, dict) else None
         if mapped and mapped.strip():
-            mine.setdefault(mapped.strip(), SubNarrative(mapped.strip()))
+            _add(mine, mapped)
+
+
+def _add(mine: dict[str, SubNarrative], text: str, importance: Importance | None = None) -> None:
+    """Add a sub-narrative unless it is there, in whatever spelling."""
+    mine.setdefault(sub_narrative_key(text), SubNarrative(sub_narrative_name(text), importance))
 
 
 def read_mapping(path: str | PathLike[str]) -> dict[tuple[str, str], str]:
@@ -180,7 +192,7 @@ def read_mapping(path: str | PathLike[str]) -> dict[tuple[str, str], str]:
             text = one_text(item, "text") if isinstance(item, dict) else None
             mapped = one_text(item, "mapped_sub_narrative") if isinstance(item, dict) else None
             if topic is not None and text is not None and mapped and mapped.strip():
-                found[topic, text] = mapped.strip()
+                found[topic, text] = sub_narrative_name(mapped)
     return found
 
 

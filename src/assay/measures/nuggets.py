@@ -17,18 +17,20 @@ NUGGET_MEASURES = ("strict_vital", "vital", "strict_all", "all", "weighted")
 FULL = 1.0
 
 
-def nugget_scores(values: Sequence[float | None], vital: Sequence[bool]) -> dict[str, float | None]:
+def nugget_scores(
+    values: Sequence[float | None], vital: Sequence[bool | None]
+) -> dict[str, float | None]:
     """Return the nugget recall measures of one answer.
 
     ``weighted`` is (Σ s vital + ½ Σ s okay) / (#vital + ½ #okay).
 
     Args:
         values: s of each nugget (1, 0.5 or 0), None where it has no label.
-        vital: whether each nugget is vital; the others are okay.
+        vital: whether each nugget is vital; the others are okay. None where that is not known.
 
     Returns:
         Values by the names of :data:`NUGGET_MEASURES`. None where undefined: there is no nugget
-        that the measure counts, or one of those has no label.
+        that the measure counts, one of those has no label, or it is not known which it counts.
 
     Raises:
         ValueError: the lengths differ, or a value is not 0, 0.5 or 1.
@@ -37,14 +39,15 @@ def nugget_scores(values: Sequence[float | None], vital: Sequence[bool]) -> dict
         raise ValueError(f"{len(values)} values for {len(vital)} nuggets")
     if any(value not in (None, 0.0, 0.5, 1.0) for value in values):
         raise ValueError("a nugget's value is 0, 0.5 or 1")
-    mine = [value for value, is_vital in zip(values, vital, strict=True) if is_vital]
+    known = None not in vital
+    mine = [value for value, is_vital in zip(values, vital, strict=True) if is_vital and known]
     weights = [1.0 if is_vital else 0.5 for is_vital in vital]
     return {
         "strict_vital": _mean(_strict(mine)),
         "vital": _mean(mine),
         "strict_all": _mean(_strict(values)),
         "all": _mean(values),
-        "weighted": _mean(values, weights),
+        "weighted": _mean(values, weights) if known else None,
     }
 
 

@@ -5,6 +5,7 @@ Source: overview of the TREC 2025 RAG track, sections 2 and 3, and the track's p
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -214,6 +215,25 @@ class SupportAnswer:
     topic: str
     sentences: tuple[JudgedSentence, ...]
     line: int = 0
+
+
+def sub_narrative_name(text: str) -> str:
+    """A sub-narrative's text as its list has it: assessors' files put it into quotes, and ``New:``
+    before one that the list lacked. White space is one space."""
+    name = " ".join(text.split())
+    for _ in range(2):  # New: "X" or "New: X"
+        name = re.sub(r"^new\s*:\s*", "", name, flags=re.IGNORECASE)
+        quoted = re.fullmatch("""["“]([^"“”]+)["”']""", name)  # real files end some with '
+        name = quoted[1].strip() if quoted else name
+    return name
+
+
+def sub_narrative_key(text: str) -> str:
+    """What two texts of one sub-narrative have in common: letters, marks and digits, without case
+    and width. Real files differ in commas and blanks."""
+    name = sub_narrative_name(text)
+    folded = unicodedata.normalize("NFKC", name).casefold()
+    return "".join(one for one in folded if unicodedata.category(one)[0] in "LMN") or name
 
 
 def words(text: str) -> int:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from assay.model.labels import Label, LabellerId, Status
-from assay.model.trec_rag import Importance, RagNugget
+from assay.model.trec_rag import Importance, RagNugget, sub_narrative_key, sub_narrative_name
 from assay.protocols.trec_rag.narratives import Narratives
 from assay.tasks.base import unit_hash
 from assay.tasks.trec_rag_nuggets import (
@@ -251,11 +251,18 @@ class Bank(Narratives):
                 (table[one] for one in (kept.nugget.text, *kept.roots) if one in table), None
             )
 
+        names = {sub_narrative_key(one.text): one.text for one in self.aspects(topic) or ()}
+
+        def named(aspect: str | None) -> str | None:
+            """The first spelling of a sub-narrative."""
+            name = sub_narrative_name(aspect or "")
+            return names.setdefault(sub_narrative_key(name), name) if name else None
+
         return tuple(
             Kept(
                 kept.nugget._replace(
                     importance=kept.nugget.importance or known(importance, kept),
-                    sub_narrative=kept.nugget.sub_narrative or known(aspects, kept),
+                    sub_narrative=named(kept.nugget.sub_narrative or known(aspects, kept)),
                 ),
                 kept.roots,
             )

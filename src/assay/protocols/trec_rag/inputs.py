@@ -29,7 +29,9 @@ from assay.model.trec_rag import (
     NuggetList,
     RagRun,
     Segment,
+    SubNarrative,
     SupportAnswer,
+    sub_narrative_key,
 )
 from assay.protocols.base import CommonSettings, Reading
 from assay.protocols.folder import Folder
@@ -175,7 +177,11 @@ def load_inputs(folder: Folder, settings: TrecRagSettings, reading: Reading) -> 
     reading.done()
     return Inputs(
         narratives,
-        {topic: found for topic, found in aspects.items() if topic in narratives},
+        {
+            topic: mine
+            for topic in narratives
+            if (mine := aspects.get(topic) or _mapped_to((nuggets or {}).get(topic)))
+        },
         r_runs,
         answers,
         rj_runs,
@@ -212,6 +218,17 @@ def _read_texts(path: Path) -> Parsed[Mapping[str, Segment]]:
         for one in candidates:
             found.setdefault(one.segment.docid, one.segment)
     return Parsed(found, parsed.faults)
+
+
+def _mapped_to(given: NuggetList | None) -> tuple[SubNarrative, ...]:
+    """The sub-narratives of a list all of whose nuggets are mapped: nobody need be asked."""
+    names = [one.sub_narrative for one in given.nuggets] if given is not None else []
+    if not all(names):
+        return ()
+    found: dict[str, SubNarrative] = {}
+    for name in filter(None, names):
+        found.setdefault(sub_narrative_key(name), SubNarrative(name))
+    return tuple(found.values())
 
 
 def _once(

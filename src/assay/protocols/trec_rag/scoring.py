@@ -26,6 +26,7 @@ from assay.model.trec_rag import (
     Importance,
     SubNarrative,
     SupportAnswer,
+    sub_narrative_key,
 )
 from assay.protocols.scores import Score
 
@@ -90,11 +91,13 @@ def nugget_sheet(
             None if one.assigned is None else ASSIGNMENT_VALUE[one.assigned]
             for one in answer.nuggets
         ]
-        vital = [one.nugget.importance is Importance.VITAL for one in answer.nuggets]
-        groups = [one.nugget.sub_narrative for one in answer.nuggets]
-        aspects = [one.text for one in listed.get(answer.topic, ())]
+        importance = [one.nugget.importance for one in answer.nuggets]
+        vital = [None if one is None else one is Importance.VITAL for one in importance]
+        names = [one.nugget.sub_narrative for one in answer.nuggets]
+        groups = [name and sub_narrative_key(name) for name in names]
+        aspects = [sub_narrative_key(one.text) for one in listed.get(answer.topic, ())]
         scores = nugget_scores(worth, vital) | {"coverage": coverage(worth, groups, aspects)}
-        if any(vital):
+        if any(vital) or None in vital:
             defined["strict_vital"].add(answer.topic)
             defined["vital"].add(answer.topic)
         if vital:
