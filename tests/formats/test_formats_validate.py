@@ -19,6 +19,7 @@ APP.command("validate")(validate_command)
 
 GOOD = {
     "r2c2-questions": "0001\tWho?\n0002\tWhere?\n",
+    "trec-rag-topics": "rag2026-0\tWhy rivers bend\nrag2026-1\tWhen lakes freeze\n",
     "r2c2-pr": "0001;1;d;t\n0001;2;d;u\n",
     "r2c2-ac": "<0001>\nA;90\n1;PR;1;x\n</0001>\n",
     "r2c2-marked": "<0001>\nA;90\nB1;PR;1;x\n</0001>\n",
@@ -53,6 +54,21 @@ def test_good_files_with_and_without_a_format(write, name):
     assert report.ok
     assert report.faults == ()
     assert report.exit_status == 0
+
+
+def test_what_is_given_of_the_track_decides_what_a_file_is_guessed_to_be(write):
+    run_file = write("".join(f"14 Q0 shard_0_{n} {n} {-n} r\n" for n in range(1, 102)), "r.txt")
+    asked = write("14\tWhy rivers bend\n", "t.tsv")
+    assert validate([run_file]).files[0].format == "trec-run"
+    report = validate([run_file], year="2026")
+    assert (report.files[0].format, report.files[0].errors) == ("trec-rag", 0)
+    report = validate([run_file], year="2025")
+    assert "More than 100 documents in 1 topics" in str(report.faults[0])
+    report = validate([run_file], topics=asked)
+    assert [one.format for one in report.files] == ["trec-rag-topics", "trec-rag"]
+    assert validate([write("q1\tWho?\n", "q.tsv")], year="2026").files[0].format == (
+        "trec-rag-topics"
+    )
 
 
 def test_ac_format_accepts_marked_but_not_the_other_way_round(write):

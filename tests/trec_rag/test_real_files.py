@@ -74,3 +74,23 @@ def test_new_sub_narratives_count_though_the_list_lacks_them(
         done = assay("nuggets", assignments, *more, "--csv")
         rows = {row["measure"]: row["value"] for row in csv.DictReader(io.StringIO(done.stdout))}
         assert float(rows["coverage"]) == pytest.approx(9 / 12), done.stderr
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("trec-rag-2026/rag25-dev-nuggets.jsonl", "good; nuggets (guessed); 22 topics, 1255"),
+        ("trec-rag-2026/rag25-topics-dev.tsv", "good; trec-rag-topics (guessed); 22 topics"),
+        ("trec-rag-2026/research-rubrics-topics-dev.tsv", "good; trec-rag-topics (guessed); 30"),
+        ("trec-rag-2026/research-rubrics-dev-rubrics.jsonl", "no format that Assay knows"),
+        ("llmjudge/llm4eval_dev_qrel_2024.txt", "good; qrels (guessed); 25 topics, 7263"),
+        ("llmjudge/published.tsv", "no format that Assay knows"),
+        ("crowdrag25/artifacts-ratings.jsonl.gz", "no format that Assay knows"),
+    ],
+)
+def test_validate_says_what_a_published_file_is(
+    assay: Assay, published: Path, name: str, said: str
+):
+    done = assay("validate", published / name)
+    assert said in done.stdout
+    assert done.returncode == (2 if "no format" in said else 0)

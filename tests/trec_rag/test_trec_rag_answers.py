@@ -14,6 +14,7 @@ from assay.formats.jsonl import read_json
 from assay.formats.text import read_text
 from assay.formats.trec_rag_answers import read_answers
 from assay.formats.trec_rag_fix import fix_answers
+from assay.formats.trec_rag_rules import RULES
 from assay.formats.trec_rag_writing import write_answers
 from assay.model.trec_rag import RagAnswer, Sentence, words
 from tests.conftest import Assay
@@ -230,6 +231,15 @@ def test_more_citations_than_the_track_judges_are_a_warning(tmp_path: Path):
     assert read.ok
     assert "The track judges the first 3 alone" in read.warnings[0].cure
     assert len(read.require().answers["14"].sentences[0].citations) == 4
+
+
+@pytest.mark.parametrize(
+    ("text", "before", "in_2026"),
+    [("a\u00a0b", 2, 2), ("a\u200bb", 1, 1), ("a\x1cb", 2, 2), ("a\u00a8b", 2, 1),
+     ("well-known \u2014  yes", 3, 3)],
+)  # fmt: skip
+def test_words_of_2026_are_counted_without_nfkc(text: str, before: int, in_2026: int):
+    assert (RULES["2025"].words(text), RULES["2026"].words(text)) == (before, in_2026)
 
 
 def test_words_are_counted_as_the_track_counts():

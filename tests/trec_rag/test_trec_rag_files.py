@@ -286,3 +286,5 @@ def test_formats_are_recognised(tmp_path: Path, name: str):
     path = write(tmp_path / "file", GOOD[name]())
     assert name in FORMATS
     assert guess_format(path) == name
+    path.write_text(json.dumps([GOOD[name]()], indent=1), encoding="utf-8")
+    assert guess_format(path) == name

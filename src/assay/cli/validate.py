@@ -193,7 +193,7 @@ def _print_report(report: ValidationReport) -> None:
 def _summary(one: FileReport) -> str:
     """The closing line of a file."""
     if not one.readable:
-        return f"{one.file}: unreadable"
+        return f"{one.file}: not checked"
     kind = f"{one.format} (guessed)" if one.guessed else one.format
     holds = ", ".join(_many(count, unit) for unit, count in one.counts.items())
     faults = [_many(one.errors, "errors"), _many(one.warnings, "warnings")]

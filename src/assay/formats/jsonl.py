@@ -143,16 +143,18 @@ def one_text(record: Mapping[str, Any], *names: str) -> str | None:
     return None
 
 
-def looks_like_jsonl(source: SourceText) -> dict[str, Any] | None:
-    """The first object of a file whose first line with text is one, else None."""
-    for line in source.lines:
-        if line.strip():
-            try:
-                found, _ = read_json(line)
-            except orjson.JSONDecodeError:
-                return None
-            return found if isinstance(found, dict) else None
-    return None
+def first_object(source: SourceText) -> dict[str, Any] | None:
+    """The first object of JSON Lines, or of a file that is one JSON list; None where that is no
+    object."""
+    listed_ones = first_character(source) == "["
+    text = next((line for line in source.lines if line.strip()), "")
+    try:
+        found, _ = read_json("\n".join(source.lines) if listed_ones else text)
+    except orjson.JSONDecodeError:
+        return None
+    if listed_ones and isinstance(found, list):
+        found = next(iter(found), None)
+    return found if isinstance(found, dict) else None
 
 
 def dump_line(record: Mapping[str, Any]) -> bytes:

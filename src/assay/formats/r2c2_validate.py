@@ -108,7 +108,8 @@ FORMATS: tuple[Format, ...] = (
         "r2c2-questions",
         "R2C2 question file: id, text, category, gold answers, separated by tabs",
         _check_questions,
-        _most(r"[^\t;<>{]+[\t;]\s*\S"),
+        _most(r"[^\t;<>{]+(?:\t\s*[^\s\t][^\t]*(?:\t[^\t]*){0,2}$|;\s*\S)"),
+        of_track="trec-rag-topics",
     ),
     Format(
         "r2c2-pr",
@@ -133,6 +134,7 @@ FORMATS: tuple[Format, ...] = (
         "TREC run: topic Q0 docid rank score run",
         _check_run,
         _most(r"\S+\s+\S+\s+\S+\s+-?\d+\s+\S+\s+\S+\s*$"),
+        of_track="trec-rag",
     ),
     Format(
         "qrels",

@@ -19,7 +19,7 @@ from assay.formats.parsed import FaultList, Parsed, listed, printable, quoted
 from assay.formats.text import SourceText, read_text
 from assay.formats.trec_rag_citations import Sources
 from assay.formats.trec_rag_rules import RULES, Rules, rules_for, sentences_key
-from assay.model.trec_rag import RagAnswer, RagRun, Sentence, words
+from assay.model.trec_rag import RagAnswer, RagRun, Sentence
 
 KINDS = ("automatic", "manual")
 _TOPIC_KEYS = ("narrative_id", "topic_id", "request_id", "qid")
@@ -289,7 +289,7 @@ class _Reader:
         return tuple(found)
 
     def _length(self, number: int, answer: RagAnswer, record: dict[str, Any], rules: Rules) -> None:
-        length = sum(words(sentence.text) for sentence in answer.sentences)
+        length = sum(rules.words(sentence.text) for sentence in answer.sentences)
         if rules.max_words is not None and length > rules.max_words:
             self.limit(
                 number,
@@ -308,7 +308,7 @@ class _Reader:
             self.faults.warning(
                 number,
                 f"response_length is {said}, but the sentences have {length} words.",
-                "Count after Unicode NFKC, split at white space (--fix does).",
+                f"Split at white space{', after Unicode NFKC' * rules.nfkc} (--fix does).",
                 answer.topic,
             )
 

@@ -16,7 +16,6 @@ import orjson
 from assay.formats.jsonl import dump_line, one_id, read_json
 from assay.formats.text import SourceText
 from assay.formats.trec_rag_rules import RULES, Rules, Way, rules_for, sentences_key
-from assay.model.trec_rag import words
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +82,7 @@ def _mend(record: dict[str, Any], rules: Rules, topics: Mapping[str, str]) -> li
     sentences = given if isinstance(given, list) else []
     references = record.get("references")
     if rules.max_words is not None:
-        done += _cut(sentences, rules.max_words)
+        done += _cut(sentences, rules.max_words, rules)
     if isinstance(references, list):
         done += _one_way(sentences, references, rules)
     for place, item in enumerate(sentences, 1):
@@ -91,7 +90,7 @@ def _mend(record: dict[str, Any], rules: Rules, topics: Mapping[str, str]) -> li
             done += _own_citations(item, place, references, rules)
     if isinstance(references, list):
         done += _references(record, references, sentences, rules)
-    length = sum(words(text) for text in _texts(sentences))
+    length = sum(rules.words(text) for text in _texts(sentences))
     said = record.get("response_length")
     if type(said) is int and said != length:
         record["response_length"] = length
@@ -113,12 +112,12 @@ def _texts(sentences: list[Any]) -> list[str]:
     ]
 
 
-def _cut(sentences: list[Any], most: int) -> list[str]:
+def _cut(sentences: list[Any], most: int, rules: Rules) -> list[str]:
     """Cut sentences from the end."""
-    before = length = sum(words(text) for text in _texts(sentences))
+    before = length = sum(rules.words(text) for text in _texts(sentences))
     cut = 0
     while length > most and sentences:
-        length -= sum(words(text) for text in _texts([sentences.pop()]))
+        length -= sum(rules.words(text) for text in _texts([sentences.pop()]))
         cut += 1
     return [f"{_many(cut, 'sentence')} cut from the end: {before} words are now {length}"] * bool(
         cut

@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
+from assay.model.trec_rag import words
+
 SEGMENT_ID = re.compile(r"msmarco_v2\.1_doc_\d+_\d+#\d+_\d+")
 SHARD_ID = re.compile(r"shard_\d+_\d+")
 RUN_ID = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9_.-]{0,19}")
@@ -35,7 +37,8 @@ class Rules:
     ``strict_ids`` whether another form is an error. ``exact_topic``: the text of the topic must be
     the official one. ``max_citations``: how many of a sentence's citations the track judges; more
     are a warning. ``by``: the ways in which citations may be written, None is any; ``mixed``:
-    several of them in one answer, else one.
+    several of them in one answer, else one. ``max_depth``: documents a topic of a retrieval run.
+    ``nfkc``: whether words are counted after Unicode NFKC.
     """
 
     year: str
@@ -54,6 +57,12 @@ class Rules:
     run_id: re.Pattern[str] | None = None
     by: frozenset[Way] | None = None
     mixed: bool = False
+    max_depth: int | None = 100
+    nfkc: bool = True
+
+    def words(self, text: str) -> int:
+        """How many words the track counts in a text."""
+        return words(text) if self.nfkc else len(text.split())
 
     @property
     def example(self) -> str:
@@ -97,6 +106,8 @@ RULES: Mapping[str, Rules] = {
             run_id=RUN_ID,
             by=frozenset({Way.POSITION, Way.ID}),
             mixed=True,
+            max_depth=None,
+            nfkc=False,
         ),
         Rules("other", ("team_id", "run_id"), sentences="responses", needs_references=False),
     )

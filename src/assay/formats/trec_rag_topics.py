@@ -15,7 +15,7 @@ from typing import Any
 from assay.formats.jsonl import (
     dump_line,
     first_character,
-    looks_like_jsonl,
+    first_object,
     one_id,
     one_text,
     read_objects,
@@ -84,7 +84,7 @@ def _tab_rows(source: SourceText, faults: FaultList) -> Iterable[Narrative]:
     for number, line in source.numbered():
         if not line.strip():
             continue
-        cells = line.split("\t")
+        cells = line.split("\t", 1)  # a narrative may hold tabs
         if len(cells) != 2:
             faults.error(
                 number,
@@ -182,10 +182,10 @@ def read_mapping(path: str | PathLike[str]) -> dict[tuple[str, str], str]:
     """Sub-narrative by (topic, text of a nugget), from the records with ``nuggets`` of a file that
     :func:`read_sub_narratives` reads; empty where it has none."""
     source = read_text(path)
-    if looks_like_jsonl(source) is None:
+    if first_object(source) is None:
         return {}
     found: dict[tuple[str, str], str] = {}
-    for _, record in read_objects(source, FaultList(source.file)):
+    for _, record in read_objects(source, FaultList(source.file), lists=True):
         topic = one_id(record, *TOPIC_KEYS)
         given = record.get("nuggets", [])
         for item in given if isinstance(given, list) and topic is not None else ():

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
-from assay.formats.jsonl import looks_like_jsonl
+from assay.formats.jsonl import first_character, first_object
 from assay.formats.parsed import FaultList, Parsed, listed, quoted
 from assay.formats.text import SourceText, read_text
 from assay.formats.trec import TrecRun, read_trec_run
@@ -19,8 +20,9 @@ from assay.formats.trec_rag_topics import read_sub_narratives, read_topics
 from assay.formats.validate import Checked, Format, Given
 from assay.model.errors import Fault
 
-MAX_DEPTH = 100
-"""Most documents that a retrieval run may list for a topic."""
+_OFFICIAL = re.compile(r"(?:(?:rag)?20\d\d-)?(?:0|[1-9]\d*)|[0-9a-f]{24}")
+"""Ids of the track's topics: 2024 (``2024-35227``), 2025 (``14``), 2026 (``rag2026-4``; 24 digits
+for development)."""
 
 T = TypeVar("T")
 
@@ -45,12 +47,14 @@ def _check_retrieval(path: Path, given: Given) -> Checked:
     if run is None:
         return Checked(parsed.faults)
     faults = FaultList(str(path), parsed.faults)
-    deep = [topic for topic, docs in run.scores.items() if len(docs) > MAX_DEPTH]
+    rules = RULES[given.year] if given.year else rules_of_topics(run.scores)
+    most = (rules or RULES["2025"]).max_depth
+    deep = [topic for topic, docs in run.scores.items() if most is not None and len(docs) > most]
     if deep:
         faults.error(
             0,
-            f"More than {MAX_DEPTH} documents in {len(deep)} topics: {listed(deep, 10)}.",
-            f"List at most {MAX_DEPTH} a topic.",
+            f"More than {most} documents in {len(deep)} topics: {listed(deep, 10)}.",
+            f"List at most {most} a topic.",
             deep[0],
         )
     gaps = [
@@ -66,7 +70,7 @@ def _check_retrieval(path: Path, given: Given) -> Checked:
             "The scores decide; 2026 asks for ranks without gaps.",
             gaps[0],
         )
-    _check_documents(run, RULES[given.year] if given.year else rules_of_topics(run.scores), faults)
+    _check_documents(run, rules, faults)
     if given.topics is not None:
         unknown = [topic for topic in run.scores if topic not in given.topics]
         if unknown:
@@ -141,7 +145,7 @@ def _first(test: Callable[[Mapping[str, Any]], bool]) -> Callable[[SourceText], 
     """A recogniser by the first object of a file."""
 
     def recognises(source: SourceText) -> bool:
-        record = looks_like_jsonl(source)
+        record = first_object(source)
         return record is not None and test(record)
 
     return recognises
@@ -150,6 +154,15 @@ def _first(test: Callable[[Mapping[str, Any]], bool]) -> Callable[[SourceText], 
 def _items(record: Mapping[str, Any], name: str) -> list[Mapping[str, Any]]:
     given = record.get(name)
     return [one for one in given if isinstance(one, dict)] if isinstance(given, list) else []
+
+
+def _official_topics(source: SourceText) -> bool:
+    """Whether a file has ids of the track's topics and a text a line, and nothing else."""
+    if first_character(source) in ("{", "["):
+        record = first_object(source)
+        return record is not None and "title" in record and "id" in record
+    rows = [line.split("\t") for line in source.lines if line.strip()]
+    return bool(rows) and all(len(row) == 2 and _OFFICIAL.fullmatch(row[0].strip()) for row in rows)
 
 
 def _has_answer(record: Mapping[str, Any]) -> bool:
@@ -161,7 +174,7 @@ FORMATS: tuple[Format, ...] = (
         "trec-rag-topics",
         "TREC RAG topics: id<TAB>text, or JSON Lines with id and title",
         _counted(read_topics, lambda found: {"topics": len(found)}),
-        _first(lambda record: "title" in record and "id" in record),
+        _official_topics,
     ),
     Format(
         "trec-rag-rj",

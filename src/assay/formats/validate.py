@@ -43,12 +43,17 @@ class Checked:
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """A file format: ``check`` reads a file, ``recognises`` says whether a text looks like it."""
+    """A file format: ``check`` reads a file, ``recognises`` says whether a text looks like it.
+
+    ``of_track`` is the format of the TREC RAG track whose files look the same: a file is guessed to
+    have that one where something of the track is given to check it against.
+    """
 
     name: str
     description: str
     check: Callable[[Path, Given], Checked]
     recognises: Callable[[SourceText], bool] | None = None
+    of_track: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,7 +155,7 @@ def validate(
     for path in map(Path, paths):
         name = format_name
         try:
-            name = name or guess_format(path)
+            name = name or guess_format(path, track=year is not None or topics is not None)
             checked = FORMATS[name].check(path, given)
         except FormatError as error:
             reports.append(_unreadable(path, name or "", error, "checked"))
@@ -166,21 +171,22 @@ def validate(
     return ValidationReport(tuple(reports))
 
 
-def guess_format(path: str | PathLike[str]) -> str:
-    """The name of the format that a file's content looks like.
+def guess_format(path: str | PathLike[str], *, track: bool = False) -> str:
+    """The name of the format that a file's content looks like; with ``track`` that of the TREC RAG
+    track where there are two.
 
     Raises :class:`FormatError` where it looks like none, or where the file cannot be read.
     """
     source = read_text(path)
     for name, one in reversed(FORMATS.items()):
         if one.recognises is not None and one.recognises(source):
-            return name
+            return (track and one.of_track) or name
     fault = Fault(
         printable(str(path)),
         0,
         None,
-        "The format cannot be told from the content.",
-        f"Name it with --format: {listed(FORMATS)}.",
+        "The content looks like no format that Assay knows.",
+        f"If it is one, name it with --format: {listed(FORMATS)}.",
     )
     raise FormatError([fault])
 

@@ -10,7 +10,7 @@ from typing import Literal, TypeVar
 
 from pydantic import Field
 
-from assay.formats.jsonl import looks_like_jsonl
+from assay.formats.jsonl import first_object
 from assay.formats.parsed import Parsed
 from assay.formats.text import read_text
 from assay.formats.trec import TrecRun, read_qrels, read_trec_run
@@ -209,7 +209,7 @@ def _named(
 
 def _read_texts(path: Path) -> Parsed[Mapping[str, Segment]]:
     """Segments, or the segments of reference ranked lists."""
-    first = looks_like_jsonl(read_text(path))
+    first = first_object(read_text(path))
     if first is None or "candidates" not in first:
         return read_segments(path)
     parsed = read_candidates(path)
