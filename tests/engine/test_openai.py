@@ -21,17 +21,18 @@ from assay.model.labels import Status
 from assay.tasks.base import Verdict
 from assay.tasks.r2c2 import ENTAILMENT, EntailmentUnit
 from assay.tasks.rendering import Renderer
+from assay.tasks.retrieval import DECOMPOSITION, DecompositionUnit
 from tests.engine.server import completion, serve
 
 YES = json.dumps({"reason": "it says so", "entailed": "YES"})
 REQUEST = Request(ENTAILMENT, EntailmentUnit(passage="The film is from 1976.", nugget="1976"))
 
 
-def ask(url: str, **settings):
+def ask(url: str, request: Request = REQUEST, **settings):
     async def one():
         made = OpenAISettings("m", (url,), **{"timeout": 1.0, **settings})
         async with OpenAILabeller(made, Renderer()) as labeller:
-            return await labeller.label(REQUEST)
+            return await labeller.label(request)
 
     return asyncio.run(one())
 
@@ -76,6 +77,23 @@ def test_without_schema_it_takes_json_mode_then_plain_text():
     assert outcome.status is Status.OK
     kinds = [body.get("response_format", {}).get("type") for body in server.requests]
     assert kinds == ["json_schema", "json_object", None]
+
+
+def test_a_server_that_knows_no_lengths_of_lists_is_asked_without():
+    def script(body, n):
+        if "minItems" in json.dumps(body["response_format"]):
+            return 400, {"error": {"message": "Invalid schema: 'minItems' is not supported."}}
+        return completion('{"queries": ["a query"]}')
+
+    with serve(script) as server:
+        outcome = ask(server.url, Request(DECOMPOSITION, DecompositionUnit(question="q")))
+    assert outcome.status is Status.OK
+    first, second = (body["response_format"]["json_schema"] for body in server.requests)
+    assert first["schema"]["properties"]["queries"]["maxItems"] == 5
+    assert second["schema"]["properties"]["queries"] == {
+        "items": {"type": "string"},
+        "type": "array",
+    }
 
 
 def test_parameters_that_a_model_does_not_take_are_left_out():

@@ -12,7 +12,7 @@ import random
 import re
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from enum import IntEnum
@@ -23,6 +23,7 @@ import orjson
 from assay.labellers.pace import Limits, Pace, rate_limit_wait
 from assay.labellers.transport import Reply, Silence, Transport, TransportError
 from assay.model.errors import LabellerUnreachable
+from assay.tasks.schemas import LIST_LENGTHS
 
 _FEW_ATTEMPTS = 7  # then the run ends, if nobody else is answered either
 _MANY_ATTEMPTS = 15  # then the request is given up
@@ -45,14 +46,16 @@ class Mode(IntEnum):
 @dataclass(slots=True)
 class Form:
     """What requests look like; lowered as the server refuses parts of it. ``old_parameters``:
-    ``max_tokens`` and ``temperature`` are understood. ``seed``: so is that."""
+    ``max_tokens`` and ``temperature`` are understood. ``seed``: so is that. ``lengths``: so are
+    those of lists in schemas."""
 
     mode: Mode = Mode.SCHEMA
     old_parameters: bool = True
     seed: bool = True
+    lengths: bool = True
 
     def copy(self) -> Form:
-        return Form(self.mode, self.old_parameters, self.seed)
+        return replace(self)
 
     def lower(self, reply: Reply, sent: Form) -> bool:
         """After the refusal of a request sent as ``sent``, ask for less; False where its form was
@@ -65,6 +68,9 @@ class Form:
             return True
         if sent.old_parameters and ("max_completion_tokens" in message or "temperature" in message):
             self.old_parameters = False
+            return True
+        if sent.lengths and any(word.casefold() in message for word in LIST_LENGTHS):
+            self.lengths = False
             return True
         if sent.mode is not Mode.PLAIN and any(word in message for word in _FORMAT_WORDS):
             self.mode = max(self.mode, Mode(sent.mode + 1))

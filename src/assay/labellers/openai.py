@@ -25,6 +25,7 @@ from assay.labellers.transport import HttpTransport, Transport
 from assay.model.labels import LabellerId, Status
 from assay.tasks.base import AnyTask, Verdict, canonical
 from assay.tasks.rendering import Messages, Renderer
+from assay.tasks.schemas import LIST_LENGTHS, TEXT_LENGTHS, Schema, without
 
 DEFAULT_BASE_URL = "https://api.openai.com/v1"
 _SHOWN = 10_000  # prompts kept from planning to sending: 20 MB where each has 2 kB
@@ -267,20 +268,31 @@ class OpenAILabeller:
         else:
             body["max_completion_tokens"] = limit
         if form.mode is Mode.SCHEMA:
-            body["response_format"] = self._format(task)
+            body["response_format"] = self._constraint(request, form)
         elif form.mode is Mode.JSON:
             body["response_format"] = {"type": "json_object"}
         body.update(self._settings.extra)
         return orjson.dumps(body)
 
+    def _constraint(self, request: Request, form: Form) -> orjson.Fragment:
+        """The part of a request that holds the schema of its reply."""
+        task = request.task
+        if task.narrow is None and form.lengths:
+            return self._format(task)
+        unknown = TEXT_LENGTHS if form.lengths else TEXT_LENGTHS | LIST_LENGTHS
+        return _response_format(without(task.schema_of(request.unit), unknown))
+
     def _format(self, task: AnyTask) -> orjson.Fragment:
-        """The part of a request that holds the verdict's schema; made once a task."""
+        """The same for the verdict's own schema, whatever the unit; made once a task."""
         known = self._formats.get(task.verdict)
         if known is None:
-            schema = {"name": "verdict", "strict": True, "schema": task.schema()}
-            known = orjson.Fragment(orjson.dumps({"type": "json_schema", "json_schema": schema}))
-            self._formats[task.verdict] = known
+            known = self._formats[task.verdict] = _response_format(task.schema())
         return known
+
+
+def _response_format(schema: Schema) -> orjson.Fragment:
+    named = {"name": "verdict", "strict": True, "schema": schema}
+    return orjson.Fragment(orjson.dumps({"type": "json_schema", "json_schema": named}))
 
 
 def _count(said: object) -> int | None:

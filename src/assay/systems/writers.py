@@ -158,7 +158,7 @@ class GgufWriter(BaseLabeller):
                 reply = self._engine.complete(
                     tuple(messages),
                     task.max_tokens,
-                    task.schema(),
+                    task.schema_of(request.unit),
                     temperature=self._temperature,
                     seed=request.sample + 1,
                 )

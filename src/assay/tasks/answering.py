@@ -13,6 +13,7 @@ from pydantic import BeforeValidator, Field, TypeAdapter, ValidationError, model
 from pydantic.json_schema import SkipJsonSchema
 
 from assay.tasks.base import AnyTask, Task, Unit, Verdict, canonical
+from assay.tasks.schemas import Schema, exactly, fields, whole
 
 _LONGEST_ANSWER = 500
 _PERCENTAGE = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s*([%％]?)")
@@ -121,6 +122,15 @@ def _check_answer(_unit: AnswerUnit, verdict: DrawnAnswer) -> str | None:
     return None
 
 
+def _narrow_answer(unit: AnswerUnit, schema: Schema) -> None:
+    fields(schema)["answer"].update(minLength=1, maxLength=_LONGEST_ANSWER)
+    fields(schema)["confidence"] = whole(0, 100)
+    if unit.passages:
+        fields(schema, DrawnNugget)["passage"] = whole(1, len(unit.passages))
+    else:
+        fields(schema)["nuggets"].update(exactly(0))
+
+
 ANSWER = Task(
     name="answering.r2c2",
     version="1",
@@ -129,6 +139,7 @@ ANSWER = Task(
     verdict=DrawnAnswer,
     template="answering_r2c2",
     check=_check_answer,
+    narrow=_narrow_answer,
     max_tokens=900,
     usual_tokens=150,
 )
@@ -208,6 +219,15 @@ def _check_report(_unit: ReportUnit, verdict: Report) -> str | None:
     return None
 
 
+def _narrow_report(unit: ReportUnit, schema: Schema) -> None:
+    fields(schema)["sentences"]["minItems"] = 1
+    fields(schema, CitedSentence)["text"]["minLength"] = 1
+    if unit.passages:
+        fields(schema, CitedSentence)["citations"]["items"] = whole(1, len(unit.passages))
+    else:
+        fields(schema, CitedSentence)["citations"].update(exactly(0))
+
+
 REPORT = Task(
     name="answering.report",
     version="1",
@@ -216,6 +236,7 @@ REPORT = Task(
     verdict=Report,
     template="answering_report",
     check=_check_report,
+    narrow=_narrow_report,
     max_tokens=2400,
     usual_tokens=700,
 )

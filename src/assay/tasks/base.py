@@ -14,6 +14,8 @@ from typing import Any, Generic, Protocol, TypeVar
 import orjson
 from pydantic import BaseModel, ConfigDict
 
+from assay.tasks.schemas import Schema, closed_schema
+
 
 class Unit(BaseModel):
     """Base of task inputs: what a label is about. Content only, no ids of runs or topics, so
@@ -66,6 +68,8 @@ class Task(Generic[U, V]):
     ``by_people`` nobody is asked: labels come from people alone. ``compared`` is the verdict's
     attribute by which labellers are set beside each other, where that is not a field of it.
     ``usual_tokens`` is how long replies are, for estimates; 0 leaves that to the labeller.
+    ``narrow`` makes a schema of the verdict (which it changes) that of a unit, so that ``check``
+    refuses no reply held to it (tasks.schemas).
     """
 
     name: str
@@ -83,35 +87,22 @@ class Task(Generic[U, V]):
     joins: bool = True
     by_people: bool = False
     compared: str = ""
+    narrow: Callable[[U, Schema], None] | None = None
 
-    def schema(self) -> dict[str, Any]:
-        """JSON schema of the verdict, closed to further properties (as strict servers ask)."""
+    def schema(self) -> Schema:
+        """JSON schema of the verdict, closed to further properties (as strict servers ask). It is
+        part of the keys of labels: a question stays the same whatever narrows its replies."""
         return closed_schema(self.verdict)
+
+    def schema_of(self, unit: U) -> Schema:
+        """JSON schema that the reply about ``unit`` is held to."""
+        schema = self.schema()
+        if self.narrow is not None:
+            self.narrow(unit, schema)
+        return schema
 
 
 AnyTask = Task[Any, Any]
-
-
-def closed_schema(model: type[BaseModel]) -> dict[str, Any]:
-    """The model's JSON schema with ``additionalProperties: false`` on every object."""
-    schema = model.model_json_schema()
-
-    def close(node: Any) -> None:
-        if isinstance(node, dict):
-            for noise in ("title", "default", "description"):
-                if not isinstance(node.get(noise), dict):
-                    node.pop(noise, None)
-            if node.get("type") == "object":
-                node["additionalProperties"] = False
-                node["required"] = list(node.get("properties", {}))
-            for child in node.values():
-                close(child)
-        elif isinstance(node, list):
-            for child in node:
-                close(child)
-
-    close(schema)
-    return schema
 
 
 def canonical(value: Any) -> bytes:

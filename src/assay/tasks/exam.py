@@ -16,6 +16,7 @@ from pydantic import BeforeValidator, Field, WithJsonSchema
 from assay.measures.answers import unanswerable
 from assay.tasks.base import AnyTask, Task, Unit, Verdict
 from assay.tasks.fields import YesNoField, grade, yes_no
+from assay.tasks.schemas import Schema, exactly, fields
 
 _NUMBER = re.compile(r"(?<![\w.,/-])-?\d+(?:[.,]\d+)?(?![\w/-]|[.,]\d)")
 
@@ -221,6 +222,12 @@ def _check_generated(unit: GenerateUnit, verdict: Generated) -> str | None:
     return None
 
 
+def _narrow_generated(unit: GenerateUnit, schema: Schema) -> None:
+    questions = fields(schema)["questions"]
+    questions.update(exactly(unit.count))
+    questions["items"]["minLength"] = 1
+
+
 GENERATE = Task(
     name="exam.questions",
     version="1",
@@ -229,6 +236,7 @@ GENERATE = Task(
     verdict=Generated,
     template="exam_questions",
     check=_check_generated,
+    narrow=_narrow_generated,
     max_tokens=1500,
 )
 

@@ -12,6 +12,7 @@ from pydantic import BeforeValidator
 
 from assay.tasks.base import AnyTask, AskYesNo, Task, Unit, Verdict
 from assay.tasks.fields import YesNoField, folded
+from assay.tasks.schemas import Schema, by_number, numbered
 
 
 class EntailmentUnit(Unit):
@@ -70,7 +71,7 @@ class AnswerVerdict(Verdict):
 
     reason: str = ""
     correct: YesNoField
-    nuggets: tuple[NuggetHelp, ...] = ()
+    nuggets: Annotated[tuple[NuggetHelp, ...], numbered("nugget")] = ()
 
 
 def _check_answer(unit: AnswerUnit, verdict: AnswerVerdict) -> str | None:
@@ -84,6 +85,10 @@ def _check_answer(unit: AnswerUnit, verdict: AnswerVerdict) -> str | None:
         # Spec, step 4: with NO every entailed nugget is nonrelevant, so none need be judged.
         return None
     return f"'nuggets' must hold each of the numbers {expected} exactly once, it holds {given}"
+
+
+def _narrow_answer(unit: AnswerUnit, schema: Schema) -> None:
+    by_number(schema, "nuggets", NuggetHelp, len(unit.nuggets))
 
 
 def _decide_answer(unit: AnswerUnit, ask: AskYesNo) -> AnswerVerdict:
@@ -105,6 +110,7 @@ ANSWER = Task(
     verdict=AnswerVerdict,
     template="r2c2_answer",
     check=_check_answer,
+    narrow=_narrow_answer,
     decide=_decide_answer,
     max_tokens=900,
 )

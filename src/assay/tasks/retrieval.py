@@ -4,6 +4,7 @@ passages."""
 from __future__ import annotations
 
 from assay.tasks.base import AnyTask, Task, Unit, Verdict
+from assay.tasks.schemas import Schema, exactly, fields, whole
 
 MOST_QUERIES = 5
 """Queries that a question is taken apart into, at most."""
@@ -36,6 +37,12 @@ def _check_queries(_unit: DecompositionUnit, verdict: Decomposition) -> str | No
     return None
 
 
+def _narrow_queries(_unit: DecompositionUnit, schema: Schema) -> None:
+    queries = fields(schema)["queries"]
+    queries.update(minItems=1, maxItems=MOST_QUERIES)
+    queries["items"].update(minLength=1, maxLength=_LONGEST_QUERY)
+
+
 DECOMPOSITION = Task(
     name="retrieval.decomposition",
     version="1",
@@ -44,6 +51,7 @@ DECOMPOSITION = Task(
     verdict=Decomposition,
     template="retrieval_decomposition",
     check=_check_queries,
+    narrow=_narrow_queries,
     max_tokens=300,
 )
 
@@ -68,6 +76,11 @@ def _check_order(unit: OrderUnit, verdict: Order) -> str | None:
     return f"'order' must hold each number from 1 to {len(wanted)} exactly once"
 
 
+def _narrow_order(unit: OrderUnit, schema: Schema) -> None:
+    count = len(unit.passages)
+    fields(schema)["order"].update(items=whole(1, count or 1), **exactly(count))
+
+
 ORDER = Task(
     name="retrieval.order",
     version="1",
@@ -76,6 +89,7 @@ ORDER = Task(
     verdict=Order,
     template="retrieval_order",
     check=_check_order,
+    narrow=_narrow_order,
     max_tokens=600,
 )
 

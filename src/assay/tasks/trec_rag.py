@@ -17,6 +17,7 @@ from assay.model.trec_rag import Assigned as Assigned
 from assay.model.trec_rag import Support
 from assay.tasks.base import AnyTask, AskYesNo, Task, Unit, Verdict
 from assay.tasks.fields import YesNoField, folded, grade
+from assay.tasks.schemas import Schema, exactly, fields
 
 WINDOW = 20
 """How many nuggets one call assigns."""
@@ -152,6 +153,10 @@ def _check_answered(unit: AspectsUnit, verdict: AspectsAnswered) -> str | None:
     return _length("answered", "sub-narrative", len(unit.sub_narratives), len(verdict.answered))
 
 
+def _narrow_answered(unit: AspectsUnit, schema: Schema) -> None:
+    fields(schema)["answered"].update(exactly(len(unit.sub_narratives)))
+
+
 def _length(field: str, what: str, wanted: int, given: int) -> str | None:
     if given == wanted:
         return None
@@ -172,6 +177,7 @@ SUB_NARRATIVES_ANSWERED = Task(
     verdict=AspectsAnswered,
     template="trec_rag_relevance_counted",
     check=_check_answered,
+    narrow=_narrow_answered,
     decide=_decide_answered,
     max_tokens=300,
     orders={"off_topic": ("much", "some", "little")},
@@ -210,6 +216,10 @@ def _check_assignment(unit: AssignmentUnit, verdict: Assignment) -> str | None:
     return _length("labels", "nugget", len(unit.nuggets), len(verdict.labels))
 
 
+def _narrow_assignment(unit: AssignmentUnit, schema: Schema) -> None:
+    fields(schema)["labels"].update(exactly(len(unit.nuggets)))
+
+
 def _decide_assignment(unit: AssignmentUnit, ask: AskYesNo) -> Assignment:
     labels = []
     for number, nugget in enumerate(unit.nuggets, 1):
@@ -231,6 +241,7 @@ ASSIGNMENT = Task(
     verdict=Assignment,
     template="trec_rag_assignment",
     check=_check_assignment,
+    narrow=_narrow_assignment,
     decide=_decide_assignment,
     max_tokens=300,
     orders={"labels": ("not_support", "partial_support", "support")},

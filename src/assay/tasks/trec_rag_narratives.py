@@ -12,6 +12,7 @@ from pydantic import BeforeValidator
 from assay.model.trec_rag import Importance
 from assay.tasks.base import AnyTask, Task, Unit, Verdict
 from assay.tasks.fields import folded
+from assay.tasks.schemas import Schema, fields
 
 MOST_SUB_NARRATIVES = 10
 
@@ -32,6 +33,10 @@ def _check_narrative(unit: NarrativeUnit, verdict: NarrativeVerdict) -> str | No
     return None if verdict.narrative.strip() else "'narrative' must not be empty"
 
 
+def _narrow_narrative(_unit: NarrativeUnit, schema: Schema) -> None:
+    fields(schema)["narrative"]["minLength"] = 1
+
+
 NARRATIVE = Task(
     name="trec_rag.narrative",
     version="1",
@@ -40,6 +45,7 @@ NARRATIVE = Task(
     verdict=NarrativeVerdict,
     template="trec_rag_narrative",
     check=_check_narrative,
+    narrow=_narrow_narrative,
     max_tokens=300,
     joins=False,
 )
@@ -84,6 +90,11 @@ def _check_aspects(_unit: DraftUnit | RefineUnit, verdict: Aspects) -> str | Non
     return None
 
 
+def _narrow_aspects(_unit: DraftUnit | RefineUnit, schema: Schema) -> None:
+    fields(schema)["sub_narratives"].update(minItems=1, maxItems=MOST_SUB_NARRATIVES)
+    fields(schema, Aspect)["text"]["minLength"] = 1
+
+
 SUB_NARRATIVES_DRAFT = Task(
     name="trec_rag.sub_narratives_draft",
     version="1",
@@ -92,6 +103,7 @@ SUB_NARRATIVES_DRAFT = Task(
     verdict=Aspects,
     template="trec_rag_sub_narratives_draft",
     check=_check_aspects,
+    narrow=_narrow_aspects,
     max_tokens=800,
     joins=False,
 )
@@ -103,6 +115,7 @@ SUB_NARRATIVES = Task(
     verdict=Aspects,
     template="trec_rag_sub_narratives",
     check=_check_aspects,
+    narrow=_narrow_aspects,
     max_tokens=800,
     joins=False,
 )

@@ -15,6 +15,15 @@ from pydantic import BeforeValidator
 from assay.model.trec_rag import Importance
 from assay.tasks.base import AnyTask, Task, Unit, Verdict
 from assay.tasks.fields import folded
+from assay.tasks.schemas import (
+    Schema,
+    by_number,
+    closed_object,
+    exactly,
+    fields,
+    numbered,
+    whole,
+)
 
 MOST_NUGGETS = 30
 DOCUMENTS = 10
@@ -58,6 +67,12 @@ def _check_nuggets(unit: CreateUnit | MergeUnit, verdict: NuggetsVerdict) -> str
     return None
 
 
+def _narrow_nuggets(unit: CreateUnit | MergeUnit, schema: Schema) -> None:
+    nuggets = fields(schema)["nuggets"]
+    nuggets.update(minItems=0, maxItems=unit.most)
+    nuggets["items"]["minLength"] = 1
+
+
 CREATE = Task(
     name="trec_rag.nuggets",
     version="1",
@@ -66,6 +81,7 @@ CREATE = Task(
     verdict=NuggetsVerdict,
     template="trec_rag_nuggets",
     check=_check_nuggets,
+    narrow=_narrow_nuggets,
     max_tokens=1500,
     joins=False,
 )
@@ -77,6 +93,7 @@ MERGE = Task(
     verdict=NuggetsVerdict,
     template="trec_rag_merge",
     check=_check_nuggets,
+    narrow=_narrow_nuggets,
     max_tokens=1500,
     joins=False,
 )
@@ -109,6 +126,10 @@ def _one_each(name: str, wanted: int, given: int) -> str | None:
     return f"'{name}' must hold {wanted} items, one for each nugget in order; it holds {given}"
 
 
+def _narrow_importance(unit: ImportanceUnit, schema: Schema) -> None:
+    fields(schema)["labels"].update(exactly(len(unit.nuggets)))
+
+
 IMPORTANCE = Task(
     name="trec_rag.importance",
     version="1",
@@ -117,6 +138,7 @@ IMPORTANCE = Task(
     verdict=ImportanceLabels,
     template="trec_rag_importance",
     check=_check_importance,
+    narrow=_narrow_importance,
     max_tokens=200,
     orders={"labels": ("vital", "okay")},
 )
@@ -142,7 +164,7 @@ class Mapped(Verdict):
 class Mapping(Verdict):
     """The sub-narrative of each nugget of the unit."""
 
-    mapping: tuple[Mapped, ...]
+    mapping: Annotated[tuple[Mapped, ...], numbered("nugget")]
 
 
 def _check_mapping(unit: MappingUnit, verdict: Mapping) -> str | None:
@@ -158,6 +180,16 @@ def _check_mapping(unit: MappingUnit, verdict: Mapping) -> str | None:
     return None
 
 
+def _narrow_mapping(unit: MappingUnit, schema: Schema) -> None:
+    by_number(schema, "mapping", Mapped, len(unit.nuggets))
+    new = {"type": "string", "minLength": 1}
+    kinds = [closed_object({"sub_narrative": whole(0, 0), "new": new})]
+    if unit.sub_narratives:
+        known = whole(1, len(unit.sub_narratives))
+        kinds.insert(0, closed_object({"sub_narrative": known, "new": {"type": "string"}}))
+    schema["$defs"][Mapped.__name__] = {"anyOf": kinds}
+
+
 MAPPING = Task(
     name="trec_rag.mapping",
     version="1",
@@ -166,6 +198,7 @@ MAPPING = Task(
     verdict=Mapping,
     template="trec_rag_mapping",
     check=_check_mapping,
+    narrow=_narrow_mapping,
     max_tokens=600,
     joins=False,
 )
@@ -203,6 +236,10 @@ def _check_edit(_unit: EditUnit, verdict: NuggetEdit) -> str | None:
     return "a nugget is listed twice" if len(set(texts)) < len(texts) else None
 
 
+def _narrow_edit(_unit: EditUnit, schema: Schema) -> None:
+    fields(schema, EditedNugget)["text"]["minLength"] = 1
+
+
 EDIT = Task(
     name="trec_rag.nugget_edit",
     version="1",
@@ -211,6 +248,7 @@ EDIT = Task(
     verdict=NuggetEdit,
     template="trec_rag_nugget_edit",
     check=_check_edit,
+    narrow=_narrow_edit,
     max_tokens=600,
     joins=False,
     by_people=True,

@@ -1,0 +1,156 @@
+"""The schema that a reply is held to is made for the unit: it lets through what the task's check
+does, and nothing else."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import Any, get_origin
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from assay.labellers.base import Request, request_key
+from assay.labellers.openai import OpenAILabeller, OpenAISettings
+from assay.labellers.replies import UnusableReply, parse_reply
+from assay.tasks.base import AnyTask, Unit
+from assay.tasks.r2c2 import ANSWER, AnswerUnit
+from assay.tasks.registry import REGISTRY
+from assay.tasks.rendering import Renderer
+from assay.tasks.retrieval import DECOMPOSITION, DecompositionUnit
+from tests.engine.json_schemas import fits, replies
+
+TASKS = pytest.mark.parametrize("task", list(REGISTRY.values()), ids=list(REGISTRY))
+NARROWED = [task for task in REGISTRY.values() if task.narrow is not None]
+DISTINCT = {
+    "trec_rag.sub_narratives_draft": {"sub_narratives"},
+    "trec_rag.sub_narratives": {"sub_narratives"},
+    "trec_rag.nuggets": {"nuggets"},
+    "trec_rag.merge": {"nuggets"},
+    "trec_rag.nugget_edit": {"becomes"},
+    "exam.questions": {"questions"},
+    "retrieval.order": {"order"},
+}
+"""Lists in which nothing may come twice, which no schema that servers take can say."""
+TWO = AnswerUnit(question="q", answer="a", nuggets=("one", "two"))
+SLOW = [HealthCheck.too_slow, HealthCheck.filter_too_much]
+
+
+def units(task: AnyTask, most: int) -> st.SearchStrategy[Unit]:
+    """Units of a task with up to ``most`` things in each of their lists."""
+
+    def field(kind: Any) -> st.SearchStrategy[Any]:
+        if kind is str:
+            return st.sampled_from(["", "a text", '<<<"'])
+        if kind is int:
+            return st.integers(1, most + 1)
+        assert get_origin(kind) is tuple
+        return st.lists(field(kind.__args__[0]), max_size=most).map(tuple)
+
+    fields = {name: field(one.annotation) for name, one in task.unit.model_fields.items()}
+    return st.builds(task.unit, **fields)
+
+
+@TASKS
+@settings(max_examples=25, deadline=None, suppress_health_check=SLOW)
+@given(data=st.data())
+def test_every_reply_held_to_the_schema_passes_the_check(task: AnyTask, data: st.DataObject):
+    unit = data.draw(units(task, 4))
+    reply = data.draw(replies(task.schema_of(unit), DISTINCT.get(task.name, ())))
+    verdict = parse_reply(task, unit, json.dumps(reply))
+    assert isinstance(verdict, task.verdict)
+
+
+def _as_asked(reply: dict[str, Any], schema: dict[str, Any]) -> dict[str, Any]:
+    """A reply of the verdict's own shape in the shape that is asked for: lists by number."""
+    said = {}
+    for name, value in reply.items():
+        asked = schema["properties"].get(name)
+        if asked is not None and isinstance(value, list) and asked["type"] == "object":
+            value = {
+                str(one["nugget"]): {k: v for k, v in one.items() if k != "nugget"} for one in value
+            }
+        if asked is not None:
+            said[name] = value
+    return said
+
+
+def _needs_no_more(task: AnyTask, unit: Any, reply: dict[str, Any]) -> bool:
+    """What a check lets pass though it is not asked for: a wrong answer without its nuggets, as one
+    that decides by yes and no leaves them; what the baseline system's reader leaves out."""
+    if task.name == "r2c2.answer":
+        return reply["correct"] == "NO" and not reply["nuggets"]
+    count = len(getattr(unit, "passages", ()))
+    if task.name == "answering.r2c2":
+        cited = {one["passage"] for one in reply["nuggets"]}
+        return not cited <= set(range(1, count + 1))
+    if task.name == "answering.report":
+        sentences = reply["sentences"]
+        cited = [number for one in sentences for number in one["citations"]]
+        return not all(one["text"] for one in sentences) or not set(cited) <= set(
+            range(1, count + 1)
+        )
+    return False
+
+
+@pytest.mark.parametrize("task", NARROWED, ids=[task.name for task in NARROWED])
+def test_what_passes_the_check_fits_the_schema(task: AnyTask):
+    passed = []
+
+    @settings(max_examples=50, deadline=None, derandomize=True, suppress_health_check=SLOW)
+    @given(data=st.data())
+    def look(data: st.DataObject):
+        unit = data.draw(units(task, 2))
+        reply = data.draw(replies(task.schema()))
+        try:
+            parse_reply(task, unit, json.dumps(reply))
+        except UnusableReply:
+            return
+        if not _needs_no_more(task, unit, reply):
+            schema = task.schema_of(unit)
+            said = _as_asked(reply, schema)
+            assert fits(said, schema), (said, schema)
+            passed.append(unit)
+
+    look()
+    assert passed
+
+
+def test_the_numbers_of_nuggets_are_those_asked_for():
+    """The number is the key of what is said: it cannot be another, or come twice."""
+    schema = ANSWER.schema_of(TWO)["properties"]["nuggets"]
+    assert schema["required"] == list(schema["properties"]) == ["1", "2"]
+    help_ = {"reason": "r", "helped": "YES"}
+    told = {"reason": "r", "correct": "YES", "nuggets": {"1": help_, "2": help_}}
+    by_number = parse_reply(ANSWER, TWO, json.dumps(told))
+    listed = {**told, "nuggets": [{"nugget": 1, **help_}, {"nugget": 2, **help_}]}
+    assert by_number == parse_reply(ANSWER, TWO, json.dumps(listed))
+
+
+@pytest.mark.parametrize(
+    ("nuggets", "why"),
+    [
+        ({"1": {"helped": "YES"}, "9": {"helped": "NO"}}, "exactly once"),
+        ({"1": {"nugget": 2, "helped": "YES"}, "2": {"helped": "YES"}}, "by number without"),
+        ({"1": "YES", "2": "NO"}, "by number without"),
+        ({"first": {"helped": "YES"}, "2": {"helped": "NO"}}, "integer"),
+    ],
+)
+def test_other_numbers_are_unusable(nuggets: object, why: str):
+    with pytest.raises(UnusableReply, match=why):
+        parse_reply(ANSWER, TWO, json.dumps({"correct": "YES", "nuggets": nuggets}))
+
+
+def test_what_narrows_a_reply_is_no_part_of_the_question():
+    """Labels that were given under a wider schema answer the same question."""
+    labeller = OpenAILabeller(OpenAISettings("m"), Renderer())
+    wide = replace(ANSWER, narrow=None)
+    assert request_key(labeller, Request(ANSWER, TWO)) == request_key(labeller, Request(wide, TWO))
+
+
+def test_endpoints_are_not_told_the_lengths_of_texts():
+    request = Request(DECOMPOSITION, DecompositionUnit(question="q"))
+    body = json.loads(OpenAILabeller(OpenAISettings("m"), Renderer()).body(request))
+    queries = body["response_format"]["json_schema"]["schema"]["properties"]["queries"]
+    assert queries == {"items": {"type": "string"}, "type": "array", "minItems": 1, "maxItems": 5}
