@@ -1,5 +1,7 @@
 """``assay bank``: generating, editing with a history, and what a change moves."""
 
+import csv
+import gzip
 import json
 
 import pytest
@@ -128,6 +130,11 @@ def test_questions_are_generated_for_queries_and_subtopics(assay, bank, folder):
         again = assay(*command, "--json")
         assert json.loads(again.stdout)["added"] == 0  # they are there, and nothing is asked twice
         assert len(server.requests) == 2
+    new = folder / "new.jsonl"
+    history = json.loads(bank("list", new, "--history", "--json").stdout)
+    assert [(one["by"], one["action"]) for one in history] == [("openai:m", "generate")] * 4
+    first = json.loads(bank("diff", f"{new}@0", new, "--json").stdout)["changes"]
+    assert [one["what"] for one in first] == ["added"] * 4
     rows = shown(bank, folder / "new.jsonl")["questions"]
     assert [(row["facet"], row["origin"]) for row in rows] == [
         ("q1/s1", "openai:m"), ("q1/s1", "openai:m"), ("q1/s2", "openai:m"), ("q1/s2", "openai:m"),
@@ -140,7 +147,69 @@ def test_a_wrong_number_of_questions_is_a_failure_that_is_told(assay, folder):
         toml(folder, f'default = "openai:m@{server.url}"', more='queries = "queries.tsv"\n')
         done = assay("bank", "generate", folder, "--count", "2", "--out", folder / "new.jsonl")
     assert done.returncode == 1
-    assert "no questions yet" in done.stderr
+    assert (
+        "no questions yet:\n  q1: unusable reply: 'questions' must hold 2 questions; it holds 1"
+        in done.stderr
+    )
+    assert "0 questions added" in done.stdout
+    assert not (folder / "new.jsonl").exists()
+    assert not (folder / "new.history.jsonl").exists()
+
+
+def test_what_an_edit_does_not_concern_stays(bank, tmp_path, shared_data):
+    given = (shared_data / "data" / "exam" / "dl19-rubric-questions.jsonl.gz").read_bytes()
+    file = tmp_path / "bank.jsonl.gz"
+    file.write_bytes(given)
+    rows = [json.loads(line) for line in gzip.decompress(given).splitlines()]
+    item = rows[3]["items"][2]
+    bank("edit", file, "--by", "KIM", "--drop", item["question_id"])
+    bank("edit", file, "--by", "KIM", "--add", "Why so?", "--query", rows[3]["query_id"])
+    assert file.read_bytes()[:2] == b"\x1f\x8b"
+    now = [json.loads(line) for line in gzip.decompress(file.read_bytes()).splitlines()]
+    added = now[3]["items"].pop()
+    assert (added["question_text"], added["origin"]) == ("Why so?", "KIM")
+    item["active"] = False
+    assert now == rows  # 'info' and 'hash' among it
+    assert bank("diff", f"{file}@0", file, "--json").exit_code == 1
+
+
+def test_a_table_stays_a_table(bank, tmp_path):
+    file = tmp_path / "bank.tsv"
+    file.write_text("question_text\tquery_id\tgold_answers\nWhat?\tq1\ta | b\nHow?\tq2\t\n")
+    found = {row["query"]: row["id"] for row in shown(bank, file)["questions"]}
+    bank("edit", file, "--by", "KIM", "--drop", found["q2"])
+    bank("edit", file, "--by", "KIM", "--reword", found["q1"], "--text", "What then?")
+    bank("edit", file, "--by", "KIM", "--add", "Who?", "--query", "q2", "--weight", "1.5")
+    rows = list(csv.DictReader(file.open(), delimiter="\t"))
+    assert list(rows[0])[:3] == ["question_text", "query_id", "gold_answers"]
+    first, second, third = ({name: cell for name, cell in row.items() if cell} for row in rows)
+    assert first == {
+        "question_text": "What then?", "query_id": "q1", "gold_answers": "a | b",
+        "question_id": found["q1"],
+    }  # fmt: skip
+    assert second == {"question_text": "How?", "query_id": "q2", "active": "no"}
+    assert (third["question_text"], third["weight"], third["origin"]) == ("Who?", "1.5", "KIM")
+    rows = {row["question"]: row for row in shown(bank, file)["questions"]}
+    assert rows["What then?"]["id"] == found["q1"]
+    assert (rows["How?"]["active"], rows["Who?"]["weight"]) == (False, 1.5)
+    before = file.read_bytes()
+    done = bank("edit", file, "--by", "KIM", "--key", found["q1"], "--gold", "a\tb")
+    assert done.exit_code != 0
+    assert "a table cannot hold" in str(done.exception)
+    assert file.read_bytes() == before
+    assert len(json.loads(bank("list", file, "--history", "--json").stdout)) == 3
+
+
+def test_tqa_files_are_not_overwritten(bank, tmp_path):
+    file = tmp_path / "tqa.json"
+    file.write_text("""[{"globalID": "L", "lessonName": "skin", "questions": {"nonDiagramQuestions":
+        {"N": {"beingAsked": {"processedText": "Layer?"}, "correctAnswer": {"processedText": "a"},
+        "answerChoices": {"a": {"processedText": "dermis"}}}}}}]""")
+    before = file.read_bytes()
+    done = bank("edit", file, "--by", "KIM", "--drop", "N")
+    assert "TQA's own JSON" in str(done.exception)
+    assert file.read_bytes() == before
+    assert list(tmp_path.iterdir()) == [file]
 
 
 @pytest.mark.parametrize(

@@ -24,7 +24,8 @@ from assay.cli.common import (
     print_json,
     safe,
 )
-from assay.formats.exam_bank import question_id, read_bank, write_bank
+from assay.formats.exam_bank import open_bank, question_id, read_bank
+from assay.formats.parsed import printable
 from assay.formats.passages import Query, read_queries
 from assay.judging.engine import judge, plan
 from assay.labellers.base import Request
@@ -34,6 +35,7 @@ from assay.model.exam import Bank, BankQuestion, QueryBank
 from assay.protocols.exam.banks import (
     changes,
     edit,
+    extend,
     find,
     fingerprint,
     history_path,
@@ -44,7 +46,6 @@ from assay.protocols.exam.banks import (
 from assay.protocols.exam.moved import moved
 from assay.protocols.folder import Folder
 from assay.protocols.labels import LabelBook
-from assay.protocols.output import write_bytes
 from assay.tasks.exam import GENERATE
 
 app = typer.Typer(
@@ -80,7 +81,7 @@ def generate_command(
         raise SettingsError(f"{opened.path}: [inputs] queries must be one file.")
     queries = read_queries(files[0]).require()
     target = into or opened.path / _bank_entry(opened)
-    bank = read_bank(target).require() if target.exists() else Bank({})
+    bank = open_bank(target)
     who = opened.labellers([GENERATE])[GENERATE.name]
     asked = {query: _unit(query, count) for query in queries}
     requests = [
@@ -88,29 +89,42 @@ def generate_command(
     ]
     with opened.open_ledger() as ledger:
         limit = budget if budget is not None else opened.config.judging.budget
-        judge(
+        tally = judge(
             [("questions", plan(ledger, who, requests))],
             ledger,
             progress=JudgingBar(quiet=as_json),
             budget=limit,
         )
         book = LabelBook.open(ledger, Policy.parse("people"), [GENERATE], {GENERATE.name: who})
-        added, missing = 0, 0
+        new: list[tuple[str, BankQuestion]] = []
+        missing: dict[str, str] = {}
         for query, content in asked.items():
-            verdict = book.verdict(GENERATE, content, query.id)
-            if verdict is None:
-                missing += 1
-                continue
-            bank, more = _with(bank, query, verdict["questions"], who.id.name)
-            added += more
-    write_bytes(target, write_bank(bank))
+            label = book.label(GENERATE, content, query.id)
+            if label is None or label.verdict is None:
+                why = tally.stopped if label is None else label.error
+                name = " ".join(filter(None, (query.id, query.facet)))
+                missing[name] = why or "the labeller gave no answer"
+            else:
+                bank, more = _new(bank, query, label.verdict["questions"], who.id.name)
+                new += more
+    if new:
+        extend(target, bank, who.id.name, new)
     if as_json:
-        print_json({"bank": str(target), "added": added, "missing": missing})
+        print_json(
+            {"bank": str(target), "added": len(new), "missing": len(missing), "why": missing}
+        )
     else:
-        out().print(f"{added} questions added to {safe(target)}", soft_wrap=True)
-        if missing:
-            err().print(f"{missing} queries or subtopics have no questions yet.", markup=False)
+        so = "" if new else "; it was not written"
+        out().print(f"{len(new)} questions added to {safe(target)}{so}", soft_wrap=True)
     if missing:
+        err().print(
+            f"{len(missing)} queries or subtopics have no questions yet:",
+            *(printable(f"  {name}: {why}") for name, why in list(missing.items())[:20]),
+            *(["  …"] if len(missing) > 20 else []),
+            sep="\n",
+            markup=False,
+            soft_wrap=True,
+        )
         raise typer.Exit(1)
 
 
@@ -123,9 +137,11 @@ def _unit(query: Query, count: int) -> dict[str, Any]:
     return {"query": query.text, "subtopic": query.facet_text or "", "count": count}
 
 
-def _with(bank: Bank, query: Query, texts: list[str], origin: str) -> tuple[Bank, int]:
-    found = bank.queries.get(query.id) or QueryBank(query.id, query.text, ())
-    known = {one.id for one in found.questions}
+def _new(
+    bank: Bank, query: Query, texts: list[str], origin: str
+) -> tuple[Bank, list[tuple[str, BankQuestion]]]:
+    """The bank with the query in it, and those questions that it does not have yet."""
+    found = bank.queries.get(query.id) or QueryBank(query.id, None, ())
     made = [
         BankQuestion(
             question_id(query.id, query.facet, text),
@@ -136,9 +152,10 @@ def _with(bank: Bank, query: Query, texts: list[str], origin: str) -> tuple[Bank
         )
         for text in texts
     ]
-    new = tuple(one for one in made if one.id not in known)
-    joined = replace(found, text=found.text or query.text, questions=(*found.questions, *new))
-    return Bank({**bank.queries, query.id: joined}, bank.collection), len(new)
+    known = {one.id for one in found.questions}
+    named = replace(found, text=found.text or query.text)
+    with_query = replace(bank, queries={**bank.queries, query.id: named})
+    return with_query, [(query.id, one) for one in made if one.id not in known]
 
 
 @app.command("list")

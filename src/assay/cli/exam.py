@@ -19,11 +19,12 @@ from assay.cli.common import (
     safe,
 )
 from assay.formats.exam_bank import read_bank
-from assay.formats.exam_graded import GradedFile, read_graded, runs_of
+from assay.formats.exam_graded import GradedFile, read_graded
 from assay.formats.trec import format_qrels, read_trec_run
 from assay.measures.coverage import standard_error
 from assay.model.errors import SettingsError
-from assay.model.exam import Bank, BankQuestion, QueryBank
+from assay.model.exam import Bank, BankQuestion, QueryBank, Run
+from assay.protocols.exam.inputs import held_runs, trec_rankings
 from assay.protocols.exam.scoring import COVER, NORMALISED, WEIGHTED, ExamOptions, ExamScorer
 from assay.protocols.output import write_bytes
 
@@ -134,23 +135,20 @@ def bank_of(file: GradedFile) -> Bank:
     )
 
 
-def _rankings(file: GradedFile, paths: Sequence[Path]) -> dict[str, dict[str, tuple[str, ...]]]:
+def _rankings(file: GradedFile, paths: Sequence[Path]) -> dict[str, Run]:
     if paths:
         runs = [read_trec_run(path).require() for path in paths]
-        return {run.name: {topic: run.ranked(topic) for topic in run.scores} for run in runs}
-    found = {
-        run: {query: tuple(passage for passage, _ in ranked) for query, ranked in queries.items()}
-        for run, queries in runs_of(file).items()
-    }
+        return {run.name: trec_rankings(run) for run in runs}
+    found = held_runs(file)
     if not found:
         raise SettingsError("The file holds no rankings. Give runs: --run RUN.")
-    return dict(sorted(found.items()))
+    return found
 
 
 def _rows(
     run: str,
     tau: int,
-    ranking: Mapping[str, Sequence[str]],
+    ranking: Run,
     scorer: ExamScorer,
     *,
     topics: str,
@@ -206,7 +204,7 @@ def _heading(measure: str) -> str:
 def _show(
     rows: Sequence[Mapping[str, Any]],
     scorer: ExamScorer,
-    rankings: Mapping[str, Mapping[str, Sequence[str]]],
+    rankings: Mapping[str, Run],
     options: ExamOptions,
     *,
     sweep: bool,

@@ -5,13 +5,14 @@ rankings}, exam_grades [{self_ratings [{question_id, self_rating}], correctAnswe
 wrongAnswered, answers [[question_id, text]], llm, prompt_info {prompt_class}}], grades [{…}]}``.
 ``exam_grades`` are grades by question, one entry for each way of grading; ``grades`` are those of
 direct graders. Self-ratings are grades from 0 to 5; without them an answer that was found correct
-is grade 1, a wrong one 0.
+is grade 1, a wrong one 0. A question without either has no grade (the model's reply was unusable).
+What is read is written again with every field and in the same order.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from os import PathLike
 from typing import Any, NamedTuple
@@ -24,6 +25,9 @@ from assay.formats.parsed import FaultList, Parsed, quoted
 from assay.formats.text import read_text
 from assay.measures.coverage import NO_GRADE, TOP_GRADE, Grades
 from assay.model.exam import GradedPassage, Judgment, Ranked
+
+LAST_RANK = 1_000_000
+"""No run shows more passages than that for a query."""
 
 
 class Way(NamedTuple):
@@ -41,12 +45,14 @@ class Way(NamedTuple):
 @dataclass(frozen=True, eq=False)
 class GradedQuery:
     """The graded pool of one query. ``grades`` has a row for each of ``passages``; ``answers`` the
-    extracted answer of (passage, question) where the file has one."""
+    extracted answer of (passage, question) where the file has one; ``nuggets`` are those questions
+    that are known to be nuggets."""
 
     query: str
     passages: tuple[GradedPassage, ...]
     grades: Grades
     answers: Mapping[tuple[str, str], str] = field(default_factory=dict)
+    nuggets: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, eq=False)
@@ -134,6 +140,8 @@ def _entry_way(entry: Any) -> Way | None:
     info = entry.get("prompt_info")
     prompt = info.get("prompt_class") if isinstance(info, dict) else None
     rated = bool(entry.get("self_ratings"))
+    if not (rated or entry.get("correctAnswered") or entry.get("wrongAnswered")):
+        return None  # no reply could be used
     return Way(str(entry.get("llm") or ""), str(prompt or ""), rated)
 
 
@@ -162,6 +170,7 @@ def _query(
     columns: dict[str, int] = {}
     cells: list[tuple[int, int, int]] = []
     answers: dict[tuple[str, str], str] = {}
+    unranked: list[tuple[str, str]] = []
     for passage in passages:
         identity = passage["paragraph_id"]
 
@@ -175,6 +184,7 @@ def _query(
         row = len(made)
         try:
             made.append(_passage(identity, passage))
+            unranked += [(identity, one.run) for one in made[-1].rankings if one.rank is None]
             for entry in passage.get("exam_grades") or ():
                 if way is None or _entry_way(entry) != way:
                     continue
@@ -187,6 +197,14 @@ def _query(
             wrong(f"it cannot be read ({error}).", "See the format's documentation.")
             if len(made) > row:
                 made.pop()
+    if unranked:
+        faults.warning(
+            number,
+            f"{len(unranked)} places in runs have no rank, the first is that of passage "
+            f"{quoted(unranked[0][0])} in run {quoted(unranked[0][1])}.",
+            "There the passage covers nothing.",
+            query,
+        )
     values = np.full((len(made), len(columns)), NO_GRADE, dtype=np.int8)
     if cells:
         at, column, grade = np.array([c for c in cells if c[0] < len(made)], dtype=np.intp).T
@@ -200,6 +218,8 @@ def _grades(entry: Mapping[str, Any]) -> Iterator[tuple[str, int]]:
     if rated:
         for one in rated:
             grade = one["self_rating"]
+            if grade is None:
+                continue
             name = one.get("question_id") or one.get("nugget_id")
             if isinstance(grade, bool) or not isinstance(grade, int) or not 0 <= grade <= TOP_GRADE:
                 raise ValueError(f"the self-rating {grade!r} is not from 0 to {TOP_GRADE}")
@@ -220,127 +240,155 @@ def _passage(identity: str, row: Mapping[str, Any]) -> GradedPassage:
         for one in data.get("judgments") or ()
     )
     rankings = tuple(
-        Ranked(one["method"], one["queryId"], one["rank"], one.get("score") or 0.0)
+        Ranked(one["method"], one["queryId"], _rank(one.get("rank")), one.get("score"))
         for one in data.get("rankings") or ()
     )
-    direct = {}
-    for entry in row.get("grades") or ():
-        way = _entry_way(entry)
-        if way is not None:
-            rating = entry.get("self_ratings")
-            label = int(bool(entry.get("correctAnswered"))) if rating is None else int(rating)
-            direct[way.prompt] = label
-    return GradedPassage(identity, str(row.get("text") or ""), judgments, rankings, direct)
+    return GradedPassage(identity, str(row.get("text") or ""), judgments, rankings, row)
+
+
+def _rank(value: object) -> int | None:
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= LAST_RANK:
+        raise ValueError(f"the rank {value!r} is no whole number from 0 to {LAST_RANK}")
+    return value
 
 
 def runs_of(graded: GradedFile) -> dict[str, dict[str, tuple[tuple[str, int], ...]]]:
     """The runs whose rankings the file holds: run → query → (passage, rank from 1), best first.
 
-    Where a run ranks the passages of several subtopics, a passage has its best rank. Ranks that
-    begin at 0 are moved to 1.
+    Where a run ranks the passages of several subtopics, a passage has its best rank. A list whose
+    least rank is 0 counts from 0. What has no rank was not shown.
     """
-    found: dict[str, dict[str, dict[str, int]]] = {}
-    lowest: dict[str, int] = {}
+    found: dict[str, dict[str, tuple[tuple[str, int], ...]]] = {}
     for query in graded.queries.values():
+        lists: dict[tuple[str, str], list[tuple[str, int]]] = {}
         for passage in query.passages:
-            for run, _, rank, _ in passage.rankings:
-                ranks = found.setdefault(run, {}).setdefault(query.query, {})
-                ranks[passage.id] = min(rank, ranks.get(passage.id, rank))
-                lowest[run] = min(rank, lowest.get(run, rank))
-    return {
-        run: {
-            query: tuple(
-                (passage, rank + (lowest[run] == 0))
-                for passage, rank in sorted(ranks.items(), key=lambda item: (item[1], item[0]))
-            )
-            for query, ranks in by_query.items()
-        }
-        for run, by_query in found.items()
-    }
+            for run, subtopic, rank, _ in passage.rankings:
+                if rank is not None:
+                    lists.setdefault((run, subtopic), []).append((passage.id, rank))
+        best: dict[str, dict[str, int]] = {}
+        for (run, _), places in lists.items():
+            shift = int(min(rank for _, rank in places) == 0)
+            own = best.setdefault(run, {})
+            for name, rank in places:
+                own[name] = min(rank + shift, own.get(name, rank + shift))
+        for run, own in best.items():
+            ordered = sorted(own.items(), key=lambda item: (item[1], item[0]))
+            found.setdefault(run, {})[query.query] = tuple(ordered)
+    return found
 
 
 def graded_lines(
-    queries: Iterable[GradedQuery], *, llm: str, prompt: str, rated: bool
+    queries: Iterable[GradedQuery], *, llm: str = "", prompt: str = "", rated: bool | None = None
 ) -> Iterator[bytes]:
-    """Graded passages as lines of the workbench's format. A pair without a grade is left out."""
+    """Graded passages as lines of the workbench's format.
+
+    A passage that was read keeps its record with all fields and the order of all; places in runs
+    and judgments that it lacks are added. With ``rated`` the grades of ``queries`` are added as
+    one more way of grading, whose model is ``llm`` and whose prompt's class is ``prompt``; a pair
+    without a grade is left out.
+    """
     for query in queries:
         rows = []
         for row, passage in enumerate(query.passages):
-            rows.append(
-                {
-                    "paragraph_id": passage.id,
-                    "text": passage.text,
-                    "paragraph": None,
-                    "paragraph_data": {
-                        "judgments": [
-                            {
-                                "paragraphId": passage.id,
-                                "query": one.query,
-                                "relevance": one.relevance,
-                                "titleQuery": one.title or query.query,
-                            }
-                            for one in passage.judgments
-                        ],
-                        "rankings": [
-                            {
-                                "method": one.run,
-                                "paragraphId": passage.id,
-                                "queryId": one.query,
-                                "rank": one.rank,
-                                "score": one.score,
-                            }
-                            for one in passage.rankings
-                        ],
-                    },
-                    "exam_grades": _written(query, row, llm, prompt, rated=rated),
-                    "grades": [_direct(name, label, llm) for name, label in passage.direct.items()],
-                }
-            )
+            record = _record(query.query, passage)
+            if rated is not None:
+                made = _written(query, row, llm, prompt, rated=rated)
+                record["exam_grades"] = [*(record.get("exam_grades") or ()), *made]
+            rows.append(record)
         yield orjson.dumps([query.query, rows], option=orjson.OPT_APPEND_NEWLINE)
+
+
+def _record(query: str, passage: GradedPassage) -> dict[str, Any]:
+    """A passage's own record with its judgments and places in runs, or a new one."""
+    judgments = [
+        {
+            "paragraphId": passage.id,
+            "query": one.query,
+            "relevance": one.relevance,
+            "titleQuery": one.title or query,
+        }
+        for one in passage.judgments
+    ]
+    rankings = [
+        {
+            "method": one.run,
+            "paragraphId": passage.id,
+            "queryId": one.query,
+            "rank": one.rank,
+            "score": one.score,
+        }
+        for one in passage.rankings
+    ]
+    if not passage.record:
+        return {
+            "paragraph_id": passage.id,
+            "text": passage.text,
+            "paragraph": None,
+            "paragraph_data": {"judgments": judgments, "rankings": rankings},
+            "exam_grades": [],
+            "grades": [],
+        }
+    own = _passage(passage.id, passage.record)
+    held = {(one.query, one.relevance) for one in own.judgments}
+    placed = {one[:3] for one in own.rankings}
+    more: dict[str, list[dict[str, Any]]] = {
+        "judgments": [
+            row
+            for row, one in zip(judgments, passage.judgments, strict=True)
+            if (one.query, one.relevance) not in held
+        ],
+        "rankings": [
+            row
+            for row, one in zip(rankings, passage.rankings, strict=True)
+            if one[:3] not in placed
+        ],
+    }
+    record = dict(passage.record)
+    if any(more.values()):
+        data: dict[str, Any] = dict(record.get("paragraph_data") or {})
+        for name, added in more.items():
+            data[name] = [*(data.get(name) or ()), *added]
+        record["paragraph_data"] = data
+    return record
 
 
 def _written(
     query: GradedQuery, row: int, llm: str, prompt: str, *, rated: bool
 ) -> list[dict[str, Any]]:
     values = query.grades.values[row].tolist()
-    known = [
-        (question, grade)
+    known = {
+        question: grade
         for question, grade in zip(query.grades.questions, values, strict=True)
         if grade != NO_GRADE
-    ]
-    if not known:
+    }
+    passage = query.passages[row]
+    held = passage.record.get("exam_grades") or ()
+    way = Way(llm, prompt, rated)
+    if not known or any(_entry_way(e) == way and dict(_grades(e)) == known for e in held):
         return []
-    passage = query.passages[row].id
-    right = [question for question, grade in known if grade > 0]
+    right = [question for question, grade in known.items() if grade > 0]
     return [
         {
             "correctAnswered": right,
-            "wrongAnswered": [question for question, grade in known if grade <= 0],
+            "wrongAnswered": [question for question, grade in known.items() if grade <= 0],
             "answers": [
-                [question, query.answers.get((passage, question), str(grade))]
-                for question, grade in known
+                [question, query.answers.get((passage.id, question), str(grade))]
+                for question, grade in known.items()
             ],
             "llm": llm,
             "llm_options": {},
             "exam_ratio": len(right) / len(known),
             "prompt_info": {"prompt_class": prompt, "is_self_rated": rated},
-            "self_ratings": _ratings(known) if rated else None,
-            "prompt_type": "question",
+            "self_ratings": [
+                {"question_id": None, "nugget_id": question, "self_rating": grade}
+                if question in query.nuggets
+                else {"question_id": question, "self_rating": grade}
+                for question, grade in known.items()
+            ]
+            if rated
+            else None,
+            "prompt_type": "nugget" if query.nuggets.issuperset(known) else "question",
         }
     ]
-
-
-def _ratings(known: Sequence[tuple[str, int]]) -> list[dict[str, Any]]:
-    return [{"question_id": question, "self_rating": grade} for question, grade in known]
-
-
-def _direct(name: str, label: int, llm: str) -> dict[str, Any]:
-    return {
-        "correctAnswered": label > 0,
-        "answer": str(label),
-        "llm": llm,
-        "llm_options": {},
-        "prompt_info": {"prompt_class": name, "is_self_rated": True},
-        "self_ratings": label,
-        "prompt_type": "direct_grading",
-    }

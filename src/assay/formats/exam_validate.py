@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
-from assay.formats.exam_bank import read_bank
+from assay.formats.exam_bank_reading import LISTS, query_of, read_bank
 from assay.formats.exam_graded import read_graded
+from assay.formats.jsonl import first_object
 from assay.formats.text import SourceText
 from assay.formats.validate import Checked, Format, Given
 
@@ -34,12 +37,19 @@ def _first(source: SourceText) -> str:
     return next((line for line in source.lines if line.strip()), "")
 
 
+def _is_bank(row: Mapping[str, Any]) -> bool:
+    return query_of(row) is not None and (
+        any(isinstance(row.get(name), list) for name in LISTS) or {"qid", "question"} <= set(row)
+    )
+
+
 FORMATS = (
     Format(
         "question-bank",
-        "EXAM++ question bank: JSON Lines {query_id, query_text, items}, a table, or TQA's JSON",
+        "EXAM++ question bank: JSON Lines {query_id, query_text, items} or {qid, question}, a "
+        "table, or TQA's JSON",
         _check_bank,
-        lambda source: _first(source).startswith("{") and '"items"' in _first(source),
+        lambda source: _first(source).startswith("{") and _is_bank(first_object(source) or {}),
     ),
     Format(
         "graded",

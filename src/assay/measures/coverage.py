@@ -49,6 +49,21 @@ class Grades:
     questions: tuple[str, ...]
     values: GradeMatrix
 
+    def graded(self) -> tuple[str, ...]:
+        """Return the passages that have a grade."""
+        some = (self.values != NO_GRADE).any(axis=1).tolist()
+        return tuple(one for one, known in zip(self.passages, some, strict=True) if known)
+
+    def of(self, passages: Sequence[str]) -> Grades:
+        """Return the grades of other passages; those that it lacks have none."""
+        rows = {passage: row for row, passage in enumerate(self.passages)}
+        made = np.full((len(passages), len(self.questions)), NO_GRADE, dtype=np.int8)
+        known = [(at, rows[one]) for at, one in enumerate(passages) if one in rows]
+        if known:
+            target, origin = zip(*known, strict=True)
+            made[list(target)] = self.values[list(origin)]
+        return Grades(tuple(passages), self.questions, made)
+
     def columns(self, questions: Sequence[str]) -> GradeMatrix:
         """Return the matrix for other questions (those that it lacks have no grades), with a last
         row of no grades that stands for every passage that it lacks."""

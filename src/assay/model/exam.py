@@ -6,9 +6,9 @@ of a system response is graded by how well it answers each of them.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, Literal, NamedTuple, Self
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,7 +16,8 @@ class BankQuestion:
     """An exam question. ``gold`` is its answer key (several accepted wordings), ``choices`` the
     options of a multiple-choice question by letter; ``facet`` is the subtopic that it belongs to.
     ``weight`` counts in weighted cover; one that is not ``active`` is neither asked nor scored.
-    ``origin`` says who wrote it: a labeller or a person."""
+    ``origin`` says who wrote it: a labeller or a person. A ``nugget`` is a key fact or a topic in
+    the place of a question."""
 
     id: str
     text: str
@@ -27,6 +28,12 @@ class BankQuestion:
     weight: float = 1.0
     active: bool = True
     origin: str | None = None
+    nugget: bool = False
+
+    @property
+    def asked(self) -> str:
+        """The words that a labeller is asked."""
+        return f"What is said about this: {self.text}?" if self.nugget else self.text
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,18 +50,72 @@ class QueryBank:
         return tuple(question for question in self.questions if question.active)
 
 
+BankForm = Literal["lines", "table", "tqa"]
+"""JSON Lines, a table of tab-separated columns, or TQA's own JSON."""
+
+
 @dataclass(frozen=True)
 class Bank:
     """A question bank: the questions of every query, in the order of its file. ``collection``
-    names the test collection, ``None`` where the file does not."""
+    names the test collection, ``None`` where the file does not. ``rows`` are the file's own
+    records, with all that Assay makes no use of: what is written again starts from them."""
 
     queries: Mapping[str, QueryBank]
     collection: str | None = None
+    form: BankForm = "lines"
+    rows: tuple[Mapping[str, Any], ...] = field(default=(), compare=False, repr=False)
 
     def questions(self, query: str) -> tuple[BankQuestion, ...]:
         """The active questions of a query; none for one that the bank does not know."""
         found = self.queries.get(query)
         return () if found is None else found.active
+
+
+@dataclass(frozen=True, slots=True)
+class Ranking:
+    """The passages that a run shows for a query, best first, with their ``ranks`` from 1 and the
+    run's ``scores`` where it has any. A rank may be nobody's, where not all that the run showed is
+    known; several passages share one where the run ranks by subtopic."""
+
+    passages: tuple[str, ...] = ()
+    ranks: tuple[int, ...] = ()
+    scores: Mapping[str, float] = field(default_factory=dict)
+
+    def __len__(self) -> int:
+        return len(self.passages)
+
+    @classmethod
+    def of(cls, passages: Iterable[str], scores: Mapping[str, float] | None = None) -> Self:
+        """A list that is known from its first rank on."""
+        names = tuple(passages)
+        return cls(names, tuple(range(1, len(names) + 1)), scores or {})
+
+    @classmethod
+    def at(cls, places: Iterable[tuple[str, int]]) -> Self:
+        """A list whose ranks are given, best first."""
+        every = tuple(places)
+        return cls(tuple(one for one, _ in every), tuple(rank for _, rank in every))
+
+    def first(self, k: int) -> tuple[str, ...]:
+        """The passages of rank k and better."""
+        return tuple(one for one, rank in zip(self.passages, self.ranks, strict=True) if rank <= k)
+
+    def places(self) -> list[str | None]:
+        """A passage a place: each at its rank, or behind those that share it; None at ranks that
+        are nobody's."""
+        placed: list[str | None] = []
+        for passage, rank in zip(self.passages, self.ranks, strict=True):
+            placed.extend([None] * (rank - 1 - len(placed)))
+            placed.append(passage)
+        return placed
+
+    def unheld(self, k: int) -> int:
+        """How many ranks above the last known passage, up to rank k, are nobody's."""
+        return sum(one is None for one in self.places()[:k])
+
+
+Run = Mapping[str, Ranking]
+"""query → what a run shows for it."""
 
 
 class Judgment(NamedTuple):
@@ -66,21 +127,22 @@ class Judgment(NamedTuple):
 
 
 class Ranked(NamedTuple):
-    """A place of a passage in a run. ``query`` may name a subtopic of the query."""
+    """A place of a passage in a run, with the rank as written (None where it has none). ``query``
+    may name a subtopic of the query."""
 
     run: str
     query: str
-    rank: int
-    score: float
+    rank: int | None
+    score: float | None
 
 
 @dataclass(frozen=True, slots=True)
 class GradedPassage:
-    """A passage of the pool with what is known about it but its grades. ``direct`` are relevance
-    labels by direct graders: name of the grader (its prompt class) → label."""
+    """A passage of the pool with what is known about it but its grades. ``record`` is the file's
+    own record of it, grades included; empty where it comes from no file of graded passages."""
 
     id: str
     text: str
-    judgments: tuple[Judgment, ...] = ()
-    rankings: tuple[Ranked, ...] = ()
-    direct: Mapping[str, int] = field(default_factory=dict)
+    judgments: Sequence[Judgment] = ()
+    rankings: Sequence[Ranked] = ()
+    record: Mapping[str, Any] = field(default_factory=dict, compare=False, repr=False)

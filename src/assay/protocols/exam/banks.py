@@ -8,7 +8,7 @@ any earlier version can be had back.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -16,7 +16,7 @@ from typing import Any
 
 import orjson
 
-from assay.formats.exam_bank import question_id, read_bank, write_bank
+from assay.formats.exam_bank import bank_file, open_bank, question_id, read_bank, write_bank
 from assay.model.errors import SettingsError
 from assay.model.exam import Bank, BankQuestion, QueryBank
 from assay.protocols.output import write_bytes
@@ -82,7 +82,7 @@ def read_version(text: str) -> Bank:
 
 def fingerprint(bank: Bank) -> str:
     """Ten digits that tell one content from another."""
-    return hashlib.sha256(write_bank(bank)).hexdigest()[:10]
+    return hashlib.sha256(write_bank(replace(bank, rows=()))).hexdigest()[:10]
 
 
 def _put(bank: Bank, query: str, old: BankQuestion | None, new: BankQuestion | None) -> Bank:
@@ -94,9 +94,8 @@ def _put(bank: Bank, query: str, old: BankQuestion | None, new: BankQuestion | N
     else:
         place = next(i for i, one in enumerate(questions) if old and one.id == old.id)
         questions[place : place + 1] = [] if new is None else [new]
-    return Bank(
-        {**bank.queries, query: replace(found, questions=tuple(questions))}, bank.collection
-    )
+    joined = replace(found, questions=tuple(questions))
+    return replace(bank, queries={**bank.queries, query: joined})
 
 
 def find(bank: Bank, identity: str, query: str | None = None) -> tuple[str, BankQuestion]:
@@ -126,26 +125,44 @@ def edit(
     after: BankQuestion,
 ) -> Edit:
     """Change a bank file by one question, and record it. Raises SettingsError where a new
-    question's id is taken or nothing would change."""
-    bank = read_bank(path).require() if path.exists() else Bank({})
+    question's id is taken, nothing would change, or the file's form cannot hold it."""
+    bank = open_bank(path)
     if before is None:
         taken = bank.queries.get(query)
         if taken is not None and any(one.id == after.id for one in taken.questions):
             raise SettingsError(f"The query {query} has a question '{after.id}' already.")
+        if taken is not None and taken.questions:  # a bank of nuggets gets one more of them
+            after = replace(after, nugget=all(one.nugget for one in taken.questions))
     elif before == after:
         raise SettingsError(f"Nothing changes: the question '{after.id}' is so already.")
+    return _record(path, bank, by, action, [(query, before, after)])[0]
+
+
+def extend(path: Path, bank: Bank, by: str, new: Iterable[tuple[str, BankQuestion]]) -> None:
+    """Write ``bank`` with ``new`` questions, each by its query, and record them. Raises
+    SettingsError where the file's form cannot hold them."""
+    _record(path, bank, by, "generate", [(query, None, one) for query, one in new])
+
+
+def _record(
+    path: Path,
+    bank: Bank,
+    by: str,
+    action: str,
+    made: Iterable[tuple[str, BankQuestion | None, BankQuestion]],
+) -> list[Edit]:
     edits = read_history(path)
     now = datetime.now(UTC).isoformat(timespec="seconds")
-    made = Edit(len(edits) + 1, now, by, action, query, before, after)
+    added = []
+    for number, (query, before, after) in enumerate(made, len(edits) + 1):
+        bank = _put(bank, query, before, after)
+        added.append(Edit(number, now, by, action, query, before, after))
+    data = bank_file(path, bank)
     # The record first: after a crash in between, an edit is known that has yet to be done again.
-    _append(history_path(path), edits, made)
-    write_bytes(path, write_bank(_put(bank, query, before, after)))
-    return made
-
-
-def _append(path: Path, edits: Sequence[Edit], made: Edit) -> None:
-    lines = (orjson.dumps(asdict(one), option=orjson.OPT_APPEND_NEWLINE) for one in (*edits, made))
-    write_bytes(path, b"".join(lines))
+    lines = (orjson.dumps(asdict(one)) + b"\n" for one in (*edits, *added))
+    write_bytes(history_path(path), b"".join(lines))
+    write_bytes(path, data)
+    return added
 
 
 def new_question(

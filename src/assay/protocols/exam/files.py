@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
-from assay.formats.exam_bank import packed, write_bank
+import numpy as np
+
+from assay.formats.exam_bank import packed, workbench_bank
 from assay.formats.exam_graded import GradedQuery, graded_lines
 from assay.formats.trec import format_qrels
-from assay.measures.coverage import NO_GRADE, standard_error
-from assay.model.exam import Bank, GradedPassage, Judgment, Ranked
+from assay.measures.coverage import Grades, standard_error
+from assay.model.exam import Bank, GradedPassage, Judgment, Ranked, Ranking
 from assay.protocols.exam.grading import Pool
 from assay.protocols.exam.inputs import ExamInputs, ExamSettings
 from assay.protocols.exam.meta import Sweeps, means
@@ -52,15 +54,16 @@ def own_files(
     }  # fmt: skip
     if settings.grading.startswith("direct:"):
         return files
+    settled = len(pool.said) == pool.from_file  # the file's own records say it all
     graded = b"".join(
         graded_lines(
-            _graded(inputs, pool),
+            _graded(inputs, bank, pool),
             llm=_who(inputs, pool),
             prompt=settings.grading,
-            rated=settings.grading == "self-rating",
+            rated=None if settled else settings.grading == "self-rating",
         )
     )
-    written = write_bank(inputs.bank)
+    written = workbench_bank(inputs.bank)
     files |= {
         "bank.jsonl": written,
         "grades.jsonl": graded,
@@ -94,28 +97,40 @@ def _who(inputs: ExamInputs, pool: Pool) -> str:
     return " + ".join(names) or "nobody"
 
 
-def _graded(inputs: ExamInputs, pool: Pool) -> list[GradedQuery]:
-    found = []
-    for query, grades in pool.grades.items():
+def _graded(inputs: ExamInputs, bank: Bank, pool: Pool) -> Iterator[GradedQuery]:
+    """The pool by query, with all that the graded file holds besides, its order first."""
+    given = inputs.given.queries if inputs.given is not None else {}
+    nothing = Grades((), (), np.empty((0, 0), dtype=np.int8))
+    said: dict[str, dict[tuple[str, str], str]] = {}
+    for (query, passage, question), one in pool.said.items():
+        if one.said:
+            said.setdefault(query, {})[passage, question] = one.said
+    for query in dict.fromkeys([*given, *pool.grades]):
+        grades = pool.grades.get(query, nothing)
+        known = {one.id: one for one in given[query].passages} if query in given else {}
+        every = tuple(dict.fromkeys([*known, *grades.passages]))
         ranks: dict[str, list[Ranked]] = {}
-        for run, ranking in inputs.runs.items():
-            for rank, passage in enumerate(ranking.get(query, ()), 1):
-                ranks.setdefault(passage, []).append(Ranked(run, query, rank, 1.0 / rank))
+        for run, rankings in inputs.runs.items() if inputs.runs_given else ():
+            shown = rankings.get(query, Ranking())
+            for name, rank in zip(shown.passages, shown.ranks, strict=True):
+                # The workbench wants a score of every place; what has none is in the same order.
+                score = shown.scores.get(name, 1.0 / rank)
+                ranks.setdefault(name, []).append(Ranked(run, query, rank, score))
         judged = inputs.qrels.grades.get(query, {}) if inputs.qrels is not None else {}
         passages = tuple(
             GradedPassage(
-                passage,
-                inputs.texts.get(passage, ""),
-                (Judgment(query, judged[passage], query),) if passage in judged else (),
-                tuple(ranks.get(passage, ())),
+                name,
+                inputs.texts.get(name, ""),
+                (Judgment(query, judged[name], query),) if _unjudged(name, known, judged) else (),
+                ranks.get(name, ()),
+                known[name].record if name in known else {},
             )
-            for passage in grades.passages
+            for name in every
         )
-        said = {
-            (passage, question): pool.said[query, passage, question].said
-            for row, passage in enumerate(grades.passages)
-            for column, question in enumerate(grades.questions)
-            if grades.values[row, column] != NO_GRADE and pool.said[query, passage, question].said
-        }
-        found.append(GradedQuery(query, passages, grades, said))
-    return found
+        nuggets = frozenset(one.id for one in bank.questions(query) if one.nugget)
+        yield GradedQuery(query, passages, grades.of(every), said.get(query, {}), nuggets)
+
+
+def _unjudged(name: str, known: Mapping[str, GradedPassage], judged: Mapping[str, int]) -> bool:
+    """Whether the qrels judge a passage that the graded file does not."""
+    return name in judged and not (name in known and known[name].judgments)

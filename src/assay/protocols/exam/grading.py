@@ -80,16 +80,21 @@ def unit(
     """What is asked about a pair, as plain JSON."""
     text = inputs.texts[passage]
     if task is SELF_RATING:
-        return {"passage": text, "question": question.text}
+        return {"passage": text, "question": question.asked}
     if task is EXTRACT:
         choices = list(question.choices.values())
-        return {"passage": text, "question": question.text, "choices": choices}
+        return {"passage": text, "question": question.asked, "choices": choices}
     return {"question": inputs.queries[query], "passage": text}
 
 
 def verification(question: BankQuestion, answer: str) -> dict[str, Any]:
     """What is asked to verify an extracted answer: is it right, going by the key?"""
-    return {"question": question.text, "answer": answer, "gold": list(question.gold), "nuggets": []}
+    return {
+        "question": question.asked,
+        "answer": answer,
+        "gold": list(question.gold),
+        "nuggets": [],
+    }
 
 
 def requests(inputs: ExamInputs, settings: ExamSettings) -> Iterator[Request]:
@@ -98,7 +103,7 @@ def requests(inputs: ExamInputs, settings: ExamSettings) -> Iterator[Request]:
     task = tasks(settings)[0]
     known = given_grades(inputs)
     for query, passage, question in _pairs(inputs, settings):
-        if (query, passage, question.id) not in known:
+        if (query, passage, question.id) not in known and passage in inputs.texts:
             content = unit(inputs, task, query, passage, question)
             yield Request(task, task.unit.model_validate(content))
 
@@ -107,7 +112,7 @@ def verifications(inputs: ExamInputs, settings: ExamSettings, book: LabelBook) -
     """One request an extracted answer that could be right."""
     known = given_grades(inputs)
     for query, passage, question in _pairs(inputs, settings):
-        if (query, passage, question.id) in known:
+        if (query, passage, question.id) in known or passage not in inputs.texts:
             continue
         label = book.find(EXTRACT, unit(inputs, EXTRACT, query, passage, question))
         if label is not None and label.verdict is not None:

@@ -14,13 +14,12 @@ from assay.formats.exam_bank import read_bank
 from assay.formats.exam_graded import GradedFile, read_graded, runs_of
 from assay.formats.passages import read_passages, read_queries, read_responses
 from assay.formats.score_tables import ScoreTable, read_scores
-from assay.formats.trec import Qrels, read_qrels, read_trec_run
+from assay.formats.trec import Qrels, TrecRun, read_qrels, read_trec_run
 from assay.measures.names import parse_measure
 from assay.model.errors import SettingsError
-from assay.model.exam import Bank, BankQuestion, QueryBank
+from assay.model.exam import Bank, BankQuestion, QueryBank, Ranking, Run
 from assay.protocols.base import CommonSettings, Reading
 from assay.protocols.exam.binning import default_bins, read_bins
-from assay.protocols.exam.scoring import Ranking
 from assay.protocols.folder import Folder
 from assay.tasks.base import AnyTask
 from assay.tasks.exam import DIRECT
@@ -105,11 +104,12 @@ class ExamSettings(CommonSettings):
 @dataclass(frozen=True)
 class ExamInputs:
     """All inputs, checked. ``pool`` lists the passages of each query that are graded, whoever
-    retrieved them; ``texts`` holds their texts, ``given`` the grades of a graded file."""
+    retrieved them; ``texts`` holds their texts, ``given`` the grades of a graded file.
+    ``runs_given`` says that the runs come from files of their own."""
 
     bank: Bank
     queries: Mapping[str, str]
-    runs: Mapping[str, Ranking]
+    runs: Mapping[str, Run]
     texts: Mapping[str, str]
     pool: Mapping[str, tuple[str, ...]]
     given: GradedFile | None = None
@@ -117,6 +117,7 @@ class ExamInputs:
     official: ScoreTable | None = None
     untold: int = 0
     generated: frozenset[str] = field(default_factory=frozenset)
+    runs_given: bool = True
 
 
 def load(folder: Folder, settings: ExamSettings, reading: Reading) -> ExamInputs:
@@ -126,41 +127,42 @@ def load(folder: Folder, settings: ExamSettings, reading: Reading) -> ExamInputs
     )
     bank = reading.optional("bank", read_bank)
     queries = reading.optional("queries", read_queries) or ()
-    runs: dict[str, Ranking] = {}
+    runs: dict[str, Run] = {}
     for path, run in reading.many("runs", read_trec_run):
-        _add(runs, run.name, {topic: run.ranked(topic) for topic in run.scores}, path, reading)
+        _add(runs, run.name, trec_rankings(run), path, reading)
     texts: dict[str, str] = {}
     for _, found in reading.many("passages", read_passages):
         texts.update(found)
-    generated: dict[str, dict[str, tuple[str, ...]]] = {}
+    generated: set[str] = set()
     cut = partial(read_responses, most_words=settings.passage_words)
     for path, responses in reading.many("responses", cut):
-        own: dict[str, dict[str, tuple[str, ...]]] = {}
+        own: dict[str, dict[str, Ranking]] = {}
         for one in responses:
-            own.setdefault(one.run, {})[one.query] = tuple(identity for identity, _ in one.passages)
+            shown = Ranking.of(identity for identity, _ in one.passages)
+            own.setdefault(one.run, {})[one.query] = shown
             texts.update(one.passages)
         for name, ranking in own.items():
             _add(runs, name, ranking, path, reading)
-            generated[name] = ranking
+            generated.add(name)
     qrels = reading.optional("qrels", read_qrels)
     official = reading.optional(
         "official", partial(read_scores, score=settings.official_score, option="official_score")
     )
     reading.done()
+    own_runs = bool(runs)
     if given is not None:
         for query in given.queries.values():
             texts.update({p.id: p.text for p in query.passages if p.text and p.id not in texts})
         if not runs:
-            for name, ranked in sorted(runs_of(given).items()):
-                runs[name] = {q: tuple(p for p, _ in places) for q, places in ranked.items()}
-        qrels = qrels or _judgments(given)
+            runs.update(held_runs(given))
+        qrels = qrels or judgments_of(given)
     bank = bank or _bank_of(given, queries, folder, settings)
     if not runs:
         raise SettingsError(
             f"{folder.path / 'assay.toml'}: [inputs] names no run. Give 'runs' (TREC runs), "
             "'responses' (generated texts), or a 'graded' file with rankings."
         )
-    pool, untold = _pool(bank, runs, texts, given, qrels, settings.k)
+    pool, untold = pool_of(bank, runs, texts, given, qrels, settings.k)
     inputs = ExamInputs(
         bank=bank,
         queries=_query_texts(bank, {query.id: query.text for query in queries}),
@@ -172,20 +174,32 @@ def load(folder: Folder, settings: ExamSettings, reading: Reading) -> ExamInputs
         official=official,
         untold=untold,
         generated=frozenset(generated),
+        runs_given=own_runs,
     )
     _check(inputs, folder, settings)
     return inputs
 
 
-def _add(
-    runs: dict[str, Ranking], name: str, ranking: Ranking, path: Path, reading: Reading
-) -> None:
+def _add(runs: dict[str, Run], name: str, ranking: Run, path: Path, reading: Reading) -> None:
     if name in runs:
         reading.fault(path, f"Another run is called '{name}' too.", "Rename one of them.")
     runs[name] = ranking
 
 
-def _judgments(given: GradedFile) -> Qrels | None:
+def trec_rankings(run: TrecRun) -> Run:
+    """What a TREC run shows for each query, in trec_eval's order."""
+    return {topic: Ranking.of(run.ranked(topic), scores) for topic, scores in run.scores.items()}
+
+
+def held_runs(given: GradedFile) -> dict[str, Run]:
+    """The runs whose rankings a graded file holds, by name."""
+    return {
+        name: {query: Ranking.at(places) for query, places in run.items()}
+        for name, run in sorted(runs_of(given).items())
+    }
+
+
+def judgments_of(given: GradedFile) -> Qrels | None:
     """The judgments that a graded file holds; of several for a passage the highest."""
     found: dict[str, dict[str, int]] = {}
     for query in given.queries.values():
@@ -218,25 +232,25 @@ def _query_texts(bank: Bank, given: Mapping[str, str]) -> dict[str, str]:
     return {name: given.get(name) or one.text or "" for name, one in bank.queries.items()}
 
 
-def _pool(
+def pool_of(
     bank: Bank,
-    runs: Mapping[str, Ranking],
+    runs: Mapping[str, Run],
     texts: Mapping[str, str],
     given: GradedFile | None,
     qrels: Qrels | None,
     k: int,
 ) -> tuple[dict[str, tuple[str, ...]], int]:
-    """The passages to grade: the first k of every run, all judged ones, and those of the graded
-    file. Judged ones without a text are left out, and counted."""
+    """The passages to grade: those that the graded file has grades of, the first k of every run,
+    and all judged ones. Judged ones without a text are left out, and counted."""
     pool: dict[str, tuple[str, ...]] = {}
     untold = 0
     for query in bank.queries:
         found: dict[str, None] = {}
         graded = given.queries.get(query) if given is not None else None
         known = set(graded.grades.passages) if graded is not None else set()
-        found.update(dict.fromkeys(graded.grades.passages if graded is not None else ()))
-        for ranking in runs.values():
-            found.update(dict.fromkeys(ranking.get(query, ())[:k]))
+        found.update(dict.fromkeys(graded.grades.graded() if graded is not None else ()))
+        for run in runs.values():
+            found.update(dict.fromkeys(run.get(query, Ranking()).first(k)))
         for passage in qrels.grades.get(query, {}) if qrels is not None else ():
             if passage in texts or passage in known:
                 found[passage] = None

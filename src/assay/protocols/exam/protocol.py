@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from assay.model.exam import Bank
+from assay.model.exam import Bank, Run
 from assay.protocols.base import Protocol, Reading, Step
 from assay.protocols.exam.files import own_files
 from assay.protocols.exam.grading import (
@@ -27,10 +27,10 @@ from assay.protocols.exam.meta import (
 from assay.protocols.exam.scoring import (
     COVER,
     NORMALISED,
+    NOTHING,
     WEIGHTED,
     ExamOptions,
     ExamScorer,
-    Ranking,
     Values,
 )
 from assay.protocols.exam.supervision import supervision_parts
@@ -191,7 +191,7 @@ def _score(
     run: str,
     measure: str,
     by_query: Mapping[str, float | None],
-    ranking: Ranking,
+    ranking: Run,
     unsure: set[str],
     settings: ExamSettings,
 ) -> Score:
@@ -212,7 +212,7 @@ def _board(
     inputs: ExamInputs, scorer: ExamScorer, measures: tuple[str, ...], settings: ExamSettings
 ) -> Board:
     shown = {
-        run: sum(len(ranking.get(query, ())[: settings.k]) for query in scorer.queries)
+        run: sum(len(ranking.get(query, NOTHING).first(settings.k)) for query in scorer.queries)
         for run, ranking in inputs.runs.items()
     }
     silent = {

@@ -26,14 +26,14 @@ from assay.measures.coverage import (
 from assay.measures.diversity import AlphaNDCG
 from assay.measures.names import parse_measure
 from assay.measures.ranking import RELEVANT, Measure
-from assay.model.exam import Bank
+from assay.model.exam import Bank, Ranking, Run
 
 COVER = "EXAM-Cover"
 WEIGHTED = "EXAM-Cover-weighted"
 NORMALISED = "EXAM-Cover-normalised"
 
-Ranking = Mapping[str, Sequence[str]]
-"""query → passages, best first."""
+NOTHING = Ranking()
+"""What a run shows that is silent."""
 
 Values = dict[str, dict[str, float | None]]
 """measure → query → value; None where a label is missing."""
@@ -68,9 +68,9 @@ class _Query:
     labels: npt.NDArray[np.int8]
     _ideals: dict[tuple[int, float, int | None], float] = field(default_factory=dict)
 
-    def shown(self, passages: Sequence[str]) -> GradeMatrix:
+    def shown(self, passages: Sequence[str | None]) -> GradeMatrix:
         absent = len(self.matrix) - 1
-        return self.matrix[[self.rows.get(one, absent) for one in passages]]
+        return self.matrix[[self.rows.get(one or "", absent) for one in passages]]
 
     @cached_property
     def pool_best(self) -> npt.NDArray[np.int8]:
@@ -146,17 +146,17 @@ class ExamScorer:
         """How many pairs of the query's pool and bank lack a grade."""
         return int((self._queries[query].matrix[:-1] == NO_GRADE).sum())
 
-    def score(self, run: Ranking) -> Values:
+    def score(self, run: Run) -> Values:
         """Every measure for every query; a query that the run is silent on is 0."""
         values = self.covers(run, self.options.tau)
         values.update(self._qrels_values(run, self.options.tau))
         return values
 
-    def covers(self, run: Ranking, tau: int) -> Values:
+    def covers(self, run: Run, tau: int) -> Values:
         """EXAM-Cover, weighted and normalised, at another τ."""
         found: Values = {COVER: {}, WEIGHTED: {}, NORMALISED: {}}
         for query, one in self._queries.items():
-            shown = one.shown(run.get(query, ())[: self.options.k])
+            shown = one.shown(run.get(query, NOTHING).first(self.options.k))
             can = one.asked & (one.pool_best >= tau)
             found[COVER][query] = _value(shown, tau, None, one.asked)
             found[WEIGHTED][query] = (
@@ -168,31 +168,31 @@ class ExamScorer:
             found[NORMALISED][query] = _value(shown, tau, None, can) if known else None
         return found
 
-    def covered(self, run: Ranking, query: str, tau: int) -> npt.NDArray[np.bool_]:
+    def covered(self, run: Run, query: str, tau: int) -> npt.NDArray[np.bool_]:
         """Which of the query's questions the run covers."""
         one = self._queries[query]
-        return cover(one.shown(run.get(query, ())[: self.options.k]), tau).covered
+        return cover(one.shown(run.get(query, NOTHING).first(self.options.k)), tau).covered
 
-    def sweep(self, run: Ranking, taus: Iterable[int]) -> dict[int, Values]:
+    def sweep(self, run: Run, taus: Iterable[int]) -> dict[int, Values]:
         """Every measure at every τ."""
         return {tau: {**self.covers(run, tau), **self._qrels_values(run, tau)} for tau in taus}
 
-    def unjudged(self, run: Ranking) -> int:
+    def unjudged(self, run: Run) -> int:
         """How many of the run's first k passages have no grade at all."""
         count = 0
         for query, one in self._queries.items():
-            shown = one.shown(run.get(query, ())[: self.options.k])
+            shown = one.shown(run.get(query, NOTHING).first(self.options.k))
             count += int((shown == NO_GRADE).all(axis=1).sum())
         return count
 
-    def _qrels_values(self, run: Ranking, tau: int) -> Values:
+    def _qrels_values(self, run: Run, tau: int) -> Values:
         plain = {n: m for n, m in self.measures.items() if not isinstance(m, AlphaNDCG)}
         # The ideal lists are the pool's, the same for all runs: sorted once.
         top = float(self.options.top)
         measures = {name: _at(measure, tau) for name, measure in plain.items()}
         found: Values = {name: {} for name in measures}
         for query, judged in self._judged.items():
-            shown = [judged.get(passage) for passage in run.get(query, ())]
+            shown = [judged.get(p or "") for p in run.get(query, NOTHING).places()]
             ideal = self._ideal_labels[query]
             for name, measure in measures.items():
                 found[name][query] = measure.score(shown, ideal, top) if shown else 0.0
@@ -201,7 +201,7 @@ class ExamScorer:
                 found[name] = {}
                 for query, one in self._queries.items():
                     best = one.ideal(tau, alpha.alpha, alpha.k)
-                    covers = one.shown(run.get(query, ())[: alpha.k]) >= tau
+                    covers = one.shown(run.get(query, NOTHING).places()[: alpha.k]) >= tau
                     value = alpha_ndcg(covers, best, alpha=alpha.alpha, k=alpha.k)
                     found[name][query] = value
         return found

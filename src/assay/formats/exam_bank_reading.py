@@ -1,0 +1,259 @@
+"""Question banks: the Autograder workbench's JSON Lines, and a plain table for hand-written ones.
+
+JSON Lines (plain or gzip): an object a line, ``{query_id, query_text, test_collection?, items
+[{question_id, question_text, query_id?, facet_id?, facet_text?, gold_answers?}]}``; older files say
+``questions`` for ``items``, banks of nuggets hold ``{nugget_id, nugget_text}``, flat files have a
+question a line: ``{qid, question}``, where ``qid`` is the query's id unless ``query_id`` is there
+too. Assay adds ``choices``, ``weight``, ``active`` and ``origin`` to a question where they are not
+the default. A table (TSV) has a header with ``query_id`` and ``question_text``, and may have
+``query_text``, ``question_id``, ``gold_answers`` (separated by ``|``), ``facet_id``,
+``facet_text``, ``weight``, ``active`` and ``origin``. TQA's own JSON (lessons with
+``nonDiagramQuestions``) is read too.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from os import PathLike
+from typing import Any
+
+from assay.formats.exam_tqa import tqa_questions
+from assay.formats.jsonl import first_character, one_text, read_values
+from assay.formats.parsed import FaultList, Parsed, quoted
+from assay.formats.text import SourceText, read_text
+from assay.model.exam import Bank, BankForm, BankQuestion, QueryBank
+
+TABLE = ("query_id", "question_text")
+"""The columns that a table cannot do without."""
+
+COLUMNS = (*TABLE, "query_text", "question_id", "gold_answers", "facet_id", "facet_text", "weight",
+           "active", "origin")  # fmt: skip
+"""All columns of a table."""
+
+LISTS = ("items", "questions")
+"""What the list of a query's questions may be called."""
+
+TEXTS = ("question_text", "question", "nugget_text", "nugget")
+"""What the words of a question may be called."""
+
+_OF_WORDS = re.compile(r"(?:^|/)[0-9a-f]{12,}$")
+"""The end of an id that was made from the words: equal words have equal ids."""
+
+_SHAPE = "Write {query_id, query_text, items}, or {qid, question} a line."
+
+
+def read_bank(path: str | PathLike[str]) -> Parsed[Bank]:
+    """Reads a bank in any of its three forms. Several lines about one query are put together.
+
+    Raises :class:`FormatError` only where the file cannot be read at all.
+    """
+    source = read_text(path)
+    faults = FaultList(source.file, source.faults)
+    start = first_character(source)
+    form: BankForm = "tqa" if start == "[" else "lines" if start == "{" else "table"
+    reader = _Reader(faults, form)
+    if form == "tqa":
+        reader.collection = "tqa"
+        for query, text, questions in tqa_questions(source, faults):
+            reader.query(query, text)
+            for question in questions:
+                reader.add(0, query, question)
+    elif form == "table":
+        for number, cells in _table(source, faults):
+            reader.rows.append(cells)
+            reader.line(number, of_cells(cells))
+    else:
+        for number, row in read_values(source, faults):
+            if isinstance(row, dict):
+                reader.rows.append(row)
+            reader.line(number, row)
+    return reader.done()
+
+
+def question_id(query: str, facet: str | None, text: str) -> str:
+    """An id for a question that has none: the query, the subtopic and a hash of the words."""
+    digest = hashlib.sha256(" ".join(text.split()).encode()).hexdigest()[:12]
+    return "/".join(part for part in (query, facet, digest) if part)
+
+
+def query_of(row: Mapping[str, Any]) -> str | None:
+    """The query that a record is about."""
+    return _id(row, "query_id") or _id(row, "qid")
+
+
+def items_of(row: Mapping[str, Any]) -> list[Any] | None:
+    """The questions of a record: its list, or the record itself where it is one question."""
+    for name in LISTS:
+        if isinstance(row.get(name), list):
+            return list(row[name])
+    return [row] if one_text(row, *TEXTS) is not None else None
+
+
+def has_words(item: Any) -> bool:
+    """Whether an item is a question that is not blank."""
+    return isinstance(item, dict) and bool((one_text(item, *TEXTS) or "").strip())
+
+
+def read_question(row: Mapping[str, Any], item: Mapping[str, Any]) -> BankQuestion:
+    """The question that an item of a record holds.
+
+    Raises:
+        ValueError: it cannot be read; the arguments are why, and the cure.
+    """
+    text = (one_text(item, *TEXTS) or "").strip()
+    gold = item.get("gold_answers") or ()
+    if isinstance(gold, str) or not all(isinstance(one, str) for one in gold):
+        raise ValueError("'gold_answers' is no list of strings.", 'Write ["…"].')
+    weight = item.get("weight", 1.0)
+    if isinstance(weight, bool) or not isinstance(weight, int | float) or not _usable(weight):
+        raise ValueError(f"'weight' is no number from 0 up: {weight!r}.", "Leave it out for 1.")
+    choices = item.get("choices") or {}
+    if not isinstance(choices, dict):
+        raise ValueError("'choices' is no object.", 'Write {"a": "…"}.')
+    query = query_of(row) or ""
+    facet = _text(item, "facet_id") or _text(row, "facet_id")
+    identity = _id(item, "question_id") or _id(item, "nugget_id")
+    if identity is None and item is row and "query_id" in row:
+        identity = _id(row, "qid")
+    return BankQuestion(
+        id=identity or question_id(query, facet, text),
+        text=text,
+        gold=tuple(dict.fromkeys(one.strip() for one in gold if one.strip())),
+        choices={str(key): str(value) for key, value in choices.items()},
+        facet=facet,
+        facet_text=_text(item, "facet_text") or _text(row, "facet_text"),
+        weight=float(weight),
+        active=item.get("active", True) is not False,
+        origin=_text(item, "origin"),
+        nugget=one_text(item, *TEXTS[:2]) is None,
+    )
+
+
+def of_cells(cells: Mapping[str, str]) -> dict[str, Any]:
+    """A table's line as the record of a flat file."""
+    row: dict[str, Any] = {name: cell for name, cell in cells.items() if cell}
+    row |= {name: cells.get(name, "") for name in TABLE}
+    if "gold_answers" in row:
+        row["gold_answers"] = row["gold_answers"].split("|")
+    if "weight" in row:
+        with suppress(ValueError):  # what is no number is told by who reads the record
+            row["weight"] = float(row["weight"])
+    if "active" in row:
+        row["active"] = row["active"].casefold() not in ("no", "false", "0")
+    return row
+
+
+class _Reader:
+    def __init__(self, faults: FaultList, form: BankForm) -> None:
+        self.faults = faults
+        self.form = form
+        self.collection: str | None = None
+        self.rows: list[Mapping[str, Any]] = []
+        self._texts: dict[str, str | None] = {}
+        self._questions: dict[str, dict[str, tuple[int, BankQuestion]]] = {}
+
+    def query(self, query: str, text: str | None) -> None:
+        self._texts[query] = self._texts.get(query) or text
+        self._questions.setdefault(query, {})
+
+    def add(self, number: int, query: str, question: BankQuestion) -> None:
+        first, other = self._questions[query].setdefault(question.id, (number, question))
+        if other is question:
+            return
+        why = f"The question {quoted(question.id)} is there twice (first on line {first})."
+        if other.text == question.text and _OF_WORDS.search(question.id):
+            self.faults.warning(number, why, "The first was read: they ask the same.", query)
+        else:
+            self.faults.error(number, why, "Give each question of a query its own id.", query)
+
+    def line(self, number: int, row: Any) -> None:
+        query = query_of(row) if isinstance(row, dict) else None
+        if query is None:
+            self.faults.error(number, "There is no 'query_id'.", _SHAPE)
+            return
+        items = items_of(row)
+        if items is None:
+            self.faults.error(number, "There is no list of questions ('items').", "Add it.", query)
+            return
+        self.collection = _text(row, "test_collection") or self.collection
+        self.query(query, _text(row, "query_text") or _text(row, "query"))
+        for place, item in enumerate(items, 1):
+            where = "" if item is row else f"Item {place}: "
+            try:
+                self._item(number, query, row, item, where)
+            except ValueError as error:
+                why, cure = error.args
+                self.faults.error(number, where + why, cure, query)
+
+    def _item(self, number: int, query: str, row: Mapping[str, Any], item: Any, where: str) -> None:
+        if not isinstance(item, dict):
+            raise ValueError("this is no object.", "Write {question_id, question_text}.")
+        if one_text(item, *TEXTS) is None:
+            raise ValueError("there is no 'question_text'.", "Add it.")
+        named = _id(item, "query_id")
+        if named not in (None, query):
+            raise ValueError(f"it belongs to query {quoted(str(named))}.", "Move it to that query.")
+        if not has_words(item):
+            self.faults.warning(number, f"{where}The question is blank.", "It is left out.", query)
+        else:
+            self.add(number, query, read_question(row, item))
+
+    def done(self) -> Parsed[Bank]:
+        if not self._texts and not self.faults.faulty:
+            self.faults.error(0, "There are no questions.", "Is this the right file?")
+        for query, found in self._questions.items():
+            if not found:
+                self.faults.warning(0, "A query has no questions.", "It will not be scored.", query)
+        banks = {
+            query: QueryBank(query, text, tuple(one for _, one in self._questions[query].values()))
+            for query, text in self._texts.items()
+        }
+        return Parsed(Bank(banks, self.collection, self.form, tuple(self.rows)), self.faults.done())
+
+
+def _usable(weight: float) -> bool:
+    return math.isfinite(weight) and weight >= 0
+
+
+def _id(row: Mapping[str, Any], name: str) -> str | None:
+    value = row.get(name)
+    if isinstance(value, int) and not isinstance(value, bool):
+        return str(value)
+    return value if isinstance(value, str) and value.strip() else None
+
+
+def _text(row: Mapping[str, Any], name: str) -> str | None:
+    value = row.get(name)
+    return value.strip() or None if isinstance(value, str) else None
+
+
+def _table(source: SourceText, faults: FaultList) -> Iterator[tuple[int, dict[str, str]]]:
+    """The lines of a table, cell by column."""
+    header: list[str] | None = None
+    for number, line in source.numbered():
+        if not line.strip():
+            continue
+        cells = [cell.strip() for cell in line.split("\t")]
+        if header is None:
+            header = [cell.casefold() for cell in cells]
+            missing = [name for name in TABLE if name not in header]
+            unknown = [name for name in header if name not in COLUMNS]
+            if missing or unknown:
+                wrong = f"lacks {', '.join(missing)}" if missing else f"names {unknown[0]!r}"
+                faults.error(
+                    number,
+                    f"This is neither a bank in JSON Lines nor a table: the header {wrong}.",
+                    f"Columns, separated by tabs: {', '.join(COLUMNS)}; the first two are needed.",
+                )
+                return
+        elif len(cells) > len(header):
+            faults.error(
+                number, f"{len(cells)} columns, the header has {len(header)}.", "Remove tabs."
+            )
+        else:
+            cells += [""] * (len(header) - len(cells))
+            yield number, dict(zip(header, cells, strict=True))
