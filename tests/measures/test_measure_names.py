@@ -101,7 +101,11 @@ def test_other_spellings(text: str, canonical: str) -> None:
     ("text", "message"),
     [
         ("", "Known measures: nDCG, nDCG-JK, Q, AP"),
-        ("nDGC@20", "unknown measure 'nDGC'.*Known measures: nDCG, "),
+        ("nDGC@20", r"unknown measure 'nDGC'.*mean nDCG@20\? Known measures: nDCG, "),
+        ("alpha_ndgc@20", r"mean α-nDCG@20\?"),
+        ("Recal(rel=2)@10", r"mean Recall\(rel=2\)@10\?"),
+        ("nDCG20", r"is not a measure name.*mean nDCG@20\?"),
+        ("HMR", "unknown measure 'HMR' in 'HMR'. Known measures"),
         ("nDCG@", "is not a measure name"),
         ("nDCG@20@5", "is not a measure name"),
         ("nDCG(gain=exp@20", "is not a measure name"),

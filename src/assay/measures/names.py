@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import Field, fields
+from difflib import get_close_matches
 from typing import Any
 
 from assay.measures.ranking import MEASURES, APNorm, Gain, Measure
@@ -18,6 +19,7 @@ __all__ = ["describe_measures", "parse_measure"]
 _NAME = re.compile(
     r"(?P<name>[A-Za-zα][A-Za-z_-]*)\s*(?:\((?P<arguments>[^()]*)\))?\s*(?:@\s*(?P<k>[0-9]+))?"
 )
+_ALMOST = re.compile(r"\s*(?P<name>[A-Za-zα_-]+)(?P<rest>.*)", re.DOTALL)
 _TREC_EVAL_CUT = re.compile(r"(?P<stem>ndcg_cut|map_cut|p|recall|success)[._](?P<k>[0-9]+)")
 _TREC_EVAL_STEMS = {
     "ndcg_cut": "nDCG",
@@ -49,19 +51,36 @@ def parse_measure(text: str) -> Measure:
     if match is None:
         raise ValueError(
             f"{text!r} is not a measure name; names look like nDCG@20, Q(beta=1)@20 or AP(rel=2)."
-            f" Known measures: {', '.join(MEASURES)}"
+            f"{_meant(text)} Known measures: {', '.join(MEASURES)}"
         )
     folded = match["name"].casefold().replace("_", "-")
     kind = _BY_FOLDED_NAME.get(_SPELLINGS.get(folded, folded))
     if kind is None:
         raise ValueError(
-            f"unknown measure {match['name']!r} in {text!r}. Known measures: {', '.join(MEASURES)}"
+            f"unknown measure {match['name']!r} in {text!r}.{_meant(text)}"
+            f" Known measures: {', '.join(MEASURES)}"
         )
     arguments = _arguments(kind, match["arguments"] or "", text)
     try:
         return kind(k=None if match["k"] is None else int(match["k"]), **arguments).ready()
     except ValueError as error:
         raise ValueError(f"{text!r}: {error}") from None
+
+
+def _meant(text: str) -> str:
+    """The known name nearest to what stands at the beginning of *text*, as a question; or
+    nothing."""
+    parts = _ALMOST.match(text)
+    folded = parts["name"].casefold().replace("_", "-").replace("alpha", "α") if parts else ""
+    near = get_close_matches(folded, _BY_FOLDED_NAME, n=1)
+    if parts is None or not near:
+        return ""
+    name = _BY_FOLDED_NAME[near[0]].name
+    whole = name + parts["rest"].rstrip()
+    if _NAME.fullmatch(whole) is None:
+        numbers = re.findall("[0-9]+", parts["rest"])
+        whole = f"{name}@{numbers[-1]}" if numbers else name
+    return f" Did you mean {whole}?"
 
 
 def describe_measures() -> dict[str, str]:

@@ -10,12 +10,13 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import ClassVar, Generic, TypeVar
+from typing import Annotated, ClassVar, Generic, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from assay.formats.parsed import Parsed
 from assay.labellers.base import Labeller, Request
+from assay.measures.names import parse_measure
 from assay.model.errors import Fault, FormatError, SettingsError
 from assay.protocols.folder import Folder, relative_to
 from assay.protocols.labels import LabelBook
@@ -35,6 +36,10 @@ class CommonSettings(BaseModel):
     resamples: int = Field(2000, ge=100, le=1_000_000)
     seed: int = Field(20251210, ge=0)
 
+
+MeasureNames = tuple[Annotated[str, AfterValidator(lambda name: str(parse_measure(name)))], ...]
+"""Names of ranking measures in ``[settings]``, each as the measure itself spells it. What is none
+is told when the folder is opened."""
 
 S = TypeVar("S", bound=CommonSettings)
 I = TypeVar("I")  # noqa: E741 (a protocol's inputs)

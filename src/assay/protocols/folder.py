@@ -407,8 +407,9 @@ class Folder:
         try:
             return kind.model_validate(self.config.settings)
         except ValidationError as error:
+            place = f"settings.{self.protocol}" if self.part else "settings"
             raise SettingsError(
-                f"{self.path / 'assay.toml'}: [settings]\n{explain(error)}"
+                f"{self.path / 'assay.toml'}: [{place}]\n{explain(error)}"
             ) from error
 
 

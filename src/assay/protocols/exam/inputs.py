@@ -15,10 +15,9 @@ from assay.formats.exam_graded import GradedFile, read_graded, runs_of
 from assay.formats.passages import read_passages, read_queries, read_responses
 from assay.formats.score_tables import ScoreTable, read_scores
 from assay.formats.trec import Qrels, TrecRun, read_qrels, read_trec_run
-from assay.measures.names import parse_measure
 from assay.model.errors import SettingsError
 from assay.model.exam import Bank, BankQuestion, QueryBank, Ranking, Run
-from assay.protocols.base import CommonSettings, Reading
+from assay.protocols.base import CommonSettings, MeasureNames, Reading
 from assay.protocols.exam.binning import default_bins, read_bins
 from assay.protocols.folder import Folder
 from assay.tasks.base import AnyTask
@@ -52,7 +51,7 @@ class ExamSettings(CommonSettings):
     tau: int | None = Field(None, ge=1, le=5)
     denominator: Literal["bank", "graded"] = "bank"
     silent: Literal["zero", "left-out"] = "zero"
-    measures: tuple[str, ...] = ("AP", "nDCG@20", "Rprec", "RR", "α-nDCG@20")
+    measures: MeasureNames = ("AP", "nDCG@20", "Rprec", "RR", "α-nDCG@20")
     passage_words: int = Field(200, ge=10)
     llm: str | None = None
     prompt_class: str | None = None
@@ -66,13 +65,6 @@ class ExamSettings(CommonSettings):
         names = ["self-rating", "qa", "qa-verified", *(f"direct:{name}" for name in DIRECT_TASKS)]
         if value not in names:
             raise ValueError(f"must be one of {', '.join(names)}")
-        return value
-
-    @field_validator("measures")
-    @classmethod
-    def _parsed(cls, value: tuple[str, ...]) -> tuple[str, ...]:
-        for name in value:
-            parse_measure(name)
         return value
 
     @field_validator("label_bins", "judgment_bins")

@@ -176,7 +176,7 @@ def scored(inputs: ExamInputs, settings: ExamSettings, book: LabelBook) -> Score
 
 def _measures(bank: Bank, settings: ExamSettings) -> tuple[str, ...]:
     if settings.grading.startswith("direct:"):
-        return tuple(name for name in settings.measures if not name.startswith(("α", "alpha")))
+        return tuple(name for name in settings.measures if not name.startswith("α"))
     weighted = any(
         question.weight != 1.0 for query in bank.queries for question in bank.questions(query)
     )

@@ -8,17 +8,18 @@ from functools import partial
 from pathlib import Path
 from typing import Literal, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from assay.formats.r2c2 import AnswerRunFile, Parsed, read_ac_run, read_pr_run, read_questions
 from assay.model.errors import Fault, FormatError, SettingsError
 from assay.model.rag import PassageRun, Question
+from assay.protocols.base import CommonSettings, MeasureNames
 from assay.protocols.folder import Folder, relative_to
 
 T = TypeVar("T")
 
 
-class R2C2Settings(BaseModel):
+class R2C2Settings(CommonSettings):
     """``[settings]`` of an R2C2 evaluation.
 
     ``ideal``: where the ideal list of a question comes from, the pooled grades of all PR runs
@@ -38,21 +39,15 @@ class R2C2Settings(BaseModel):
     under that name (relevant from 2).
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    policy: str = "people"
     ideal: Literal["pooled", "own"] = "pooled"
     merge_identical: bool = False
     g_max: float | None = Field(None, gt=0)
     bins: int = Field(10, ge=1, le=1000)
     bins_closed: Literal["right", "left"] = "right"
-    level: float = Field(0.95, gt=0, lt=1)
-    resamples: int = Field(2000, ge=100, le=1_000_000)
-    seed: int = Field(20251210, ge=0)
     max_passage_chars: int | None = Field(None, ge=1)
     entailment: Literal["auto", "yes-no", "support"] = "auto"
     relevance_check: bool | Literal["yes-no", "0-3"] = False
-    measures: tuple[str, ...] = ("nDCG@20", "Q@20", "nERR@20", "iRBU@20")
+    measures: MeasureNames = ("nDCG@20", "Q@20", "nERR@20", "iRBU@20")
 
 
 @dataclass(frozen=True)

@@ -10,8 +10,6 @@ from typing import TYPE_CHECKING
 from assay.ledger import Ledger
 from assay.ledger.lines import BriefBlock
 from assay.ledger.policy import Policy
-from assay.measures.names import parse_measure
-from assay.model.errors import SettingsError
 from assay.model.rag import Answer, PassageKey, PassageRun, Question
 from assay.protocols.aside import Aside
 from assay.protocols.folder import Folder
@@ -55,9 +53,8 @@ def score(
     """Everything that the labels in the ledger say under ``policy``; with ``brief``, without the
     reasons and times that only a report shows; with ``large``, going through the ledger group by
     group, keeping of answers only what files and tables need (``kept``) and taking them out of
-    ``inputs``; ``blocks`` are brief labels that were read already; ``aside`` computes the numbers.
-    Raises SettingsError for a measure that does not exist."""
-    _check_measures(settings)
+    ``inputs``; ``blocks`` are brief labels that were read already; ``aside`` computes the
+    numbers."""
     labellers, warnings = labellers_for_scoring(folder)
     strict = keeps_to_yes_no(folder)
     book = LabelBook(
@@ -184,14 +181,6 @@ def _ranking(run: PassageRun, question: str, units: Mapping[PassageKey, str]) ->
         ranked.append(unit if unit not in seen else f"{passage.key} (repeated)")
         seen.add(unit)
     return ranked
-
-
-def _check_measures(settings: R2C2Settings) -> None:
-    try:
-        for name in settings.measures:
-            parse_measure(name)
-    except ValueError as error:
-        raise SettingsError(f"[settings] measures: {error}") from error
 
 
 def _work(

@@ -33,7 +33,7 @@ from assay.model.trec_rag import (
     SupportAnswer,
     sub_narrative_key,
 )
-from assay.protocols.base import CommonSettings, Reading
+from assay.protocols.base import CommonSettings, MeasureNames, Reading
 from assay.protocols.folder import Folder
 from assay.protocols.trec_rag.scoring import Topics
 from assay.tasks.base import AnyTask
@@ -96,7 +96,7 @@ class TrecRagSettings(CommonSettings):
     answers: Topics = "all"
     given_by: Literal["people", "machine"] = "people"
     topics: tuple[str, ...] = ()
-    measures: tuple[str, ...] = ("nDCG@30", "nDCG@100", "Recall@100")
+    measures: MeasureNames = ("nDCG@30", "nDCG@100", "Recall@100")
 
     @property
     def given_by_words(self) -> str:

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 
 from assay.measures.evaluation import evaluate
 from assay.measures.names import parse_measure
-from assay.model.errors import SettingsError
 from assay.protocols.trec_rag.inputs import Inputs, TrecRagSettings
 from assay.protocols.trec_rag.scoring import Sheet
 
@@ -16,13 +15,9 @@ def retrieval_sheet(
 ) -> Sheet | None:
     """Every retrieval run by every measure, over the topics that have grades; None without any.
 
-    A document without a grade counts as not relevant. Raises SettingsError for a measure that
-    does not exist.
+    A document without a grade counts as not relevant.
     """
-    try:
-        measures = [parse_measure(name) for name in settings.measures]
-    except ValueError as error:
-        raise SettingsError(f"[settings] measures: {error}") from error
+    measures = [parse_measure(name) for name in settings.measures]
     qrels = {
         topic: {doc: float(grade) for doc, grade in found.items()}
         for topic, found in grades.items()
@@ -31,7 +26,6 @@ def retrieval_sheet(
     if not qrels or not inputs.r_runs:
         return None
     highest = max(grade for judged in qrels.values() for grade in judged.values()) or 1.0
-    names = tuple(map(str, measures))
     values = {}
     for name, run in inputs.r_runs.items():
         ranking = {topic: list(run.ranked(topic)) for topic in qrels}
@@ -42,5 +36,5 @@ def retrieval_sheet(
             }
             for measure in measures
         }
-    nothing = dict.fromkeys(names, frozenset[str]())
-    return Sheet(tuple(qrels), names, values, nothing, dict.fromkeys(values, nothing))
+    nothing = dict.fromkeys(settings.measures, frozenset[str]())
+    return Sheet(tuple(qrels), settings.measures, values, nothing, dict.fromkeys(values, nothing))

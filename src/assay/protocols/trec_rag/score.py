@@ -10,7 +10,6 @@ from assay.formats.trec_rag_nuggets import write_assignments, write_nuggets
 from assay.formats.trec_rag_passages import write_judgment_run
 from assay.formats.trec_rag_support import write_support
 from assay.formats.trec_rag_topics import write_sub_narratives
-from assay.measures.names import parse_measure
 from assay.model.trec_rag import NuggetList
 from assay.protocols.labels import LabelBook
 from assay.protocols.output import csv_bytes
@@ -105,7 +104,7 @@ def _count_ungraded(state: State, scores: dict[str, dict[str, Score]]) -> None:
     """A topic where some pooled document has no label is counted as missing."""
     count = sum(bool(state.ungraded[topic]) for topic in state.grades)
     for run in state.inputs.r_runs:
-        for name in map(str, map(parse_measure, state.settings.measures)):
+        for name in state.settings.measures:
             if count and name in scores.get(run, {}):
                 scores[run][name] = replace(scores[run][name], missing=count)
 
@@ -183,8 +182,8 @@ def _boards(state: State, scores: Mapping[str, Mapping[str, Score]]) -> tuple[Bo
     }[state.settings.answers]
     boards = []
     kinds = {name for by_run in scores.values() for name in by_run}
-    if kinds.intersection(str(parse_measure(name)) for name in state.settings.measures):
-        names = tuple(str(parse_measure(name)) for name in state.settings.measures)
+    names = state.settings.measures
+    if kinds.intersection(names):
         note = f"{policy} Relevance: {_relevance_words(state)}."
         boards.append(Board("Retrieval runs", names, note))
     if "strict_vital" in kinds:

@@ -80,7 +80,7 @@ def compare_settings(
     kinds = (
         ("Nuggets", MEASURES, _nuggets(machine, people, human)),
         ("Support", SUPPORT_MEASURES[:2], _support(machine, human)),
-        ("Relevance", tuple(settings.measures), _relevance(machine, human)),
+        ("Relevance", settings.measures, _relevance(machine, human)),
     )
     return tuple(
         _sides(title, measures, sheets, settings)
