@@ -346,3 +346,50 @@ def test_a_file_that_is_not_there(worked, tmp_path, assay):
         done = assay("agree", worked[0], tmp_path / name)
         assert done.returncode == 2
         assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("kind", ["support", "assignments"])
+def test_support_labels_and_assignments(tmp_path, assay, kind):
+    """Two judges, the second's lines in another order; labels are 0 to 2."""
+    both = [(0, 0), (1, 2), (2, 2), (2, 1), (0, 0), (None, 1), (2, 2)]
+    topics = ["1", "1", "1", "2", "2", "2", "2"]
+
+    def record(topic: str, labels: list[int | None]) -> dict[str, object]:
+        if kind == "support":
+            codes = ["-1" if one is None else str(one) for one in labels]
+            cited = [{"reference": "d", "support": code} for code in codes]
+            return {
+                "narrative_id": topic,
+                "run_id": "r",
+                "sentences": [{"text": "", "citations": []}, {"text": "b", "citations": cited}],
+            }
+        words = {None: "failed", 0: "not_support", 1: "partial_support", 2: "support"}
+        nuggets = [{"text": "n", "importance": "vital", "assignment": words[one]} for one in labels]
+        return {"qid": topic, "run_id": "r", "nuggets": nuggets}
+
+    files = []
+    for place, order in enumerate((["1", "2"], ["2", "1"])):
+        answers = [
+            record(topic, [one[place] for one, at in zip(both, topics, strict=True) if at == topic])
+            for topic in order
+        ]
+        text = "".join(json.dumps(row) + "\n" for row in answers)
+        files.append(write(tmp_path / f"{place}.jsonl", text))
+    done = assay("agree", *files, "--by", "run", "--json")
+    assert done.returncode == 0, done.stderr
+    document = json.loads(done.stdout)
+    found = {row["measure"]: row["value"] for row in document["rows"]}
+    known = [pair for pair in both if None not in pair]
+    assert found["agreement"] == pytest.approx(4 / 6)
+    table = labels(tmp_path / "a.csv", [(1, n, a) for n, (a, _) in enumerate(known)])
+    other = labels(tmp_path / "b.csv", [(1, n, b) for n, (_, b) in enumerate(known)])
+    plain = rows(assay("agree", table, other, "--csv"))
+    for name in ("kappa", "alpha_ordinal", "kappa@2"):
+        assert found[name] == pytest.approx(float(plain[name]["value"]))
+
+
+def test_records_that_are_no_labels_are_named(shared_data, worked, assay):
+    bank = shared_data / "data" / "trec-rag-2026" / "rag25-dev-nuggets.jsonl"
+    done = assay("agree", worked[0], bank)
+    assert done.returncode == 2
+    assert "The JSON records are no labels; the first has qid, nuggets." in done.stderr

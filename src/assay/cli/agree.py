@@ -99,7 +99,11 @@ class _Group:
 def agree_command(
     a: Annotated[
         Path,
-        typer.Argument(metavar="A", help="Labels: qrels, an RJ run, or CSV [run,]topic,doc,label."),
+        typer.Argument(
+            metavar="A",
+            help="Labels: qrels, an RJ run, CSV [run,]topic,doc,label, support labels or "
+            "assignments.",
+        ),
     ],
     b: Annotated[Path, typer.Argument(metavar="B", help="Other labels of the same documents.")],
     scale: Annotated[

@@ -14,6 +14,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from os import PathLike
 
+from assay.formats.jsonl import first_object
+from assay.formats.label_records import labels_of_records
 from assay.formats.naming import clean, normal_id
 from assay.formats.parsed import FaultList, Parsed, listed, printable, quoted
 from assay.formats.text import read_text
@@ -180,7 +182,8 @@ class LabelTable:
 
 
 def read_labels(path: str | PathLike[str]) -> Parsed[LabelTable]:
-    """Read qrels, or CSV or TSV with the columns topic, doc (or docid, item, unit) and label.
+    """Read qrels, CSV or TSV with the columns topic, doc (or docid, item, unit) and label, support
+    labels or nugget assignments (:func:`assay.formats.label_records.labels_of_records`).
 
     A column of runs makes units of different runs different, and may take the place of doc: one
     label a run and topic. Columns may be in any order, others are ignored. A file is taken for a
@@ -192,6 +195,19 @@ def read_labels(path: str | PathLike[str]) -> Parsed[LabelTable]:
         FormatError: the file cannot be read at all.
     """
     source = read_text(path)
+    first = first_object(source)
+    records = None if first is None else labels_of_records(source, first)
+    if records is not None:
+        table = LabelTable(records.value or {}, qrels=False, runs=True)
+        return Parsed(table, records.faults)
+    if first is not None:
+        faults = FaultList(source.file)
+        faults.error(
+            0,
+            f"The JSON records are no labels; the first has {listed(first, 8)}.",
+            "Give support labels ('sentences') or nugget assignments ('nuggets'), or qrels or CSV.",
+        )
+        return Parsed(None, faults.done())
     judged_run = _judgment_run(path, source.lines)
     if judged_run is not None:
         return judged_run
