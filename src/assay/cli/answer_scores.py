@@ -10,9 +10,12 @@ import typer
 
 from assay.cli.common import err, out, plain_table, print_csv, print_json, safe
 from assay.formats.parsed import Parsed, listed
+from assay.measures.ranges import Range
 from assay.model.errors import Fault, FormatError
-from assay.protocols.scores import TOPIC_COLUMNS, Score
+from assay.protocols.scores import VALUE_COLUMNS, Score, ranks, value_row
 from assay.protocols.trec_rag.scoring import Sheet, Topics, means
+from assay.reports.leaderboards import rank_texts
+from assay.reports.text import span
 
 T = TypeVar("T")
 
@@ -126,8 +129,10 @@ def show(
             }
         )
     elif as_csv:
-        rows = ((s.run, "all", s.measure, s.value) for by in table.values() for s in by.values())
-        print_csv(TOPIC_COLUMNS, (*rows, *(_topic_rows(sheet, topics) if per_topic else ())))
+        rows = (
+            value_row(s.run, "all", s.measure, s.ends) for by in table.values() for s in by.values()
+        )
+        print_csv(VALUE_COLUMNS, (*rows, *(_topic_rows(sheet, topics) if per_topic else ())))
     else:
         _print_table(title, sheet, table, topics, per_topic, counts)
         over = f"all topics of the labels ({len(sheet.topics)}), 0 where a run is silent"
@@ -138,12 +143,12 @@ def show(
         raise typer.Exit(1)
 
 
-def _topic_rows(sheet: Sheet, topics: Topics) -> Iterator[tuple[str, str, str, float | None]]:
+def _topic_rows(sheet: Sheet, topics: Topics) -> Iterator[tuple[object, ...]]:
     for run in sheet.values:
         for measure, values in sheet.completed(run, topics).items():
             for topic in sheet.topics:
                 if topic in values:
-                    yield (run, topic, measure, values[topic])
+                    yield value_row(run, topic, measure, values[topic])
 
 
 def _json_rows(
@@ -156,6 +161,8 @@ def _json_rows(
                 "topic": "all",
                 "measure": one.measure,
                 "value": one.value,
+                "floor": one.floor,
+                "ceiling": one.ceiling,
                 "low": one.low,
                 "high": one.high,
                 "counted": one.topics,
@@ -163,7 +170,7 @@ def _json_rows(
             }
     if per_topic:
         for row in _topic_rows(sheet, topics):
-            yield dict(zip(TOPIC_COLUMNS, row, strict=True))
+            yield dict(zip(VALUE_COLUMNS, row, strict=True))
 
 
 def _print_table(
@@ -175,27 +182,30 @@ def _print_table(
     counts: Callable[[str], Sequence[tuple[str, str]]],
 ) -> None:
     first = sheet.measures[0]
-    order = sorted(table, key=lambda run: (-(table[run][first].value or 0.0), run))
+    order = rank_texts(ranks(table, first))
     shown = plain_table(title)
+    shown.add_column("#", justify="right")
     shown.add_column("run", overflow="fold")
     if per_topic:
         shown.add_column("topic", overflow="fold")
     for name in sheet.measures:
         shown.add_column(name.replace("_", "\n"), justify="right")
-    for name, _ in counts(order[0]) if order and not per_topic else ():
+    for name, _ in counts(next(iter(order))) if order and not per_topic else ():
         shown.add_column(name, justify="right")
-    for run in order:
-        values = [table[run][name].value for name in sheet.measures]
+    for run, rank in order.items():
+        values = [table[run][name].ends for name in sheet.measures]
         ends = [] if per_topic else [value for _, value in counts(run)]
-        shown.add_row(safe(run), *(["all"] if per_topic else []), *map(_number, values), *ends)
+        shown.add_row(
+            rank, safe(run), *(["all"] if per_topic else []), *map(_number, values), *ends
+        )
         if per_topic:
             completed = sheet.completed(run, topics)
             for topic in sheet.topics:
                 if topic in completed[first]:
                     cells = (_number(completed[name][topic]) for name in sheet.measures)
-                    shown.add_row("", safe(topic), *cells)
+                    shown.add_row("", "", safe(topic), *cells)
     out().print(shown)
 
 
-def _number(value: float | None) -> str:
-    return "–" if value is None else f"{value:.4f}"
+def _number(ends: Range | None) -> str:
+    return "–" if ends is None else span(*ends, 4)

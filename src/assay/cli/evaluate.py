@@ -33,7 +33,7 @@ from assay.ledger import Ledger
 from assay.model.errors import SettingsError
 from assay.protocols.manifest import REPORT
 from assay.protocols.output import write_bytes
-from assay.protocols.scores import SCORE_COLUMNS
+from assay.protocols.scores import SCORE_COLUMNS, score_row
 
 
 def evaluate_command(
@@ -208,7 +208,7 @@ def _show(
     elif as_csv:
         print_csv(
             SCORE_COLUMNS,
-            (tuple(getattr(one, name) for name in SCORE_COLUMNS) for one in results.scores),
+            map(score_row, results.scores),
         )
     else:
         console = out()

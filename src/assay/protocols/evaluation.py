@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import chain
 from pathlib import Path
 from typing import Any, Self
 
@@ -24,10 +25,10 @@ from assay.protocols.digest import labels_digest
 from assay.protocols.folder import Folder
 from assay.protocols.labels import LabelBook
 from assay.protocols.members import juries
-from assay.protocols.output import csv_bytes, digests_of, write_bytes
+from assay.protocols.output import digests_of, write_bytes
 from assay.protocols.record import Places, write_labels, write_manifest
 from assay.protocols.results import Gap, Result
-from assay.protocols.scores import SCORE_COLUMNS, TOPIC_COLUMNS, score_rows, topic_rows
+from assay.protocols.scores import score_files
 from assay.tasks.base import AnyTask
 from assay.tasks.shared import sources
 
@@ -212,9 +213,10 @@ class Evaluation:
     def _write(self, result: Result, lines: Iterable[Block]) -> list[Path]:
         out, found = self.folder.out, result.findings
         files: dict[Path, bytes] = {
-            out / "scores.csv": csv_bytes(SCORE_COLUMNS, score_rows(found.scores)),
-            out / "per_topic.csv": csv_bytes(TOPIC_COLUMNS, topic_rows(found.per_topic)),
-            **{out / name: data for name, data in found.files.items()},
+            out / name: data
+            for name, data in chain(
+                score_files((found.scores,), found.per_topic), found.files.items()
+            )
         }
         digests = {path: write_bytes(path, data) for path, data in files.items()}
         places = Places()

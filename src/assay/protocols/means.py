@@ -1,30 +1,55 @@
-"""A run's score: the mean over topics of what is known, with its bootstrap interval."""
+"""A run's score: the mean over topics, from floor to ceiling, with its bootstrap interval."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from math import fsum
+from typing import Protocol
 
 from assay.measures.bootstrap import mean_interval
-from assay.protocols.base import CommonSettings
+from assay.measures.ranges import Range
 from assay.protocols.scores import Score
 
 
+class Resampling(Protocol):
+    """The settings of bootstrap intervals."""
+
+    @property
+    def level(self) -> float: ...
+    @property
+    def resamples(self) -> int: ...
+    @property
+    def seed(self) -> int: ...
+
+
 def mean_score(
-    run: str,
-    measure: str,
-    values: Iterable[float | None],
-    settings: CommonSettings,
-    *,
-    missing: int | None = None,
+    run: str, measure: str, values: Iterable[Range | None], settings: Resampling
 ) -> Score:
-    """The mean of the values that are known; None where none is. ``missing`` topics are those
-    that lack a label, the unknown ones where left out."""
-    every = list(values)
-    known = [value for value in every if value is not None]
-    lacking = len(every) - len(known) if missing is None else missing
+    """The mean of the values of topics. The interval runs from the low end of the one of the
+    floors to the high end of the one of the ceilings (the other way round where less is better).
+
+    A topic is None where the measure is undefined there whatever the labels are: it leaves the
+    mean, for every run alike. Nothing leaves a mean because a label is missing.
+    """
+    known = [value for value in values if value is not None]
     if not known:
-        return Score(run, measure, None, None, None, 0, lacking)
-    ends = mean_interval(
-        known, level=settings.level, resamples=settings.resamples, seed=settings.seed
+        return Score.undefined(run, measure)
+    floors = [value.floor for value in known]
+    ceilings = [value.ceiling for value in known]
+    lacking = sum(value.value is None for value in known)
+    samples = (floors, ceilings) if lacking else (floors,)
+    means = [fsum(sample) / len(sample) for sample in samples]
+    intervals = [
+        mean_interval(
+            sample, level=settings.level, resamples=settings.resamples, seed=settings.seed
+        )
+        for sample in samples
+    ]
+    return Score.between(
+        run,
+        measure,
+        Range(means[0], means[-1]),
+        *((one.low, one.high) for one in intervals),
+        topics=len(known),
+        missing=lacking,
     )
-    return Score(run, measure, sum(known) / len(known), ends.low, ends.high, len(known), lacking)

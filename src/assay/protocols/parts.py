@@ -9,12 +9,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-Value = str | int | float | None
+from assay.measures.ranges import Range
+
+Value = str | int | float | Range | None
 
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A table. A float is rounded to ``digits``, None is shown as undefined. Columns named in
+    """A table. A float is rounded to ``digits``, a range shown from its
+    lower to its upper end, None is shown as undefined. Columns named in
     ``texts`` hold running text and wrap; those in ``links`` hold names of files beside the report.
     Rows past ``most`` are left out, and counted."""
 

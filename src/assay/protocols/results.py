@@ -10,13 +10,7 @@ from typing import NamedTuple
 from assay.model.labels import Label, LabellerId
 from assay.protocols.members import Jury
 from assay.protocols.parts import Part
-from assay.protocols.scores import Score
-
-Scores = Mapping[str, Mapping[str, Score]]
-"""run → measure → score."""
-
-PerTopic = Mapping[str, Mapping[str, Mapping[str, float | None]]]
-"""run → measure → topic → value; None where a label is missing."""
+from assay.protocols.scores import PerTopic, Scores
 
 
 @dataclass(frozen=True, slots=True)

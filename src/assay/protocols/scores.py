@@ -2,18 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from typing import Self
 
-SCORE_COLUMNS = ("run", "measure", "value", "low", "high", "topics", "missing")
+from assay.measures.ranges import Range
+from assay.protocols.output import csv_bytes
+
+SCORE_COLUMNS = (
+    "run", "measure", "value", "low", "high", "topics", "missing", "floor", "ceiling",
+)  # fmt: skip
 TOPIC_COLUMNS = ("run", "topic", "measure", "value")
+VALUE_COLUMNS = ("run", "topic", "measure", "value", "floor", "ceiling")
+"""What commands on files print with ``--csv``; the topic of a mean is ``all``."""
+
+RANGE_COLUMNS = ("run", "topic", "measure", "floor", "ceiling")
+
+Ends = tuple[float, float]
+"""Low and high end of a bootstrap interval."""
 
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """A score of a run over topics (questions). ``value`` is None where undefined; ``low``/``high``
-    bound its bootstrap interval over topics. ``topics`` topics went in, ``missing`` could not for
-    want of a label."""
+    """A score of a run over topics (questions).
+
+    ``floor`` and ``ceiling`` are its values if everything missing turned out worst and best for
+    the run (:class:`assay.measures.ranges.Range`); ``value`` is None where they differ. All three
+    are None where the score is undefined. ``low`` and ``high`` bound its bootstrap interval over
+    topics, which then holds the intervals of both. The score is over ``topics`` topics; the values
+    of ``missing`` of them hang on a label that is not there.
+    """
 
     run: str
     measure: str
@@ -22,24 +40,109 @@ class Score:
     high: float | None
     topics: int
     missing: int
+    floor: float | None
+    ceiling: float | None
+
+    @classmethod
+    def undefined(cls, run: str, measure: str, *, topics: int = 0, missing: int = 0) -> Self:
+        """A score that no completion of the labels would define."""
+        return cls(run, measure, None, None, None, topics, missing, None, None)
+
+    @classmethod
+    def between(
+        cls,
+        run: str,
+        measure: str,
+        ends: Range,
+        *intervals: Ends,
+        topics: int,
+        missing: int = 0,
+    ) -> Self:
+        """A score from its floor to its ceiling; the bootstrap ``intervals`` are of these."""
+        return cls(
+            run,
+            measure,
+            ends.value,
+            min((low for low, _ in intervals), default=None),
+            max((high for _, high in intervals), default=None),
+            topics,
+            missing,
+            ends.floor,
+            ends.ceiling,
+        )
+
+    @property
+    def ends(self) -> Range | None:
+        """Floor and ceiling; None where the score is undefined."""
+        if self.floor is None or self.ceiling is None:
+            return None
+        return Range(self.floor, self.ceiling)
 
 
-def score_rows(*tables: Mapping[str, Mapping[str, Score]]) -> Iterator[tuple[object, ...]]:
-    """The rows of ``scores.csv`` of tables run -> measure -> score."""
-    for table in tables:
-        for run, scores in table.items():
-            for score in scores.values():
-                yield (
-                    run, score.measure, score.value, score.low, score.high, score.topics,
-                    score.missing,
-                )  # fmt: skip
+Scores = Mapping[str, Mapping[str, Score]]
+"""run → measure → score."""
+
+PerTopic = Mapping[str, Mapping[str, Mapping[str, Range | None]]]
+"""run → measure → topic → value; None where it is undefined whatever the labels are."""
 
 
-def topic_rows(
-    per_topic: Mapping[str, Mapping[str, Mapping[str, float | None]]],
-) -> Iterator[tuple[object, ...]]:
-    """The rows of ``per_topic.csv`` of run -> measure -> topic -> value."""
-    for run, by_measure in per_topic.items():
-        for measure, values in by_measure.items():
-            for topic, value in values.items():
-                yield (run, topic, measure, value)
+def ranks(scores: Scores, measure: str, *, lower_is_better: bool = False) -> dict[str, int | None]:
+    """The runs that have a measure, best first, each with its rank.
+
+    They stand by floor, then by ceiling, then by name. Two runs whose ranges overlap share a rank,
+    and so does whatever lies between them; the run after n others has rank n + 1 where it is
+    surely worse than all of them. Runs whose score is undefined come last, without a rank.
+    """
+    sign = -1.0 if lower_is_better else 1.0
+    known: list[tuple[float, float, str]] = []
+    undefined = []
+    for run, by_measure in scores.items():
+        if measure in by_measure:
+            ends = by_measure[measure].ends
+            if ends is None:
+                undefined.append(run)
+            else:
+                known.append((-sign * ends.floor, -sign * ends.ceiling, run))
+    found: dict[str, int | None] = {}
+    rank, last = 0, float("-inf")
+    for place, (floor, ceiling, run) in enumerate(sorted(known), start=1):
+        if ceiling > last:  # signs are turned: surely worse than every run before
+            rank = place
+        last = floor
+        found[run] = rank
+    return {**found, **dict.fromkeys(sorted(undefined))}
+
+
+def score_files(tables: Iterable[Scores], per_topic: PerTopic) -> Iterator[tuple[str, bytes]]:
+    """Name and bytes of ``scores.csv``, ``per_topic.csv`` and, where something hangs on a missing
+    label, ``per_topic_ranges.csv``."""
+    yield "scores.csv", score_csv(*tables)
+    cells = [
+        (run, topic, measure, ends)
+        for run, by_measure in per_topic.items()
+        for measure, values in by_measure.items()
+        for topic, ends in values.items()
+    ]
+    yield (
+        "per_topic.csv",
+        csv_bytes(TOPIC_COLUMNS, ((*cell, ends and ends.value) for *cell, ends in cells)),
+    )
+    open_ends = [(*cell, *ends) for *cell, ends in cells if ends and ends.value is None]
+    if open_ends:
+        yield "per_topic_ranges.csv", csv_bytes(RANGE_COLUMNS, open_ends)
+
+
+def value_row(run: str, topic: str, measure: str, ends: Range | None) -> tuple[object, ...]:
+    """A row under :data:`VALUE_COLUMNS`; None is undefined."""
+    return (run, topic, measure, ends and ends.value, *(ends or (None, None)))
+
+
+def score_csv(*tables: Scores) -> bytes:
+    """``scores.csv`` of tables run → measure → score."""
+    scores = (one for table in tables for found in table.values() for one in found.values())
+    return csv_bytes(SCORE_COLUMNS, (score_row(one) for one in scores))
+
+
+def score_row(score: Score) -> tuple[object, ...]:
+    """The cells of a row of ``scores.csv``."""
+    return tuple(getattr(score, name) for name in SCORE_COLUMNS)

@@ -7,41 +7,30 @@ the same bytes.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from markupsafe import Markup
-from rich import box
 from rich.table import Table
 from rich.text import Text
 
 from assay.model.labels import Label
 from assay.protocols.results import Board, Result
-from assay.protocols.scores import Score
-from assay.reports.leaderboards import Cell, TaskRow, barred, cell
+from assay.protocols.scores import ranks
+from assay.reports.leaderboards import Cell, Row, TaskRow, barred, cell, rank_texts
 from assay.reports.page import content_policy, environment, setting, source
 from assay.reports.parts import sections
 from assay.reports.plots import interval_axis
-from assay.reports.text import NOTHING, closed, counted, interval, number, one_line, shortened
+from assay.reports.terminal import leaderboard, score_row
+from assay.reports.text import NOTHING, closed, counted, number, one_line, slug
 from assay.reports.wording import model_in_words, policy_in_words
 
 __all__ = ["board_tables", "render_report"]
 
-_NAME = 22
 _WIDE = 4
 """With more measures than this the terminal shows intervals only for the first, or none."""
 
 _LONG = 8
 _VERY_LONG = 12
-
-
-@dataclass(frozen=True)
-class _Row:
-    rank: int
-    run: str
-    kind: int
-    cells: tuple[Cell, ...]
-    counts: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -51,7 +40,7 @@ class _Drawn:
     measures: tuple[str, ...]
     lower: tuple[str, ...]
     columns: tuple[str, ...]
-    rows: tuple[_Row, ...]
+    rows: tuple[Row, ...]
     bars: bool
 
 
@@ -88,17 +77,11 @@ def render_report(result: Result, *, generated_by: str) -> str:
     return html if html.endswith("\n") else html + "\n"
 
 
-def ranked(result: Result, board: Board) -> list[str]:
-    """Return the board's runs by its first measure, best first, undefined last, ties by name."""
+def ranked(result: Result, board: Board) -> dict[str, str]:
+    """The board's runs by its first measure, best first, each with its rank as text."""
     first = board.measures[0]
-    sign = 1.0 if first in board.lower_is_better else -1.0
-    scores = result.findings.scores
-
-    def key(run: str) -> tuple[bool, float, str]:
-        value = scores[run][first].value
-        return value is None, sign * (value or 0.0), run
-
-    return sorted((run for run in scores if first in scores[run]), key=key)
+    lower = first in board.lower_is_better
+    return rank_texts(ranks(result.findings.scores, first, lower_is_better=lower))
 
 
 def _drawn(result: Result, board: Board) -> _Drawn:
@@ -107,11 +90,11 @@ def _drawn(result: Result, board: Board) -> _Drawn:
         end
         for by_measure in result.findings.scores.values()
         if (one := by_measure.get(board.measures[0])) is not None
-        for end in (one.value, one.high, one.low)
+        for end in (one.floor, one.ceiling, one.high, one.low)
         if end is not None
     ]
     bars = all(0 <= end <= 1 for end in ends)  # the axis runs from 0 to 1
-    for rank, run in enumerate(ranked(result, board), 1):
+    for place, (run, rank) in enumerate(ranked(result, board).items(), 1):
         scores = result.findings.scores[run]
         first, *rest = board.measures
         facts = [_fact(by_run.get(run)) for by_run in board.columns.values()]
@@ -120,11 +103,11 @@ def _drawn(result: Result, board: Board) -> _Drawn:
         )
         counts = (f"{counted(missing, 'topic')} with missing labels",) if missing else ()
         cells = (
-            barred(scores.get(first), rank - 1, first) if bars else cell(scores.get(first)),
+            barred(scores.get(first), place - 1, first) if bars else cell(scores.get(first)),
             *(cell(scores.get(name)) for name in rest),
             *facts,
         )
-        rows.append(_Row(rank, run, rank - 1, cells, counts))
+        rows.append(Row(place, rank, run, slug("run", run), place - 1, cells, counts))
     lower = tuple(name for name in board.measures if name in board.lower_is_better)
     columns = tuple(board.columns)
     return _Drawn(board.title, board.note, board.measures, lower, columns, tuple(rows), bars)
@@ -188,17 +171,7 @@ def board_tables(result: Result) -> list[Table]:
 
 def _board_table(result: Result, board: Board, caption: str) -> Table:
     policy = one_line(policy_in_words(result.policy))
-    title = f"{board.title}, by {board.measures[0]} (policy: {policy})"
-    table = Table(
-        title=Text(title, style="bold"),
-        caption=Text(caption),
-        title_justify="left",
-        caption_justify="left",
-        box=box.SIMPLE_HEAD,
-        padding=(0, 1, 0, 0),
-        pad_edge=False,
-    )
-    table.add_column("run", overflow="fold", min_width=6, max_width=_NAME)
+    table = leaderboard(f"{board.title}, by {board.measures[0]} (policy: {policy})", caption)
     for name in board.measures:
         # Long names are broken after an underscore and may be after a hyphen, numbers never.
         shown = name.replace("-", "- ") if len(name) > _LONG else name
@@ -206,38 +179,12 @@ def _board_table(result: Result, board: Board, caption: str) -> Table:
         longest = max(map(len, shown.split()))
         table.add_column(Text(shown), overflow="fold", min_width=min(longest, 2 * _LONG))
     order = ranked(result, board)
-    scores = result.findings.scores
-    best = {name: _best(scores, order, name, board) for name in board.measures}
-    for run in order:
-        cells = [Text(shortened(run, 2 * _NAME))]
-        for place, name in enumerate(board.measures):
-            score = scores[run].get(name)
-            cells.append(
-                _cell(
-                    score, best[name], ends=len(board.measures) <= (_WIDE if place else _WIDE + 2)
-                )
-            )
-        table.add_row(*cells)
+    scores = {run: result.findings.scores[run] for run in order}
+    count = len(board.measures)
+    with_ends = count if count <= _WIDE else 1 if count <= _WIDE + 2 else 0
+    ends = frozenset(board.measures[:with_ends])
+    for run, rank in order.items():
+        table.add_row(
+            *score_row(run, rank, scores, board.measures, board.lower_is_better, ends=ends)
+        )
     return table
-
-
-def _best(
-    scores: Mapping[str, Mapping[str, Score]], order: Sequence[str], name: str, board: Board
-) -> float | None:
-    values = [
-        score.value
-        for run in order
-        if (score := scores[run].get(name)) is not None and score.value is not None
-    ]
-    if not values:
-        return None
-    return min(values) if name in board.lower_is_better else max(values)
-
-
-def _cell(score: Score | None, best: float | None, *, ends: bool) -> Text:
-    if score is None or score.value is None:
-        return Text(NOTHING, style="dim")
-    text = Text(number(score.value), style="bold" if score.value == best else "")
-    if ends and (bounds := interval(score.low, score.high)):
-        text.append(f" {bounds}", style="not bold dim")
-    return text

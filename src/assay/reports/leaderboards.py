@@ -11,9 +11,9 @@ from markupsafe import Markup
 from assay.model.labels import Label
 from assay.model.rag import Mark
 from assay.protocols.r2c2.results import R2C2Result, RunNotes
-from assay.protocols.scores import Score
+from assay.protocols.scores import Score, ranks
 from assay.reports.plots import interval_bar
-from assay.reports.text import NOTHING, counted, interval, number, slug
+from assay.reports.text import NOTHING, counted, interval, slug, span
 from assay.reports.wording import (
     TASK_TITLES,
     Reading,
@@ -43,9 +43,11 @@ class Cell:
 
 @dataclass(frozen=True)
 class Row:
-    """A run's row in a leaderboard."""
+    """A run's row in a leaderboard. ``place`` numbers the rows from 1; ``rank`` is what runs whose
+    scores cannot be told apart for want of labels share."""
 
-    rank: int
+    place: int
+    rank: str
     run: str
     anchor: str
     kind: int
@@ -64,30 +66,26 @@ class Board:
 
 
 def cell(score: Score | None) -> Cell:
-    """Return a cell for a score."""
-    if score is None or score.value is None:
+    """Return a cell for a score; it is sorted by the floor."""
+    if score is None or score.floor is None:
         return Cell(NOTHING)
-    return Cell(number(score.value), interval(score.low, score.high), score.value)
+    shown = span(score.floor, score.ceiling)
+    return Cell(shown, interval(score.low, score.high), score.floor)
 
 
 def barred(score: Score | None, kind: int | None, name: str) -> Cell:
     """Return a cell with an interval bar."""
     plain = cell(score)
-    value, low, high = (None, None, None) if score is None else (score.value, score.low, score.high)
-    return Cell(
-        plain.text, plain.below, plain.key, interval_bar(value, low, high, name=name, kind=kind)
-    )
+    return Cell(plain.text, plain.below, plain.key, interval_bar(score, name=name, kind=kind))
 
 
-def ranked(scores: Mapping[str, Mapping[str, Score]], measure: str) -> list[str]:
-    """Return runs by a measure, best first, undefined last, ties by name."""
-
-    def key(run: str) -> tuple[bool, float, str]:
-        score = scores[run].get(measure)
-        value = None if score is None else score.value
-        return value is None, -(value or 0.0), run
-
-    return sorted(scores, key=key)
+def rank_texts(found: Mapping[str, int | None]) -> dict[str, str]:
+    """Ranks as people see them: ``1``, ``2=`` where runs share it, ``–`` without one."""
+    many = Counter(found.values())
+    return {
+        run: NOTHING if rank is None else f"{rank}=" if many[rank] > 1 else str(rank)
+        for run, rank in found.items()
+    }
 
 
 def counts_in_words(notes: RunNotes | None) -> tuple[str, ...]:
@@ -112,11 +110,12 @@ def ac_board(result: R2C2Result) -> Board:
         name for name in AC_COLUMNS if any(name in scores for scores in result.scores.values())
     )
     rows = []
-    for rank, run in enumerate(ranked(result.scores, "HMR"), start=1):
+    order = rank_texts(ranks(result.scores, "HMR"))
+    for place, (run, rank) in enumerate(order.items(), start=1):
         scores, notes = result.scores[run], result.notes.get(run)
         tried = result.attempted.get(run, {})
         cells = (
-            barred(scores.get("HMR"), rank - 1, "HMR"),
+            barred(scores.get("HMR"), place - 1, "HMR"),
             *(cell(scores.get(name)) for name in columns),
             cell(tried.get("HMR")),
             cell(tried.get("Accuracy")),
@@ -124,10 +123,11 @@ def ac_board(result: R2C2Result) -> Board:
         results = list(result.answers.get(run, {}).values())
         rows.append(
             Row(
+                place,
                 rank,
                 run,
                 slug("run", run),
-                rank - 1,
+                place - 1,
                 cells,
                 counts_in_words(notes),
                 read_run(scores, results, notes),
@@ -145,9 +145,9 @@ def pr_measures(result: R2C2Result) -> tuple[str, ...]:
 def pr_board(result: R2C2Result) -> Board:
     """Return the leaderboard of the passage runs, by its first measure."""
     measures = pr_measures(result)
-    order = ranked(result.pr_scores, measures[0]) if measures else sorted(result.pr_scores)
+    order = rank_texts(ranks(result.pr_scores, measures[0])) if measures else {}
     rows = []
-    for rank, run in enumerate(order, start=1):
+    for place, (run, rank) in enumerate(order.items(), start=1):
         scores = result.pr_scores[run]
         passages = result.pr_runs[run].passages if run in result.pr_runs else {}
         n = sum(len(found) for found in passages.values())
@@ -170,7 +170,7 @@ def pr_board(result: R2C2Result) -> Board:
             Cell(f"{best:,}", key=best),
         )
         notes = (f"{counted(silent, 'question')} without a passage",) if silent else ()
-        rows.append(Row(rank, run, slug("pr", run), rank - 1, cells, notes))
+        rows.append(Row(place, rank, run, slug("pr", run), place - 1, cells, notes))
     return Board(measures, tuple(rows))
 
 
@@ -205,8 +205,8 @@ def heat_tables(result: R2C2Result) -> list[HeatTable]:
     tables = []
     first = pr_measures(result)[:1]
     for measures, overall, order in (
-        (CATEGORY_MEASURES, result.scores, ranked(result.scores, "HMR")),
-        (first, result.pr_scores, ranked(result.pr_scores, first[0]) if first else []),
+        (CATEGORY_MEASURES, result.scores, ranks(result.scores, "HMR")),
+        (first, result.pr_scores, ranks(result.pr_scores, first[0]) if first else {}),
     ):
         for measure in measures:
             rows = []
@@ -222,14 +222,14 @@ def heat_tables(result: R2C2Result) -> list[HeatTable]:
 
 
 def _heat(score: Score | None) -> HeatCell:
-    if score is None or score.value is None:
+    if score is None or score.floor is None:
         return HeatCell(NOTHING, 0 if score is None else score.topics, None, "undefined")
     bounds = interval(score.low, score.high)
     about = f"{counted(score.topics, 'question')}" + (f", interval {bounds}" if bounds else "")
     if score.missing:
         about += f", {score.missing} without a label"
-    step = min(10, max(0, round(score.value * 10)))
-    return HeatCell(number(score.value, 2), score.topics, step, about)
+    step = min(10, max(0, round(score.floor * 10)))
+    return HeatCell(span(score.floor, score.ceiling, 2), score.topics, step, about)
 
 
 # --- labellers -----------------------------------------------------------------------------------

@@ -8,10 +8,11 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
+from assay.measures.ranges import Range
 from assay.protocols.parts import Grid, Item, Lines, Marked, Part, Scatter, Series, Table, Text
 from assay.reports.page import environment
 from assay.reports.svg import drawing, el, label, marker, path, turned
-from assay.reports.text import NOTHING, number, shortened
+from assay.reports.text import NOTHING, number, shortened, span
 
 MARKS = {
     "full": ("✓", "full support"),
@@ -61,6 +62,8 @@ def _table(table: Table) -> Markup:
     def cell(value: object, column: str) -> Cell:
         if value is None or (isinstance(value, float) and not math.isfinite(value)):
             return Cell(NOTHING, None, column in table.texts)
+        if isinstance(value, Range):
+            return Cell(span(*value, table.digits), value.floor, False)
         if isinstance(value, float):
             return Cell(number(value, table.digits), value, False)
         if isinstance(value, int):
@@ -79,10 +82,10 @@ def _table(table: Table) -> Markup:
 
 
 def _grid(grid: Grid) -> Markup:
-    span = (grid.high - grid.low) or 1.0
+    width = (grid.high - grid.low) or 1.0
 
     def step(value: float | None) -> int | None:
-        return None if value is None else min(10, max(0, round((value - grid.low) / span * 10)))
+        return None if value is None else min(10, max(0, round((value - grid.low) / width * 10)))
 
     cells = [[(number(v, grid.digits), step(v)) for v in row] for row in grid.cells]
     return _macros("grid", grid, cells)
@@ -112,12 +115,12 @@ def _figure(title: str, note: str, picture: Markup) -> Markup:
 
 def _ticks(low: float, high: float) -> list[float]:
     """Round places on an axis, some four to eight."""
-    span = high - low
-    if span <= 0:
+    width = high - low
+    if width <= 0:
         return [low]
-    step = 10 ** math.floor(math.log10(span))
+    step = 10 ** math.floor(math.log10(width))
     for divisor in (1, 2, 5):
-        if span / (step / divisor) >= 4:
+        if width / (step / divisor) >= 4:
             step /= divisor
             break
     start = math.ceil(low / step - 1e-9)

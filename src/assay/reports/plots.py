@@ -21,8 +21,9 @@ from assay.measures.confidence import (
     reliability_bins,
     risk_coverage,
 )
+from assay.protocols.scores import Score
 from assay.reports.svg import drawing, el, join, label, marker, path, text_width, turned
-from assay.reports.text import interval, number, percent, shortened
+from assay.reports.text import NOTHING, interval, number, percent, shortened, span
 
 _BAR = (104.0, 20.0, 5.0)
 """Width, height and margin of an interval bar in a table."""
@@ -35,10 +36,11 @@ def _share(value: float) -> float:
     return min(1.0, max(0.0, value))
 
 
-def interval_bar(
-    value: float | None, low: float | None, high: float | None, *, name: str, kind: int | None
-) -> Markup:
-    """Return a table's picture of a score: its interval as a bar, its value as a point."""
+def interval_bar(score: Score | None, *, name: str, kind: int | None) -> Markup:
+    """Return a table's picture of a score: its interval as a bar, its value as a point, or a
+    thicker bar from floor to ceiling where labels are missing."""
+    low, high = (None, None) if score is None else (score.low, score.high)
+    ends = None if score is None else score.ends
     width, height, margin = _BAR
     middle = height / 2
 
@@ -54,9 +56,15 @@ def interval_bar(
         parts.append(
             el("line", x1=x(low), x2=x(high), y1=middle, y2=middle, class_=f"range {colour}")
         )
-    if value is not None:
-        parts.append(el("circle", cx=x(value), cy=middle, r=4, class_=f"mk {colour}"))
-    spoken = f"{name} {number(value)}" + (
+    if ends is not None and ends.value is not None:
+        parts.append(el("circle", cx=x(ends.value), cy=middle, r=4, class_=f"mk {colour}"))
+    elif ends is not None:
+        left, right = sorted(map(x, ends))
+        parts.append(
+            el("rect", x=left, y=middle - 3, width=max(2.0, right - left), height=6, rx=3,
+               class_=f"mk {colour}")
+        )  # fmt: skip
+    spoken = f"{name} {NOTHING if ends is None else span(*ends)}" + (
         f", interval {interval(low, high)}" if low is not None and high is not None else ""
     )
     return drawing(width, height, spoken, *parts, class_="bar")

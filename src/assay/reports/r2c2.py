@@ -17,6 +17,7 @@ from markupsafe import Markup
 from assay.measures.confidence import Closed
 from assay.model.rag import Question
 from assay.protocols.r2c2.results import R2C2Result
+from assay.protocols.scores import ranks
 from assay.reports.definitions import DEFINITIONS
 from assay.reports.leaderboards import (
     LOWER_IS_BETTER,
@@ -26,14 +27,13 @@ from assay.reports.leaderboards import (
     heat_tables,
     mark_counts,
     pr_board,
-    ranked,
     task_rows,
 )
 from assay.reports.page import content_policy, environment, setting, source
 from assay.reports.plots import Curve, interval_axis, reliability, risk_coverage_plot
 from assay.reports.questions import question_view
 from assay.reports.reward_map import RewardPoint, reward_map
-from assay.reports.text import counted, listing, number, percent, shortened
+from assay.reports.text import counted, interval, listing, shortened, span
 from assay.reports.wording import (
     READING_RULE,
     TASK_TITLES,
@@ -140,15 +140,14 @@ def _lede(result: R2C2Result, rows: Sequence[Row]) -> list[str]:
     runs = counted(len(rows), "answering run"), counted(len(result.pr_runs), "passage run")
     sentences = [f"{runs[0]} and {runs[1]} on {counted(len(result.questions), 'question')}."]
     found = []
-    best = [row for row in rows if row.cells[0].key is not None]
-    if best:
-        score = result.scores[best[0].run]["HMR"]
-        found.append(f"{best[0].run} has the highest HMR, {number(score.value)}")
-        first = ranked(result.scores, "Accuracy")[0]
-        top = result.scores[first].get("Accuracy")
-        if top is not None and top.value is not None:
-            same = "it is also" if first == best[0].run else f"{first} is"
-            found.append(f"{same} right most often ({percent(top.value)} of the questions)")
+    for measure, says in (("HMR", "the highest HMR"), ("Accuracy", "the highest accuracy")):
+        first = [run for run, rank in ranks(result.scores, measure).items() if rank == 1]
+        if len(first) == 1:
+            score = result.scores[first[0]][measure]
+            shown = span(score.floor, score.ceiling)
+            found.append(f"{first[0]} has {says}, {shown} ({interval(score.low, score.high)})")
+        elif first:
+            found.append(f"{listing(first)} share {says}")
     sentence = "; ".join(found)
     return sentences + ([sentence + "."] if sentence else [])
 
@@ -252,7 +251,7 @@ class _Panel:
 
 
 def _short(row: Row, runs: int) -> str:
-    return str(row.rank) if runs > _NAMED_RUNS else shortened(row.run, 20)
+    return str(row.place) if runs > _NAMED_RUNS else shortened(row.run, 20)
 
 
 def _curves(result: R2C2Result, rows: Sequence[Row]) -> list[Curve]:

@@ -10,6 +10,8 @@ import hashlib
 import math
 import re
 
+from assay.measures.ranges import ROUNDING
+
 NOTHING = "–"
 """What stands for an undefined value."""
 
@@ -73,6 +75,15 @@ def interval(low: float | None, high: float | None, digits: int = 2) -> str:
         return ""
     ends = (number(low, digits), number(high, digits))
     return "–".join(end.replace("0.", ".", 1) if end.startswith("0.") else end for end in ends)
+
+
+def span(floor: float | None, ceiling: float | None, digits: int = 3) -> str:
+    """Return a score as people see it: one number, or from its lower to its upper end (``.41–.47``)
+    where it hangs on what is missing."""
+    if floor is None or ceiling is None or abs(floor - ceiling) <= ROUNDING:
+        return number(floor if ceiling is not None else None, digits)
+    low, high = sorted((floor, ceiling))
+    return interval(low, high, 2 if number(low, 2) != number(high, 2) else 3)
 
 
 def percent(value: float | None) -> str:

@@ -24,7 +24,7 @@ from assay.protocols.exam.supervision import (
     uncovered,
 )
 from assay.protocols.output import csv_bytes
-from assay.protocols.results import Scores
+from assay.protocols.scores import Scores
 
 
 def own_files(

@@ -14,7 +14,7 @@ from assay.protocols.exam.binning import Agreement, compare
 from assay.protocols.exam.inputs import ExamInputs, ExamSettings
 from assay.protocols.exam.scoring import ExamScorer, Values
 from assay.protocols.parts import Lines, Part, Series, Table, Value
-from assay.protocols.results import Scores
+from assay.protocols.scores import Scores
 from assay.statistics.correlation import kendall_tau, spearman_rho
 
 OFFICIAL = "official"

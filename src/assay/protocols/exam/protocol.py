@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from assay.model.exam import Bank, Run
+from assay.measures.ranges import Range
+from assay.model.exam import Bank
 from assay.protocols.base import Protocol, Reading, Step
 from assay.protocols.exam.files import own_files
 from assay.protocols.exam.grading import (
@@ -38,7 +39,7 @@ from assay.protocols.folder import Folder
 from assay.protocols.labels import LabelBook
 from assay.protocols.means import mean_score
 from assay.protocols.results import Board, Definition, Findings, Gap
-from assay.protocols.scores import Score
+from assay.protocols.scores import PerTopic, Score
 from assay.tasks.base import AnyTask
 from assay.tasks.r2c2 import ANSWER
 
@@ -108,7 +109,7 @@ class Exam(Protocol[ExamSettings, ExamInputs]):
         return Findings(
             topics=scorer.queries,
             scores=scores,
-            per_topic=values,
+            per_topic=found.per_topic,
             boards=(_board(inputs, scorer, measures, settings),),
             definitions=DEFINITIONS,
             facts=_facts(inputs, scorer, bank, pool, settings),
@@ -142,12 +143,14 @@ EXAM = Exam()
 
 @dataclass(frozen=True)
 class Scored:
-    """Grades, and the scores of every run: ``values`` by query, ``scores`` over them."""
+    """Grades, and the scores of every run: ``values`` by query, ``per_topic`` from floor to
+    ceiling, ``scores`` over them."""
 
     pool: Pool
     bank: Bank
     scorer: ExamScorer
     values: Mapping[str, Values]
+    per_topic: PerTopic
     scores: Mapping[str, Mapping[str, Score]]
 
 
@@ -164,14 +167,25 @@ def scored(inputs: ExamInputs, settings: ExamSettings, book: LabelBook) -> Score
         for run, ranking in inputs.runs.items()
     }
     unsure = {query for query in scorer.queries if scorer.unsure(query)}
-    scores = {
+    per_topic = {
         run: {
-            measure: _score(run, measure, by_query, inputs.runs[run], unsure, settings)
+            measure: {
+                query: _ends(measure, value, query in unsure)
+                for query, value in by_query.items()
+                if settings.silent == "zero" or inputs.runs[run].get(query)
+            }
             for measure, by_query in found.items()
         }
         for run, found in values.items()
     }
-    return Scored(pool, bank, scorer, values, scores)
+    scores = {
+        run: {
+            measure: mean_score(run, measure, by_query.values(), settings)
+            for measure, by_query in found.items()
+        }
+        for run, found in per_topic.items()
+    }
+    return Scored(pool, bank, scorer, values, per_topic, scores)
 
 
 def _measures(bank: Bank, settings: ExamSettings) -> tuple[str, ...]:
@@ -187,25 +201,12 @@ def _kept(values: Values, measures: Sequence[str]) -> Values:
     return {name: values[name] for name in measures}
 
 
-def _score(
-    run: str,
-    measure: str,
-    by_query: Mapping[str, float | None],
-    ranking: Run,
-    unsure: set[str],
-    settings: ExamSettings,
-) -> Score:
-    counted = {
-        query: value
-        for query, value in by_query.items()
-        if settings.silent == "zero" or ranking.get(query)
-    }
-    known = [value for value in counted.values() if value is not None]
-    if measure in (COVER, WEIGHTED):
-        missing = len(counted) - len(known)
-    else:  # with a grade missing somewhere in the pool, labels may still rise
-        missing = sum(query in unsure for query in counted)
-    return mean_score(run, measure, known, settings, missing=missing)
+def _ends(measure: str, value: float | None, unsure: bool) -> Range | None:
+    """A value from floor to ceiling: with a grade missing somewhere in the pool, labels may still
+    rise, and only plain covers that are known stand."""
+    if value is not None and (measure in (COVER, WEIGHTED) or not unsure):
+        return Range.certain(value)
+    return Range(0.0, 1.0) if unsure else None
 
 
 def _board(

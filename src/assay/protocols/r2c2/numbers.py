@@ -100,6 +100,8 @@ def score_answers(run: str, verdicts: Verdicts, settings: Resampling) -> dict[st
             interval.high if interval and value is not None else None,
             counted,
             count - counted,
+            value,
+            value,
         )
     return scores
 
@@ -139,7 +141,7 @@ def score_means(
         interval = _mean_interval(values, settings)
         mean = float(np.mean(values))
         scores[measure] = Score(
-            run, measure, mean, interval.low, interval.high, len(values), missing
+            run, measure, mean, interval.low, interval.high, len(values), missing, mean, mean
         )
     return scores
 

@@ -20,7 +20,7 @@ from assay.protocols.r2c2.inputs import Inputs
 from assay.protocols.r2c2.judge import active_tasks
 from assay.protocols.r2c2.results import R2C2Result
 from assay.protocols.record import Places, write_labels, write_manifest
-from assay.protocols.scores import SCORE_COLUMNS, TOPIC_COLUMNS, score_rows, topic_rows
+from assay.protocols.scores import SCORE_COLUMNS, score_csv, score_files, score_row
 from assay.tasks.r2c2 import TASKS
 
 
@@ -86,16 +86,16 @@ def _write_outputs(
 
 def _score_files(result: R2C2Result) -> Iterator[tuple[Path, bytes]]:
     """Name and bytes of the files of scores."""
-    scores = score_rows(result.scores, result.pr_scores)
-    yield Path("scores.csv"), csv_bytes(SCORE_COLUMNS, scores)
-    yield Path("scores_attempted.csv"), csv_bytes(SCORE_COLUMNS, score_rows(result.attempted))
+    for name, data in score_files((result.scores, result.pr_scores), result.per_topic):
+        yield Path(name), data
+    yield Path("scores_attempted.csv"), score_csv(result.attempted)
     by_category = (
-        (category, *row)
+        (category, *score_row(score))
         for category, runs in result.by_category.items()
-        for row in score_rows(runs)
+        for scores in runs.values()
+        for score in scores.values()
     )
     yield Path("scores_by_category.csv"), csv_bytes(("category", *SCORE_COLUMNS), by_category)
-    yield Path("per_topic.csv"), csv_bytes(TOPIC_COLUMNS, topic_rows(result.per_topic))
 
 
 def _files(inputs: Inputs, result: R2C2Result) -> Iterator[tuple[Path, bytes]]:

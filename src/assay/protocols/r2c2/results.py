@@ -9,9 +9,10 @@ from enum import StrEnum
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
+from assay.measures.ranges import Range
 from assay.model.labels import Label, LabellerId
 from assay.model.rag import Answer, Mark, Nugget, Passage, PassageKey, PassageRun, Question
-from assay.protocols.scores import Score
+from assay.protocols.scores import PerTopic, Score
 
 if TYPE_CHECKING:  # judging needs none of it
     from pathlib import Path
@@ -191,17 +192,21 @@ class R2C2Result:
         return self.computed().by_category
 
     @cached_property
-    def per_topic(self) -> Mapping[str, Mapping[str, Mapping[str, float | None]]]:
-        """The values of each question, run → measure → question; None where a label is missing."""
-        table: dict[str, Mapping[str, Mapping[str, float | None]]] = {}
+    def per_topic(self) -> PerTopic:
+        """The values of each question, run → measure → question."""
+        table: dict[str, Mapping[str, Mapping[str, Range | None]]] = {}
         for name, by_question in self.answers.items():
             found = [(one.question.id, one) for one in by_question.values()]
             table[name] = {
-                "Accuracy": {key: _number(one.correct) for key, one in found},
-                "NuggetPrecision": {key: one.precision for key, one in found},
-                "Confidence": {key: one.confidence for key, one in found},
+                "Accuracy": {key: _ends(one.correct) for key, one in found},
+                "NuggetPrecision": {key: _ends(one.precision) for key, one in found},
+                "Confidence": {key: _ends(one.confidence) for key, one in found},
             }
-        table.update(self.computed().pr_values)
+        for name, by_measure in self.computed().pr_values.items():
+            table[name] = {
+                measure: {topic: _ends(value) for topic, value in values.items()}
+                for measure, values in by_measure.items()
+            }
         return table
 
     def labels(self) -> Iterator[Label]:
@@ -212,5 +217,5 @@ class R2C2Result:
                 yield from (x for x in (answer.label, answer.act_label) if x is not None)
 
 
-def _number(value: bool | None) -> float | None:
-    return None if value is None else float(value)
+def _ends(value: float | None) -> Range:
+    return Range(0.0, 1.0) if value is None else Range.certain(float(value))

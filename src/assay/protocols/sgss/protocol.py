@@ -6,13 +6,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from functools import partial
 
+from assay.measures.ranges import Range
 from assay.measures.summaries import Value, weight_warnings
 from assay.protocols.base import Protocol, Reading, Step
 from assay.protocols.folder import Folder
 from assay.protocols.labels import LabelBook
 from assay.protocols.means import mean_score
 from assay.protocols.results import Board, Definition, Findings, Gap
-from assay.protocols.scores import Score
 from assay.protocols.sgss.files import own_files
 from assay.protocols.sgss.inputs import SgssInputs, SgssSettings, load
 from assay.protocols.sgss.labels import Judged, judge_all, requests, tasks
@@ -97,7 +97,7 @@ class Sgss(Protocol[SgssSettings, SgssInputs]):
         per_topic = _per_topic(inputs, scored, settings, names)
         scores = {
             run: {
-                name: _score(run, name, values, inputs, judged, settings)
+                name: mean_score(run, name, values.values(), settings)
                 for name, values in found.items()
             }
             for run, found in per_topic.items()
@@ -165,9 +165,9 @@ def _per_topic(
     scored: Mapping[str, Mapping[str, Scored]],
     settings: SgssSettings,
     names: Sequence[str],
-) -> dict[str, dict[str, dict[str, Value]]]:
+) -> dict[str, dict[str, dict[str, Range | None]]]:
     """run → measure → query → value; a query without a summary is 0, or left out."""
-    found: dict[str, dict[str, dict[str, Value]]] = {}
+    found: dict[str, dict[str, dict[str, Range | None]]] = {}
     # A degraded version that cannot be made is nobody's silence.
     handed_in = inputs.handed_in
     for run in inputs.runs:
@@ -176,34 +176,23 @@ def _per_topic(
             one = by_run.get(run)
             for name in names:
                 if one is not None:
-                    found[run][name][query] = one.values[name]
+                    found[run][name][query] = _ends(name, one.values[name], one.judged)
                 elif settings.silent == "zero" and run in handed_in:
-                    found[run][name][query] = 0.0
+                    found[run][name][query] = Range.certain(0.0)
             for name in LABELS:
                 if one is not None:
-                    found[run][name][query] = one.labels[name]
+                    found[run][name][query] = _ends(name, one.labels[name], one.judged)
     return found
 
 
-def _score(
-    run: str,
-    name: str,
-    values: Mapping[str, Value],
-    inputs: SgssInputs,
-    judged: Mapping[str, Mapping[str, Judged]],
-    settings: SgssSettings,
-) -> Score:
-    missing = sum(
-        value is None and not _undefined(name, judged[query].get(run))
-        for query, value in values.items()
-    )
-    return mean_score(run, name, values.values(), settings, missing=missing)
+def _ends(name: str, value: Value, one: Judged) -> Range | None:
+    if value is not None:
+        return Range.certain(value)
+    return None if _undefined(name, one) else Range(0.0, 1.0)
 
 
-def _undefined(name: str, one: Judged | None) -> bool:
+def _undefined(name: str, one: Judged) -> bool:
     """Whether a value is None whatever the labels are: no sections, or nothing to compare with."""
-    if one is None:
-        return True
     if name in ("Comp", "SGSS"):
         return not one.grades
     return name in ("HR", "SRel", "SF") and not one.summary.sections

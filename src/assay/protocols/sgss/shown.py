@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from assay.measures.summaries import Value
 from assay.model.summaries import LineKind
 from assay.protocols.parts import Item, Lines, Part, Point, Scatter, Series, Text
-from assay.protocols.results import Scores
+from assay.protocols.scores import Scores
 from assay.protocols.sgss.inputs import SgssInputs
 from assay.protocols.sgss.labels import Judged
 from assay.protocols.sgss.scoring import Scored

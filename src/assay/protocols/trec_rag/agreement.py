@@ -57,7 +57,7 @@ def _judgments(
     topics = len({topic for topic, _, _ in both})
     names = ("agreement", "kappa", "pairs_agree", "pairs_tie", "pairs_disagree")
     if not both:
-        return {one: Score(name, one, None, None, None, 0, missing) for one in names}
+        return {one: Score.undefined(name, one, missing=missing) for one in names}
     every = [guess.label for by_doc in run.guesses.values() for guess in by_doc.values()]
     on_scale = all(0 <= label <= 4 for label in every)
     agreement = agree(
@@ -75,7 +75,7 @@ def _judgments(
         value = estimate.value if one == "agreement" or on_scale else None
         ends = estimate.interval if value is not None else None
         low, high = (ends.low, ends.high) if ends else (None, None)
-        scores[one] = Score(name, one, value, low, high, topics, missing)
+        scores[one] = Score(name, one, value, low, high, topics, missing, value, value)
     orders = agreement.orders
     pairs = orders.agree + orders.tie + orders.disagree
     for one, count in (
@@ -84,7 +84,7 @@ def _judgments(
         ("pairs_disagree", orders.disagree),
     ):
         share = count / pairs if pairs else None
-        scores[one] = Score(name, one, share, None, None, topics, missing)
+        scores[one] = Score(name, one, share, None, None, topics, missing, share, share)
     return scores
 
 

@@ -10,6 +10,7 @@ from assay.formats.trec_rag_nuggets import write_assignments, write_nuggets
 from assay.formats.trec_rag_passages import write_judgment_run
 from assay.formats.trec_rag_support import write_support
 from assay.formats.trec_rag_topics import write_sub_narratives
+from assay.measures.ranges import Range
 from assay.model.trec_rag import NuggetList
 from assay.protocols.labels import LabelBook
 from assay.protocols.output import csv_bytes
@@ -39,7 +40,7 @@ from assay.protocols.trec_rag.views import DEFINITIONS, facts, parts
 
 RJ_NAMES = ("agreement", "kappa", "pairs_agree", "pairs_tie", "pairs_disagree")
 
-PerRun = dict[str, dict[str, dict[str, float | None]]]
+PerRun = dict[str, dict[str, dict[str, Range | None]]]
 
 
 def score(inputs: Inputs, settings: TrecRagSettings, book: LabelBook) -> Findings:

@@ -7,12 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
-import numpy as np
-
-from assay.measures.bootstrap import mean_interval
 from assay.measures.nuggets import NUGGET_MEASURES, coverage, nugget_scores
+from assay.measures.ranges import Range
 from assay.measures.support import (
     SUPPORT_MEASURES,
     Citations,
@@ -28,6 +26,7 @@ from assay.model.trec_rag import (
     SupportAnswer,
     sub_narrative_key,
 )
+from assay.protocols.means import mean_score
 from assay.protocols.scores import Score
 
 Topics = Literal["all", "answered"]
@@ -57,16 +56,36 @@ class Sheet:
         mine = self.values[run][self.measures[0]]
         return [topic for topic in self.topics if topic not in mine]
 
-    def completed(self, run: str, topics: Topics = "all") -> dict[str, dict[str, float | None]]:
+    def completed(self, run: str, topics: Topics = "all") -> dict[str, dict[str, Range | None]]:
         """measure -> topic -> value, with 0 for a topic that the run is silent on (``all``)."""
         silent = self.silent(run) if topics == "all" else []
         return {
             measure: {
-                **self.values[run][measure],
-                **{topic: None if topic in self.without[measure] else 0.0 for topic in silent},
+                **{
+                    topic: _ends(value, topic in self.missing[run][measure])
+                    for topic, value in self.values[run][measure].items()
+                },
+                **{
+                    topic: None if topic in self.without[measure] else Range.certain(0.0)
+                    for topic in silent
+                },
             }
             for measure in self.measures
         }
+
+
+class Resampling(NamedTuple):
+    """The settings of bootstrap intervals."""
+
+    level: float
+    resamples: int
+    seed: int
+
+
+def _ends(value: float | None, missing: bool) -> Range | None:
+    if value is not None:
+        return Range.certain(value)
+    return Range(0.0, 1.0) if missing else None
 
 
 def nugget_sheet(
@@ -184,36 +203,11 @@ def means(
     of a label is counted in ``missing``.
     """
     table: dict[str, dict[str, Score]] = {}
+    resampling = Resampling(level, resamples, seed)
     for run in sheet.values:
         completed = sheet.completed(run, topics)
         table[run] = {
-            measure: mean_score(
-                run,
-                measure,
-                completed[measure].values(),
-                len(sheet.missing[run][measure]),
-                level=level,
-                resamples=resamples,
-                seed=seed,
-            )
+            measure: mean_score(run, measure, completed[measure].values(), resampling)
             for measure in sheet.measures
         }
     return table
-
-
-def mean_score(
-    run: str,
-    measure: str,
-    values: Iterable[float | None],
-    missing: int = 0,
-    *,
-    level: float,
-    resamples: int,
-    seed: int,
-) -> Score:
-    """The mean of the defined values with its bootstrap interval; undefined without any."""
-    known = [value for value in values if value is not None]
-    if not known:
-        return Score(run, measure, None, None, None, 0, missing)
-    ends = mean_interval(known, level=level, resamples=resamples, seed=seed)
-    return Score(run, measure, float(np.mean(known)), ends.low, ends.high, len(known), missing)

@@ -14,7 +14,7 @@ from assay.ledger.policy import Policy
 from assay.measures.support import SUPPORT_MEASURES
 from assay.model.trec_rag import AssignedAnswer
 from assay.protocols.labels import LabelBook
-from assay.protocols.scores import Score
+from assay.protocols.scores import SCORE_COLUMNS, Score, score_row
 from assay.protocols.trec_rag.bank import Bank
 from assay.protocols.trec_rag.inputs import Inputs, TrecRagSettings
 from assay.protocols.trec_rag.responses import Responses
@@ -27,7 +27,7 @@ EDITED = "post-edited nuggets, automatic assignment"
 MANUAL = "post-edited nuggets, manual assignment"
 
 MEASURES = ("strict_vital", "coverage")
-SETTING_COLUMNS = ("setting", "run", "measure", "value", "low", "high", "topics", "missing")
+SETTING_COLUMNS = ("setting", *SCORE_COLUMNS)
 
 
 @dataclass(frozen=True)
@@ -245,9 +245,6 @@ def setting_rows(sides: Iterable[Sides]) -> Iterator[tuple[object, ...]]:
     """The rows of ``settings.csv``."""
     for kind in sides:
         for name, table in kind.means.items():
-            for run, scores in table.items():
+            for scores in table.values():
                 for one in scores.values():
-                    yield (
-                        name, run, one.measure, one.value, one.low, one.high, one.topics,
-                        one.missing,
-                    )  # fmt: skip
+                    yield (name, *score_row(one))

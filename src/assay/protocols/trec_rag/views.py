@@ -25,7 +25,8 @@ from assay.protocols.parts import (
     Scatter,
     Table,
 )
-from assay.protocols.results import Definition, PerTopic
+from assay.protocols.results import Definition
+from assay.protocols.scores import PerTopic
 from assay.protocols.trec_rag.agreement import Way
 from assay.protocols.trec_rag.settings import Sides
 from assay.protocols.trec_rag.state import State

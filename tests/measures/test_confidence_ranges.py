@@ -1,0 +1,144 @@
+"""Floor and ceiling of confidence measures against every completion of what is missing."""
+
+from itertools import product
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from assay.measures.confidence import confidence_measures
+from assay.measures.confidence_ranges import confidence_ranges, range_interval
+
+LOWER_IS_BETTER = {"ECE", "MCE", "Brier", "KS"}
+GRID = [0.0, 0.05, 0.1, 0.3, 0.5, 0.55, 0.9, 1.0]
+answers = st.lists(
+    st.tuples(
+        st.one_of(st.sampled_from(GRID), st.integers(0, 100).map(lambda n: n / 100)),
+        st.sampled_from([0.0, 1.0, np.nan]),
+    ),
+    min_size=1,
+    max_size=14,
+).filter(lambda rows: sum(np.isnan(c) for _, c in rows) <= 12)
+
+
+def completions(p, c, absent=()):
+    """The measures of every way in which what is missing could have turned out."""
+    c = np.array(c)
+    open_places = np.flatnonzero(np.isnan(c))
+    for bits in product([0.0, 1.0], repeat=len(open_places)):
+        full = c.copy()
+        full[open_places] = bits
+        for extra in product(absent or [()], repeat=1):
+            more_p = [one[0] for one in extra[0]]
+            more_c = [one[1] for one in extra[0]]
+            yield confidence_measures([*p, *more_p], [*full, *more_c])
+
+
+def outermost(values, name):
+    known = [value[name] for value in values if value[name] is not None]
+    if not known:
+        return None
+    worst, best = (max, min) if name in LOWER_IS_BETTER else (min, max)
+    return worst(known), best(known)
+
+
+@settings(max_examples=150, deadline=None)
+@given(answers)
+def test_the_ends_are_reached_by_a_completion_and_passed_by_none(rows):
+    p, c = zip(*rows, strict=True)
+    every = list(completions(p, c))
+    for name, ends in confidence_ranges(p, c).items():
+        expected = outermost(every, name)
+        if expected is None:
+            assert ends is None
+            continue
+        assert ends.range.floor == pytest.approx(expected[0], abs=1e-9), name
+        if name == "KS":  # its ceiling is safe, not exact
+            assert ends.range.ceiling <= expected[1] + 1e-9
+        else:
+            assert ends.range.ceiling == pytest.approx(expected[1], abs=1e-9), name
+
+
+@settings(max_examples=150, deadline=None)
+@given(answers)
+def test_completions_at_the_ends_have_the_values_of_the_ends(rows):
+    p, c = zip(*rows, strict=True)
+    for name, ends in confidence_ranges(p, c).items():
+        if ends is None:
+            continue
+        at = [confidence_measures(one.p, one.c)[name] for one in (ends.floor, ends.ceiling)]
+        assert at[0] == pytest.approx(ends.range.floor, abs=1e-9)
+        if name != "KS":
+            assert at[1] == pytest.approx(ends.range.ceiling, abs=1e-9)
+
+
+@settings(max_examples=120, deadline=None)
+@given(answers.filter(lambda rows: sum(np.isnan(c) for _, c in rows) <= 4), st.integers(1, 3))
+def test_what_is_left_out_runs_from_the_worst_answer_to_wrong_with_confidence_0(rows, left_out):
+    p, c = zip(*rows, strict=True)
+    grid = [(level, right) for level in (0.0, 0.07, 0.5, 0.95, 1.0) for right in (0.0, 1.0)]
+    worst = [list(one) for one in product(grid, repeat=min(left_out, 2))]
+    if left_out == 3:
+        worst = [[a, b, b] for a, b in worst]
+    handed_in = list(completions(p, c, worst))
+    silent = list(completions(p, c, [[(0.0, 0.0)] * left_out]))
+    for name, ends in confidence_ranges(p, c, left_out=left_out).items():
+        best = outermost(silent, name)
+        if ends is None:
+            assert best is None
+            continue
+        if best is not None and name != "KS":
+            assert ends.range.ceiling == pytest.approx(best[1], abs=1e-9), name
+        if name in ("R_U", "Accuracy"):  # what is left out is wrong: R_U does not see it
+            assert ends.range.floor == pytest.approx(best[0], abs=1e-9)
+            continue
+        floor = outermost(handed_in, name)[0]
+        sign = -1 if name in LOWER_IS_BETTER else 1
+        assert sign * ends.range.floor <= sign * floor + 1e-9, name
+
+
+@settings(max_examples=200, deadline=None)
+@given(
+    st.lists(
+        st.tuples(st.integers(0, 100).map(lambda n: n / 100), st.sampled_from([0.0, 1.0])),
+        min_size=1,
+        max_size=10,
+    ),
+    st.data(),
+)
+def test_leaving_a_question_out_never_raises_a_floor(rows, data):
+    drop = data.draw(st.integers(0, len(rows) - 1))
+    p, c = zip(*rows, strict=True)
+    before = confidence_measures(p, c)
+    rest = [row for place, row in enumerate(rows) if place != drop]
+    after = confidence_ranges([a for a, _ in rest], [b for _, b in rest], left_out=1)
+    for name, value in before.items():
+        if value is None or after[name] is None or name == "R_U":
+            continue
+        sign = -1 if name in LOWER_IS_BETTER else 1
+        assert sign * after[name].range.floor <= sign * value + 1e-9, name
+
+
+def test_one_answer_of_a_hundred_is_no_hmr_of_1():
+    found = confidence_ranges([1.0], [1.0], left_out=99)
+    assert found["HMR"].range == (0.0, 1.0)
+    assert found["R_O"].range == (0.0, 1.0)
+    assert found["Brier"].range == pytest.approx((0.99, 0.0))
+    assert found["R_U"].range == (1.0, 1.0)
+    assert found["Accuracy"].range == pytest.approx((0.01, 0.01))
+
+
+def test_nothing_handed_in_at_all():
+    found = confidence_ranges([], [], left_out=4)
+    assert found["HMR"].range == (0.0, 1.0)
+    assert found["Accuracy"].range == (0.0, 0.0)
+    assert found["Brier"].range == (1.0, 0.0)
+
+
+def test_an_interval_of_each_end():
+    p, c = [0.9, 0.8, 0.3, 0.6, 0.2], [1, np.nan, 0, np.nan, 1]
+    ends = confidence_ranges(p, c)["HMR"]
+    floor, ceiling = range_interval(ends, "HMR", seed=1)
+    assert floor.low <= ends.range.floor <= floor.high
+    assert ceiling.low <= ends.range.ceiling <= ceiling.high
