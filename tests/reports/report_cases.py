@@ -10,6 +10,7 @@ from assay.measures.bootstrap import confidence_intervals, mean_interval
 from assay.measures.confidence import confidence_measures
 from assay.measures.evaluation import evaluate
 from assay.measures.names import parse_measure
+from assay.measures.ranges import Range
 from assay.model.labels import Label, LabellerId, Status
 from assay.model.rag import Answer, Mark, Nugget, Passage, PassageKey, PassageRun, Question
 from assay.protocols.r2c2.results import AnswerResult, NuggetResult, R2C2Result, RunNotes, State
@@ -69,9 +70,8 @@ def score_answers(run, results):
     scores = {}
     for name in names:
         span = spans.get(name)
-        ends = (span.low, span.high) if span else (None, None)
-        scores[name] = Score(
-            run, name, values.get(name), *ends, len(labelled), len(results) - len(labelled)
+        scores[name] = certain(
+            run, name, values.get(name), span, len(labelled), len(results) - len(labelled)
         )
     precisions = [r.precision for r in results if r.precision is not None]
     scores["NuggetPrecision"] = mean_score(
@@ -80,11 +80,19 @@ def score_answers(run, results):
     return scores
 
 
+def certain(run, name, value, interval=None, topics=3, missing=0):
+    """A score that hangs on nothing."""
+    if value is None:
+        return Score.undefined(run, name, topics=topics, missing=missing)
+    ends = [(interval.low, interval.high)] if interval else []
+    return Score.between(run, name, Range.certain(value), *ends, topics=topics, missing=missing)
+
+
 def mean_score(run, name, values, missing=0):
     if not values:
-        return Score(run, name, None, None, None, 0, missing)
+        return Score.undefined(run, name, missing=missing)
     span = mean_interval(values, resamples=300, seed=1)
-    return Score(run, name, sum(values) / len(values), span.low, span.high, len(values), missing)
+    return certain(run, name, sum(values) / len(values), span, len(values), missing)
 
 
 def notes_of(run, results):

@@ -8,6 +8,8 @@ import xml.etree.ElementTree as ET
 import pytest
 from rich.console import Console
 
+from assay.measures.bootstrap import Interval
+from assay.measures.ranges import Range
 from assay.protocols.scores import Score
 from assay.reports.confidence import plot_confidence, save_confidence_plot
 from assay.reports.plots import interval_bar, reliability, risk_coverage_plot
@@ -52,7 +54,7 @@ def test_rich_markup_in_names_is_shown_and_not_obeyed():
 
 def scored(hmr, over, under):
     return {
-        name: Score("A", name, value, None, None, 3, 0)
+        name: cases.certain("A", name, value)
         for name, value in (("HMR", hmr), ("R_O", over), ("R_U", under))
     }
 
@@ -87,8 +89,11 @@ def test_hidden_characters_become_visible_and_others_stay():
 def test_drawings_are_well_formed_xml_and_escape_names():
     name = "<b>&\"'"
     for svg in (
-        interval_bar(0.5, 0.2, 0.7, name=name, kind=0),
-        interval_bar(None, None, None, name=name, kind=None),
+        interval_bar(cases.certain("r", name, 0.5, Interval(0.2, 0.7)), name=name, kind=0),
+        interval_bar(
+            Score.between("r", name, Range(0.4, 0.6), (0.2, 0.7), topics=3), name=name, kind=0
+        ),
+        interval_bar(None, name=name, kind=None),
         reliability([0.1, 0.9, 1.0, 0.0], [0, 1, 1, 0], name=name),
         reliability([1.0], [0], name=name, bins=100),
         risk_coverage_plot([]),

@@ -192,14 +192,17 @@ class _Missing:
         many_wrong = len(self.wrong) + len(self.open) - m + self.left_out - timid
         doubt = self.wrong.sum() + self.open.sum() - right_sums + bold
         trust = self.right.sum() + right_sums
-        over = 1.0 - np.divide(doubt, many_wrong, out=np.zeros(len(m)), where=many_wrong > 0)
-        under = np.divide(trust, many_right, out=np.ones(len(m)), where=many_right > 0)
+        over: Floats = 1.0 - np.divide(
+            doubt, many_wrong, out=np.zeros(len(m)), where=many_wrong > 0
+        )
+        under: Floats = np.divide(trust, many_right, out=np.ones(len(m)), where=many_right > 0)
         if name == "R_O":
             return over
         if name == "R_U":
             return under
         both = over + under
-        return np.divide(2.0 * over * under, both, out=np.zeros(len(m)), where=both > 0)
+        found: Floats = np.divide(2.0 * over * under, both, out=np.zeros(len(m)), where=both > 0)
+        return found
 
     def _accuracy(self) -> Ends:
         known = len(self.right)

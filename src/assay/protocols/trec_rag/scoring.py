@@ -62,7 +62,9 @@ class Sheet:
         return {
             measure: {
                 **{
-                    topic: _ends(value, topic in self.missing[run][measure])
+                    topic: _ends(
+                        value, measure in NUGGET_NAMES and topic in self.missing[run][measure]
+                    )
                     for topic, value in self.values[run][measure].items()
                 },
                 **{
