@@ -44,10 +44,8 @@ def score_range(
         least = [grade for grade in _cut(ideal_worst, top) if grade is not None]
         most = [grade for grade in _cut(ideal_best, top) if grade is not None]
         if isinstance(measure, RPrecision):  # not monotone in R: every R is looked at
-            counts = range(
-                count_relevant(least, measure.rel), count_relevant(most, measure.rel) + 1
-            )
-            ideals = [[measure.rel] * relevant for relevant in counts]
+            first, last = (count_relevant(ideal, measure.rel) for ideal in (least, most))
+            ideals = [[measure.rel] * relevant for relevant in range(first, last + 1)]
             floors += [measure.score(low, ideal, top) for ideal in ideals]
             ceilings += [measure.score(high, ideal, top) for ideal in ideals]
             continue
