@@ -15,6 +15,7 @@ from assay.model.labels import Label, LabellerId, Status
 from assay.model.rag import Answer, Mark, Nugget, Passage, PassageKey, PassageRun, Question
 from assay.protocols.r2c2.results import AnswerResult, NuggetResult, R2C2Result, RunNotes, State
 from assay.protocols.r2c2.work import Numbers
+from assay.protocols.ranked import Ranked
 from assay.protocols.scores import Score
 from tests.films import FILMS
 
@@ -158,6 +159,7 @@ def assemble(questions, pr_runs, answers, *, title="Films", warnings=(), policy=
         answers=answers,
         notes={run: notes_of(run, list(found.values())) for run, found in answers.items()},
         grades=grades,
+        ranked=Ranked(list(qrels), qrels, {}, {}, 1.0),
         computed=lambda: numbers,
         no_relevant=tuple(q for q, by in grades.items() if not any(by.values())),
         labellers={"r2c2.entailment": MODEL, "r2c2.answer": MODEL, "r2c2.dialogue_act": None},

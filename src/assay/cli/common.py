@@ -67,6 +67,19 @@ ShowPromptsOption = Annotated[
 ]
 
 
+def topics_file(topics: str) -> Path | None:
+    """The file that ``--topics`` names, None where it is ``qrels`` or ``answered``."""
+    if topics in ("qrels", "answered"):
+        return None
+    if not Path(topics).is_file():
+        raise typer.BadParameter(
+            f"must be 'qrels', 'answered' or a file with one topic id a line; there is no file "
+            f"{printable(topics)!r}",
+            param_hint="--topics",
+        )
+    return Path(topics)
+
+
 class _Console(Console):
     def on_broken_pipe(self) -> None:
         """Leave it to ``main`` that nobody reads on; rich would end with a failure."""

@@ -11,7 +11,15 @@ from typing import Annotated, Any, cast
 import typer
 from rich.text import Text
 
-from assay.cli.common import CsvOption, JsonOption, out, plain_table, print_csv, print_json
+from assay.cli.common import (
+    CsvOption,
+    JsonOption,
+    out,
+    plain_table,
+    print_csv,
+    print_json,
+    topics_file,
+)
 from assay.cli.compare_inputs import read_matrices
 from assay.cli.statistics import (
     LEVEL,
@@ -89,8 +97,10 @@ def compare_command(
         str,
         typer.Option(
             "--topics",
+            metavar="qrels|answered|FILE",
             help="'qrels': a topic that a run is silent on counts 0; 'answered': topics that some "
-            "run is silent on are left out for all runs.",
+            "run is silent on are left out for all runs; a file with one topic id a line: these, "
+            "0 where a run is silent or nothing is judged.",
         ),
     ] = "qrels",
     permutations: Annotated[
@@ -114,7 +124,7 @@ def compare_command(
     """
     one_output(as_json=as_json, as_csv=as_csv)
     one_of(test, tuple(TESTS), "--test")
-    one_of(topics, ("qrels", "answered"), "--topics")
+    topics_file(topics)
     if not 0 < alpha < 1:
         raise typer.BadParameter("must be between 0 and 1", param_hint="--alpha")
     plot_file(plot)
@@ -331,7 +341,8 @@ def _remarks(one: _Compared, policy: str, seed: int) -> Iterable[str]:
     if one.matrix.left_out:
         count = counted(len(one.matrix.left_out), "topic")
         yield f"{count} that some run has no score for: left out for all runs."
-    elif policy == "qrels":
-        yield "Topics of the qrels on which a run is silent count 0."
+    elif policy not in ("answered", "matrix"):
+        of = "the qrels" if policy == "qrels" else printable(policy)
+        yield f"Topics of {of} on which a run is silent count 0."
     else:
         yield "No topic is left out: every run has a score for all of them."

@@ -11,10 +11,11 @@ import numpy as np
 import numpy.typing as npt
 import typer
 
+from assay.cli.common import topics_file
 from assay.cli.statistics import all_used, note, used
 from assay.formats.parsed import listed, printable
 from assay.formats.score_matrices import ScoreMatrix, read_matrix
-from assay.formats.trec import read_qrels
+from assay.formats.trec import read_qrels, read_topic_list
 from assay.formats.trec_fast import read_runs
 from assay.measures import Measure, parse_measure
 from assay.measures.frames import RunScores, run_scores, to_judgements
@@ -35,7 +36,8 @@ def read_matrices(
         matrix: a file of scores in their place.
         measures: the measures as ``-m`` names them, perhaps several in a text; of *matrix* the
             names of its scores.
-        topics: ``qrels`` or ``answered``: which topics of the qrels count.
+        topics: ``qrels`` or ``answered``: which topics of the qrels count; or a file of those that
+            do.
 
     Raises:
         typer.BadParameter: arguments that do not go together, or a name that is no measure.
@@ -82,7 +84,7 @@ def _scored(
     scores: list[RunScores] = []
     faults: list[Fault] = []
     try:
-        judged, faults = _judgements(qrels)
+        judged, faults = _judgements(qrels, topics_file(topics))
         for batch in read_runs(files, judged):
             for fault in (fault for warnings in batch.warnings for fault in warnings):
                 note(fault)
@@ -106,10 +108,15 @@ def _scored(
     return [_matrix(name, measure, names, scores, kept) for name, measure in wanted.items()]
 
 
-def _judgements(qrels: Path) -> tuple[Judgements, list[Fault]]:
-    """The qrels; or all their faults, and none of their topics for the runs to be read against."""
+def _judgements(qrels: Path, topics: Path | None) -> tuple[Judgements, list[Fault]]:
+    """The qrels, over the topics of a file where there is one; or all their faults, and none of
+    their topics for the runs to be read against."""
     try:
-        return to_judgements(used(read_qrels(qrels)).grades), []
+        judged = to_judgements(used(read_qrels(qrels)).grades)
+        if topics is not None:
+            wanted = used(read_topic_list(topics))
+            judged = judged.over(wanted)
+        return judged, []
     except FormatError as error:
         return Judgements({"": {}}), list(error.faults)
 

@@ -18,11 +18,12 @@ from assay.cli.common import (
     out,
     print_csv,
     print_json,
+    topics_file,
 )
 from assay.cli.measure_table import measure_tables
 from assay.cli.measure_trec import OFFICIAL, trec_lines
 from assay.formats.parsed import listed, printable
-from assay.formats.trec import read_qrels
+from assay.formats.trec import read_qrels, read_topic_list
 from assay.formats.trec_fast import read_runs
 from assay.formats.trec_subtopics import read_subtopic_qrels
 from assay.measures.base import Measure
@@ -49,18 +50,21 @@ class _Settings:
     topics: Topics
     ties: Ties
     ideal: Ideal
+    only: Path | None = None
+    """A file of the topics that means are taken over."""
 
     @classmethod
     def checked(cls, topics: str, ties: str, ideal: str) -> _Settings:
+        only = topics_file(topics)
+        topics = TOPICS[0] if only else topics
         for option, given, known in (
-            ("--topics", topics, TOPICS),
             ("--ties", ties, TIES),
             ("--ideal", ideal, IDEALS),
         ):
             if given not in known:
                 choices = " or ".join(f"'{one}'" for one in known)
                 raise typer.BadParameter(f"must be {choices}", param_hint=option)
-        return cls(cast("Topics", topics), cast("Ties", ties), cast("Ideal", ideal))
+        return cls(cast("Topics", topics), cast("Ties", ties), cast("Ideal", ideal), only)
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,8 +102,10 @@ def measure_command(
         str,
         typer.Option(
             "--topics",
+            metavar="qrels|answered|FILE",
             help="What the mean is taken over: 'qrels' for all topics of the qrels, 0 where the "
-            "run is silent (trec_eval -c); 'answered' for those that the run has.",
+            "run is silent (trec_eval -c); 'answered' for those that the run has; a file with one "
+            "topic id a line for these, 0 where the run is silent or nothing is judged.",
         ),
     ] = "qrels",
     ties: Annotated[
@@ -200,6 +206,12 @@ def _score(
     """Read everything, so that all faults of all files come at once, and score it."""
     by_subtopic = any(isinstance(measure, AlphaNDCG) for measure in measures.values())
     judged, faults = _judgements(qrels, g_max, by_subtopic=by_subtopic)
+    try:
+        if settings.only is not None:
+            topics = read_topic_list(settings.only).require()
+            judged = judged and judged.over(topics)
+    except FormatError as error:
+        judged, faults = None, [*faults, *error.faults]
     judged = judged and judged.needed(measures.values())
     checked = judged or Judgements({"": {}})
     names: list[str] = []
@@ -275,10 +287,11 @@ def _notes(scored: _Scored) -> None:
     """Say what the means stand on where it is not what one would expect."""
     judged = scored.judged
     total = len(judged.topics)
+    of = "the qrels" if scored.settings.only is None else printable(str(scored.settings.only))
     if judged.without_relevant:
         count = len(judged.without_relevant)
         _note(
-            f"{count} of {total} topics of the qrels have no relevant document (grade 1 or more); "
+            f"{count} of {total} topics of {of} have no relevant document (grade 1 or more); "
             f"no run can score there: {listed(judged.without_relevant, 10)}."
         )
     qrels = scored.settings.topics == "qrels"
@@ -286,13 +299,14 @@ def _notes(scored: _Scored) -> None:
     for run, scores in scored.runs.items():
         if scores.missing:
             _note(
-                f"Run {run} has no documents for {len(scores.missing)} of {total} topics of the "
-                f"qrels, {counted}: {listed(scores.missing, 10)}."
+                f"Run {run} has no documents for {len(scores.missing)} of {total} topics of {of}, "
+                f"{counted}: {listed(scores.missing, 10)}."
             )
         if scores.unjudged:
             _note(
-                f"The qrels lack {len(scores.unjudged)} of the topics of run {run}, they are not "
-                f"scored: {listed(scores.unjudged, 10)}."
+                f"{of[0].upper()}{of[1:]} lack{'' if of == 'the qrels' else 's'} "
+                f"{len(scores.unjudged)} of the topics of run {run}, they are not scored: "
+                f"{listed(scores.unjudged, 10)}."
             )
 
 
@@ -313,7 +327,7 @@ def _print_json(scored: _Scored, *, per_topic: bool) -> None:
                 for run, scores in scored.runs.items()
             },
             "measures": {name: str(measure) for name, measure in scored.measures.items()},
-            "topics": settings.topics,
+            "topics": str(settings.only or settings.topics),
             "ties": settings.ties,
             "ideal": settings.ideal,
             "g_max": judged.g_max,
@@ -328,10 +342,11 @@ def _print_table(scored: _Scored, *, per_topic: bool) -> None:
     ):
         out().print(table)
     settings, judged = scored.settings, scored.judged
-    over = "all topics of the qrels" if settings.topics == "qrels" else "the topics answered"
+    of = "the qrels" if settings.only is None else printable(str(settings.only))
+    over = f"all topics of {of}" if settings.topics == "qrels" else "the topics answered"
     ideals = "" if settings.ideal == "qrels" else " Ideal lists: what each run shows."
     out().print(
-        f"Means over {over} ({len(judged.topics)} in the qrels). Equal scores: {settings.ties}. "
+        f"Means over {over} ({len(judged.topics)} in {of}). Equal scores: {settings.ties}. "
         f"Highest grade: {judged.g_max:g}.{ideals}",
         markup=False,
     )

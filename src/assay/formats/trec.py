@@ -26,6 +26,7 @@ SECOND_COLUMN = frozenset({"Q0", "q0", "0"})
 _RUN_COLUMNS = 6
 _QRELS_COLUMNS = 4
 _BLANKS = re.compile(r"[ \t\v\f\r]+")
+_BREAKS = re.compile(r"[\x00-\x1f\x7f\x85\u2028\u2029]")
 _KEY_WITH_SPACES = re.compile(r"(\S+)[ \t]+(\S+)[ \t]+(\S.*;[0-9]+)[ \t]+(\S+)")
 
 
@@ -134,36 +135,62 @@ def read_qrels(path: str | PathLike[str]) -> Parsed[Qrels]:
     return Parsed(Qrels(grades), faults.done())
 
 
+def read_topic_list(path: str | PathLike[str]) -> Parsed[tuple[str, ...]]:
+    """Reads topic ids, one a line; what stands after a tab is not looked at. Blank lines are
+    passed over, an id twice is an error. Raises :class:`FormatError` only where the file cannot
+    be read at all."""
+    source = read_text(path)
+    faults = FaultList(source.file, source.faults)
+    lines: dict[str, int] = {}
+    for number, line in source.numbered():
+        topic = line.partition("\t")[0].strip()
+        if topic and lines.setdefault(topic, number) != number:
+            why = f"The topic {quoted(topic)} stands on line {lines[topic]} already."
+            faults.error(number, why, "Remove one of the lines.", topic)
+    if not lines:
+        faults.error(0, "The file names no topic.", "Write one topic id a line.")
+    return Parsed(tuple(lines), faults.done())
+
+
 def format_qrels(rows: Iterable[tuple[str, str, int]]) -> str:
     """A qrels file from (topic, document id or PassageKey, grade) in the given order.
 
     Columns are separated by a space; by a tab on every line where some id holds a space (an
     R2C2 run name may). Raises :class:`AssayError` for ids that no qrels file can hold.
     """
-    every = list(rows)
-    for topic, doc, _ in every:
-        for one in (topic, doc):
-            if not one.strip() or one != one.strip() or re.search(r"[\t\n\r\v\f\x00]", one):
-                raise AssayError(f"The id {quoted(one)} cannot stand in a qrels file.")
-    spaced = any(" " in topic or " " in doc for topic, doc, _ in every)
-    gap = "\t" if spaced else " "
-    return "".join(f"{topic}{gap}0{gap}{doc}{gap}{grade}\n" for topic, doc, grade in every)
+    return _lines([(topic, "0", doc, str(grade)) for topic, doc, grade in rows])
 
 
 def format_run(name: str, rankings: Mapping[str, Sequence[tuple[str, float]]]) -> str:
     """A run file: for each topic its (document id, score) in rank order, ranks from 1.
 
-    Raises :class:`AssayError` for a name or id with white space, and for scores that rise.
+    Columns are separated as in :func:`format_qrels`. Raises :class:`AssayError` for a name or ids
+    that no run file can hold, and for scores that rise.
     """
-    lines = []
+    rows = []
     for topic, ranked in rankings.items():
+        before = math.inf
         for rank, (doc, score) in enumerate(ranked, 1):
-            if any(not one or one.split() != [one] for one in (topic, doc, name)):
-                raise AssayError(f"{quoted(f'{topic} {doc} {name}')} cannot stand in a run file.")
-            if rank > 1 and score > ranked[rank - 2][1]:
+            if score > before:
                 raise AssayError(f"The scores of topic {quoted(topic)} rise at rank {rank}.")
-            lines.append(f"{topic} Q0 {doc} {rank} {score!r} {name}\n")
-    return "".join(lines)
+            rows.append((topic, "Q0", doc, str(rank), repr(score), name))
+            before = score
+    return _lines(rows)
+
+
+def _lines(rows: Sequence[tuple[str, ...]]) -> str:
+    """Rows as lines: of words, or of cells between tabs where some cell holds a space."""
+    text = "".join([" ".join(row) + "\n" for row in rows])
+    if "  " not in text and len(text.split()) == sum(map(len, rows)):
+        return text  # no cell is empty or holds white space
+    for row in rows:
+        for one in row:
+            if not one.strip() or one != one.strip() or _BREAKS.search(one):
+                raise AssayError(
+                    f"The id {quoted(one)} cannot stand in a qrels or run file. Write it without "
+                    "line breaks and tabs, and without white space at its ends."
+                )
+    return "".join(["\t".join(row) + "\n" for row in rows])
 
 
 def _columns(line: str, wanted: int) -> list[str]:

@@ -207,6 +207,17 @@ class Judgements:
         ):
             object.__setattr__(self, name, value)
 
+    def over(self, topics: Iterable[str]) -> Judgements:
+        """Return the judgements over exactly these topics, in this order: one that the qrels lack
+        has no judged document. The scale stays."""
+        wanted = dict.fromkeys(topics)
+        return Judgements(
+            {topic: self.grades.get(topic, {}) for topic in wanted},
+            self.g_max,
+            {topic: ideal for topic, ideal in self.ideals.items() if topic in wanted},
+            {topic: found for topic, found in self.subtopics.items() if topic in wanted},
+        )
+
     def _above(self, g_max: float) -> str:
         if g_max < 0:
             return f"the highest grade must not be negative, got g_max = {g_max:g}"

@@ -15,6 +15,7 @@ from assay.model.labels import Label, LabellerId
 from assay.protocols.folder import Folder, relative_to
 from assay.protocols.manifest import REPORT, replace_manifest
 from assay.protocols.output import sha256, write_pieces
+from assay.protocols.ranked import Ranked
 from assay.tasks.base import AnyTask
 
 _UID = 16  # bytes of a uid that is a hash, as in ``digest``
@@ -108,13 +109,15 @@ def write_manifest(
     labels_sha256: str,
     outputs: Mapping[Path, str],
     warnings: Iterable[str],
+    ranked: Ranked | None = None,
 ) -> Path:
     """Write ``out/manifest.json`` and return its path: versions, settings, policy, labellers and
     digests of all that went in and came out.
 
     ``inputs`` are the SHA-256 of the files read, ``outputs`` those of the files in ``out/``;
     ``models`` counts by task which models the servers said that they were; ``counted`` labels
-    counted, and ``labels_sha256`` is the digest of their uids.
+    counted, and ``labels_sha256`` is the digest of their uids. ``ranked`` says what gives the
+    scores of rankings again.
     """
     templates = {path.name: sha256(path) for path in sorted((folder.path / "prompts").glob("*.j2"))}
     document = {
@@ -133,6 +136,7 @@ def write_manifest(
         "labels_counted": counted,
         "labels_sha256": labels_sha256,
         "report": REPORT,
+        "reproduce": [] if ranked is None else ranked.commands(folder.out_in_words),
         "outputs": {relative_to(folder.out, path): digest for path, digest in outputs.items()},
         "warnings": list(warnings),
     }

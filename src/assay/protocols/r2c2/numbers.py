@@ -108,19 +108,18 @@ def score_answers(run: str, verdicts: Verdicts, settings: Resampling) -> dict[st
 
 def _score_rankings(work: Work) -> dict[str, dict[str, dict[str, float]]]:
     """PR run -> measure -> question -> value. A question that a run has no passages for is 0."""
-    measures = [parse_measure(name) for name in work.measures]
-    qrels = work.qrels
-    highest = max((g for judged in qrels.values() for g in judged.values()), default=0.0)
-    g_max = max(work.g_max or 0.0, highest) or 1.0
+    ranked = work.ranked
+    measures = [parse_measure(name) for name in ranked.measures.values()]
+    qrels = {topic: ranked.qrels.get(topic, {}) for topic in ranked.topics}
     values: dict[str, dict[str, dict[str, float]]] = {}
-    for name, ranking in work.rankings.items():
+    for name, ranking in ranked.runs.items():
         ideal = None
-        if work.own_ideal:
+        if ranked.own_ideal:
             ideal = {
-                topic: [qrels[topic].get(unit, 0.0) for unit in ranked]
-                for topic, ranked in ranking.items()
+                topic: [qrels[topic].get(unit, 0.0) for unit in shown]
+                for topic, shown in ranking.items()
             }
-        found = evaluate(ranking, qrels, measures, g_max=g_max, ideal=ideal)
+        found = evaluate(ranking, qrels, measures, g_max=ranked.g_max, ideal=ideal)
         values[name] = {str(measure): dict(by_topic) for measure, by_topic in found.scores.items()}
     return values
 

@@ -19,6 +19,7 @@ from assay.protocols.output import csv_bytes, digests_of, write_bytes
 from assay.protocols.r2c2.inputs import Inputs
 from assay.protocols.r2c2.judge import active_tasks
 from assay.protocols.r2c2.results import R2C2Result
+from assay.protocols.ranked import check_ranked, ranked_files
 from assay.protocols.record import Places, write_labels, write_manifest
 from assay.protocols.scores import SCORE_COLUMNS, score_csv, score_files, score_row
 from assay.tasks.r2c2 import TASKS
@@ -65,6 +66,7 @@ def _write_outputs(
         written, counted = result.kept.write_labels(labels, ledger, places)
         models = {**result.kept.models(), **places.models}
     result.computed()  # before the next call
+    check_ranked(result.ranked, out, result.pr_scores, aside)
     digest = aside.call("assay.protocols.digest", "labels_digest", counted.uids)
     scores = {out / name: write_bytes(out / name, data) for name, data in _score_files(result)}
     files = [*scores, *early]
@@ -80,6 +82,7 @@ def _write_outputs(
         labels_sha256=digest(),
         outputs={**scores, **early, labels: written},
         warnings=result.warnings,
+        ranked=result.ranked,
     )
     return [*files, labels, manifest]
 
@@ -102,7 +105,8 @@ def _files(inputs: Inputs, result: R2C2Result) -> Iterator[tuple[Path, bytes]]:
     """Name and bytes of every file but scores, labels and manifest, one after the other. A result
     that ``kept`` what is written lets go of each run's file when its marks are in."""
     yield Path("confidence.csv"), csv_bytes(CONFIDENCE_COLUMNS, _confidence_rows(result))
-    yield Path("qrels.txt"), "".join(qrels_lines(result)).encode()
+    for file, data in ranked_files(result.ranked):
+        yield Path(file), data
     if result.relevance is not None:
         columns = ("topic", "passage", "doc", "grade", "judged")
         yield Path("relevance.csv"), csv_bytes(columns, _relevance_rows(result))
@@ -121,13 +125,6 @@ def marks_of(result: R2C2Result, run: str) -> Mapping[str, Mapping[int, Mark]]:
         question: {one.nugget.num: one.mark for one in answer.nuggets if one.mark is not None}
         for question, answer in result.answers[run].items()
     }
-
-
-def qrels_lines(result: R2C2Result) -> Iterator[str]:
-    """``QuestionID 0 PRrunName;PassageRank grade`` for every passage of every PR run."""
-    for question, grades in result.grades.items():
-        for (run, rank), grade in grades.items():  # as the text of a key, but faster
-            yield f"{question} 0 {run};{rank} {grade}\n"
 
 
 def _confidence_rows(result: R2C2Result) -> Iterator[tuple[object, ...]]:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 from assay.measures.ranges import Range
 from assay.model.labels import Label, LabellerId
 from assay.model.rag import Answer, Mark, Nugget, Passage, PassageKey, PassageRun, Question
+from assay.protocols.ranked import Ranked
 from assay.protocols.scores import PerTopic, Score
 
 if TYPE_CHECKING:  # judging needs none of it
@@ -148,10 +149,10 @@ class R2C2Result:
     """Everything that an R2C2 evaluation found, in the order of the question file.
 
     ``answers[run][question]``; ``grades[question][PassageKey]`` are the derived grades of every
-    passage of every PR run; ``computed`` gives the scores, waiting for them where it must.
-    ``no_relevant`` lists questions without any relevant passage. With ``kept`` the answers have
-    neither nuggets nor labels: the evaluation was too large. ``out`` is where the report says that
-    its files are.
+    passage of every PR run, ``ranked`` the PR runs as they are scored by them; ``computed`` gives
+    the scores, waiting for them where it must. ``no_relevant`` lists questions without any relevant
+    passage. With ``kept`` the answers have neither nuggets nor labels: the evaluation was too
+    large. ``out`` is where the report says that its files are.
     """
 
     title: str
@@ -161,6 +162,7 @@ class R2C2Result:
     answers: Mapping[str, Mapping[str, AnswerResult]]
     notes: Mapping[str, RunNotes]
     grades: Mapping[str, Mapping[PassageKey, int]]
+    ranked: Ranked
     computed: Callable[[], Numbers]
     no_relevant: tuple[str, ...]
     labellers: Mapping[str, LabellerId | None]

@@ -27,6 +27,7 @@ from assay.protocols.r2c2.relevance import check_relevance
 from assay.protocols.r2c2.results import AnswerResult, R2C2Result
 from assay.protocols.r2c2.step3 import keeps_to_yes_no
 from assay.protocols.r2c2.work import Resampling, Verdicts, Work
+from assay.protocols.ranked import Ranked
 
 if TYPE_CHECKING:
     from assay.protocols.r2c2.kept import Kept
@@ -92,7 +93,8 @@ def score(
         grades, unsure, notes = kept.grades, frozenset(kept.unsure), kept.notes
     missing = some_missing(answers) if kept is None else kept.missing
     remarks = book.remarks(missing=missing)
-    computed = aside.call(NUMBERS, "compute", _work(inputs, answers, grades, unsure, settings))
+    work = _work(inputs, answers, grades, unsure, settings)
+    computed = aside.call(NUMBERS, "compute", work)
     result = R2C2Result(
         title=folder.config.evaluation.title or folder.path.resolve().name,
         policy=policy.name,
@@ -101,6 +103,7 @@ def score(
         answers=answers,
         notes=notes,
         grades=grades,
+        ranked=work.ranked,
         computed=computed,
         no_relevant=tuple(
             question.id for question in inputs.questions if not any(grades[question.id].values())
@@ -173,12 +176,12 @@ def _relevance_units(
 
 def _ranking(run: PassageRun, question: str, units: Mapping[PassageKey, str]) -> list[str]:
     """A run's list of relevance units; a unit that it repeats counts where it stands first, and
-    the repetition keeps its rank as a passage without a grade."""
+    the repetition keeps its rank under its own key, which has no grade: its unit's is another."""
     seen: set[str] = set()
     ranked = []
     for passage in run.passages.get(question, ()):
         unit = units[passage.key]
-        ranked.append(unit if unit not in seen else f"{passage.key} (repeated)")
+        ranked.append(unit if unit not in seen else str(passage.key))
         seen.add(unit)
     return ranked
 
@@ -205,16 +208,21 @@ def _work(
         qrels[question.id] = judged
         for name, run in inputs.pr_runs.items():
             rankings[name][question.id] = _ranking(run, question.id, units)
+    highest = max((g for judged in qrels.values() for g in judged.values()), default=0.0)
+    questions = [question.id for question in inputs.questions]
     return Work(
-        questions=[question.id for question in inputs.questions],
+        questions=questions,
         categories=categories,
         unsure=unsure,
         runs={name: _verdicts(found.values()) for name, found in answers.items()},
-        rankings=rankings,
-        qrels=qrels,
-        measures=settings.measures,
-        own_ideal=settings.ideal == "own",
-        g_max=settings.g_max,
+        ranked=Ranked(
+            topics=questions,
+            qrels=qrels,
+            runs=rankings,
+            measures={str(parse_measure(name)): name for name in settings.measures},
+            g_max=max(settings.g_max or 0.0, highest) or 1.0,
+            own_ideal=settings.ideal == "own",
+        ),
         resampling=Resampling(
             settings.level, settings.resamples, settings.seed, settings.bins, settings.bins_closed
         ),

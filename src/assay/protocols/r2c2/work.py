@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
+from assay.protocols.ranked import Ranked
 from assay.protocols.scores import Score
 
 Table = dict[str, dict[str, Score]]
@@ -52,21 +53,15 @@ class Resampling(NamedTuple):
 class Work:
     """What scores are computed from.
 
-    ``runs`` are the AC runs, ``rankings`` each PR run's relevance units by question, ``qrels``
-    their grades; ``measures`` are what rankings are scored by, ``g_max`` the least highest grade.
-    With ``own_ideal`` the ideal list is the run's own. ``categories`` are places in ``questions``;
-    to ``unsure`` questions some mark is missing.
+    ``runs`` are the AC runs, ``ranked`` the PR runs, of relevance units. ``categories`` are places
+    in ``questions``; to ``unsure`` questions some mark is missing.
     """
 
     questions: Sequence[str]
     categories: Mapping[str, Sequence[int]]
     unsure: frozenset[str]
     runs: Mapping[str, Verdicts]
-    rankings: Mapping[str, Mapping[str, Sequence[str]]]
-    qrels: Mapping[str, Mapping[str, float]]
-    measures: Sequence[str]
-    own_ideal: bool
-    g_max: float | None
+    ranked: Ranked
     resampling: Resampling
 
 

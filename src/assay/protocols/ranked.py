@@ -1,0 +1,169 @@
+"""Rankings as they were scored, as files that give the same scores to any tool.
+
+Under ``out/``: ``qrels.txt``, ``topics.txt`` and ``runs/RUN.txt`` for ``assay measure`` and
+trec_eval, and for NTCIREVAL ``ntcireval/rels.txt`` (``topic docid L2``) with ``ntcireval/RUN.res``
+(``topic docid`` in rank order). docs/evaluation-folders.md says how they are used.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import NamedTuple
+
+from assay.formats.trec import format_qrels, format_run
+from assay.measures.ranges import Range
+from assay.model.errors import AssayError
+from assay.protocols.aside import Aside
+from assay.protocols.output import file_name
+from assay.protocols.scores import Score
+
+QRELS, TOPICS, NTCIREVAL = "qrels.txt", "topics.txt", "ntcireval"
+_OWN_RELS = "rels"
+
+
+@dataclass(frozen=True, slots=True)
+class Ranked:
+    """Runs with the grades that they are scored by.
+
+    ``topics`` are those that means are taken over, whether anything is judged there or not;
+    ``answered`` leaves those out of a run's means that it is silent on. ``qrels`` are topic →
+    document → grade, ``runs`` run → topic → documents, best first, none twice. ``measures`` are
+    names in ``scores.csv`` → the same as ``assay measure -m`` takes them. ``g_max`` is the highest
+    grade of the scale. With ``own_ideal`` ideal lists are made of what the run itself shows.
+    """
+
+    topics: Sequence[str]
+    qrels: Mapping[str, Mapping[str, float]]
+    runs: Mapping[str, Mapping[str, Sequence[str]]]
+    measures: Mapping[str, str]
+    g_max: float
+    own_ideal: bool = False
+    answered: bool = False
+
+    @property
+    def highest(self) -> int:
+        """The highest grade that was given."""
+        return int(max((g for judged in self.qrels.values() for g in judged.values()), default=0))
+
+    def file_names(self) -> dict[str, str]:
+        """Run → the part of a path that stands for it. Raises AssayError where two are alike."""
+        names: dict[str, str] = {}
+        for run in self.runs:
+            name = file_name(run)
+            if name in names.values():
+                other = next(one for one in names if names[one] == name)
+                raise AssayError(
+                    f"The runs {other!r} and {run!r} would both be written to runs/{name}.txt. "
+                    "Give one of them another name."
+                )
+            names[run] = name
+        return names
+
+    def commands(self, out: str) -> list[str]:
+        """What gives the scores again, in the evaluation's folder: ``assay measure`` with the
+        measures, and for NTCIREVAL the gains of its relevance levels. ``out`` is where the files
+        are, with a ``/`` at its end."""
+        if not any(self.qrels.values()):
+            return []
+        place = shlex.quote(out)
+        topics = "answered" if self.answered else f"{place}{TOPICS}"
+        words = [f"assay measure {place}{QRELS} {place}runs/*.txt --topics {topics}"]
+        if self.own_ideal:
+            words.append("--ideal run")
+        if self.g_max > self.highest > 0:
+            words.append(f"--g-max {self.g_max:g}")
+        words += [f"-m {shlex.quote(name)}" for name in self.measures.values()]
+        commands = [" ".join(words)]
+        if self.g_max == int(self.g_max):  # NTCIREVAL takes whole gains alone
+            gains = ":".join(map(str, range(1, int(self.g_max) + 1)))
+            commands.append(f"pyNTCIREVAL compute -g {gains} (ntcireval/, topic by topic)")
+        return commands
+
+
+class Expected(NamedTuple):
+    """``out`` holds the files of ``runs`` (run → file's name); ``values`` are run → measure in
+    ``scores.csv`` → the ends that the mean lies between, which are the same where it is certain.
+    The other fields are those of :class:`Ranked`."""
+
+    out: Path
+    runs: Mapping[str, str]
+    values: Mapping[str, Mapping[str, Range]]
+    measures: Mapping[str, str]
+    g_max: float
+    own_ideal: bool
+    answered: bool
+
+
+def ranked_files(ranked: Ranked) -> Iterator[tuple[str, bytes]]:
+    """Name under ``out/`` and bytes of every file. Raises AssayError for ids that no such file can
+    hold."""
+    judged = [
+        (topic, doc, int(grade))
+        for topic, grades in ranked.qrels.items()
+        for doc, grade in grades.items()
+    ]
+    yield QRELS, format_qrels(judged).encode()
+    yield TOPICS, "".join(f"{topic}\n" for topic in ranked.topics).encode()
+    if not ranked.own_ideal:
+        yield f"{NTCIREVAL}/rels.txt", _rels(judged)
+    for run, name in ranked.file_names().items():
+        rankings = ranked.runs[run]
+        if not any(rankings.values()):
+            continue  # a run file cannot be empty
+        # Falling whole numbers: no tool finds two of them equal.
+        scored = {
+            topic: [(doc, len(docs) - place) for place, doc in enumerate(docs)]
+            for topic, docs in rankings.items()
+        }
+        yield f"runs/{name}.txt", format_run(run, scored).encode()
+        lines = (f"{_word(t)} {_word(doc)}\n" for t, docs in rankings.items() for doc in docs)
+        yield f"{NTCIREVAL}/{name}.res", "".join(lines).encode()
+        if ranked.own_ideal:
+            shown = {topic: set(docs) for topic, docs in rankings.items()}
+            own = [one for one in judged if one[1] in shown.get(one[0], ())]
+            yield f"{NTCIREVAL}/{name}.{_OWN_RELS}", _rels(own)
+
+
+def check_ranked(
+    ranked: Ranked, out: Path, scores: Mapping[str, Mapping[str, Score]], aside: Aside
+) -> None:
+    """See that the files in ``out``, read back, give ``scores``; raises AssayError if not.
+    ``aside`` does it, since it needs numpy."""
+    if not ranked.runs or not any(ranked.qrels.values()):
+        return  # nothing that can be read: no run, or no grade
+    values = {
+        run: {
+            name: score.ends
+            for name, score in scores.get(run, {}).items()
+            if name in ranked.measures and score.ends is not None
+        }
+        for run, docs in ranked.runs.items()
+        if any(docs.values())
+    }
+    names = {run: name for run, name in ranked.file_names().items() if run in values}
+    expected = Expected(
+        out, names, values, ranked.measures, ranked.g_max, ranked.own_ideal, ranked.answered
+    )  # fmt: skip
+    found = aside.call("assay.protocols.readback", "differences", expected)()
+    if found:
+        raise AssayError(
+            f"{out}: the files of rankings do not give the scores that were computed: "
+            f"{'; '.join(found[:3])}. This is a fault of Assay; please report it."
+        )
+
+
+def _rels(judged: Sequence[tuple[str, str, int]]) -> bytes:
+    """Relevance levels as NTCIREVAL reads them; it has none below 0."""
+    lines = (f"{_word(topic)} {_word(doc)} L{max(grade, 0)}\n" for topic, doc, grade in judged)
+    return "".join(lines).encode()
+
+
+@cache
+def _word(one: str) -> str:
+    """An id as one word, which NTCIREVAL needs; pyNTCIREVAL reads quotes as CSV does."""
+    return re.sub(r'[\s%"]', lambda char: f"%{ord(char[0]):02X}", one)
