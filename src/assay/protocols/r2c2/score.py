@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from assay.ledger import Ledger
 from assay.ledger.lines import BriefBlock
 from assay.ledger.policy import Policy
+from assay.measures.names import parse_measure
 from assay.model.rag import Answer, PassageKey, PassageRun, Question
 from assay.protocols.aside import Aside
 from assay.protocols.folder import Folder
