@@ -1,4 +1,4 @@
-"""Labelling by rules: gold-answer matching, and phrases of refusal. Free, exact, and limited.
+"""Labelling by rules: gold-answer matching, and refusals. Free, exact, and limited.
 
 The answer rule is a lower bound: it finds an answer correct where it holds a gold answer, and a
 nugget helpful where it states one; it cannot see that a nugget is a step towards the answer.
@@ -10,6 +10,8 @@ import re
 import unicodedata
 
 from assay.labellers.base import BaseLabeller, Outcome, Request
+from assay.labellers.denials import VERSION, declines_rightly, fault_in, names
+from assay.labellers.refusals import refusal_in
 from assay.model.labels import LabellerId, Status
 from assay.tasks.base import AnyTask, Verdict
 from assay.tasks.r2c2 import (
@@ -24,29 +26,6 @@ from assay.tasks.r2c2 import (
 )
 
 _ARTICLES = frozenset(("a", "an", "the"))
-_NEGATIONS = frozenset(("not", "no", "never", "neither", "nor", "isnt", "wasnt", "except"))
-
-_PHRASES: dict[Act, tuple[str, ...]] = {
-    Act.FALSE_PREMISE: (
-        r"\b(false|wrong|incorrect|mistaken|faulty) (premise|assumption)\b",
-        r"\bpremise (of|is|that)\b",
-        r"\bno such (film|movie|person|actor|event|scene|character)\b",
-    ),
-    Act.DONT_KNOW: (
-        r"^\W*(idk|unknown|unsure|not sure|no idea|no answer|none found|n/?a)\W*$",
-        r"\b(i|we) (do not|don['’]?t) (really |quite )?(know|remember)\b",
-        r"\b(i|we) (cannot|can['’]?t|could not|couldn['’]?t) (tell|say|find|be sure)\b",
-        r"\b(not enough|insufficient) (information|evidence)\b",
-        r"\b(the )?(passages?|documents?|context) (do|does) not (say|state|mention|contain)\b",
-    ),
-    Act.OTHER_REFUSAL: (
-        r"\b(i|we) (will not|won['’]?t|must decline|am not able|am unable|are unable|refuse)\b",
-        r"\bi['’]m (not able|unable)\b",
-        r"\bi['’]m sorry,? but\b",
-        r"\bas an ai\b",
-    ),
-}
-_ACTS = {act: re.compile("|".join(parts), re.IGNORECASE) for act, parts in _PHRASES.items()}
 
 
 def normalise(text: str) -> tuple[str, ...]:
@@ -59,6 +38,8 @@ def normalise(text: str) -> tuple[str, ...]:
 
 def states(text: str, gold: str) -> bool:
     """Whether the words of ``gold`` stand in ``text`` in one piece."""
+    if names(text, gold):
+        return True
     words, wanted = normalise(text), normalise(gold)
     if not wanted:
         return False
@@ -69,11 +50,11 @@ def states(text: str, gold: str) -> bool:
 
 
 class RulesLabeller(BaseLabeller):
-    """Gold-answer matching for ``r2c2.answer``, phrases for ``r2c2.dialogue_act``."""
+    """Gold-answer matching for ``r2c2.answer``, refusals for ``r2c2.dialogue_act``."""
 
     @property
     def id(self) -> LabellerId:
-        return LabellerId("rules", "rules", {"version": 1})
+        return LabellerId("rules", "rules", {"version": VERSION})
 
     def refusal(self, task: AnyTask) -> str | None:
         if task.name in (ANSWER.name, DIALOGUE_ACT.name):
@@ -99,14 +80,15 @@ class RulesLabeller(BaseLabeller):
 
 
 def _match_answer(unit: AnswerUnit) -> Verdict:
+    fault = fault_in(unit.question, unit.answer, unit.gold)
     found = next((gold for gold in unit.gold if states(unit.answer, gold)), None)
-    negated = found is not None and _NEGATIONS & (
-        set(normalise(unit.answer)) - set(normalise(found))
-    )
-    if negated:
-        found, reason = None, f"It negates: {sorted(negated)[0]!r}."
+    correct = fault is None and (found is not None or declines_rightly(unit.answer, unit.gold))
+    if fault is not None:
+        reason = fault
     elif found is not None:
         reason = f"It states the gold answer {found!r}."
+    elif correct:
+        reason = "It declines to answer, and so does the gold answer."
     else:
         reason = "It states none of the gold answers."
     helps = []
@@ -114,12 +96,11 @@ def _match_answer(unit: AnswerUnit) -> Verdict:
         stated = next((gold for gold in unit.gold if states(nugget, gold)), None)
         why = f"It states {stated!r}." if stated else "It states no gold answer."
         helps.append(NuggetHelp(nugget=number, reason=why, helped=stated is not None))
-    return AnswerVerdict(reason=reason, correct=found is not None, nuggets=tuple(helps))
+    return AnswerVerdict(reason=reason, correct=correct, nuggets=tuple(helps))
 
 
 def _spot_act(unit: DialogueActUnit) -> Verdict:
-    for act, pattern in _ACTS.items():
-        hit = pattern.search(unit.answer)
-        if hit:
-            return DialogueAct(act=act, reason=f"It says {hit.group(0)!r}.")
-    return DialogueAct(act=Act.ANSWER, reason="No phrase of refusal.")
+    refusal = refusal_in(unit.answer)
+    if refusal is None:
+        return DialogueAct(act=Act.ANSWER, reason="No phrase of refusal.")
+    return DialogueAct(act=refusal.act, reason=f"It says {refusal.words.strip()!r}.")

@@ -16,6 +16,7 @@ from types import TracebackType
 from typing import Any
 
 from assay.labellers.base import BaseLabeller, Estimate, Outcome, Request
+from assay.labellers.denials import VERSION
 from assay.labellers.judge import NAME
 from assay.labellers.judge.model import (
     Network,
@@ -62,6 +63,7 @@ class JudgeLabeller(BaseLabeller):
             "sha256": about.sha256,
             "settings": settings_hash(),
             "texts": TEXTS_VERSION,
+            "denials": VERSION,
         }
         return LabellerId(f"embedded:{NAME}", "model", params)
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from assay.labellers.denials import declines_rightly, fault_in
 from assay.labellers.judge.model import Question, Ruling, question_of
 from assay.labellers.judge.overlap import shared, states
 from assay.labellers.judge.summaries import PAIRS
@@ -110,12 +111,20 @@ def _helps(unit: AnswerUnit, nugget: str) -> Question:
 def _answer(unit: AnswerUnit, levels: Sequence[Levels]) -> AnswerVerdict:
     correct = levels[0]
     basis = "gold answer" if unit.gold else "nugget"
+    fault = fault_in(unit.question, unit.answer, unit.gold)
+    if fault is not None:
+        return AnswerVerdict(correct=False, reason=fault)
+    if declines_rightly(unit.answer, unit.gold):
+        said = "It declines to answer, and so does the gold answer."
+        return AnswerVerdict(correct=True, reason=said, nuggets=_helped(unit, levels))
     if not correct.yes:
         return AnswerVerdict(correct=False, reason=correct.quoted(f"Differs from the {basis}"))
-    helps = [_help(unit, number, one) for number, one in enumerate(levels[1:], start=1)]
-    return AnswerVerdict(
-        correct=True, reason=correct.quoted(f"Agrees with the {basis}"), nuggets=tuple(helps)
-    )
+    said = correct.quoted(f"Agrees with the {basis}")
+    return AnswerVerdict(correct=True, reason=said, nuggets=_helped(unit, levels))
+
+
+def _helped(unit: AnswerUnit, levels: Sequence[Levels]) -> tuple[NuggetHelp, ...]:
+    return tuple(_help(unit, number, one) for number, one in enumerate(levels[1:], start=1))
 
 
 STEP = 0.3

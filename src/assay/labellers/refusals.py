@@ -1,0 +1,189 @@
+"""Whether an answer declines to answer: the one place that knows, in all languages.
+
+The whole answer decides. It declines where every clause does, or says nothing (an apology, a
+question back, a reason); a refusal beside anything else ("I'm not sure, but it was Paris") is an
+answer, and so is a title in which the words of one stand ("I Don't Know How She Does It").
+The phrases, by language, are in ``refusals.toml``.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+import unicodedata
+from collections.abc import Iterable, Mapping
+from functools import cache
+from importlib import resources
+from typing import NamedTuple
+
+from assay.tasks.r2c2 import Act
+
+LONGEST = 1500
+"""Characters; a longer text is no refusal, whatever it begins with."""
+
+_APOSTROPHES = str.maketrans("’‘ʼ`´", "'''''")
+_STOP = re.compile(
+    r"(?<!\b\w\.)(?<=[.!?])[\"')\]]*\s+|(?<=[!?])(?=[^\x00-\x7f])|[。؟।\n]+\s*|\s+[–—-]+\s+"
+    r"|\s*;\s+|(?<=\w):\s+(?=\w)|\.\.\.\s*"
+)
+_MARKS = "\"'“”‘’«»「」『』*_#<>[]() \t,.!?:;،、"
+_OBJECT = re.compile(
+    r"(?:who|what|when|where|which|whether|why|how|if|or|nor|and|at|in|from|based|given|so far)\b"
+)
+_SMALL = frozenset(("a", "an", "and", "at", "by", "for", "in", "of", "on", "or", "the", "to"))
+_SHORT_TITLE = frozenset(("Nobody", "Everybody", "Who"))
+
+
+class Refusal(NamedTuple):
+    """How an answer declines, and the words by which it is known."""
+
+    act: Act
+    words: str
+
+
+class _Phrases(NamedTuple):
+    start: Mapping[Act, re.Pattern[str]]
+    anywhere: Mapping[Act, re.Pattern[str]]
+    lead: re.Pattern[str]
+    contrast: re.Pattern[str]
+    offer: re.Pattern[str]
+    aside: re.Pattern[str]
+    guess: re.Pattern[str]
+
+
+def refusal_in(answer: str) -> Refusal | None:
+    """How ``answer`` declines to answer; None where it answers, however hesitantly."""
+    if len(answer) > LONGEST or _is_title(answer):
+        return None
+    phrases = _phrases()
+    found: Refusal | None = None
+    for taken_back, clause in _clauses(folded(answer)):
+        here = _declines(clause)
+        if here is not None:
+            if found is None or here.act is Act.FALSE_PREMISE:
+                found = here
+            continue
+        # What is wrong with a question is no answer to it, unless taken back.
+        explains = found is not None and found.act is Act.FALSE_PREMISE and not taken_back
+        aside = phrases.offer if taken_back else phrases.aside
+        if not explains and not _says_nothing(clause, aside):
+            return None
+    return found
+
+
+def is_refusal_right(answer: str, gold: Iterable[str]) -> bool:
+    """Whether the gold answers say that declining is right: one of them declines itself, or is
+    what ``answer`` says word for word (a film may be called *Unknown*)."""
+    return any(same_words(answer, one) or refusal_in(one) is not None for one in gold)
+
+
+def same_words(one: str, other: str) -> bool:
+    """Whether two texts are the same but for case, marks and a leading article."""
+    return bool(_bare(one)) and _bare(one) == _bare(other)
+
+
+def folded(text: str) -> str:
+    """``text`` as phrases are matched in it: NFKC, lower case, straight apostrophes."""
+    return unicodedata.normalize("NFKC", text).translate(_APOSTROPHES).casefold().strip()
+
+
+def _bare(text: str) -> str:
+    words = re.findall(r"\w+", folded(text).replace("'", ""))
+    return " ".join(words[1:] if words[:1] and words[0] in ("a", "an", "the") else words)
+
+
+@cache
+def _phrases() -> _Phrases:
+    text = resources.files("assay.labellers").joinpath("refusals.toml").read_text("utf-8")
+    # As texts are folded; all of it is in lower case but for escapes.
+    text = unicodedata.normalize("NFKC", text).replace("ß", "ss").replace("ς", "σ")
+    document = tomllib.loads(text)
+    parts: dict[str, str] = {}
+    for name, part in document["parts"].items():
+        parts[name] = _filled(part, parts)
+
+    def acts(kind: str) -> dict[Act, re.Pattern[str]]:
+        found = {}
+        for act, by_language in document[kind].items():
+            every = (_filled(one, parts) for own in by_language.values() for one in own)
+            found[Act(act)] = re.compile("|".join(f"(?:{one})" for one in every))
+        return found
+
+    end = r"(?:\s*[,:.!、。–—]+\s*|\s+|$|(?<=[^\x00-\x7f])(?=[^\x00-\x7f]))"
+    return _Phrases(
+        start=acts("start"),
+        anywhere=acts("anywhere"),
+        lead=re.compile(parts["LEAD"] + end),
+        contrast=re.compile(parts["CONTRAST"]),
+        offer=re.compile(parts["OFFER"]),
+        aside=re.compile(f"{parts['OFFER']}|{parts['REASON']}"),
+        guess=re.compile(parts["GUESS"]),
+    )
+
+
+def _filled(pattern: str, parts: Mapping[str, str]) -> str:
+    return re.sub(r"<([A-Z]+)>", lambda name: parts[name.group(1)], pattern)
+
+
+def _is_title(text: str) -> bool:
+    """Whether every word begins with a capital, as in a name of four words and more, or in one
+    that begins as *Nobody Knows* does."""
+    words = re.findall(r"[^\W\d_][\w']*", text.translate(_APOSTROPHES))
+    if text.isupper() or len(words) < 2 or (len(words) < 4 and words[0] not in _SHORT_TITLE):
+        return False
+    return all(word[0].isupper() or word in _SMALL for word in words) and words[-1][0].isupper()
+
+
+def _clauses(text: str) -> list[tuple[bool, str]]:
+    """The clauses of a folded text, and of each whether it takes back what stands before."""
+    clauses: list[tuple[bool, str]] = []
+    for sentence in _STOP.split(text):
+        for place, part in enumerate(_phrases().contrast.split(sentence)):
+            clause = part.strip(_MARKS)
+            if clause:
+                clauses.append((place > 0, clause))
+    return clauses
+
+
+def _declines(clause: str) -> Refusal | None:
+    phrases = _phrases()
+    rest = _without_lead(clause)
+    for act, pattern in phrases.start.items():
+        hit = pattern.match(rest)
+        if hit is not None and _ends(rest[hit.end() :]):
+            return Refusal(act, hit.group())
+    for act, pattern in phrases.anywhere.items():
+        hit = pattern.search(rest)
+        if hit is not None and _opens(rest[: hit.start()]) and _ends(rest[hit.end() :]):
+            return Refusal(act, hit.group())
+    return None
+
+
+def _without_lead(clause: str) -> str:
+    while (hit := _phrases().lead.match(clause)) and hit.end():
+        clause = clause[hit.end() :]
+    return clause
+
+
+def _opens(before: str) -> bool:
+    """Whether what stands before a refusal in its clause says nothing of its own."""
+    part = before.rpartition(",")[0]
+    return not part or _says_nothing(part, _phrases().aside) or _declines(part) is not None
+
+
+def _ends(after: str) -> bool:
+    """Whether what follows a refusal in its clause is its object, and no guess behind a comma."""
+    _, comma, rest = after.partition(",")
+    if comma and _phrases().guess.search(rest):
+        return False
+    if not comma or re.search(r"\w", after.partition(",")[0]):
+        return True
+    rest = rest.strip()
+    if _OBJECT.match(rest) or _says_nothing(rest, _phrases().aside):
+        return True
+    return _declines(rest) is not None
+
+
+def _says_nothing(clause: str, aside: re.Pattern[str]) -> bool:
+    rest = _without_lead(clause)
+    return not re.search(r"\w", rest) or aside.match(rest) is not None

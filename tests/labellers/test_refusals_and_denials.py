@@ -1,0 +1,201 @@
+"""What is no right answer, whatever words it shares with the gold answer, and what seems so."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from assay.formats.r2c2 import read_questions
+from assay.labellers.base import BaseLabeller, Request, request_key
+from assay.labellers.denials import fault_in
+from assay.labellers.judge.labeller import JudgeLabeller
+from assay.labellers.judge.model import Network
+from assay.labellers.refusals import is_refusal_right, refusal_in
+from assay.labellers.rules import RulesLabeller
+from assay.tasks.r2c2 import (
+    ANSWER,
+    DIALOGUE_ACT,
+    AnswerUnit,
+    AnswerVerdict,
+    DialogueAct,
+    DialogueActUnit,
+)
+from tests.films import FILMS
+from tests.labellers.answer_cases import (
+    ALTERNATIVES,
+    ANSWERS,
+    DENIALS,
+    OTHER_ACTS,
+    REFUSALS,
+    RIGHT,
+)
+
+CARD = Path(__file__).parents[2] / "src/assay/labellers/judge/data/CARD.md"
+
+QUESTIONS = [one for one in read_questions(FILMS / "questions.tsv").require() if one.gold]
+WHO = "Who played Apollo Creed in the 1976 film Rocky?"
+WEATHERS = ("Carl Weathers", "Weathers")
+NAMES = (
+    "Burt Young", "Talia Shire", "Tony Burton", "Joe Frazier", "Mr. T", "Dolph Lundgren",
+)  # fmt: skip
+
+
+def filled(form: str, gold: str, other: str = NAMES[0]) -> str:
+    return form.format(gold=gold, other=other, others=", ".join(NAMES))
+
+
+@pytest.mark.parametrize("language", REFUSALS)
+def test_refusals_are_known_in_many_languages(language: str) -> None:
+    for text in REFUSALS[language]:
+        found = refusal_in(text)
+        assert found is not None, text
+        assert found.act == "dont_know", text
+
+
+@pytest.mark.parametrize("act", OTHER_ACTS)
+def test_other_refusals_are_told_apart(act: str) -> None:
+    for text in OTHER_ACTS[act]:
+        found = refusal_in(text)
+        assert found is not None, text
+        assert found.act == act, text
+
+
+@pytest.mark.parametrize("text", ANSWERS)
+def test_an_answer_is_no_refusal_however_hesitant(text: str) -> None:
+    assert refusal_in(text) is None
+
+
+def test_gold_answers_say_whether_refusing_is_right() -> None:
+    assert is_refusal_right("Unknown", ["Unknown"])
+    assert is_refusal_right("nobody knows.", ["Nobody Knows"])
+    assert is_refusal_right("I cannot answer", ["The question rests on a false premise."])
+    assert not is_refusal_right("Unknown", ["Carl Weathers"])
+    assert not is_refusal_right("Unknown", [])
+
+
+@pytest.mark.parametrize("form", [*DENIALS, *ALTERNATIVES])
+def test_a_gold_answer_denied_or_one_of_several_is_no_answer(form: str) -> None:
+    for place, question in enumerate(QUESTIONS):
+        other = QUESTIONS[(place + 1) % len(QUESTIONS)].gold[0]
+        answer = filled(form, question.gold[0], other)
+        assert fault_in(question.text, answer, question.gold) is not None, answer
+
+
+@pytest.mark.parametrize("form", RIGHT)
+def test_nothing_speaks_against_an_answer_that_settles_on_the_gold_answer(form: str) -> None:
+    for place, question in enumerate(QUESTIONS):
+        other = QUESTIONS[(place + 1) % len(QUESTIONS)].gold[0]
+        answer = filled(form, question.gold[0], other)
+        assert fault_in(question.text, answer, question.gold) is None, answer
+
+
+@pytest.mark.parametrize(
+    ("question", "answer", "gold"),
+    [
+        ("Who sings in the band?", "Ann, Bob, Cid, Dan and Eve", ("Ann", "Bob", "Cid")),
+        ("Which actors played Batman?", "Adam West, Michael Keaton, Val Kilmer, Bale", ("Bale",)),
+        ("Who holds the other powers?", "the states or the people", ("the states or the people",)),
+        ("Which state does not change its clocks?", "Arizona does not.", ("Arizona",)),
+        ("Which is not a mammal?", "The shark is not a mammal.", ("shark",)),
+        ("What is the verdict?", "Not guilty.", ("not guilty",)),
+        ("When was it released?", "It was not released until 1960.", ("1960",)),
+        ("Where is it?", "In Landover, Prince George's County, Maryland, USA.", ("Landover",)),
+        ("In which part of the arm is it?", "The elbow, either inside or outside.", ("elbow",)),
+        ("Is the author known?", "No, nobody knows.", ("No",)),
+        ("Which 2011 film stars Liam Neeson?", "Unknown", ("Unknown",)),
+        ("Which film is by Koreeda?", "誰も知らない", ("誰も知らない", "Nobody Knows")),
+    ],
+)
+def test_honest_answers_that_look_like_denials_or_choices(
+    question: str, answer: str, gold: tuple[str, ...]
+) -> None:
+    assert fault_in(question, answer, gold) is None
+
+
+@given(st.text(max_size=80), st.text(max_size=200), st.lists(st.text(max_size=20), max_size=3))
+def test_any_text_is_read(question: str, answer: str, gold: list[str]) -> None:
+    fault_in(question, answer, gold)
+    assert fault_in(question, "Carl Weathers", ["carl weathers"]) is None
+
+
+# --- the labellers -------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def judge() -> JudgeLabeller:
+    return JudgeLabeller(network=Network.packaged(threads=1))
+
+
+def said(labeller: BaseLabeller, answers: list[str], gold: tuple[str, ...]) -> list[AnswerVerdict]:
+    units = [AnswerUnit(question=WHO, answer=answer, gold=gold) for answer in answers]
+
+    async def ask() -> list[AnswerVerdict]:
+        found = await asyncio.gather(*(labeller.label(Request(ANSWER, unit)) for unit in units))
+        verdicts = [one.verdict for one in found if one is not None]
+        return [one for one in verdicts if isinstance(one, AnswerVerdict)]
+
+    return asyncio.run(ask())
+
+
+@pytest.mark.parametrize("which", ["judge", "rules"])
+def test_no_case_of_the_table_is_called_right(which: str, judge: JudgeLabeller) -> None:
+    labeller: BaseLabeller = judge if which == "judge" else RulesLabeller()
+    wrong = [text for texts in (*REFUSALS.values(), *OTHER_ACTS.values()) for text in texts]
+    wrong += [filled(form, "Carl Weathers") for form in (*DENIALS, *ALTERNATIVES)]
+    for answer, verdict in zip(wrong, said(labeller, wrong, WEATHERS), strict=True):
+        assert not verdict.correct, answer
+        assert "Agrees" not in verdict.reason
+        assert verdict.reason.endswith((".", "”"))
+
+
+@pytest.mark.parametrize("which", ["judge", "rules"])
+def test_hesitant_and_contrasting_answers_stay_right(which: str, judge: JudgeLabeller) -> None:
+    labeller: BaseLabeller = judge if which == "judge" else RulesLabeller()
+    right = [
+        "Carl Weathers",
+        "I'm not sure, but it was Carl Weathers.",
+        "No, it was Carl Weathers.",
+    ]
+    assert all(verdict.correct for verdict in said(labeller, right, WEATHERS))
+
+
+@pytest.mark.parametrize("which", ["judge", "rules"])
+def test_a_refusal_is_right_where_the_gold_answer_is_one(which: str, judge: JudgeLabeller) -> None:
+    labeller: BaseLabeller = judge if which == "judge" else RulesLabeller()
+    (verdict,) = said(labeller, ["I cannot answer."], ("The question has a false premise.",))
+    assert verdict.correct
+
+
+def test_rules_say_the_dialogue_act() -> None:
+    unit = DialogueActUnit(question=WHO, answer="Keine Ahnung.")
+    outcome = asyncio.run(RulesLabeller().label(Request(DIALOGUE_ACT, unit)))
+    assert outcome.verdict == DialogueAct(act="dont_know", reason="It says 'keine ahnung'.")  # type: ignore[arg-type]
+
+
+def test_rules_find_a_gold_answer_in_a_script_without_spaces() -> None:
+    unit = AnswerUnit(question="誰の監督作品ですか", answer="監督は黒澤明です。", gold=("黒澤明",))
+    outcome = asyncio.run(RulesLabeller().label(Request(ANSWER, unit)))
+    assert isinstance(outcome.verdict, AnswerVerdict)
+    assert outcome.verdict.correct
+
+
+def test_labels_by_earlier_rules_are_somebody_elses(monkeypatch: pytest.MonkeyPatch) -> None:
+    request = Request(ANSWER, AnswerUnit(question=WHO, answer="Unknown", gold=WEATHERS))
+    now = [(who.id, request_key(who, request)) for who in (RulesLabeller(), JudgeLabeller())]
+    monkeypatch.setattr("assay.labellers.rules.VERSION", 1)
+    monkeypatch.setattr("assay.labellers.judge.labeller.VERSION", 1)
+    before = [(who.id, request_key(who, request)) for who in (RulesLabeller(), JudgeLabeller())]
+    assert all(a[0] != b[0] and a[1] != b[1] for a, b in zip(now, before, strict=True))
+
+
+def test_the_card_says_how_many_cases_there_are() -> None:
+    refusals = sum(map(len, (*REFUSALS.values(), *OTHER_ACTS.values())))
+    counts = (refusals, len(ANSWERS), len(DENIALS), len(ALTERNATIVES))
+    text = " ".join(CARD.read_text("utf-8").split())
+    refused, answered, denied, chosen = counts
+    assert f"{refused} refusals in 16 languages and a few more, {answered} answers" in text
+    assert f"{denied} denials and {chosen} choices" in text
