@@ -25,7 +25,6 @@ from assay.protocols.folder import Folder
 from assay.protocols.manifest import MANIFEST, REPORT, read_manifest, replace_manifest
 from assay.protocols.output import csv_bytes, sha256, write_bytes
 from assay.protocols.parts import Part, Table, Value
-from assay.protocols.r2c2.results import R2C2Result
 from assay.protocols.results import Definition, Findings, Gap, Result
 from assay.protocols.scores import Score
 from assay.reports.general import render_report
@@ -248,10 +247,7 @@ def _labels(found: Mapping[str, Results]) -> int:
     """How many labels the scores of all protocols rest on, those that they share counted once."""
     used: set[int] = set()
     for one in found.values():
-        if isinstance(one.value, Result):
-            used.update(label.rowid for label, _ in one.value.used)
-        elif isinstance(one.value, R2C2Result):
-            used.update(label.rowid for label in one.value.labels())
+        used.update(label.rowid for label, _ in one.value.used)
     return len(used)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -21,18 +22,23 @@ from assay.cli.common import (
     print_json,
     safe,
 )
+from assay.cli.labels_import import import_command
+from assay.cli.labels_places import where_used
 from assay.ledger import Ledger
-from assay.ledger.exchange import import_file, label_row
+from assay.ledger.exchange import label_row
 from assay.ledger.lines import read_lines
 from assay.model.errors import SettingsError
 from assay.model.labels import Label
 from assay.protocols.folder import Folder
 from assay.protocols.output import write_pieces
+from assay.protocols.places import WhereUsed
 from assay.tasks.registry import REGISTRY
 
 app = typer.Typer(
     add_completion=False, no_args_is_help=True, rich_markup_mode=None, help="The ledger of labels."
 )
+
+_UNIT = re.compile(rb'"unit_hash":"([^"]*)"')
 
 TaskOption = Annotated[
     str | None, typer.Option("--task", help=f"Only this task: {', '.join(REGISTRY)}.")
@@ -95,6 +101,9 @@ def _cell(value: object) -> str:
     return f"{value:,}" if isinstance(value, int) else safe(value)
 
 
+_MOST = 8
+"""Places of a label that are named; of more only the number is."""
+
 _FEW = 4
 """Texts of a verdict that are shown; of longer lists only the number is."""
 
@@ -114,10 +123,11 @@ def list_command(
     """List labels, newest first: id, task, verdict, what it is about, who gave it."""
     with _open(folder) as ledger:
         found = list(_filtered(ledger, _tasks(task), by, status, contains))
-    found.reverse()
-    shown = found[:limit] if limit else found
+        found.reverse()
+        shown = found[:limit] if limit else found
+        where = where_used(folder, ledger)
     if as_json:
-        print_json([label_row(label, content) for label, content in shown])
+        print_json([_row(label, content, where) for label, content in shown])
         return
     table = plain_table(f"{len(shown)} of {len(found)} labels")
     console = out()
@@ -135,6 +145,16 @@ def list_command(
             safe(label.labeller.name),
         )
     console.print(table)
+    for label, _ in shown:
+        places = where.of(label.unit, label.rowid)
+        if len(places) > 1:
+            more = f" and {len(places) - _MOST} more" if len(places) > _MOST else ""
+            named = ", ".join(map(str, places[:_MOST]))
+            console.print(
+                f"{label.uid[:8]} is one label for {len(places)} places, which are equal: "
+                f"{safe(named)}{more}.",
+                soft_wrap=True,
+            )
 
 
 def _filtered(
@@ -194,6 +214,12 @@ def _items(name: str, items: list[Any]) -> str:
     return f"{len(items)} {name.replace('_', ' ')}"
 
 
+def _row(label: Label, content: Mapping[str, Any], where: WhereUsed) -> dict[str, Any]:
+    """A label as an export has it."""
+    places = where.of(label.unit, label.rowid)
+    return {**label_row(label, content), "places": [place._asdict() for place in places]}
+
+
 def _about(content: Mapping[str, Any]) -> str:
     texts = [value for value in content.values() if isinstance(value, str) and value]
     return " | ".join(reversed(texts))
@@ -215,7 +241,9 @@ def show_command(
         label = next(one for one in labels if one.uid == found[0])
         same = [one for one in labels if one.unit == label.unit and one.uid != label.uid]
         content = ledger.units([label.task])[label.unit]
-    document = {**label_row(label, content), "others": [label_row(o, content) for o in same]}
+        where = where_used(folder, ledger)
+    others = [_row(other, content, where) for other in same]
+    document = {**_row(label, content, where), "others": others}
     if as_json:
         print_json(document)
         return
@@ -232,41 +260,30 @@ def export_command(
     ] = None,
     task: TaskOption = None,
 ) -> None:
-    """Write labels as JSON Lines, oldest first. 'import' reads them back."""
+    """Write labels as JSON Lines, oldest first, each with the places (run, topic, position) that
+    it is used at. 'import' reads them back."""
     count = 0
 
-    def pieces(path: Path) -> Iterator[bytes]:
+    def pieces(path: Path, where: WhereUsed) -> Iterator[bytes]:
         nonlocal count
         for block in read_lines(path, _tasks(task)):
             lines = block.lines()
             count += len(lines)
-            yield b"}\n".join((*lines, b""))
+            for rowid, line in zip(block.rowids(), lines, strict=True):
+                unit = _UNIT.search(line)
+                places = where.of(unit.group(1).decode() if unit else "", rowid)
+                yield b'%b,"places":%b}\n' % (line, orjson.dumps([p._asdict() for p in places]))
 
     with _open(folder) as ledger:
+        where = where_used(folder, ledger)
         if output is None:
-            sys.stdout.buffer.writelines(pieces(ledger.path))
+            sys.stdout.buffer.writelines(pieces(ledger.path, where))
             return
-        write_pieces(output, pieces(ledger.path))
+        write_pieces(output, pieces(ledger.path, where))
     out().print(f"{count} labels written to {safe(output)}", soft_wrap=True)
 
 
-@app.command("import")
-def import_command(
-    folder: FolderArgument,
-    file: Annotated[Path, typer.Argument(metavar="FILE.jsonl", help="Labels as JSON Lines.")],
-    as_json: JsonOption = False,
-) -> None:
-    """Read labels from JSON Lines into the ledger, all or nothing.
-
-    To correct a machine's label: export, change "verdict" and set "labeller" to "human:NAME" in
-    the lines concerned, and import them. The old label stays beside the new one.
-    """
-    with Folder.open(folder).open_ledger() as ledger:
-        done = import_file(ledger, file)
-    if as_json:
-        print_json({"added": done.added, "known": done.known})
-    else:
-        out().print(f"{done.added} labels added, {done.known} were known.")
+app.command("import")(import_command)
 
 
 @app.command("diff")

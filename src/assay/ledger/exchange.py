@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +11,9 @@ import orjson
 from pydantic import ValidationError
 
 from assay.ledger.sqlite import Ledger, NewLabel
-from assay.model.errors import Fault, FormatError
+from assay.model.errors import Fault, FormatError, SettingsError
 from assay.model.labels import Label, LabellerId, Status
-from assay.tasks.base import canonical, content_hash, unit_hash
+from assay.tasks.base import AnyTask, canonical, content_hash, unit_hash
 from assay.tasks.registry import REGISTRY
 
 _KINDS = ("model", "rules", "human", "recorded", "ensemble", "custom")
@@ -21,7 +21,7 @@ _NUMBERS = ("tokens_in", "tokens_out", "cost", "seconds")
 
 
 def label_row(label: Label, content: Mapping[str, Any]) -> dict[str, Any]:
-    """A label as plain JSON, with its unit's content; ``import_file`` gives the same
+    """A label as plain JSON, with its unit's content; ``read_file`` gives the same
     label back."""
     return {
         "uid": label.uid,
@@ -51,21 +51,59 @@ def label_row(label: Label, content: Mapping[str, Any]) -> dict[str, Any]:
 
 
 @dataclass(frozen=True, slots=True)
-class Imported:
-    """``added`` labels were new, ``known`` were in the ledger already."""
+class Read:
+    """What a file of labels holds: those that are ``new`` to the ledger, and how many it has
+    already. Of these, ``outdated`` are a person's who has said otherwise since."""
 
-    added: int
+    new: Sequence[NewLabel]
     known: int
+    outdated: int
 
 
-def import_file(ledger: Ledger, path: Path) -> Imported:
-    """Read labels from JSON Lines into the ledger, all or nothing.
+def person(name: str) -> LabellerId:
+    """The person called ``human:NAME``; raises SettingsError for any other name."""
+    found = _labeller(name)
+    if found is None or not found.is_human:
+        raise SettingsError(f"--by '{name}' names no person. Write --by human:NAME.")
+    return found
 
-    A row needs ``task``, ``unit`` (or the ``unit_hash`` of a unit that the ledger holds),
-    ``verdict`` and ``labeller`` (a name such as ``human:KIM``, or the object that an export
-    writes). A row of an export in which a person changed the labeller to ``human:NAME`` and the
-    verdict becomes a new label that overrules the old one. Raises FormatError with every faulty
-    line; then nothing was imported.
+
+def said_by(
+    who: LabellerId,
+    task: AnyTask,
+    content: Mapping[str, Any],
+    verdict: Mapping[str, Any],
+    *,
+    reason: str | None = None,
+    overrules: str | None = None,
+    detail: Mapping[str, Any] | None = None,
+) -> NewLabel:
+    """A person's label. ``content`` is the unit's, ``overrules`` the uid of the label that it takes
+    the place of."""
+    return NewLabel(
+        key=_key(task.name, task.version, content, who),
+        task=task.name,
+        version=task.version,
+        unit=unit_hash(task.name, content),
+        content=content,
+        labeller=who,
+        status=Status.OK,
+        verdict=verdict,
+        reason=reason,
+        overrules=overrules,
+        detail=detail or {},
+    )
+
+
+def read_file(ledger: Ledger, path: Path, by: LabellerId | None = None) -> Read:
+    """Read labels from JSON Lines; nothing is written.
+
+    A row needs ``verdict`` and ``labeller`` (a name such as ``human:KIM``, or the object that an
+    export writes; ``by`` stands for it where it is left out), and the ``uid`` of a label of the
+    ledger, or ``task`` and ``unit`` (or the ``unit_hash`` of a unit that the ledger holds). A row
+    of an export in which a person changed the verdict or the reason, and the labeller to
+    ``human:NAME`` (or to nothing: ``by`` is then who changed it), becomes a new label that
+    overrules the old one, without the old one's reasons. Raises FormatError with every faulty line.
     """
     try:
         lines = path.read_bytes().splitlines()
@@ -75,22 +113,69 @@ def import_file(ledger: Ledger, path: Path) -> Imported:
     known = {label.uid: label for label in ledger.labels()}
     contents = ledger.units()
     faults: list[Fault] = []
-    labels: list[NewLabel] = []
+    read: list[tuple[int, NewLabel]] = []
     already = 0
     for number, line in enumerate(lines, start=1):
         if not line.strip():
             continue
-        made = _label_from(line, known, contents)
+        made = _label_from(line, known, contents, by)
         if isinstance(made, _Problem):
             faults.append(Fault(str(path), number, None, made.why, made.cure))
         elif made is None or (made.created is not None and made.uid(made.created) in known):
             already += 1
         else:
-            labels.append(made)
+            read.append((number, made))
+    faults += _contradictions(str(path), read)
     if faults:
         raise FormatError(faults)
-    added = ledger.add(labels)
-    return Imported(len(added), already + len(labels) - len(added))
+    return _unknown([label for _, label in read], known.values(), already)
+
+
+def _contradictions(file: str, read: Iterable[tuple[int, NewLabel]]) -> Iterator[Fault]:
+    """A person who says two things of one unit in one file: which one would count is chance."""
+    first: dict[tuple[str, LabellerName], tuple[int, NewLabel]] = {}
+    for number, label in read:
+        if not label.labeller.is_human or label.created is not None:
+            continue
+        line, other = first.setdefault((label.unit, label.labeller.name), (number, label))
+        if other.verdict != label.verdict:
+            why = f"{label.labeller.name} says otherwise of the same unit on line {line}."
+            yield Fault(file, number, None, why, "Keep the line that holds.")
+
+
+def _unknown(labels: Iterable[NewLabel], known: Iterable[Label], already: int) -> Read:
+    """Those of ``labels`` that no known label equals. One that comes from another ledger, with its
+    time, is told by its uid; one that was made by hand by what it says."""
+    by_unit: dict[tuple[str, LabellerName], list[tuple[Saying, str | None]]] = {}
+    for one in known:
+        found = by_unit.setdefault((one.unit, one.labeller.name), [])
+        found.append((_saying(one), one.overrules))
+    new: list[NewLabel] = []
+    outdated = 0
+    for label in labels:
+        if label.created is not None:
+            new.append(label)
+            continue
+        said = by_unit.setdefault((label.unit, label.labeller.name), [])
+        saying = _saying(label)
+        if not said or (said[-1][0] != saying and (saying, label.overrules) not in said):
+            new.append(label)
+            said.append((saying, label.overrules))
+        else:
+            already += 1
+            outdated += label.labeller.is_human and said[-1][0] != saying
+    return Read(new, already, outdated)
+
+
+LabellerName = str
+Saying = tuple[object, ...]
+
+
+def _saying(label: Label | NewLabel) -> Saying:
+    """What a label says, whenever it said so."""
+    verdict = None if label.verdict is None else canonical(dict(label.verdict))
+    params = canonical(dict(label.labeller.params))
+    return (label.version, params, label.sample, label.status, verdict, label.reason)
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +185,10 @@ class _Problem:
 
 
 def _label_from(
-    line: bytes, known: Mapping[str, Label], contents: Mapping[str, Mapping[str, Any]]
+    line: bytes,
+    known: Mapping[str, Label],
+    contents: Mapping[str, Mapping[str, Any]],
+    by: LabellerId | None,
 ) -> NewLabel | _Problem | None:
     """The label that a line holds, what is wrong with it, or None where it is known."""
     try:
@@ -109,10 +197,13 @@ def _label_from(
         return _Problem(f"This is not JSON ({error}).", "One JSON object a line.")
     if not isinstance(row, dict):
         return _Problem("This is not a JSON object.", "One JSON object a line.")
+    original = known.get(str(row.get("uid")))
+    if original is not None:
+        row = {"task": original.task, "unit_hash": original.unit, **row}
     task = REGISTRY.get(row.get("task", "")) if isinstance(row.get("task"), str) else None
     if task is None:
         return _Problem(f"There is no task {row.get('task')!r}.", f"Tasks: {', '.join(REGISTRY)}.")
-    labeller = _labeller(row.get("labeller"))
+    labeller = _labeller(row["labeller"]) if row.get("labeller") is not None else by
     if labeller is None:
         cure = f'Write "human:NAME", or an object with name, kind ({", ".join(_KINDS)}), params.'
         return _Problem("There is no usable 'labeller'.", cure)
@@ -121,61 +212,119 @@ def _label_from(
     if unit is None:
         return _Problem("There is no 'unit', nor a known 'unit_hash'.", "Give the unit's content.")
     verdict: dict[str, Any] | None = None
-    status = Status.FAILED if row.get("status") == Status.FAILED.value else Status.OK
+    failed = row.get("status") == Status.FAILED.value and row.get("verdict") is None
+    status = Status.FAILED if failed else Status.OK
     try:
         checked = task.unit.model_validate(unit)
         if status is Status.OK:
             made = task.verdict.model_validate(row.get("verdict"))
-            wrong = None if labeller.is_human else task.check(checked, made)
+            check = (task.person_check if labeller.is_human else None) or task.check
+            wrong = check(checked, made)
             if wrong:
-                return _Problem(f"The verdict does not fit the unit: {wrong}.", "")
+                return _Problem(
+                    f"The verdict does not fit the unit: {wrong}.",
+                    f"See what {task.name} asks for.",
+                )
             verdict = made.model_dump(mode="json")
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
-        place = ".".join(str(part) for part in first["loc"])
+        place = ".".join(str(part) for part in first["loc"]) or "verdict"
         return _Problem(f"'{place}' {first['msg']}.", f"See what {task.name} asks for.")
     content = checked.model_dump(mode="json")
-    identity = unit_hash(task.name, content)
-
-    original = known.get(str(row.get("uid")))
-    overrules = row.get("overrules")
-    edited = original is not None and original.labeller != labeller
-    if original is not None and not edited:
-        if original.verdict == verdict and original.unit == identity:
-            return None
-        return _Problem(
-            f"This label of {labeller.name} was changed, but labels are never changed.",
-            'Set "labeller": "human:NAME" in the line, to record it as a person\'s correction.',
-        )
-    if edited and original is not None:
-        if original.unit != identity:
-            return _Problem("The unit of this label was changed.", "Change the verdict only.")
-        overrules = original.uid
-    detail = row.get("detail") if isinstance(row.get("detail"), dict) and not edited else {}
-    reason = row.get("reason") if not edited else None
-    said = (verdict or {}).get("reason") or reason or None
-    kept_key = None if edited else row.get("key")
-    return NewLabel(
-        key=(
-            kept_key
-            if isinstance(kept_key, str)
-            else _key(task.name, task.version, content, labeller)
-        ),
-        task=task.name,
+    given = row.get("reason")
+    reason = given if isinstance(given, str) and given else None
+    if original is not None:
+        return _edited(original, task, content, labeller, verdict, reason, by)
+    sample, overrules, detail = row.get("sample") or 0, row.get("overrules"), row.get("detail")
+    if not isinstance(sample, int):
+        return _Problem(f"'sample' {sample!r} is no integer.", "Leave it out, or write 0.")
+    label = said_by(
+        labeller,
+        task,
+        content,
+        verdict or {},
+        reason=_said(verdict) or reason,
+        overrules=overrules if isinstance(overrules, str) else None,
+        detail=detail if isinstance(detail, dict) else None,
+    )
+    return replace(
+        label,
+        key=row["key"] if isinstance(row.get("key"), str) else label.key,
         version=str(row.get("version") or task.version),
-        unit=identity,
-        content=content,
-        labeller=labeller,
         status=status,
         verdict=verdict,
-        reason=said if isinstance(said, str) else None,
         error=str(row["error"]) if row.get("error") else None,
-        sample=int(row.get("sample") or 0),
-        overrules=overrules if isinstance(overrules, str) else None,
-        created=row["created"] if isinstance(row.get("created"), str) and not edited else None,
-        detail=detail or {},
-        **({} if edited else {name: _number(row.get(name)) for name in _NUMBERS}),
+        sample=sample,
+        created=row["created"] if isinstance(row.get("created"), str) else None,
+        **{name: _number(row.get(name)) for name in _NUMBERS},
     )
+
+
+def _edited(
+    original: Label,
+    task: AnyTask,
+    content: Mapping[str, Any],
+    labeller: LabellerId,
+    verdict: Mapping[str, Any] | None,
+    reason: str | None,
+    by: LabellerId | None,
+) -> NewLabel | _Problem | None:
+    """What a row of an export became under a person's hands; None where nothing was changed."""
+    if original.unit != unit_hash(task.name, content):
+        return _Problem("The unit of this label was changed.", "Change the verdict only.")
+    changed = (original.verdict, original.reason) != (verdict, reason)
+    if original.labeller == labeller:
+        if not changed:
+            return None
+        labeller = by or labeller
+        if not labeller.is_human:
+            return _Problem(
+                f"This label of {labeller.name} was changed, but labels are never changed.",
+                'Set "labeller": "human:NAME" in the line, or import with --by human:NAME, to '
+                "record it as a person's correction.",
+            )
+    if verdict is None:
+        return _Problem("There is no verdict.", f"Give one: see what {task.name} asks for.")
+    if original.version != task.version:
+        return _Problem(
+            f"This label is of version {original.version} of {task.name}, which does not count.",
+            f"Edit a label of version {task.version}.",
+        )
+    reasons = {original.reason, *_reasons(original.verdict)}
+    own = _without(verdict, reasons)
+    said = _said(own) or (None if reason in reasons else reason)
+    return said_by(labeller, task, content, own, reason=said, overrules=original.uid)
+
+
+def _said(verdict: Mapping[str, Any] | None) -> str | None:
+    """The reason that a verdict gives for itself."""
+    reason = (verdict or {}).get("reason")
+    return reason if isinstance(reason, str) and reason else None
+
+
+def _reasons(value: Any) -> Iterator[str]:
+    """Every reason that a verdict gives, for itself or for a part of it."""
+    if isinstance(value, Mapping):
+        for name, inner in value.items():
+            if name == "reason" and isinstance(inner, str):
+                yield inner
+            else:
+                yield from _reasons(inner)
+    elif isinstance(value, list | tuple):
+        for inner in value:
+            yield from _reasons(inner)
+
+
+def _without(value: Any, reasons: Collection[str | None]) -> Any:
+    """A verdict without these reasons."""
+    if isinstance(value, Mapping):
+        return {
+            name: "" if name == "reason" and inner in reasons else _without(inner, reasons)
+            for name, inner in value.items()
+        }
+    if isinstance(value, list | tuple):
+        return [_without(inner, reasons) for inner in value]
+    return value
 
 
 def _number(value: Any) -> Any:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -56,6 +57,13 @@ class NewLabel:
         return content_hash(canonical([*parts, self.reason, self.sample, self.overrules, created]))
 
 
+@dataclass
+class Trial:
+    """Whether what is tried is to stay; see :meth:`Ledger.trial`."""
+
+    keep: bool = False
+
+
 class Ledger(Reading):
     """An open ledger. Use as a context manager; one thread, any number of processes.
 
@@ -96,17 +104,34 @@ class Ledger(Reading):
 
         When this returns, the labels survive a kill of the process.
         """
+        with self._transaction() as trial:
+            added = self._insert(labels, fresh=fresh)
+            trial.keep = True
+        return added
+
+    @contextmanager
+    def trial(self, labels: Iterable[NewLabel]) -> Iterator[Trial]:
+        """The ledger as it is with these labels, for this connection alone, as long as the context
+        lasts. Only where ``keep`` was set in it do they stay."""
+        with self._transaction() as trial:
+            self._insert(labels, fresh=False)
+            yield trial
+
+    @contextmanager
+    def _transaction(self) -> Iterator[Trial]:
+        trial = Trial()
         with explained(self.path):
             self._db.execute("BEGIN IMMEDIATE")
             try:
-                added = self._insert(labels, fresh=fresh)
-                self._db.execute("COMMIT")
-            except BaseException:
-                roll_back(self._db)
-                self._labeller_ids.clear()
-                self._task_ids.clear()
-                raise
-        return added
+                yield trial
+                if trial.keep:
+                    self._db.execute("COMMIT")
+            finally:
+                if not trial.keep or self._db.in_transaction:
+                    roll_back(self._db)
+                    self._labeller_ids.clear()
+                    self._task_ids.clear()
+                    self._labellers.clear()
 
     def _insert(self, labels: Iterable[NewLabel], *, fresh: bool) -> list[str]:
         now = datetime.now(UTC).isoformat(timespec="microseconds")

@@ -221,7 +221,7 @@ class Evaluation:
         digests = {path: write_bytes(path, data) for path, data in files.items()}
         places = Places()
         for label, place in result.used:
-            places.note(label, orjson.dumps(place))
+            places.note(label, orjson.dumps(str(place)))
         labels = out / "labels.jsonl"
         digests[labels], counted = write_labels(labels, lines, places.at)
         manifest = write_manifest(

@@ -12,7 +12,7 @@ from assay.ledger import Ledger
 from assay.ledger.policy import Policy
 from assay.model.labels import Label
 from assay.protocols.book import Book
-from assay.protocols.results import Used
+from assay.protocols.places import Place, Used
 from assay.tasks.base import AnyTask, Unit, unit_hash
 
 
@@ -46,14 +46,16 @@ class LabelBook:
         return self._find(task, unit_hash(task.name, content), content)
 
     def verdict(
-        self, task: AnyTask, unit: Unit | Mapping[str, Any], place: str
+        self, task: AnyTask, unit: Unit | Mapping[str, Any], place: Place | str
     ) -> Mapping[str, Any] | None:
         """The verdict on a unit, or None where there is no usable label (which is counted).
-        ``place`` says where it is used: a run, a topic and whatever else names the place."""
+        ``place`` says where it is used: run, topic and position, or all in one text."""
         label = self.label(task, unit, place)
         return None if label is None else label.verdict
 
-    def label(self, task: AnyTask, unit: Unit | Mapping[str, Any], place: str) -> Label | None:
+    def label(
+        self, task: AnyTask, unit: Unit | Mapping[str, Any], place: Place | str
+    ) -> Label | None:
         """As :meth:`verdict`, but the whole label, which may be a failed one."""
         content = _content(unit)
         identity = unit_hash(task.name, content)
@@ -66,7 +68,7 @@ class LabelBook:
             elif label.verdict is None:
                 self.failed[task.name] += 1
         if label is not None:
-            self.used.append(Used(label, place))
+            self.note(label, place)
         return label
 
     def uncalibrated(self) -> list[str]:
@@ -83,9 +85,10 @@ class LabelBook:
             for name, tasks in found.items()
         ]
 
-    def note(self, label: Label, place: str) -> None:
+    def note(self, label: Label, place: Place | str) -> None:
         """Remember a label that was had from elsewhere as one that counts."""
-        self.used.append(Used(label, place))
+        where = place if isinstance(place, Place) else Place(position=place)
+        self.used.append(Used(label, where))
 
     def _find(self, task: AnyTask, identity: str, content: Mapping[str, Any]) -> Label | None:
         return None if self.book is None else self.book.choose(task, identity, content)

@@ -5,11 +5,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
 
-from assay.model.labels import Label, LabellerId
+from assay.model.labels import LabellerId
 from assay.protocols.members import Jury
 from assay.protocols.parts import Part
+from assay.protocols.places import Used
 from assay.protocols.scores import PerTopic, Scores
 
 
@@ -68,13 +68,6 @@ class Findings:
     parts: tuple[Part, ...] = ()
     document: Mapping[str, object] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
-
-
-class Used(NamedTuple):
-    """A label that counted, and where."""
-
-    label: Label
-    place: str
 
 
 @dataclass(frozen=True)

@@ -251,7 +251,7 @@ class TaskRow:
 def task_rows(result: R2C2Result) -> list[TaskRow]:
     """Return who labelled, a row a task."""
     by_task: dict[str, dict[str, Label]] = {task: {} for task in result.labellers}
-    for label in result.labels():
+    for label, _ in result.used:
         by_task.setdefault(label.task, {})[label.uid] = label
     rows = []
     for task, labels in by_task.items():

@@ -11,6 +11,7 @@ from markupsafe import Markup
 
 from assay.model.labels import Label, Status
 from assay.model.rag import Mark, PassageKey, Question
+from assay.protocols.places import Place, WhereUsed
 from assay.protocols.r2c2.results import AnswerResult, NuggetResult, R2C2Result, State
 from assay.reports.plots import meter
 from assay.reports.text import number, one_line, question_anchor
@@ -78,6 +79,7 @@ class NuggetView:
     doc: str
     passage: str | None
     said: tuple[Said, ...]
+    shared: str
     helped: str
     help_reason: str
 
@@ -99,6 +101,7 @@ class AnswerView:
     act: str
     carried: bool
     said: tuple[Said, ...]
+    shared: str
     nuggets: tuple[NuggetView, ...]
 
 
@@ -216,7 +219,20 @@ def _both(label: Label | None, overruled: Label | None, *words: str) -> tuple[Sa
     )
 
 
-def _nugget(result: NuggetResult) -> NuggetView:
+_PLACES = 5
+"""Other places of a label that are named; of more only the number is."""
+
+
+def _shared(label: Label | None, here: Place, where: WhereUsed) -> str:
+    """Say where else a label is used: what is equal has one label."""
+    if label is None:
+        return ""
+    others = [one_line(str(place)) for place in where.of(label.unit) if place != here]
+    more = f" and {len(others) - _PLACES} more" if len(others) > _PLACES else ""
+    return f"Equal, so one label with {', '.join(others[:_PLACES])}{more}." if others else ""
+
+
+def _nugget(result: NuggetResult, at: Place, where: WhereUsed) -> NuggetView:
     if result.mark is not None:
         letter, word, css = MARKS[result.mark]
     elif result.state is State.FAILED:
@@ -234,6 +250,7 @@ def _nugget(result: NuggetResult) -> NuggetView:
         "" if result.passage is None else result.passage.doc,
         None if result.passage is None else result.passage.text,
         _both(result.entailment, result.overruled, "entailed", "entailed", "not entailed"),
+        _shared(result.entailment, at._replace(position=f"nugget {result.nugget.num}"), where),
         "" if result.helped is None else helped[result.helped],
         result.help_reason or "",
     )
@@ -246,8 +263,9 @@ def _act(result: AnswerResult) -> str:
     return f"{ACTS.get(result.act, result.act)}{by}"
 
 
-def _answer(result: AnswerResult, rank: int) -> AnswerView:
+def _answer(result: AnswerResult, rank: int, where: WhereUsed) -> AnswerView:
     kind = outcome(result)
+    at = Place(result.run, result.question.id)
     glyph, word = OUTCOMES[kind]
     return AnswerView(
         run=result.run,
@@ -263,7 +281,13 @@ def _answer(result: AnswerResult, rank: int) -> AnswerView:
         act=_act(result),
         carried=result.state is State.CARRIED,
         said=_both(result.label, result.overruled, "correct", "correct", "not correct"),
-        nuggets=tuple(_nugget(nugget) for nugget in result.nuggets),
+        shared=(
+            # A label that was carried here is not about what this answer holds now.
+            ""
+            if result.state is State.CARRIED
+            else _shared(result.label, at._replace(position="answer"), where)
+        ),
+        nuggets=tuple(_nugget(nugget, at, where) for nugget in result.nuggets),
     )
 
 
@@ -336,6 +360,8 @@ def question_view(
         gold=question.gold,
         tags=_tags(list(found.values())),
         chips=tuple(_chip(answer, ranks[run]) for run, answer in found.items()),
-        answers=tuple(_answer(a, ranks[run]) for run, a in found.items()) if full else (),
+        answers=tuple(_answer(a, ranks[run], result.where_used) for run, a in found.items())
+        if full
+        else (),
         passages=_passages(result, question, found) if full else (),
     )

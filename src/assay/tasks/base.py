@@ -60,7 +60,8 @@ class Task(Generic[U, V]):
     ``template`` names the chat prompt (``NAME.j2`` with the blocks ``system`` and ``user``) and
     ``probes`` the yes/no questions (``NAME.probes.j2``), None where it cannot be decided so.
     ``check`` returns what is wrong with a verdict that fits the schema but not the unit (it is
-    shown to the model in the repair turn), or None. ``decide`` builds the verdict from yes/no
+    shown to the model in the repair turn), or None; ``person_check`` takes its place for a person's
+    verdict where people may say less. ``decide`` builds the verdict from yes/no
     questions. ``plain`` reads a reply that holds no JSON, where the protocol has a rule for that,
     or returns None. ``version`` changes whenever the meaning of the labels does. ``orders`` names,
     for verdict fields of words that have an order, those words from the strictest on. ``joins`` is
@@ -79,6 +80,7 @@ class Task(Generic[U, V]):
     verdict: type[V]
     template: str
     check: Callable[[U, V], str | None] = lambda _unit, _verdict: None
+    person_check: Callable[[U, V], str | None] | None = None
     decide: Callable[[U, AskYesNo], V] | None = None
     plain: Callable[[U, str], V | None] | None = None
     max_tokens: int = 400

@@ -91,6 +91,14 @@ def _narrow_answer(unit: AnswerUnit, schema: Schema) -> None:
     by_number(schema, "nuggets", NuggetHelp, len(unit.nuggets))
 
 
+def _check_persons_answer(unit: AnswerUnit, verdict: AnswerVerdict) -> str | None:
+    """A person may leave nuggets to the machine."""
+    given = [item.nugget for item in verdict.nuggets]
+    if len(set(given)) == len(given) and set(given) <= set(range(1, len(unit.nuggets) + 1)):
+        return None
+    return f"'nuggets' may hold the numbers 1 to {len(unit.nuggets)} once each, it holds {given}"
+
+
 def _decide_answer(unit: AnswerUnit, ask: AskYesNo) -> AnswerVerdict:
     answer = ask("correct")
     if not answer.yes:
@@ -111,6 +119,7 @@ ANSWER = Task(
     template="r2c2_answer",
     check=_check_answer,
     narrow=_narrow_answer,
+    person_check=_check_persons_answer,
     decide=_decide_answer,
     max_tokens=900,
 )

@@ -14,6 +14,7 @@ from assay.measures.coverage import NO_GRADE, Grades
 from assay.model.exam import Bank, BankQuestion, QueryBank
 from assay.protocols.exam.inputs import DIRECT_TASKS, ExamInputs, ExamSettings
 from assay.protocols.labels import LabelBook
+from assay.protocols.places import Place
 from assay.tasks.base import AnyTask
 from assay.tasks.exam import EXTRACT, SELF_RATING
 from assay.tasks.r2c2 import ANSWER
@@ -168,7 +169,7 @@ def _of_pair(
 ) -> Graded | None:
     query, passage, _ = key
     content = unit(inputs, task, query, passage, question) if passage in inputs.texts else None
-    place = f"{query} {passage} {question.id}"
+    place = Place("", query, f"{passage} {question.id}")
     if key in known:
         # A person's label in the ledger overrules the file; a machine's is not asked for.
         label = book.find(task, content) if content is not None else None

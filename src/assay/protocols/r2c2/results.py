@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 from assay.measures.ranges import Range
 from assay.model.labels import Label, LabellerId
 from assay.model.rag import Answer, Mark, Nugget, Passage, PassageKey, PassageRun, Question
+from assay.protocols.places import Place, Used, WhereUsed
 from assay.protocols.ranked import Ranked
 from assay.protocols.scores import PerTopic, Score
 
@@ -211,12 +212,30 @@ class R2C2Result:
             }
         return table
 
-    def labels(self) -> Iterator[Label]:
-        """Every label that the answers' results rest on, once for each place it is used at."""
-        for by_question in self.answers.values():
-            for answer in by_question.values():
-                yield from (n.entailment for n in answer.nuggets if n.entailment is not None)
-                yield from (x for x in (answer.label, answer.act_label) if x is not None)
+    @property
+    def used(self) -> Iterator[Used]:
+        """Every label that the answers' results and the check of relevance rest on, with each place
+        it is used at."""
+        for run, by_question in self.answers.items():
+            for question, answer in by_question.items():
+                at = Place(run, question)
+                for one in answer.nuggets:
+                    if one.entailment is not None:
+                        place = at._replace(position=f"nugget {one.nugget.num}")
+                        yield Used(one.entailment, place)
+                if answer.label is not None:
+                    here = "answer, carried" if answer.state is State.CARRIED else "answer"
+                    yield Used(answer.label, at._replace(position=here))
+                if answer.act_label is not None:
+                    yield Used(answer.act_label, at._replace(position="dialogue act"))
+        for topic, labels in (self.relevance.labels if self.relevance else {}).items():
+            for key, label in labels.items():
+                yield Used(label, Place(key.run, topic, f"passage {key.rank}"))
+
+    @cached_property
+    def where_used(self) -> WhereUsed:
+        """Where each label is used."""
+        return WhereUsed(self.used)
 
 
 def _ends(value: float | None) -> Range:

@@ -121,7 +121,7 @@ def score(
         kept=kept,
     )
     if any(who is not None and who.kind == "ensemble" for who in result.labellers.values()):
-        labels = result.labels() if kept is None else kept.labels
+        labels = (one.label for one in result.used) if kept is None else kept.labels
         members = import_module("assay.protocols.members")  # late: few evaluations have any
         result = replace(result, juries=members.juries(labels))
     return result

@@ -12,6 +12,7 @@ from assay.measures.summaries import Labelled, Part, Value
 from assay.model.labels import Label, Status
 from assay.model.summaries import Cited, Summary, SummarySection
 from assay.protocols.labels import LabelBook
+from assay.protocols.places import Place
 from assay.protocols.sgss.inputs import SgssInputs, SgssSettings
 from assay.tasks.base import AnyTask, unit_hash
 from assay.tasks.sgss import (
@@ -71,6 +72,9 @@ def preference(inputs: SgssInputs, query: str, one: Summary, other: Summary) -> 
     """Two summaries side by side; which one stands left is settled by their texts, evenly."""
     first, second = sorted((one, other), key=lambda s: unit_hash(query, {"text": s.text}))
     return {"query": first.query_text, "left": first.text, "right": second.text}
+
+
+_OF_STATEMENTS = ("HR", "SRel", "SF")
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,18 +184,18 @@ class Reader:
 
     def judged(self, summary: Summary, pooled: list[Pooled]) -> Judged:
         """The labels of one summary."""
-        place = f"{summary.run} {summary.query}"
+        at = (summary.run, summary.query)
         point = self.settings.mapping
         orep: Value = point[self.settings.without_sections]
         original = _original(self.inputs, summary)
         if original.sections:
-            orep = self._value(REPRESENTATIVENESS, representativeness(original), f"{place} OR")
+            orep = self._value(REPRESENTATIVENESS, representativeness(original), Place(*at, "OR"))
         labels = Labelled(
-            os=self._value(SUFFICIENCY, sufficiency(summary), f"{place} OS"),
-            of=self._faithful(summary, summary.overview, f"{place} OF"),
+            os=self._value(SUFFICIENCY, sufficiency(summary), Place(*at, "OS")),
+            of=self._faithful(summary, summary.overview, Place(*at, "OF")),
             orep=orep,
             parts=tuple(
-                self._part(summary, section, f"{place} section {number}")
+                self._part(summary, section, Place(*at, f"section {number}"))
                 for number, section in enumerate(summary.sections, 1)
             ),
             overview_last=summary.overview_last,
@@ -199,23 +203,24 @@ class Reader:
         comprehensive: Value = None
         if COMPREHENSIVENESS in tasks(self.settings):
             content = {"query": summary.query_text, "summary": original.text}
-            comprehensive = self._value(COMPREHENSIVENESS, content, f"{place} comprehensiveness")
+            comprehensive = self._value(COMPREHENSIVENESS, content, Place(*at, "comprehensiveness"))
         grades = tuple(self._grade(summary, one) for one in pooled) if summary.sections else ()
         return Judged(summary, labels, grades, comprehensive)
 
-    def _part(self, summary: Summary, section: SummarySection, place: str) -> Part:
+    def _part(self, summary: Summary, section: SummarySection, place: Place) -> Part:
         g: list[Value] = []
         srel: list[Value] = []
         sf: list[Value] = []
         for number, one in enumerate(section.statements, 1):
-            where = f"{place} statement {number}"
+            where = f"{place.position} statement {number}"
+            named = {what: place._replace(position=f"{where} {what}") for what in _OF_STATEMENTS}
             if section.heading is not None:
-                g.append(self._value(HEADING, heading(section, one), f"{where} HR"))
-            srel.append(self._value(STATEMENT, statement(summary, one), f"{where} SRel"))
-            sf.append(self._faithful(summary, one, f"{where} SF"))
+                g.append(self._value(HEADING, heading(section, one), named["HR"]))
+            srel.append(self._value(STATEMENT, statement(summary, one), named["SRel"]))
+            sf.append(self._faithful(summary, one, named["SF"]))
         return Part(tuple(g), tuple(srel), tuple(sf), heading=section.heading is not None)
 
-    def _faithful(self, summary: Summary, one: Cited, place: str) -> Value:
+    def _faithful(self, summary: Summary, one: Cited, place: Place) -> Value:
         if not one.citations:
             return self.settings.mapping[self.settings.uncited]
         return self._value(SUPPORT, faithfulness(summary, one), place)
@@ -224,10 +229,11 @@ class Reader:
         content = covers(self.inputs, summary, one)
         if content is None:
             return self.settings.mapping["perfectly"]
-        place = f"{summary.run} {summary.query} covers {one.run} section {one.place + 1}"
+        position = f"covers {one.run} section {one.place + 1}"
+        place = Place(summary.run, summary.query, position)
         return self._value(COVERAGE, content, place)
 
-    def _value(self, task: AnyTask, content: Content, place: str) -> Value:
+    def _value(self, task: AnyTask, content: Content, place: Place) -> Value:
         label = self.book.label(task, content, place)
         if self.settings.average:
             said = self._people(task, content)

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 from assay.model.labels import Label, LabellerId, Status
 from assay.model.trec_rag import Importance, RagNugget, sub_narrative_key, sub_narrative_name
+from assay.protocols.places import Place
 from assay.protocols.trec_rag.narratives import Narratives
 from assay.tasks.base import unit_hash
 from assay.tasks.trec_rag_nuggets import (
@@ -70,7 +71,7 @@ class Bank(Narratives):
         self, unit: CreateUnit, topic: str, creator: LabellerId | None
     ) -> Mapping[str, Any] | None:
         if creator is None:
-            return self.verdict(CREATE, unit, f"{topic} nuggets")
+            return self.verdict(CREATE, unit, Place("", topic, "nuggets"))
         # Several models were asked the same: each list is its maker's own.
         content = unit.model_dump(mode="json")
         labels = (
@@ -80,7 +81,7 @@ class Bank(Narratives):
         if self.counting:
             self.book.asked[CREATE.name] += 1
             if mine:
-                self.book.note(mine[-1], f"{topic} nuggets")
+                self.book.note(mine[-1], Place("", topic, "nuggets"))
             else:
                 self.book.missing[CREATE.name] += 1
         return mine[-1].verdict if mine else None
@@ -131,7 +132,7 @@ class Bank(Narratives):
             return None
         if not unit.lists:
             return ()
-        verdict = self.verdict(MERGE, unit, f"{topic} nuggets, merged")
+        verdict = self.verdict(MERGE, unit, Place("", topic, "nuggets, merged"))
         return None if verdict is None else tuple(verdict["nuggets"])
 
     # -- importance and mapping --------------------------------------------------------------
@@ -184,7 +185,7 @@ class Bank(Narratives):
         if (topic, root) not in self._edits:
             label = self.book.find(EDIT, self.edit_unit(topic, root))
             if label is not None and self.counting:
-                self.book.note(label, f"{topic} nugget edit")
+                self.book.note(label, Place("", topic, "nugget edit"))
             self._edits[topic, root] = label
         return self._edits[topic, root]
 
@@ -232,14 +233,14 @@ class Bank(Narratives):
             return None
         importance: dict[str, Importance] = {}
         for unit in self.importance_units(topic):
-            verdict = self.verdict(IMPORTANCE, unit, f"{topic} importance")
+            verdict = self.verdict(IMPORTANCE, unit, Place("", topic, "importance"))
             if verdict is not None:
                 importance |= dict(
                     zip(unit.nuggets, map(Importance, verdict["labels"]), strict=True)
                 )
         aspects: dict[str, str] = {}
         for mapped in self.mapping_units(topic):
-            verdict = self.verdict(MAPPING, mapped, f"{topic} mapping")
+            verdict = self.verdict(MAPPING, mapped, Place("", topic, "mapping"))
             for item in () if verdict is None else verdict["mapping"]:
                 place = int(item["sub_narrative"])
                 name = mapped.sub_narratives[place - 1] if place else str(item["new"]).strip()

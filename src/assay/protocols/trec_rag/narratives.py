@@ -14,6 +14,7 @@ from assay.labellers.base import Request
 from assay.model.labels import Label, Status
 from assay.model.trec_rag import Segment, SubNarrative
 from assay.protocols.labels import LabelBook
+from assay.protocols.places import Place
 from assay.protocols.trec_rag.inputs import RELEVANCE_TASKS, WITH_ASPECTS, Inputs, TrecRagSettings
 from assay.protocols.trec_rag.needs import Needs
 from assay.tasks.base import AnyTask, Unit
@@ -48,13 +49,13 @@ class Narratives:
     _aspects: dict[str, tuple[SubNarrative, ...] | None] = field(default_factory=dict, init=False)
     _grades: dict[str, dict[str, int | None]] = field(default_factory=dict, init=False)
 
-    def label(self, task: AnyTask, unit: Unit, place: str) -> Label | None:
+    def label(self, task: AnyTask, unit: Unit, place: Place) -> Label | None:
         """The label of a unit that counts, which may be a failed one."""
         if self.counting:
             return self.book.label(task, unit, place)
         return self.book.find(task, unit)
 
-    def verdict(self, task: AnyTask, unit: Unit, place: str) -> Mapping[str, Any] | None:
+    def verdict(self, task: AnyTask, unit: Unit, place: Place) -> Mapping[str, Any] | None:
         label = self.label(task, unit, place)
         return None if label is None else label.verdict
 
@@ -83,7 +84,7 @@ class Narratives:
         unit = self.narrative_unit(topic)
         if unit is None:
             return self.inputs.narratives[topic].text
-        verdict = self.verdict(NARRATIVE, unit, f"{topic} narrative")
+        verdict = self.verdict(NARRATIVE, unit, Place("", topic, "narrative"))
         return None if verdict is None else str(verdict["narrative"]).strip()
 
     def draft_unit(self, topic: str) -> DraftUnit | None:
@@ -98,7 +99,9 @@ class Narratives:
         unit = self.draft_unit(topic)
         if unit is None:
             return None
-        verdict = self.verdict(SUB_NARRATIVES_DRAFT, unit, f"{topic} sub-narratives, draft")
+        verdict = self.verdict(
+            SUB_NARRATIVES_DRAFT, unit, Place("", topic, "sub-narratives, draft")
+        )
         if verdict is None:
             return None
         return RefineUnit(
@@ -125,7 +128,7 @@ class Narratives:
         unit = self.refine_unit(topic)
         verdict = None
         if unit is not None:
-            verdict = self.verdict(SUB_NARRATIVES, unit, f"{topic} sub-narratives")
+            verdict = self.verdict(SUB_NARRATIVES, unit, Place("", topic, "sub-narratives"))
         if verdict is None:
             return None
         found = Aspects.model_validate(verdict).sub_narratives
@@ -155,7 +158,7 @@ class Narratives:
         request = self.relevance_request(topic, doc, way)
         if request is None:
             return None, None
-        label = self.label(request.task, request.unit, f"{topic} {doc} relevance")
+        label = self.label(request.task, request.unit, Place("", topic, f"{doc} relevance"))
         if label is None or label.verdict is None:
             return None, label
         return grade_of(way, label.verdict), label

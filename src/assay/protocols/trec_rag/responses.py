@@ -18,6 +18,7 @@ from assay.model.trec_rag import (
     Support,
     SupportAnswer,
 )
+from assay.protocols.places import Place
 from assay.protocols.trec_rag.bank import Bank, Kept
 from assay.tasks.trec_rag import ASSIGNMENT, SUPPORT, AssignmentUnit, SupportUnit, assignment_units
 
@@ -119,12 +120,12 @@ class Responses:
         kept = nuggets if nuggets is not None else self.bank.nuggets(topic) or ()
         text = self.bank.narrative(topic) or ""
         given = self._given(answer)
-        place = f"{answer.run} {topic} nuggets"
+        place = Place(answer.run, topic, "nuggets")
         found = tuple(self._one(one, text, answer, given, place) for one in kept)
         return AssignedAnswer(answer.run, topic, text, answer.text, found, answer.length)
 
     def _one(
-        self, kept: Kept, text: str, answer: RagAnswer, given: Mapping[str, Assigned], place: str
+        self, kept: Kept, text: str, answer: RagAnswer, given: Mapping[str, Assigned], place: Place
     ) -> AssignedNugget:
         nugget = kept.nugget
         if not answer.sentences:
@@ -137,7 +138,7 @@ class Responses:
             self._count(said, (text, answer.text, nugget.text), place)
         return AssignedNugget(nugget, None if said is None else said.assigned)
 
-    def _count(self, said: _Said | None, subject: _Subject, place: str) -> None:
+    def _count(self, said: _Said | None, subject: _Subject, place: Place) -> None:
         book = self.bank.book
         if subject not in self.counted:
             self.counted.add(subject)
@@ -196,7 +197,8 @@ class Responses:
             known = given.get((place, spot))
             label = None
             if unit is not None:
-                at = f"{answer.run} {answer.topic} sentence {place + 1} citation {spot + 1}"
+                spot_in_words = f"sentence {place + 1} citation {spot + 1}"
+                at = Place(answer.run, answer.topic, spot_in_words)
                 if known is None or self._person(unit):
                     label = self.bank.label(SUPPORT, unit, at)
             if label is not None:

@@ -1,0 +1,219 @@
+"""Labels go out as JSON Lines and come back as a person edited them, for every protocol."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.conftest import ROOT
+from tests.trec_rag.cases import make as make_trec_rag
+
+Row = dict[str, Any]
+
+
+@pytest.fixture
+def example(tmp_path: Path, assay) -> Callable[[str], Path]:
+    """An example of a protocol, judged in a folder of its own."""
+
+    def make(name: str) -> Path:
+        folder = tmp_path / name
+        if name == "trec-rag":
+            make_trec_rag(folder)
+            assert assay("judge", folder).returncode == 0
+            return folder
+        ignore = shutil.ignore_patterns("out", "labels.sqlite*")
+        shutil.copytree(ROOT / "examples" / name, folder, ignore=ignore)
+        done = assay("judge", folder)
+        assert done.returncode == 0, done.stderr
+        return folder
+
+    return make
+
+
+@pytest.fixture
+def slide(example) -> Path:
+    return example("slide")
+
+
+def exported(assay, folder: Path) -> list[Row]:
+    done = assay("labels", "export", folder)
+    assert done.returncode == 0, done.stderr
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+def write(folder: Path, rows: list[Row]) -> Path:
+    path = folder / "edited.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return path
+
+
+def changed(verdict: Any) -> Any:
+    """Another verdict that fits: whatever is yes or no, turned round; a grade, lowered."""
+    if isinstance(verdict, bool):
+        return not verdict
+    if isinstance(verdict, int):
+        return verdict - 1 if verdict else 1
+    if isinstance(verdict, list):
+        return [changed(one) for one in verdict]
+    if isinstance(verdict, dict):
+        return {
+            name: value if name in ("reason", "nugget", "sub_narrative") else changed(value)
+            for name, value in verdict.items()
+        }
+    others = {
+        "full": "partial", "partial": "none", "none": "full", "vital": "okay", "okay": "vital",
+        "support": "not_support", "perfectly": "partially", "partially": "no", "no": "perfectly",
+        "left": "right", "right": "left", "answer": "dont_know", "little": "much",
+        "partial_support": "support", "not_support": "support",
+    }  # fmt: skip
+    return others.get(verdict, f"{verdict}, edited")
+
+
+@pytest.mark.parametrize("name", ["slide", "exam", "sgss", "trec-rag"])
+def test_edited_verdicts_of_every_task_come_back_once(example, assay, name: str):
+    folder = example(name)
+    rows = exported(assay, folder)
+    tasks = {"slide": 3, "exam": 1, "sgss": 5, "trec-rag": 5}
+    assert len({row["task"] for row in rows}) >= tasks[name]
+    edited = [{**row, "verdict": changed(row["verdict"])} for row in rows]
+    file = write(folder, edited)
+    refused = assay("labels", "import", folder, file)
+    assert refused.returncode == 2
+    assert "--by human:NAME" in refused.stderr
+    first = assay("labels", "import", folder, file, "--by", "human:KIM", "--json")
+    assert first.returncode == 0, first.stderr
+    assert json.loads(first.stdout) == {"added": len(rows), "known": 0, "outdated": 0}
+    after = exported(assay, folder)
+    assert [{**row, "places": 0} for row in after[: len(rows)]] == [
+        {**row, "places": 0} for row in rows
+    ]
+    for old, new in zip(rows, after[len(rows) :], strict=True):
+        assert new["overrules"] == old["uid"]
+        assert new["labeller"] == {"name": "human:KIM", "kind": "human", "params": {}}
+        assert new["reason"] is None
+        assert '"reason": "s' not in json.dumps(new["verdict"])
+    again = assay("labels", "import", folder, file, "--by", "human:KIM", "--json")
+    assert json.loads(again.stdout)["added"] == 0
+    assert assay("labels", "import", folder, write(folder, after)).returncode == 0
+    assert exported(assay, folder) == after
+    scored = assay("score", folder)
+    assert (scored.returncode, "Traceback" in scored.stderr) in ((0, False), (1, False))
+
+
+def test_every_label_says_where_it_is_used(slide, assay):
+    rows = exported(assay, slide)
+    places = {row["task"]: row["places"] for row in rows}
+    at = {"run": "SLIDE", "topic": "0001"}
+    assert places["r2c2.answer"] == [{**at, "position": "answer"}]
+    assert {row["places"][0]["position"] for row in rows} == {
+        "answer", "dialogue act", *(f"nugget {number}" for number in range(1, 6)),
+    }  # fmt: skip
+
+
+def test_a_label_of_equal_units_names_every_place(slide, assay):
+    shutil.copy(slide / "ac" / "SLIDE.txt", slide / "ac" / "OTHER.txt")
+    rows = exported(assay, slide)
+    answer = next(row for row in rows if row["task"] == "r2c2.answer")
+    assert [place["run"] for place in answer["places"]] == ["OTHER", "SLIDE"]
+    listed = assay("labels", "list", slide, "--task", "answer").stdout
+    assert "is one label for 2 places, which are equal: OTHER 0001 answer, SLIDE" in listed
+    assert assay("evaluate", slide).returncode == 0
+    report = (slide / "out" / "report.html").read_text()
+    assert "Equal, so one label with OTHER 0001 answer." in report
+    assert "Equal, so one label with SLIDE 0001 nugget 5." in report
+
+
+def test_without_its_inputs_a_folder_still_exports(slide, assay):
+    (slide / "questions.tsv").unlink()
+    done = assay("labels", "export", slide)
+    assert done.returncode == 0
+    assert "the places that labels are used at are left out" in done.stderr
+    assert all(json.loads(line)["places"] == [] for line in done.stdout.splitlines())
+
+
+def test_a_reason_of_ones_own_is_kept_and_the_machines_is_not(slide, assay):
+    row = next(row for row in exported(assay, slide) if row["task"] == "r2c2.answer")
+    row["verdict"]["correct"] = False
+    row["verdict"]["nuggets"][0]["reason"] = "names no film"
+    row["reason"] = "wrong film"
+    assay("labels", "import", slide, write(slide, [row]), "--by", "human:KIM")
+    new = exported(assay, slide)[-1]
+    assert new["reason"] == "wrong film"
+    assert new["verdict"]["reason"] == ""
+    reasons = [one["reason"] for one in new["verdict"]["nuggets"]]
+    assert reasons == ["names no film", "", "", ""]
+
+
+def test_the_uid_and_the_verdict_are_all_that_must_come_back(slide, assay):
+    row = next(row for row in exported(assay, slide) if row["task"] == "r2c2.entailment")
+    short = {"uid": row["uid"], "verdict": {"entailed": "NO"}}
+    done = assay("labels", "import", slide, write(slide, [short]), "--by", "human:KIM")
+    assert "1 labels added" in done.stdout, done.stderr
+    assert exported(assay, slide)[-1]["overrules"] == row["uid"]
+
+
+def test_a_label_made_by_hand_is_added_once(slide, assay):
+    row = next(row for row in exported(assay, slide) if row["task"] == "r2c2.entailment")
+    made = {"task": row["task"], "unit": row["unit"], "verdict": {"entailed": "NO"}}
+    file = write(slide, [{**made, "labeller": "human:KIM"}, {**made, "labeller": "human:LEE"}])
+    assert "2 labels added, 0 were known" in assay("labels", "import", slide, file).stdout
+    assert "0 labels added, 2 were known" in assay("labels", "import", slide, file).stdout
+
+
+def test_a_person_changes_a_label_of_ones_own(slide, assay):
+    row = next(row for row in exported(assay, slide) if row["task"] == "r2c2.entailment")
+    no = {**row, "verdict": {"entailed": False}, "labeller": "human:KIM"}
+    first = write(slide, [no]).rename(slide / "first.jsonl")
+    assert "1 labels added" in assay("labels", "import", slide, first).stdout
+    own = exported(assay, slide)[-1]
+    own["verdict"]["entailed"] = True
+    done = assay("labels", "import", slide, write(slide, [own]))
+    assert "1 labels added" in done.stdout, done.stderr
+    assert exported(assay, slide)[-1]["overrules"] == own["uid"]
+    again = assay("labels", "import", slide, first)
+    assert "0 labels added, 1 were known" in again.stdout
+    assert "has said otherwise since" in again.stdout.replace("\n", " ")
+
+
+def test_all_faults_of_a_file_are_told_at_once(slide, assay):
+    rows = exported(assay, slide)
+    entailment = next(row for row in rows if row["task"] == "r2c2.entailment")
+    answer = next(row for row in rows if row["task"] == "r2c2.answer")
+    kim = {"labeller": "human:KIM"}
+    bad = [
+        {**entailment, **kim, "verdict": {"entailed": "YES"}},
+        {**entailment, **kim, "verdict": {"entailed": "NO"}},
+        {**entailment, **kim, "unit": {"passage": "x", "nugget": "y"}},
+        {
+            **answer,
+            **kim,
+            "verdict": {"correct": "YES", "nuggets": [{"nugget": 9, "helped": "NO"}]},
+        },
+        {"uid": answer["uid"], "verdict": None, **kim},
+        {**kim, "task": "r2c2.entailment", "unit": {}, "verdict": {"entailed": "NO"}},
+    ]
+    before = (slide / "labels.sqlite").read_bytes()
+    done = assay("labels", "import", slide, write(slide, bad))
+    assert done.returncode == 2
+    for line, why in (
+        (2, "says otherwise of the same unit on line 1"),
+        (3, "The unit of this label was changed"),
+        (4, "may hold the numbers 1 to 4"),
+        (5, "'verdict'"),
+        (6, "'passage' Field required"),
+    ):
+        assert f"edited.jsonl:{line} " in done.stderr, line
+        assert why in done.stderr
+    assert len(exported(assay, slide)) == len(rows)
+    assert (slide / "labels.sqlite").read_bytes() == before
+
+
+def test_by_names_a_person(slide, assay):
+    done = assay("labels", "import", slide, write(slide, []), "--by", "KIM")
+    assert done.returncode == 2
+    assert "Write --by human:NAME." in done.stderr
