@@ -1,4 +1,4 @@
-"""Two runs' HMR, R_O, R_U and Accuracy on the same questions: plain loops and what must hold."""
+"""Two runs' confidence measures on the same questions: plain loops and what must hold."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from assay.measures import confidence as conf
-from assay.statistics.confidence import compare_confidence
+from assay.statistics.confidence import MEASURES, compare_confidence
 
 percent = st.integers(0, 100).map(lambda value: value / 100)
 answers = st.lists(
@@ -20,6 +20,11 @@ PLAIN = {
     "HMR": conf.hmr,
     "R_O": conf.reward_over,
     "R_U": conf.reward_under,
+    "ECE": conf.ece,
+    "MCE": conf.mce,
+    "Brier": conf.brier,
+    "KS": conf.ks,
+    "AUROC": conf.auroc,
     "Accuracy": conf.accuracy,
 }
 
@@ -31,27 +36,41 @@ def test_the_exact_test_and_the_bootstrap_are_the_plain_ones(
 ) -> None:
     p, c, q, d = np.array(rows).T
     n = len(p)
-    found = compare_confidence(p, c, q, d, resamples=25, seed=3, level=0.9)
+    settings = {"resamples": 25, "seed": 3, "level": 0.9}
+    found = compare_confidence(p, c, q, d, measures=list(MEASURES), **settings)
     assert list(found) == list(PLAIN)
     swaps = np.array(list(product((False, True), repeat=n)))
     draws = np.random.default_rng(3).integers(0, n, size=(25, n))
     for name, measure in PLAIN.items():
         result = found[name]
         assert (result.first, result.second) == (measure(p, c), measure(q, d))
+        if result.first is None or result.second is None:
+            assert result.difference is result.interval is result.p is None
+            continue
         assert result.difference == result.first - result.second
         null = [
-            abs(
-                measure(np.where(s, q, p), np.where(s, d, c))
-                - measure(np.where(s, p, q), np.where(s, c, d))
+            less(
+                measure(np.where(s, q, p), np.where(s, d, c)),
+                measure(np.where(s, p, q), np.where(s, c, d)),
             )
             for s in swaps
         ]
         assert result.exact
-        expected = np.mean(np.array(null) >= abs(result.difference) - 1e-12)
-        assert result.p == pytest.approx(expected, abs=1e-12)
-        drawn = [measure(p[i], c[i]) - measure(q[i], d[i]) for i in draws]
-        low, high = np.quantile(drawn, [0.05, 0.95])
+        extreme = [one is None or abs(one) >= abs(result.difference) - 1e-12 for one in null]
+        assert result.p == pytest.approx(np.mean(extreme), abs=1e-12)
+        drawn = [less(measure(p[i], c[i]), measure(q[i], d[i])) for i in draws]
+        known = [one for one in drawn if one is not None]
+        if not known:
+            assert result.interval is None
+            continue
+        low, high = np.quantile(known, [0.05, 0.95])
         assert (result.interval.low, result.interval.high) == pytest.approx((low, high), abs=1e-9)
+        assert result.interval.undefined == len(drawn) - len(known)
+
+
+def less(one: float | None, other: float | None) -> float | None:
+    """The difference, where both are defined."""
+    return None if one is None or other is None else one - other
 
 
 def test_random_swaps_come_near_all_of_them_and_rest_on_the_seed() -> None:
@@ -81,3 +100,5 @@ def test_bad_input_says_what_is_wrong() -> None:
         compare_confidence([0.1], [0], [1.5], [1], seed=1)
     with pytest.raises(ValueError, match="permutations"):
         compare_confidence([0.1], [0], [0.5], [1], seed=1, permutations=0)
+    with pytest.raises(ValueError, match="no measure F1"):
+        compare_confidence([0.1], [0], [0.5], [1], seed=1, measures=["F1"])

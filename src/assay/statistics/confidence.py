@@ -1,19 +1,34 @@
-"""Whether one run's confidence is better than another's: paired comparison of HMR and its parts.
+"""Whether one run's confidence is better than another's: paired comparison of HMR and its fellows.
 
-Both runs answered the same questions. Every statistic here is a function of four sums over
-questions, so a resample or a permutation costs one matrix product. The measures themselves are
-those of :mod:`assay.measures.confidence`.
+Both runs answered the same questions. Every measure here is a function of sums over questions, so a
+resample or a permutation costs one matrix product. The measures themselves are those of
+:mod:`assay.measures.confidence`.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from assay.measures.bootstrap import Interval
-from assay.measures.confidence import Bools, Floats, check, hmr, reward_over, reward_under
+from assay.measures.confidence import (
+    Bools,
+    Floats,
+    auroc,
+    bin_numbers,
+    brier,
+    check,
+    ece,
+    hmr,
+    ks,
+    mce,
+    reward_over,
+    reward_under,
+)
 from assay.measures.confidence import accuracy as plain_accuracy
 from assay.statistics.checks import probability, whole_number
 from assay.statistics.resampling import (
@@ -24,16 +39,20 @@ from assay.statistics.resampling import (
     topic_counts,
 )
 
-__all__ = ["PairedDifference", "compare_confidence"]
+__all__ = ["LOWER_IS_BETTER", "MEASURES", "PairedDifference", "compare_confidence"]
 
-MEASURES = {"HMR": hmr, "R_O": reward_over, "R_U": reward_under, "Accuracy": plain_accuracy}
+LOWER_IS_BETTER = frozenset({"ECE", "MCE", "Brier", "KS"})
+"""The measures of which a low value is good."""
 
+_BINS = 10
 _ROUNDING = 1e-12
+_AT_ONCE = 2_000
+"""Resamples or permutations whose sums are held at a time."""
 
 
 @dataclass(frozen=True)
 class PairedDifference:
-    """How two runs differ in one measure.
+    """How two runs differ in one measure; all but the numbers of swaps None where it is undefined.
 
     Attributes:
         first: the first run's value.
@@ -45,13 +64,26 @@ class PairedDifference:
         permutations: how many swaps p rests on.
     """
 
-    first: float
-    second: float
-    difference: float
-    interval: Interval
-    p: float
+    first: float | None
+    second: float | None
+    difference: float | None
+    interval: Interval | None
+    p: float | None
     exact: bool
     permutations: int
+
+
+class _Measure(NamedTuple):
+    """A measure as a function of sums.
+
+    ``summands`` gives of n confidences, correctness and the confidences that occur in either run
+    n × f numbers; ``value`` the measure, one a row, of B × f sums over n questions of them, NaN
+    where it is undefined.
+    """
+
+    plain: Callable[[Floats, Bools], float | None]
+    summands: Callable[[Floats, Bools, Floats], Floats]
+    value: Callable[[Floats, int], Floats]
 
 
 def compare_confidence(
@@ -60,6 +92,7 @@ def compare_confidence(
     p_second: npt.ArrayLike,
     c_second: npt.ArrayLike,
     *,
+    measures: Sequence[str] = ("HMR", "R_O", "R_U", "Accuracy"),
     level: float = 0.95,
     resamples: int = 2000,
     permutations: int = 10_000,
@@ -70,13 +103,16 @@ def compare_confidence(
 
     The null hypothesis of the test is that for each question it does not matter which run gave
     which answer with which confidence; the share of swaps whose absolute difference is at least
-    the observed one is p. With random swaps the observed one counts as one more.
+    the observed one is p. With random swaps the observed one counts as one more. A swap that
+    leaves the measure undefined (AUROC, where one run then has all the right answers) counts as
+    one of these, which can only make p greater; a resample that does is left out of the interval.
 
     Args:
         p_first: the first run's confidences, 0 to 1, one per question.
         c_first: 1 where its answer is correct, else 0.
         p_second: the second run's confidences, for the same questions in the same order.
         c_second: 1 where its answer is correct, else 0.
+        measures: names among :data:`MEASURES`; ECE and MCE are over 10 bins.
         level: of the intervals.
         resamples: of the bootstrap.
         permutations: random swaps where the test is not exact.
@@ -84,52 +120,68 @@ def compare_confidence(
         exact_limit: all 2^n swaps are gone through where they are no more than this.
 
     Returns:
-        The differences in ``HMR``, ``R_O``, ``R_U`` and ``Accuracy``.
+        The differences by measure.
 
     Raises:
         ValueError: a run's data are not what :func:`assay.measures.confidence.check` accepts, the
-            runs have different numbers of questions, or a setting is out of range.
+            runs have different numbers of questions, a measure is unknown, or a setting is out of
+            range.
     """
     first, second = check(p_first, c_first), check(p_second, c_second)
     n = len(first[0])
     if len(second[0]) != n:
         raise ValueError(f"the runs answered {n} and {len(second[0])} questions: pair them first")
+    unknown = [name for name in measures if name not in MEASURES]
+    if unknown:
+        raise ValueError(f"there is no measure {unknown[0]}; there are {', '.join(MEASURES)}")
     probability(level, "level")
     whole_number(permutations, "permutations")
-    ours, theirs = _summands(*first), _summands(*second)
-    drawn = [
-        _differences(counts @ ours, counts @ theirs) for counts in topic_counts(n, resamples, seed)
-    ]
-    swapped: list[dict[str, Floats]] = []
-    both, change = ours.sum(axis=0), theirs - ours
-    total = both + theirs.sum(axis=0)
-    for masks in swap_masks(n, permutations, seed, exact_limit):
-        sums = both + masks @ change
-        swapped.append(_differences(sums, total - sums))
     exact = is_exact(n, exact_limit)
+    used = 2**n if exact else permutations
+    levels = np.unique(np.concatenate([first[0], second[0]]))
     result: dict[str, PairedDifference] = {}
-    for name, measure in MEASURES.items():
-        values = measure(*first), measure(*second)
+    for name in measures:
+        plain, summands, value = MEASURES[name]
+        values = plain(*first), plain(*second)
+        if values[0] is None or values[1] is None:
+            result[name] = PairedDifference(*values, None, None, None, exact, used)
+            continue
+        ours, theirs = summands(*first, levels), summands(*second, levels)
+        drawn = [
+            value(part @ ours, n) - value(part @ theirs, n)
+            for counts in topic_counts(n, resamples, seed)
+            for part in _parts(counts)
+        ]
+        both, change = ours.sum(axis=0), theirs - ours
+        total = both + theirs.sum(axis=0)
+        swapped = []
+        for masks in swap_masks(n, permutations, seed, exact_limit):
+            for part in _parts(masks):
+                sums = both + part @ change
+                swapped.append(value(sums, n) - value(total - sums, n))
+        under_null = np.abs(np.concatenate(swapped))
         difference = values[0] - values[1]
-        interval = percentile_interval(np.concatenate([part[name] for part in drawn]), level)
-        if interval is None:  # never: all four are defined for any answers
-            raise AssertionError(f"{name} is undefined")
-        under_null = np.abs(np.concatenate([part[name] for part in swapped]))
-        count = int((under_null >= abs(difference) - _ROUNDING).sum())
-        p = count / len(under_null) if exact else (count + 1) / (len(under_null) + 1)
+        count = int((~(under_null < abs(difference) - _ROUNDING)).sum())
         result[name] = PairedDifference(
             first=values[0],
             second=values[1],
             difference=difference,
-            interval=interval,
-            p=p,
+            interval=percentile_interval(np.concatenate(drawn), level),
+            p=count / len(under_null) if exact else (count + 1) / (len(under_null) + 1),
             exact=exact,
-            permutations=2**n if exact else permutations,
+            permutations=used,
         )
     return result
 
 
-def _summands(confidence: Floats, correct: Bools) -> Floats:
+def _parts(rows: Floats) -> list[Floats]:
+    return [rows[start : start + _AT_ONCE] for start in range(0, len(rows), _AT_ONCE)]
+
+
+# --- HMR, its parts, and accuracy ----------------------------------------------------------------
+
+
+def _rewarded(confidence: Floats, correct: Bools, _levels: Floats) -> Floats:
     """Return questions × 4: confidence if wrong, is wrong, lack of confidence if right, is right.
 
     Their sums are O, |I⁻|, U and |I⁺| of the R2C2 overview.
@@ -138,16 +190,22 @@ def _summands(confidence: Floats, correct: Bools) -> Floats:
     return np.stack([wrong * confidence, wrong, right * (1.0 - confidence), right], axis=1)
 
 
-def _measures(sums: Floats) -> dict[str, Floats]:
-    """Return the measures of B × 4 sums, as :mod:`assay.measures.confidence` defines them."""
-    over, under = _reward(sums[:, 0], sums[:, 1]), _reward(sums[:, 2], sums[:, 3])
+def _over(sums: Floats, _n: int) -> Floats:
+    return _reward(sums[:, 0], sums[:, 1])
+
+
+def _under(sums: Floats, _n: int) -> Floats:
+    return _reward(sums[:, 2], sums[:, 3])
+
+
+def _hmr(sums: Floats, n: int) -> Floats:
+    over, under = _over(sums, n), _under(sums, n)
     both = over + under
-    return {
-        "HMR": np.divide(2 * over * under, both, out=np.zeros(len(sums)), where=both > _ROUNDING),
-        "R_O": over,
-        "R_U": under,
-        "Accuracy": sums[:, 3] / (sums[:, 1] + sums[:, 3]),
-    }
+    return np.divide(2 * over * under, both, out=np.zeros(len(sums)), where=both > _ROUNDING)
+
+
+def _accuracy(sums: Floats, n: int) -> Floats:
+    return np.asarray(sums[:, 3] / n)
 
 
 def _reward(lost: Floats, n: Floats) -> Floats:
@@ -157,6 +215,67 @@ def _reward(lost: Floats, n: Floats) -> Floats:
     return np.clip(rewards, 0.0, 1.0)
 
 
-def _differences(first: Floats, second: Floats) -> dict[str, Floats]:
-    ours, theirs = _measures(first), _measures(second)
-    return {name: ours[name] - theirs[name] for name in MEASURES}
+# --- calibration ---------------------------------------------------------------------------------
+
+
+def _binned(confidence: Floats, correct: Bools, _levels: Floats) -> Floats:
+    """Return questions × 2 bins: correctness less confidence in each bin, then whether in it."""
+    inside = np.eye(_BINS)[bin_numbers(confidence, _BINS)]
+    return np.hstack([inside * (correct - confidence)[:, None], inside])
+
+
+def _ece(sums: Floats, n: int) -> Floats:
+    return np.asarray(np.abs(sums[:, :_BINS]).sum(axis=1) / n)
+
+
+def _mce(sums: Floats, _n: int) -> Floats:
+    gaps, counts = np.abs(sums[:, :_BINS]), sums[:, _BINS:]
+    filled = counts > 0.5
+    return np.divide(gaps, counts, out=np.zeros(gaps.shape), where=filled).max(axis=1)
+
+
+def _squares(confidence: Floats, correct: Bools, _levels: Floats) -> Floats:
+    return np.square(confidence - correct)[:, None]
+
+
+def _mean(sums: Floats, n: int) -> Floats:
+    return np.asarray(sums[:, 0] / n)
+
+
+def _by_level(confidence: Floats, levels: Floats) -> Floats:
+    """Return questions × levels: whether a question has each confidence."""
+    return np.asarray(confidence[:, None] == levels[None, :], dtype=np.float64)
+
+
+def _gaps(confidence: Floats, correct: Bools, levels: Floats) -> Floats:
+    return _by_level(confidence, levels) * (confidence - correct)[:, None]
+
+
+def _ks(sums: Floats, n: int) -> Floats:
+    return np.asarray(np.abs(np.cumsum(sums, axis=1)).max(axis=1) / n)
+
+
+def _right_and_wrong(confidence: Floats, correct: Bools, levels: Floats) -> Floats:
+    at = _by_level(confidence, levels)
+    return np.hstack([at * correct[:, None], at * ~correct[:, None]])
+
+
+def _auroc(sums: Floats, _n: int) -> Floats:
+    right, wrong = np.round(np.hsplit(sums, 2))
+    pairs = right.sum(axis=1) * wrong.sum(axis=1)
+    ordered = (right * (np.cumsum(wrong, axis=1) - wrong / 2.0)).sum(axis=1)
+    return np.divide(ordered, pairs, out=np.full(len(sums), np.nan), where=pairs > 0)
+
+
+MEASURES: dict[str, _Measure] = {
+    "HMR": _Measure(hmr, _rewarded, _hmr),
+    "R_O": _Measure(reward_over, _rewarded, _over),
+    "R_U": _Measure(reward_under, _rewarded, _under),
+    "ECE": _Measure(ece, _binned, _ece),
+    "MCE": _Measure(mce, _binned, _mce),
+    "Brier": _Measure(brier, _squares, _mean),
+    "KS": _Measure(ks, _gaps, _ks),
+    "AUROC": _Measure(auroc, _right_and_wrong, _auroc),
+    "Accuracy": _Measure(plain_accuracy, _rewarded, _accuracy),
+}
+"""The measures that can be compared, by name."""
