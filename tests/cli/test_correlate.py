@@ -249,7 +249,7 @@ def test_means_that_a_file_gives_for_every_run_are_its_scores(tmp_path, assay):
     for last, means in (("c,all,.9\n", [0.7, 0.8, 0.9]), ("", [0.1, 0.2, 0.3])):
         done = assay("correlate", write(tmp_path / "a.csv", lines + last), b, "--json")
         assert [one["A"] for one in json.loads(done.stdout)["runs"]] == means
-        assert ("for some runs only, not for “c”" in done.stderr) == (not last)
+        assert ("the topic all give some runs no value: “c”" in done.stderr) == (not last)
 
 
 @pytest.mark.parametrize("policy", ["topics", "cells", "zero"])

@@ -43,6 +43,80 @@ def test_the_shapes_that_are_known(tmp_path, text, score):
     assert table.run_scores() == {"A": 0.375, "B": 1.0}
 
 
+@pytest.mark.parametrize(
+    ("lines", "by_topic"),
+    [
+        ("r1 t1 M 0.9\nr1 t2 M 0.4\nr2 t1 M 1\nr1 t1 N 7\n", {"r1": 2, "r2": 1}),
+        ("r1\tM\tt1\t0.9\nr1\tM\tt2\t.4\nr1\tM\tall\t.65\n", {"r1": 2}),
+        ("t1 r1 M True\nt2 r1 M False\n\nall r1 M .5\nt1 r2 M 1\n", {"r1": 2, "r2": 1}),
+    ],
+)
+def test_leaderboards_have_no_header(tmp_path, lines, by_topic):
+    parsed = scores(tmp_path / "f", lines, "m")
+    table = parsed.require()
+    assert {run: len(topics) for run, topics in table.by_topic.items()} == by_topic
+    assert set(table.by_topic["r1"]) == {"t1", "t2"}
+    assert any("There is no header" in fault.why for fault in parsed.warnings)
+
+
+def test_a_leaderboard_names_every_line_that_is_none(tmp_path):
+    parsed = scores(tmp_path / "f", "r1 t1 M 0.9\nr1 t2 M\nr1 t3 M x\n")
+    assert [fault.line for fault in parsed.errors] == [2, 3]
+    # The golden value of the spec: the mean over the topics that are there.
+    table = scores(tmp_path / "f", "r1 t1 M 0.9\nr1 t2 M 0.4\n").require()
+    assert table.run_scores() == {"r1": pytest.approx(0.65)}
+
+
+RANGES = """run,topic,measure,value,floor,ceiling
+A,1,AP,.5,.5,.5
+A,2,AP,,.25,.75
+B,1,AP,1,1,1
+B,2,AP,,,
+"""
+
+
+def test_a_value_that_is_a_range_is_missing_and_named(tmp_path):
+    parsed = scores(tmp_path / "f", RANGES)
+    assert parsed.require().by_topic == {"A": {"1": 0.5, "2": None}, "B": {"1": 1.0, "2": None}}
+    assert [fault.why for fault in parsed.warnings] == [
+        "1 value is not certain, as labels are missing: A on 2 (.25–.75).",
+        "The score is missing on 1 line (5).",
+    ]
+    assert "--score AP:floor takes every value at its worst" in parsed.warnings[0].cure
+
+
+@pytest.mark.parametrize(("end", "value"), [("floor", 0.25), ("ceiling", 0.75)])
+def test_the_ends_of_values_are_scores_too(tmp_path, end, value):
+    table = scores(tmp_path / "f", RANGES, f"ap:{end}").require()
+    assert (table.name, table.by_topic["A"]) == (f"AP:{end}", {"1": 0.5, "2": value})
+
+
+@pytest.mark.parametrize(
+    ("known", "said"),
+    [
+        ("nDCG@20", "ndcg_cut_20"),
+        ("ndcg_cut_20", "nDCG@20"),
+        ("RR(rel=2)", "rr(rel=2)"),
+        ("NuggetPrecision", "NugP"),
+        ("weighted_precision", "weighted precision"),
+        ("strict_vital", "strict-vital"),
+        ("EXAM-Cover-weighted", "wtd."),
+        ("α-nDCG@20", "alpha-nDCG@20"),
+        ("R_O", "r_o"),
+    ],
+)
+def test_a_measure_may_be_named_as_tables_and_trec_eval_name_it(tmp_path, known, said):
+    text = f"run,measure,value\nA,{known},1\nA,other,2\nB,{known},0\n"
+    assert scores(tmp_path / "f", text, said).require().name == known
+
+
+def test_measures_at_several_tau_are_several(tmp_path):
+    text = "run,tau,measure,value\nA,1,M,1\nA,2,M,.5\nB,1,M,1\nB,2,M,0\n"
+    parsed = scores(tmp_path / "f", text)
+    assert "The file has 2 scores: M(tau=1), M(tau=2)." in parsed.errors[0].why
+    assert scores(tmp_path / "f", text, "M(tau=2)").require().means == {"A": 0.5, "B": 0.0}
+
+
 def test_runs_without_topics_and_means_beside_topics(tmp_path):
     table = scores(tmp_path / "f", "run,score\nA,.5\nB,\n").require()
     assert table.by_topic == {}
@@ -58,7 +132,7 @@ def test_runs_without_topics_and_means_beside_topics(tmp_path):
 def test_means_of_some_runs_are_not_mixed_with_means_over_topics(tmp_path, line):
     parsed = scores(tmp_path / "f", "run,topic,score\nA,1,.5\nA,all,.75\nB,2,.1\n" + line)
     assert parsed.require().run_scores() == {"A": 0.5, "B": 0.1}
-    assert "for some runs only, not for “B”" in parsed.warnings[0].why
+    assert "the topic all give some runs no value: “B”" in parsed.warnings[0].why
 
 
 def test_a_score_that_is_not_named(tmp_path):

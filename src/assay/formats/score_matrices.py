@@ -8,20 +8,18 @@ from dataclasses import dataclass, field, replace
 from os import PathLike
 from pathlib import Path
 
-from assay.formats.label_tables import RUN, TOPIC, Cells, finite_number, number_fault, read_cells
+from assay.formats.label_tables import RUN, TOPIC, Cells, finite_number, number_fault
 from assay.formats.naming import normal_id
 from assay.formats.parsed import FaultList, Parsed, listed, printable, quoted
-from assay.formats.score_tables import (
+from assay.formats.score_cells import (
     ALL,
-    MEASURE,
-    VALUE,
     filled,
     is_mean,
     is_missing,
     looks_like_number,
-    parse_scores,
-    without_index,
+    score_cells,
 )
+from assay.formats.score_tables import MEASURE, VALUE, parse_scores
 from assay.formats.text import read_text
 
 __all__ = ["ScoreMatrix", "read_matrix"]
@@ -72,11 +70,10 @@ def read_matrix(
     """
     source = read_text(path)
     faults = FaultList(source.file, source.faults)
-    cells = read_cells(source.lines, faults)
+    cells = score_cells(source, faults)
     if cells is None:
         faults.error(0, "The file is empty.", "Begin with a header: topic, then a column a run.")
         return Parsed(None, faults.done())
-    cells = without_index(cells)
     runs = _column_of_runs(cells)
     if runs is not None and (cells.places(TOPIC) or cells.places((*MEASURE, *VALUE))):
         table = parse_scores(cells, score, option, faults)
@@ -86,7 +83,7 @@ def read_matrix(
             faults.error(
                 cells.line,
                 "The table has no scores of single topics.",
-                "Write one line a run and topic: run,topic,score.",
+                "Write one line a run and topic: run,topic,score (per_topic.csv, or --per-topic).",
             )
             return Parsed(None, faults.done())
         return Parsed(_complete(table.name, table.by_topic, faults), faults.done())

@@ -1,16 +1,15 @@
 """Scores of runs: CSV or TSV with a run column, perhaps a topic column, and scores.
 
 Two shapes are known: one column a score (``run,topic,nDCG@20,AP``), and one line a score as Assay
-itself writes them (``run,topic,measure,value``). Matrices of topics × runs are those of
-:mod:`assay.formats.score_matrices`.
+itself writes them (``run,topic,measure,value``), also without a header (leaderboards). Matrices of
+topics × runs are those of :mod:`assay.formats.score_matrices`.
 """
 
 from __future__ import annotations
 
-import re
 import shlex
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from os import PathLike
 
 from assay.formats.label_tables import (
@@ -20,32 +19,26 @@ from assay.formats.label_tables import (
     finite_number,
     number_fault,
     one_column,
-    read_cells,
 )
 from assay.formats.naming import normal_id
 from assay.formats.parsed import FaultList, Parsed, listed, printable, quoted
+from assay.formats.score_cells import (
+    ALL,
+    filled,
+    is_mean,
+    is_missing,
+    looks_like_number,
+    same_name,
+    score_cells,
+)
 from assay.formats.text import read_text
 
-__all__ = [
-    "ScoreTable",
-    "filled",
-    "is_mean",
-    "is_missing",
-    "looks_like_number",
-    "parse_scores",
-    "read_scores",
-    "without_index",
-]
+__all__ = ["ScoreTable", "parse_scores", "read_scores"]
 
 MEASURE = ("measure",)
 VALUE = ("value", "score")
-ALL = "all"
-"""The topic whose line holds a run's mean, as trec_eval and Assay write it."""
-
-_NOTHING = frozenset({"", "na", "n/a", "nan", "null", "none", "–", "-"})
-_NUMBER_LIKE = re.compile(
-    r"[-+]?(?:inf(?:inity)?|[\d.,]*\d[\d.,]*(?:e[-+]?\d+)?)\s*%?", re.IGNORECASE
-)
+ENDS = ("floor", "ceiling")
+"""Columns that bound a value which hangs on missing labels."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,10 +83,12 @@ def read_scores(
     """Read one score of a table of runs.
 
     Args:
-        path: a CSV or TSV file with a header; other columns are ignored. One without a name is
-            the score only where no other can be.
-        score: the score's column, or its name in the column ``measure``; None where there is
-            one only.
+        path: a CSV or TSV file with a header, or a leaderboard; other columns are ignored. One
+            without a name is the score only where no other can be. A value that is empty beside a
+            ``floor`` and a ``ceiling`` is missing: it is not certain.
+        score: the score's column, or its name in the column ``measure``, as files or tables write
+            it; None where there is one only. ``NAME:floor`` and ``NAME:ceiling`` are the ends of
+            the values.
         option: what names the score on the command line, for messages.
 
     Raises:
@@ -101,18 +96,18 @@ def read_scores(
     """
     source = read_text(path)
     faults = FaultList(source.file, source.faults)
-    cells = read_cells(source.lines, faults)
+    cells = score_cells(source, faults)
     if cells is None:
         faults.error(0, "The file is empty.", "Begin with a header: run,topic,score.")
         return Parsed(None, faults.done())
-    table = parse_scores(without_index(cells), score, option, faults)
+    table = parse_scores(cells, score, option, faults)
     if table is not None and table.means and not table.has_own_means:
         without = [run for run in table.by_topic if table.means.get(run) is None]
         faults.warning(
             0,
-            f"Lines of the topic {ALL} are there for some runs only, not for "
+            f"The lines of the topic {ALL} give some runs no value: "
             f"{listed(map(quoted, without), 5)}.",
-            "They are not used; write one for every run, or for none.",
+            "None of them are used, but means over topics.",
         )
     return Parsed(table, faults.done())
 
@@ -129,23 +124,44 @@ def parse_scores(
     if run is None or (topics and topic is None):
         return None
     measures, values = cells.places(MEASURE), cells.places(VALUE)
+    ends = [place for name in ENDS for place in cells.places((name,))]
     if len(measures) == 1 and len(values) == 1:
-        known = tuple(dict.fromkeys(row[measures[0]] for _, row in cells.rows if row[measures[0]]))
-        name = _chosen(known, score, cells.line, faults, ("measure", option))
-        rows = [row for row in cells.rows if row[1][measures[0]] == name]
-        place: int | None = values[0]
+        names = _measure_names(cells, measures[0])
+        known = tuple(dict.fromkeys(name for name in names if name))
+        wanted, place = score, values[0]
+        base, colon, end = (score or "").rpartition(":")
+        if colon and end in ENDS and score not in known and cells.places((end,)):
+            wanted, place = base, cells.places((end,))[0]
+        name = _chosen(known, wanted, cells.line, faults, ("measure", option))
+        rows = [row for row, own in zip(cells.rows, names, strict=True) if own == name]
+        if place != values[0] and name is not None:
+            name = f"{name}:{end}"
+            ends = []
     else:
+        ends = []
         rows = list(cells.rows)
-        place = _column(cells, {run, *topics}, score, option, faults)
-        name = None if place is None else cells.header[place] or "score"
-    if name is None or place is None:
+        column = _column(cells, {run, *topics}, score, option, faults)
+        if column is None:
+            return None
+        place, name = column, cells.header[column] or "score"
+    if name is None:
         return None
     reader = _ScoreReader(faults)
     for number, row in rows:
         own = None if topic is None else normal_id(row[topic])
-        reader.row(number, printable(normal_id(row[run])), own, row[place])
-    reader.done()
+        bounds = tuple(row[one] for one in ends if not is_missing(row[one]))
+        reader.row(number, printable(normal_id(row[run])), own, row[place], bounds)
+    reader.done(f"{option} {printable(shlex.quote(f'{name}:{ENDS[0]}'))}")
     return ScoreTable(printable(name), reader.scores(), reader.means)
+
+
+def _measure_names(cells: Cells, place: int) -> list[str]:
+    """The measure of every row; one that the table has at several τ has it in its name."""
+    taus = cells.places(("tau",))
+    names = [row[place] for _, row in cells.rows]
+    if len(taus) != 1 or len({row[taus[0]] for _, row in cells.rows}) < 2:
+        return names
+    return [f"{name}(tau={row[taus[0]]})" for name, (_, row) in zip(names, cells.rows, strict=True)]
 
 
 def _column(
@@ -192,7 +208,7 @@ def _chosen(
         return None
     same = [name for name in known if name == score.strip()]
     folded = [name for name in known if name.casefold() == score.strip().casefold()]
-    found = same or folded
+    found = same or folded or [name for name in known if same_name(name, score)]
     if len(found) == 1:
         return found[0]
     why = "more than one" if found else "no"
@@ -221,15 +237,22 @@ class _ScoreReader:
         self.means: dict[str, float | None] = {}
         self.lines: dict[tuple[str, str | None], int] = {}
         self.empty: list[int] = []
+        self.open: list[tuple[int, str]] = []
 
-    def row(self, number: int, run: str, topic: str | None, raw: str) -> None:
-        """Take one line; *topic* is None where the table has no topics."""
+    def row(
+        self, number: int, run: str, topic: str | None, raw: str, ends: tuple[str, ...]
+    ) -> None:
+        """Take one line; *topic* is None where the table has no topics, *ends* are floor and
+        ceiling."""
         if not run or topic == "":
             what = "run" if not run else "topic"
             self.faults.error(number, f"The {what} is empty.", f"Write the {what}.", topic)
             return
         score: float | None = None
-        if is_missing(raw):
+        if is_missing(raw) and ends:
+            where = f" on {topic}" if topic and not is_mean(topic) else ""
+            self.open.append((number, f"{run}{where} ({'–'.join(ends)})"))
+        elif is_missing(raw):
             self.empty.append(number)
         else:
             score = finite_number(raw)
@@ -263,8 +286,15 @@ class _ScoreReader:
             return {}
         return {run: self.by_topic.get(run, {}) for run, _ in self.lines}
 
-    def done(self) -> None:
-        """Report what is missing."""
+    def done(self, cure: str) -> None:
+        """Report what is missing; *cure* is how to take the floor of every value."""
+        if self.open:
+            self.faults.warning(
+                self.open[0][0],
+                f"{len(self.open)} value{'s are' if len(self.open) > 1 else ' is'} not certain, as "
+                f"labels are missing: {listed((one for _, one in self.open), 10)}.",
+                f"Missing here; {cure} takes every value at its worst, :{ENDS[1]} at its best.",
+            )
         if self.empty:
             self.faults.warning(
                 self.empty[0],
@@ -275,41 +305,3 @@ class _ScoreReader:
             )
         if not self.lines:
             self.faults.error(0, "The file holds no score.", "Add one line a run.")
-
-
-# --- cells, of matrices too ----------------------------------------------------------------------
-
-
-def without_index(cells: Cells) -> Cells:
-    """The table without a column of line numbers, as pandas writes one.
-
-    That is a first column without a name that holds different whole numbers, beside one of runs
-    or topics.
-    """
-    numbers = [row[0] for _, row in cells.rows]
-    counted = all(cell.isdigit() for cell in numbers) and len(set(numbers)) == len(numbers)
-    if cells.header[0] or not counted or not cells.places((*RUN, *TOPIC)):
-        return cells
-    return replace(
-        cells, header=cells.header[1:], rows=tuple((line, row[1:]) for line, row in cells.rows)
-    )
-
-
-def is_missing(cell: str) -> bool:
-    """True where a cell says that there is no score: it is empty, or holds ``NA``, ``-``, …"""
-    return cell.casefold() in _NOTHING
-
-
-def is_mean(topic: str) -> bool:
-    """True where a topic's name says that the line holds means: ``all``, ``ALL``, …"""
-    return topic.casefold() == ALL
-
-
-def filled(cells: Cells, place: int) -> list[str]:
-    """The cells of a column that are not missing."""
-    return [row[place] for _, row in cells.rows if not is_missing(row[place])]
-
-
-def looks_like_number(cell: str) -> bool:
-    """True where a number was meant, though it may be none: ``1e999``, ``0,5``, ``12 %``."""
-    return _NUMBER_LIKE.fullmatch(cell) is not None
