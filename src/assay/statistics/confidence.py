@@ -231,7 +231,8 @@ def _ece(sums: Floats, n: int) -> Floats:
 def _mce(sums: Floats, _n: int) -> Floats:
     gaps, counts = np.abs(sums[:, :_BINS]), sums[:, _BINS:]
     filled = counts > 0.5
-    return np.divide(gaps, counts, out=np.zeros(gaps.shape), where=filled).max(axis=1)
+    means = np.divide(gaps, counts, out=np.zeros(gaps.shape), where=filled)
+    return np.asarray(means.max(axis=1))
 
 
 def _squares(confidence: Floats, correct: Bools, _levels: Floats) -> Floats:
@@ -264,7 +265,8 @@ def _auroc(sums: Floats, _n: int) -> Floats:
     right, wrong = np.round(np.hsplit(sums, 2))
     pairs = right.sum(axis=1) * wrong.sum(axis=1)
     ordered = (right * (np.cumsum(wrong, axis=1) - wrong / 2.0)).sum(axis=1)
-    return np.divide(ordered, pairs, out=np.full(len(sums), np.nan), where=pairs > 0)
+    areas = np.divide(ordered, pairs, out=np.full(len(sums), np.nan), where=pairs > 0)
+    return np.asarray(areas)
 
 
 MEASURES: dict[str, _Measure] = {
