@@ -5,14 +5,27 @@ from __future__ import annotations
 import csv
 import io
 import json
+import math
 import re
 import shlex
+import shutil
 import subprocess
 import sys
+import tempfile
 from collections import defaultdict
 from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from assay.formats.parsed import printable
+from assay.formats.trec import read_qrels, read_topic_list, read_trec_run
+from assay.model.errors import AssayError
+from assay.protocols.aside import Aside
+from assay.protocols.ranked import Ranked, check_ranked, ranked_files
+from assay.protocols.scores import Score
+from tests.conftest import ROOT
 
 QUESTIONS = 6
 BLOCK = """<{id}>
@@ -73,13 +86,13 @@ def judge(task, unit):
 """
 
 
-def write_toml(folder: Path, settings: str) -> None:
+def write_toml(folder: Path, more: str) -> None:
     (folder / "my_judge.py").write_text(JUDGE)
     (folder / "assay.toml").write_text(
         '[evaluation]\nprotocol = "r2c2"\n[inputs]\nquestions = "questions.tsv"\n'
         'pr_runs = ["pr/*.txt"]\nac_runs = ["ac/*.txt"]\n[labellers]\n'
         'default = "my_judge:judge"\ndialogue_act = "rules"\n'
-        f"[settings]\nresamples = 100\n{settings}\n"
+        f"[settings]\nresamples = 100\n{more}\n"
     )
 
 
@@ -120,10 +133,10 @@ SETTINGS = [
 ]
 
 
-@pytest.mark.parametrize("settings", SETTINGS)
-def test_the_command_of_the_manifest_gives_every_score(folder, assay, settings):
+@pytest.mark.parametrize("more", SETTINGS)
+def test_the_command_of_the_manifest_gives_every_score(folder, assay, more):
     measures = '["nDCG@20", "Q@20", "nERR@20", "iRBU@20", "AP(rel=2)", "RR", "Judged@3", "P@2"]'
-    write_toml(folder, f"{settings}\nmeasures = {measures}")
+    write_toml(folder, f"{more}\nmeasures = {measures}")
     done = assay("evaluate", folder, env={"PYTHONPATH": str(folder)})
     assert done.returncode == 0, done.stderr
     expected = {key: value for key, value in scores(folder / "out").items() if key[0] in "A B 2"}
@@ -134,17 +147,17 @@ def test_the_command_of_the_manifest_gives_every_score(folder, assay, settings):
     assert topics == [f"{n:04}" for n in range(1, QUESTIONS + 1)]
     qrels = (folder / "out" / "qrels.txt").read_text()
     assert "0006" not in qrels  # nobody has a passage there, and its 0 counts all the same
-    merged = "merge_identical" in settings
+    merged = "merge_identical" in more
     assert qrels.count("\n") == (37 if merged else 50)
     # Of a passage that A repeats, the first stands for both.
     assert ("\tA;4\t" in qrels) != merged
 
 
-@pytest.mark.parametrize("settings", SETTINGS[:4])
-def test_pyntcireval_gives_the_same_scores(folder, assay, settings):
+@pytest.mark.parametrize("more", SETTINGS[:4])
+def test_pyntcireval_gives_the_same_scores(folder, assay, more):
     """Its commands, topic by topic; a topic without a relevant document is 0 here, and refused
     there."""
-    write_toml(folder, settings)
+    write_toml(folder, more)
     done = assay("evaluate", folder, env={"PYTHONPATH": str(folder)})
     assert done.returncode == 0, done.stderr
     reproduce = json.loads((folder / "out" / "manifest.json").read_text())["reproduce"]
@@ -154,8 +167,8 @@ def test_pyntcireval_gives_the_same_scores(folder, assay, settings):
     expected = scores(folder / "out")
     for run, name in (("A", "A"), ("B 2", "B-2")):
         own = place / f"{name}.rels"
-        rels = split(own if "own" in settings else place / "rels.txt")
-        assert own.exists() == ("own" in settings)
+        rels = split(own if "own" in more else place / "rels.txt")
+        assert own.exists() == ("own" in more)
         ranked = split(place / f"{name}.res")
         sums: dict[str, float] = defaultdict(float)
         for topic, judged in rels.items():
@@ -184,3 +197,108 @@ def ntcireval(folder: Path, rel: list[str], res: list[str], gains: str) -> dict[
     compute = [tool, "compute", "-r", folder / "rel", "-g", gains, "--cutoffs", "20"]
     said = subprocess.check_output([*compute, folder / "labelled"], text=True)
     return {k.strip(): float(v) for k, v in re.findall(r"(\S+)=\s*([0-9.]+)", said) if "@" in k}
+
+
+SHOWN = {
+    "slide": ["assay confidence out/confidence.csv"],
+    "trec-rag": [
+        "assay nuggets out/assignments.jsonl --sub-narratives out/sub_narratives.jsonl",
+        "assay support out/support.jsonl",
+    ],
+    "exam": ["assay exam out/grades.jsonl --bank out/bank.jsonl"],
+}
+"""Beside those of the manifest, what docs/evaluation-folders.md shows."""
+
+
+@pytest.mark.parametrize("name", SHOWN)
+def test_every_score_of_an_example_comes_out_of_its_files_again(tmp_path, assay, name):
+    folder = tmp_path / name
+    ignore = shutil.ignore_patterns("out", "labels.sqlite*")
+    shutil.copytree(ROOT / "examples" / name, folder, ignore=ignore)
+    assert assay("evaluate", folder).returncode in (0, 1)
+    reproduce = json.loads((folder / "out" / "manifest.json").read_text())["reproduce"]
+    assert len(reproduce) == (3 if name == "exam" else 2)
+    page = (ROOT / "docs" / "evaluation-folders.md").read_text()
+    found: dict[tuple[str, str], float] = {}
+    for command in SHOWN[name]:
+        assert f"`{command}`" in page
+    for command in (*reproduce[:-1], *SHOWN[name]):
+        for row in csv.DictReader(io.StringIO(run_command(command, folder))):
+            if row["topic"] == "all" and row["value"]:
+                # EXAM++ asks binary measures for τ, under their plain names.
+                measure = re.sub(r"\(rel=4\)", "", row["measure"])
+                found[row["run"], measure] = float(row["value"])
+    expected = scores(folder / "out")
+    others = {"NuggetPrecision", "EXAM-Cover-normalised"} | {
+        measure for _, measure in expected if measure.startswith("pairs_")
+    } | {"agreement", "kappa"}  # fmt: skip
+    measures = {measure for _, measure in expected} - others
+    assert measures <= {measure for _, measure in found}
+    for (run, measure), value in expected.items():
+        if measure in measures:
+            assert found[run, measure] == pytest.approx(value, abs=1e-12), (run, measure)
+
+
+def test_a_file_that_was_made_otherwise_is_found_out(tmp_path):
+    """What ``score`` does on writing: a run in another order, a grade that differs."""
+    ranked = Ranked(
+        topics=["1", "2"],
+        qrels={"1": {"a": 1, "b": 2}},
+        runs={"R": {"1": ["a", "b"]}},
+        measures={"nDCG@20": "nDCG@20"},
+        g_max=2.0,
+    )
+    right = (1 + 2 / math.log2(3)) / (2 + 1 / math.log2(3)) / 2
+    for name, data in ranked_files(ranked):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_bytes(data)
+
+    def check(value: float, ceiling: float | None = None) -> None:
+        score = Score("R", "nDCG@20", None, None, None, 2, 0, value, ceiling or value)
+        with Aside("", start=False) as here:
+            check_ranked(ranked, tmp_path, {"R": {"nDCG@20": score}}, here)
+
+    check(right)
+    check(right - 0.1, right + 0.1)  # labels are missing: it lies in its range
+    for wrong in (right + 1e-6, right - 0.1):
+        with pytest.raises(AssayError, match=r"R.txt gives nDCG@20 .*fault of Assay"):
+            check(wrong)
+    text = (tmp_path / "qrels.txt").read_text()
+    for edited in (text.replace("a 1", "a 2"), text.replace("1 0 b 2\n", ""), "1 0 a x\n"):
+        (tmp_path / "qrels.txt").write_text(edited)
+        with pytest.raises(AssayError):
+            check(right)
+
+
+ODD = st.text(st.sampled_from('ab;1 %"\t\n\x1f\u00a0é/.'), min_size=1, max_size=4)
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.dictionaries(
+        ODD, st.lists(ODD, min_size=1, max_size=3, unique=True), min_size=1, max_size=3
+    ),
+    ODD,
+)
+def test_ids_of_any_kind_come_back_or_are_refused(ranking, run):
+    ranked = Ranked(list(ranking), {t: dict.fromkeys(d, 1) for t, d in ranking.items()},
+                    {run: ranking}, {}, 1.0)  # fmt: skip
+    try:
+        files = dict(ranked_files(ranked))
+    except AssayError as error:
+        assert "cannot stand in a qrels or run file" in str(error)
+        return
+    with tempfile.TemporaryDirectory() as place:
+        for name, data in files.items():
+            path = Path(place) / name
+            path.parent.mkdir(exist_ok=True)
+            path.write_bytes(data)
+        (file,) = (Path(place) / "runs").iterdir()
+        read = read_trec_run(file).require()
+        assert {topic: list(docs) for topic, docs in read.scores.items()} == ranking
+        assert read.name == printable(run)
+        qrels = read_qrels(Path(place) / "qrels.txt").require().grades
+        assert {topic: list(docs) for topic, docs in qrels.items()} == ranking
+        assert read_topic_list(Path(place) / "topics.txt").require() == tuple(ranking)
+    for line in files["ntcireval/rels.txt"].decode().splitlines():
+        assert len(line.split()) == 3

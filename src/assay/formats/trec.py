@@ -12,7 +12,7 @@ import re
 from array import array
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
+from itertools import chain, pairwise
 from os import PathLike
 
 from assay.formats.integers import parse_integer
@@ -158,7 +158,12 @@ def format_qrels(rows: Iterable[tuple[str, str, int]]) -> str:
     Columns are separated by a space; by a tab on every line where some id holds a space (an
     R2C2 run name may). Raises :class:`AssayError` for ids that no qrels file can hold.
     """
-    return _lines([(topic, "0", doc, str(grade)) for topic, doc, grade in rows])
+    return format_judged((topic, "0", doc, grade) for topic, doc, grade in rows)
+
+
+def format_judged(rows: Iterable[tuple[str, str, str, int]]) -> str:
+    """The same from (topic, second column, document id, grade); the second may be a subtopic."""
+    return _lines([(topic, second, doc, str(grade)) for topic, second, doc, grade in rows])
 
 
 def format_run(name: str, rankings: Mapping[str, Sequence[tuple[str, float]]]) -> str:
@@ -181,7 +186,7 @@ def format_run(name: str, rankings: Mapping[str, Sequence[tuple[str, float]]]) -
 def _lines(rows: Sequence[tuple[str, ...]]) -> str:
     """Rows as lines: of words, or of cells between tabs where some cell holds a space."""
     text = "".join([" ".join(row) + "\n" for row in rows])
-    if "  " not in text and len(text.split()) == sum(map(len, rows)):
+    if text.split() == list(chain.from_iterable(rows)):
         return text  # no cell is empty or holds white space
     for row in rows:
         for one in row:

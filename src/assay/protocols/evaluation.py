@@ -20,12 +20,14 @@ from assay.ledger.ahead import LabelsAhead
 from assay.ledger.lines import Block
 from assay.ledger.policy import Policy
 from assay.model.errors import SettingsError
+from assay.protocols.aside import Aside
 from assay.protocols.base import CommonSettings, Protocol, Reading, Step
 from assay.protocols.digest import labels_digest
 from assay.protocols.folder import Folder
 from assay.protocols.labels import LabelBook
 from assay.protocols.members import juries
 from assay.protocols.output import digests_of, write_bytes
+from assay.protocols.ranked import check_ranked, ranked_files
 from assay.protocols.record import Places, write_labels, write_manifest
 from assay.protocols.results import Gap, Result
 from assay.protocols.scores import score_files
@@ -215,10 +217,14 @@ class Evaluation:
         files: dict[Path, bytes] = {
             out / name: data
             for name, data in chain(
-                score_files((found.scores,), found.per_topic), found.files.items()
+                score_files((found.scores,), found.per_topic),
+                found.files.items(),
+                ranked_files(found.ranked),
             )
         }
         digests = {path: write_bytes(path, data) for path, data in files.items()}
+        with Aside("", start=False) as here:
+            check_ranked(found.ranked, out, found.scores, here)
         places = Places()
         for label, place in result.used:
             places.note(label, orjson.dumps(str(place)))
@@ -236,6 +242,7 @@ class Evaluation:
             labels_sha256=labels_digest(counted.uids),
             outputs=digests,
             warnings=result.warnings,
+            ranked=found.ranked,
         )
         return [*files, labels, manifest]
 

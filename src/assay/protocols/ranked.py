@@ -10,19 +10,20 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
-from assay.formats.trec import format_qrels, format_run
+from assay.formats.trec import format_judged, format_run
 from assay.measures.ranges import Range
 from assay.model.errors import AssayError
 from assay.protocols.aside import Aside
 from assay.protocols.output import file_name
 from assay.protocols.scores import Score
 
-QRELS, TOPICS, NTCIREVAL = "qrels.txt", "topics.txt", "ntcireval"
+QRELS, SUBTOPICS, TOPICS = "qrels.txt", "qrels_questions.txt", "topics.txt"
+NTCIREVAL = "ntcireval"
 _OWN_RELS = "rels"
 
 
@@ -35,6 +36,7 @@ class Ranked:
     document → grade, ``runs`` run → topic → documents, best first, none twice. ``measures`` are
     names in ``scores.csv`` → the same as ``assay measure -m`` takes them. ``g_max`` is the highest
     grade of the scale. With ``own_ideal`` ideal lists are made of what the run itself shows.
+    ``subtopics`` are topic → subtopic → document → grade, for ``subtopic_measures``.
     """
 
     topics: Sequence[str]
@@ -44,6 +46,16 @@ class Ranked:
     g_max: float
     own_ideal: bool = False
     answered: bool = False
+    subtopics: Mapping[str, Mapping[str, Mapping[str, int]]] = field(default_factory=dict)
+    subtopic_measures: Mapping[str, str] = field(default_factory=dict)
+
+    def sides(self) -> Iterator[tuple[str, Mapping[str, str]]]:
+        """The files of grades that there are, with the measures that each serves."""
+        if any(self.qrels.values()):
+            yield QRELS, self.measures
+        known = (judged for found in self.subtopics.values() for judged in found.values())
+        if self.subtopic_measures and any(known):
+            yield SUBTOPICS, self.subtopic_measures
 
     @property
     def highest(self) -> int:
@@ -51,16 +63,16 @@ class Ranked:
         return int(max((g for judged in self.qrels.values() for g in judged.values()), default=0))
 
     def file_names(self) -> dict[str, str]:
-        """Run → the part of a path that stands for it. Raises AssayError where two are alike."""
+        """Run → the part of a path that stands for it, with a number where two would be alike."""
         names: dict[str, str] = {}
+        taken: set[str] = set()
         for run in self.runs:
-            name = file_name(run)
-            if name in names.values():
-                other = next(one for one in names if names[one] == name)
-                raise AssayError(
-                    f"The runs {other!r} and {run!r} would both be written to runs/{name}.txt. "
-                    "Give one of them another name."
-                )
+            plain = name = file_name(run)
+            number = 1
+            while name.casefold() in taken:
+                number += 1
+                name = f"{plain}-{number}"
+            taken.add(name.casefold())
             names[run] = name
         return names
 
@@ -68,46 +80,51 @@ class Ranked:
         """What gives the scores again, in the evaluation's folder: ``assay measure`` with the
         measures, and for NTCIREVAL the gains of its relevance levels. ``out`` is where the files
         are, with a ``/`` at its end."""
-        if not any(self.qrels.values()):
-            return []
         place = shlex.quote(out)
         topics = "answered" if self.answered else f"{place}{TOPICS}"
-        words = [f"assay measure {place}{QRELS} {place}runs/*.txt --topics {topics}"]
-        if self.own_ideal:
-            words.append("--ideal run")
-        if self.g_max > self.highest > 0:
-            words.append(f"--g-max {self.g_max:g}")
-        words += [f"-m {shlex.quote(name)}" for name in self.measures.values()]
-        commands = [" ".join(words)]
-        if self.g_max == int(self.g_max):  # NTCIREVAL takes whole gains alone
+        commands = []
+        for file, measures in self.sides():
+            words = [f"assay measure {place}{file} {place}runs/*.txt --topics {topics}"]
+            if self.own_ideal:
+                words.append("--ideal run")
+            if self.g_max > self.highest > 0:
+                words.append(f"--g-max {self.g_max:g}")
+            words += [f"-m {shlex.quote(name)}" for name in measures.values()]
+            commands.append(" ".join(words))
+        if commands and self.g_max == int(self.g_max):  # NTCIREVAL takes whole gains alone
             gains = ":".join(map(str, range(1, int(self.g_max) + 1)))
             commands.append(f"pyNTCIREVAL compute -g {gains} (ntcireval/, topic by topic)")
         return commands
 
 
 class Expected(NamedTuple):
-    """``out`` holds the files of ``runs`` (run → file's name); ``values`` are run → measure in
+    """``out`` holds the files of ``runs`` (run → file's name) and the ``sides`` of
+    :class:`Ranked`; ``values`` are run → measure in
     ``scores.csv`` → the ends that the mean lies between, which are the same where it is certain.
     The other fields are those of :class:`Ranked`."""
 
     out: Path
     runs: Mapping[str, str]
     values: Mapping[str, Mapping[str, Range]]
-    measures: Mapping[str, str]
+    sides: Sequence[tuple[str, Mapping[str, str]]]
     g_max: float
     own_ideal: bool
     answered: bool
 
 
-def ranked_files(ranked: Ranked) -> Iterator[tuple[str, bytes]]:
+def ranked_files(ranked: Ranked | None) -> Iterator[tuple[str, bytes]]:
     """Name under ``out/`` and bytes of every file. Raises AssayError for ids that no such file can
     hold."""
+    if ranked is None:
+        return
     judged = [
-        (topic, doc, int(grade))
+        (topic, "0", doc, int(grade))
         for topic, grades in ranked.qrels.items()
         for doc, grade in grades.items()
     ]
-    yield QRELS, format_qrels(judged).encode()
+    yield QRELS, format_judged(judged).encode()
+    if ranked.subtopic_measures:
+        yield SUBTOPICS, format_judged(_by_subtopic(ranked)).encode()
     yield TOPICS, "".join(f"{topic}\n" for topic in ranked.topics).encode()
     if not ranked.own_ideal:
         yield f"{NTCIREVAL}/rels.txt", _rels(judged)
@@ -125,30 +142,34 @@ def ranked_files(ranked: Ranked) -> Iterator[tuple[str, bytes]]:
         yield f"{NTCIREVAL}/{name}.res", "".join(lines).encode()
         if ranked.own_ideal:
             shown = {topic: set(docs) for topic, docs in rankings.items()}
-            own = [one for one in judged if one[1] in shown.get(one[0], ())]
+            own = [one for one in judged if one[2] in shown.get(one[0], ())]
             yield f"{NTCIREVAL}/{name}.{_OWN_RELS}", _rels(own)
 
 
 def check_ranked(
-    ranked: Ranked, out: Path, scores: Mapping[str, Mapping[str, Score]], aside: Aside
+    ranked: Ranked | None, out: Path, scores: Mapping[str, Mapping[str, Score]], aside: Aside
 ) -> None:
     """See that the files in ``out``, read back, give ``scores``; raises AssayError if not.
     ``aside`` does it, since it needs numpy."""
-    if not ranked.runs or not any(ranked.qrels.values()):
-        return  # nothing that can be read: no run, or no grade
+    if ranked is None:
+        return
+    sides = list(ranked.sides())
+    measured = {name for _, measures in sides for name in measures}
     values = {
         run: {
             name: score.ends
             for name, score in scores.get(run, {}).items()
-            if name in ranked.measures and score.ends is not None
+            if name in measured and score.ends is not None
         }
         for run, docs in ranked.runs.items()
         if any(docs.values())
     }
     names = {run: name for run, name in ranked.file_names().items() if run in values}
     expected = Expected(
-        out, names, values, ranked.measures, ranked.g_max, ranked.own_ideal, ranked.answered
+        out, names, values, sides, ranked.g_max, ranked.own_ideal, ranked.answered
     )  # fmt: skip
+    if not sides or not names:
+        return  # no run, or no grade
     found = aside.call("assay.protocols.readback", "differences", expected)()
     if found:
         raise AssayError(
@@ -157,9 +178,16 @@ def check_ranked(
         )
 
 
-def _rels(judged: Sequence[tuple[str, str, int]]) -> bytes:
+def _by_subtopic(ranked: Ranked) -> Iterator[tuple[str, str, str, int]]:
+    for topic, by_subtopic in ranked.subtopics.items():
+        for subtopic, judged in by_subtopic.items():
+            for doc, grade in judged.items():
+                yield topic, subtopic, doc, grade
+
+
+def _rels(judged: Sequence[tuple[str, str, str, int]]) -> bytes:
     """Relevance levels as NTCIREVAL reads them; it has none below 0."""
-    lines = (f"{_word(topic)} {_word(doc)} L{max(grade, 0)}\n" for topic, doc, grade in judged)
+    lines = (f"{_word(topic)} {_word(doc)} L{max(grade, 0)}\n" for topic, _, doc, grade in judged)
     return "".join(lines).encode()
 
 

@@ -10,6 +10,7 @@ from assay.model.labels import LabellerId
 from assay.protocols.members import Jury
 from assay.protocols.parts import Part
 from assay.protocols.places import Used
+from assay.protocols.ranked import Ranked
 from assay.protocols.scores import PerTopic, Scores
 
 
@@ -54,7 +55,8 @@ class Findings:
 
     ``boards`` say how ``scores`` are shown. ``facts`` head the report. ``gaps`` are added to those
     of the labels, which the machinery counts. ``files`` are the protocol's own results by name
-    under ``out/``. ``parts`` are its sections of the report, ``document`` what ``--json`` adds.
+    under ``out/``, ``ranked`` the rankings that files are written of. ``parts`` are its sections
+    of the report, ``document`` what ``--json`` adds.
     """
 
     topics: Sequence[str]
@@ -65,6 +67,7 @@ class Findings:
     facts: tuple[tuple[str, str], ...] = ()
     gaps: tuple[Gap, ...] = ()
     files: Mapping[str, bytes] = field(default_factory=dict)
+    ranked: Ranked | None = None
     parts: tuple[Part, ...] = ()
     document: Mapping[str, object] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()

@@ -39,7 +39,6 @@ def own_files(
 ) -> dict[str, bytes]:
     """Name under ``out/`` → bytes."""
     files = {
-        "qrels.txt": format_qrels(scorer.judged()).encode(),
         "qrels_binary.txt": format_qrels(scorer.judged(settings.least)).encode(),
         "standard_errors.csv": csv_bytes(
             ("run", "measure", "value", "standard_error", "topics"),

@@ -115,6 +115,7 @@ class Exam(Protocol[ExamSettings, ExamInputs]):
             facts=_facts(inputs, scorer, bank, pool, settings),
             gaps=_gaps(inputs, scorer, values),
             files=own_files(inputs, settings, bank, pool, scorer, scores, values, swept),
+            ranked=scorer.ranked(inputs.runs, measures, answered=settings.silent != "zero"),
             parts=(
                 *leaderboard_part(inputs, scores, values, settings),
                 *sweep_part(inputs, swept, settings),

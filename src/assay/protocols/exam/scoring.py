@@ -27,6 +27,7 @@ from assay.measures.diversity import AlphaNDCG
 from assay.measures.names import parse_measure
 from assay.measures.ranking import RELEVANT, Measure
 from assay.model.exam import Bank, Ranking, Run
+from assay.protocols.ranked import Ranked
 
 COVER = "EXAM-Cover"
 WEIGHTED = "EXAM-Cover-weighted"
@@ -62,6 +63,7 @@ class _Query:
     is not in the pool), columns the active questions."""
 
     rows: Mapping[str, int]
+    questions: Sequence[str]
     matrix: GradeMatrix
     weights: npt.NDArray[np.float64]
     asked: npt.NDArray[np.bool_]
@@ -81,10 +83,23 @@ class _Query:
         """Whether the weights make a difference."""
         return bool((self.weights != 1.0).any())
 
+    def by_question(self) -> dict[str, dict[str, int]]:
+        """The grades that are known: question → passage → grade."""
+        return {
+            question: {
+                passage: grade
+                for passage, row in self.rows.items()
+                if (grade := int(self.matrix[row, column])) != NO_GRADE
+            }
+            for column, question in enumerate(self.questions)
+        }
+
     def ideal(self, tau: int, alpha: float, k: int | None) -> float:
         key = (tau, alpha, k)
         if key not in self._ideals:
-            self._ideals[key] = alpha_ideal(self.matrix >= tau, alpha=alpha, k=k)
+            # Of equal gains the last id in the alphabet, as everywhere (AlphaNDCG).
+            order = [row for _, row in sorted(self.rows.items(), reverse=True)]
+            self._ideals[key] = alpha_ideal(self.matrix[order] >= tau, alpha=alpha, k=k)
         return self._ideals[key]
 
 
@@ -107,6 +122,7 @@ class ExamScorer:
             asked = graded if options.denominator == "graded" else np.ones(len(questions), bool)
             self._queries[query] = _Query(
                 {passage: row for row, passage in enumerate(grades.passages)},
+                [question.id for question in questions],
                 matrix,
                 np.array([question.weight for question in questions]),
                 asked,
@@ -123,6 +139,28 @@ class ExamScorer:
             }
             for query, found in self._queries.items()
         }
+
+    def ranked(self, runs: Mapping[str, Run], measures: Iterable[str], *, answered: bool) -> Ranked:
+        """The runs as ``measures`` score them, for files."""
+        wanted = {name: self.measures[name] for name in measures if name in self.measures}
+        tau = self.options.tau
+        return Ranked(
+            topics=self.queries,
+            qrels={query: judged for query, judged in self.qrels().items() if judged},
+            runs={
+                run: {
+                    # What nobody knows keeps its rank, under an id that is no passage's.
+                    query: [one or f"unknown;{rank}" for rank, one in enumerate(shown.places(), 1)]
+                    for query, shown in rankings.items()
+                }
+                for run, rankings in runs.items()
+            },
+            measures={n: str(_at(m, tau)) for n, m in wanted.items() if _is_plain(m)},
+            g_max=float(self.options.top),
+            answered=answered,
+            subtopics={query: one.by_question() for query, one in self._queries.items()},
+            subtopic_measures={n: str(_at(m, tau)) for n, m in wanted.items() if not _is_plain(m)},
+        )
 
     def judged(self, least: int | None = None) -> Iterator[tuple[str, str, int]]:
         """The lines of :meth:`qrels`: query, passage, label; with ``least`` 1 for a label of at
@@ -186,7 +224,7 @@ class ExamScorer:
         return count
 
     def _qrels_values(self, run: Run, tau: int) -> Values:
-        plain = {n: m for n, m in self.measures.items() if not isinstance(m, AlphaNDCG)}
+        plain = {n: m for n, m in self.measures.items() if _is_plain(m)}
         # The ideal lists are the pool's, the same for all runs: sorted once.
         top = float(self.options.top)
         measures = {name: _at(measure, tau) for name, measure in plain.items()}
@@ -216,6 +254,11 @@ def _value(
     if not len(shown):
         return 0.0 if of.any() else None
     return cover(shown, tau, weights, of=of).value
+
+
+def _is_plain(measure: Measure) -> bool:
+    """Whether labels of passages are all that the measure needs."""
+    return not isinstance(measure, AlphaNDCG)
 
 
 def _at(measure: Measure, tau: int) -> Measure:

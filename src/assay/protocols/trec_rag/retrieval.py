@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from assay.measures.evaluation import evaluate
 from assay.measures.names import parse_measure
+from assay.protocols.ranked import Ranked
 from assay.protocols.trec_rag.inputs import Inputs, TrecRagSettings
 from assay.protocols.trec_rag.scoring import Sheet
 
@@ -38,3 +39,25 @@ def retrieval_sheet(
         }
     nothing = dict.fromkeys(settings.measures, frozenset[str]())
     return Sheet(tuple(qrels), settings.measures, values, nothing, dict.fromkeys(values, nothing))
+
+
+def ranked_runs(
+    inputs: Inputs,
+    settings: TrecRagSettings,
+    grades: Mapping[str, Mapping[str, int]],
+    topics: Sequence[str],
+) -> Ranked | None:
+    """The retrieval runs as they are scored over ``topics``, for files; None without grades."""
+    if not grades:
+        return None
+    return Ranked(
+        topics=topics,
+        qrels=grades,
+        runs={
+            name: {topic: run.ranked(topic) for topic in run.scores}
+            for name, run in inputs.r_runs.items()
+        },
+        measures={name: name for name in settings.measures},
+        g_max=max((g for found in grades.values() for g in found.values()), default=0) or 1.0,
+        answered=settings.answers == "answered",
+    )

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import replace
 
-from assay.formats.trec import format_qrels
 from assay.formats.trec_rag_nuggets import write_assignments, write_nuggets
 from assay.formats.trec_rag_passages import write_judgment_run
 from assay.formats.trec_rag_support import write_support
@@ -26,7 +25,7 @@ from assay.protocols.trec_rag.agreement import (
 from assay.protocols.trec_rag.bank import Bank
 from assay.protocols.trec_rag.inputs import Inputs, TrecRagSettings
 from assay.protocols.trec_rag.responses import Responses
-from assay.protocols.trec_rag.retrieval import retrieval_sheet
+from assay.protocols.trec_rag.retrieval import ranked_runs, retrieval_sheet
 from assay.protocols.trec_rag.scoring import (
     NUGGET_NAMES,
     Sheet,
@@ -51,7 +50,8 @@ def score(inputs: Inputs, settings: TrecRagSettings, book: LabelBook) -> Finding
     per_topic: PerRun = {}
     _grade(state)
     nuggets, support = _responses(state)
-    for sheet in (retrieval_sheet(inputs, settings, state.grades), nuggets, support):
+    retrieval = retrieval_sheet(inputs, settings, state.grades)
+    for sheet in (retrieval, nuggets, support):
         if sheet is not None:
             _add(sheet, settings, scores, per_topic)
     _count_ungraded(state, scores)
@@ -74,6 +74,12 @@ def score(inputs: Inputs, settings: TrecRagSettings, book: LabelBook) -> Finding
         facts=facts(state),
         gaps=_gaps(state, nuggets),
         files=files,
+        ranked=ranked_runs(
+            inputs,
+            settings,
+            state.grades,
+            tuple(state.grades) if retrieval is None else retrieval.topics,
+        ),
         parts=parts(state, ways, sides, per_topic),
         document={
             "settings": [
@@ -242,13 +248,6 @@ def _files(state: State) -> dict[str, bytes]:
     """The protocol's own files under ``out/``."""
     inputs, bank = state.inputs, state.bank
     files: dict[str, bytes] = {}
-    if state.grades:
-        rows = (
-            (topic, doc, grade)
-            for topic, grades in state.grades.items()
-            for doc, grade in grades.items()
-        )
-        files["qrels.txt"] = format_qrels(rows).encode()
     own = judgment_run(bank, "assay")
     if own is not None:
         files["rj.txt"] = write_judgment_run(own)
