@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import xml.etree.ElementTree as ET
+from dataclasses import replace
 
 import pytest
 from rich.console import Console
@@ -52,9 +53,9 @@ def test_rich_markup_in_names_is_shown_and_not_obeyed():
     assert "[/nothing]" in shown(marked, 100)
 
 
-def scored(hmr, over, under):
+def scored(hmr, over, under, wide=0.05):
     return {
-        name: cases.certain("A", name, value)
+        name: cases.certain("A", name, value, value and Interval(value - wide, value + wide))
         for name, value in (("HMR", hmr), ("R_O", over), ("R_U", under))
     }
 
@@ -70,6 +71,20 @@ def test_a_run_is_read_by_the_stated_rule(over, under, word):
     hmr = 2 * over * under / (over + under)
     assert read_run(scored(hmr, over, under), results, None).word == word
     assert read_run(scored(None, None, None), results, None).word == "No score"
+
+
+@pytest.mark.parametrize(("over", "under"), [(0.3, 0.7), (0.7, 0.3)])
+def test_intervals_that_meet_make_no_run_over_or_underconfident(over, under):
+    result = cases.small(4, correct=lambda run, i: i % 2 == 0)
+    results = list(result.answers["A"].values())
+    said = {wide: read_run(scored(0.42, over, under, wide), results, None) for wide in (0.19, 0.21)}
+    assert said[0.21].word == "Middling"
+    assert said[0.19].word == ("Overconfident" if over < under else "Underconfident")
+    assert "R_O" in said[0.21].sentence
+    assert ".09–.51" in said[0.21].sentence
+    without = {name: replace(one, low=None, high=None) for name, one in scored(1, 1, 1).items()}
+    without["R_O"] = replace(without["R_O"], floor=0.1, ceiling=0.1, value=0.1)
+    assert read_run(without, results, None).word == "Modest"
 
 
 def test_numbers_are_rounded_in_one_way():

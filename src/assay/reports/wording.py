@@ -8,17 +8,14 @@ from dataclasses import dataclass
 from assay.model.labels import LabellerId
 from assay.protocols.r2c2.results import AnswerResult, R2C2Result, RunNotes
 from assay.protocols.scores import Score
-from assay.reports.text import counted, listing, percent, shortened
-
-GAP = 0.1
-"""R_O and R_U further apart than this make a run over- or underconfident."""
+from assay.reports.text import counted, interval, listing, percent, shortened
 
 GOOD = 0.8
 """A balanced run with an HMR of at least this is called modest."""
 
 READING_RULE = (
-    f"Overconfident: R_O is more than {GAP:.1f} below R_U. Underconfident: R_U is more than"
-    f" {GAP:.1f} below R_O. Otherwise modest where HMR is at least {GOOD:.1f}, else middling."
+    "Overconfident: the interval of R_O lies below that of R_U. Underconfident: the interval of R_U"
+    f" lies below that of R_O. Otherwise modest where HMR is at least {GOOD:.1f}, else middling."
     " The mean confidence of the wrong answers is 1 − R_O, that of the right ones is R_U."
 )
 
@@ -67,7 +64,6 @@ def model_in_words(labeller: LabellerId | None) -> str:
 class Reading:
     """A run in one word and one sentence."""
 
-    kind: str
     word: str
     sentence: str
 
@@ -76,41 +72,46 @@ def read_run(
     scores: Mapping[str, Score], results: Sequence[AnswerResult], notes: RunNotes | None
 ) -> Reading:
     """Say by :data:`READING_RULE` how well a run's confidence fits."""
-    value = {name: score.value for name, score in scores.items()}
-    over, under, hmr = value.get("R_O"), value.get("R_U"), value.get("HMR")
-    if over is None or under is None or hmr is None:
-        return Reading("none", "No score", "no answer has a usable label yet.")
+    over, under, hmr = (scores.get(name) for name in ("R_O", "R_U", "HMR"))
     right = sum(result.correct is True for result in results)
     wrong = sum(result.correct is False for result in results)
-    at_wrong, at_right = percent(1 - over), percent(under)
-    both = f"wrong answers at {at_wrong} confidence on average, right ones at {at_right}."
-    if not right and not wrong:
-        reading = Reading("none", "No score", "no answer has a usable label yet.")
-    elif not wrong:
-        reading = Reading(
-            "modest" if under >= GOOD else "under",
-            "Never wrong",
-            f"R_O is 1 by definition; right answers at {at_right} confidence on average.",
-        )
-    elif not right:
-        reading = Reading(
-            "over" if over < 1 - GAP else "modest",
-            "Never right",
-            f"R_U is 1 by definition; wrong answers at {at_wrong} confidence on average.",
-        )
-    elif over < under - GAP:
-        reading = Reading("over", "Overconfident", both)
-    elif under < over - GAP:
-        reading = Reading("under", "Underconfident", both)
-    elif hmr >= GOOD:
-        reading = Reading("modest", "Modest", both)
+    ends = tuple(one.ends if one else None for one in (over, under, hmr))
+    if over is None or under is None or None in ends or not (right or wrong):
+        return Reading("No score", "no answer has a usable label yet.")
+    at_wrong = _share(*(None if one is None else 1 - one for one in (over.ceiling, over.floor)))
+    at_right = _share(under.floor, under.ceiling)
+    sentence = (
+        f"wrong answers at {at_wrong} confidence on average, right ones at {at_right}"
+        f" (R_O {interval(over.low, over.high)}, R_U {interval(under.low, under.high)})."
+    )
+    known = all(result.correct is not None for result in results)
+    if known and not wrong:
+        word = "Never wrong"
+        sentence = f"R_O is 1 by definition; right answers at {at_right} confidence on average."
+    elif known and not right:
+        word = "Never right"
+        sentence = f"R_U is 1 by definition; wrong answers at {at_wrong} confidence on average."
+    elif _below(over, under):
+        word = "Overconfident"
+    elif _below(under, over):
+        word = "Underconfident"
     else:
-        reading = Reading("middling", "Middling", both)
+        word = "Modest" if hmr and hmr.floor is not None and hmr.floor >= GOOD else "Middling"
     if notes is not None and notes.left_out:
         n = len(notes.left_out)
-        extra = f" {counted(n, 'question')} left out, counted as wrong with confidence 0."
-        return Reading(reading.kind, reading.word, reading.sentence + extra)
-    return reading
+        sentence += f" {counted(n, 'question')} left out, counted as wrong with confidence 0."
+    return Reading(word, sentence)
+
+
+def _below(one: Score, other: Score) -> bool:
+    """Whether the whole interval of a score lies below that of another."""
+    return one.high is not None and other.low is not None and one.high < other.low
+
+
+def _share(low: float | None, high: float | None) -> str:
+    """A share, or from its least to its greatest where it hangs on what is missing."""
+    ends = dict.fromkeys((percent(low), percent(high)))
+    return "–".join(ends)
 
 
 @dataclass(frozen=True)
