@@ -67,15 +67,43 @@ def test_scores_are_those_of_the_formulas(sgss, folder):
     assert float(found["tea", "A"]["Comp"]) == pytest.approx(comp([1, 1, 0.5]))
     assert float(found["tea", "B"]["Comp"]) == pytest.approx(comp([0, 0.5, 1]))
     assert float(found["tea", "A"]["SGSS"]) == pytest.approx(xux(x) + comp([1, 1, 0.5]))
-    # Without sections there is no Comp, and nothing that the other could be compared with.
+    # Without sections nothing is covered; the other's own sections are all that there is to cover.
     assert found["rum", "B"]["flags"] == "no sections; overview last"
-    assert (found["rum", "A"]["Comp"], found["rum", "A"]["SGSS"]) == ("", "")
+    assert float(found["rum", "B"]["Comp"]) == 0
+    assert found["rum", "B"]["SGSS"] == found["rum", "B"]["XUX"]
+    assert float(found["rum", "A"]["Comp"]) == 1
     assert found["rum", "B"]["XUX"] != ""
     report = (folder / "out" / "report.html").read_text()
     assert "XUX and Comp" in report
     assert "Ships were slow." in report
     curve = [row for row in rows(folder / "out" / "lines.csv") if row["run"] == "A"]
     assert [float(row["x"]) for row in curve[:6]] == pytest.approx(x)
+
+
+def test_missing_labels_give_ranges_in_every_file(sgss, folder):
+    (folder / "preferences.csv").write_text(PREFERENCES)
+    toml(folder, more='preferences = "preferences.csv"\n')
+    label = {"task": "sgss.statement", "unit": {"query": "history of tea", "statement": "x"},
+             "verdict": {"label": "no"}}  # fmt: skip
+    (folder / "said.jsonl").write_text(json.dumps(label) + "\n")
+    done = sgss("evaluate", folder, "--labeller", "recorded:said.jsonl", "--json")
+    assert done.returncode == 1, done.stderr
+    document = json.loads(done.stdout)
+    scores = {(r["run"], r["measure"]): r for r in rows(folder / "out" / "scores.csv")}
+    sgss_of_a = scores["A", "SGSS"]
+    assert sgss_of_a["value"] == ""
+    assert 0 < float(sgss_of_a["floor"]) < float(sgss_of_a["ceiling"]) <= 2
+    assert (sgss_of_a["topics"], sgss_of_a["missing"]) == ("2", "2")
+    assert summaries(folder)["tea", "A"]["XUX"] == ""
+    (pair,) = rows(folder / "out" / "preferences.csv")
+    assert (pair["AR"], pair["AR_floor"], pair["AR_ceiling"]) == ("", "0.0", str(2 / 3))
+    (mar,) = document["preferences"]
+    assert (mar["MAR"], mar["missing"]) == (None, 1)
+    line = rows(folder / "out" / "lines.csv")[0]
+    assert (line["x"], float(line["floor"])) == ("", 0)
+    assert float(line["ceiling"]) == pytest.approx(1)
+    sgss("report", folder, "--labeller", "recorded:said.jsonl")
+    assert "bars reach up to the ceiling" in (folder / "out" / "report.html").read_text()
 
 
 def test_an_uncited_statement_is_unfaithful_unless_the_settings_say_otherwise(sgss, folder):

@@ -1,9 +1,10 @@
 """XUX, Comp and SGSS: the paper's two worked figures, and what must hold for all labels."""
 
 import math
+from itertools import combinations_with_replacement, product
 
 import pytest
-from hypothesis import assume, given
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from assay.measures.summaries import (
@@ -12,13 +13,15 @@ from assay.measures.summaries import (
     Weights,
     abandonment,
     comp,
+    comp_range,
     contributions,
     experience,
+    experience_ends,
+    filled,
     final_lines,
     geometric,
     jsd,
     lines_read,
-    sgss,
     weight_warnings,
     xux,
     xux_f,
@@ -26,7 +29,7 @@ from assay.measures.summaries import (
 )
 
 ONLY_RELEVANCE = Weights(OS=1, OF=0, OR=0, HR=1, SRel=1, SF=0)
-GOOD, EMPTY = Part((1.0,), (1.0,), (None,)), Part((0.0,), (0.0,), (None,))
+GOOD, EMPTY = Part((1.0,), (1.0,), (0.0,)), Part((0.0,), (0.0,), (0.0,))
 
 
 def score(summary, weights=ONLY_RELEVANCE, most=None):
@@ -34,8 +37,8 @@ def score(summary, weights=ONLY_RELEVANCE, most=None):
 
 
 def test_figure_3_bad_content_hurts_more_at_the_top():
-    a = Labelled(1.0, None, None, (GOOD, GOOD, EMPTY))
-    b = Labelled(1.0, None, None, (EMPTY, GOOD, GOOD))
+    a = Labelled(1.0, 0.0, 0.0, (GOOD, GOOD, EMPTY))
+    b = Labelled(1.0, 0.0, 0.0, (EMPTY, GOOD, GOOD))
     assert score(a) == pytest.approx(0.935374, abs=5e-7)
     assert score(b) == pytest.approx(0.616327, abs=5e-7)
 
@@ -154,19 +157,96 @@ def test_observed_abandonment_is_a_distribution_and_loses_nobody(counts, lines):
         assert pr[: len(counts)] == pytest.approx([c / sum(counts) for c in counts])
 
 
-def test_a_missing_label_leaves_undefined_what_hangs_on_it():
-    part = Part((1.0, None), (1.0, None), (1.0, 1.0))
-    summary = Labelled(1.0, 1.0, 1.0, (GOOD, part))
-    x = experience(contributions(summary, ONLY_RELEVANCE))
-    assert x[:3] == [1.0, 1.0, 1.0]
-    assert x[3:] == [None, None, None]
-    assert xux(x) is None
-    assert xux(x, 3) == 1.0  # a reader who stops before it
-    assert comp([1.0, None]) is None
-    no_heading = Weights(OS=1, OF=0, OR=0, HR=0, SRel=0, SF=1)
-    assert score(summary, no_heading) is None  # GOOD has no faithfulness label
-    assert sgss(0.5, None, Weights()) is None
-    assert sgss(0.5, None, Weights(Comp=0)) == 0.5
+# -- missing labels -------------------------------------------------------------------------------
+
+maybe = st.one_of(st.none(), level)
+weight = st.sampled_from([-1.0, -0.3, 0.0, 0.4, 1.0])
+
+
+@st.composite
+def torn_parts(draw):
+    n = draw(st.integers(1, 2))
+    row = st.lists(maybe, min_size=n, max_size=n).map(tuple)
+    return Part(draw(row), draw(row), draw(row), heading=draw(st.booleans()))
+
+
+torn = st.builds(
+    Labelled, maybe, maybe, maybe, st.lists(torn_parts(), max_size=2).map(tuple), st.booleans()
+)
+
+
+def flat(summary):
+    parts = [value for p in summary.parts for row in (p.g, p.srel, p.sf) for value in row]
+    return [summary.os, summary.of, summary.orep, *parts]
+
+
+def completions(summary, points):
+    """Every way to fill the missing labels in."""
+    unknown = flat(summary).count(None)
+    for chosen in product(points, repeat=unknown):
+        left = list(chosen)
+
+        def number(value, left=left):
+            return left.pop(0) if value is None else value
+
+        yield Labelled(
+            *(number(v) for v in (summary.os, summary.of, summary.orep)),
+            tuple(
+                Part(*(tuple(map(number, row)) for row in (p.g, p.srel, p.sf)), p.heading)
+                for p in summary.parts
+            ),
+            summary.overview_last,
+        )
+
+
+@settings(deadline=None, max_examples=60)
+@given(torn, st.builds(Weights, *[weight] * 7), st.integers(1, 6))
+def test_the_ends_of_what_is_linear_are_those_of_every_completion(summary, weights, most):
+    assume(flat(summary).count(None) <= 5)
+    every = [
+        experience(contributions(one, weights)) for one in completions(summary, (0.0, 0.5, 1.0))
+    ]
+    floor, ceiling = experience_ends(filled(summary, 0.0), filled(summary, 1.0), weights)
+    finals, pr = final_lines(summary), geometric(len(floor), 0.3)
+    for of in (
+        lambda x: xux(x, most), lambda x: xux_f(x, finals), lambda x: xux_g(x, pr),
+        lambda x: x[-1],
+    ):  # fmt: skip
+        values = [of(x) for x in every]
+        assert of(floor) == pytest.approx(min(values), abs=1e-12)
+        assert of(ceiling) == pytest.approx(max(values), abs=1e-12)
+
+
+scales = st.one_of(
+    st.just((0.0, 0.5, 1.0)),
+    st.lists(st.sampled_from([0.0, 0.1, 0.3, 0.8, 1.0]), min_size=3, max_size=3).map(tuple),
+)
+
+
+@settings(deadline=None, max_examples=60)
+@given(st.lists(maybe, min_size=1, max_size=8), scales)
+def test_the_ends_of_comp_are_those_of_every_completion(grades, points):
+    known = [grade for grade in grades if grade is not None]
+    ways = combinations_with_replacement(points, grades.count(None))  # the places are alike
+    every = [comp([*known, *rest]) for rest in ways]
+    ends = comp_range(grades, points)
+    assert ends.floor == pytest.approx(min(every), abs=1e-12)
+    assert ends.ceiling == pytest.approx(max(every), abs=1e-12)
+    wider = comp_range(grades, points, between=True)
+    assert wider.floor == ends.floor
+    assert wider.ceiling >= ends.ceiling - 1e-12
+
+
+@settings(deadline=None)
+@given(st.lists(level, max_size=4), st.lists(share, min_size=1, max_size=4))
+def test_grades_between_the_points_are_within_the_wider_ends(known, rest):
+    ends = comp_range([*known, *[None] * len(rest)], (0.0, 0.5, 1.0), between=True)
+    assert ends.floor - 1e-12 <= comp([*known, *rest]) <= ends.ceiling + 1e-12
+
+
+def test_very_many_unknown_grades_have_safe_ends():
+    ends = comp_range([1.0, 0.0, *[None] * 150], (0.0, 0.5, 1.0))
+    assert 0 < ends.floor < comp([1.0, 0.0, *[1.0] * 150]) <= ends.ceiling < 1
 
 
 def test_wrong_numbers_are_refused():
@@ -178,6 +258,7 @@ def test_wrong_numbers_are_refused():
         lambda: abandonment([0, 0], 2),
         lambda: lines_read(3, 0),
         lambda: comp([-1.0, 1.0]),
+        lambda: comp([]),
         lambda: Weights(OS=math.nan),
     ):
         with pytest.raises(ValueError):

@@ -104,7 +104,9 @@ def _print(learned: Learned, target: Path) -> None:
         f"cross-validation by query, on the training pairs themselves {learned.mar_train:.3f}."
     )
     if learned.left_out:
-        err().print(f"{learned.left_out} pairs lack labels and were left out.", markup=False)
+        err().print(
+            f"{learned.left_out} pairs hang on missing labels and were left out.", markup=False
+        )
     console.print(f'{safe(target)}: use it with weights = "{safe(target.name)}" in [settings].')
 
 

@@ -98,7 +98,7 @@ class _Reader:
             if (one := self._section(section, f"Section {place}", documents)) is not None
         )
         if not sections:
-            self._warn("There are no sections: XUX can be computed, Comp cannot.")
+            self._warn("There are no sections: Comp, HR, SRel and SF are 0.")
         if self._wrong or overview is None:
             return None
         return Summary(

@@ -2,14 +2,22 @@
 
 Source: Sakai et al., Plans for evaluating structured generative search summaries (2026);
 equation numbers are the paper's. Everything is a number in, a number out: labels have been mapped
-to 0–1 before. A label that is missing is None, and so is every value that hangs on it.
+to 0–1 before. What hangs on missing labels is computed twice, once with the least and once with the
+greatest number in their places.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import astuple, dataclass, fields
+from functools import lru_cache
+from typing import Generic, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from assay.measures.ranges import Range
 
 __all__ = [
     "Labelled",
@@ -17,8 +25,11 @@ __all__ = [
     "Weights",
     "abandonment",
     "comp",
+    "comp_range",
     "contributions",
     "experience",
+    "experience_ends",
+    "filled",
     "final_lines",
     "geometric",
     "heading_representativeness",
@@ -32,6 +43,14 @@ __all__ = [
 ]
 
 Value = float | None
+"""A label as a number; None where it is missing."""
+
+V = TypeVar("V", float, Value)
+Floats = npt.NDArray[np.float64]
+
+MOST_SCANNED = 100
+"""Unknown grades of a summary up to which the ceiling of Comp is sought among the points of the
+scale; with more of them it is that of grades anywhere between."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,26 +70,31 @@ class Weights:
             if not math.isfinite(getattr(self, field.name)):
                 raise ValueError(f"the weight {field.name} is not finite")
 
+    def by_sign(self) -> tuple[Weights, Weights]:
+        """The positive and the negative ones; 0 in the others' places."""
+        values = astuple(self)
+        return Weights(*(max(0.0, v) for v in values)), Weights(*(min(0.0, v) for v in values))
+
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class Part(Generic[V]):
     """A section: ``g`` of each statement for the heading (empty where there is no heading),
     ``srel`` and ``sf`` of each statement."""
 
-    g: tuple[Value, ...]
-    srel: tuple[Value, ...]
-    sf: tuple[Value, ...]
+    g: tuple[V, ...]
+    srel: tuple[V, ...]
+    sf: tuple[V, ...]
     heading: bool = True
 
 
 @dataclass(frozen=True, slots=True)
-class Labelled:
+class Labelled(Generic[V]):
     """A summary as its labels: those of the overview, and of every section in order."""
 
-    os: Value
-    of: Value
-    orep: Value
-    parts: tuple[Part, ...]
+    os: V
+    of: V
+    orep: V
+    parts: tuple[Part[V], ...]
     overview_last: bool = False
 
     @property
@@ -79,36 +103,43 @@ class Labelled:
         return 1 + sum(part.heading + len(part.srel) for part in self.parts)
 
 
-def _weighted(*terms: tuple[float, Value]) -> Value:
-    """Σ w·v; a term of weight 0 needs no label."""
-    total = 0.0
-    for weight, value in terms:
-        if weight == 0:
-            continue
-        if value is None:
-            return None
-        total += weight * value
-    return total
+def filled(summary: Labelled[Value], missing: float) -> Labelled[float]:
+    """The summary with every missing label worth ``missing``."""
 
+    def number(value: Value) -> float:
+        return missing if value is None else value
 
-def heading_representativeness(g: Sequence[Value]) -> Value:
-    """HR, eq. 6: the mean of g(h, s) over the section's statements."""
-    if not g or None in g:
-        return None
-    return sum(value for value in g if value is not None) / len(g)
-
-
-def contributions(summary: Labelled, weights: Weights) -> list[Value]:
-    """What each line adds to X′ (eqs. 5 and 8), in reading order."""
-    overview = _weighted(
-        (weights.OS, summary.os), (weights.OF, summary.of), (weights.OR, summary.orep)
+    return Labelled(
+        number(summary.os),
+        number(summary.of),
+        number(summary.orep),
+        tuple(
+            Part(
+                tuple(map(number, part.g)),
+                tuple(map(number, part.srel)),
+                tuple(map(number, part.sf)),
+                part.heading,
+            )
+            for part in summary.parts
+        ),
+        summary.overview_last,
     )
-    found: list[Value] = [] if summary.overview_last else [overview]
+
+
+def heading_representativeness(g: Sequence[float]) -> float:
+    """HR, eq. 6: the mean of g(h, s) over the section's statements."""
+    return sum(g) / len(g)
+
+
+def contributions(summary: Labelled[float], weights: Weights) -> list[float]:
+    """What each line adds to X′ (eqs. 5 and 8), in reading order."""
+    overview = weights.OS * summary.os + weights.OF * summary.of + weights.OR * summary.orep
+    found: list[float] = [] if summary.overview_last else [overview]
     for part in summary.parts:
         if part.heading:
-            found.append(_weighted((weights.HR, heading_representativeness(part.g))))
+            found.append(weights.HR * heading_representativeness(part.g))
         found += [
-            _weighted((weights.SRel, srel), (weights.SF, sf))
+            weights.SRel * srel + weights.SF * sf
             for srel, sf in zip(part.srel, part.sf, strict=True)
         ]
     if summary.overview_last:
@@ -116,14 +147,29 @@ def contributions(summary: Labelled, weights: Weights) -> list[Value]:
     return found
 
 
-def experience(added: Sequence[Value]) -> list[Value]:
-    """X(l) = X′(l)/l for l = 1 … L (eqs. 7 and 8); None from the first unknown line on."""
-    found: list[Value] = []
-    total: Value = 0.0
+def experience(added: Sequence[float]) -> list[float]:
+    """X(l) = X′(l)/l for l = 1 … L (eqs. 7 and 8)."""
+    found: list[float] = []
+    total = 0.0
     for place, value in enumerate(added, 1):
-        total = None if total is None or value is None else total + value
-        found.append(None if total is None else total / place)
+        total += value
+        found.append(total / place)
     return found
+
+
+def experience_ends(
+    least: Labelled[float], greatest: Labelled[float], weights: Weights
+) -> tuple[list[float], list[float]]:
+    """The least and the greatest X(l), l = 1 … L, of a summary whose labels lie between ``least``
+    and ``greatest``. X(l) is linear in the labels, so that a label of negative weight is at its
+    greatest where X(l) is least. The same labels make every X(l) least, and thus XUX, XUX_F and
+    XUX_G, their means."""
+    rising, falling = weights.by_sign()
+    ends = []
+    for good, bad in ((least, greatest), (greatest, least)):
+        added = zip(contributions(good, rising), contributions(bad, falling), strict=True)
+        ends.append(experience([up + down for up, down in added]))
+    return ends[0], ends[1]
 
 
 def lines_read(lines: int, most: float | None = None) -> int:
@@ -133,33 +179,28 @@ def lines_read(lines: int, most: float | None = None) -> int:
     return lines if most is None else min(lines, math.floor(most))
 
 
-def _mean(values: Sequence[Value]) -> Value:
-    if not values or None in values:
-        return None
-    return math.fsum(value for value in values if value is not None) / len(values)
-
-
-def xux(x: Sequence[Value], most: float | None = None) -> Value:
+def xux(x: Sequence[float], most: float | None = None) -> float:
     """XUX, eq. 2: the mean of X(l) over the first L′ lines."""
-    return _mean(x[: lines_read(len(x), most)])
+    read = lines_read(len(x), most)
+    return math.fsum(x[:read]) / read
 
 
-def final_lines(summary: Labelled) -> list[int]:
+def final_lines(summary: Labelled[V]) -> list[int]:
     """The lines where F(l) = 1 (from 1): the overview, and each section's last line."""
     place = 0 if summary.overview_last else 1
-    found = [] if summary.overview_last else [1]
+    found: list[int] = [] if summary.overview_last else [1]
     for part in summary.parts:
         place += part.heading + len(part.srel)
         found.append(place)
     return [*found, place + 1] if summary.overview_last else found
 
 
-def xux_f(x: Sequence[Value], finals: Sequence[int]) -> Value:
+def xux_f(x: Sequence[float], finals: Sequence[int]) -> float:
     """XUX_F, eq. 3: the mean of X(l) over the overview line and each section's last line."""
-    return _mean([x[line - 1] for line in finals])
+    return math.fsum(x[line - 1] for line in finals) / len(finals)
 
 
-def xux_g(x: Sequence[Value], pr: Sequence[float]) -> Value:
+def xux_g(x: Sequence[float], pr: Sequence[float]) -> float:
     """XUX_G, eq. 4: Σ Pr(l) X(l).
 
     Raises ValueError where ``pr`` is no distribution over (some of) the lines.
@@ -168,10 +209,7 @@ def xux_g(x: Sequence[Value], pr: Sequence[float]) -> Value:
         raise ValueError(f"{len(pr)} probabilities for {len(x)} lines")
     if any(p < 0 for p in pr) or not math.isclose(math.fsum(pr), 1.0, abs_tol=1e-9):
         raise ValueError("the probabilities must not be negative, and sum to 1")
-    terms = [(p, value) for p, value in zip(pr, x, strict=False) if p > 0]
-    if any(value is None for _, value in terms):
-        return None
-    return math.fsum(p * value for p, value in terms if value is not None)
+    return math.fsum(p * value for p, value in zip(pr, x, strict=False))
 
 
 def geometric(lines: int, p: float) -> list[float]:
@@ -200,40 +238,94 @@ def abandonment(counts: Sequence[float], lines: int) -> list[float]:
     return [count / total for count in kept]
 
 
-def jsd(first: Sequence[float], second: Sequence[float]) -> float:
-    """The Jensen–Shannon divergence of two distributions, in bits: 0 to 1."""
+def jsd(first: npt.ArrayLike, second: npt.ArrayLike, times: npt.ArrayLike = 1.0) -> Floats:
+    """The Jensen–Shannon divergence of two distributions, in bits: 0 to 1. They lie along the last
+    axis; a probability that stands for several places alike counts ``times`` times."""
+    p, q = np.broadcast_arrays(np.asarray(first, float), np.asarray(second, float))
 
-    def part(p: float, q: float) -> float:
-        return p * math.log2(2 * p / (p + q)) if p > 0 else 0.0
+    def part(p: Floats, q: Floats) -> Floats:
+        ratio = np.divide(2 * p, p + q, out=np.ones_like(p), where=p > 0)
+        return p * np.log2(ratio)
 
-    pairs = list(zip(first, second, strict=True))
-    total = math.fsum((part(p, q) + part(q, p)) / 2 for p, q in pairs)
-    return min(1.0, max(0.0, total))
+    total = (np.asarray(times) * (part(p, q) + part(q, p)) / 2).sum(axis=-1)
+    return np.asarray(np.clip(total, 0.0, 1.0))
 
 
-def comp(grades: Sequence[Value]) -> Value:
+def _comps(grades: Floats, counts: Floats) -> Floats:
+    """Comp of each row of ``counts``: how often each of the distinct ``grades`` occurs."""
+    totals = counts @ grades
+    shares = grades / np.where(totals > 0, totals, 1.0)[..., None]
+    found = 1.0 - jsd(shares, 1.0 / counts.sum(axis=-1)[..., None], counts)
+    found = np.where((counts > 0).sum(axis=-1) == 1, 1.0, found)
+    return np.where(totals > 0, found, 0.0)
+
+
+def comp(grades: Sequence[float]) -> float:
     """Comp, eqs. 9–11: 1 − JSD of the grades of the K pooled sections and the uniform
-    distribution. 0 where every grade is 0, None where one is missing or there is no section.
+    distribution. 0 where every grade is 0.
 
-    Raises ValueError for a negative grade.
+    Raises ValueError for a negative grade, and where there is none.
     """
-    if not grades or None in grades:
-        return None
-    known = [value for value in grades if value is not None]
-    if min(known) < 0:
-        raise ValueError("grades must not be negative")
-    total = math.fsum(known)
-    if total == 0:
-        return 0.0
-    if min(known) == max(known):
-        return 1.0
-    k = len(known)
-    return 1.0 - jsd([value / total for value in known], [1 / k] * k)
+    if not grades or min(grades) < 0:
+        raise ValueError("there must be grades, and none below 0")
+    distinct, counts = np.unique(np.asarray(grades, float), return_counts=True)
+    return float(_comps(distinct, counts.astype(float)))
 
 
-def sgss(xux_value: Value, comp_value: Value, weights: Weights) -> Value:
-    """SGSS, eq. 12. With a weight of 0 Comp may be unknown."""
-    return _weighted((1.0, xux_value), (weights.Comp, comp_value))
+def comp_range(grades: Sequence[Value], points: Sequence[float], *, between: bool = False) -> Range:
+    """Comp where missing grades (None) may turn out to be any of ``points``, the worth of the three
+    points of the scale; with ``between`` anything from the least to the greatest.
+
+    The places of the pool are alike, so that it only matters how many unknown grades are at which
+    point. The divergence is convex in the normalised grades, and these are linear-fractional in the
+    grades: the floor is where every unknown grade is at an end. The ceiling is sought among all
+    ways to share the unknown grades out; between the points, and with more than
+    :data:`MOST_SCANNED` of them, unknown grades are equal at the ceiling, as making them equal
+    never adds to a convex symmetric function: it is then the greatest value over one number, which
+    bounds that of the points.
+    """
+    known = sorted(grade for grade in grades if grade is not None)
+    unknown = len(grades) - len(known)
+    if not unknown:
+        return Range.certain(comp(known))
+    return _comp_range(tuple(known), unknown, tuple(sorted(points)), between)
+
+
+@lru_cache(maxsize=4096)
+def _comp_range(
+    known: tuple[float, ...], unknown: int, points: tuple[float, ...], between: bool
+) -> Range:
+    distinct = np.unique([*known, *points])
+    counts = np.bincount(np.searchsorted(distinct, known), minlength=len(distinct))
+
+    def every(among: tuple[float, ...]) -> Floats:
+        """Comp for all ways to share the unknown grades out among these points."""
+        rest = np.indices((unknown + 1,) * (len(among) - 1)).reshape(len(among) - 1, -1).T
+        rest = rest[rest.sum(axis=1) <= unknown]
+        ways = np.column_stack([unknown - rest.sum(axis=1), rest])
+        at = np.eye(len(distinct))[np.searchsorted(distinct, among)]
+        return _comps(distinct, counts + ways @ at)
+
+    floor = float(every((points[0], points[-1])).min())
+    if not between and unknown <= MOST_SCANNED:
+        return Range(floor, float(every(points).max()))
+
+    def alike(grade: float) -> float:
+        return comp([*known, *[grade] * unknown])
+
+    low, high = points[0], points[-1]
+    for _ in range(80):  # quasi-concave in the one grade: thirds close in on its top
+        third = (high - low) / 3
+        if alike(low + third) < alike(high - third):
+            low += third
+        else:
+            high -= third
+    return Range(floor, max(alike(one) for one in (points[0], points[-1], (low + high) / 2)))
+
+
+def sgss(xux_value: float, comp_value: float, weights: Weights) -> float:
+    """SGSS, eq. 12."""
+    return xux_value + weights.Comp * comp_value
 
 
 def weight_warnings(weights: Weights) -> list[str]:

@@ -8,7 +8,7 @@ from assay.measures.summaries import lines_read
 from assay.protocols.output import csv_bytes
 from assay.protocols.sgss.inputs import SgssSettings
 from assay.protocols.sgss.meta import Compared, group, preference_scores
-from assay.protocols.sgss.scoring import LABELS, SCORES, Scored
+from assay.protocols.sgss.scoring import LABELS, SCORES, Scored, covers_nothing
 
 SUMMARY_COLUMNS = (
     "query", "run", "original", "degraded", "sections", "lines", *SCORES, *LABELS,
@@ -19,14 +19,19 @@ SUMMARY_COLUMNS = (
 def own_files(
     scored: Mapping[str, Mapping[str, Scored]], compared: Compared, settings: SgssSettings
 ) -> dict[str, bytes]:
-    """Name under ``out/`` → bytes."""
+    """Name under ``out/`` → bytes. A value that hangs on a missing label is empty."""
     files = {
         "summaries.csv": csv_bytes(SUMMARY_COLUMNS, _summaries(scored)),
-        "lines.csv": csv_bytes(("query", "run", "line", "kind", "x", "text"), _lines(scored)),
+        "lines.csv": csv_bytes(
+            ("query", "run", "line", "kind", "x", "text", "floor", "ceiling"), _lines(scored)
+        ),
     }
     if compared:
         files["preferences.csv"] = csv_bytes(
-            ("query", "left", "right", "part", "left_better", "labels", "difference", "AR"),
+            (
+                *("query", "left", "right", "part", "left_better", "labels", "difference", "AR"),
+                *("difference_floor", "difference_ceiling", "AR_floor", "AR_ceiling"),
+            ),
             (
                 (
                     pair.query,
@@ -35,18 +40,17 @@ def own_files(
                     group(pair),
                     pair.left_better,
                     pair.labels,
-                    difference,
-                    rate,
+                    difference and difference.value,
+                    rate and rate.value,
+                    *(difference or (None, None)),
+                    *(rate or (None, None)),
                 )
                 for pair, difference, rate in compared
             ),
         )
-        columns = ("part", "MAR", "low", "high", "pairs", "labels", "missing")
-        files["mar.csv"] = csv_bytes(
-            columns,
-            ([row[name] for name in columns] for row in preference_scores(compared, settings)),
-        )
-    return files  # fmt: skip
+        rows = preference_scores(compared, settings)
+        files["mar.csv"] = csv_bytes(tuple(rows[0]), (tuple(row.values()) for row in rows))
+    return files
 
 
 def _summaries(scored: Mapping[str, Mapping[str, Scored]]) -> Iterator[tuple[object, ...]]:
@@ -57,17 +61,16 @@ def _summaries(scored: Mapping[str, Mapping[str, Scored]]) -> Iterator[tuple[obj
                 name
                 for name, true in (
                     ("no sections", not summary.sections),
-                    ("nothing to compare with", bool(summary.sections) and not one.judged.grades),
-                    ("covers nothing", bool(one.judged.grades) and one.values["Comp"] == 0),
+                    ("covers nothing", covers_nothing(one)),
                     ("overview last", summary.overview_last),
                 )
                 if true
             ]
+            ends = (*(one.values[name] for name in SCORES), *(one.labels[name] for name in LABELS))
             yield (
                 query, run, summary.original, summary.degraded, len(summary.sections),
-                lines_read(len(one.x)), *(one.values[name] for name in SCORES),
-                *(one.labels[name] for name in LABELS), one.judged.comprehensive,
-                "; ".join(flags),
+                lines_read(len(one.x)), *(found and found.value for found in ends),
+                one.judged.comprehensive, "; ".join(flags),
             )  # fmt: skip
 
 
@@ -77,4 +80,4 @@ def _lines(scored: Mapping[str, Mapping[str, Scored]]) -> Iterator[tuple[object,
             for place, (line, x) in enumerate(
                 zip(one.judged.summary.lines(), one.x, strict=True), 1
             ):
-                yield (query, run, place, line.kind.value, x, line.text)
+                yield (query, run, place, line.kind.value, x.value, line.text, *x)

@@ -6,6 +6,7 @@ import hashlib
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
+from functools import cached_property
 from typing import Annotated, Literal
 
 import orjson
@@ -39,7 +40,8 @@ class SgssSettings(CommonSettings):
     ``apd``: abandonment for XUX_G, ``uniform``, ``geometric`` with probability ``p``, or
     ``observed`` ([inputs] abandonment). ``degrade``: versions to make and evaluate. ``also``:
     labels that no score needs. ``average``: people's labels on a unit are averaged. ``silent``: a
-    query without a summary by a run is ``zero``, or ``left-out`` of its means. ``test_share``: of
+    query without a summary by a run counts as the worst summary (``zero``; less where weights are
+    negative), or is ``left-out`` of its means. ``test_share``: of
     queries, where the preferences do not say which part they belong to. ``ridge`` and ``folds``:
     of the regression and its model selection.
     """
@@ -104,6 +106,11 @@ class SgssInputs:
         every = (one for by_run in self.summaries.values() for one in by_run.values())
         return frozenset(one.run for one in every if one.degraded is None)
 
+    @cached_property
+    def comparable(self) -> bool:
+        """Whether there are two summarisers, so that Comp says something."""
+        return len(self.handed_in) > 1
+
     def originals(self, query: str) -> list[Summary]:
         """The summaries of a query that were handed in."""
         return [one for one in self.summaries[query].values() if one.degraded is None]
@@ -148,9 +155,8 @@ def load(folder: Folder, settings: SgssSettings, reading: Reading) -> SgssInputs
     for by_run in found.values():
         for summary in list(by_run.values()):
             for name in settings.degrade:
-                if summary.sections:
-                    version = DEGRADED[name](summary)
-                    by_run[version.run] = version
+                version = DEGRADED[name](summary)
+                by_run[version.run] = version
     return SgssInputs(found, weights_of(folder, settings), _most(settings, lengths), preferences,
                       counts)  # fmt: skip
 

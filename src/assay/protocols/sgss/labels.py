@@ -87,14 +87,13 @@ class Pooled:
 
 
 def pool(inputs: SgssInputs, query: str) -> list[Pooled]:
-    """All sections of the summaries of a query that were handed in; empty where there are not at
-    least two summaries with sections, so that there is nothing to compare."""
-    with_sections = [one for one in inputs.originals(query) if one.sections]
-    if len(with_sections) < 2:
+    """All sections of the summaries of a query that were handed in; none where the evaluation has
+    one summariser, so that there is nothing to compare."""
+    if not inputs.comparable:
         return []
     return [
         Pooled(one.run, place, section)
-        for one in with_sections
+        for one in inputs.originals(query)
         for place, section in enumerate(one.sections)
     ]
 
@@ -166,11 +165,12 @@ def requests(inputs: SgssInputs, settings: SgssSettings, task: AnyTask) -> Itera
 @dataclass(frozen=True, slots=True)
 class Judged:
     """A summary with its labels as numbers. ``grades`` are g(S, sec*) over the pool, empty where
-    Comp cannot be computed; ``comprehensive`` is the absolute label where it was asked for."""
+    the summary has no sections, None where the evaluation has one summariser alone;
+    ``comprehensive`` is the absolute label where it was asked for."""
 
     summary: Summary
-    labels: Labelled
-    grades: tuple[Value, ...]
+    labels: Labelled[Value]
+    grades: tuple[Value, ...] | None
     comprehensive: Value = None
 
 
@@ -204,10 +204,12 @@ class Reader:
         if COMPREHENSIVENESS in tasks(self.settings):
             content = {"query": summary.query_text, "summary": original.text}
             comprehensive = self._value(COMPREHENSIVENESS, content, Place(*at, "comprehensiveness"))
-        grades = tuple(self._grade(summary, one) for one in pooled) if summary.sections else ()
+        grades: tuple[Value, ...] | None = None
+        if self.inputs.comparable:
+            grades = tuple(self._grade(summary, one) for one in pooled if summary.sections)
         return Judged(summary, labels, grades, comprehensive)
 
-    def _part(self, summary: Summary, section: SummarySection, place: Place) -> Part:
+    def _part(self, summary: Summary, section: SummarySection, place: Place) -> Part[Value]:
         g: list[Value] = []
         srel: list[Value] = []
         sf: list[Value] = []

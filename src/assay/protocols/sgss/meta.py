@@ -7,10 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from assay.measures.bootstrap import mean_interval
+from assay.measures.ranges import Range
 from assay.model.labels import Label, Status
 from assay.protocols.labels import LabelBook
+from assay.protocols.means import mean_score
 from assay.protocols.parts import Part, Table, Value
+from assay.protocols.scores import Score
 from assay.protocols.sgss.inputs import SgssInputs, SgssSettings
 from assay.protocols.sgss.labels import SUPPORTED, contents, tasks
 from assay.protocols.sgss.preferences import Pair
@@ -19,7 +21,7 @@ from assay.tasks.base import AnyTask, unit_hash
 from assay.tasks.sgss import PREFERENCE
 from assay.tasks.trec_rag import SUPPORT
 
-Compared = Sequence[tuple[Pair, float | None, float | None]]
+Compared = Sequence[tuple[Pair, Range | None, Range | None]]
 _RANK = {"no": 0, "partially": 1, "perfectly": 2}
 GROUPS = ("test", "train", "assumed")
 
@@ -29,29 +31,29 @@ def group(pair: Pair) -> str:
     return "assumed" if pair.assumed else "test" if pair.test else "train"
 
 
+def mean_rates(compared: Compared, settings: SgssSettings) -> dict[str, Score]:
+    """Part → MAR with its interval over pairs."""
+    by_part = {name: [rate for pair, _, rate in compared if group(pair) == name] for name in GROUPS}
+    return {
+        name: mean_score(name, "MAR", found, settings) for name, found in by_part.items() if found
+    }
+
+
 def preference_scores(compared: Compared, settings: SgssSettings) -> list[dict[str, object]]:
-    """MAR of each part with its interval over pairs, for scripts."""
-    rows: list[dict[str, object]] = []
-    for name in GROUPS:
-        here = [(pair, rate) for pair, _, rate in compared if group(pair) == name]
-        known = [rate for _, rate in here if rate is not None]
-        if not here:
-            continue
-        low = high = mean = None
-        if known:
-            mean = sum(known) / len(known)
-            interval = mean_interval(
-                known, level=settings.level, resamples=settings.resamples, seed=settings.seed
-            )
-            low, high = interval.low, interval.high
-        rows.append(
-            {
-                "part": name, "MAR": mean, "low": low, "high": high, "pairs": len(known),
-                "labels": sum(pair.labels for pair, rate in here if rate is not None),
-                "missing": len(here) - len(known),
-            }
-        )  # fmt: skip
-    return rows
+    """MAR of each part, for scripts. ``missing`` counts the pairs whose AR hangs on a missing
+    label."""
+    return [
+        {
+            "part": name, "MAR": mar.value, "low": mar.low, "high": mar.high, "pairs": mar.topics,
+            "labels": _labels(compared, name), "missing": mar.missing, "floor": mar.floor,
+            "ceiling": mar.ceiling,
+        }
+        for name, mar in mean_rates(compared, settings).items()
+    ]  # fmt: skip
+
+
+def _labels(compared: Compared, name: str) -> int:
+    return sum(p.labels for p, _, rate in compared if group(p) == name and rate is not None)
 
 
 def preference_part(compared: Compared, settings: SgssSettings) -> tuple[Part, ...]:
@@ -60,8 +62,8 @@ def preference_part(compared: Compared, settings: SgssSettings) -> tuple[Part, .
         return ()
     columns = ("part", "MAR", "low", "high", "pairs", "labels", "missing")
     summary: list[tuple[Value, ...]] = [
-        tuple(row[name] for name in columns)  # type: ignore[misc]
-        for row in preference_scores(compared, settings)
+        (name, mar.ends, mar.low, mar.high, mar.topics, _labels(compared, name), mar.missing)
+        for name, mar in mean_rates(compared, settings).items()
     ]
     rows: list[tuple[Value, ...]] = [
         (pair.query, pair.left, pair.right, group(pair), f"{pair.left_better} of {pair.labels}",
@@ -72,6 +74,8 @@ def preference_part(compared: Compared, settings: SgssSettings) -> tuple[Part, .
         "Weights are learned from the training part; how well they do shows on the test part. An "
         "original is assumed to be better than its degraded version."
     )
+    if any(rate is not None and rate.value is None for _, _, rate in compared):
+        note += " A range runs over all that missing labels may turn out to be."
     return (
         Part(
             "Agreement with preferences",

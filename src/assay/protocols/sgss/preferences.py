@@ -12,7 +12,8 @@ from dataclasses import asdict, dataclass
 import numpy as np
 import numpy.typing as npt
 
-from assay.measures.summaries import Value, Weights
+from assay.measures.ranges import Range
+from assay.measures.summaries import Weights
 from assay.model.errors import SettingsError
 from assay.model.summaries import Preference
 from assay.protocols.sgss.inputs import CRITERIA, SgssInputs, SgssSettings, is_test
@@ -27,7 +28,8 @@ Floats = npt.NDArray[np.float64]
 class Pair:
     """Two summaries of a query with all preferences between them. ``left_better`` of ``labels``
     labellers prefer the left one; ``test`` is its part; an ``assumed`` pair is an original and
-    its degraded version."""
+    its degraded version. Whether the pair counts at all hangs on a missing label where it is not
+    ``sure``."""
 
     query: str
     left: str
@@ -36,6 +38,7 @@ class Pair:
     labels: int
     test: bool
     assumed: bool = False
+    sure: bool = True
 
 
 def pairs(preferences: Iterable[Preference], settings: SgssSettings) -> list[Pair]:
@@ -54,18 +57,22 @@ def pairs(preferences: Iterable[Preference], settings: SgssSettings) -> list[Pai
 
 
 def assumed(inputs: SgssInputs, judged: Mapping[str, Mapping[str, Judged]]) -> list[Pair]:
-    """Originals, assumed better than their degraded versions; one that lost its first section
-    only where that held a relevant statement (section 4.1)."""
+    """Originals with sections, assumed better than their degraded versions; one that lost its first
+    section only where that held a relevant statement (section 4.1)."""
     found = []
     for query, by_run in inputs.summaries.items():
         for run, summary in by_run.items():
-            if summary.original is None:
+            if summary.original is None or not by_run[summary.original].sections:
                 continue
+            sure = True
             if summary.degraded == "NoSection1":
                 lost = judged[query][summary.original].labels.parts[0].srel
-                if not any(value for value in lost):
+                sure = any(lost)
+                if not sure and None not in lost:
                     continue
-            found.append(Pair(query, summary.original, run, 1, 1, test=True, assumed=True))
+            found.append(
+                Pair(query, summary.original, run, 1, 1, test=True, assumed=True, sure=sure)
+            )
     return found
 
 
@@ -80,17 +87,28 @@ def agreement_rate(pair: Pair, difference: float) -> float:
 
 
 def rates(
-    found: Sequence[Pair], scores: Mapping[str, Mapping[str, Value]]
-) -> list[tuple[Pair, float | None, float | None]]:
-    """Each pair with ΔSGSS and AR; None where a score is undefined."""
-    rows: list[tuple[Pair, float | None, float | None]] = []
+    found: Sequence[Pair], scores: Mapping[str, Mapping[str, Range | None]]
+) -> list[tuple[Pair, Range | None, Range | None]]:
+    """Each pair with ΔSGSS and AR; None where SGSS is undefined in the evaluation. A missing label
+    of both summaries counts as two, so that the ends are safe."""
+    rows: list[tuple[Pair, Range | None, Range | None]] = []
     for pair in found:
         left, right = scores[pair.query][pair.left], scores[pair.query][pair.right]
         if left is None or right is None:
             rows.append((pair, None, None))
-        else:
-            rows.append((pair, left - right, agreement_rate(pair, left - right)))
+            continue
+        difference = Range(left.floor - right.ceiling, left.ceiling - right.floor)
+        rows.append((pair, difference, _rate(pair, difference)))
     return rows
+
+
+def _rate(pair: Pair, difference: Range) -> Range:
+    if not pair.sure:
+        # With any rate from 0 to 1 the mean's ends hold those of the mean without the pair.
+        return Range(0.0, 1.0)
+    within = (0.0,) if difference.floor < 0 < difference.ceiling else ()
+    possible = [agreement_rate(pair, one) for one in (*difference, *within)]
+    return Range(min(possible), max(possible))
 
 
 # -- learning -------------------------------------------------------------------------------------
@@ -155,8 +173,9 @@ def learn(
     rows: list[Floats] = []
     kept: list[Pair] = []
     for pair in training:
-        left = features(judged[pair.query][pair.left], inputs)
-        right = features(judged[pair.query][pair.right], inputs)
+        left, right = (
+            features(judged[pair.query][run], inputs, settings) for run in (pair.left, pair.right)
+        )
         if left is not None and right is not None:
             rows.append(left - right)
             kept.append(pair)

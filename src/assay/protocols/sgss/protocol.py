@@ -7,7 +7,7 @@ from dataclasses import asdict
 from functools import partial
 
 from assay.measures.ranges import Range
-from assay.measures.summaries import Value, weight_warnings
+from assay.measures.summaries import weight_warnings
 from assay.protocols.base import Protocol, Reading, Step
 from assay.protocols.folder import Folder
 from assay.protocols.labels import LabelBook
@@ -15,10 +15,10 @@ from assay.protocols.means import mean_score
 from assay.protocols.results import Board, Definition, Findings, Gap
 from assay.protocols.sgss.files import own_files
 from assay.protocols.sgss.inputs import SgssInputs, SgssSettings, load
-from assay.protocols.sgss.labels import Judged, judge_all, requests, tasks
+from assay.protocols.sgss.labels import judge_all, requests, tasks
 from assay.protocols.sgss.meta import people_part, preference_part, preference_scores
 from assay.protocols.sgss.preferences import assumed, pairs, rates
-from assay.protocols.sgss.scoring import LABELS, SCORES, Scored, score
+from assay.protocols.sgss.scoring import LABELS, SCORES, Scored, covers_nothing, nothing, score
 from assay.protocols.sgss.shown import line_part, plot_part
 from assay.tasks.base import AnyTask
 from assay.tasks.sgss import PREFERENCE
@@ -47,8 +47,8 @@ DEFINITIONS = (
     Definition(
         "Comp",
         "Comprehensiveness: 1 − the Jensen–Shannon divergence between how the summary covers the "
-        "sections of all summaries of the query, and even cover. Needs two summaries with "
-        "sections.",
+        "sections of all summaries of the query, and even cover. 0 for a summary without "
+        "sections; undefined in an evaluation of one summariser.",
         f"{_SOURCE}, equations 9 to 11",
     ),
     Definition("OS", "Overview sufficiency: does it satisfy the need?", _OVERVIEW),
@@ -117,7 +117,7 @@ class Sgss(Protocol[SgssSettings, SgssInputs]):
             per_topic=per_topic,
             boards=(
                 Board("Summarisers", names, _board_note(inputs, settings)),
-                Board("Criteria", LABELS, "Means of the labels, 0 to 1."),
+                Board("Criteria", LABELS, "Means of the labels, 0 to 1; 0 where there is nothing."),
             ),
             definitions=DEFINITIONS,
             facts=(
@@ -156,7 +156,10 @@ def _requests(inputs, settings, task, _book):  # type: ignore[no-untyped-def]  #
 
 def _board_note(inputs: SgssInputs, settings: SgssSettings) -> str:
     shown = ", ".join(f"w_{name} {value:.3g}" for name, value in asdict(inputs.weights).items())
-    silent = "counts 0" if settings.silent == "zero" else "is left out"
+    worst = nothing(settings, inputs.weights)["SGSS"]
+    silent = (
+        f"counts {worst:.3g}" if settings.silent == "zero" else "is left out (setting 'silent')"
+    )
     return f"Weights: {shown}. A query without a summary {silent}."
 
 
@@ -166,58 +169,59 @@ def _per_topic(
     settings: SgssSettings,
     names: Sequence[str],
 ) -> dict[str, dict[str, dict[str, Range | None]]]:
-    """run → measure → query → value; a query without a summary is 0, or left out."""
+    """run → measure → query → value; a query without a summary is the worst, or left out."""
     found: dict[str, dict[str, dict[str, Range | None]]] = {}
-    # A degraded version that cannot be made is nobody's silence.
-    handed_in = inputs.handed_in
+    worst: dict[str, Range | None] = {
+        name: Range.certain(value) for name, value in nothing(settings, inputs.weights).items()
+    }
+    if not inputs.comparable:
+        worst |= {"SGSS": None, "Comp": None}
     for run in inputs.runs:
         found[run] = {name: {} for name in (*names, *LABELS)}
         for query, by_run in scored.items():
-            one = by_run.get(run)
-            for name in names:
-                if one is not None:
-                    found[run][name][query] = _ends(name, one.values[name], one.judged)
-                elif settings.silent == "zero" and run in handed_in:
-                    found[run][name][query] = Range.certain(0.0)
-            for name in LABELS:
-                if one is not None:
-                    found[run][name][query] = _ends(name, one.labels[name], one.judged)
+            if run in by_run:
+                values = {**by_run[run].values, **by_run[run].labels}
+            elif settings.silent == "zero":
+                values = worst
+            else:
+                continue
+            for name, by_query in found[run].items():
+                by_query[query] = values[name]
     return found
-
-
-def _ends(name: str, value: Value, one: Judged) -> Range | None:
-    if value is not None:
-        return Range.certain(value)
-    return None if _undefined(name, one) else Range(0.0, 1.0)
-
-
-def _undefined(name: str, one: Judged) -> bool:
-    """Whether a value is None whatever the labels are: no sections, or nothing to compare with."""
-    if name in ("Comp", "SGSS"):
-        return not one.grades
-    return name in ("HR", "SRel", "SF") and not one.summary.sections
 
 
 def _gaps(inputs: SgssInputs, scored: Mapping[str, Mapping[str, Scored]]) -> tuple[Gap, ...]:
     everything = [one for by_run in scored.values() for one in by_run.values()]
     bare = sum(not one.judged.summary.sections for one in everything)
-    alone = sum(bool(one.judged.summary.sections) and not one.judged.grades for one in everything)
-    zero = sum(bool(one.judged.grades) and one.values["Comp"] == 0 for one in everything)
+    alone = sum(
+        bool(run_scores.judged.grades) and _only_one_with_sections(inputs, query)
+        for query, by_run in scored.items()
+        for run_scores in by_run.values()
+    )
+    zero = sum(map(covers_nothing, everything))
     closing = sum(one.judged.summary.overview_last for one in everything)
     runs = inputs.handed_in
     silent = sum(run not in by_run for by_run in inputs.summaries.values() for run in runs)
     found = [
-        (bare, "has no sections", "have no sections", "Comp and SGSS are undefined there."),
+        (bare, "has no sections", "have no sections",
+         "Comp and what is said of headings and statements are 0 there."),
         (alone, "has no other with sections to be compared with",
-         "have no other with sections to be compared with", "Comp and SGSS are undefined there."),
+         "have no other with sections to be compared with", "All of the pool is its own there."),
         (zero, "is not relevant to any pooled section", "are not relevant to any pooled section",
          "Comp is 0 there."),
         (closing, "ends with its overview", "end with their overview", "It is the last line."),
         (silent, "is not there (of a summariser and query)",
          "are not there (of summarisers and queries)", "See the setting 'silent'."),
+        (0 if inputs.comparable else len(everything), "has nothing to be compared with",
+         "have nothing to be compared with",
+         "Comp and SGSS are undefined: they need two summarisers."),
     ]  # fmt: skip
     return tuple(
         Gap(count, f"summary {one}" if count == 1 else f"summaries {many}", so, grave=False)
         for count, one, many, so in found
         if count
     )
+
+
+def _only_one_with_sections(inputs: SgssInputs, query: str) -> bool:
+    return sum(bool(one.sections) for one in inputs.originals(query)) == 1

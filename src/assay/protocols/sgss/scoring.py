@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
+from assay.measures.ranges import Range
 from assay.measures.summaries import (
-    Value,
+    Labelled,
+    Part,
     Weights,
-    comp,
+    comp_range,
     contributions,
-    experience,
+    experience_ends,
+    filled,
     final_lines,
     heading_representativeness,
     sgss,
@@ -30,60 +33,112 @@ LABELS = ("OS", "OF", "OR", "HR", "SRel", "SF")
 
 @dataclass(frozen=True)
 class Scored:
-    """A summary's scores by name, its curve X(l), and the mean of each criterion's labels."""
+    """A summary's scores by name (None: undefined in this evaluation), its curve X(l), and the mean
+    of each criterion's labels."""
 
     judged: Judged
-    values: Mapping[str, Value]
-    x: tuple[Value, ...]
-    labels: Mapping[str, Value]
+    values: Mapping[str, Range | None]
+    x: tuple[Range, ...]
+    labels: Mapping[str, Range]
 
 
 def score(judged: Judged, inputs: SgssInputs, settings: SgssSettings, weights: Weights) -> Scored:
-    """All scores of one summary."""
-    x = experience(contributions(judged.labels, weights))
-    main = xux(x, inputs.most)
-    grade = comp(judged.grades)
-    values: dict[str, Value] = {
-        "SGSS": sgss(main, grade, weights),
+    """All scores of one summary. A missing label is worth any point of the scale."""
+    ends = _ends(judged, settings)
+    floor, ceiling = experience_ends(*ends, weights)
+    pr = distribution(inputs, settings, len(floor))
+    finals = final_lines(judged.labels)
+    main = Range(xux(floor, inputs.most), xux(ceiling, inputs.most))
+    grade = comprehensiveness(judged, settings)
+    values = {
+        "SGSS": None if grade is None else _sgss(main, grade if judged.grades else None, weights),
         "XUX": main,
-        "XUX_F": xux_f(x, final_lines(judged.labels)),
-        "XUX_G": xux_g(x, distribution(inputs, settings, len(x))),
+        "XUX_F": Range(xux_f(floor, finals), xux_f(ceiling, finals)),
+        "XUX_G": Range(xux_g(floor, pr), xux_g(ceiling, pr)),
         "Comp": grade,
     }
-    return Scored(judged, values, tuple(x), means_of_labels(judged))
+    x = tuple(Range(*both) for both in zip(floor, ceiling, strict=True))
+    least, greatest = (means_of_labels(one) for one in ends)
+    labels = {name: Range(least[name], greatest[name]) for name in LABELS}
+    return Scored(judged, values, x, labels)
 
 
-def means_of_labels(judged: Judged) -> dict[str, Value]:
-    """OS, OF, OR as they are; HR, SRel, SF as means over headings and statements; None where one
-    is missing, or there is none. Sections without headings have an HR of 0 (section 4.1)."""
-    found = judged.labels
-    headings = [heading_representativeness(p.g) for p in found.parts if p.heading]
+def nothing(settings: SgssSettings, weights: Weights) -> dict[str, float]:
+    """What a query without a summary is worth: 0, or less where a legal summary can have less. XUX,
+    XUX_F and XUX_G are means of means of what the lines add: with negative weights none is below
+    the least that a line can add."""
+    ends = [
+        Labelled(point, point, point, (Part((point,), (point,), (point,)),))
+        for point in (min(settings.mapping.values()), max(settings.mapping.values()))
+    ]
+    rising, falling = weights.by_sign()
+    lines = zip(contributions(ends[0], rising), contributions(ends[1], falling), strict=True)
+    worst = min(0.0, *(up + down for up, down in lines))
+    alone = _sgss(Range.certain(worst), None, weights)
+    experiences = dict.fromkeys(("XUX", "XUX_F", "XUX_G"), worst)
+    return {"SGSS": alone.floor, **experiences, "Comp": 0.0, **dict.fromkeys(LABELS, 0.0)}
+
+
+def _sgss(main: Range, grade: Range | None, weights: Weights) -> Range:
+    """SGSS, whose two terms share no label. ``grade`` None: nothing covers anything, which is worth
+    no more than the worst Comp (1 where its weight is negative)."""
+    if grade is None:
+        lost = min(sgss(0.0, one, weights) for one in (0.0, 1.0))
+        return Range(main.floor + lost, main.ceiling + lost)
+    return Range(
+        min(sgss(main.floor, one, weights) for one in grade),
+        max(sgss(main.ceiling, one, weights) for one in grade),
+    )
+
+
+def comprehensiveness(judged: Judged, settings: SgssSettings) -> Range | None:
+    """Comp; 0 for a summary without sections, None where there is nobody to compare with."""
+    if judged.grades is None:
+        return None
+    if not judged.grades:
+        return Range.certain(0.0)
+    # The mean of people's labels may lie between the points.
+    return comp_range(judged.grades, tuple(settings.mapping.values()), between=settings.average)
+
+
+def covers_nothing(one: Scored) -> bool:
+    """Whether a summary with sections is relevant to none of the pool, not even its own."""
+    return bool(one.judged.grades) and one.values["Comp"] == Range.certain(0.0)
+
+
+def _ends(judged: Judged, settings: SgssSettings) -> tuple[Labelled[float], Labelled[float]]:
+    points = settings.mapping.values()
+    return filled(judged.labels, min(points)), filled(judged.labels, max(points))
+
+
+def means_of_labels(labels: Labelled[float]) -> dict[str, float]:
+    """OS, OF, OR as they are; HR, SRel, SF as means over headings and statements, 0 where there are
+    none. Sections without headings have an HR of 0 (section 4.1)."""
     return {
-        "OS": found.os,
-        "OF": found.of,
-        "OR": found.orep,
-        "HR": _mean(headings or [0.0] * len(found.parts)),
-        "SRel": _mean([value for part in found.parts for value in part.srel]),
-        "SF": _mean([value for part in found.parts for value in part.sf]),
+        "OS": labels.os,
+        "OF": labels.of,
+        "OR": labels.orep,
+        "HR": _mean([heading_representativeness(p.g) for p in labels.parts if p.heading]),
+        "SRel": _mean([value for part in labels.parts for value in part.srel]),
+        "SF": _mean([value for part in labels.parts for value in part.sf]),
     }
 
 
-def _mean(values: list[Value]) -> Value:
-    known = [value for value in values if value is not None]
-    return sum(known) / len(known) if known and len(known) == len(values) else None
+def _mean(values: Sequence[float]) -> float:
+    return sum(values) / len(values) if values else 0.0
 
 
-def features(judged: Judged, inputs: SgssInputs) -> npt.NDArray[np.float64] | None:
+def features(
+    judged: Judged, inputs: SgssInputs, settings: SgssSettings
+) -> npt.NDArray[np.float64] | None:
     """What each weight is multiplied with in SGSS (eqs. 5, 8, 12): XUX with that weight 1 and the
-    others 0, and Comp. None where a label is missing."""
-    found: list[float] = []
+    others 0, and Comp. None where one of them hangs on a missing label, or Comp is undefined."""
+    found: list[Range | None] = []
     for name in CRITERIA[:-1]:
         only = Weights(**{**dict.fromkeys(CRITERIA, 0.0), name: 1.0})
-        value = xux(experience(contributions(judged.labels, only)), inputs.most)
-        if value is None:
-            return None
-        found.append(value)
-    grade = comp(judged.grades)
-    if grade is None:
-        return None
-    return np.array([*found, grade])
+        ends = experience_ends(*_ends(judged, settings), only)
+        found.append(Range(*(xux(x, inputs.most) for x in ends)))
+    found.append(comprehensiveness(judged, settings))
+    values = [one.value for one in found if one is not None]
+    known = [value for value in values if value is not None]
+    return np.array(known) if len(known) == len(CRITERIA) else None

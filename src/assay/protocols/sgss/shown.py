@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from assay.measures.summaries import Value
+from assay.measures.ranges import Range
+from assay.measures.summaries import Value, heading_representativeness
 from assay.model.summaries import LineKind
 from assay.protocols.parts import Item, Lines, Part, Point, Scatter, Series, Text
 from assay.protocols.scores import Scores
@@ -15,31 +16,42 @@ from assay.protocols.sgss.scoring import Scored
 MOST_QUERIES = 60
 """Queries that the report shows line by line."""
 
+OPEN = " Where labels are missing, what is drawn is the floor, and bars reach up to the ceiling."
+
 
 def plot_part(scores: Scores, scored: Mapping[str, Mapping[str, Scored]]) -> Part:
     """XUX against Comp: the means of the summarisers, and every query."""
     means = []
     for run, found in scores.items():
         x, y = found["Comp"], found["XUX"]
-        if x.value is not None and y.value is not None:
-            means.append(Point(run, x.value, y.value, _ends(x.low, x.high), _ends(y.low, y.high)))
+        if x.ends is not None and y.ends is not None:
+            bars = (x.low, x.high), (y.low, y.high)
+            means.append(Point(run, x.ends.floor, y.ends.floor, *(_bar(*bar) for bar in bars)))
     groups = []
     for query, by_run in list(scored.items())[:MOST_QUERIES]:
-        points = [
-            Point(run, one.values["Comp"], one.values["XUX"])
-            for run, one in by_run.items()
-            if one.values["Comp"] is not None and one.values["XUX"] is not None
-        ]
+        points = []
+        for run, one in by_run.items():
+            at, up = one.values["Comp"], one.values["XUX"]
+            if at is not None and up is not None:
+                points.append(Point(run, at.floor, up.floor, _open(at), _open(up)))
         if points:
             title = f"{query}: {next(iter(by_run.values())).judged.summary.query_text}"
             groups.append((title, (Scatter(f"Query {query}", "Comp", "XUX", tuple(points)),)))
     items = (Scatter("Summarisers, means over queries", "Comp", "XUX", tuple(means)),)
     note = "Up: a better experience line by line. To the right: covers what the others cover."
+    if any(v and v.value is None for by in scored.values() for one in by.values()
+           for v in one.values.values()):  # fmt: skip
+        note += OPEN
     return Part("XUX and Comp", note, items if means else (), tuple(groups))
 
 
-def _ends(low: float | None, high: float | None) -> tuple[float, float] | None:
+def _bar(low: float | None, high: float | None) -> tuple[float, float] | None:
     return None if low is None or high is None else (low, high)
+
+
+def _open(ends: Range) -> Range | None:
+    """The error bar of what hangs on a missing label."""
+    return ends if ends.value is None else None
 
 
 def line_part(inputs: SgssInputs, scored: Mapping[str, Mapping[str, Scored]]) -> Part:
@@ -51,7 +63,11 @@ def line_part(inputs: SgssInputs, scored: Mapping[str, Mapping[str, Scored]]) ->
             f"X(l), query {query}",
             tuple(str(place) for place in range(1, longest + 1)),
             tuple(
-                Series(run, (*one.x, *[None] * (longest - len(one.x))))
+                Series(
+                    run,
+                    (*(x.floor for x in one.x), *[None] * (longest - len(one.x))),
+                    (*map(_open, one.x), *[None] * (longest - len(one.x))),
+                )
                 for run, one in by_run.items()
             ),
             x="line l",
@@ -64,17 +80,22 @@ def line_part(inputs: SgssInputs, scored: Mapping[str, Mapping[str, Scored]]) ->
     note = "X(l) is what a reader has who leaves after line l; lines.csv holds all of it."
     if more > 0:
         note += f" The first {len(groups)} of {len(scored)} queries are shown."
+    if any(x.value is None for by in scored.values() for one in by.values() for x in one.x):
+        note += OPEN
     if inputs.most is not None:
         note += f" XUX counts the first {inputs.most} lines."
     return Part("Line by line", note, groups=tuple(groups))
 
 
 def _text(run: str, one: Scored) -> Text:
-    shown = ", ".join(
-        f"{name} {value:.3f}" for name, value in one.values.items() if value is not None
-    )
+    shown = ", ".join(f"{name} {_span(v)}" for name, v in one.values.items() if v is not None)
     rows = tuple(
-        (line.kind.value, line.text, x, about)
+        (
+            line.kind.value,
+            line.text,
+            x.value,
+            about if x.value is not None else f"{about} X(l) {_span(x)}",
+        )
         for line, x, about in zip(
             one.judged.summary.lines(), one.x, line_labels(one.judged), strict=True
         )
@@ -100,7 +121,8 @@ def line_labels(judged: Judged) -> list[str]:
         elif line.kind is LineKind.HEADING:
             g = headings.pop(0)
             known = [value for value in g if value is not None]
-            rows.append(f"HR {_said(sum(known) / len(known) if len(known) == len(g) else None)}")
+            known_hr = heading_representativeness(known) if len(known) == len(g) else None
+            rows.append(f"HR {_said(known_hr)}")
         else:
             rows.append(statements.pop(0))
     return rows
@@ -108,3 +130,9 @@ def line_labels(judged: Judged) -> list[str]:
 
 def _said(value: Value) -> str:
     return "?" if value is None else f"{value:.2g}"
+
+
+def _span(ends: Range) -> str:
+    if ends.value is not None:
+        return f"{ends.value:.3f}"
+    return f"{ends.floor:.3f} to {ends.ceiling:.3f}"
