@@ -14,7 +14,7 @@ from assay.labellers.base import BaseLabeller, Request, request_key
 from assay.labellers.denials import fault_in
 from assay.labellers.judge.labeller import JudgeLabeller
 from assay.labellers.judge.model import Network
-from assay.labellers.refusals import is_refusal_right, refusal_in
+from assay.labellers.refusals import gold_declines, refusal_in
 from assay.labellers.rules import RulesLabeller
 from assay.tasks.r2c2 import (
     ANSWER,
@@ -70,11 +70,12 @@ def test_an_answer_is_no_refusal_however_hesitant(text: str) -> None:
 
 
 def test_gold_answers_say_whether_refusing_is_right() -> None:
-    assert is_refusal_right("Unknown", ["Unknown"])
-    assert is_refusal_right("nobody knows.", ["Nobody Knows"])
-    assert is_refusal_right("I cannot answer", ["The question rests on a false premise."])
-    assert not is_refusal_right("Unknown", ["Carl Weathers"])
-    assert not is_refusal_right("Unknown", [])
+    assert gold_declines(["The question rests on a false premise."])
+    assert gold_declines(["I don't know", "unknown", "It cannot be determined."])
+    assert not gold_declines(["Unknown"])  # a name
+    assert not gold_declines(["unknown", "Carl Weathers"])
+    assert not gold_declines(["I Don't Know How She Does It"])
+    assert not gold_declines([])
 
 
 @pytest.mark.parametrize("form", [*DENIALS, *ALTERNATIVES])

@@ -10,7 +10,7 @@ import re
 import unicodedata
 from collections.abc import Iterable, Sequence
 
-from assay.labellers.refusals import folded, is_refusal_right, refusal_in, same_words
+from assay.labellers.refusals import folded, gold_declines, refusal_in, same_words
 
 VERSION = 2
 """Of the rules here and of those on refusals: part of the identity of whoever answers by them.
@@ -85,8 +85,7 @@ def fault_in(question: str, answer: str, gold: Sequence[str]) -> str | None:
         return None
     refusal = refusal_in(answer)
     if refusal is not None:
-        right = is_refusal_right(answer, gold)
-        return None if right else f"It declines to answer: “{refusal.words.strip()}”."
+        return None if gold_declines(gold) else f"It declines to answer: “{refusal.words.strip()}”."
     asked, said = folded(question), folded(answer)
     wanted = [one for one in map(_core, gold) if one]
     places = _whole(place for one in wanted for place in _places(said, one))
@@ -100,8 +99,8 @@ def fault_in(question: str, answer: str, gold: Sequence[str]) -> str | None:
 
 
 def declines_rightly(answer: str, gold: Sequence[str]) -> bool:
-    """Whether ``answer`` declines and a gold answer says that this is right."""
-    return bool(gold) and refusal_in(answer) is not None and is_refusal_right(answer, gold)
+    """Whether ``answer`` declines and the gold answers say that this is right."""
+    return gold_declines(gold) and refusal_in(answer) is not None
 
 
 def names(text: str, gold: str) -> bool:

@@ -12,7 +12,7 @@ import re
 import tomllib
 import unicodedata
 from collections.abc import Iterable, Mapping
-from functools import cache
+from functools import cache, lru_cache
 from importlib import resources
 from typing import NamedTuple
 
@@ -71,10 +71,17 @@ def refusal_in(answer: str) -> Refusal | None:
     return found
 
 
-def is_refusal_right(answer: str, gold: Iterable[str]) -> bool:
-    """Whether the gold answers say that declining is right: one of them declines itself, or is
-    what ``answer`` says word for word (a film may be called *Unknown*)."""
-    return any(same_words(answer, one) or refusal_in(one) is not None for one in gold)
+@lru_cache(maxsize=65536)
+def _gold_declines(gold: str) -> bool:
+    name = len(gold.split()) == 1 and gold[:1].isupper()
+    return not name and refusal_in(gold) is not None
+
+
+def gold_declines(gold: Iterable[str]) -> bool:
+    """Whether the gold answers say that declining is right: each of them declines itself. A single
+    word with a capital is a name (a film may be called *Unknown*)."""
+    answers = list(gold)
+    return bool(answers) and all(map(_gold_declines, answers))
 
 
 def same_words(one: str, other: str) -> bool:

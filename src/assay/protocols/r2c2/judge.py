@@ -1,4 +1,4 @@
-"""What must be asked of labellers for an R2C2 evaluation: first step 3, then step 4."""
+"""What must be asked of labellers for an R2C2 evaluation: dialogue acts and step 3, then step 4."""
 
 from __future__ import annotations
 
@@ -15,9 +15,11 @@ from assay.ledger import Ledger
 from assay.ledger.policy import Policy
 from assay.model.errors import SettingsError
 from assay.protocols.folder import Folder
+from assay.protocols.r2c2.acts import is_asked
 from assay.protocols.r2c2.inputs import Inputs, R2C2Settings
 from assay.protocols.r2c2.labels import (
     LabelBook,
+    act_given,
     act_unit,
     answer_unit,
     entail,
@@ -132,7 +134,8 @@ def _independent(
 
 
 def step4_requests(inputs: Inputs, book: LabelBook, *, assume: bool = False) -> Iterator[Request]:
-    """One request an answer whose nuggets have all been through step 3.
+    """One request an answer whose nuggets have all been through step 3, and that does not decline
+    (:func:`assay.protocols.r2c2.acts.is_asked`).
 
     A nugget whose label failed is left out of what the answer rests on, and stays unmarked. With
     ``assume``, a share of the unlabelled nuggets is taken as entailed (for estimates only).
@@ -151,6 +154,9 @@ def step4_requests(inputs: Inputs, book: LabelBook, *, assume: bool = False) -> 
                 unknown = step3.unlabelled()
                 chosen.update(_likely(unknown))
             texts = tuple(n.text for i, n in enumerate(answer.nuggets) if i in chosen)
+            act, _ = act_given(book, question, answer)
+            if not is_asked(act, question, len(texts)):
+                continue
             yield Request(ANSWER, answer_unit(question, answer, texts))
 
 

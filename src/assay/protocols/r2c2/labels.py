@@ -23,6 +23,7 @@ from assay.model.rag import (
     Question,
 )
 from assay.protocols.book import Book
+from assay.protocols.r2c2.acts import act_of, correctness, is_asked
 from assay.protocols.r2c2.results import AnswerResult, NuggetResult, State
 from assay.tasks.base import AnyTask, unit_hash
 from assay.tasks.r2c2 import (
@@ -30,6 +31,7 @@ from assay.tasks.r2c2 import (
     DIALOGUE_ACT,
     ENTAILMENT,
     TASKS,
+    Act,
     AnswerUnit,
     DialogueActUnit,
     EntailmentUnit,
@@ -227,23 +229,25 @@ def resolve(
         for place, judged in {label.unit: beside, unit: texts}.items():
             overruled = book.machine(ANSWER, place) or overruled
             helps.update(_helps(book.machine(ANSWER, place), judged, texts))
-    act, act_label = _act(book, question, answer)
-
-    correct = None
-    if label is None:
-        state = State.MISSING
-    elif label.verdict is None:
-        state = State.FAILED
-    else:
-        correct = bool(label.verdict["correct"])
-        helps.update(_helps(label, beside, texts))
+    act, act_label = act_given(book, question, answer)
+    correct = correctness(act, act_label, label, question)
+    if label is not None and not is_asked(act, question, len(texts)):
+        # An answer that was judged before its act was known: a person's word alone still counts.
+        label = label if label.labeller.is_human else None
+    if correct is None:
+        failed = any(one is not None and one.verdict is None for one in (label, act_label))
+        state = State.FAILED if failed else State.MISSING
+    elif label is None:
+        state = State.COUNTED
+    helps.update(_helps(label, beside, texts))
+    silent = None if label is None or label.verdict is None or act in (None, Act.ANSWER) else False
     nuggets: list[NuggetResult] = []
     new = tuple.__new__  # what NuggetResult(...) comes to, without a call in between
     position = 0
     for nugget, passage, mark, known, entailment, other in step3.nuggets:
         helped = why = None
         if correct is not None and mark is None and known is State.COUNTED:  # it is entailed
-            helped, why = helps.get(position, (None, None))
+            helped, why = helps.get(position, (silent, None))
             position += 1
             if not correct:
                 helped, why = False, why or "The answer is not correct."
@@ -322,12 +326,13 @@ def _precision(nuggets: Sequence[NuggetResult]) -> float | None:
     return None if None in marks else marks.count(Mark.RELEVANT) / len(marks)
 
 
-def _act(book: LabelBook, question: Question, answer: Answer) -> tuple[str | None, Label | None]:
+def act_given(
+    book: LabelBook, question: Question, answer: Answer
+) -> tuple[Act | None, Label | None]:
+    """The dialogue act of an answer, and the label that it rests on."""
     content = _act_content(question, answer)
     label = book.choose(DIALOGUE_ACT, unit_hash(DIALOGUE_ACT.name, content), content)
-    if label is None or label.verdict is None:
-        return None, label
-    return str(label.verdict["act"]), label
+    return act_of(label, question, answer.text), label
 
 
 def left_out(run: str, question: Question) -> AnswerResult:

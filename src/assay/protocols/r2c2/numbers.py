@@ -28,8 +28,7 @@ def compute(work: Work) -> Numbers:
         if all(verdicts.tried):
             attempted[name] = scores[name]
         else:
-            tried = [place for place, one in enumerate(verdicts.tried) if one]
-            attempted[name] = score_answers(name, verdicts.only(tried), settings)
+            attempted[name] = score_answers(name, verdicts.attempted(), settings)
     pr_values = _score_rankings(work)
     pr_scores = {
         name: score_means(name, by_measure, len(work.unsure), settings)

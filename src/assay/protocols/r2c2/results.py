@@ -60,7 +60,9 @@ class AnswerResult:
     ``answer`` is None where the run leaves the question out: then ``correct`` is False,
     ``confidence`` 0 and ``precision`` 0 (spec, step 5). ``correct`` and ``precision`` are None
     where a label is missing or failed; such a question leaves the means and is counted.
-    ``act`` is the dialogue act (``answer``, ``dont_know`` …), None where unlabelled.
+    ``act`` is the dialogue act (``answer``, ``dont_know`` …), None where unlabelled. A refusal's
+    correctness follows from it (:mod:`assay.protocols.r2c2.acts`): it has no ``label``, unless a
+    person gave one, or its nuggets were asked about.
     """
 
     run: str
@@ -90,6 +92,16 @@ class AnswerResult:
     def refused(self) -> bool:
         """Whether the answer declines to answer."""
         return self.act is not None and self.act != "answer"
+
+    @property
+    def tried(self) -> bool | None:
+        """Whether the answer is among those attempted: it does not decline, or rightly. None where
+        that is not known."""
+        if self.answer is None:
+            return False
+        if self.act is None:
+            return None
+        return not self.refused or self.correct is True
 
 
 @dataclass(frozen=True, slots=True)

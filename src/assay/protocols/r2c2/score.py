@@ -231,8 +231,5 @@ def _work(
 
 
 def _verdicts(results: Iterable[AnswerResult]) -> Verdicts:
-    found = [
-        (one.confidence, one.correct, one.precision, one.answer is not None and not one.refused)
-        for one in results
-    ]
+    found = [(one.confidence, one.correct, one.precision, one.tried) for one in results]
     return Verdicts(*map(list, zip(*found, strict=True))) if found else Verdicts([], [], [], [])

@@ -21,13 +21,14 @@ class Verdicts(NamedTuple):
     """A run's answers, question by question.
 
     ``confidence`` is p(i) in [0, 1]; ``correct`` and ``precision`` are None where a label is
-    missing; ``tried`` says whether the run answered and did not decline to.
+    missing; ``tried`` says whether the run answered and did not decline, or rightly, None where
+    that is not known.
     """
 
     confidence: Sequence[float]
     correct: Sequence[bool | None]
     precision: Sequence[float | None]
-    tried: Sequence[bool]
+    tried: Sequence[bool | None]
 
     def only(self, places: Sequence[int]) -> Verdicts:
         """Those of some questions, by their places."""
@@ -37,6 +38,12 @@ class Verdicts(NamedTuple):
             [self.precision[place] for place in places],
             [self.tried[place] for place in places],
         )
+
+    def attempted(self) -> Verdicts:
+        """Those that the run tried, and those of which that is not known, as not known."""
+        found = self.only([place for place, one in enumerate(self.tried) if one is not False])
+        known = zip(found.correct, found.tried, strict=True)
+        return found._replace(correct=[right if tried else None for right, tried in known])
 
 
 class Resampling(NamedTuple):

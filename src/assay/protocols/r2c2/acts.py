@@ -1,0 +1,64 @@
+"""What follows from an answer's dialogue act: decided before, and instead of, its correctness.
+
+A refusal is wrong, unless its question is one to refuse; then it is right. Without a label of the
+act it is not known which of the two counts, the act or what was said of the answer.
+"""
+
+from __future__ import annotations
+
+import re
+
+from assay.labellers.refusals import gold_declines, same_words
+from assay.model.labels import Label
+from assay.model.rag import Question
+from assay.tasks.r2c2 import Act
+
+TO_REFUSE = frozenset(("false premise", "unanswerable"))
+"""Categories, in lower case, of questions that are to be refused."""
+
+
+def is_to_refuse(question: Question) -> bool:
+    """Whether to decline is right: the question's category says so, or its gold answers decline."""
+    category = " ".join(re.findall(r"\w+", (question.category or "").casefold()))
+    return category in TO_REFUSE or gold_declines(question.gold)
+
+
+def act_of(label: Label | None, question: Question, answer: str) -> Act | None:
+    """The act that a label gives an answer; None where there is no usable label. What is a gold
+    answer word for word (a film may be called *Unknown*) is no refusal."""
+    if label is None or label.verdict is None:
+        return None
+    act = Act(label.verdict["act"])
+    if act is Act.ANSWER or is_to_refuse(question):
+        return act
+    return Act.ANSWER if any(same_words(answer, one) for one in question.gold) else act
+
+
+def is_asked(act: Act | None, question: Question, nuggets: int) -> bool:
+    """Whether anybody needs to be asked about an answer: not about a refusal, unless it is right
+    and ``nuggets`` entailed nuggets may have helped to find that."""
+    if act is None or act is Act.ANSWER:
+        return True
+    return nuggets > 0 and is_to_refuse(question)
+
+
+def correctness(
+    act: Act | None, act_label: Label | None, answer: Label | None, question: Question
+) -> bool | None:
+    """Whether an answer is right, given the labels of its act and of the answer itself; None where
+    that is not known. A person's word on the answer goes before a machine's on the act."""
+    said = None if answer is None or answer.verdict is None else bool(answer.verdict["correct"])
+    if act is Act.ANSWER or (said is not None and _outranks(answer, act_label)):
+        return said
+    right = is_to_refuse(question)
+    if act is None:
+        return said if said == right else None  # the same whatever the act is
+    return right
+
+
+def _outranks(answer: Label | None, act: Label | None) -> bool:
+    return (
+        answer is not None
+        and answer.labeller.is_human
+        and (act is None or not act.labeller.is_human)
+    )
