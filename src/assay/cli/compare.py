@@ -20,7 +20,7 @@ from assay.cli.common import (
     print_json,
     topics_file,
 )
-from assay.cli.compare_inputs import read_matrices
+from assay.cli.compare_inputs import Confidences, read_matrices
 from assay.cli.statistics import (
     LEVEL,
     explained,
@@ -32,11 +32,17 @@ from assay.cli.statistics import (
     undefined_values,
 )
 from assay.formats.parsed import listed, printable
-from assay.formats.score_matrices import ScoreMatrix
+from assay.formats.score_matrices import ConfidenceMatrix, ScoreMatrix
 from assay.model.errors import SettingsError
 from assay.reports.statistics_plots import DifferencePanel, save_differences
 from assay.reports.text import counted
-from assay.statistics.comparison import Comparison, PairComparison, Test, compare_runs
+from assay.statistics.comparison import (
+    Comparison,
+    PairComparison,
+    Test,
+    compare_confidences,
+    compare_runs,
+)
 
 HEADER = (
     "measure", "run_a", "run_b", "difference", "low", "high", "p", "p_adjusted", "effect",
@@ -50,14 +56,16 @@ TESTS: dict[str, str] = {
 _MOST_PAIRS = 30
 _SAME_EVERYWHERE = "the difference is the same on every topic"
 _NO_VARIANCE = "the residual variance is 0"
+_NO_MEAN = "the measure is no mean over topics"
 _TANGLED = "so many pairs differ in such a tangle that thousands would be needed"
 
 
 @dataclass(frozen=True, slots=True)
 class _Compared:
-    """The scores of one measure and what came of the test."""
+    """What is compared by one measure and what came of the test."""
 
-    matrix: ScoreMatrix
+    name: str
+    matrix: ScoreMatrix | ConfidenceMatrix
     result: Comparison
 
     @property
@@ -68,7 +76,11 @@ class _Compared:
 
 def compare_command(
     files: Annotated[
-        list[Path] | None, typer.Argument(metavar="QRELS RUN...", help="Qrels and TREC runs.")
+        list[Path] | None,
+        typer.Argument(
+            metavar="QRELS RUN...",
+            help="Qrels and TREC runs; or one table of scores (as --matrix).",
+        ),
     ] = None,
     measures: Annotated[
         list[str] | None,
@@ -76,7 +88,8 @@ def compare_command(
             "-m",
             "--measure",
             metavar="M",
-            help="Measure, e.g. nDCG@20; repeatable. Of --matrix: the score's name.",
+            help="Measure, e.g. nDCG@20; repeatable. Of a table: the score's name, or HMR, R_O, "
+            "R_U, ECE, MCE, Brier, KS, AUROC where it has confidences.",
         ),
     ] = None,
     matrix: Annotated[
@@ -88,8 +101,13 @@ def compare_command(
         ),
     ] = None,
     test: Annotated[
-        str, typer.Option("--test", help="tukey | t | randomisation | bootstrap")
-    ] = "tukey",
+        str | None,
+        typer.Option(
+            "--test",
+            help="tukey | t | randomisation | bootstrap (default: tukey; of confidences, "
+            "randomisation).",
+        ),
+    ] = None,
     alpha: Annotated[
         float, typer.Option("--alpha", help="Level at which runs count as different.")
     ] = 0.05,
@@ -123,7 +141,7 @@ def compare_command(
     residual standard deviation. Runs that share a letter do not differ.
     """
     one_output(as_json=as_json, as_csv=as_csv)
-    one_of(test, tuple(TESTS), "--test")
+    one_of(test or "tukey", tuple(TESTS), "--test")
     topics_file(topics)
     if not 0 < alpha < 1:
         raise typer.BadParameter("must be between 0 and 1", param_hint="--alpha")
@@ -132,12 +150,15 @@ def compare_command(
         "alpha": alpha, "level": LEVEL, "permutations": permutations, "seed": seed,
     }  # fmt: skip
     compared = []
-    for one in read_matrices(files or [], matrix, measures or [], topics):
+    given = files or []
+    if matrix is None and len(given) == 1:
+        matrix = given.pop()
+    for one in read_matrices(given, matrix, measures or [], topics):
         try:
-            result = compare_runs(one.scores, one.runs, test=cast("Test", test), **settings)
+            compared.append(_compared(one, test, settings))
         except ValueError as error:
             raise SettingsError(f"{one.name}: {error}.") from None
-        compared.append(_Compared(one, result))
+        result = compared[-1].result
         hopeless = _hopeless(result)
         if hopeless:
             note(hopeless)
@@ -149,7 +170,9 @@ def compare_command(
     rows = [row for one in compared for row in _rows(one)]
     policy = "matrix" if matrix is not None else topics
     if as_json:
-        print_json(_document(rows, compared, {"test": test, "topics": policy, **settings}))
+        tests = list(dict.fromkeys(one.result.test for one in compared))
+        used = {"test": tests[0] if len(tests) == 1 else tests, "topics": policy, **settings}
+        print_json(_document(rows, compared, used))
     elif as_csv:
         for done in compared:
             for line in _undefined("Empty", done):
@@ -160,6 +183,23 @@ def compare_command(
             _show(done, policy, seed)
         if plot is not None:
             out().print(f"Plot: {printable(str(plot))}", markup=False, soft_wrap=True)
+
+
+def _compared(
+    one: ScoreMatrix | Confidences, test: str | None, settings: Mapping[str, Any]
+) -> _Compared:
+    if isinstance(one, ScoreMatrix):
+        chosen = cast("Test", test or "tukey")
+        return _Compared(one.name, one, compare_runs(one.scores, one.runs, test=chosen, **settings))
+    if test not in (None, "randomisation"):
+        raise typer.BadParameter(
+            f"{one.name} is no mean over topics: its test is 'randomisation'", param_hint="--test"
+        )
+    table = one.matrix
+    result = compare_confidences(
+        table.confidences, table.correct, table.runs, measure=one.name, **settings
+    )
+    return _Compared(one.name, table, result)
 
 
 def _hopeless(result: Comparison) -> str | None:
@@ -175,10 +215,11 @@ def _hopeless(result: Comparison) -> str | None:
         if result.exact
         else (f"use --permutations {math.ceil(pairs / result.alpha)}")
     )
+    use = "Use --test tukey, or " if result.variance is not None else ""
     return (
         f"no pair can count as different: {result.permutations:,} draws give no p-value below "
-        f"{least:.2g}, and Holm's correction multiplies it by {counted(pairs, 'pair')}. Use --test "
-        f"tukey, or {cure}."
+        f"{least:.2g}, and Holm's correction multiplies it by {counted(pairs, 'pair')}. {use}"
+        f"{cure if use else cure.capitalize()}."
     )
 
 
@@ -198,27 +239,30 @@ def _rows(one: _Compared) -> Iterable[tuple[str | float | None, ...]]:
     for pair in one.result.pairs:
         p = pair.p if one.result.test != "tukey" else pair.p_adjusted
         yield (
-            one.matrix.name, pair.run_a, pair.run_b, pair.difference, pair.low, pair.high, p,
+            one.name, pair.run_a, pair.run_b, pair.difference, pair.low, pair.high, p,
             pair.p_adjusted, pair.effect,
         )  # fmt: skip
 
 
-def _reasons(pair: PairComparison) -> Mapping[str, str]:
+def _reasons(pair: PairComparison, *, means: bool) -> Mapping[str, str]:
     """Why what is undefined of a pair is, by its column."""
     found = {}
     if pair.p_adjusted is None:
         found["p"] = _SAME_EVERYWHERE
     if pair.effect is None:
-        found["effect"] = _NO_VARIANCE
+        found["effect"] = _NO_VARIANCE if means else _NO_MEAN
     return found
 
 
 def _undefined(mark: str, one: _Compared) -> Iterator[str]:
     """What is undefined and why."""
+    if one.result.variance is None:
+        yield f"{mark} is undefined: {_NO_MEAN} (effect)."
+        return
     found = [
         (f"{name} of {pair.run_a} and {pair.run_b}", reason)
         for pair in one.result.pairs
-        for name, reason in _reasons(pair).items()
+        for name, reason in _reasons(pair, means=True).items()
     ]
     yield from undefined_values(mark, found)
 
@@ -233,7 +277,7 @@ def _panel(one: _Compared) -> DifferencePanel:
         f"Filled: real at {result.alpha:g}, all pairs together ({result.test}).\n"
         "Lines: 95 % bootstrap interval of the pair alone."
     )
-    return DifferencePanel(one.matrix.name, pairs, note)
+    return DifferencePanel(one.name, pairs, note)
 
 
 def _document(
@@ -241,7 +285,11 @@ def _document(
     compared: Sequence[_Compared],
     settings: Mapping[str, object],
 ) -> dict[str, Any]:
-    reasons = (_reasons(pair) for one in compared for pair in one.result.pairs)
+    reasons = (
+        _reasons(pair, means=one.result.variance is not None)
+        for one in compared
+        for pair in one.result.pairs
+    )
     return {
         "rows": [
             explained(
@@ -252,7 +300,7 @@ def _document(
         ],
         "measures": [
             {
-                "measure": one.matrix.name,
+                "measure": one.name,
                 "topics": one.result.topics,
                 "topics_left_out": one.matrix.left_out,
                 "runs_left_out": one.matrix.runs_left_out,
@@ -272,11 +320,13 @@ def _document(
                 "paired_effects": [
                     explained(
                         {"run_a": pair.run_a, "run_b": pair.run_b, "effect": pair.paired_effect},
-                        _SAME_EVERYWHERE if pair.paired_effect is None else None,
+                        (_SAME_EVERYWHERE if one.result.variance else _NO_MEAN)
+                        if pair.paired_effect is None
+                        else None,
                     )
                     for pair in one.result.pairs
                 ],
-                "residual_variance": one.result.variance.value,
+                "residual_variance": one.result.variance and one.result.variance.value,
                 "permutations": one.result.permutations,
                 "exact": one.result.exact,
             }
@@ -289,13 +339,14 @@ def _document(
 def _show(one: _Compared, policy: str, seed: int) -> None:
     result = one.result
     table = plain_table("")
-    table.title = Text(f"Runs by mean {one.matrix.name}")
+    mean = "mean" if result.variance is not None else "value"
+    table.title = Text(f"Runs by {'mean ' if result.variance else ''}{one.name}")
     table.add_column("run", overflow="fold")
-    for name in ("mean", "letters", "top group"):
-        table.add_column(name, justify="right" if name == "mean" else "left", overflow="fold")
-    for run, mean in result.means.items():
+    for name in (mean, "letters", "top group"):
+        table.add_column(name, justify="right" if name == mean else "left", overflow="fold")
+    for run, value in result.means.items():
         letters = result.letters[run] if result.letters else "–"
-        table.add_row(Text(run), shown(mean), letters, "yes" if run in result.top else "")
+        table.add_row(Text(run), shown(value), letters, "yes" if run in result.top else "")
     out().print(table)
     if one.real:
         different = plain_table("Really different")

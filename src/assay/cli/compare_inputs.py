@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
@@ -13,8 +14,14 @@ import typer
 
 from assay.cli.common import topics_file
 from assay.cli.statistics import all_used, note, used
-from assay.formats.parsed import listed, printable
-from assay.formats.score_matrices import ScoreMatrix, read_matrix
+from assay.formats.parsed import FaultList, Parsed, listed, printable
+from assay.formats.score_cells import same_name
+from assay.formats.score_matrices import (
+    ConfidenceMatrix,
+    ScoreMatrix,
+    read_confidences,
+    read_matrix,
+)
 from assay.formats.trec import read_qrels, read_topic_list
 from assay.formats.trec_fast import read_runs
 from assay.measures import Measure, parse_measure
@@ -22,18 +29,28 @@ from assay.measures.frames import RunScores, run_scores, to_judgements
 from assay.measures.hits import Judgements
 from assay.model.errors import Fault, FormatError, SettingsError
 from assay.reports.text import counted
+from assay.statistics.confidence import MEASURES
 
-__all__ = ["read_matrices"]
+__all__ = ["Confidences", "read_matrices"]
+
+
+@dataclass(frozen=True, slots=True)
+class Confidences:
+    """What to compare by a measure of confidence; ``name`` is the measure's."""
+
+    name: str
+    matrix: ConfidenceMatrix
 
 
 def read_matrices(
     files: Sequence[Path], matrix: Path | None, measures: Sequence[str], topics: str
-) -> list[ScoreMatrix]:
+) -> Sequence[ScoreMatrix | Confidences]:
     """The matrices of topics × runs to compare, one a measure.
 
     Args:
         files: qrels and runs; empty with *matrix*.
-        matrix: a file of scores in their place.
+        matrix: a file of scores in their place; a measure of confidence that it has no scores of
+            single topics for is taken from the confidences that it holds.
         measures: the measures as ``-m`` names them, perhaps several in a text; of *matrix* the
             names of its scores.
         topics: ``qrels`` or ``answered``: which topics of the qrels count; or a file of those that
@@ -48,15 +65,14 @@ def read_matrices(
     if matrix is not None:
         if files:
             raise typer.BadParameter("give either --matrix or qrels and runs", param_hint="QRELS")
-        read = partial(read_matrix, matrix, option="-m")
-        tables = all_used(partial(read, name) for name in (names or (None,)))
-        if len(tables) > 1 and tables[0].wide:
+        tables = all_used(partial(_table, matrix, name) for name in (names or (None,)))
+        if len(tables) > 1 and isinstance(tables[0], ScoreMatrix) and tables[0].wide:
             shown_path = printable(str(matrix))
             raise typer.BadParameter(f"{shown_path} holds one score only", param_hint="-m")
         return tables
     if len(files) < 3:
         raise typer.BadParameter(
-            "give qrels and at least two runs, or --matrix FILE.csv", param_hint="QRELS RUN..."
+            "give qrels and at least two runs, or a table of scores", param_hint="QRELS RUN..."
         )
     if not names:
         raise typer.BadParameter("say by which measure, e.g. -m nDCG@20", param_hint="-m")
@@ -65,6 +81,42 @@ def read_matrices(
     except ValueError as error:
         raise typer.BadParameter(str(error), param_hint="-m") from None
     return _scored(files[0], files[1:], wanted, topics)
+
+
+def _table(path: Path, name: str | None) -> Parsed[ScoreMatrix | Confidences]:
+    measure = next((one for one in MEASURES if name and same_name(one, name)), None)
+    scores = read_matrix(path, name, option="-m")
+    if scores.ok or measure is None:
+        return Parsed(scores.value, scores.faults)
+    found = read_confidences(path)
+    if found.value is None or not found.ok:
+        return Parsed(None, found.faults)
+    table = found.value
+    defined = [
+        place
+        for place in range(len(table.runs))
+        if MEASURES[measure].plain(
+            np.array([row[place] for row in table.confidences]),
+            np.array([row[place] for row in table.correct]) > 0,
+        )
+        is not None
+    ]
+    faults = FaultList(str(path), found.faults)
+    if len(defined) < len(table.runs):
+        without = [run for place, run in enumerate(table.runs) if place not in defined]
+        report = faults.error if len(defined) < 2 else faults.warning
+        report(
+            0,
+            f"{measure} is undefined where all answers are right, or all wrong: {listed(without)}.",
+            "These runs are left out.",
+        )
+    kept = replace(
+        table,
+        runs=tuple(table.runs[place] for place in defined),
+        confidences=tuple(tuple(row[place] for place in defined) for row in table.confidences),
+        correct=tuple(tuple(row[place] for place in defined) for row in table.correct),
+    )
+    return Parsed(Confidences(measure, kept), faults.done())
 
 
 def _split(names: Sequence[str]) -> list[str]:

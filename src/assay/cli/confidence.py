@@ -41,7 +41,10 @@ def confidence_command(
         ),
     ] = "all",
     per_topic: Annotated[
-        bool, typer.Option("--per-topic", help="Add each topic's Brier score and correctness.")
+        bool,
+        typer.Option(
+            "--per-topic", help="Add each topic's Brier score, correctness and confidence."
+        ),
     ] = False,
     plot: Annotated[
         Path | None,
@@ -81,6 +84,7 @@ def confidence_command(
             for topic, one_p, one_c in zip(ids, p, c, strict=True):
                 rows.append((run, topic, "Brier", float((one_p - one_c) ** 2)))
                 rows.append((run, topic, "Accuracy", float(one_c)))
+                rows.append((run, topic, "Confidence", float(one_p)))
     if plot is not None:
         if not data:
             raise typer.BadParameter("no run has a scored row to draw", param_hint="--plot")

@@ -7,7 +7,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from os import PathLike
 from pathlib import Path
+from typing import TypeVar
 
+from assay.formats.confidence import read_confidence
 from assay.formats.label_tables import RUN, TOPIC, Cells, finite_number, number_fault
 from assay.formats.naming import normal_id
 from assay.formats.parsed import FaultList, Parsed, listed, printable, quoted
@@ -22,7 +24,9 @@ from assay.formats.score_cells import (
 from assay.formats.score_tables import MEASURE, VALUE, parse_scores
 from assay.formats.text import read_text
 
-__all__ = ["ScoreMatrix", "read_matrix"]
+__all__ = ["ConfidenceMatrix", "ScoreMatrix", "read_confidences", "read_matrix"]
+
+T = TypeVar("T")
 
 _FIRST_OF_MATRIX = (*TOPIC, "", "id", "item", "#")
 _RUN_LIKE = ("run", "system")
@@ -50,6 +54,89 @@ class ScoreMatrix:
     left_out: tuple[str, ...] = ()
     runs_left_out: tuple[str, ...] = ()
     wide: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ConfidenceMatrix:
+    """Stated confidence and correctness of topics × runs, none missing.
+
+    Attributes:
+        topics: the topics, one a row.
+        runs: the runs, one a column.
+        confidences: the rows of confidences, 0 to 1.
+        correct: the rows of correctness, 1 or 0.
+        left_out: topics that some run lacks one of the two for; they are in no row.
+        runs_left_out: runs without both on any topic; they are in no column.
+    """
+
+    topics: tuple[str, ...]
+    runs: tuple[str, ...]
+    confidences: tuple[tuple[float, ...], ...] = field(repr=False)
+    correct: tuple[tuple[float, ...], ...] = field(repr=False)
+    left_out: tuple[str, ...] = ()
+    runs_left_out: tuple[str, ...] = ()
+
+
+_CONFIDENCE = ("Confidence", "Accuracy")
+"""The measures of single topics that hold confidence and correctness, as per_topic.csv has them."""
+
+
+def read_confidences(path: str | PathLike[str]) -> Parsed[ConfidenceMatrix]:
+    """Read confidence and correctness of topics × runs.
+
+    Args:
+        path: a table ``run,topic,confidence,correct``, or one of scores by topic that holds the
+            measures Confidence and Accuracy.
+
+    Raises:
+        FormatError: the file cannot be read at all.
+    """
+    source = read_text(path)
+    faults = FaultList(source.file, source.faults)
+    cells = score_cells(source, faults)
+    pairs: dict[str, dict[str, tuple[float, float] | None]] = {}
+    if cells is not None and {"confidence", "correct"} <= set(cells.names):
+        table = read_confidence(path)
+        for row in table.value.rows if table.value is not None else ():
+            known = None
+            if row.probability is not None and row.correct is not None:
+                known = (row.probability, float(row.correct))
+            pairs.setdefault(printable(row.run), {})[row.topic] = known
+        faults = FaultList(source.file, table.faults)
+    else:
+        tables = [parse_scores(cells, one, "-m", faults) if cells else None for one in _CONFIDENCE]
+        given, right = (one.by_topic if one is not None else {} for one in tables)
+        for run in dict.fromkeys((*given, *right)):
+            p_of, c_of = given.get(run, {}), right.get(run, {})
+            mine = pairs.setdefault(run, {})
+            for topic in dict.fromkeys((*p_of, *c_of)):
+                p, c = p_of.get(topic), c_of.get(topic)
+                mine[topic] = None if p is None or c is None else (p, c)
+                if not (p is None or 0 <= p <= 1) or c not in (None, 0, 1):
+                    faults.error(
+                        0,
+                        f"The confidence {p} or accuracy {c} of run {quoted(run)} is none.",
+                        "Write a confidence from 0 to 1, and 1 or 0 for a right or wrong answer.",
+                        topic,
+                    )
+        if not faults.faulty and not any(pairs.values()):
+            faults.error(
+                0,
+                "The table has no confidences of single topics.",
+                "Give per_topic.csv, or a table run,topic,confidence,correct.",
+            )
+    runs, empty, rows, left_out = _complete(pairs, faults)
+    return Parsed(
+        ConfidenceMatrix(
+            tuple(rows),
+            runs,
+            tuple(tuple(p for p, _ in row) for row in rows.values()),
+            tuple(tuple(c for _, c in row) for row in rows.values()),
+            left_out,
+            empty,
+        ),
+        faults.done(),
+    )
 
 
 def read_matrix(
@@ -86,7 +173,7 @@ def read_matrix(
                 "Write one line a run and topic: run,topic,score (per_topic.csv, or --per-topic).",
             )
             return Parsed(None, faults.done())
-        return Parsed(_complete(table.name, table.by_topic, faults), faults.done())
+        return Parsed(_matrix(table.name, table.by_topic, faults), faults.done())
     if runs is not None:  # the other columns may be topics, or measures
         which = "first column" if runs == 0 else f"column {quoted(cells.header[runs])}"
         faults.error(
@@ -100,7 +187,7 @@ def read_matrix(
     if wide is None:
         return Parsed(None, faults.done())
     name = score or Path(path).name.partition(".")[0] or "score"
-    matrix = replace(_complete(printable(name), wide, faults), wide=True)
+    matrix = replace(_matrix(printable(name), wide, faults), wide=True)
     return Parsed(matrix, faults.done())
 
 
@@ -192,10 +279,18 @@ def _ids(cells: Cells) -> bool:
     return whole[0] and not all(whole) and len(set(columns[0])) == len(columns[0])
 
 
-def _complete(
+def _matrix(
     name: str, by_run: Mapping[str, Mapping[str, float | None]], faults: FaultList
 ) -> ScoreMatrix:
-    """The matrix of the topics that every run has a score for, but for runs without any score."""
+    runs, empty, rows, left_out = _complete(by_run, faults)
+    return ScoreMatrix(name, tuple(rows), runs, tuple(rows.values()), left_out, empty)
+
+
+def _complete(
+    by_run: Mapping[str, Mapping[str, T | None]], faults: FaultList
+) -> tuple[tuple[str, ...], tuple[str, ...], dict[str, tuple[T, ...]], tuple[str, ...]]:
+    """The runs that have a score of any topic, and those without; the rows of the topics that each
+    of these has a score for, and the other topics."""
     runs = tuple(run for run, scores in by_run.items() if set(scores.values()) - {None})
     empty = tuple(run for run in by_run if run not in runs)
     if empty:
@@ -204,7 +299,7 @@ def _complete(
             f"Runs without a score of any topic ({len(empty)}): {listed(empty, 10)}.",
             "They are left out.",
         )
-    rows: dict[str, tuple[float, ...]] = {}
+    rows: dict[str, tuple[T, ...]] = {}
     left_out: list[str] = []
     for topic in dict.fromkeys(topic for scores in by_run.values() for topic in scores):
         row = [by_run[run].get(topic) for run in runs]
@@ -215,9 +310,12 @@ def _complete(
             left_out.append(topic)
     if left_out:
         count = f"{len(left_out)} topic{'s' if len(left_out) > 1 else ''}"
+        lacking = {run: sum(by_run[run].get(topic) is None for topic in left_out) for run in runs}
+        worst = sorted((run for run in runs if lacking[run]), key=lambda run: -lacking[run])
         faults.warning(
             0,
-            f"Some run has no score for {count}: {listed(left_out, 10)}.",
+            f"Some run has no score for {count}: {listed(left_out, 10)}. Runs that lack some: "
+            f"{listed((f'{run} ({lacking[run]})' for run in worst), 5)}.",
             "These are left out for all runs.",
         )
     broken = any(fault.severity == "error" for fault in faults.done())
@@ -228,4 +326,4 @@ def _complete(
             f"The matrix has {len(runs)} run{'' if len(runs) == 1 else 's'} and {topics}.",
             "At least 2 of both are needed; runs without a score do not count.",
         )
-    return ScoreMatrix(name, tuple(rows), runs, tuple(rows.values()), tuple(left_out), empty)
+    return runs, empty, rows, tuple(left_out)

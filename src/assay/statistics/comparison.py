@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from assay.measures.confidence import Floats
 from assay.statistics.checks import defined, probability, score_matrix
+from assay.statistics.confidence import LOWER_IS_BETTER, MEASURES, compare_confidence
 from assay.statistics.letters import TooManyGroups, compact_letters, joined, top_group
 from assay.statistics.resampling import EXACT_LIMIT, is_exact, topic_counts
 from assay.statistics.samplesize import Variance, residual_variance
@@ -24,7 +25,7 @@ from assay.statistics.significance import (
 )
 from assay.statistics.tukey import randomised_tukey
 
-__all__ = ["Comparison", "PairComparison", "Test", "compare_runs"]
+__all__ = ["Comparison", "PairComparison", "Test", "compare_confidences", "compare_runs"]
 
 Test = Literal["tukey", "t", "randomisation", "bootstrap"]
 """``tukey``: randomised Tukey HSD, adjusted for all pairs by itself. ``t``, ``randomisation`` and
@@ -38,15 +39,16 @@ class PairComparison:
     """Two runs.
 
     Attributes:
-        run_a: the run with the higher mean, or the earlier one of equals.
+        run_a: the better run, or the earlier one of equals.
         run_b: the other.
-        difference: mean of *run_a* − mean of *run_b*.
+        difference: mean (or value) of *run_a* − that of *run_b*.
         low: lower end of the bootstrap interval of the difference, not adjusted for other pairs.
         high: its upper end.
         p: the p-value of this pair alone; ``None`` for ``tukey``, which has none, and for a t-test
             or bootstrap test of equal differences.
         p_adjusted: the p-value adjusted for all pairs; ``None`` where undefined.
-        effect: difference / √V_E2, the residual standard deviation; ``None`` where that is 0.
+        effect: difference / √V_E2, the residual standard deviation; ``None`` where that is 0, and
+            for measures that are no means over topics.
         paired_effect: difference / standard deviation of the pair's differences; ``None`` likewise.
         different: whether the runs count as different: *p_adjusted* is below the level. Without
             a p they do not: nothing says how far the difference is from chance.
@@ -72,13 +74,14 @@ class Comparison:
         test: which test.
         alpha: the level at which runs count as different.
         topics: n.
-        means: mean score by run, best first.
+        means: mean score by run, best first; the value over all topics where it is no mean.
         pairs: all pairs, in the order of the means.
         letters: the letters by run; runs that share one do not differ, see
             :func:`assay.statistics.letters.compact_letters`. ``None`` where the pairs are so
             tangled that there would be more letters than anyone could read.
         top: the runs that do not differ from the best, best first.
-        variance: the residual variance of the topics × runs matrix.
+        variance: the residual variance of the topics × runs matrix; ``None`` where the measure is
+            no mean over topics.
         exact: whether the test went through all permutations; ``None`` for the t-test.
         permutations: how many permutations or resamples the test rests on; ``None`` for the
             t-test.
@@ -91,7 +94,7 @@ class Comparison:
     pairs: tuple[PairComparison, ...]
     letters: Mapping[str, str] | None
     top: tuple[str, ...]
-    variance: Variance
+    variance: Variance | None
     exact: bool | None
     permutations: int | None
 
@@ -200,6 +203,105 @@ def compare_runs(
         variance=residual_variance(scores),
         exact=exact,
         permutations=used,
+    )
+
+
+def compare_confidences(
+    confidences: npt.ArrayLike,
+    correct: npt.ArrayLike,
+    runs: Sequence[str],
+    *,
+    measure: str,
+    alpha: float = 0.05,
+    level: float = 0.95,
+    resamples: int = 2000,
+    permutations: int = 10_000,
+    seed: int,
+    exact_limit: int = EXACT_LIMIT,
+) -> Comparison:
+    """Compare every run with every other by a measure of their confidence over all topics.
+
+    Every pair by the randomisation test of :func:`assay.statistics.confidence.compare_confidence`,
+    which swaps two runs' answers topic by topic, then Holm's correction over all pairs.
+
+    Args:
+        confidences: 0 to 1, n topics × m runs.
+        correct: whether the answers are correct, n × m.
+        runs: the m names of the columns.
+        measure: a name among :data:`assay.statistics.confidence.MEASURES`.
+        alpha: the level of the letters and the top group.
+        level: of the bootstrap intervals.
+        resamples: of the bootstrap over topics.
+        permutations: of the tests where they are not exact.
+        seed: of all random draws.
+        exact_limit: up to how many permutations are all gone through.
+
+    Raises:
+        ValueError: the data are not n × m for at least 2 topics and 2 runs, the names do not fit
+            or repeat, the measure is undefined for a run (AUROC, where all its answers are right,
+            or all wrong), or a setting is out of range.
+    """
+    p, c = score_matrix(confidences), score_matrix(correct)
+    topics, m = p.shape
+    if c.shape != p.shape or len(runs) != m or len(set(map(str, runs))) != m:
+        raise ValueError(f"{p.shape} confidences, {c.shape} answers and the runs {list(runs)}")
+    probability(alpha, "alpha")
+    sign = -1.0 if measure in LOWER_IS_BETTER else 1.0
+    plain = [MEASURES[measure].plain(p[:, i], c[:, i] > 0) for i in range(m)]
+    undefined = [str(run) for run, value in zip(runs, plain, strict=True) if value is None]
+    if undefined:
+        raise ValueError(f"{measure} is undefined for {', '.join(undefined)}")
+    values = sign * np.array(plain, dtype=np.float64)
+    order = np.argsort(-values, kind="stable")
+    names = [str(runs[i]) for i in order]
+    first, second = np.triu_indices(m, 1)
+    found = [
+        compare_confidence(
+            p[:, order[a]],
+            c[:, order[a]],
+            p[:, order[b]],
+            c[:, order[b]],
+            measures=[measure],
+            level=level,
+            resamples=resamples,
+            permutations=permutations,
+            seed=seed,
+            exact_limit=exact_limit,
+        )[measure]
+        for a, b in zip(first, second, strict=True)
+    ]
+    adjusted = holm([one.p for one in found])
+    different = np.zeros((m, m), dtype=np.bool_)
+    pairs = []
+    for a, b, one, p_adjusted in zip(first, second, found, adjusted, strict=True):
+        if one.difference is None or one.interval is None or p_adjusted is None:
+            raise ValueError(f"{measure} is undefined in every resample of {names[a]}, {names[b]}")
+        different[a, b] = different[b, a] = p_adjusted < alpha
+        pairs.append(
+            PairComparison(
+                run_a=names[a],
+                run_b=names[b],
+                difference=one.difference,
+                low=one.interval.low,
+                high=one.interval.high,
+                p=one.p,
+                p_adjusted=p_adjusted,
+                effect=None,
+                paired_effect=None,
+                different=p_adjusted < alpha,
+            )
+        )
+    return Comparison(
+        test="randomisation",
+        alpha=alpha,
+        topics=topics,
+        means=dict(zip(names, map(float, sign * values[order]), strict=True)),
+        pairs=tuple(pairs),
+        letters=_letters(names, values[order], different),
+        top=tuple(names[i] for i in top_group(values[order], different)),
+        variance=None,
+        exact=found[0].exact,
+        permutations=found[0].permutations,
     )
 
 
