@@ -6,6 +6,7 @@ import json
 from tests.conftest import ROOT
 
 TASKS = """
+from assay.measures.ranges import Range
 from assay.protocols.base import CommonSettings, Protocol, Step
 from assay.protocols.means import mean_score
 from assay.protocols.results import Board, Findings
@@ -26,7 +27,7 @@ class Fixed(Protocol):
         return [Step("support", SUPPORT, lambda book: [Request(SUPPORT, one) for one in inputs])]
     def score(self, inputs, settings, book):
         said = [book.verdict(SUPPORT, one, "x")["support"] == "full" for one in inputs]
-        values = {run: {"M": {"t": float(said[n])}} for n, run in enumerate("ab")}
+        values = {run: {"M": {"t": Range.certain(float(said[n]))}} for n, run in enumerate("ab")}
         scores = {run: {"M": mean_score(run, "M", v["M"].values(), settings)}
                   for run, v in values.items()}
         return Findings(("t",), scores, values, (Board("Runs", ("M",)),))
