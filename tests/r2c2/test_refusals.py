@@ -144,8 +144,42 @@ def test_refusals_are_scored_by_rule_and_never_paid_for(slide: Path, assay) -> N
     attempted = {one["measure"]: one for one in document["attempted"]}
     assert scores["Accuracy"]["value"] == 0.75
     assert (attempted["Accuracy"]["value"], attempted["Accuracy"]["topics"]) == (1, 3)
+    found = document["abstention"]["SLIDE"]
+    assert (found["refused"], found["rightly"], found["unknown"], found["to_refuse"]) == (
+        2,
+        1,
+        0,
+        1,
+    )
+    assert found["precision"] == {"value": 0.5, "floor": 0.5, "ceiling": 0.5}
+    assert found["recall"] == {"value": 1, "floor": 1, "ceiling": 1}
+    sweep = {point["threshold"]: point for point in found["sweep"]}
+    assert len(sweep) == 11
+    assert sweep[0.0]["accuracy"]["value"] == 0.75
+    assert (sweep[0.8]["withheld"], sweep[0.8]["accuracy"]["value"]) == (1, 0.5)  # the film
+    assert sweep[0.8]["precision"]["value"] == 0
+    assert sweep[1.0]["coverage"]["value"] == 0
+    report = (slide / "out" / "report.html").read_text()
+    assert "abstention precision" in report
+    assert "declining below a confidence" in report
     marked = (slide / "out" / "marked" / "SLIDE.txt").read_text()
     assert "\nN1;WASEDA-PR-1;4;Anthony Mackie starred" in marked
     labels = [json.loads(one) for one in (slide / "out" / "labels.jsonl").read_text().splitlines()]
     judged = {one["unit"]["answer"] for one in labels if one["task"] == "r2c2.answer"}
     assert judged == {"Anthony Mackie", "Unknown"}
+
+
+def test_without_a_label_of_the_act_nothing_is_certain(slide: Path, assay) -> None:
+    with (slide / "assay.toml").open("a") as file:
+        file.write('dialogue_act = "recorded:recorded.jsonl"\n')  # it holds none
+    done = assay("evaluate", slide, "--json")
+    assert done.returncode == 1, done.stderr
+    document = json.loads(done.stdout)
+    scores = {one["measure"]: one for one in document["scores"] if one["run"] == "SLIDE"}
+    assert scores["Accuracy"]["value"] is None
+    assert scores["Accuracy"]["missing"] == 1
+    assert document["abstention"]["SLIDE"]["unknown"] == 1
+    assert document["abstention"]["SLIDE"]["sweep"][0]["coverage"] == {
+        "value": None, "floor": 0, "ceiling": 1
+    }  # fmt: skip
+    assert document["runs"]["SLIDE"]["missing_answers"] == 1

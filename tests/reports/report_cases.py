@@ -13,8 +13,10 @@ from assay.measures.names import parse_measure
 from assay.measures.ranges import Range
 from assay.model.labels import Label, LabellerId, Status
 from assay.model.rag import Answer, Mark, Nugget, Passage, PassageKey, PassageRun, Question
+from assay.protocols.r2c2.numbers import abstention_of
 from assay.protocols.r2c2.results import AnswerResult, NuggetResult, R2C2Result, RunNotes, State
-from assay.protocols.r2c2.work import Numbers
+from assay.protocols.r2c2.score import _verdicts
+from assay.protocols.r2c2.work import Numbers, Resampling
 from assay.protocols.ranked import Ranked
 from assay.protocols.scores import Score
 from tests.films import FILMS
@@ -150,6 +152,10 @@ def assemble(questions, pr_runs, answers, *, title="Films", warnings=(), policy=
         },
         by_category={c: table([q.id for q in questions if q.category == c]) for c in categories},
         pr_values=per_topic,
+        abstention={
+            run: abstention_of(_verdicts(found.values()), Resampling(0.95, 300, 1, 10, "right"))
+            for run, found in answers.items()
+        },
     )
     return R2C2Result(
         title=title,

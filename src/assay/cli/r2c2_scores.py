@@ -7,6 +7,7 @@ from dataclasses import asdict
 from functools import partial
 from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 from rich.console import RenderableType
 
@@ -16,6 +17,7 @@ from assay.ledger import Ledger
 from assay.ledger.ahead import LabelsAhead
 from assay.ledger.lines import BriefBlock
 from assay.ledger.policy import Policy
+from assay.measures.ranges import Range
 from assay.protocols.aside import Aside
 from assay.protocols.folder import Folder
 from assay.protocols.r2c2.inputs import Inputs, R2C2Settings
@@ -100,10 +102,22 @@ def _results(result: R2C2Result) -> Results:
         warnings=result.warnings,
         more={
             "attempted": [asdict(s) for t in result.attempted.values() for s in t.values()],
+            "abstention": {
+                name: _named(asdict(found)) for name, found in result.abstention.items()
+            },
             "runs": {name: asdict(notes) for name, notes in result.notes.items()},
             "juries": [asdict(jury) for jury in result.juries],
         },
     )
+
+
+def _named(value: Any) -> Any:
+    """``value`` with each range as an object: value (null where it is none), floor, ceiling."""
+    if isinstance(value, Range):
+        return {"value": value.value, "floor": value.floor, "ceiling": value.ceiling}
+    if isinstance(value, dict):
+        return {key: _named(one) for key, one in value.items()}
+    return [_named(one) for one in value] if isinstance(value, (list, tuple)) else value
 
 
 def _missing(result: R2C2Result) -> int:

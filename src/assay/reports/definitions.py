@@ -77,6 +77,12 @@ DEFINITIONS = (
         "El-Yaniv and Wiener, JMLR 11, 2010",
     ),
     Definition(
+        "abstention precision, abstention recall",
+        "Of the answers that decline, the share whose questions are to be refused; of the questions"
+        " to be refused, the share that is declined. Higher is better.",
+        "Wen et al., TACL 13, 2025",
+    ),
+    Definition(
         "nDCG",
         "Discounted cumulated gain over that of the ideal list, the “Microsoft” version: gain over"
         " log(rank + 1). Higher is better.",

@@ -18,6 +18,7 @@ from assay.measures.confidence import Closed
 from assay.model.rag import Question
 from assay.protocols.r2c2.results import R2C2Result
 from assay.protocols.scores import ranks
+from assay.reports.declining import declining
 from assay.reports.definitions import DEFINITIONS
 from assay.reports.leaderboards import (
     LOWER_IS_BETTER,
@@ -119,6 +120,7 @@ def render_report(
         panels=_panels(result, ac.rows, curves),
         grades_note=_grades_note(result),
         no_relevant=_no_relevant(result),
+        declining=declining(result, [row.run for row in ac.rows]),
         relevance_note=_relevance_note(result),
         heat=heat_tables(result),
         small_n=SMALL_N,

@@ -6,11 +6,12 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
+from assay.measures.abstention import Answers, abstention, sweep
 from assay.measures.bootstrap import Interval, confidence_intervals, mean_interval
 from assay.measures.confidence import confidence_measures
 from assay.measures.evaluation import evaluate
 from assay.measures.names import parse_measure
-from assay.protocols.r2c2.work import Numbers, Resampling, Table, Verdicts, Work
+from assay.protocols.r2c2.work import Abstention, Numbers, Resampling, Table, Verdicts, Work
 from assay.protocols.scores import Score
 
 PRECISION = "NuggetPrecision"
@@ -25,7 +26,7 @@ def compute(work: Work) -> Numbers:
     scores = {name: score_answers(name, found, settings) for name, found in work.runs.items()}
     attempted: Table = {}
     for name, verdicts in work.runs.items():
-        if all(verdicts.tried):
+        if all(verdicts.given) and not any(one is not False for one in verdicts.refused):
             attempted[name] = scores[name]
         else:
             attempted[name] = score_answers(name, verdicts.attempted(), settings)
@@ -41,7 +42,30 @@ def compute(work: Work) -> Numbers:
             if len(places) == len(work.questions)
             else _of_category(work, places, pr_values)
         )
-    return Numbers(scores, pr_scores, attempted, by_category, pr_values)
+    declined = {name: abstention_of(found, settings) for name, found in work.runs.items()}
+    return Numbers(scores, pr_scores, attempted, by_category, pr_values, declined)
+
+
+def abstention_of(verdicts: Verdicts, settings: Resampling) -> Abstention:
+    """How a run declines, and what it would come to if it did so more often."""
+    answers = Answers(
+        p=np.array(verdicts.confidence, dtype=np.float64),
+        correct=np.array(verdicts.correct, dtype=np.float64),  # None becomes NaN
+        refused=np.array(verdicts.refused, dtype=np.float64),
+        given=np.array(verdicts.given, dtype=bool),
+        to_refuse=np.array(verdicts.to_refuse, dtype=bool),
+    )
+    precision, recall = abstention(answers)
+    refused = answers.given & (answers.refused == 1)
+    return Abstention(
+        refused=int(refused.sum()),
+        rightly=int((refused & answers.to_refuse).sum()),
+        unknown=int((answers.given & np.isnan(answers.refused)).sum()),
+        to_refuse=int(answers.to_refuse.sum()),
+        precision=precision,
+        recall=recall,
+        sweep=tuple(sweep(answers, bins=settings.bins, closed=settings.closed)),
+    )
 
 
 def _of_category(

@@ -20,7 +20,7 @@ if TYPE_CHECKING:  # judging needs none of it
     from pathlib import Path
 
     from assay.protocols.members import Jury
-    from assay.protocols.r2c2.work import Numbers
+    from assay.protocols.r2c2.work import Abstention, Numbers
     from assay.protocols.record import Counted, Places
 
 
@@ -92,16 +92,6 @@ class AnswerResult:
     def refused(self) -> bool:
         """Whether the answer declines to answer."""
         return self.act is not None and self.act != "answer"
-
-    @property
-    def tried(self) -> bool | None:
-        """Whether the answer is among those attempted: it does not decline, or rightly. None where
-        that is not known."""
-        if self.answer is None:
-            return False
-        if self.act is None:
-            return None
-        return not self.refused or self.correct is True
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,6 +190,11 @@ class R2C2Result:
     def attempted(self) -> Mapping[str, Mapping[str, Score]]:
         """The scores of AC runs over the questions that they did not decline."""
         return self.computed().attempted
+
+    @property
+    def abstention(self) -> Mapping[str, Abstention]:
+        """How AC runs decline, and what they would come to if they did so more often."""
+        return self.computed().abstention
 
     @property
     def by_category(self) -> Mapping[str, Mapping[str, Mapping[str, Score]]]:

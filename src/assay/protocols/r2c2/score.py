@@ -14,6 +14,7 @@ from assay.measures.names import parse_measure
 from assay.model.rag import Answer, PassageKey, PassageRun, Question
 from assay.protocols.aside import Aside
 from assay.protocols.folder import Folder
+from assay.protocols.r2c2.acts import is_to_refuse
 from assay.protocols.r2c2.counts import (
     Answers,
     derive_grades,
@@ -231,5 +232,15 @@ def _work(
 
 
 def _verdicts(results: Iterable[AnswerResult]) -> Verdicts:
-    found = [(one.confidence, one.correct, one.precision, one.tried) for one in results]
-    return Verdicts(*map(list, zip(*found, strict=True))) if found else Verdicts([], [], [], [])
+    found = [
+        (
+            one.confidence,
+            one.correct,
+            one.precision,
+            one.answer is not None,
+            None if one.act is None else one.refused,
+            is_to_refuse(one.question),
+        )
+        for one in results
+    ]
+    return Verdicts(*(map(list, zip(*found, strict=True)) if found else ([],) * 6))

@@ -1,0 +1,139 @@
+"""Declining to answer: how rightly a run does it, and what it would gain by doing it more often.
+
+Let D be the questions that a run declines and S those that are to be declined. *Abstention
+precision* is |D ∩ S| / |D|, *abstention recall* |D ∩ S| / |S|; each is undefined where what it
+divides by is 0. (Wen et al., "Know Your Limits", TACL 2025, section on evaluation; El-Yaniv &
+Wiener, JMLR 11, 2010, for what follows.)
+
+The *threshold sweep* asks what a run would have come to had it declined every answer of a
+confidence below t (spec/r2c2.md, step 5). What it withholds then counts as any refusal: wrong, or
+right where the question is in S, at the confidence that it has. Of what it withholds the share that
+is wrong is the precision of the threshold, and of what is wrong the share that it withholds its
+recall: there it is known what the answer would have been. Everything that hangs on missing labels
+is a :class:`~assay.measures.ranges.Range`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from assay.measures.confidence import Bools, Closed, Floats
+from assay.measures.confidence_ranges import confidence_ranges
+from assay.measures.ranges import Range
+
+__all__ = ["THRESHOLDS", "Answers", "SweepPoint", "abstention", "sweep"]
+
+THRESHOLDS = tuple(step / 10 for step in range(11))
+"""Confidences below which a sweep declines."""
+
+
+@dataclass(frozen=True)
+class Answers:
+    """A run's answers, question by question, as arrays of one length.
+
+    ``p`` are confidences from 0 to 1; ``correct`` and ``refused`` are 1, 0, or NaN where nobody
+    knows; ``given`` says which questions the run has an answer to, ``to_refuse`` which are to be
+    declined. Of a question without an answer nothing else counts.
+    """
+
+    p: Floats
+    correct: Floats
+    refused: Floats
+    given: Bools
+    to_refuse: Bools
+
+
+@dataclass(frozen=True)
+class SweepPoint:
+    """A run that declines every answer of a confidence below ``threshold``.
+
+    ``withheld`` is how many answers that takes away, ``coverage`` the share of all questions that
+    are still answered. ``accuracy`` and ``hmr`` are over all questions, those ``attempted`` over
+    what is answered or rightly declined (None where that is nothing). ``precision`` is the share of
+    the withheld answers that are wrong (None where none is withheld), ``recall`` the share of the
+    wrong answers that are withheld (None where none is wrong).
+    """
+
+    threshold: float
+    withheld: int
+    coverage: Range
+    accuracy: Range
+    hmr: Range
+    attempted_accuracy: Range | None
+    attempted_hmr: Range | None
+    precision: Range | None
+    recall: Range | None
+
+
+def abstention(answers: Answers) -> tuple[Range | None, Range | None]:
+    """Abstention precision and recall."""
+    refused, right = answers.refused[answers.given], answers.to_refuse[answers.given]
+    unknown = np.isnan(refused)
+    hits = int(((refused == 1) & right).sum())
+    misses = int(((refused == 1) & ~right).sum())
+    maybe_hits, maybe_misses = int((unknown & right).sum()), int((unknown & ~right).sum())
+    wanted = int(answers.to_refuse.sum())
+    recall = Range(hits / wanted, (hits + maybe_hits) / wanted) if wanted else None
+    return _share(hits, misses, maybe_hits, maybe_misses), recall
+
+
+def sweep(
+    answers: Answers,
+    thresholds: Sequence[float] = THRESHOLDS,
+    *,
+    bins: int = 10,
+    closed: Closed = "right",
+) -> list[SweepPoint]:
+    """What the run would come to at each threshold. No answers at all give no points."""
+    if not len(answers.p):
+        return []
+    return [_point(answers, threshold, bins, closed) for threshold in thresholds]
+
+
+def _point(answers: Answers, threshold: float, bins: int, closed: Closed) -> SweepPoint:
+    given, n = answers.given, len(answers.p)
+    below = given & (answers.p < threshold)
+    answered = given & (answers.refused != 1)  # as far as is known
+    withheld, kept = below & answered, answered & ~below
+    sure = kept & (answers.refused == 0)
+    correct = np.where(below, answers.to_refuse, answers.correct).astype(np.float64)
+
+    def ranges(places: Bools, c: Floats, left_out: int = 0) -> dict[str, Range]:
+        if not places.any() and not left_out:
+            return {}
+        p, c = answers.p[places], c[places]
+        found = confidence_ranges(p, c, left_out=left_out, bins=bins, closed=closed)
+        return {name: ends.range for name, ends in found.items() if ends is not None}
+
+    over_all = ranges(given, correct, int((~given).sum()))
+    # What may decline may be no attempt: its correctness is then as good as unknown.
+    open_too = np.where(kept & ~sure, np.nan, correct)
+    attempted = ranges(given & (kept | (correct != 0)), open_too)
+    wrong, unknown = answers.correct == 0, np.isnan(answers.correct)
+    hits, maybe = int((withheld & wrong).sum()), int((withheld & unknown).sum())
+    taken = int(withheld.sum())
+    return SweepPoint(
+        threshold,
+        taken,
+        Range(int(sure.sum()) / n, int(kept.sum()) / n),
+        over_all["Accuracy"],
+        over_all["HMR"],
+        attempted.get("Accuracy"),
+        # Without an answer HMR may be less than with it, be it right or wrong.
+        Range(0.0, 1.0) if (kept & ~sure).any() else attempted.get("HMR"),
+        Range(hits / taken, (hits + maybe) / taken) if taken else None,
+        _share(hits, int((kept & wrong).sum()), maybe, int((kept & unknown).sum())),
+    )
+
+
+def _share(hits: int, misses: int, maybe_hits: int, maybe_misses: int) -> Range | None:
+    """hits / (hits + misses), where further ones may be hits or else do not count, and others
+    misses or else do not count. None where nothing counts in any case; where nothing may count,
+    the ends are those of the other cases."""
+    low, high = hits + misses + maybe_misses, hits + misses + maybe_hits
+    if not low and not high:
+        return None
+    return Range(hits / low if low else 1.0, (hits + maybe_hits) / high if high else 0.0)
