@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from assay.measures.confidence import confidence_measures
-from assay.measures.confidence_ranges import confidence_ranges, range_interval
+from assay.measures.confidence_ranges import confidence_ranges
 
 LOWER_IS_BETTER = {"ECE", "MCE", "Brier", "KS"}
 GRID = [0.0, 0.05, 0.1, 0.3, 0.5, 0.55, 0.9, 1.0]
@@ -134,11 +134,3 @@ def test_nothing_handed_in_at_all():
     assert found["HMR"].range == (0.0, 1.0)
     assert found["Accuracy"].range == (0.0, 0.0)
     assert found["Brier"].range == (1.0, 0.0)
-
-
-def test_an_interval_of_each_end():
-    p, c = [0.9, 0.8, 0.3, 0.6, 0.2], [1, np.nan, 0, np.nan, 1]
-    ends = confidence_ranges(p, c)["HMR"]
-    floor, ceiling = range_interval(ends, "HMR", seed=1)
-    assert floor.low <= ends.range.floor <= floor.high
-    assert ceiling.low <= ends.range.ceiling <= ceiling.high

@@ -91,7 +91,15 @@ def test_missing_labels_are_counted_and_never_made_up(slide, assay):
     assert done.returncode == 1
     row = scores(slide)["SLIDE", "Accuracy"]
     assert row["value"] == ""
-    assert (row["topics"], row["missing"]) == ("0", "1")
+    assert (row["floor"], row["ceiling"]) == ("0.0", "1.0")
+    assert (row["topics"], row["missing"]) == ("1", "1")
+    # Four of five nuggets may be relevant; the fifth is bogus, and its passage's grade certain.
+    row = scores(slide)["SLIDE", "NuggetPrecision"]
+    assert (row["value"], row["floor"], row["ceiling"]) == ("", "0.0", "0.8")
+    row = scores(slide)["WASEDA-PR-1", "nDCG@20"]
+    assert (row["value"], row["floor"], row["ceiling"]) == ("", "0.0", "1.0")
+    assert "Whether 1 question of 1 has a relevant passage is not known yet." in done.stdout
+    assert "no relevant passage" not in done.stdout
     assert (slide / "out" / "confidence.csv").read_text().endswith("SLIDE,0001,90,\n")
     marked = (slide / "out" / "marked" / "SLIDE.txt").read_text().splitlines()
     assert [line.split(";")[0] for line in marked[2:-1]] == ["1", "2", "B3", "4", "5"]
@@ -190,7 +198,7 @@ def test_changing_a_machines_label_in_place_is_refused(slide, assay):
     assert "Traceback" not in done.stderr
 
 
-def test_questions_left_out_count_as_wrong_with_confidence_0(slide, assay):
+def test_questions_left_out_count_as_wrong_with_an_unknown_confidence(slide, assay):
     with (slide / "questions.tsv").open("a") as file:
         file.write("0002\tWho directed Rocky?\tSimple\tJohn G. Avildsen\n")
     done = assay("evaluate", slide, "--json")
@@ -199,8 +207,12 @@ def test_questions_left_out_count_as_wrong_with_confidence_0(slide, assay):
     assert document["runs"]["SLIDE"]["left_out"] == ["0002"]
     assert value(slide, "SLIDE", "Accuracy") == 0.5
     assert value(slide, "SLIDE", "NuggetPrecision") == pytest.approx(0.2)
-    assert value(slide, "SLIDE", "R_O") == 1
-    assert value(slide, "SLIDE", "HMR") == pytest.approx(0.947368, abs=5e-7)
+    for measure, floor, ceiling in (("R_O", 0, 1), ("HMR", 0, 0.947368), ("Brier", 0.505, 0.005)):
+        row = scores(slide)["SLIDE", measure]
+        assert row["value"] == ""
+        assert float(row["floor"]) == pytest.approx(floor, abs=5e-7)
+        assert float(row["ceiling"]) == pytest.approx(ceiling, abs=5e-7)
+    assert value(slide, "SLIDE", "R_U") == pytest.approx(0.9)
     with (slide / "out" / "scores_by_category.csv").open() as file:
         rows = {
             (row["category"], row["run"], row["measure"]): row["value"]

@@ -6,14 +6,13 @@ from collections import Counter
 from dataclasses import replace
 
 from assay.formats.r2c2 import read_ac_run, read_pr_run, read_questions
-from assay.measures.bootstrap import confidence_intervals, mean_interval
-from assay.measures.confidence import confidence_measures
 from assay.measures.evaluation import evaluate
 from assay.measures.names import parse_measure
 from assay.measures.ranges import Range
 from assay.model.labels import Label, LabellerId, Status
 from assay.model.rag import Answer, Mark, Nugget, Passage, PassageKey, PassageRun, Question
-from assay.protocols.r2c2.numbers import abstention_of
+from assay.protocols.means import mean_score
+from assay.protocols.r2c2 import numbers
 from assay.protocols.r2c2.results import AnswerResult, NuggetResult, R2C2Result, RunNotes, State
 from assay.protocols.r2c2.score import _verdicts
 from assay.protocols.r2c2.work import Numbers, Resampling
@@ -61,26 +60,12 @@ def label(task, verdict, reason="", labeller=MODEL, *, uid=None, detail=None, er
     )
 
 
+RESAMPLING = Resampling(0.95, 300, 1, 10, "right")
+
+
 def score_answers(run, results):
     """Scores of a run over the given answers."""
-    labelled = [r for r in results if r.correct is not None]
-    values, spans = {}, {}
-    names = ("HMR", "R_O", "R_U", "Accuracy", "ECE", "MCE", "Brier", "KS", "AUROC")
-    if labelled:
-        p, c = [r.confidence for r in labelled], [float(r.correct) for r in labelled]
-        values = confidence_measures(p, c)
-        spans = confidence_intervals(p, c, resamples=300, seed=1)
-    scores = {}
-    for name in names:
-        span = spans.get(name)
-        scores[name] = certain(
-            run, name, values.get(name), span, len(labelled), len(results) - len(labelled)
-        )
-    precisions = [r.precision for r in results if r.precision is not None]
-    scores["NuggetPrecision"] = mean_score(
-        run, "NuggetPrecision", precisions, len(results) - len(precisions)
-    )
-    return scores
+    return numbers.score_answers(run, _verdicts(results), RESAMPLING)
 
 
 def certain(run, name, value, interval=None, topics=3, missing=0):
@@ -89,13 +74,6 @@ def certain(run, name, value, interval=None, topics=3, missing=0):
         return Score.undefined(run, name, topics=topics, missing=missing)
     ends = [(interval.low, interval.high)] if interval else []
     return Score.between(run, name, Range.certain(value), *ends, topics=topics, missing=missing)
-
-
-def mean_score(run, name, values, missing=0):
-    if not values:
-        return Score.undefined(run, name, missing=missing)
-    span = mean_interval(values, resamples=300, seed=1)
-    return certain(run, name, sum(values) / len(values), span, len(values), missing)
 
 
 def notes_of(run, results):
@@ -131,19 +109,23 @@ def assemble(questions, pr_runs, answers, *, title="Films", warnings=(), policy=
     for name, run in pr_runs.items():
         ranking = {q: [str(p.key) for p in found] for q, found in run.passages.items()}
         done = evaluate(ranking, qrels, measures)
-        per_topic[name] = {str(m): dict(by) for m, by in done.scores.items()}
+        per_topic[name] = {
+            str(m): {topic: Range.certain(value) for topic, value in by.items()}
+            for m, by in done.scores.items()
+        }
     categories = dict.fromkeys(q.category for q in questions if q.category)
 
     def table(ids):
         rows = {run: score_answers(run, [found[i] for i in ids]) for run, found in answers.items()}
         for run in pr_runs:
             rows[run] = {
-                m: mean_score(run, m, [by[i] for i in ids]) for m, by in per_topic[run].items()
+                m: mean_score(run, m, [by[i] for i in ids], RESAMPLING)
+                for m, by in per_topic[run].items()
             }
         return rows
 
     overall = table([q.id for q in questions])
-    numbers = Numbers(
+    found = Numbers(
         scores={run: overall[run] for run in answers},
         pr_scores={run: overall[run] for run in pr_runs},
         attempted={
@@ -153,7 +135,7 @@ def assemble(questions, pr_runs, answers, *, title="Films", warnings=(), policy=
         by_category={c: table([q.id for q in questions if q.category == c]) for c in categories},
         pr_values=per_topic,
         abstention={
-            run: abstention_of(_verdicts(found.values()), Resampling(0.95, 300, 1, 10, "right"))
+            run: numbers.abstention_of(_verdicts(found.values()), RESAMPLING)
             for run, found in answers.items()
         },
     )
@@ -166,7 +148,7 @@ def assemble(questions, pr_runs, answers, *, title="Films", warnings=(), policy=
         notes={run: notes_of(run, list(found.values())) for run, found in answers.items()},
         grades=grades,
         ranked=Ranked(list(qrels), qrels, {}, {}, 1.0),
-        computed=lambda: numbers,
+        computed=lambda: found,
         no_relevant=tuple(q for q, by in grades.items() if not any(by.values())),
         labellers={"r2c2.entailment": MODEL, "r2c2.answer": MODEL, "r2c2.dialogue_act": None},
         settings=SETTINGS,
@@ -177,7 +159,7 @@ def assemble(questions, pr_runs, answers, *, title="Films", warnings=(), policy=
 def judged(run, question, answer, passages, bogus, correct, relevant, *, act="answer"):
     """An answer with its labels, as the protocol would resolve them."""
     if answer is None:
-        return AnswerResult(run, question, None, State.LEFT_OUT, False, 0.0)
+        return AnswerResult(run, question, None, State.LEFT_OUT, False, Range.certain(0.0))
     nuggets = []
     for nugget in answer.nuggets:
         entailed = nugget.num not in bogus
@@ -212,7 +194,7 @@ def judged(run, question, answer, passages, bogus, correct, relevant, *, act="an
         answer,
         State.COUNTED,
         correct,
-        marks.count(Mark.RELEVANT) / len(marks) if marks else 0.0,
+        Range.certain(marks.count(Mark.RELEVANT) / len(marks) if marks else 0.0),
         tuple(nuggets),
         label(
             "r2c2.answer",
@@ -331,7 +313,7 @@ def hostile():
                 Answer(bad, bad, 50, tuple(n.nugget for n in nuggets)),
                 State.COUNTED,
                 name != bad,
-                0.25,
+                Range(0.25, 0.5),
                 nuggets,
                 said("r2c2.answer", {"correct": True}, labeller, f"a{name}"),
                 said("r2c2.answer", {"correct": False}, machine, f"b{name}"),

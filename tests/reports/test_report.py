@@ -11,6 +11,7 @@ from dataclasses import replace
 
 import pytest
 
+from assay.measures.ranges import Range
 from assay.model.labels import Status
 from assay.model.rag import Answer, Question
 from assay.protocols.r2c2.results import AnswerResult, State
@@ -21,6 +22,8 @@ from tests.reports import report_cases as cases
 from tests.reports.report_page import Page
 
 HIDDEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f]")
+
+NOTHING, OPEN = Range(0.0, 0.0), Range(0.0, 1.0)
 
 
 def report(result, **options):
@@ -120,14 +123,25 @@ def test_what_is_missing_is_said_first():
         status=Status.FAILED, verdict=None, error="no JSON in the reply"
     )
     answers["A"]["0001"] = replace(
-        one, state=State.MISSING, correct=None, precision=None, label=None, nuggets=(unmarked,)
+        one,
+        state=State.MISSING,
+        correct=None,
+        precision=OPEN,
+        label=None,
+        nuggets=(unmarked,),
     )
     broken = one.nuggets[0]._replace(mark=None, state=State.FAILED, entailment=failed)
     answers["A"]["0002"] = replace(
-        answers["A"]["0002"], state=State.FAILED, correct=None, precision=None, nuggets=(broken,)
+        answers["A"]["0002"],
+        state=State.FAILED,
+        correct=None,
+        precision=OPEN,
+        nuggets=(broken,),
     )
     answers["A"]["0003"] = replace(answers["A"]["0003"], state=State.CARRIED)
-    answers["B"]["0004"] = AnswerResult("B", result.questions[3], None, State.LEFT_OUT, False, 0.0)
+    answers["B"]["0004"] = AnswerResult(
+        "B", result.questions[3], None, State.LEFT_OUT, False, NOTHING
+    )
     page = read(cases.assemble(result.questions, result.pr_runs, answers, warnings=("Mind this.",)))
     top = (
         page.text[: page.text.index("Answering runs  Over-")]
@@ -181,7 +195,8 @@ def test_a_run_that_leaves_out_everything():
     answers = {
         "A": result.answers["A"],
         "B": {
-            q.id: AnswerResult("B", q, None, State.LEFT_OUT, False, 0.0) for q in result.questions
+            q.id: AnswerResult("B", q, None, State.LEFT_OUT, False, NOTHING)
+            for q in result.questions
         },
     }
     page = read(cases.assemble(result.questions, result.pr_runs, answers))
@@ -197,7 +212,7 @@ def test_no_label_at_all():
                 a,
                 state=State.MISSING,
                 correct=None,
-                precision=None,
+                precision=OPEN,
                 label=None,
                 act=None,
                 act_label=None,
@@ -210,13 +225,19 @@ def test_no_label_at_all():
     }
     page = read(cases.assemble(result.questions, result.pr_runs, answers))
     assert "so there is nothing to draw" in page.text
-    assert "No score" in page.text
+    assert "Not certain. something is missing: HMR .00–1.00" in page.text
 
 
 def test_no_passage_runs_and_no_categories():
     question = Question("1", "Who?")
     answer = AnswerResult(
-        "A", question, Answer("1", "I", 0), State.COUNTED, True, 0.0, label=cases.label("t", {})
+        "A",
+        question,
+        Answer("1", "I", 0),
+        State.COUNTED,
+        True,
+        NOTHING,
+        label=cases.label("t", {}),
     )
     page = read(cases.assemble([question], {}, {"A": {"1": answer}}))
     assert "Scores by category" not in page.text

@@ -34,7 +34,7 @@ def test_the_tables_fit_and_hold_scores_policy_and_gaps(films, width):
     assert max(map(len, text.splitlines())) <= width
     for words in (
         "UNDERCONFIDENT",
-        "0.877 .",
+        ".877 .82–.96",
         "ORACLE",
         "person’s label",
         "left out by a run",

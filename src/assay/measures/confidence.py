@@ -21,6 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 __all__ = [
+    "LOWER_IS_BETTER",
     "Closed",
     "ReliabilityBin",
     "RiskPoint",
@@ -42,6 +43,8 @@ __all__ = [
     "risk_coverage",
     "selective_accuracy",
 ]
+
+LOWER_IS_BETTER = frozenset({"ECE", "MCE", "Brier", "KS"})
 
 Floats = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]

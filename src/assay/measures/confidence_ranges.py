@@ -20,7 +20,6 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from assay.measures.bootstrap import Interval, confidence_intervals
 from assay.measures.confidence import (
     Bools,
     Closed,
@@ -31,7 +30,7 @@ from assay.measures.confidence import (
 )
 from assay.measures.ranges import Range
 
-__all__ = ["Completion", "Ends", "confidence_ranges", "range_interval"]
+__all__ = ["Completion", "Ends", "confidence_ranges"]
 
 
 @dataclass(frozen=True)
@@ -91,27 +90,6 @@ def confidence_ranges(
             for name, value in values.items()
         }
     return _Missing(confidence, correct, unknown, left_out, bins, closed).ends()
-
-
-def range_interval(
-    ends: Ends,
-    measure: str,
-    *,
-    bins: int = 10,
-    closed: Closed = "right",
-    level: float = 0.95,
-    resamples: int = 2000,
-    seed: int,
-) -> list[Interval]:
-    """Bootstrap intervals of a measure over questions, at its floor and at its ceiling."""
-    found = []
-    for one in (ends.floor, ends.ceiling):
-        intervals = confidence_intervals(
-            one.p, one.c, bins=bins, closed=closed, level=level, resamples=resamples, seed=seed
-        )
-        if measure in intervals:
-            found.append(intervals[measure])
-    return found
 
 
 class _Missing:
@@ -238,7 +216,7 @@ class _Missing:
             if seen[bin_number] <= taken[bin_number]:
                 right.append(place)
         ceiling = self._complete(np.array(right, dtype=np.intp), None)
-        ece = Range((worst.sum() + absent) / self.n, best.sum() / self.n)
+        ece = Range(float(worst.sum() + absent) / self.n, float(best.sum()) / self.n)
         gaps = [np.divide(worst, sizes, out=np.zeros(bins), where=sizes > 0)]
         if absent:  # what is left out may all stand in one bin, at either of its ends
             low_end, high_end = np.arange(bins) / bins, np.arange(1, bins + 1) / bins
@@ -257,10 +235,10 @@ class _Missing:
         free = np.cumsum(np.bincount(group[self.order], minlength=len(levels)))
         none_right, all_right = np.abs(sums), np.abs(sums - free)
         place = int(np.maximum(none_right, all_right).argmax())
-        high = max(none_right[place], all_right[place])
+        high = float(max(none_right[place], all_right[place]))
         up_to = self.order[self.open <= levels[place]]
         floor = self._complete(up_to if all_right[place] > none_right[place] else up_to[:0], 0)
-        low = np.abs(sums - np.clip(np.rint(sums), 0, free)).max()
+        low = float(np.abs(sums - np.clip(np.rint(sums), 0, free)).max())
         right: list[int] = []
         for answer, level in zip(self.order, group[self.order], strict=True):
             if len(right) < np.rint(sums[level]):

@@ -25,7 +25,6 @@ from assay.reports.wording import (
 AC_COLUMNS = (
     "R_O", "R_U", "Accuracy", "NuggetPrecision", "ECE", "MCE", "Brier", "KS", "AUROC",
 )  # fmt: skip
-LOWER_IS_BETTER = frozenset({"ECE", "MCE", "Brier", "KS"})
 CATEGORY_MEASURES = ("Accuracy", "HMR", "NuggetPrecision")
 SMALL_N = 10
 """Categories with fewer questions than this are marked as small."""

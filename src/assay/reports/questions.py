@@ -14,7 +14,7 @@ from assay.model.rag import Mark, PassageKey, Question
 from assay.protocols.places import Place, WhereUsed
 from assay.protocols.r2c2.results import AnswerResult, NuggetResult, R2C2Result, State
 from assay.reports.plots import meter
-from assay.reports.text import number, one_line, question_anchor
+from assay.reports.text import number, one_line, question_anchor, span
 from assay.reports.wording import ACTS
 
 OUTCOMES = {
@@ -276,8 +276,8 @@ def _answer(result: AnswerResult, rank: int, where: WhereUsed) -> AnswerView:
         word=word,
         text=None if result.answer is None else result.answer.text,
         confidence=0 if result.answer is None else result.answer.confidence,
-        meter=meter(result.confidence, kind),
-        precision=number(result.precision, 2),
+        meter=meter(result.confidence or 0.0, kind),
+        precision=span(*result.precision, 2),
         act=_act(result),
         carried=result.state is State.CARRIED,
         said=_both(result.label, result.overruled, "correct", "correct", "not correct"),

@@ -14,14 +14,13 @@ from typing import Any
 from jinja2 import Environment
 from markupsafe import Markup
 
-from assay.measures.confidence import Closed
+from assay.measures.confidence import LOWER_IS_BETTER, Closed
 from assay.model.rag import Question
 from assay.protocols.r2c2.results import R2C2Result
 from assay.protocols.scores import ranks
 from assay.reports.declining import declining
 from assay.reports.definitions import DEFINITIONS
 from assay.reports.leaderboards import (
-    LOWER_IS_BETTER,
     SMALL_N,
     Row,
     ac_board,
@@ -38,6 +37,7 @@ from assay.reports.text import counted, interval, listing, shortened, span
 from assay.reports.wording import (
     READING_RULE,
     TASK_TITLES,
+    every_question_has_one,
     gaps,
     nothing_missing,
     policy_in_words,
@@ -222,7 +222,7 @@ def _relevance_note(result: R2C2Result) -> str:
 def _no_relevant(result: R2C2Result) -> str:
     n = len(result.no_relevant)
     if not n:
-        return "Every question has a relevant passage."
+        return every_question_has_one(result)
     which = listing(list(result.no_relevant), most=30)
     return (
         f"{counted(n, 'question')} without a relevant passage: {which}. Every run scores 0 there."
@@ -259,10 +259,13 @@ def _short(row: Row, runs: int) -> str:
 def _curves(result: R2C2Result, rows: Sequence[Row]) -> list[Curve]:
     curves = []
     for row in rows:
-        found = [a for a in result.answers.get(row.run, {}).values() if a.correct is not None]
+        found = [
+            (one.confidence, float(one.correct))
+            for one in result.answers.get(row.run, {}).values()
+            if one.correct is not None and one.confidence is not None
+        ]
         if found:
-            p = [answer.confidence for answer in found]
-            c = [float(bool(answer.correct)) for answer in found]
+            p, c = (list(column) for column in zip(*found, strict=True))
             curves.append(Curve(row.run, _short(row, len(rows)), row.kind, p, c))
     return curves
 
@@ -271,14 +274,16 @@ def _reward_points(result: R2C2Result, rows: Sequence[Row]) -> list[RewardPoint]
     points = []
     for row in rows:
         over, under = (result.scores[row.run].get(name) for name in ("R_O", "R_U"))
-        if over is None or under is None or over.value is None or under.value is None:
+        if over is None or under is None or over.floor is None or under.floor is None:
             continue
+        if over.value is None and under.value is None:
+            continue  # it could stand anywhere
         ranges = [
             None if one.low is None or one.high is None else (one.low, one.high)
             for one in (over, under)
         ]
         points.append(
-            RewardPoint(row.run, _short(row, len(rows)), row.kind, over.value, under.value, *ranges)
+            RewardPoint(row.run, _short(row, len(rows)), row.kind, over.floor, under.floor, *ranges)
         )
     return points
 

@@ -5,12 +5,18 @@ from __future__ import annotations
 from rich.table import Table
 from rich.text import Text
 
+from assay.measures.confidence import LOWER_IS_BETTER
 from assay.protocols.r2c2.results import R2C2Result
 from assay.protocols.scores import ranks
-from assay.reports.leaderboards import LOWER_IS_BETTER, ac_board, pr_measures, rank_texts
+from assay.reports.leaderboards import ac_board, pr_measures, rank_texts
 from assay.reports.terminal import leaderboard, score_row
 from assay.reports.text import listing, one_line
-from assay.reports.wording import gaps, nothing_missing, policy_in_words
+from assay.reports.wording import (
+    every_question_has_one,
+    gaps,
+    nothing_missing,
+    policy_in_words,
+)
 
 _AC_INTERVALS = ("HMR", "Accuracy")
 _AC_PLAIN = ("R_O", "R_U", "NuggetPrecision", "ECE")
@@ -50,7 +56,11 @@ def _ac_table(result: R2C2Result) -> Table:
         table.add_column(name, no_wrap=True)
     for name in _AC_PLAIN:
         table.add_column(_SHORT.get(name, name), justify="right", no_wrap=True)
-    columns, ends = (*_AC_INTERVALS, *_AC_PLAIN), frozenset(_AC_INTERVALS)
+    columns = (*_AC_INTERVALS, *_AC_PLAIN)
+    # Ranges are wider than values: with them, 80 columns have room for one interval.
+    found = [scores["HMR"] for scores in result.scores.values() if "HMR" in scores]
+    known = all(score.value is not None for score in found)
+    ends = frozenset(_AC_INTERVALS if known else _AC_INTERVALS[:1])
     for row in ac_board(result).rows:
         table.add_row(
             *score_row(row.run, row.rank, result.scores, columns, LOWER_IS_BETTER, ends=ends)
@@ -65,7 +75,7 @@ def _pr_table(result: R2C2Result) -> Table:
         f"{n} of {len(result.questions)} questions have no relevant passage; every run scores 0"
         " there."
         if n
-        else "Every question has a relevant passage."
+        else every_question_has_one(result)
     )
     first = measures[0] if measures else ""
     table = leaderboard(f"Passage runs, by {first} (grades derived from the nuggets)", caption)

@@ -9,7 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from assay.protocols.scores import Score, Scores
-from assay.reports.text import NOTHING, interval, shortened, span
+from assay.reports.text import NOTHING, interval, narrow, shortened, span
 
 NAME = 22
 """Columns of a run's name; twice as many characters are shown of it."""
@@ -58,7 +58,8 @@ def score_row(
 def _scored(score: Score | None, best: float | None, *, ends: bool) -> Text:
     if score is None or score.floor is None:
         return Text(NOTHING, style="dim")
-    text = Text(span(score.floor, score.ceiling), style="bold" if score.floor == best else "")
+    shown = narrow(span(score.floor, score.ceiling))
+    text = Text(shown, style="bold" if score.floor == best else "")
     if ends and (bounds := interval(score.low, score.high)):
         text.append(f" {bounds}", style="not bold dim")
     return text

@@ -74,7 +74,12 @@ def interval(low: float | None, high: float | None, digits: int = 2) -> str:
     if low is None or high is None or not (math.isfinite(low) and math.isfinite(high)):
         return ""
     ends = (number(low, digits), number(high, digits))
-    return "–".join(end.replace("0.", ".", 1) if end.startswith("0.") else end for end in ends)
+    return "–".join(map(narrow, ends))
+
+
+def narrow(shown: str) -> str:
+    """A number without the 0 before its point."""
+    return shown.replace("0.", ".", 1) if shown.startswith("0.") else shown
 
 
 def span(floor: float | None, ceiling: float | None, digits: int = 3) -> str:

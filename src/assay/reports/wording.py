@@ -99,7 +99,7 @@ def read_run(
         word = "Modest" if hmr and hmr.floor is not None and hmr.floor >= GOOD else "Middling"
     if notes is not None and notes.left_out:
         n = len(notes.left_out)
-        sentence += f" {counted(n, 'question')} left out, counted as wrong with confidence 0."
+        sentence += f" {counted(n, 'question')} left out: wrong, with an unknown confidence."
     return Reading(word, sentence)
 
 
@@ -164,7 +164,7 @@ def gaps(result: R2C2Result) -> list[Gap]:
         "nugget has no mark: its label is missing or failed",
         "nuggets have no mark: their labels are missing or failed",
         runs(unmarked),
-        "Nugget precision leaves out their questions; derived grades may still rise.",
+        "Nugget precision and the scores of passage runs are ranges.",
         grave=True,
     )
     add(
@@ -180,7 +180,8 @@ def gaps(result: R2C2Result) -> list[Gap]:
         "question was left out by a run",
         "questions were left out by runs",
         runs(out),
-        "They count as wrong, with confidence 0 and nugget precision 0.",
+        "They count as wrong with an unknown confidence: HMR, R_O and the calibration measures are "
+        "ranges, from the worst answer there could have been to confidence 0.",
         grave=False,
     )
     add(
@@ -200,6 +201,17 @@ def nothing_missing(result: R2C2Result) -> str:
         "Every run answers every question, and every answer and every nugget has a usable label"
         + ("; every question has a relevant passage." if result.pr_runs else ".")
     )
+
+
+def every_question_has_one(result: R2C2Result) -> str:
+    """Say of a result without questions that surely have no relevant passage how many have one."""
+    open_questions = sum(not any(found.values()) for found in result.grades.values())
+    if open_questions:
+        return (
+            f"Whether {counted(open_questions, 'question')} of {len(result.questions):,} has a "
+            "relevant passage is not known yet."
+        )
+    return "Every question has a relevant passage."
 
 
 def refusals_in_words(notes: RunNotes) -> str:

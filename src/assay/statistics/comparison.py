@@ -9,9 +9,9 @@ from typing import Literal, get_args
 import numpy as np
 import numpy.typing as npt
 
-from assay.measures.confidence import Floats
+from assay.measures.confidence import LOWER_IS_BETTER, Floats
 from assay.statistics.checks import defined, probability, score_matrix
-from assay.statistics.confidence import LOWER_IS_BETTER, MEASURES, compare_confidence
+from assay.statistics.confidence import MEASURES, compare_confidence
 from assay.statistics.letters import TooManyGroups, compact_letters, joined, top_group
 from assay.statistics.resampling import EXACT_LIMIT, is_exact, topic_counts
 from assay.statistics.samplesize import Variance, residual_variance

@@ -39,9 +39,8 @@ from assay.statistics.resampling import (
     topic_counts,
 )
 
-__all__ = ["LOWER_IS_BETTER", "MEASURES", "PairedDifference", "compare_confidence"]
+__all__ = ["MEASURES", "PairedDifference", "compare_confidence"]
 
-LOWER_IS_BETTER = frozenset({"ECE", "MCE", "Brier", "KS"})
 """The measures of which a low value is good."""
 
 _BINS = 10

@@ -34,13 +34,21 @@ def derive_grades(
     return grades
 
 
-def without_all_marks(questions: Iterable[Question], answers: Answers) -> frozenset[str]:
-    """Questions where a label is missing, so that grades may still rise."""
-    return frozenset(
-        question.id
-        for question in questions
-        if any(not by_question[question.id].complete for by_question in answers.values())
-    )
+def open_grades(
+    questions: Iterable[Question], answers: Answers
+) -> dict[str, dict[PassageKey, int]]:
+    """How much the grades of step 6 may rise: for each question, the passages that are cited by
+    nuggets whose mark is missing and may be relevant, with their number."""
+    found: dict[str, dict[PassageKey, int]] = {}
+    for question in questions:
+        rising: Counter[PassageKey] = Counter()
+        for by_question in answers.values():
+            result = by_question[question.id]
+            if not result.complete and result.correct is not False:
+                rising.update(one.nugget.key for one in result.nuggets if one.mark is None)
+        if rising:
+            found[question.id] = dict(rising)
+    return found
 
 
 def notes_of(run: str, results: Sequence[AnswerResult], *, people: bool = True) -> RunNotes:

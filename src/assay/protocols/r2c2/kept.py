@@ -16,7 +16,7 @@ import orjson
 from assay.ledger.lines import lines_of
 from assay.model.labels import Label, LabellerId
 from assay.model.rag import Mark, PassageKey, PassageRun, Question
-from assay.protocols.r2c2.counts import derive_grades, notes_of, some_missing, without_all_marks
+from assay.protocols.r2c2.counts import derive_grades, notes_of, open_grades, some_missing
 from assay.protocols.r2c2.results import AnswerResult, RunNotes
 from assay.protocols.record import Counted, Places, write_labels
 
@@ -34,7 +34,7 @@ class Kept:
     def __init__(self, labellers: Iterable[LabellerId | None]) -> None:
         self.grades: dict[str, dict[PassageKey, int]] = {}
         self.notes: dict[str, RunNotes] = {}
-        self.unsure: set[str] = set()
+        self.rising: dict[str, dict[PassageKey, int]] = {}
         self.missing = False
         self.labels: list[Label] = []
         self._juries = any(who is not None and who.kind == "ensemble" for who in labellers)
@@ -62,7 +62,7 @@ class Kept:
             for name, by_question in answers.items()
         }
         self.grades.update(derive_grades(questions, pr_runs, mine))
-        self.unsure |= without_all_marks(questions, mine)
+        self.rising.update(open_grades(questions, mine))
         self.missing = self.missing or some_missing(mine)
         self._runs = list(answers)
         for name, found in mine.items():

@@ -12,6 +12,7 @@ from assay.ledger import Ledger
 from assay.ledger.ahead import LabelsAhead
 from assay.ledger.lines import BriefBlock
 from assay.ledger.policy import Policy, choose
+from assay.measures.ranges import Range
 from assay.model.labels import Label
 from assay.model.rag import (
     Answer,
@@ -259,7 +260,7 @@ def resolve(
             NuggetResult, (nugget, passage, mark, known, entailment, other, helped, why)
         ))  # fmt: skip
     return AnswerResult(
-        run, question, answer, state, correct, _precision(nuggets), tuple(nuggets), label,
+        run, question, answer, state, correct, _precision(nuggets, correct), tuple(nuggets), label,
         overruled, act, act_label,
     )  # fmt: skip
 
@@ -318,12 +319,15 @@ def _helps(
     return {position: by_text[text] for position, text in enumerate(texts) if text in by_text}
 
 
-def _precision(nuggets: Sequence[NuggetResult]) -> float | None:
-    """Nugget precision R / (R + N + B), 0 without nuggets, None where a mark is missing."""
+def _precision(nuggets: Sequence[NuggetResult], correct: bool | None) -> Range:
+    """Nugget precision R / (R + N + B), 0 without nuggets. A nugget without a mark may be relevant
+    unless the answer is known not to be correct."""
     if not nuggets:
-        return 0.0
+        return Range.certain(0.0)
     marks = [nugget.mark for nugget in nuggets]
-    return None if None in marks else marks.count(Mark.RELEVANT) / len(marks)
+    relevant = marks.count(Mark.RELEVANT)
+    possible = relevant if correct is False else relevant + marks.count(None)
+    return Range(relevant / len(marks), possible / len(marks))
 
 
 def act_given(
@@ -336,5 +340,6 @@ def act_given(
 
 
 def left_out(run: str, question: Question) -> AnswerResult:
-    """A question that a run has no answer to: incorrect, confidence 0, precision 0."""
-    return AnswerResult(run, question, None, State.LEFT_OUT, correct=False, precision=0.0)
+    """A question that a run has no answer to: incorrect, confidence unknown, precision 0."""
+    nothing = Range.certain(0.0)
+    return AnswerResult(run, question, None, State.LEFT_OUT, correct=False, precision=nothing)

@@ -7,10 +7,16 @@ from collections.abc import Iterable, Mapping, Sequence
 import numpy as np
 
 from assay.measures.abstention import Answers, abstention, sweep
-from assay.measures.bootstrap import Interval, confidence_intervals, mean_interval
-from assay.measures.confidence import confidence_measures
+from assay.measures.base import Measure
+from assay.measures.bootstrap import Interval, confidence_intervals
+from assay.measures.confidence import LOWER_IS_BETTER
+from assay.measures.confidence_ranges import Completion, confidence_ranges
 from assay.measures.evaluation import evaluate
+from assay.measures.graded import ERR, IRBU, RBP
 from assay.measures.names import parse_measure
+from assay.measures.ranges import Range
+from assay.measures.ranking_ranges import score_range
+from assay.protocols.means import mean_score
 from assay.protocols.r2c2.work import Abstention, Numbers, Resampling, Table, Verdicts, Work
 from assay.protocols.scores import Score
 
@@ -26,22 +32,25 @@ def compute(work: Work) -> Numbers:
     scores = {name: score_answers(name, found, settings) for name, found in work.runs.items()}
     attempted: Table = {}
     for name, verdicts in work.runs.items():
-        if all(verdicts.given) and not any(one is not False for one in verdicts.refused):
-            attempted[name] = scores[name]
-        else:
-            attempted[name] = score_answers(name, verdicts.attempted(), settings)
+        done = all(verdicts.given) and not any(one is not False for one in verdicts.refused)
+        attempted[name] = scores[name] if done else _score_attempted(name, verdicts, settings)
     pr_values = _score_rankings(work)
     pr_scores = {
-        name: score_means(name, by_measure, len(work.unsure), settings)
+        name: _means(name, by_measure, work.questions, settings)
         for name, by_measure in pr_values.items()
     }
     by_category = {}
     for category, places in work.categories.items():
-        by_category[category] = (
-            {**scores, **pr_scores}  # a single category: nothing new to compute
-            if len(places) == len(work.questions)
-            else _of_category(work, places, pr_values)
-        )
+        if len(places) == len(work.questions):
+            by_category[category] = {**scores, **pr_scores}  # one category: nothing new to compute
+            continue
+        topics = [work.questions[place] for place in places]
+        answers = {
+            name: score_answers(name, verdicts.only(places), settings)
+            for name, verdicts in work.runs.items()
+        }
+        rankings = {name: _means(name, by, topics, settings) for name, by in pr_values.items()}
+        by_category[category] = {**answers, **rankings}
     declined = {name: abstention_of(found, settings) for name, found in work.runs.items()}
     return Numbers(scores, pr_scores, attempted, by_category, pr_values, declined)
 
@@ -68,73 +77,84 @@ def abstention_of(verdicts: Verdicts, settings: Resampling) -> Abstention:
     )
 
 
-def _of_category(
-    work: Work,
-    places: Sequence[int],
-    pr_values: Mapping[str, Mapping[str, Mapping[str, float]]],
-) -> Table:
-    settings = work.resampling
-    row = {
-        name: score_answers(name, verdicts.only(places), settings)
-        for name, verdicts in work.runs.items()
-    }
-    questions = [work.questions[place] for place in places]
-    missing = sum(one in work.unsure for one in questions)
-    for name, by_measure in pr_values.items():
-        row[name] = score_means(name, by_measure, missing, settings, questions)
-    return row
-
-
 def score_answers(run: str, verdicts: Verdicts, settings: Resampling) -> dict[str, Score]:
     """Accuracy, mean nugget precision, HMR with R_O and R_U, and the calibration measures of one
-    run over the given questions, with bootstrap intervals over questions."""
+    run over the given questions, each from floor to ceiling, with bootstrap intervals over
+    questions."""
     count = len(verdicts.correct)
-    labelled = [place for place, one in enumerate(verdicts.correct) if one is not None]
-    values: dict[str, float | None] = dict.fromkeys(AC_MEASURES)
-    intervals: dict[str, Interval] = {}
-    if labelled:
-        p = np.array([verdicts.confidence[place] for place in labelled])
-        c = np.array([bool(verdicts.correct[place]) for place in labelled])
-        values.update(confidence_measures(p, c, bins=settings.bins, closed=settings.closed))
-        intervals.update(
-            confidence_intervals(
-                p,
-                c,
+    if not count:
+        return {name: Score.undefined(run, name) for name in AC_MEASURES}
+    answered = [place for place, one in enumerate(verdicts.confidence) if one is not None]
+    correct = [verdicts.correct[place] for place in answered]
+    ranges = confidence_ranges(
+        [verdicts.confidence[place] for place in answered],  # type: ignore[arg-type]  # none is None
+        [np.nan if one is None else float(one) for one in correct],
+        left_out=count - len(answered),
+        bins=settings.bins,
+        closed=settings.closed,
+    )
+    intervals: dict[bytes, dict[str, Interval]] = {}
+
+    def interval(completion: Completion, measure: str) -> Interval | None:
+        key = completion.p.tobytes() + completion.c.tobytes()
+        if key not in intervals:
+            intervals[key] = confidence_intervals(
+                completion.p,
+                completion.c,
                 bins=settings.bins,
                 closed=settings.closed,
                 level=settings.level,
                 resamples=settings.resamples,
                 seed=settings.seed,
             )
-        )
-    precisions = [one for one in verdicts.precision if one is not None]
-    if precisions:
-        values[PRECISION] = float(np.mean(precisions))
-        intervals[PRECISION] = _mean_interval(precisions, settings)
+        return intervals[key].get(measure)
+
     scores = {}
-    for measure, value in values.items():
-        interval = intervals.get(measure)
-        counted = len(precisions) if measure == PRECISION else len(labelled)
-        scores[measure] = Score(
+    for measure in AC_MEASURES:
+        if measure == PRECISION:
+            scores[measure] = mean_score(run, measure, verdicts.precision, settings)
+            continue
+        ends = ranges[measure]
+        if ends is None:
+            scores[measure] = Score.undefined(run, measure, topics=count)
+            continue
+        found = (interval(ends.floor, measure), interval(ends.ceiling, measure))
+        open_questions = correct.count(None)
+        if measure not in ("Accuracy", "R_U"):
+            open_questions += count - len(answered)
+        scores[measure] = Score.between(
             run,
             measure,
-            value,
-            interval.low if interval and value is not None else None,
-            interval.high if interval and value is not None else None,
-            counted,
-            count - counted,
-            value,
-            value,
+            ends.range,
+            *((one.low, one.high) for one in found if one is not None),
+            topics=count,
+            missing=0 if ends.range.value is not None else open_questions,
         )
     return scores
 
 
-def _score_rankings(work: Work) -> dict[str, dict[str, dict[str, float]]]:
-    """PR run -> measure -> question -> value. A question that a run has no passages for is 0."""
+def _score_attempted(run: str, verdicts: Verdicts, settings: Resampling) -> dict[str, Score]:
+    """The scores over the questions that a run tried. Where it is not known whether it did, only
+    means are bounded by what else is known."""
+    scores = score_answers(run, verdicts.attempted(), settings)
+    missing = verdicts.refused.count(None)
+    if missing:
+        for measure, score in scores.items():
+            if measure not in ("Accuracy", PRECISION):
+                ends = Range(1.0, 0.0) if measure in LOWER_IS_BETTER else Range(0.0, 1.0)
+                scores[measure] = Score.between(
+                    run, measure, ends, (0.0, 1.0), topics=score.topics, missing=missing
+                )
+    return scores
+
+
+def _score_rankings(work: Work) -> dict[str, dict[str, dict[str, Range]]]:
+    """PR run → measure → question → value. A question that a run has no passages for is 0."""
     ranked = work.ranked
     measures = [parse_measure(name) for name in ranked.measures.values()]
     qrels = {topic: ranked.qrels.get(topic, {}) for topic in ranked.topics}
-    values: dict[str, dict[str, dict[str, float]]] = {}
+    tops = _highest_grades(work)
+    values: dict[str, dict[str, dict[str, Range]]] = {}
     for name, ranking in ranked.runs.items():
         ideal = None
         if ranked.own_ideal:
@@ -143,32 +163,61 @@ def _score_rankings(work: Work) -> dict[str, dict[str, dict[str, float]]]:
                 for topic, shown in ranking.items()
             }
         found = evaluate(ranking, qrels, measures, g_max=ranked.g_max, ideal=ideal)
-        values[name] = {str(measure): dict(by_topic) for measure, by_topic in found.scores.items()}
+        values[name] = {
+            str(measure): {topic: Range.certain(value) for topic, value in by_topic.items()}
+            for measure, by_topic in found.scores.items()
+        }
+        for measure in measures:
+            # Where the highest grade of all may rise, what hangs on it does for every question.
+            unsure = len(tops) > 1 and isinstance(measure, (ERR, IRBU, RBP))
+            for topic in ranked.topics if unsure else work.rising:
+                if ranking.get(topic):
+                    ends = _range(work, measure, ranking[topic], topic, tops)
+                    values[name][str(measure)][topic] = ends
     return values
 
 
-def score_means(
-    run: str,
-    by_measure: Mapping[str, Mapping[str, float]],
-    missing: int,
-    settings: Resampling,
-    topics: Iterable[str] | None = None,
-) -> dict[str, Score]:
-    """Means over questions with bootstrap intervals; ``missing`` questions lack some mark."""
-    scores = {}
-    for measure, by_topic in by_measure.items():
-        values = list(by_topic.values()) if topics is None else [by_topic[t] for t in topics]
-        if not values:
-            continue
-        interval = _mean_interval(values, settings)
-        mean = float(np.mean(values))
-        scores[measure] = Score(
-            run, measure, mean, interval.low, interval.high, len(values), missing, mean, mean
-        )
-    return scores
-
-
-def _mean_interval(values: Sequence[float], settings: Resampling) -> Interval:
-    return mean_interval(
-        values, level=settings.level, resamples=settings.resamples, seed=settings.seed
+def _highest_grades(work: Work) -> list[float]:
+    """Every highest grade that is possible; one where no grade may rise."""
+    most = max(
+        (
+            work.ranked.qrels[topic].get(unit, 0.0) + more
+            for topic, by_unit in work.rising.items()
+            for unit, more in by_unit.items()
+        ),
+        default=0.0,
     )
+    least = work.ranked.g_max
+    return [least, *(float(grade) for grade in range(int(least) + 1, int(most) + 1))]
+
+
+def _range(
+    work: Work, measure: Measure, ranking: Sequence[str], topic: str, tops: Sequence[float]
+) -> Range:
+    worst = work.ranked.qrels[topic]
+    best = {**worst}
+    for unit, more in work.rising.get(topic, {}).items():
+        best[unit] = best.get(unit, 0.0) + more
+    ideal = ranking if work.ranked.own_ideal else best
+    return score_range(
+        measure,
+        [worst.get(unit) for unit in ranking],
+        [best.get(unit) for unit in ranking],
+        [worst.get(unit, 0.0) for unit in ideal],
+        [best.get(unit, 0.0) for unit in ideal],
+        tops,
+    )
+
+
+def _means(
+    run: str,
+    by_measure: Mapping[str, Mapping[str, Range]],
+    topics: Iterable[str],
+    settings: Resampling,
+) -> dict[str, Score]:
+    """Means over questions with bootstrap intervals."""
+    wanted = list(topics)
+    return {
+        measure: mean_score(run, measure, (values[topic] for topic in wanted), settings)
+        for measure, values in by_measure.items()
+    }

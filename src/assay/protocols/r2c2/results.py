@@ -57,12 +57,12 @@ class NuggetResult(NamedTuple):
 class AnswerResult:
     """One run's answer to one question.
 
-    ``answer`` is None where the run leaves the question out: then ``correct`` is False,
-    ``confidence`` 0 and ``precision`` 0 (spec, step 5). ``correct`` and ``precision`` are None
-    where a label is missing or failed; such a question leaves the means and is counted.
-    ``act`` is the dialogue act (``answer``, ``dont_know`` …), None where unlabelled. A refusal's
-    correctness follows from it (:mod:`assay.protocols.r2c2.acts`): it has no ``label``, unless a
-    person gave one, or its nuggets were asked about.
+    ``answer`` is None where the run leaves the question out: then ``correct`` is False, the
+    confidence unknown and ``precision`` 0 (spec, step 5). ``correct`` is None where a label is
+    missing or failed; ``precision`` is R / (R + N + B), from all marks that are missing being no R
+    to all that may be one. ``act`` is the dialogue act (``answer``, ``dont_know`` …), None where
+    unlabelled. A refusal's correctness follows from it (:mod:`assay.protocols.r2c2.acts`): it has
+    no ``label``, unless a person gave one, or its nuggets were asked about.
     """
 
     run: str
@@ -70,7 +70,7 @@ class AnswerResult:
     answer: Answer | None
     state: State
     correct: bool | None
-    precision: float | None
+    precision: Range
     nuggets: tuple[NuggetResult, ...] = ()
     label: Label | None = None
     overruled: Label | None = None
@@ -78,15 +78,19 @@ class AnswerResult:
     act_label: Label | None = None
 
     @property
-    def confidence(self) -> float:
-        """p(i) in [0, 1]."""
-        return 0.0 if self.answer is None else self.answer.confidence / 100
+    def confidence(self) -> float | None:
+        """p(i) in [0, 1]; None where the question is left out."""
+        return None if self.answer is None else self.answer.confidence / 100
+
+    @property
+    def accuracy(self) -> Range:
+        """1 where the answer is correct, 0 where it is not."""
+        return Range(0.0, 1.0) if self.correct is None else Range.certain(float(self.correct))
 
     @property
     def complete(self) -> bool:
-        """Whether the verdict and every mark are known; a mark that is not known leaves
-        ``precision`` unknown."""
-        return self.correct is not None and self.precision is not None
+        """Whether the verdict and every mark that a score hangs on are known."""
+        return self.correct is not None and self.precision.value is not None
 
     @property
     def refused(self) -> bool:
@@ -208,15 +212,14 @@ class R2C2Result:
         for name, by_question in self.answers.items():
             found = [(one.question.id, one) for one in by_question.values()]
             table[name] = {
-                "Accuracy": {key: _ends(one.correct) for key, one in found},
-                "NuggetPrecision": {key: _ends(one.precision) for key, one in found},
-                "Confidence": {key: _ends(one.confidence) for key, one in found},
+                "Accuracy": {key: one.accuracy for key, one in found},
+                "NuggetPrecision": {key: one.precision for key, one in found},
+                "Confidence": {
+                    key: None if one.confidence is None else Range.certain(one.confidence)
+                    for key, one in found
+                },
             }
-        for name, by_measure in self.computed().pr_values.items():
-            table[name] = {
-                measure: {topic: _ends(value) for topic, value in values.items()}
-                for measure, values in by_measure.items()
-            }
+        table.update(self.computed().pr_values)
         return table
 
     @property
@@ -243,7 +246,3 @@ class R2C2Result:
     def where_used(self) -> WhereUsed:
         """Where each label is used."""
         return WhereUsed(self.used)
-
-
-def _ends(value: float | None) -> Range:
-    return Range(0.0, 1.0) if value is None else Range.certain(float(value))

@@ -19,8 +19,8 @@ from assay.protocols.r2c2.counts import (
     Answers,
     derive_grades,
     notes_of,
+    open_grades,
     some_missing,
-    without_all_marks,
 )
 from assay.protocols.r2c2.inputs import Inputs, R2C2Settings
 from assay.protocols.r2c2.judge import labellers_for_scoring
@@ -85,17 +85,17 @@ def score(
             _give_up(inputs, group)
     if kept is None:
         grades = derive_grades(inputs.questions, inputs.pr_runs, answers)
-        unsure = without_all_marks(inputs.questions, answers)
+        rising = open_grades(inputs.questions, answers)
         people = any(one.is_human for one in ledger.labellers().values())
         notes = {
             name: notes_of(name, list(found.values()), people=people)
             for name, found in answers.items()
         }
     else:
-        grades, unsure, notes = kept.grades, frozenset(kept.unsure), kept.notes
+        grades, rising, notes = kept.grades, kept.rising, kept.notes
     missing = some_missing(answers) if kept is None else kept.missing
     remarks = book.remarks(missing=missing)
-    work = _work(inputs, answers, grades, unsure, settings)
+    work = _work(inputs, answers, grades, rising, settings)
     computed = aside.call(NUMBERS, "compute", work)
     result = R2C2Result(
         title=folder.config.evaluation.title or folder.path.resolve().name,
@@ -108,7 +108,9 @@ def score(
         ranked=work.ranked,
         computed=computed,
         no_relevant=tuple(
-            question.id for question in inputs.questions if not any(grades[question.id].values())
+            question.id
+            for question in inputs.questions
+            if question.id not in rising and not any(grades[question.id].values())
         ),
         labellers={task: who for task, who in book.configured.items() if task in labellers},
         settings=settings.model_dump(mode="json"),
@@ -192,7 +194,7 @@ def _work(
     inputs: Inputs,
     answers: Answers,
     grades: Mapping[str, Mapping[PassageKey, int]],
-    unsure: frozenset[str],
+    rising: Mapping[str, Mapping[PassageKey, int]],
     settings: R2C2Settings,
 ) -> Work:
     """What scores are computed from."""
@@ -202,12 +204,16 @@ def _work(
             categories.setdefault(question.category, []).append(place)
     rankings: dict[str, dict[str, list[str]]] = {name: {} for name in inputs.pr_runs}
     qrels: dict[str, dict[str, float]] = {}
+    more: dict[str, dict[str, float]] = {}
     for question in inputs.questions:
         units = _relevance_units(question.id, inputs.pr_runs, merge=settings.merge_identical)
         judged: dict[str, float] = {}
         for key, grade in grades[question.id].items():
             judged[units[key]] = judged.get(units[key], 0.0) + grade
         qrels[question.id] = judged
+        for key, count in rising.get(question.id, {}).items():
+            above = more.setdefault(question.id, {})
+            above[units[key]] = above.get(units[key], 0.0) + count
         for name, run in inputs.pr_runs.items():
             rankings[name][question.id] = _ranking(run, question.id, units)
     highest = max((g for judged in qrels.values() for g in judged.values()), default=0.0)
@@ -215,8 +221,8 @@ def _work(
     return Work(
         questions=questions,
         categories=categories,
-        unsure=unsure,
         runs={name: _verdicts(found.values()) for name, found in answers.items()},
+        rising=more,
         ranked=Ranked(
             topics=questions,
             qrels=qrels,

@@ -24,14 +24,14 @@ Table = dict[str, dict[str, Score]]
 class Verdicts(NamedTuple):
     """A run's answers, question by question.
 
-    ``confidence`` is p(i) in [0, 1]; ``correct`` and ``precision`` are None where a label is
-    missing; ``given`` says whether there is an answer, ``refused`` whether it declines, None where
-    that is not known; ``to_refuse`` whether the question is to be refused.
+    ``confidence`` is p(i) in [0, 1], None where the question is left out; ``correct`` is None where
+    a label is missing; ``given`` says whether there is an answer, ``refused`` whether it declines,
+    None where that is not known; ``to_refuse`` whether the question is to be refused.
     """
 
-    confidence: Sequence[float]
+    confidence: Sequence[float | None]
     correct: Sequence[bool | None]
-    precision: Sequence[float | None]
+    precision: Sequence[Range]
     given: Sequence[bool]
     refused: Sequence[bool | None]
     to_refuse: Sequence[bool]
@@ -48,18 +48,25 @@ class Verdicts(NamedTuple):
         )
 
     def attempted(self) -> Verdicts:
-        """Those that the run answered, or rightly declined. Of what may decline or not the
-        correctness is as good as unknown."""
-        places = range(len(self.given))
+        """Those that the run answered, or rightly declined. What may decline or not counts from
+        wrong to right: a mean with it holds the mean without it."""
         found = self.only(
             [
                 at
-                for at in places
-                if self.given[at] and not (self.refused[at] and not self.correct[at])
+                for at, given in enumerate(self.given)
+                if given and not (self.refused[at] and not self.correct[at])
             ]
         )
-        known = zip(found.correct, found.refused, strict=True)
-        return found._replace(correct=[None if one is None else right for right, one in known])
+        known = [one is not None for one in found.refused]
+        return found._replace(
+            correct=[
+                right if one else None for right, one in zip(found.correct, known, strict=True)
+            ],
+            precision=[
+                ends if one else Range(0.0, 1.0)
+                for ends, one in zip(found.precision, known, strict=True)
+            ],
+        )
 
 
 class Resampling(NamedTuple):
@@ -76,15 +83,15 @@ class Resampling(NamedTuple):
 class Work:
     """What scores are computed from.
 
-    ``runs`` are the AC runs, ``ranked`` the PR runs, of relevance units. ``categories`` are places
-    in ``questions``; to ``unsure`` questions some mark is missing.
+    ``runs`` are the AC runs, ``ranked`` the PR runs, of relevance units, whose grades may be
+    ``rising`` by so much for want of labels. ``categories`` are places in ``questions``.
     """
 
     questions: Sequence[str]
     categories: Mapping[str, Sequence[int]]
-    unsure: frozenset[str]
     runs: Mapping[str, Verdicts]
     ranked: Ranked
+    rising: Mapping[str, Mapping[str, float]]
     resampling: Resampling
 
 
@@ -114,5 +121,5 @@ class Numbers:
     pr_scores: Table
     attempted: Table
     by_category: dict[str, Table]
-    pr_values: dict[str, dict[str, dict[str, float]]]
+    pr_values: dict[str, dict[str, dict[str, Range]]]
     abstention: dict[str, Abstention]
