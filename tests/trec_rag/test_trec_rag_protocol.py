@@ -10,12 +10,14 @@ from pathlib import Path
 
 import pytest
 
+from assay.formats.trec_rag_support import read_support
 from assay.ledger import Ledger
 from assay.model.errors import FormatError, SettingsError
 from assay.protocols.evaluation import Evaluation
 from assay.protocols.folder import Folder
 from assay.protocols.registry import find_protocol
-from assay.protocols.trec_rag.settings import AUTO, EDITED, MANUAL
+from assay.protocols.trec_rag.scoring import means, support_sheet
+from assay.protocols.trec_rag.settings import ASSIGNED, AUTO, EDITED, MANUAL
 from tests.conftest import ROOT, Assay
 from tests.trec_rag import judge as judging
 from tests.trec_rag.cases import ANSWERS, NARRATIVES, SEGMENTS, lines, make
@@ -418,7 +420,7 @@ def test_manual_and_automatic_assignment_side_by_side(tmp_path: Path):
         (row["setting"], row["run"], row["measure"]): row["value"]
         for row in result.findings.document["settings"]
     }
-    auto, manual = found[AUTO, "good", "strict_vital"], found[MANUAL, "good", "strict_vital"]
+    auto, manual = found[AUTO, "good", "strict_vital"], found[ASSIGNED, "good", "strict_vital"]
     assert manual == pytest.approx(auto + 1 / 4 / 2)
     parts = [one for one in result.findings.parts if one.title.endswith("manual and automatic")]
     assert [one.title.partition(":")[0] for one in parts] == ["Nuggets", "Support", "Relevance"]
@@ -427,7 +429,7 @@ def test_manual_and_automatic_assignment_side_by_side(tmp_path: Path):
     assert found["automatic support", *key] == found["manual support", *key]
 
 
-def test_settings_are_compared_over_the_answers_that_have_labels_in_each(tmp_path: Path):
+def test_settings_follow_the_rules_of_the_leaderboards(tmp_path: Path):
     folder = given(tmp_path, made_by="tests.trec_rag.judge:judge")
     rows = rows_of(folder / "given" / "assignments.jsonl")
     by_people = [row for row in rows if (row["run_id"], row["qid"]) != ("good", "2")]
@@ -435,13 +437,15 @@ def test_settings_are_compared_over_the_answers_that_have_labels_in_each(tmp_pat
     lines(folder / "given" / "assignments.jsonl", by_people)
     judged(folder, "machine")
     found = {
-        (row["setting"], row["run"], row["measure"]): (row["value"], row["topics"])
+        (row["setting"], row["run"], row["measure"]): (row["floor"], row["ceiling"], row["topics"])
         for row in scored(folder, "people").findings.document["settings"]
     }
     assert values(scored(folder, "people"), "good")["strict_vital"] == 0.5
-    # Of the run's two answers people labelled one; the other has no part in either setting.
-    assert found[AUTO, "good", "coverage"] == found[MANUAL, "good", "coverage"]
-    assert found[MANUAL, "good", "coverage"] == (pytest.approx(2 / 3), 1)
+    # Of the run's two answers people labelled one; by their labels the other is 0 to 1.
+    both = pytest.approx((2 / 3 + 1) / 2)
+    assert found[AUTO, "good", "coverage"] == (both, both, 2)
+    assert found[ASSIGNED, "good", "coverage"] == (pytest.approx(1 / 3), both, 2)
+    assert {name for name, _, _ in found}.isdisjoint({EDITED, MANUAL})
 
 
 # --- post-editing --------------------------------------------------------------------------------
@@ -554,8 +558,16 @@ def test_an_unusable_label_is_counted_and_not_scored(tmp_path: Path, monkeypatch
     _, result = judged(folder)
     assert result.failed["trec_rag.support"] == 2
     board = next(one for one in result.findings.boards if "support" in one.title)
-    assert board.columns["unjudged"] == {"good": 1, "poor": 1}
-    assert values(result, "poor")["weighted_precision"] == 0.0  # topic 2 alone, unanswered
+    assert board.columns["missing"] == {"good": 1, "poor": 1}
+    assert board.columns["unjudged"] == {"good": 0, "poor": 0}
+    # Topic 2 is not answered, 0; the one sentence of topic 1 is worth 0 to 1.
+    precision = result.findings.scores["poor"]["weighted_precision"]
+    assert (precision.value, precision.floor, precision.ceiling) == (None, 0.0, 0.5)
+    assert (precision.topics, precision.missing) == (2, 1)
+    alone = support_sheet(
+        read_support(folder / "out" / "support.jsonl").require(), topics=["1", "2"]
+    )
+    assert means(alone[0])["poor"]["weighted_precision"].ends == (0.0, 0.5)
 
 
 def test_topics_without_an_answer_follow_the_policy(tmp_path: Path):
@@ -584,9 +596,9 @@ def test_judgment_runs_off_the_scale_have_no_kappa(tmp_path: Path):
     assert found["kappa"] is None
     assert found["agreement"] == 0.0
     assert (found["pairs_agree"], found["pairs_tie"]) == (
-        pytest.approx(2 / 3),
-        pytest.approx(1 / 3),
-    )
+        pytest.approx(2 / 4),
+        pytest.approx(1 / 4),
+    )  # the pair of topic 2 is not judged
 
 
 def test_faults_of_all_inputs_come_at_once(tmp_path: Path):

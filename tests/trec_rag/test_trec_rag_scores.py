@@ -5,13 +5,20 @@ from __future__ import annotations
 import csv
 import io
 import json
+from itertools import product
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from assay.measures.nuggets import NUGGET_MEASURES, coverage, nugget_scores
+from assay.measures.nuggets import (
+    NUGGET_MEASURES,
+    coverage,
+    coverage_range,
+    nugget_ranges,
+    nugget_scores,
+)
 from assay.measures.support import SUPPORT_MEASURES, support_scores
 from tests.conftest import Assay
 from tests.trec_rag.test_trec_rag_answers import write
@@ -79,21 +86,51 @@ def test_no_vital_nuggets_is_undefined_and_not_zero():
     assert nugget_scores([], []) == dict.fromkeys(NUGGET_MEASURES)
 
 
-def test_a_missing_label_makes_undefined_what_needs_it():
-    found = nugget_scores([1.0, None], [True, False])
+def test_a_missing_label_makes_a_range_of_what_needs_it():
+    found = nugget_ranges([1.0, None], [True, False])
     assert found == {
-        "strict_vital": 1.0, "vital": 1.0, "strict_all": None, "all": None, "weighted": None,
+        "strict_vital": (1.0, 1.0), "vital": (1.0, 1.0), "strict_all": (0.5, 1.0),
+        "all": (0.5, 1.0), "weighted": (pytest.approx(2 / 3), 1.0),
     }  # fmt: skip
-    assert coverage([1.0, None], ["a", "a"]) == 1.0
-    assert coverage([1.0, None], ["a", "b"]) is None
-    assert coverage([0.5, 0.0], [None, None]) is None
+    assert coverage_range([1.0, None], ["a", "a"]) == (1.0, 1.0)
+    assert coverage_range([1.0, None], ["a", "b"]) == (0.5, 1.0)
+    assert coverage_range([0.5, 0.0], [None, None]) is None
     assert coverage([], [], ["a", "b"]) == 0.0
 
 
-def test_an_importance_that_is_not_known_makes_undefined_what_needs_it():
-    found = nugget_scores([1.0, 0.5], [None, False])
-    assert (found["strict_all"], found["all"]) == (0.5, 0.75)
-    assert [found[name] for name in ("strict_vital", "vital", "weighted")] == [None] * 3
+def test_where_nothing_is_surely_vital_all_is_possible():
+    found = nugget_ranges([1.0, 0.5], [None, False])
+    assert (found["strict_all"], found["all"]) == ((0.5, 0.5), (0.75, 0.75))
+    assert found["weighted"] == (0.75, pytest.approx(1.25 / 1.5))
+    assert found["strict_vital"] == found["vital"] == (0.0, 1.0)
+
+
+nuggets_with_gaps = st.lists(
+    st.tuples(
+        st.sampled_from([0.0, 0.5, 1.0, None]),
+        st.sampled_from([True, False, None]),
+        st.sampled_from(["a", "b", "c", None]),
+    ),
+    max_size=9,
+).filter(lambda rows: sum((v is None) + (b is None) for v, b, _ in rows) <= 7)
+
+
+@settings(max_examples=150, deadline=None)
+@given(nuggets_with_gaps)
+def test_nugget_ranges_are_the_outermost_of_every_completion(rows: list):
+    values, vital, groups = ([row[place] for row in rows] for place in range(3))
+    every: dict[str, list[float | None]] = {name: [] for name in (*NUGGET_MEASURES, "coverage")}
+    for worth in product(*([0.0, 0.5, 1.0] if one is None else [one] for one in values)):
+        every["coverage"].append(coverage(worth, groups))
+        for weight in product(*([True, False] if one is None else [one] for one in vital)):
+            for name, value in nugget_scores(worth, weight).items():
+                every[name].append(value)
+    found = {**nugget_ranges(values, vital), "coverage": coverage_range(values, groups)}
+    for name, completions in every.items():
+        if None not in completions:
+            assert found[name] == pytest.approx((min(completions), max(completions))), name
+        else:  # whether there is a value hangs on a label too, or there is none
+            assert found[name] == (None if set(completions) == {None} else (0.0, 1.0)), name
 
 
 def test_unjudged_sentences_leave_both_denominators():
@@ -109,11 +146,13 @@ def test_all_citations_count_by_their_mean():
     assert found["hard_precision"] == 0.5
 
 
-def test_an_answer_that_cites_nothing_has_recall_0_and_no_precision():
-    found = support_scores([[], []]).values
-    assert found["weighted_recall"] == found["hard_recall"] == 0.0
-    assert found["weighted_precision"] is None
-    assert support_scores([]).values == dict.fromkeys(SUPPORT_MEASURES)
+def test_an_answer_that_cites_nothing_counts_0():
+    assert support_scores([[], []]).values == dict.fromkeys(SUPPORT_MEASURES, 0.0)
+    assert support_scores([]).values == dict.fromkeys(SUPPORT_MEASURES, 0.0)
+
+
+def test_an_answer_that_the_track_left_unjudged_has_no_scores():
+    assert support_scores([[None], [None, 1.0]]).values == dict.fromkeys(SUPPORT_MEASURES)
 
 
 def test_other_values_are_refused():
@@ -149,8 +188,8 @@ def test_support_recall_is_precision_times_the_cited_share(sentences: list):
         for kind in ("weighted", "hard"):
             precision = found.values[f"{kind}_precision"]
             recall = found.values[f"{kind}_recall"]
-            assert (precision is None) == (judged == 0)
-            if precision is not None:
+            assert (precision is None) == (judged == 0 and found.unjudged > 0)
+            if judged:
                 assert recall == pytest.approx(precision * judged / (judged + found.uncited))
 
 
@@ -226,7 +265,8 @@ def test_assay_nuggets_counts_missing_labels(assay: Assay, tmp_path: Path):
     assert done.returncode == 1
     row = next(row for row in document["scores"] if row["measure"] == "strict_vital")
     assert row["value"] is None
-    assert row["missing"] == 1
+    assert (row["floor"], row["ceiling"], row["missing"]) == (0.0, 1.0, 1)
+    assert "lacks labels in 1 topics" in done.stderr
 
 
 def test_faults_of_all_files_come_at_once(assay: Assay, tmp_path: Path):
@@ -275,8 +315,37 @@ def test_assay_support(assay: Assay, tmp_path: Path):
     assert float(found["one", "all", "weighted_precision"]) == 0.75
     assert float(found["two", "all", "weighted_precision"]) == 0.5
     assert "Run two has no answer to 1 of 2 topics" in done.stderr
+    assert "All that run one cites is unjudged (-1) in 1 topics" in done.stderr
     found = table(assay("support", file, "--citations", "all", "--csv", "--per-topic").stdout)
     assert float(found["one", "15", "weighted_precision"]) == 1.0
     assert float(found["two", "14", "weighted_precision"]) == 0.5
     document = json.loads(assay("support", file, "--json").stdout)
-    assert document["counts"]["one"] == {"sentences": 4, "uncited": 1, "unjudged": 1}
+    counted = {"sentences": 4, "uncited": 1, "unjudged": 1, "missing": 0}
+    assert document["counts"]["one"] == counted
+    assert document["runs"]["one"]["unjudged"] == ["15"]
+
+
+def test_an_empty_answer_counts_0_whatever_the_topics(assay: Assay, tmp_path: Path):
+    """The TREC 2025 table is the mean over answered topics, and has these as 0."""
+    file = write(
+        tmp_path / "labels.jsonl",
+        labelled("one", "14", [["2"]]),
+        labelled("one", "15", []),
+        labelled("one", "16", [[], []]),
+    )
+    for topics in ("all", "answered"):
+        found = table(assay("support", file, "--csv", "--topics", topics).stdout)
+        assert [float(one) for one in found.values()] == pytest.approx([1 / 3] * 4)
+
+
+def test_a_support_label_that_is_missing_makes_a_range(assay: Assay, tmp_path: Path):
+    record = labelled("one", "14", [["1"], ["2"], []])
+    record["sentences"][0]["citations"][0]["support"] = None
+    file = write(tmp_path / "labels.jsonl", record)
+    done = assay("support", file, "--csv")
+    assert done.returncode == 1
+    rows = {row["measure"]: row for row in csv.DictReader(io.StringIO(done.stdout))}
+    assert rows["weighted_precision"]["value"] == ""
+    assert [float(rows["weighted_precision"][end]) for end in ("floor", "ceiling")] == [0.5, 1.0]
+    assert float(rows["weighted_recall"]["ceiling"]) == pytest.approx(2 / 3)
+    assert ".50–1.00" in assay("support", file).stdout

@@ -72,11 +72,12 @@ def note(text: str) -> None:
 
 def tell(sheet: Sheet, topics: Topics) -> None:
     """Say what the means stand on where it is not what one would expect."""
-    for measure, without in sheet.without.items():
-        if without and not without.issuperset(sheet.topics):
+    for measure in sheet.measures:
+        without = sheet.without(measure)
+        if without and len(without) < len(sheet.topics):
             note(
                 f"{measure} is undefined in {len(without)} of {len(sheet.topics)} topics, which "
-                f"leave its mean: {listed(sorted(without), 10)}."
+                f"leave its mean for every run: {listed(sorted(without), 10)}."
             )
     counted = "counted as 0" if topics == "all" else "left out of the mean"
     for run in sheet.values:
@@ -86,11 +87,17 @@ def tell(sheet: Sheet, topics: Topics) -> None:
                 f"Run {run} has no answer to {len(silent)} of {len(sheet.topics)} topics, "
                 f"{counted}: {listed(silent, 10)}."
             )
-        lacking = {topic for found in sheet.missing[run].values() for topic in found}
+        unjudged = sheet.unjudged(run)
+        if unjudged:
+            note(
+                f"All that run {run} cites is unjudged (-1) in {len(unjudged)} topics, which leave "
+                f"its means: {listed(unjudged, 10)}."
+            )
+        lacking = sheet.lacking(run)
         if lacking:
             note(
-                f"Run {run} lacks labels in {len(lacking)} topics, which leave the means that "
-                f"need them: {listed(sorted(lacking), 10)}."
+                f"Run {run} lacks labels in {len(lacking)} topics: the scores that need them lie "
+                f"between two ends: {listed(lacking, 10)}."
             )
 
 
@@ -105,12 +112,11 @@ def show(
     said: str,
     document: dict[str, Any],
     counts: Callable[[str], Sequence[tuple[str, str]]],
-    needed: bool = True,
 ) -> None:
-    """Print the scores; exit status 1 where labels that are ``needed`` are missing. ``counts`` are
-    columns of a run beside its scores, ``document`` what the JSON says beside them."""
+    """Print the scores; exit status 1 where labels are missing. ``counts`` are columns
+    of a run beside its scores, ``document`` what the JSON says beside them."""
     table = means(sheet, topics=topics)
-    missing = sum(len(found) for by in sheet.missing.values() for found in by.values())
+    missing = sum(one.missing for by_measure in table.values() for one in by_measure.values())
     if as_json:
         print_json(
             {
@@ -120,10 +126,11 @@ def show(
                     run: {
                         "answered": len(sheet.values[run][sheet.measures[0]]),
                         "silent": sheet.silent(run),
+                        "unjudged": sheet.unjudged(run),
                     }
                     for run in sheet.values
                 },
-                "undefined": {name: sorted(found) for name, found in sheet.without.items()},
+                "undefined": {name: sorted(sheet.without(name)) for name in sheet.measures},
                 "missing": missing,
                 **document,
             }
@@ -139,16 +146,15 @@ def show(
         if topics == "answered":
             over = "the topics that each run answers"
         out().print(f"Means over {over}. {said}", markup=False)
-    if missing and needed:
+    if missing:
         raise typer.Exit(1)
 
 
 def _topic_rows(sheet: Sheet, topics: Topics) -> Iterator[tuple[object, ...]]:
     for run in sheet.values:
         for measure, values in sheet.completed(run, topics).items():
-            for topic in sheet.topics:
-                if topic in values:
-                    yield value_row(run, topic, measure, values[topic])
+            for topic, ends in values.items():
+                yield value_row(run, topic, measure, ends)
 
 
 def _json_rows(
@@ -200,10 +206,9 @@ def _print_table(
         )
         if per_topic:
             completed = sheet.completed(run, topics)
-            for topic in sheet.topics:
-                if topic in completed[first]:
-                    cells = (_number(completed[name][topic]) for name in sheet.measures)
-                    shown.add_row("", "", safe(topic), *cells)
+            for topic in completed[first]:
+                cells = (_number(completed[name][topic]) for name in sheet.measures)
+                shown.add_row("", "", safe(topic), *cells)
     out().print(shown)
 
 

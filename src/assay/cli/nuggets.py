@@ -86,7 +86,8 @@ def score_command(
     nuggets are assigned.
 
     Support counts 1, partial support 0.5 (strict: 0). A topic without vital nuggets has no vital
-    scores: it leaves their mean, and is named.
+    scores: it leaves their mean for every run, and is named. Where an assignment or importance is
+    missing (null, failed), a score lies between two ends: the worst and the best that it can be.
     """
     over = chosen_topics(topics)
     answers = read_all(files, read_assignments)

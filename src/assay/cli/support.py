@@ -18,7 +18,7 @@ from assay.cli.answer_scores import (
 from assay.cli.common import CsvOption, JsonOption
 from assay.formats.trec_rag_support import read_support
 from assay.measures.support import Citations
-from assay.protocols.trec_rag.scoring import support_sheet
+from assay.protocols.trec_rag.scoring import support_counts, support_sheet
 
 
 def support_command(
@@ -43,7 +43,9 @@ def support_command(
     """Weighted precision and recall of answers whose citations are labelled.
 
     Full support counts 1, partial 0.5, none 0; the hard measures count full support only. A
-    sentence without citations counts 0 in recall; an unjudged one (-1) leaves both.
+    sentence without citations counts 0 in recall; an unjudged one (-1) leaves both. An answer that
+    cites nothing counts 0. Where a label is missing (null), a score lies between two ends: none and
+    full support.
     """
     if citations not in ("first", "all"):
         raise typer.BadParameter("must be 'first' or 'all'", param_hint="--citations")
@@ -52,13 +54,10 @@ def support_command(
     refuse_twice(answers, files)
     sheet, found = support_sheet(answers, cast("Citations", citations))
     tell(sheet, over)
-    totals: dict[str, dict[str, int]] = {
-        run: {
-            name: sum(getattr(one, name) for one in by_topic.values())
-            for name in ("sentences", "uncited", "unjudged")
-        }
-        for run, by_topic in found.items()
-    }
+    totals = support_counts(found)
+    shown = ["uncited", "unjudged"]
+    if any(one["missing"] for one in totals.values()):
+        shown.append("missing")
     document: dict[str, Any] = {"citations": citations, "counts": totals}
     which = "its first citation" if citations == "first" else "the mean of its judged citations"
     show(
@@ -70,6 +69,5 @@ def support_command(
         as_csv=as_csv,
         said=f"A sentence is worth {which}; unjudged sentences leave the scores.",
         document=document,
-        counts=lambda run: [(name, str(totals[run][name])) for name in ("uncited", "unjudged")],
-        needed=False,  # an unjudged citation is a label too
+        counts=lambda run: [(name, str(totals[run][name])) for name in shown],
     )

@@ -2,7 +2,8 @@
 
 ``{topic_id|narrative_id, run_id, sentences: [{sentenceID, text, citations: [{citationID,
 reference, support}]}]}``; ``support`` is ``"2"`` full, ``"1"`` partial, ``"0"`` none, ``"-1"``
-unjudged. Real files write ``sentenceId`` and ``citationId`` as well, and numbers without quotes.
+unjudged, null where the label is missing. Real files write ``sentenceId`` and ``citationId`` as
+well, and numbers without quotes.
 """
 
 from __future__ import annotations
@@ -41,8 +42,8 @@ _UNKNOWN = object()
 def read_support(path: str | PathLike[str]) -> Parsed[tuple[SupportAnswer, ...]]:
     """Read support labels, one record an answer. Sentences and citations keep the file's order.
 
-    A citation without ``support``, with null or ``-1`` is unjudged. Raises :class:`FormatError`
-    only where the file cannot be read at all.
+    A citation with ``-1`` is unjudged; one with null, or without ``support``, lacks its label.
+    Raises :class:`FormatError` only where the file cannot be read at all.
     """
     source = read_text(path)
     faults = FaultList(source.file, source.faults)
@@ -99,7 +100,8 @@ def _sentence(
             )
             continue
         reference = one_id(one, "reference", "docid", "segment_id") or ""
-        found.append(CitedSupport(reference, label))  # type: ignore[arg-type]
+        unjudged = label is None and one.get("support") is not None
+        found.append(CitedSupport(reference, label, unjudged))  # type: ignore[arg-type]
     return JudgedSentence(one_text(item, "text", "sentence") or "", tuple(found))
 
 
@@ -114,6 +116,10 @@ def _label(value: object) -> object:
     if not isinstance(value, str):
         return _UNKNOWN
     return _LABELS.get(re.sub(r"[\s-]+(?!\d)", "_", value.strip().casefold()), _UNKNOWN)
+
+
+def _said(one: CitedSupport) -> bool:
+    return one.support is not None or one.unjudged
 
 
 def write_support(answers: Iterable[SupportAnswer]) -> bytes:
@@ -131,7 +137,7 @@ def write_support(answers: Iterable[SupportAnswer]) -> bytes:
                             {
                                 "citationID": place,
                                 "reference": each.reference,
-                                "support": CODES[each.support],
+                                "support": CODES[each.support] if _said(each) else None,
                             }
                             for place, each in enumerate(sentence.citations)
                         ],

@@ -38,7 +38,8 @@ def support_scores(
 
     Precision is the mean over the sentences with citations, recall over all; a sentence without
     citations counts 0 in recall. An unjudged sentence leaves both. With ``all``, a sentence is
-    worth the mean of its judged citations.
+    worth the mean of its judged citations. An answer that cites nothing, or has no sentence, has
+    precision and recall 0: to hand in less never pays.
 
     Args:
         sentences: for each sentence what each of its citations is worth (1, 0.5 or 0), in order;
@@ -46,8 +47,8 @@ def support_scores(
         citations: ``first`` or ``all``.
 
     Returns:
-        The scores; precision is undefined where no sentence with a citation is judged, recall
-        where no sentence counts.
+        The scores; precision is undefined where all sentences with citations are unjudged, recall
+        where all sentences are.
 
     Raises:
         ValueError: a value is not 0, 0.5 or 1, or *citations* is neither.
@@ -72,9 +73,8 @@ def support_scores(
         hard.append(sum(value == 1.0 for value in judged) / len(judged))
     cited, every = len(soft), len(soft) + uncited
     values = {
-        "weighted_precision": sum(soft) / cited if cited else None,
-        "weighted_recall": sum(soft) / every if every else None,
-        "hard_precision": sum(hard) / cited if cited else None,
-        "hard_recall": sum(hard) / every if every else None,
+        f"{kind}_{name}": sum(worth) / count if count else None if unjudged else 0.0
+        for kind, worth in (("weighted", soft), ("hard", hard))
+        for name, count in (("precision", cited), ("recall", every))
     }
     return SupportScores(values, len(sentences), uncited, unjudged)

@@ -194,10 +194,12 @@ class AssignedAnswer:
 
 
 class CitedSupport(NamedTuple):
-    """A citation of a sentence and its label, None where unjudged (``-1``)."""
+    """A citation of a sentence and its label. Where this is None, the track left the citation
+    ``unjudged`` (``-1``), or the label is missing."""
 
     reference: str
     support: Support | None
+    unjudged: bool = False
 
 
 class JudgedSentence(NamedTuple):

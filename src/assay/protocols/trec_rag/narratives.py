@@ -187,6 +187,15 @@ class Narratives:
             self._grades[topic] = found
         return self._grades[topic]
 
+    @property
+    def relevance_asked(self) -> bool:
+        """Whether a pooled document without a grade lacks a label: not where qrels alone say what
+        is relevant, as they do among people's labels, too."""
+        if self.settings.relevance == "none":
+            return False
+        only_people = self.book.book is not None and self.book.book.policy.name == "human"
+        return not (only_people and self.people_given and self.inputs.qrels)
+
     def _person(self, topic: str, doc: str) -> bool:
         """Whether a person labelled the document in the ledger."""
         request = self.relevance_request(topic, doc, self.settings.relevance)

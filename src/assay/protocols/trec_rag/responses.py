@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -15,11 +15,13 @@ from assay.model.trec_rag import (
     CitedSupport,
     JudgedSentence,
     RagAnswer,
+    RagNugget,
     Support,
     SupportAnswer,
 )
 from assay.protocols.places import Place
 from assay.protocols.trec_rag.bank import Bank, Kept
+from assay.protocols.trec_rag.scoring import Sheet, nugget_sheet
 from assay.tasks.trec_rag import ASSIGNMENT, SUPPORT, AssignmentUnit, SupportUnit, assignment_units
 
 _Subject = tuple[str, str, str]
@@ -168,14 +170,15 @@ class Responses:
         """What must be asked of an answer's citations."""
         given = self._given_support(answer)
         for place, spot, unit in self.cited(answer):
-            if unit is not None and given.get((place, spot)) is None:
+            if unit is not None and (place, spot) not in given:
                 yield Request(SUPPORT, unit)
 
-    def _given_support(self, answer: RagAnswer) -> dict[tuple[int, int], Support]:
-        """Support labels among the inputs, by sentence and citation. One whose place in the answer
-        cites another document is left out, and kept in ``unmatched``."""
+    def _given_support(self, answer: RagAnswer) -> dict[tuple[int, int], Support | None]:
+        """Support labels among the inputs, by sentence and citation, None where the track left it
+        unjudged. One whose place in the answer cites another document is left out, and kept in
+        ``unmatched``."""
         found = self.bank.inputs.support.get((answer.run, answer.topic))
-        labels: dict[tuple[int, int], Support] = {}
+        labels: dict[tuple[int, int], Support | None] = {}
         if found is None or not self.bank.people_given:
             return labels
         cited = [sentence.citations for sentence in answer.sentences]
@@ -184,35 +187,33 @@ class Responses:
                 mine = cited[place][spot : spot + 1] if place < len(cited) else ()
                 if not mine or (one.reference and one.reference != mine[0]):
                     self.unmatched.add((answer.run, answer.topic, f"{place} {spot}"))
-                elif one.support is not None:
+                elif one.support is not None or one.unjudged:
                     labels[place, spot] = one.support
         return labels
 
     def supported(self, answer: RagAnswer) -> tuple[SupportAnswer, dict[tuple[int, int], Label]]:
         """The support labels of an answer, and the ledger's labels by sentence and citation."""
         given = self._given_support(answer)
-        values: dict[tuple[int, int], Support | None] = dict(given)
+        values = dict(given)
         labels: dict[tuple[int, int], Label] = {}
         for place, spot, unit in self.cited(answer):
-            known = given.get((place, spot))
             label = None
             if unit is not None:
                 spot_in_words = f"sentence {place + 1} citation {spot + 1}"
                 at = Place(answer.run, answer.topic, spot_in_words)
-                if known is None or self._person(unit):
+                if (place, spot) not in given or self._person(unit):
                     label = self.bank.label(SUPPORT, unit, at)
             if label is not None:
                 labels[place, spot] = label
             if label is not None and label.verdict is not None:
                 values[place, spot] = Support(label.verdict["support"])
-            else:
-                values.setdefault((place, spot), None)
         sentences = tuple(
             JudgedSentence(
                 sentence.text,
                 tuple(
-                    CitedSupport(doc, values.get((place, spot)))
+                    CitedSupport(doc, label, label is None and (place, spot) in given)
                     for spot, doc in enumerate(sentence.citations)
+                    for label in (values.get((place, spot)),)
                 ),
             )
             for place, sentence in enumerate(answer.sentences)
@@ -222,3 +223,26 @@ class Responses:
     def _person(self, unit: SupportUnit) -> bool:
         label = self.bank.book.find(SUPPORT, unit)
         return label is not None and label.labeller.is_human
+
+
+def bank_sheet(bank: Bank, answers: Iterable[AssignedAnswer]) -> Sheet | None:
+    """Nugget scores of answers to the narratives of a bank; None where it has no nuggets, and none
+    are to be made. Where they still are, or grades that they are made from are missing and there
+    is none, a value is not known; without a nugget for good it is undefined for every run."""
+    inputs, settings = bank.inputs, bank.settings
+    banks: dict[str, Sequence[RagNugget] | None] = {}
+    unmapped = []
+    for topic in inputs.topics:
+        kept = bank.nuggets(topic)
+        banks[topic] = [one.nugget for one in kept or ()]
+        if not kept and bank.needs.nuggets and topic not in inputs.nuggets:
+            unsure = bank.relevance_asked and None in bank.grades(topic).values()
+            if kept is None or unsure:
+                banks[topic] = None
+        mapped = all(one.nugget.sub_narrative for one in kept or ())
+        if settings.mapping and not (mapped and bank.aspects(topic) is not None):
+            unmapped.append(topic)
+    if not any(one is None or one for one in banks.values()):
+        return None
+    aspects = {topic: bank.aspects(topic) or () for topic in inputs.topics}
+    return nugget_sheet(answers, aspects, banks, runs=inputs.answers, unmapped=unmapped)

@@ -2,62 +2,114 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
 
-from assay.measures.evaluation import evaluate
+from assay.measures.base import Measure
 from assay.measures.names import parse_measure
+from assay.measures.ranges import Range
+from assay.measures.ranking_ranges import score_range
 from assay.protocols.ranked import Ranked
 from assay.protocols.trec_rag.inputs import Inputs, TrecRagSettings
-from assay.protocols.trec_rag.scoring import Sheet
+from assay.protocols.trec_rag.narratives import Narratives
+from assay.protocols.trec_rag.scoring import Sheet, Values
+
+HIGHEST = {"counted": 4, "at-once": 4, "0-3": 3, "yes-no": 1, "none": 0}
+"""The top of the scale of every way to ask for relevance."""
 
 
-def retrieval_sheet(
-    inputs: Inputs, settings: TrecRagSettings, grades: Mapping[str, Mapping[str, int]]
-) -> Sheet | None:
-    """Every retrieval run by every measure, over the topics that have grades; None without any.
+class Pool(NamedTuple):
+    """The grades of documents by topic, and the documents whose label is ``missing``: these have a
+    grade from 0 to ``highest``. A document in neither is not relevant. ``topics`` are those that
+    retrieval is scored on, and ``grades`` and ``missing`` have all of them."""
 
-    A document without a grade counts as not relevant.
-    """
-    measures = [parse_measure(name) for name in settings.measures]
-    qrels = {
-        topic: {doc: float(grade) for doc, grade in found.items()}
-        for topic, found in grades.items()
-        if found
+    topics: tuple[str, ...]
+    grades: Mapping[str, Mapping[str, int]]
+    missing: Mapping[str, frozenset[str]]
+    highest: int
+
+    @property
+    def top(self) -> float:
+        """The highest grade that was given, at least 1: that of the scale of measures."""
+        known = (grade for docs in self.grades.values() for grade in docs.values())
+        return float(max(1, max(known, default=1)))
+
+
+def pooled(bank: Narratives) -> Pool:
+    """The grades under a bank's policy. Where documents are labelled by the evaluation, every topic
+    counts and every pooled document has a label or lacks one; where only qrels were given, what
+    they do not have is unjudged by design."""
+    found = {topic: bank.grades(topic) for topic in bank.inputs.topics}
+    asked = bank.relevance_asked
+    grades = {
+        topic: {doc: grade for doc, grade in docs.items() if grade is not None}
+        for topic, docs in found.items()
     }
-    if not qrels or not inputs.r_runs:
+    topics = tuple(topic for topic in found if asked or grades[topic])
+    return Pool(
+        topics,
+        {topic: grades[topic] for topic in topics},
+        {
+            topic: frozenset(doc for doc, grade in found[topic].items() if asked and grade is None)
+            for topic in topics
+        },
+        HIGHEST[bank.settings.relevance],
+    )
+
+
+def retrieval_sheet(inputs: Inputs, settings: TrecRagSettings, pool: Pool) -> Sheet | None:
+    """Every retrieval run by every measure; None without runs or topics."""
+    if not pool.topics or not inputs.r_runs:
         return None
-    highest = max(grade for judged in qrels.values() for grade in judged.values()) or 1.0
-    values = {}
+    measures = [parse_measure(name) for name in settings.measures]
+    top = max(pool.top, pool.highest if any(pool.missing.values()) else 1)
+    scale = [float(grade) for grade in range(int(pool.top), int(top) + 1)]
+    ideals = {
+        topic: [
+            [float(one) for one in (*pool.grades[topic].values(), *missing)]
+            for missing in ([end] * len(pool.missing[topic]) for end in (0, pool.highest))
+        ]
+        for topic in pool.topics
+    }
+
+    def scored(measure: Measure, topic: str, ranked: Iterable[str]) -> Range:
+        grades, missing = pool.grades[topic], pool.missing[topic]
+        worst = [grades.get(doc) for doc in ranked]
+        best = [pool.highest if doc in missing else grades.get(doc) for doc in ranked]
+        if not missing and len(scale) == 1:
+            return Range.certain(measure.score(worst, ideals[topic][0], scale[0]))
+        least, most = ideals[topic]
+        return score_range(measure, worst, best, least, most, scale)
+
+    values: dict[str, Values] = {}
     for name, run in inputs.r_runs.items():
-        ranking = {topic: list(run.ranked(topic)) for topic in qrels}
-        found = evaluate(ranking, qrels, measures, g_max=highest)
+        rankings = {topic: run.ranked(topic) for topic in pool.topics}
         values[name] = {
             str(measure): {
-                topic: value for topic, value in found.scores[measure].items() if ranking[topic]
+                topic: scored(measure, topic, ranked)
+                for topic, ranked in rankings.items()
+                if ranked
             }
             for measure in measures
         }
-    nothing = dict.fromkeys(settings.measures, frozenset[str]())
-    return Sheet(tuple(qrels), settings.measures, values, nothing, dict.fromkeys(values, nothing))
+    nothing: Values = {
+        str(measure): dict.fromkeys(pool.topics, Range.certain(0.0)) for measure in measures
+    }
+    return Sheet(pool.topics, tuple(map(str, measures)), values, nothing)
 
 
-def ranked_runs(
-    inputs: Inputs,
-    settings: TrecRagSettings,
-    grades: Mapping[str, Mapping[str, int]],
-    topics: Sequence[str],
-) -> Ranked | None:
-    """The retrieval runs as they are scored over ``topics``, for files; None without grades."""
-    if not grades:
+def ranked_runs(inputs: Inputs, settings: TrecRagSettings, pool: Pool) -> Ranked | None:
+    """The retrieval runs as they are scored, for files; None without grades."""
+    if not any(pool.grades.values()):
         return None
     return Ranked(
-        topics=topics,
-        qrels=grades,
+        topics=pool.topics,
+        qrels=pool.grades,
         runs={
             name: {topic: run.ranked(topic) for topic in run.scores}
             for name, run in inputs.r_runs.items()
         },
         measures={name: name for name in settings.measures},
-        g_max=max((g for found in grades.values() for g in found.values()), default=0) or 1.0,
+        g_max=pool.top,
         answered=settings.answers == "answered",
     )

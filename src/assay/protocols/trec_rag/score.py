@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import replace
 
+from assay.formats.parsed import listed
 from assay.formats.trec_rag_nuggets import write_assignments, write_nuggets
 from assay.formats.trec_rag_passages import write_judgment_run
 from assay.formats.trec_rag_support import write_support
 from assay.formats.trec_rag_topics import write_sub_narratives
 from assay.measures.ranges import Range
+from assay.measures.support import SUPPORT_MEASURES
 from assay.model.trec_rag import NuggetList
 from assay.protocols.labels import LabelBook
 from assay.protocols.output import csv_bytes
@@ -17,27 +18,28 @@ from assay.protocols.results import Board, Findings, Gap
 from assay.protocols.scores import Score
 from assay.protocols.trec_rag.agreement import (
     RELEVANCE_COLUMNS,
+    RJ_NAMES,
     compare_ways,
+    judged_shares,
     judgment_run,
     judgment_scores,
     relevance_rows,
 )
 from assay.protocols.trec_rag.bank import Bank
 from assay.protocols.trec_rag.inputs import Inputs, TrecRagSettings
-from assay.protocols.trec_rag.responses import Responses
-from assay.protocols.trec_rag.retrieval import ranked_runs, retrieval_sheet
+from assay.protocols.trec_rag.responses import Responses, bank_sheet
+from assay.protocols.trec_rag.retrieval import pooled, ranked_runs, retrieval_sheet
 from assay.protocols.trec_rag.scoring import (
     NUGGET_NAMES,
+    SUPPORT_COUNTS,
     Sheet,
     means,
-    nugget_sheet,
+    support_counts,
     support_sheet,
 )
 from assay.protocols.trec_rag.settings import SETTING_COLUMNS, compare_settings, setting_rows
 from assay.protocols.trec_rag.state import State
 from assay.protocols.trec_rag.views import DEFINITIONS, facts, parts
-
-RJ_NAMES = ("agreement", "kappa", "pairs_agree", "pairs_tie", "pairs_disagree")
 
 PerRun = dict[str, dict[str, dict[str, Range | None]]]
 
@@ -45,18 +47,14 @@ PerRun = dict[str, dict[str, dict[str, Range | None]]]
 def score(inputs: Inputs, settings: TrecRagSettings, book: LabelBook) -> Findings:
     """Score every run. Asks nobody; what is missing is counted in ``book``."""
     bank = Bank(inputs, settings, book, counting=True)
-    state = State(inputs, settings, bank, Responses(bank))
+    state = State(inputs, settings, bank, Responses(bank), pooled(bank))
     scores: dict[str, dict[str, Score]] = {}
     per_topic: PerRun = {}
-    _grade(state)
     nuggets, support = _responses(state)
-    retrieval = retrieval_sheet(inputs, settings, state.grades)
-    for sheet in (retrieval, nuggets, support):
+    for sheet in (retrieval_sheet(inputs, settings, state.pool), nuggets, support):
         if sheet is not None:
             _add(sheet, settings, scores, per_topic)
-    _count_ungraded(state, scores)
-    judged = judgment_scores(inputs, state.grades, settings)
-    for name, rows in judged.items():
+    for name, rows in judgment_scores(inputs, state.pool, settings).items():
         scores.setdefault(name, {}).update(rows)
     ways = compare_ways(bank)
     sides = compare_settings(inputs, settings, book)
@@ -64,7 +62,9 @@ def score(inputs: Inputs, settings: TrecRagSettings, book: LabelBook) -> Finding
     if sides:
         files["settings.csv"] = csv_bytes(SETTING_COLUMNS, setting_rows(sides))
     if any(inputs.ranks.values()):
-        files["relevance.csv"] = csv_bytes(RELEVANCE_COLUMNS, relevance_rows(bank, state.grades))
+        files["relevance.csv"] = csv_bytes(
+            RELEVANCE_COLUMNS, relevance_rows(bank, state.pool.grades)
+        )
     return Findings(
         topics=inputs.topics,
         scores=scores,
@@ -72,48 +72,18 @@ def score(inputs: Inputs, settings: TrecRagSettings, book: LabelBook) -> Finding
         boards=_boards(state, scores),
         definitions=DEFINITIONS,
         facts=facts(state),
-        gaps=_gaps(state, nuggets),
+        gaps=_gaps(state, nuggets, support),
         files=files,
-        ranked=ranked_runs(
-            inputs,
-            settings,
-            state.grades,
-            tuple(state.grades) if retrieval is None else retrieval.topics,
-        ),
+        ranked=ranked_runs(inputs, settings, state.pool),
         parts=parts(state, ways, sides, per_topic),
         document={
             "settings": [
                 dict(zip(SETTING_COLUMNS, row, strict=True)) for row in setting_rows(sides)
             ],
-            "support_counts": {
-                run: {
-                    name: sum(getattr(one, name) for one in by_topic.values())
-                    for name in ("sentences", "uncited", "unjudged")
-                }
-                for run, by_topic in state.counts.items()
-            },
+            "support_counts": support_counts(state.counts),
         },
         warnings=_warnings(state),
     )
-
-
-def _grade(state: State) -> None:
-    """The qrels that retrieval and judgment runs are scored by."""
-    for topic in state.inputs.topics:
-        found = state.bank.grades(topic)
-        known = {doc: grade for doc, grade in found.items() if grade is not None}
-        state.ungraded[topic] = len(found) - len(known)
-        if known:
-            state.grades[topic] = known
-
-
-def _count_ungraded(state: State, scores: dict[str, dict[str, Score]]) -> None:
-    """A topic where some pooled document has no label is counted as missing."""
-    count = sum(bool(state.ungraded[topic]) for topic in state.grades)
-    for run in state.inputs.r_runs:
-        for name in state.settings.measures:
-            if count and name in scores.get(run, {}):
-                scores[run][name] = replace(scores[run][name], missing=count)
 
 
 def _responses(state: State) -> tuple[Sheet | None, Sheet | None]:
@@ -121,43 +91,23 @@ def _responses(state: State) -> tuple[Sheet | None, Sheet | None]:
     inputs, settings = state.inputs, state.settings
     if not inputs.answers:
         return None, None
-    banked = [topic for topic in inputs.topics if state.bank.nuggets(topic) is not None]
     for run, answers in inputs.answers.items():
         for topic in inputs.topics:
             answer = answers.answers.get(topic)
             if answer is None:
                 continue
-            if topic in banked:
-                state.assigned[run, topic] = state.responses.assigned(topic, answer)
-            if settings.support or (run, topic) in inputs.support:
+            state.assigned[run, topic] = state.responses.assigned(topic, answer)
+            if settings.support or inputs.support:
                 found, labels = state.responses.supported(answer)
                 state.supported[run, topic] = found
                 state.labels[run, topic] = labels
-    nuggets = None
-    if banked:
-        aspects = {topic: state.bank.aspects(topic) or () for topic in banked}
-        nuggets = nugget_sheet(state.assigned.values(), aspects, banked)
-        nuggets = _with_every_run(nuggets, inputs)
+    nuggets = bank_sheet(state.bank, state.assigned.values())
     support = None
     if state.supported:
         support, state.counts = support_sheet(
-            state.supported.values(), settings.citations, inputs.topics
+            state.supported.values(), settings.citations, inputs.topics, runs=inputs.answers
         )
-        support = _with_every_run(support, inputs)
     return nuggets, support
-
-
-def _with_every_run(sheet: Sheet, inputs: Inputs) -> Sheet:
-    """The sheet with runs that answer none of its topics: they are silent on all."""
-    nothing: dict[str, dict[str, float | None]] = {name: {} for name in sheet.measures}
-    empty = {name: frozenset[str]() for name in sheet.measures}
-    return Sheet(
-        sheet.topics,
-        sheet.measures,
-        {run: sheet.values.get(run, nothing) for run in inputs.answers},
-        sheet.without,
-        {run: sheet.missing.get(run, empty) for run in inputs.answers},
-    )
 
 
 def _add(
@@ -175,10 +125,7 @@ def _add(
     )
     for run, by_measure in found.items():
         scores.setdefault(run, {}).update(by_measure)
-        completed = sheet.completed(run, settings.answers)
-        mine = per_topic.setdefault(run, {})
-        for measure, values in completed.items():
-            mine[measure] = {topic: values[topic] for topic in sheet.topics if topic in values}
+        per_topic.setdefault(run, {}).update(sheet.completed(run, settings.answers))
 
 
 def _boards(state: State, scores: Mapping[str, Mapping[str, Score]]) -> tuple[Board, ...]:
@@ -197,26 +144,23 @@ def _boards(state: State, scores: Mapping[str, Mapping[str, Score]]) -> tuple[Bo
         note = f"{policy}{_given_words(state, 'assignments', state.inputs.assignments)}"
         boards.append(Board("Answers: nuggets", NUGGET_NAMES, note))
     if "weighted_precision" in kinds:
-        names = ("weighted_precision", "weighted_recall", "hard_precision", "hard_recall")
         which = "its first citation" if state.settings.citations == "first" else "all citations"
         given = _given_words(state, "support labels", state.inputs.support)
         note = f"A sentence is judged by {which}. {policy}{given}"
-        columns: dict[str, dict[str, float | int | str | None]] = {
-            name: {
-                run: sum(getattr(one, name) for one in by_topic.values())
-                for run, by_topic in state.counts.items()
-            }
-            for name in ("sentences", "uncited", "unjudged")
-        }
-        boards.append(Board("Answers: support", names, note, columns=columns))
+        counts = support_counts(state.counts)
+        columns = {name: {run: one[name] for run, one in counts.items()} for name in SUPPORT_COUNTS}
+        boards.append(Board("Answers: support", SUPPORT_MEASURES, note, columns=columns))
     if "agreement" in kinds:
         note = (
-            "Labels of judgment runs against the labels used here, over the documents that have "
-            "both. Pairs are two documents of a topic: ordered alike, tied by one side, or "
-            "ordered in opposite ways. κ is undefined for a run whose labels are not 0 to 4."
+            "Labels of judgment runs against the labels used here, over the whole pool: a document "
+            "that a run leaves undecided counts as a wrong label. Pairs are two documents of a "
+            "topic: ordered alike, tied by one side, or ordered in opposite ways (or undecided). "
+            "κ is undefined for a run whose labels are not 0 to 4. The last column is the share of "
+            "the pool that a run judged."
         )
         lower = frozenset({"pairs_disagree"})
-        boards.append(Board("Judgment runs", RJ_NAMES, note, lower_is_better=lower))
+        shares = {"judged": judged_shares(state.inputs, state.pool)}
+        boards.append(Board("Judgment runs", RJ_NAMES, note, lower_is_better=lower, columns=shares))
     return tuple(boards)
 
 
@@ -272,7 +216,7 @@ def _files(state: State) -> dict[str, bytes]:
     return files
 
 
-def _gaps(state: State, nuggets: Sheet | None) -> tuple[Gap, ...]:
+def _gaps(state: State, nuggets: Sheet | None, support: Sheet | None) -> tuple[Gap, ...]:
     inputs = state.inputs
     gaps = []
     for what, runs in (
@@ -290,41 +234,60 @@ def _gaps(state: State, nuggets: Sheet | None) -> tuple[Gap, ...]:
                 so = "They are left out of the means."
             said = f"{_many(total, 'topic')} missing from {what} ({names})"
             gaps.append(Gap(total, said, so, grave=False))
-    if inputs.answers and state.settings.nuggets:
-        without = [topic for topic in inputs.topics if state.bank.nuggets(topic) is None]
-        if without:
-            names = ", ".join(without[:10])
-            said = f"{_many(len(without), 'narrative')} without nuggets yet ({names})"
-            gaps.append(Gap(len(without), said, "Their answers have no nugget scores."))
-    if nuggets is not None and nuggets.without["strict_vital"]:
-        topics = sorted(nuggets.without["strict_vital"])
-        said = f"{_many(len(topics), 'narrative')} without vital nuggets ({', '.join(topics[:10])})"
-        gaps.append(
-            Gap(len(topics), said, "They leave the means of the vital scores.", grave=False)
-        )
+    unscored = [topic for topic in inputs.topics if topic not in state.pool.topics]
+    if unscored and inputs.r_runs and state.pool.topics:
+        said = f"{_many(len(unscored), 'narrative')} without qrels ({listed(unscored, 10)})"
+        so = "No retrieval run is scored on them."
+        gaps.append(Gap(len(unscored), said, so, grave=False))
+    without = [topic for topic in inputs.topics if state.bank.nuggets(topic) is None]
+    if inputs.answers and without and nuggets is not None:
+        said = f"{_many(len(without), 'narrative')} without nuggets yet ({listed(without, 10)})"
+        so = "The nugget scores of all runs are 0 to 1 there."
+        if not state.settings.nuggets:
+            so = "No run has nugget scores there."
+        gaps.append(Gap(len(without), said, so, grave=bool(state.settings.nuggets)))
+    plain = (
+        [topic for topic in nuggets.without("strict_vital") if topic not in without]
+        if nuggets
+        else []
+    )
+    if plain:
+        said = f"{_many(len(plain), 'narrative')} without vital nuggets ({listed(plain, 10)})"
+        so = "No run has vital scores there."
+        gaps.append(Gap(len(plain), said, so, grave=False))
+    if support is not None:
+        unjudged = {run: found for run in support.values if (found := support.unjudged(run))}
+        count = sum(map(len, unjudged.values()))
+        if unjudged:
+            names = "; ".join(f"{run}: {listed(found, 10)}" for run, found in unjudged.items())
+            said = f"{_many(count, 'answer')} of which every cited sentence is unjudged ({names})"
+            so = "The topics are left out of the means of these runs."
+            gaps.append(Gap(count, said, so, grave=False))
     unread = _passages_without_text(state)
     if unread:
         said = f"{_many(len(unread), 'cited passage')} without a text among the segments"
-        gaps.append(Gap(len(unread), said, "Sentences that cite them are unjudged.", grave=False))
+        so = "Their labels are missing: their support is none to full."
+        gaps.append(Gap(len(unread), said, so))
     empty = sum(
-        doc not in inputs.segments and doc not in inputs.qrels.get(topic, {})
-        for topic in inputs.topics
-        for doc in inputs.ranks.get(topic, {})
+        doc not in inputs.segments
+        for topic in state.pool.topics
+        for doc in state.pool.missing[topic]
     )
     if empty:
         said = f"retrieved {_many(empty, 'document')} without a text or a given grade"
-        gaps.append(Gap(empty, said, "They count as not relevant.", grave=False))
+        so = f"Their labels are missing: their grades are 0 to {state.pool.highest}."
+        gaps.append(Gap(empty, said, so))
     return tuple(gaps)
 
 
 def _passages_without_text(state: State) -> set[str]:
+    """Cited passages that lack a label because they lack a text."""
     return {
-        doc
-        for (run, topic), _ in state.supported.items()
-        if (run, topic) not in state.inputs.support
-        for sentence in state.inputs.answers[run].answers[topic].sentences
-        for doc in sentence.citations[: 1 if state.settings.citations == "first" else None]
-        if doc not in state.inputs.segments
+        one.reference
+        for answer in state.supported.values()
+        for sentence in answer.sentences
+        for one in sentence.citations[: 1 if state.settings.citations == "first" else None]
+        if one.support is None and not one.unjudged and one.reference not in state.inputs.segments
     }
 
 

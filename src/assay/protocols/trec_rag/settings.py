@@ -17,14 +17,15 @@ from assay.protocols.labels import LabelBook
 from assay.protocols.scores import SCORE_COLUMNS, Score, score_row
 from assay.protocols.trec_rag.bank import Bank
 from assay.protocols.trec_rag.inputs import Inputs, TrecRagSettings
-from assay.protocols.trec_rag.responses import Responses
-from assay.protocols.trec_rag.retrieval import retrieval_sheet
-from assay.protocols.trec_rag.scoring import Sheet, means, nugget_sheet, support_sheet
+from assay.protocols.trec_rag.responses import Responses, bank_sheet
+from assay.protocols.trec_rag.retrieval import pooled, retrieval_sheet
+from assay.protocols.trec_rag.scoring import Sheet, means, support_sheet
 from assay.statistics.correlation import CorrelationReport, correlate
 
 AUTO = "automatic nuggets, automatic assignment"
 EDITED = "post-edited nuggets, automatic assignment"
 MANUAL = "post-edited nuggets, manual assignment"
+ASSIGNED = "automatic nuggets, manual assignment"
 
 MEASURES = ("strict_vital", "coverage")
 SETTING_COLUMNS = ("setting", *SCORE_COLUMNS)
@@ -42,12 +43,11 @@ class Pair:
 
 @dataclass(frozen=True)
 class Sides:
-    """Settings that there are labels for, of one kind: sheets by setting, means over what all of
-    them have values for, and how ``measures`` correlate between any two."""
+    """Settings that there are labels for, of one kind: means by setting, by the rules of the
+    leaderboards, and how ``measures`` correlate between any two."""
 
     title: str
     measures: tuple[str, ...]
-    sheets: Mapping[str, Sheet]
     means: Mapping[str, Mapping[str, Mapping[str, Score]]]
     pairs: tuple[Pair, ...]
 
@@ -90,50 +90,50 @@ def compare_settings(
 
 
 def _nuggets(machine: Bank, people: Bank, human: Bank) -> dict[str, Sheet]:
-    """The track's three settings. ``EDITED`` is there where a person edited nuggets, ``MANUAL``
-    where people assigned them; of the latter only answers count whose nuggets all are."""
+    """The track's three settings, each where it is: ``EDITED`` where a person edited nuggets,
+    ``MANUAL`` where people assigned some of these, ``ASSIGNED`` where they assigned the
+    machine's."""
     inputs = people.inputs
-    topics = [topic for topic in inputs.topics if people.nuggets(topic) is not None]
+    edited = any(people.post_edited(topic) for topic in inputs.topics)
     wanted = [(AUTO, machine, machine)]
-    if any(people.post_edited(topic) for topic in topics):
+    if edited:
         wanted.append((EDITED, people, machine))
-    wanted.append((MANUAL, people, human))
+    wanted.append((MANUAL if edited else ASSIGNED, people, human))
     sheets: dict[str, Sheet] = {}
     for name, nuggets, answers in wanted:
         mixed = _Mixed(nuggets, answers)
-        every = (mixed.of(topic, run) for run in inputs.answers for topic in topics)
-        found = [one for one in every if one is not None and one.nuggets]
-        if name == MANUAL:
-            found = [one for one in found if all(each.assigned is not None for each in one.nuggets)]
-        if any(each.assigned for one in found for each in one.nuggets):
-            aspects = {topic: people.aspects(topic) or () for topic in topics}
-            sheets[name] = nugget_sheet(found, aspects, topics)
+        found = [
+            one
+            for run in inputs.answers
+            for topic in inputs.topics
+            if (one := mixed.of(topic, run)) is not None
+        ]
+        labelled = any(each.assigned for one in found if one.text for each in one.nuggets)
+        sheet = bank_sheet(nuggets, found) if labelled else None
+        if sheet is not None:
+            sheets[name] = sheet
     return sheets
 
 
 def _support(machine: Bank, human: Bank) -> dict[str, Sheet]:
-    """Support by machines and by people; of people's only answers whose citations that count are
-    all labelled."""
+    """Support by machines and by people."""
     sheets: dict[str, Sheet] = {}
-    citations = human.settings.citations
+    citations, runs = human.settings.citations, human.inputs.answers
     for name, bank in (("automatic support", machine), ("manual support", human)):
         responses = Responses(bank)
-        found = []
-        for run in bank.inputs.answers.values():
-            for topic in bank.inputs.topics:
-                answer = run.answers.get(topic)
-                if answer is None:
-                    continue
-                labels, _ = responses.supported(answer)
-                counted = [
-                    one.support
-                    for sentence in labels.sentences
-                    for one in sentence.citations[: 1 if citations == "first" else None]
-                ]
-                if counted and None not in counted:
-                    found.append(labels)
-        if found:
-            sheets[name] = support_sheet(found, citations, bank.inputs.topics)[0]
+        found = [
+            responses.supported(answer)[0]
+            for run in runs.values()
+            for topic, answer in run.answers.items()
+            if topic in bank.inputs.narratives
+        ]
+        if any(
+            cited.support
+            for one in found
+            for sentence in one.sentences
+            for cited in sentence.citations[: 1 if citations == "first" else None]
+        ):
+            sheets[name] = support_sheet(found, citations, bank.inputs.topics, runs=runs)[0]
     return sheets
 
 
@@ -141,13 +141,9 @@ def _relevance(machine: Bank, human: Bank) -> dict[str, Sheet]:
     """Retrieval by the grades of machines and of people."""
     sheets: dict[str, Sheet] = {}
     for name, bank in (("automatic relevance", machine), ("manual relevance", human)):
-        grades = {}
-        for topic in bank.inputs.topics:
-            known = {doc: one for doc, one in bank.grades(topic).items() if one is not None}
-            if known:
-                grades[topic] = known
-        sheet = retrieval_sheet(bank.inputs, bank.settings, grades)
-        if sheet is not None:
+        pool = pooled(bank)
+        sheet = retrieval_sheet(bank.inputs, bank.settings, pool)
+        if sheet is not None and any(pool.grades.values()):
             sheets[name] = sheet
     return sheets
 
@@ -168,51 +164,14 @@ def _sides(
     tables = {
         name: means(
             sheet,
-            topics="answered",
+            topics=settings.answers,
             level=settings.level,
             resamples=settings.resamples,
             seed=settings.seed,
         )
-        for name, sheet in _shared(sheets).items()
-    }
-    return Sides(title, names, sheets, tables, pairs)
-
-
-def _shared(sheets: Mapping[str, Sheet]) -> dict[str, Sheet]:
-    """The sheets with only the values, run by run and topic by topic, that all of them have."""
-    first = next(iter(sheets.values()))
-
-    def known(sheet: Sheet, run: str, measure: str) -> set[str]:
-        found = sheet.values.get(run, {}).get(measure, {})
-        return {topic for topic, value in found.items() if value is not None}
-
-    runs = [run for run in first.values if all(run in one.values for one in sheets.values())]
-    cells = {
-        (run, measure): set.intersection(*(known(sheet, run, measure) for sheet in sheets.values()))
-        for run in runs
-        for measure in first.measures
-    }
-    nothing = dict.fromkeys(first.measures, frozenset[str]())
-    return {
-        name: Sheet(
-            sheet.topics,
-            first.measures,
-            {
-                run: {
-                    measure: {
-                        topic: value
-                        for topic, value in sheet.values[run][measure].items()
-                        if topic in cells[run, measure]
-                    }
-                    for measure in first.measures
-                }
-                for run in runs
-            },
-            nothing,
-            dict.fromkeys(runs, nothing),
-        )
         for name, sheet in sheets.items()
     }
+    return Sides(title, names, tables, pairs)
 
 
 def _bank(inputs: Inputs, settings: TrecRagSettings, book: LabelBook, policy: str) -> Bank:
@@ -227,11 +186,31 @@ def _bank(inputs: Inputs, settings: TrecRagSettings, book: LabelBook, policy: st
 def _correlated(
     first: Sheet, second: Sheet, measure: str, settings: TrecRagSettings
 ) -> CorrelationReport | None:
-    """None where fewer than two runs or no topic have scores in both."""
-    tables = [{run: by[measure] for run, by in sheet.values.items()} for sheet in (first, second)]
+    """Over the topics where no run's value hangs on a missing label in either, with the rule of the
+    leaderboards for topics left out; None where fewer than two runs or no topic are left."""
+    tables = [
+        {run: sheet.completed(run, settings.answers)[measure] for run in sheet.values}
+        for sheet in (first, second)
+    ]
+    unsure = {
+        topic
+        for table in tables
+        for values in table.values()
+        for topic, ends in values.items()
+        if ends is not None and ends.value is None
+    }
+    known = (
+        {
+            run: {
+                topic: ends and ends.value for topic, ends in values.items() if topic not in unsure
+            }
+            for run, values in table.items()
+        }
+        for table in tables
+    )
     try:
         return correlate(
-            *tables,
+            *known,
             missing="cells",
             level=settings.level,
             resamples=settings.resamples,

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from assay.measures.support import SupportScores
 from assay.model.labels import Label
 from assay.model.trec_rag import AssignedAnswer, SupportAnswer
 from assay.protocols.trec_rag.bank import Bank
 from assay.protocols.trec_rag.inputs import Inputs, TrecRagSettings
 from assay.protocols.trec_rag.responses import Responses
+from assay.protocols.trec_rag.retrieval import Pool
+from assay.protocols.trec_rag.scoring import Supported
 
 
 @dataclass
@@ -18,16 +19,15 @@ class State:
     """The bank, every answer's labels, and the grades used.
 
     ``assigned``, ``supported`` and ``labels`` (of sentences and citations) are by run and topic,
-    ``counts`` by run, then topic. ``ungraded`` counts a topic's pooled documents without a grade.
+    ``counts`` by run, then topic.
     """
 
     inputs: Inputs
     settings: TrecRagSettings
     bank: Bank
     responses: Responses
+    pool: Pool
     assigned: dict[tuple[str, str], AssignedAnswer] = field(default_factory=dict)
     supported: dict[tuple[str, str], SupportAnswer] = field(default_factory=dict)
     labels: dict[tuple[str, str], Mapping[tuple[int, int], Label]] = field(default_factory=dict)
-    counts: dict[str, dict[str, SupportScores]] = field(default_factory=dict)
-    grades: dict[str, dict[str, int]] = field(default_factory=dict)
-    ungraded: dict[str, int] = field(default_factory=dict)
+    counts: dict[str, dict[str, Supported]] = field(default_factory=dict)

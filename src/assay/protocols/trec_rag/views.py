@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from assay.measures.ranges import Range
 from assay.model.labels import Label
 from assay.model.trec_rag import (
     ASSIGNMENT_VALUE,
@@ -56,7 +57,7 @@ DEFINITIONS = (
     ),
     Definition(
         "weighted_precision",
-        "Mean support (1, ½, 0) of the sentences that cite something.",
+        "Mean support (1, ½, 0) of the sentences that cite something; 0 where none does.",
         f"{_TRACK}, 3.3; Liu et al. 2023",
     ),
     Definition(
@@ -66,14 +67,23 @@ DEFINITIONS = (
     ),
     Definition("hard_precision", "weighted_precision with full support alone counted.", _TRACK),
     Definition("hard_recall", "weighted_recall with full support alone counted.", _TRACK),
-    Definition("agreement", "Share of documents with the same label.", f"{_TRACK}, 3.4"),
-    Definition("kappa", "Cohen's κ, unweighted, on labels 0 to 4.", f"{_TRACK}, 3.4"),
+    Definition(
+        "agreement", "Share of the documents of the pool with the same label.", f"{_TRACK}, 3.4"
+    ),
+    Definition(
+        "kappa",
+        "Cohen's κ, unweighted, on labels 0 to 4; an undecided document has the label that makes "
+        "κ least.",
+        f"{_TRACK}, 3.4",
+    ),
     Definition(
         "pairs_agree", "Share of pairs of documents of a topic that both order the same way.",
         f"{_TRACK}, 3.4",
     ),
     Definition("pairs_tie", "Share of pairs that one side gives the same label.", _TRACK),
-    Definition("pairs_disagree", "Share of pairs ordered in opposite ways.", _TRACK),
+    Definition(
+        "pairs_disagree", "Share of pairs ordered in opposite ways, or not judged.", _TRACK
+    ),
 )  # fmt: skip
 
 _ASSIGNED = {
@@ -237,12 +247,17 @@ def _marked(
     note = f"{answer.length} words, {count} sentence{'s' if count != 1 else ''}"
     if scores is not None:
         shown = [
-            f"{name.replace('_', ' ')} {value:.2f}"
+            f"{name.replace('_', ' ')} {_ends(value)}"
             for name, value in scores.values.items()
             if value is not None and name.startswith("weighted")
         ]
         note += "".join(f"; {one}" for one in shown)
     return Marked(answer.run, tuple(sentences), note)
+
+
+def _ends(value: Range) -> str:
+    low, high = f"{value.floor:.2f}", f"{value.ceiling:.2f}"
+    return low if low == high else f"{low} to {high}"
 
 
 def _mark(cited: Sequence[Cited], first: bool) -> str:
@@ -277,12 +292,12 @@ def _assignments(state: State, answer: AssignedAnswer) -> Table:
     named = [one.text for one in state.bank.aspects(answer.topic) or ()]
     named += [one.nugget.sub_narrative for one in answer.nuggets if one.nugget.sub_narrative]
     open_ones = [name for name in dict.fromkeys(named) if name not in covered]
-    missing = sum(
-        one.nugget.importance is Importance.VITAL and one.assigned is not Assigned.SUPPORT
-        for one in answer.nuggets
-    )
-    vital = sum(one.nugget.importance is Importance.VITAL for one in answer.nuggets)
-    note = f"Missing: {missing} of {vital} vital nuggets"
+    vital = [one for one in answer.nuggets if one.nugget.importance is Importance.VITAL]
+    unsure = sum(one.assigned is None for one in vital)
+    missing = sum(one.assigned not in (Assigned.SUPPORT, None) for one in vital)
+    note = f"Missing: {missing} of {len(vital)} vital nuggets"
+    if unsure:
+        note += f" ({unsure} without a label)"
     if open_ones:
         note += f"; sub-narratives not covered: {'; '.join(open_ones)}"
     columns = ("#", "nugget", "importance", "sub-narrative", "answer")
@@ -302,28 +317,29 @@ def _settings(sides: Sides) -> Part:
             (
                 run,
                 *(
-                    table[run][measure].value if run in table else None
+                    table[run][measure].ends if run in table else None
                     for table in sides.means.values()
                 ),
             )
             for run in runs
         ]
         items.append(Table(measure, ("run", *sides.means), rows))
-    rows = [
+    correlations = [
         (f"{pair.first} ↔ {pair.second}", pair.measure, row.setting, row.measure, row.value, row.n)
         for pair in sides.pairs
         for row in pair.report.rows
     ]
     columns = ("settings", "score", "over", "coefficient", "value", "n")
-    items.append(Table("Correlations", columns, rows, folded=True))
+    items.append(Table("Correlations", columns, correlations, folded=True))
     for pair in sides.pairs:
         points = tuple(Point(one.run, one.second, one.first) for one in pair.report.run_means)
         title = f"{pair.measure}: {pair.first} against {pair.second}"
         items.append(Scatter(title, pair.second, pair.first, points, diagonal=True))
     note = (
-        "The settings of response evaluation side by side, over the answers that have labels in "
-        "each; correlations, over those with labels in the two. τ over runs is what a leaderboard "
-        "keeps; over all pairs, what single answers do."
+        "The settings of response evaluation side by side, by the rules of the leaderboards: what "
+        "lacks labels in a setting is a range. Correlations and plots are over the topics without "
+        "such ranges in the two. τ over runs is what a leaderboard keeps; over all pairs, what "
+        "single answers do."
     )
     return Part(f"{sides.title}: manual and automatic", note, tuple(items))
 
