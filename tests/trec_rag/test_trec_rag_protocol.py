@@ -80,15 +80,15 @@ def test_the_whole_way_through_the_command_line(assay: Assay, tmp_path: Path):
     assert found["rj", "agreement"] == 0.6
     out = folder / "out"
     assert {path.name for path in out.iterdir()} == {
-        "assignments.jsonl", "labels.jsonl", "manifest.json", "nuggets.jsonl", "per_topic.csv",
-        "qrels.txt", "relevance.csv", "report.html", "rj.txt", "scores.csv", "sub_narratives.jsonl",
-        "support.jsonl",
+        "assignments.jsonl", "labels.jsonl", "manifest.json", "nuggets.jsonl", "ntcireval",
+        "per_topic.csv", "qrels.txt", "relevance.csv", "report.html", "rj.txt", "runs",
+        "scores.csv", "sub_narratives.jsonl", "support.jsonl", "topics.txt",
     }  # fmt: skip
     assert (out / "rj.txt").read_text().splitlines()[0] == "1 Q0 d1 2 1.0 assay"
-    first = {path.name: path.read_bytes() for path in out.iterdir()}
+    first = {path: path.read_bytes() for path in out.rglob("*") if path.is_file()}
     again = assay("evaluate", folder, env=ENV)
     assert "Nothing to ask" in again.stderr
-    assert {path.name: path.read_bytes() for path in out.iterdir()} == first
+    assert {path: path.read_bytes() for path in out.rglob("*") if path.is_file()} == first
     # The label files are scored alike without the folder.
     alone = assay("nuggets", out / "assignments.jsonl", "--csv", env=ENV)
     row = next(r for r in csv.DictReader(alone.stdout.splitlines()) if r["measure"] == "weighted")
@@ -362,7 +362,7 @@ def given(tmp_path: Path, *, settings: str = "", made_by: str = "rules") -> Path
     )
     folder = make(tmp_path / "e", inputs=inputs, settings=settings)
     (folder / "given").mkdir()
-    for path in (source / "out").iterdir():
+    for path in (source / "out").glob("*.*"):
         (folder / "given" / path.name).write_bytes(path.read_bytes())
     toml = (folder / "assay.toml").read_text().replace("tests.trec_rag.judge:judge", made_by)
     (folder / "assay.toml").write_text(toml)
