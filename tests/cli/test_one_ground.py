@@ -185,7 +185,7 @@ def test_a_persons_no_is_not_made_into_a_degree_of_support(folder):
     human(folder, "r2c2.entailment", first, {"entailed": "NO"})
     found = evaluate(folder, status=1)
     assert marks(folder) == "BBB"
-    assert support(folder) == ["-1", "1", "0"]
+    assert support(folder) == [None, "1", "0"]
     assert any("a person said otherwise" in one for one in found["warnings"])
     human(folder, "trec_rag.support", first, {"support": "none"})
     evaluate(folder)
@@ -220,7 +220,7 @@ def test_recorded_labels_of_either_question_serve(folder):
         file.unlink()
     ground.toml(folder, ["r2c2", "trec-rag"], TREC, 'default = "recorded:yes-no.jsonl"')
     found = evaluate(folder, status=1)
-    assert (marks(folder), support(folder)) == ("RBB", ["2", "-1", "-1"])
+    assert (marks(folder), support(folder)) == ("RBB", ["2", None, None])
     assert found["missing"] == 2  # the yes or no does not tell TREC RAG how far
 
 

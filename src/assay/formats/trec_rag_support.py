@@ -123,7 +123,7 @@ def _said(one: CitedSupport) -> bool:
 
 
 def write_support(answers: Iterable[SupportAnswer]) -> bytes:
-    """Support labels as the track ships them."""
+    """Support labels as the track ships them; a missing label is null."""
     return b"".join(
         dump_line(
             {
