@@ -88,6 +88,19 @@ def test_a_diff_lists_the_passages_and_runs_that_it_moves(assay, bank, folder):
     bank("edit", file, "--by", "KIM", "--reword", "q1/b", "--text", "New words?")
     document = json.loads(bank("diff", f"{file}@0", file, "--folder", folder, "--json").stdout)
     assert document["grades_missing"] == {"before": 0, "after": 4}
+    # p1 alone answered q1/b; nobody has been asked the new words.
+    scores = {(one["run"], one["measure"]): one for one in document["scores"]}
+    half = scores["half", "EXAM-Cover"]
+    assert (half["before"], half["after"]) == (0.25, None)
+    assert (half["after_floor"], half["after_ceiling"]) == (0.0, (1 / 3 + 0) / 2)
+    labels = {one["passage"]: one for one in document["passages"]}
+    assert labels["p1"] == {
+        "query": "q1", "passage": "p1", "before": 5, "after": None,
+        "after_floor": 0, "after_ceiling": 5,
+    }  # fmt: skip
+    told = bank("diff", f"{file}@0", file, "--folder", folder).stdout
+    assert ".00–.17" in told
+    assert "0–5" in told
 
 
 def test_a_diff_in_a_folder_of_several_protocols_and_by_another_labeller(assay, bank, folder):

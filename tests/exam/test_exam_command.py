@@ -64,14 +64,15 @@ def test_binary_qrels_hold_1_from_tau_on(assay, graded, tmp_path):
     assert assay("exam", graded, "--binary").returncode == 2  # of what?
 
 
-def test_a_passage_without_grades_leaves_cover_undefined_and_counted(assay, graded, tmp_path):
+def test_a_passage_without_grades_leaves_cover_open_and_is_counted(assay, graded, tmp_path):
     run = tmp_path / "run.txt"
     run.write_text("q1 Q0 new 1 2 mine\nq2 Q0 p5 1 1 mine\n")
     done = assay("exam", graded, "--run", run, "--json")
     assert done.returncode == 1
     document = json.loads(done.stdout)
     (row,) = [one for one in document["scores"] if one["measure"] == "EXAM-Cover"]
-    assert (row["value"], row["topics"], row["missing"]) == (0.5, 1, 1)
+    assert (row["value"], row["topics"], row["missing"]) == (None, 2, 1)
+    assert (row["floor"], row["ceiling"]) == ((0 + 1 / 2) / 2, (1 + 1 / 2) / 2)
     assert document["unjudged"] == {"mine": 1}
 
 
@@ -101,3 +102,61 @@ def test_wrong_use(assay, graded, tmp_path):
     done = assay("exam", empty)
     assert done.returncode == 2
     assert "no graded passages" in done.stderr
+
+
+def test_no_query_leaves_a_mean_because_grades_are_missing(assay, graded, tmp_path):
+    bank = write(tmp_path / "bank.jsonl", BANK)
+    run = tmp_path / "run.txt"
+    run.write_text("q1 Q0 p1 1 9 mine\nq1 Q0 new 2 8 mine\nq2 Q0 p5 1 1 mine\n")
+    done = assay("exam", graded, "--bank", bank, "--run", run, "--per-topic", "--csv")
+    rows = {(row["topic"], row["measure"]): row for row in csv.DictReader(io.StringIO(done.stdout))}
+    row = rows["all", "EXAM-Cover"]
+    assert (row["value"], row["floor"], row["ceiling"]) == ("", "0.5", "0.75")
+    assert rows["q1", "EXAM-Cover"]["ceiling"] == "1.0"
+    assert rows["q2", "EXAM-Cover"]["value"] == "0.5"
+    # Of 3 questions that the pool answers "mine" answers 2, or all 4 of 4.
+    row = rows["q1", "EXAM-Cover-normalised"]
+    assert (float(row["floor"]), float(row["ceiling"])) == (pytest.approx(2 / 3), 1.0)
+    shown = assay("exam", graded, "--bank", bank, "--run", run)
+    assert "Means over 2 queries" in " ".join(shown.stdout.split())
+    assert "hang on grades" in shown.stderr
+
+
+def test_normalised_cover_is_over_all_queries(assay, tmp_path):
+    rows = collection()
+    for one in rows[1][1]:  # nothing answers the questions of q2
+        one["exam_grades"][0]["self_ratings"] = [
+            {**rating, "self_rating": 0} for rating in one["exam_grades"][0]["self_ratings"]
+        ]
+    done = assay("exam", write(tmp_path / "g.jsonl", rows), "--json")
+    scores = {(one["run"], one["measure"]): one for one in json.loads(done.stdout)["scores"]}
+    row = scores["good", "EXAM-Cover-normalised"]
+    assert (row["value"], row["topics"]) == (0.5, 2)
+    assert {one["topics"] for one in scores.values()} == {2}
+
+
+def test_what_is_not_in_the_pool_is_not_missing(assay, graded, tmp_path):
+    run = tmp_path / "run.txt"
+    run.write_text("q1 Q0 p1 1 9 mine\nq1 Q0 new 2 8 mine\nq2 Q0 p5 1 1 mine\n")
+    done = assay("exam", graded, "--run", run, "-k", "1", "--json")
+    assert done.returncode == 0
+    assert all(one["value"] is not None for one in json.loads(done.stdout)["scores"])
+
+
+def test_ranks_that_the_file_does_not_hold_are_said_and_cover_nothing(assay, tmp_path):
+    rows = collection()
+    for query in rows:
+        query[1] = [one for one in query[1] if one["paragraph_id"] != "p1"]
+    done = assay("exam", write(tmp_path / "g.jsonl", rows), "--json")
+    assert done.returncode == 0
+    assert "2 ranks of the runs are of passages that the file does not hold" in done.stderr
+
+
+def test_a_query_without_any_grade_is_open(assay, tmp_path):
+    rows = collection()
+    for one in rows[1][1]:
+        one["exam_grades"] = []
+    done = assay("exam", write(tmp_path / "g.jsonl", rows), "--json")
+    scores = {(one["run"], one["measure"]): one for one in json.loads(done.stdout)["scores"]}
+    row = scores["good", "EXAM-Cover"]
+    assert (row["value"], row["floor"], row["ceiling"]) == (None, 0.375, 0.875)

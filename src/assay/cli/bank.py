@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Annotated, Any
@@ -46,6 +46,7 @@ from assay.protocols.exam.banks import (
 from assay.protocols.exam.moved import moved
 from assay.protocols.folder import Folder
 from assay.protocols.labels import LabelBook
+from assay.reports.text import span
 from assay.tasks.exam import GENERATE
 
 app = typer.Typer(
@@ -330,8 +331,8 @@ def diff_command(
     """What differs between two banks, and whose grades and scores it moves.
 
     With --folder the labels of its ledger are scored under both; asks nobody. A reworded question
-    is a new one to the labeller: what is not graded yet is counted. Exit status 1 where they
-    differ.
+    is a new one to the labeller: what hangs on grades that are not given yet is shown from the
+    worst that it can become to the best. Exit status 1 where they differ.
     """
     before, after = read_version(old), read_version(new)
     found = list(changes(before, after))
@@ -366,8 +367,7 @@ def _print_diff(document: Mapping[str, Any]) -> None:
     for name in ("before", "after"):
         moved.add_column(name, justify="right")
     for one in document["passages"][:50]:
-        moved.add_row(safe(one["query"]), safe(one["passage"]), _shown(one["before"]),
-                      _shown(one["after"]))  # fmt: skip
+        moved.add_row(safe(one["query"]), safe(one["passage"]), *_sides(one))
     console.print(moved)
     if len(document["passages"]) > 50:
         console.print(f"and {len(document['passages']) - 50} more (--json lists all)")
@@ -377,19 +377,23 @@ def _print_diff(document: Mapping[str, Any]) -> None:
     for name in ("before", "after"):
         runs.add_column(name, justify="right")
     for one in document["scores"]:
-        runs.add_row(safe(one["run"]), safe(one["measure"]), _shown(one["before"]),
-                     _shown(one["after"]))  # fmt: skip
+        runs.add_row(safe(one["run"]), safe(one["measure"]), *_sides(one))
     console.print(runs)
     missing = document["grades_missing"]
     if missing["after"] or missing["before"]:
         console.print(
             f"Grades that nobody has given yet: {missing['before']} before, {missing['after']} "
-            "after. 'assay judge' asks for those of the folder's bank."
+            "after. What hangs on them is shown from its value with none of these questions "
+            "answered to that with all of them. 'assay judge' asks for those of the folder's bank."
         )
 
 
-def _shown(value: float | int | None) -> str:
-    return "–" if value is None else f"{value:.3f}" if isinstance(value, float) else str(value)
+def _sides(one: Mapping[str, Any]) -> Iterator[str]:
+    """A label or score before and after, as people see it."""
+    for side in ("before", "after"):
+        ends = [one.get(f"{side}_{end}", one[side]) for end in ("floor", "ceiling")]
+        whole = all(isinstance(end, int) for end in ends)
+        yield "–".join(map(str, dict.fromkeys(ends))) if whole else span(*ends)
 
 
 def _file(given: Path, *, must_exist: bool = True) -> Path:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
+import numpy as np
 import typer
 
 from assay.cli.common import (
@@ -21,14 +22,24 @@ from assay.cli.common import (
 from assay.formats.exam_bank import read_bank
 from assay.formats.exam_graded import GradedFile, read_graded
 from assay.formats.trec import format_qrels, read_trec_run
-from assay.measures.coverage import standard_error
+from assay.measures.coverage import Grades, standard_error
+from assay.measures.ranges import Range
 from assay.model.errors import SettingsError
-from assay.model.exam import Bank, BankQuestion, QueryBank, Run
-from assay.protocols.exam.inputs import held_runs, trec_rankings
-from assay.protocols.exam.scoring import COVER, NORMALISED, WEIGHTED, ExamOptions, ExamScorer
+from assay.model.exam import Run
+from assay.protocols.exam.inputs import bank_of, held_runs, judgments_of, pool_of, trec_rankings
+from assay.protocols.exam.scoring import (
+    COVER,
+    NORMALISED,
+    WEIGHTED,
+    ExamOptions,
+    ExamScorer,
+    certain,
+    mean_range,
+)
 from assay.protocols.output import write_bytes
-
-_COVERS = (COVER, WEIGHTED, NORMALISED)
+from assay.protocols.scores import VALUE_COLUMNS, Score, ranks, value_row
+from assay.reports.leaderboards import rank_texts
+from assay.reports.text import span
 
 
 def exam_command(
@@ -79,8 +90,8 @@ def exam_command(
 ) -> None:
     """EXAM-Cover, EXAM-Qrels and α-nDCG of the runs in a file of graded passages.
 
-    Asks no labeller. A score that hangs on a grade that is not there is undefined and counted
-    (exit status 1).
+    Asks no labeller. A score that hangs on grades that are not there runs from the worst that it
+    can be to the best (exit status 1).
     """
     if denominator not in ("bank", "graded"):
         raise typer.BadParameter("must be 'bank' or 'graded'", param_hint="--denominator")
@@ -97,12 +108,18 @@ def exam_command(
     options = ExamOptions(tau=tau, k=k, denominator=denominator, top=top)  # type: ignore[arg-type]
     if measures:
         options = ExamOptions(tau, k, options.denominator, tuple(measures), top)
-    pool = {name: one.grades for name, one in file.queries.items()}
+    rankings = _rankings(file, runs or ())
+    asked, _ = pool_of(questions, rankings, {}, file, judgments_of(file), k)
+    pool = {
+        name: file.queries[name].grades.of(asked[name])
+        if name in file.queries
+        else Grades((), (), np.empty((0, 0), dtype=np.int8)).of(asked[name])
+        for name in asked
+    }
     try:
         scorer = ExamScorer(questions, pool, options)
     except ValueError as error:
         raise typer.BadParameter(str(error), param_hint="-m") from None
-    rankings = _rankings(file, runs or ())
     if binary and qrels is None:
         raise typer.BadParameter("--binary is about the file of --qrels")
     if qrels is not None:
@@ -116,23 +133,22 @@ def exam_command(
         for row in _rows(run, at, ranking, scorer, topics=topics, per_topic=per_topic)
     ]
     _show(rows, scorer, rankings, options, sweep=sweep, as_json=as_json, as_csv=as_csv)
+    unheld = 0 if runs else sum(one.unheld(k) for run in rankings.values() for one in run.values())
+    if unheld:
+        err().print(
+            f"Note: {unheld} ranks of the runs are of passages that the file does not hold. They "
+            "cover nothing.",
+            markup=False,
+            soft_wrap=True,
+        )
     if any(row["missing"] for row in rows):
         err().print(
-            "Some scores are undefined: they hang on grades that the file does not hold "
-            "(column 'missing').",
+            "Some scores hang on grades that the file does not hold (column 'missing'): they run "
+            "from the worst that they can be to the best.",
             markup=False,
+            soft_wrap=True,
         )
         raise typer.Exit(1)
-
-
-def bank_of(file: GradedFile) -> Bank:
-    """A bank of the questions that have grades, for files that come without one."""
-    return Bank(
-        {
-            name: QueryBank(name, None, tuple(BankQuestion(q, q) for q in one.grades.questions))
-            for name, one in file.queries.items()
-        }
-    )
 
 
 def _rankings(file: GradedFile, paths: Sequence[Path]) -> dict[str, Run]:
@@ -154,46 +170,40 @@ def _rows(
     topics: str,
     per_topic: bool,
 ) -> list[dict[str, Any]]:
-    values = next(iter(scorer.sweep(ranking, [tau]).values()))
     rows = []
-    for measure, by_query in values.items():
+    for measure, by_query in scorer.at(ranking, tau).items():
         counted = {
             query: value
             for query, value in by_query.items()
             if topics == "all" or ranking.get(query)
         }
-        known = [value for value in counted.values() if value is not None]
-        rows.append(
-            {
-                "run": run,
-                "topic": "all",
-                "measure": measure,
-                "tau": tau,
-                "value": sum(known) / len(known) if known else None,
-                "standard_error": standard_error(known),
-                "topics": len(known),
-                # Without anything that the pool answers, normalised cover is undefined for all.
-                "missing": 0 if measure == NORMALISED else len(counted) - len(known),
-            }
-        )
+        mean = mean_range(counted.values()) if counted else None
+        error = standard_error(certain(counted.values()))
+        lacking = sum(one.value is None for one in counted.values())
+        rows.append(_row(run, "all", measure, tau, mean, error, len(counted), lacking))
         if per_topic:
             rows += [
-                {
-                    "run": run,
-                    "topic": query,
-                    "measure": measure,
-                    "tau": tau,
-                    "value": value,
-                    "standard_error": None,
-                    "topics": 1,
-                    "missing": 0,
-                }
+                _row(run, query, measure, tau, value, None, 1, int(value.value is None))
                 for query, value in counted.items()
             ]
     return rows
 
 
-_SHORT = {"EXAM-Cover": "Cover", "EXAM-Cover-weighted": "wtd.", "EXAM-Cover-normalised": "norm."}
+def _row(
+    run: str,
+    topic: str,
+    measure: str,
+    tau: int,
+    ends: Range | None,
+    error: float | None,
+    topics: int,
+    missing: int,
+) -> dict[str, Any]:
+    named = dict(zip(VALUE_COLUMNS, value_row(run, topic, measure, ends), strict=True))
+    return {**named, "tau": tau, "standard_error": error, "topics": topics, "missing": missing}
+
+
+_SHORT = {COVER: "Cover", WEIGHTED: "wtd.", NORMALISED: "norm."}
 
 
 def _heading(measure: str) -> str:
@@ -224,37 +234,62 @@ def _show(
         )
         return
     if as_csv:
-        columns = ("run", "topic", "measure", "value")
         more = ("tau", "standard_error") if sweep else ("standard_error",)
-        print_csv((*columns, *more), ([row[name] for name in (*columns, *more)] for row in rows))
+        columns = (*VALUE_COLUMNS, *more)
+        print_csv(columns, ([row[name] for name in columns] for row in rows))
         return
-    names = list(dict.fromkeys(row["measure"] for row in rows))
+    names = [
+        name
+        for name in dict.fromkeys(row["measure"] for row in rows)
+        if name != WEIGHTED or scorer.weighted
+    ]
     for tau in dict.fromkeys(row["tau"] for row in rows):
         here = {
             (row["run"], row["measure"]): row
             for row in rows
             if row["tau"] == tau and row["topic"] == "all"
         }
-        order = sorted(rankings, key=lambda run: -(here[run, COVER]["value"] or 0.0))
         table = plain_table(f"EXAM++, τ = {tau}, k = {options.k}")
+        table.add_column("", justify="right")
         table.add_column("run", overflow="fold")
         for name in names:
             table.add_column(_heading(name), justify="right")
         table.add_column("no\ngrade", justify="right")
-        for run in order:
-            cells = []
-            for name in names:
-                row = here[run, name]
-                error = row["standard_error"]
-                shown = "–" if row["value"] is None else f"{row['value']:.3f}"
-                cells.append(shown + ("" if error is None else f" ±{error:.3f}".replace("0.", ".")))
-            table.add_row(safe(run), *cells, str(unjudged[run]))
+        for run, rank in rank_texts(_ranks(here, rankings)).items():
+            cells = [_cell(here[run, name]) for name in names]
+            table.add_row(rank, safe(run), *cells, str(unjudged[run]))
         out().print(table)
+    counts = {row["topics"] for row in rows if row["topic"] == "all"}
+    over = f"{min(counts)} to {max(counts)}" if len(counts) > 1 else f"{min(counts, default=0)}"
     out().print(
-        f"Means over {len(scorer.queries)} queries ± standard error. Cover: the share of the "
+        f"Means over {over} queries ± standard error, by the least that cover can be; where grades "
+        "are missing, from the worst that a score can be to the best. Cover: the share of the "
         "bank's questions that some of the first k passages answer with a grade of at least τ; "
         "wtd.: questions by weight; norm.: of the questions that the pool can answer. The other "
         "measures take a passage's best grade as its relevance label. No grade: passages among the "
         "first k without one.",
         markup=False,
     )
+
+
+def _ranks(
+    here: Mapping[tuple[str, str], Mapping[str, Any]], runs: Iterable[str]
+) -> dict[str, int | None]:
+    """The runs by EXAM-Cover, with ranks that those share whose ranges overlap."""
+    scores = {}
+    for run in runs:
+        row = here[run, COVER]
+        if row["floor"] is None:
+            score = Score.undefined(run, COVER)
+        else:
+            ends = Range(row["floor"], row["ceiling"])
+            score = Score.between(run, COVER, ends, topics=row["topics"], missing=row["missing"])
+        scores[run] = {COVER: score}
+    return ranks(scores, COVER)
+
+
+def _cell(row: Mapping[str, Any]) -> str:
+    """A score in a narrow column: its standard error, or where its range ends, stands below."""
+    error = row["standard_error"]
+    shown = span(row["floor"], row["ceiling"]).replace("–", "–\n", 1)
+    return shown + ("" if error is None else f"\n±{error:.3f}".replace("0.", "."))

@@ -9,7 +9,7 @@ from typing import ClassVar
 
 from assay.measures.base import RELEVANT, APNorm, Grades, Measure, count_relevant
 
-__all__ = ["AP", "RR", "Judged", "Precision", "RPrecision", "Recall", "Success"]
+__all__ = ["AP", "RR", "BinaryMeasure", "Judged", "Precision", "RPrecision", "Recall", "Success"]
 
 
 def _relevant(grades: Iterable[float | None], rel: float) -> list[bool]:
@@ -17,7 +17,7 @@ def _relevant(grades: Iterable[float | None], rel: float) -> list[bool]:
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Binary(Measure):
+class BinaryMeasure(Measure):
     """A measure that only asks whether a grade is at least *rel*."""
 
     rel: float = RELEVANT
@@ -29,7 +29,7 @@ class _Binary(Measure):
 
 
 @dataclass(frozen=True, kw_only=True)
-class AP(_Binary):
+class AP(BinaryMeasure):
     """Average precision: the mean of the precision at each relevant document.
 
     ``norm=R`` (default) divides by the number of relevant documents, as trec_eval's ``map`` and
@@ -54,7 +54,7 @@ class AP(_Binary):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Precision(_Binary):
+class Precision(BinaryMeasure):
     """Precision at k: relevant documents among the first k, over k even where fewer are shown.
 
     Source: trec_eval ``P``.
@@ -68,7 +68,7 @@ class Precision(_Binary):
 
 
 @dataclass(frozen=True, kw_only=True)
-class RPrecision(_Binary):
+class RPrecision(BinaryMeasure):
     """R-precision: precision at rank R, the number of relevant documents (trec_eval ``Rprec``)."""
 
     name: ClassVar[str] = "Rprec"
@@ -80,7 +80,7 @@ class RPrecision(_Binary):
 
 
 @dataclass(frozen=True, kw_only=True)
-class RR(_Binary):
+class RR(BinaryMeasure):
     """Reciprocal rank of the first relevant document (trec_eval ``recip_rank``); 0 without one."""
 
     name: ClassVar[str] = "RR"
@@ -93,7 +93,7 @@ class RR(_Binary):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Recall(_Binary):
+class Recall(BinaryMeasure):
     """Recall: relevant documents shown, over all relevant documents (trec_eval ``recall``)."""
 
     name: ClassVar[str] = "Recall"
@@ -104,7 +104,7 @@ class Recall(_Binary):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Success(_Binary):
+class Success(BinaryMeasure):
     """Success: 1 if any document shown is relevant, else 0 (trec_eval ``success``)."""
 
     name: ClassVar[str] = "Success"

@@ -7,21 +7,27 @@ the grades of one query: a matrix with a row a passage and a column a question.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
+from assay.measures.ranges import Range
+
 __all__ = [
     "NO_GRADE",
     "TOP_GRADE",
+    "AlphaIdeal",
     "Cover",
     "Grades",
     "alpha_ideal",
+    "alpha_ideal_range",
     "alpha_ndcg",
+    "alpha_ndcg_range",
     "cover",
     "labels",
+    "normalised_cover",
     "standard_error",
 ]
 
@@ -81,16 +87,20 @@ class Cover:
     """EXAM-Cover of some passages at one τ.
 
     Attributes:
-        value: the share of the questions' weight that is covered; None where a question without
-            a sufficient grade lacks some grade, so that the value is not known, and where there
-            are no questions.
+        ends: the share of the questions' weight that is covered, if every missing grade were 0 and
+            if it were the best: both are reached. 0 where there are no questions.
         covered: which questions are covered.
         unknown: which questions may be covered or not, for want of a grade.
     """
 
-    value: float | None
+    ends: Range
     covered: Bools
     unknown: Bools
+
+    @property
+    def value(self) -> float | None:
+        """The share, None where it hangs on a grade and where there are no questions."""
+        return self.ends.value if len(self.covered) else None
 
 
 def cover(
@@ -100,27 +110,59 @@ def cover(
 
     Args:
         grades: rows are the passages shown (already cut at k), columns all questions.
-        tau: the least grade that counts as answered.
+        tau: the least grade that counts as answered, not above the best one.
         weights: of the questions, not negative; all equal where left out.
         of: which questions are the denominator (a Boolean array), all where left out.
 
     Raises:
         ValueError: a weight is negative or not finite.
     """
-    n = grades.shape[1]
-    weight = np.ones(n) if weights is None else np.asarray(weights, dtype=np.float64)
-    if not np.isfinite(weight).all() or (weight < 0).any():
-        raise ValueError("weights must be finite and not negative")
+    weight = np.ones(grades.shape[1])
+    if weights is not None:
+        weight = np.asarray(weights, dtype=np.float64)
+        if not np.isfinite(weight).all() or (weight < 0).any():
+            raise ValueError("weights must be finite and not negative")
     if of is not None:
         weight = np.where(np.asarray(of, dtype=bool), weight, 0.0)
     covered: Bools = np.asarray((grades >= tau).any(axis=0))
     unknown: Bools = np.asarray((grades == NO_GRADE).any(axis=0)) & ~covered
-    total = float(weight.sum())
-    if total == 0 or (weight[unknown] > 0).any():
-        return Cover(None, covered, unknown)
-    if not (weight[~covered] > 0).any():
-        return Cover(1.0, covered, unknown)  # exactly, whatever the order of summation
-    return Cover(float(weight[covered].sum()) / total, covered, unknown)
+    floor = _share(weight, covered)
+    ceiling = _share(weight, covered | unknown) if unknown.any() else floor
+    return Cover(Range(floor, ceiling), covered, unknown)
+
+
+def _share(weight: npt.NDArray[np.float64], covered: Bools) -> float:
+    total, gained = float(weight.sum()), float(weight[covered].sum())
+    if total == gained or not weight[~covered].any():
+        return float(total > 0)  # exactly, whatever the order of summation
+    return gained / total
+
+
+def normalised_cover(pool: GradeMatrix, shown: Sequence[int], tau: int, *, of: object) -> Range:
+    """Return the share that some passages answer of those questions that the pool can answer; 0
+    where it can answer none. Both ends are reached.
+
+    A question that the passages shown may answer or not is worst left unanswered by them and
+    answered elsewhere in the pool, and best answered by them; one that they surely do not answer
+    is best answered nowhere. Questions do not hang on each other.
+
+    Args:
+        pool: rows are all passages, columns the questions.
+        shown: the rows of the passages that the run shows.
+        tau: the least grade that counts as answered, not above the best one.
+        of: which questions count (a Boolean array).
+    """
+    asked: Bools = np.asarray(of, dtype=bool)
+    rows = pool[list(shown)]
+    found = cover(rows, tau)
+    covered = found.covered & asked
+    possible = (found.covered | found.unknown) & asked
+    answered = (pool >= tau).any(axis=0) & asked
+    gaps = (pool == NO_GRADE).sum(axis=0) > (rows == NO_GRADE).sum(axis=0)
+    return Range(
+        _share((answered | (gaps & asked)).astype(np.float64), covered),
+        _share((answered | possible).astype(np.float64), possible),
+    )
 
 
 def labels(grades: GradeMatrix) -> npt.NDArray[np.int8]:
@@ -128,6 +170,28 @@ def labels(grades: GradeMatrix) -> npt.NDArray[np.int8]:
     if not grades.shape[1]:
         return np.full(grades.shape[0], NO_GRADE, dtype=np.int8)
     return np.asarray(grades.max(axis=1), dtype=np.int8)
+
+
+def _discounts(length: int) -> npt.NDArray[np.float64]:
+    """1 / log2(r + 1) for the ranks from 1."""
+    return np.asarray(1.0 / np.log2(np.arange(2, length + 2)), dtype=np.float64)
+
+
+def _greedy(
+    covers: Bools, alpha: float, k: int | None
+) -> Iterator[tuple[npt.NDArray[np.float64], float]]:
+    """The greedy ideal list, rank by rank: what each passage would gain, and what the chosen one
+    does. It ends where nothing is gained any more."""
+    left = covers[covers.any(axis=1)].astype(np.float64)
+    worth = np.ones(covers.shape[1])
+    for _ in range(min(len(left), k or len(left))):
+        gains = left @ worth
+        best = int(gains.argmax())
+        if gains[best] <= 0:
+            return
+        yield gains, float(gains[best])
+        worth = np.where(left[best] > 0, worth * (1.0 - alpha), worth)
+        left[best] = 0.0
 
 
 def alpha_ideal(covers: Bools, *, alpha: float = 0.5, k: int | None = None) -> float:
@@ -138,18 +202,63 @@ def alpha_ideal(covers: Bools, *, alpha: float = 0.5, k: int | None = None) -> f
         alpha: how much a repeated intent loses.
         k: the cutoff, none where left out.
     """
-    left = covers[covers.any(axis=1)].astype(np.float64)
-    worth = np.ones(covers.shape[1])
-    total = 0.0
-    for rank in range(1, min(len(left), k or len(left)) + 1):
-        gains = left @ worth
-        best = int(gains.argmax())
-        if gains[best] <= 0:
-            break
-        total += float(gains[best]) / math.log2(rank + 1)
-        worth = np.where(left[best] > 0, worth * (1.0 - alpha), worth)
-        left[best] = 0.0
-    return total
+    return sum(
+        gain / math.log2(rank + 1) for rank, (_, gain) in enumerate(_greedy(covers, alpha, k), 1)
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class AlphaIdeal:
+    """Between which ends the denominator of α-nDCG lies whatever the missing grades are.
+    ``excess`` is what α-nDCG is at most: above 1, as the greedy list need not be the best."""
+
+    least: float
+    most: float
+    excess: float
+
+
+def alpha_ideal_range(
+    surely: Bools, possibly: Bools, *, alpha: float = 0.5, k: int | None = None
+) -> AlphaIdeal:
+    """Return safe ends of :func:`alpha_ideal`, which need not be reached.
+
+    What the first r passages of a list gain without discount is submodular. So no list gains more
+    by rank r than some first passages of the greedy one and the r next best additions to them,
+    where all that is possible is covered. And where only what is sure is, the greedy list closes
+    with each rank at least an r-th part of its distance to what any r passages gain together
+    (Nemhauser, Wolsey and Fisher 1978), whatever else it may choose. Discounts fall from rank to
+    rank, so that bounds of these sums bound the discounted one.
+
+    Args:
+        surely: rows are the passages of the pool, columns the intents that each surely covers.
+        possibly: those that it may cover, the sure ones among them.
+        alpha: how much a repeated intent loses.
+        k: the cutoff, none where left out.
+    """
+    length = min(len(possibly), k or len(possibly))
+    if not length:
+        return AlphaIdeal(0.0, 0.0, 1.0)
+    discounts = _discounts(length)
+    drops = discounts - np.append(discounts[1:], 0.0)
+    most = np.full(length, np.inf)
+    gained = 0.0
+    for gains, gain in _greedy(possibly, alpha, length):
+        ordered = np.zeros(length)
+        best = -np.sort(-gains)[:length]
+        ordered[: len(best)] = best
+        most = np.minimum(most, gained + np.cumsum(ordered))
+        gained += gain
+    if gained == 0.0:
+        return AlphaIdeal(0.0, 0.0, 1.0)
+    sure = np.cumsum([gain for _, gain in _greedy(surely, alpha, length)])
+    counts = np.arange(1, len(sure) + 1)
+    least = np.zeros(length)
+    reached = 0.0
+    for place in range(length if len(sure) else 0):
+        reached += max(0.0, float(((sure - reached) / counts).max()))
+        least[place] = reached
+    excess = 1.0 / (1.0 - (1.0 - 1.0 / length) ** length)
+    return AlphaIdeal(float(drops @ least), float(drops @ most), excess)
 
 
 def alpha_ndcg(shown: Bools, ideal: float, *, alpha: float = 0.5, k: int | None = None) -> float:
@@ -170,7 +279,25 @@ def alpha_ndcg(shown: Bools, ideal: float, *, alpha: float = 0.5, k: int | None 
     rows = shown[:k]
     before: npt.NDArray[np.intp] = np.cumsum(rows, axis=0) - rows
     gains = (((1.0 - alpha) ** before) * rows).sum(axis=1)
-    return float((gains / np.log2(np.arange(2, len(rows) + 2))).sum()) / ideal
+    return float((gains * _discounts(len(rows))).sum()) / ideal
+
+
+def alpha_ndcg_range(
+    surely: Bools, possibly: Bools, ideal: AlphaIdeal, *, alpha: float = 0.5, k: int | None = None
+) -> Range:
+    """Return safe ends of :func:`alpha_ndcg`: a list never loses by what it covers.
+
+    Args:
+        surely: rows are the passages in rank order, columns the intents that each surely covers.
+        possibly: those that it may cover.
+        ideal: :func:`alpha_ideal_range` of the pool.
+        alpha: as there.
+        k: as there.
+    """
+    floor = alpha_ndcg(surely, ideal.most, alpha=alpha, k=k)
+    if ideal.least <= 0:
+        return Range(floor, ideal.excess if possibly[:k].any() else 0.0)
+    return Range(floor, min(ideal.excess, alpha_ndcg(possibly, ideal.least, alpha=alpha, k=k)))
 
 
 def standard_error(values: Sequence[float]) -> float | None:

@@ -14,7 +14,7 @@ from assay.model.exam import Bank, GradedPassage, Judgment, Ranked, Ranking
 from assay.protocols.exam.grading import Pool
 from assay.protocols.exam.inputs import ExamInputs, ExamSettings
 from assay.protocols.exam.meta import Sweeps, means
-from assay.protocols.exam.scoring import ExamScorer, Values
+from assay.protocols.exam.scoring import ExamScorer, Values, certain
 from assay.protocols.exam.supervision import (
     ANSWER_COLUMNS,
     MISLED_COLUMNS,
@@ -44,7 +44,7 @@ def own_files(
             ("run", "measure", "value", "standard_error", "topics"),
             (
                 (run, name, score.value,
-                 standard_error([v for v in values[run][name].values() if v is not None]),
+                 standard_error(certain(values[run][name].values())),
                  score.topics)
                 for run, found in scores.items()
                 for name, score in found.items()
@@ -72,12 +72,12 @@ def own_files(
     }
     if swept:
         files["sweep.csv"] = csv_bytes(
-            ("run", "tau", "measure", "value"),
+            ("run", "tau", "measure", "value", "floor", "ceiling"),
             (
-                (run, tau, name, value)
+                (run, tau, name, mean.value, *mean)
                 for run, by_tau in swept.items()
                 for tau, found in by_tau.items()
-                for name, value in means(found).items()
+                for name, mean in means(found).items()
             ),
         )
     if inputs.qrels is not None:

@@ -104,16 +104,21 @@ def requests(inputs: ExamInputs, settings: ExamSettings) -> Iterator[Request]:
     task = tasks(settings)[0]
     known = given_grades(inputs)
     for query, passage, question in _pairs(inputs, settings):
-        if (query, passage, question.id) not in known and passage in inputs.texts:
+        if (query, passage, question.id) not in known and _can_ask(inputs, passage, question):
             content = unit(inputs, task, query, passage, question)
             yield Request(task, task.unit.model_validate(content))
+
+
+def _can_ask(inputs: ExamInputs, passage: str, question: BankQuestion) -> bool:
+    """Whether the words are known; a graded file alone need not have them."""
+    return passage in inputs.texts and bool(question.text or question.id == DIRECT_QUESTION)
 
 
 def verifications(inputs: ExamInputs, settings: ExamSettings, book: LabelBook) -> Iterator[Request]:
     """One request an extracted answer that could be right."""
     known = given_grades(inputs)
     for query, passage, question in _pairs(inputs, settings):
-        if (query, passage, question.id) in known or passage not in inputs.texts:
+        if (query, passage, question.id) in known or not _can_ask(inputs, passage, question):
             continue
         label = book.find(EXTRACT, unit(inputs, EXTRACT, query, passage, question))
         if label is not None and label.verdict is not None:
@@ -168,7 +173,8 @@ def _of_pair(
     known: Mapping[tuple[str, str, str], Graded],
 ) -> Graded | None:
     query, passage, _ = key
-    content = unit(inputs, task, query, passage, question) if passage in inputs.texts else None
+    asked = _can_ask(inputs, passage, question)
+    content = unit(inputs, task, query, passage, question) if asked else None
     place = Place("", query, f"{passage} {question.id}")
     if key in known:
         # A person's label in the ledger overrules the file; a machine's is not asked for.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Literal
@@ -29,6 +29,9 @@ DIRECT_TASKS: Mapping[str, tuple[AnyTask, int]] = {
     "trec_rag": (RELEVANCE, 3),
 }
 """Direct graders by the name that ``grading = "direct:NAME"`` gives, with their highest label."""
+
+
+UNGRADED = "(no question has a grade)"
 
 
 class ExamSettings(CommonSettings):
@@ -89,8 +92,8 @@ class ExamSettings(CommonSettings):
 
     @property
     def least(self) -> int:
-        """τ."""
-        return self.tau or (4 if self.grading == "self-rating" else 1)
+        """τ: no grade above the best one can be asked for."""
+        return min(self.tau or (4 if self.grading == "self-rating" else 1), self.top)
 
 
 @dataclass(frozen=True)
@@ -206,17 +209,28 @@ def _bank_of(
     given: GradedFile | None, queries: object, folder: Folder, settings: ExamSettings
 ) -> Bank:
     if given is not None:
-        return Bank(
-            {
-                name: QueryBank(name, None, tuple(BankQuestion(q, q) for q in one.grades.questions))
-                for name, one in given.queries.items()
-            }
-        )
+        return bank_of(given)
     if settings.grading.startswith("direct:") and isinstance(queries, tuple) and queries:
         return Bank({one.id: QueryBank(one.id, one.text, ()) for one in queries})
     raise SettingsError(
         f"{folder.path / 'assay.toml'}: [inputs] has no 'bank'. Write one, or make one with "
         "'assay bank generate'; with grading = \"direct:…\" 'queries' will do."
+    )
+
+
+def bank_of(given: GradedFile) -> Bank:
+    """A bank of the questions that have grades, without words, for files that come without one. A
+    query none of whose passages has a grade stands as one question that nobody has graded."""
+    return Bank(
+        {
+            name: QueryBank(
+                name,
+                None,
+                tuple(BankQuestion(one, "") for one in query.grades.questions or (UNGRADED,)),
+            )
+            for name, query in given.queries.items()
+            if query.passages
+        }
     )
 
 
@@ -250,6 +264,13 @@ def pool_of(
                 untold += 1
         pool[query] = tuple(found)
     return pool, untold
+
+
+def under(inputs: ExamInputs, bank: Bank, settings: ExamSettings) -> ExamInputs:
+    """The same inputs under another bank, whose queries may be others."""
+    pool, untold = pool_of(bank, inputs.runs, inputs.texts, inputs.given, inputs.qrels, settings.k)
+    texts = _query_texts(bank, inputs.queries)
+    return replace(inputs, bank=bank, queries=texts, pool=pool, untold=untold)
 
 
 def _check(inputs: ExamInputs, folder: Folder, settings: ExamSettings) -> None:

@@ -10,9 +10,10 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from assay.measures.coverage import standard_error
+from assay.measures.ranges import Range
 from assay.protocols.exam.binning import Agreement, compare
 from assay.protocols.exam.inputs import ExamInputs, ExamSettings
-from assay.protocols.exam.scoring import ExamScorer, Values
+from assay.protocols.exam.scoring import COVER, ExamScorer, Values, certain, mean_range
 from assay.protocols.parts import Lines, Part, Series, Table, Value
 from assay.protocols.scores import Scores
 from assay.statistics.correlation import kendall_tau, spearman_rho
@@ -41,7 +42,7 @@ def leaderboard_part(
     official = _official(inputs, scores)
     by: dict[str, float | None] = dict(official)
     if not official:
-        by = {run: found[measures[0]].value for run, found in scores.items()}
+        by = {run: found[measures[0]].floor for run, found in scores.items()}
     order = sorted(scores, key=lambda run: (by.get(run) is None, -(by.get(run) or 0.0), run))
     first = [name for name in measures if not name.startswith("EXAM-Cover-")][:3]
     series = [_series(name, order, scores, values) for name in first]
@@ -57,7 +58,8 @@ def leaderboard_part(
             tuple(series),
             y="rescaled score",
             note="Each leaderboard is stretched so that its best run is 1 and its worst 0; bars "
-            "are standard errors over queries, on the same scale. "
+            "are standard errors over queries, on the same scale; where grades are missing they go "
+            "from the worst that a score can be to the best. "
             + ("Runs by the official score." if official else f"Runs by {measures[0]}."),
         )
     ]
@@ -87,50 +89,46 @@ def _official(inputs: ExamInputs, scores: Scores) -> dict[str, float]:
 def _series(
     name: str, order: Sequence[str], scores: Scores, values: Mapping[str, Values]
 ) -> Series:
-    means = {run: scores[run][name].value for run in order}
-    known = [value for value in means.values() if value is not None]
+    floors = {run: scores[run][name].floor for run in order}
+    known = [floor for floor in floors.values() if floor is not None]
     if not known:
         return Series(name, (None,) * len(order))
     low, factor = rescaled(known)
     points: list[float | None] = []
-    ranges: list[tuple[float, float] | None] = []
-    for run in order:
-        mean = means[run]
-        error = standard_error([v for v in values[run][name].values() if v is not None])
-        if mean is None:
+    bars: list[tuple[float, float] | None] = []
+    for run, floor in floors.items():
+        ends = scores[run][name].ends
+        if floor is None or ends is None:
             points.append(None)
-            ranges.append(None)
+            bars.append(None)
             continue
-        points.append((mean - low) * factor)
-        ends = None
-        if error is not None:
-            ends = ((mean - error - low) * factor, (mean + error - low) * factor)
-        ranges.append(ends)
-    return Series(name, tuple(points), tuple(ranges))
+        points.append((floor - low) * factor)
+        error = standard_error(certain(values[run][name].values()))
+        if ends.value is not None:
+            ends = Range(floor - error, floor + error) if error is not None else None
+        bars.append(None if ends is None else _scaled(ends, low, factor))
+    return Series(name, tuple(points), tuple(bars))
+
+
+def _scaled(ends: Range, low: float, factor: float) -> tuple[float, float]:
+    return (ends.floor - low) * factor, (ends.ceiling - low) * factor
 
 
 def correlation(
     scores: Mapping[str, float | None], official: Mapping[str, float]
 ) -> tuple[float | None, float | None, int]:
-    """Spearman's ρ, Kendall's τ-b and the number of runs that both leaderboards have."""
-    pairs = [
-        (value, official[run])
-        for run, value in scores.items()
-        if value is not None and run in official
-    ]
-    if len(pairs) < 2:
+    """Spearman's ρ, Kendall's τ-b and the number of runs that both leaderboards have; undefined
+    where one of these has no certain score."""
+    pairs = [(value, official[run]) for run, value in scores.items() if run in official]
+    if len(pairs) < 2 or any(value is None for value, _ in pairs):
         return None, None, len(pairs)
     x, y = np.array(pairs, dtype=float).T
     return spearman_rho(x, y), kendall_tau(x, y), len(pairs)
 
 
-def means(values: Values) -> dict[str, float | None]:
-    """The mean over queries of each measure, over those that are known."""
-    found: dict[str, float | None] = {}
-    for name, by_query in values.items():
-        known = [value for value in by_query.values() if value is not None]
-        found[name] = sum(known) / len(known) if known else None
-    return found
+def means(values: Values) -> dict[str, Range]:
+    """The mean over queries of each measure, which has a value for at least one."""
+    return {name: mean_range(by_query.values()) for name, by_query in values.items() if by_query}
 
 
 Sweeps = Mapping[str, Mapping[int, Values]]
@@ -157,11 +155,10 @@ def sweep_part(inputs: ExamInputs, found: Sweeps, settings: ExamSettings) -> tup
     cover = Lines(
         "EXAM-Cover by τ",
         tuple(str(tau) for tau in taus),
-        tuple(
-            Series(run, tuple(by[tau]["EXAM-Cover"] for tau in taus)) for run, by in by_tau.items()
-        ),
+        tuple(_cover_series(run, [by[tau][COVER] for tau in taus]) for run, by in by_tau.items()),
         x="τ, the least grade that counts as answered",
         y="EXAM-Cover",
+        note="Bars go from the worst that a score can be to the best, where grades are missing.",
     )
     items: list[Lines | Table] = [cover]
     official = _official(inputs, {run: {} for run in inputs.runs})
@@ -170,7 +167,7 @@ def sweep_part(inputs: ExamInputs, found: Sweeps, settings: ExamSettings) -> tup
         rows: list[tuple[Value, ...]] = []
         for name in names:
             found_at = [
-                correlation({run: by[tau][name] for run, by in by_tau.items()}, official)
+                correlation({run: by[tau][name].value for run, by in by_tau.items()}, official)
                 for tau in taus
             ]
             rows.append((name, "Spearman ρ", *(one[0] for one in found_at)))
@@ -181,15 +178,21 @@ def sweep_part(inputs: ExamInputs, found: Sweeps, settings: ExamSettings) -> tup
     return (Part("Minimum grade", note, tuple(items)),)
 
 
+def _cover_series(run: str, means: Sequence[Range]) -> Series:
+    bars = tuple((one.floor, one.ceiling) if one.value is None else None for one in means)
+    return Series(run, tuple(one.floor for one in means), bars)
+
+
 def agreement(inputs: ExamInputs, scorer: ExamScorer, settings: ExamSettings) -> Agreement | None:
-    """EXAM-Labels against manual judgments; None where no passage has both."""
+    """EXAM-Labels against manual judgments; None where no passage has both. A label that a
+    missing grade may raise is none yet."""
     if inputs.qrels is None:
         return None
     pairs = [
-        (label, inputs.qrels.grades[query][passage])
-        for query, labels in scorer.qrels().items()
+        (int(label.floor), inputs.qrels.grades[query][passage])
+        for query, labels in scorer.label_ranges().items()
         for passage, label in labels.items()
-        if passage in inputs.qrels.grades.get(query, {})
+        if passage in inputs.qrels.grades.get(query, {}) and label.value is not None
     ]
     return compare(pairs, settings.top, *settings.bins) if pairs else None
 

@@ -3,43 +3,68 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
+from assay.measures.ranges import Range
 from assay.model.exam import Bank
 from assay.protocols.evaluation import Evaluation
-from assay.protocols.exam.inputs import ExamInputs, ExamSettings
+from assay.protocols.exam.inputs import ExamInputs, ExamSettings, under
 from assay.protocols.exam.protocol import EXAM, scored
 from assay.protocols.exam.scoring import COVER
 from assay.protocols.folder import Folder
 from assay.protocols.labels import LabelBook
 
-Change = Mapping[str, object]
+Ends = Mapping[tuple[str, str], Range | None]
 
 
 @dataclass(frozen=True, slots=True)
 class Moved:
-    """What is not the same under both banks. ``missing`` counts the grades that nobody has given,
-    under the old bank and under the new."""
+    """What is not the same under both banks: labels by query and passage, scores by run and
+    measure, before and after. One that hangs on grades that nobody has given yet runs from what it
+    is if they all were 0 to what it is if they all were the best. ``missing`` counts them, under
+    the old bank and under the new."""
 
-    passages: tuple[Change, ...]
-    scores: tuple[Change, ...]
+    labels: tuple[tuple[tuple[str, str], Range | None, Range | None], ...]
+    scores: tuple[tuple[tuple[str, str], Range | None, Range | None], ...]
     missing: tuple[int, int]
 
     def document(self) -> dict[str, object]:
-        """As plain JSON; ``runs`` are those whose EXAM-Cover moves."""
-        covers = [one for one in self.scores if one["measure"] == COVER]
+        """As plain JSON; ``runs`` are those whose EXAM-Cover moves. Of an end that is open
+        ``before`` or ``after`` is null; ``before_floor`` to ``after_ceiling`` say from where to
+        where."""
+        scores = [
+            {"run": run, "measure": measure, **_sides(before, after)}
+            for (run, measure), before, after in self.scores
+        ]
         return {
-            "passages": list(self.passages),
-            "runs": [{key: one[key] for key in ("run", "before", "after")} for one in covers],
-            "scores": list(self.scores),
+            "passages": [
+                {"query": query, "passage": passage}
+                | {name: v if v is None else int(v) for name, v in _sides(before, after).items()}
+                for (query, passage), before, after in self.labels
+            ],
+            "runs": [
+                {key: value for key, value in one.items() if key != "measure"}
+                for one in scores
+                if one["measure"] == COVER
+            ],
+            "scores": scores,
             "grades_missing": {"before": self.missing[0], "after": self.missing[1]},
         }
 
 
+def _sides(before: Range | None, after: Range | None) -> dict[str, float | None]:
+    sides: dict[str, float | None] = {}
+    for name, ends in (("before", before), ("after", after)):
+        sides[name] = ends and ends.value
+        if ends is not None and ends.value is None:
+            sides |= {f"{name}_floor": ends.floor, f"{name}_ceiling": ends.ceiling}
+    return sides
+
+
 @dataclass(frozen=True, slots=True)
 class _Side:
-    labels: Mapping[tuple[str, str], int]
-    scores: Mapping[tuple[str, str], float | None]
+    labels: Ends
+    scores: Ends
     missing: int
 
 
@@ -49,20 +74,20 @@ def moved(folder: Folder, old: Bank, new: Bank, policy: str | None = None) -> Mo
     opened = Evaluation.open(folder, EXAM, policy)
     with folder.open_ledger(create=False) as ledger:
         before, after = (_side(opened, bank, opened.book(ledger)) for bank in (old, new))
-    pairs = dict.fromkeys([*before.labels, *after.labels])
-    runs = dict.fromkeys([*before.scores, *after.scores])
     return Moved(
-        tuple(
-            {"query": key[0], "passage": key[1], "before": label, "after": after.labels.get(key)}
-            for key in pairs
-            if (label := before.labels.get(key)) != after.labels.get(key)
-        ),
-        tuple(
-            {"run": key[0], "measure": key[1], "before": score, "after": after.scores.get(key)}
-            for key in runs
-            if (score := before.scores.get(key)) != after.scores.get(key)
-        ),
+        _differences(before.labels, after.labels),
+        _differences(before.scores, after.scores),
         (before.missing, after.missing),
+    )
+
+
+def _differences(
+    before: Ends, after: Ends
+) -> tuple[tuple[tuple[str, str], Range | None, Range | None], ...]:
+    return tuple(
+        (key, before.get(key), after.get(key))
+        for key in dict.fromkeys([*before, *after])
+        if before.get(key) != after.get(key)
     )
 
 
@@ -70,17 +95,17 @@ def _side(opened: Evaluation, bank: Bank, book: LabelBook) -> _Side:
     inputs, settings = opened.inputs, opened.settings
     if not isinstance(inputs, ExamInputs) or not isinstance(settings, ExamSettings):
         raise TypeError("not an EXAM++ folder")  # pragma: no cover (opened with EXAM)
-    found = scored(replace(inputs, bank=bank), settings, book)
+    found = scored(under(inputs, bank, settings), settings, book)
     return _Side(
         {
             (query, passage): label
-            for query, labels in found.scorer.qrels().items()
+            for query, labels in found.scorer.label_ranges().items()
             for passage, label in labels.items()
         },
         {
-            (run, measure): score.value
+            (run, measure): score.ends
             for run, scores in found.scores.items()
             for measure, score in scores.items()
         },
-        sum(book.missing.values()) + sum(book.failed.values()),
+        sum(map(found.scorer.unsure, found.scorer.queries)),
     )

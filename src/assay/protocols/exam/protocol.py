@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from assay.measures.ranges import Range
-from assay.model.exam import Bank
+from assay.model.exam import Bank, Run
 from assay.protocols.base import Protocol, Reading, Step
 from assay.protocols.exam.files import own_files
 from assay.protocols.exam.grading import (
@@ -39,7 +38,7 @@ from assay.protocols.folder import Folder
 from assay.protocols.labels import LabelBook
 from assay.protocols.means import mean_score
 from assay.protocols.results import Board, Definition, Findings, Gap
-from assay.protocols.scores import PerTopic, Score
+from assay.protocols.scores import Score
 from assay.tasks.base import AnyTask
 from assay.tasks.r2c2 import ANSWER
 
@@ -47,15 +46,15 @@ DEFINITIONS = (
     Definition(
         COVER,
         "The share of the query's exam questions that some of the run's first k passages answer "
-        "with a grade of at least τ. 0 where the run is silent, undefined where it hangs on a "
-        "grade that is missing.",
+        "with a grade of at least τ. 0 where the run is silent. Where grades are missing it runs "
+        "from its value with each of them 0 to that with each of them the best.",
         "Farzi & Dietz, EXAM++, equation 1",
     ),
     Definition(WEIGHTED, "The same, each question counting by its weight.", "Assay; docs/exam.md"),
     Definition(
         NORMALISED,
-        "Of the questions that the whole pool can answer, those that the run answers; undefined "
-        "where the pool answers none.",
+        "Of the questions that the whole pool can answer, those that the run answers; 0 where the "
+        "pool answers none. Where grades are missing, both ends are reached.",
         "Assay; docs/exam.md",
     ),
     Definition(
@@ -66,7 +65,8 @@ DEFINITIONS = (
     ),
     Definition(
         "α-nDCG",
-        "Gain for questions that no passage above answers; each repetition counts half.",
+        "Gain for questions that no passage above answers; each repetition counts half. Where "
+        "grades are missing its ends, and those of nDCG, are safe, but need not be reached.",
         "Clarke et al. 2008; the questions are the intents",
     ),
 )
@@ -109,11 +109,11 @@ class Exam(Protocol[ExamSettings, ExamInputs]):
         return Findings(
             topics=scorer.queries,
             scores=scores,
-            per_topic=found.per_topic,
+            per_topic=values,
             boards=(_board(inputs, scorer, measures, settings),),
             definitions=DEFINITIONS,
             facts=_facts(inputs, scorer, bank, pool, settings),
-            gaps=_gaps(inputs, scorer, values),
+            gaps=_gaps(inputs, scorer, values, settings),
             files=own_files(inputs, settings, bank, pool, scorer, scores, values, swept),
             ranked=scorer.ranked(inputs.runs, measures, answered=settings.silent != "zero"),
             parts=(
@@ -144,14 +144,12 @@ EXAM = Exam()
 
 @dataclass(frozen=True)
 class Scored:
-    """Grades, and the scores of every run: ``values`` by query, ``per_topic`` from floor to
-    ceiling, ``scores`` over them."""
+    """Grades, and the scores of every run: ``values`` by query, ``scores`` over them."""
 
     pool: Pool
     bank: Bank
     scorer: ExamScorer
     values: Mapping[str, Values]
-    per_topic: PerTopic
     scores: Mapping[str, Mapping[str, Score]]
 
 
@@ -163,21 +161,10 @@ def scored(inputs: ExamInputs, settings: ExamSettings, book: LabelBook) -> Score
         settings.least, settings.k, settings.denominator, settings.measures, settings.top
     )
     scorer = ExamScorer(bank, pool.grades, options)
-    values = {
-        run: _kept(scorer.score(ranking), _measures(bank, settings))
-        for run, ranking in inputs.runs.items()
-    }
-    unsure = {query for query in scorer.queries if scorer.unsure(query)}
+    measures = _measures(bank, settings)
     per_topic = {
-        run: {
-            measure: {
-                query: _ends(measure, value, query in unsure)
-                for query, value in by_query.items()
-                if settings.silent == "zero" or inputs.runs[run].get(query)
-            }
-            for measure, by_query in found.items()
-        }
-        for run, found in values.items()
+        run: _kept(scorer.score(ranking), measures, ranking, settings)
+        for run, ranking in inputs.runs.items()
     }
     scores = {
         run: {
@@ -186,7 +173,7 @@ def scored(inputs: ExamInputs, settings: ExamSettings, book: LabelBook) -> Score
         }
         for run, found in per_topic.items()
     }
-    return Scored(pool, bank, scorer, values, per_topic, scores)
+    return Scored(pool, bank, scorer, per_topic, scores)
 
 
 def _measures(bank: Bank, settings: ExamSettings) -> tuple[str, ...]:
@@ -198,16 +185,16 @@ def _measures(bank: Bank, settings: ExamSettings) -> tuple[str, ...]:
     return (COVER, *([WEIGHTED] if weighted else []), NORMALISED, *settings.measures)
 
 
-def _kept(values: Values, measures: Sequence[str]) -> Values:
-    return {name: values[name] for name in measures}
-
-
-def _ends(measure: str, value: float | None, unsure: bool) -> Range | None:
-    """A value from floor to ceiling: with a grade missing somewhere in the pool, labels may still
-    rise, and only plain covers that are known stand."""
-    if value is not None and (measure in (COVER, WEIGHTED) or not unsure):
-        return Range.certain(value)
-    return Range(0.0, 1.0) if unsure else None
+def _kept(values: Values, measures: Sequence[str], run: Run, settings: ExamSettings) -> Values:
+    """The measures that are shown, of the queries that are averaged."""
+    return {
+        name: {
+            query: value
+            for query, value in values[name].items()
+            if settings.silent == "zero" or run.get(query)
+        }
+        for name in measures
+    }
 
 
 def _board(
@@ -245,7 +232,12 @@ def _facts(
     return tuple(facts)
 
 
-def _gaps(inputs: ExamInputs, scorer: ExamScorer, values: Mapping[str, Values]) -> tuple[Gap, ...]:
+def _gaps(
+    inputs: ExamInputs,
+    scorer: ExamScorer,
+    values: Mapping[str, Values],
+    settings: ExamSettings,
+) -> tuple[Gap, ...]:
     gaps = []
     if inputs.untold:
         gaps.append(
@@ -259,15 +251,31 @@ def _gaps(inputs: ExamInputs, scorer: ExamScorer, values: Mapping[str, Values]) 
     lost = {
         query
         for found in values.values()
-        for query, value in found.get(COVER, {}).items()
-        if value is None
+        for by_query in found.values()
+        for query, value in by_query.items()
+        if value.value is None
     }
     if lost:
         gaps.append(
             Gap(
                 len(lost),
-                "queries have a run whose cover hangs on a missing grade",
-                "These values are undefined and not in its mean.",
+                "queries have scores that hang on missing grades",
+                "Such a score is shown from the worst that it can be to the best.",
+            )
+        )
+    unheld = sum(
+        ranking.unheld(settings.k)
+        for run in (() if inputs.runs_given else inputs.runs.values())
+        for query, ranking in run.items()
+        if query in inputs.bank.queries
+    )
+    if unheld:
+        gaps.append(
+            Gap(
+                unheld,
+                "ranks of runs are of passages that the graded file does not hold",
+                "They cover nothing.",
+                grave=False,
             )
         )
     empty = [query for query in inputs.bank.queries if query not in scorer.queries]

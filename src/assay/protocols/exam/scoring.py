@@ -1,7 +1,8 @@
 """From grades to scores: EXAM-Cover in its variants, EXAM-Qrels, α-nDCG, and sweeps over τ.
 
 Source: Farzi & Dietz, EXAM++, section 4.3. Pure: grades may come from labels or from a published
-file. A value that hangs on a grade that is not known is None, never a guess.
+file. A value that hangs on grades that are missing is a range from what it is at worst to what it
+is at best, never a guess. What the pool does not hold is not judged: it covers nothing.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from math import fsum
 from typing import Literal
 
 import numpy as np
@@ -16,16 +18,22 @@ import numpy.typing as npt
 
 from assay.measures.coverage import (
     NO_GRADE,
+    AlphaIdeal,
     GradeMatrix,
     Grades,
     alpha_ideal,
+    alpha_ideal_range,
     alpha_ndcg,
+    alpha_ndcg_range,
     cover,
     labels,
+    normalised_cover,
 )
 from assay.measures.diversity import AlphaNDCG
 from assay.measures.names import parse_measure
+from assay.measures.ranges import Range
 from assay.measures.ranking import RELEVANT, Measure
+from assay.measures.ranking_ranges import score_range
 from assay.model.exam import Bank, Ranking, Run
 from assay.protocols.ranked import Ranked
 
@@ -36,8 +44,8 @@ NORMALISED = "EXAM-Cover-normalised"
 NOTHING = Ranking()
 """What a run shows that is silent."""
 
-Values = dict[str, dict[str, float | None]]
-"""measure → query → value; None where a label is missing."""
+Values = dict[str, dict[str, Range]]
+"""measure → query → value, from floor to ceiling."""
 
 
 @dataclass(frozen=True)
@@ -57,26 +65,35 @@ class ExamOptions:
     top: int = 5
 
 
+Ideal = tuple[float, AlphaIdeal | None]
+"""The denominator of α-nDCG, and its ends where grades are missing."""
+
+
 @dataclass(eq=False)
 class _Query:
-    """A query's pool, looked at through its bank: rows are passages (the last stands for any that
-    is not in the pool), columns the active questions."""
+    """A query's pool, looked at through its bank: rows are passages (the last, of grade 0, stands
+    for any that is not in the pool), columns the active questions. ``labels`` are the best grades
+    that there are, row by row. A question that is not ``asked`` is nobody's to answer: where it
+    has no grade, nothing is missing."""
 
     rows: Mapping[str, int]
     questions: Sequence[str]
+    labels: Sequence[int]
     matrix: GradeMatrix
     weights: npt.NDArray[np.float64]
     asked: npt.NDArray[np.bool_]
-    labels: npt.NDArray[np.int8]
-    _ideals: dict[tuple[int, float, int | None], float] = field(default_factory=dict)
+    top: int
+    _ideals: dict[tuple[int, float, int | None], Ideal] = field(default_factory=dict)
 
-    def shown(self, passages: Sequence[str | None]) -> GradeMatrix:
+    def places(self, passages: Iterable[str | None]) -> list[int]:
+        """The row of each passage, the last one for those that the pool does not hold."""
         absent = len(self.matrix) - 1
-        return self.matrix[[self.rows.get(one or "", absent) for one in passages]]
+        return [self.rows.get(one or "", absent) for one in passages]
 
     @cached_property
-    def pool_best(self) -> npt.NDArray[np.int8]:
-        return np.asarray(self.matrix.max(axis=0), dtype=np.int8)
+    def missing(self) -> int:
+        """How many pairs lack a grade."""
+        return int((self.matrix == NO_GRADE).sum())
 
     @cached_property
     def weighted(self) -> bool:
@@ -94,12 +111,35 @@ class _Query:
             for column, question in enumerate(self.questions)
         }
 
-    def ideal(self, tau: int, alpha: float, k: int | None) -> float:
+    @cached_property
+    def least(self) -> list[float]:
+        """The label of each row if every missing grade were 0."""
+        return [float(max(label, 0)) for label in labels(self.matrix).tolist()]
+
+    @cached_property
+    def most(self) -> list[float]:
+        """The same if every missing grade were the best."""
+        return [float(label) for label in labels(self.possible).tolist()]
+
+    @cached_property
+    def ideal_labels(self) -> list[float]:
+        """The labels of the pool, best first: sorted once for all runs."""
+        return sorted(self.least[:-1], reverse=True)
+
+    @cached_property
+    def possible(self) -> GradeMatrix:
+        """The grades if every missing one were the best."""
+        filled = np.where(self.matrix == NO_GRADE, self.top, self.matrix)
+        return np.asarray(filled, dtype=np.int8)
+
+    def ideal(self, tau: int, alpha: float, k: int | None) -> Ideal:
         key = (tau, alpha, k)
         if key not in self._ideals:
             # Of equal gains the last id in the alphabet, as everywhere (AlphaNDCG).
             order = [row for _, row in sorted(self.rows.items(), reverse=True)]
-            self._ideals[key] = alpha_ideal(self.matrix[order] >= tau, alpha=alpha, k=k)
+            surely, possibly = self.matrix[order] >= tau, self.possible[order] >= tau
+            ends = alpha_ideal_range(surely, possibly, alpha=alpha, k=k) if self.missing else None
+            self._ideals[key] = (0.0 if ends else alpha_ideal(surely, alpha=alpha, k=k), ends)
         return self._ideals[key]
 
 
@@ -118,26 +158,45 @@ class ExamScorer:
             questions = bank.questions(query)
             grades = pool.get(query) or Grades((), (), np.empty((0, 0), dtype=np.int8))
             matrix = grades.columns([question.id for question in questions])
+            known = labels(matrix).tolist()
             graded = (matrix != NO_GRADE).any(axis=0)
-            asked = graded if options.denominator == "graded" else np.ones(len(questions), bool)
+            # Where nothing has a grade yet, any question may turn out to be one that has.
+            every = options.denominator == "bank" or not graded.any()
+            asked = np.ones(len(questions), bool) if every else graded
+            matrix[:, ~asked] = 0
+            matrix[-1] = 0
             self._queries[query] = _Query(
                 {passage: row for row, passage in enumerate(grades.passages)},
                 [question.id for question in questions],
+                known,
                 matrix,
                 np.array([question.weight for question in questions]),
                 asked,
-                labels(matrix[:-1]),
+                options.top,
             )
 
     def qrels(self) -> dict[str, dict[str, int]]:
-        """EXAM-Label of every passage of the pool that has a grade: query → passage → label."""
+        """EXAM-Label of every passage of the pool that has a grade, by the grades that there are:
+        query → passage → label."""
         return {
             query: {
-                passage: int(found.labels[row])
-                for passage, row in found.rows.items()
-                if found.labels[row] != NO_GRADE
+                passage: one.labels[row]
+                for passage, row in one.rows.items()
+                if one.labels[row] != NO_GRADE
             }
-            for query, found in self._queries.items()
+            for query, one in self._queries.items()
+        }
+
+    @property
+    def weighted(self) -> bool:
+        """Whether the weights of questions make a difference."""
+        return any(one.weighted for one in self._queries.values())
+
+    def label_ranges(self) -> dict[str, dict[str, Range]]:
+        """EXAM-Label of every passage of the pool, from its least to its greatest."""
+        return {
+            query: {name: Range(one.least[row], one.most[row]) for name, row in one.rows.items()}
+            for query, one in self._queries.items()
         }
 
     def ranked(self, runs: Mapping[str, Run], measures: Iterable[str], *, answered: bool) -> Ranked:
@@ -169,91 +228,94 @@ class ExamScorer:
             for passage, label in found.items():
                 yield query, passage, label if least is None else int(label >= least)
 
-    @cached_property
-    def _judged(self) -> dict[str, dict[str, float]]:
-        return {
-            query: {passage: float(label) for passage, label in by_passage.items()}
-            for query, by_passage in self.qrels().items()
-        }
-
-    @cached_property
-    def _ideal_labels(self) -> dict[str, list[float]]:
-        return {q: sorted(judged.values(), reverse=True) for q, judged in self._judged.items()}
-
     def unsure(self, query: str) -> int:
         """How many pairs of the query's pool and bank lack a grade."""
-        return int((self._queries[query].matrix[:-1] == NO_GRADE).sum())
+        return self._queries[query].missing
 
     def score(self, run: Run) -> Values:
         """Every measure for every query; a query that the run is silent on is 0."""
-        values = self.covers(run, self.options.tau)
-        values.update(self._qrels_values(run, self.options.tau))
-        return values
+        return self.at(run, self.options.tau)
 
-    def covers(self, run: Run, tau: int) -> Values:
-        """EXAM-Cover, weighted and normalised, at another τ."""
-        found: Values = {COVER: {}, WEIGHTED: {}, NORMALISED: {}}
+    def sweep(self, run: Run, taus: Iterable[int]) -> dict[int, Values]:
+        """Every measure at every τ."""
+        return {tau: self.at(run, tau) for tau in taus}
+
+    def at(self, run: Run, tau: int) -> Values:
+        """Every measure at another τ."""
+        measures = {name: _at(measure, tau) for name, measure in self.measures.items()}
+        names = (COVER, WEIGHTED, NORMALISED, *measures)
+        found: Values = {name: {} for name in names}
         for query, one in self._queries.items():
-            shown = one.shown(run.get(query, NOTHING).first(self.options.k))
-            can = one.asked & (one.pool_best >= tau)
-            found[COVER][query] = _value(shown, tau, None, one.asked)
+            shown = run.get(query)
+            if not shown:
+                for name in names:
+                    found[name][query] = Range.certain(0.0)
+                continue
+            first = one.places(shown.first(self.options.k))
+            grades = one.matrix[first]
+            plain = cover(grades, tau, of=one.asked).ends
+            found[COVER][query] = plain
             found[WEIGHTED][query] = (
-                _value(shown, tau, one.weights, one.asked) if one.weighted else found[COVER][query]
+                cover(grades, tau, one.weights, of=one.asked).ends if one.weighted else plain
             )
-            # What the pool can answer: its unknown grades leave the denominator open, so that a
-            # normalised value is known only where the plain one is.
-            known = found[COVER][query] is not None
-            found[NORMALISED][query] = _value(shown, tau, None, can) if known else None
+            found[NORMALISED][query] = normalised_cover(one.matrix, first, tau, of=one.asked)
+            rows = one.places(shown.places())
+            absent = len(one.matrix) - 1  # what is not in the pool is not judged
+            least = [None if one.labels[row] == NO_GRADE else one.least[row] for row in rows]
+            most = [None if row == absent else one.most[row] for row in rows]
+            for name, measure in measures.items():
+                found[name][query] = (
+                    _alpha(one, rows[: measure.k], tau, measure)
+                    if isinstance(measure, AlphaNDCG)
+                    else _ranked(one, least, most, measure)
+                )
         return found
 
     def covered(self, run: Run, query: str, tau: int) -> npt.NDArray[np.bool_]:
         """Which of the query's questions the run covers."""
         one = self._queries[query]
-        return cover(one.shown(run.get(query, NOTHING).first(self.options.k)), tau).covered
-
-    def sweep(self, run: Run, taus: Iterable[int]) -> dict[int, Values]:
-        """Every measure at every τ."""
-        return {tau: {**self.covers(run, tau), **self._qrels_values(run, tau)} for tau in taus}
+        shown = one.places(run.get(query, NOTHING).first(self.options.k))
+        return cover(one.matrix[shown], tau).covered
 
     def unjudged(self, run: Run) -> int:
         """How many of the run's first k passages have no grade at all."""
-        count = 0
-        for query, one in self._queries.items():
-            shown = one.shown(run.get(query, NOTHING).first(self.options.k))
-            count += int((shown == NO_GRADE).all(axis=1).sum())
-        return count
-
-    def _qrels_values(self, run: Run, tau: int) -> Values:
-        plain = {n: m for n, m in self.measures.items() if _is_plain(m)}
-        # The ideal lists are the pool's, the same for all runs: sorted once.
-        top = float(self.options.top)
-        measures = {name: _at(measure, tau) for name, measure in plain.items()}
-        found: Values = {name: {} for name in measures}
-        for query, judged in self._judged.items():
-            shown = [judged.get(p or "") for p in run.get(query, NOTHING).places()]
-            ideal = self._ideal_labels[query]
-            for name, measure in measures.items():
-                found[name][query] = measure.score(shown, ideal, top) if shown else 0.0
-        for name, alpha in self.measures.items():
-            if isinstance(alpha, AlphaNDCG):
-                found[name] = {}
-                for query, one in self._queries.items():
-                    best = one.ideal(tau, alpha.alpha, alpha.k)
-                    covers = one.shown(run.get(query, NOTHING).places()[: alpha.k]) >= tau
-                    value = alpha_ndcg(covers, best, alpha=alpha.alpha, k=alpha.k)
-                    found[name][query] = value
-        return found
+        return sum(
+            one.labels[row] == NO_GRADE
+            for query, one in self._queries.items()
+            for row in one.places(run.get(query, NOTHING).first(self.options.k))
+        )
 
 
-def _value(
-    shown: GradeMatrix,
-    tau: int,
-    weights: npt.NDArray[np.float64] | None,
-    of: npt.NDArray[np.bool_],
-) -> float | None:
-    if not len(shown):
-        return 0.0 if of.any() else None
-    return cover(shown, tau, weights, of=of).value
+def certain(values: Iterable[Range]) -> list[float]:
+    """The values of queries; none at all where one of them is open."""
+    found = [(one.floor, one.value) for one in values]
+    return [] if any(value is None for _, value in found) else [floor for floor, _ in found]
+
+
+def mean_range(values: Iterable[Range]) -> Range:
+    """The mean of ranges, which has at least one."""
+    every = list(values)
+    floor, ceiling = (fsum(ends) / len(every) for ends in zip(*every, strict=True))
+    return Range(floor, ceiling)
+
+
+def _alpha(one: _Query, rows: Sequence[int], tau: int, measure: AlphaNDCG) -> Range:
+    alpha, k = measure.alpha, measure.k
+    value, ends = one.ideal(tau, alpha, k)
+    surely = one.matrix[rows] >= tau
+    if ends is None:
+        return Range.certain(alpha_ndcg(surely, value, alpha=alpha, k=k))
+    return alpha_ndcg_range(surely, one.possible[rows] >= tau, ends, alpha=alpha, k=k)
+
+
+def _ranked(
+    one: _Query, least: Sequence[float | None], most: Sequence[float | None], measure: Measure
+) -> Range:
+    """A measure of EXAM-Qrels, by the least and greatest label at each rank."""
+    top = float(one.top)
+    if not one.missing:
+        return Range.certain(measure.score(least, one.ideal_labels, top))
+    return score_range(measure, least, most, one.least[:-1], one.most[:-1], [top])
 
 
 def _is_plain(measure: Measure) -> bool:

@@ -34,7 +34,7 @@ def answers(inputs: ExamInputs, bank: Bank, pool: Pool) -> list[Row]:
             ]
             found.sort(key=lambda item: -item[1].grade)
             rows += [
-                (query, question.id, question.text, passage, one.grade,
+                (query, question.id, question.text or question.id, passage, one.grade,
                  _judged(inputs, query, passage), one.said)
                 for passage, one in found
             ]  # fmt: skip
@@ -48,13 +48,14 @@ def _judged(inputs: ExamInputs, query: str, passage: str) -> int | None:
 
 
 def uncovered(inputs: ExamInputs, scorer: ExamScorer, tau: int) -> list[Row]:
-    """Passages that were judged relevant and answer no question with a grade of τ."""
+    """Passages that were judged relevant and surely answer no question with a grade of τ."""
     rows: list[Row] = []
-    for query, labels in scorer.qrels().items():
+    for query, labels in scorer.label_ranges().items():
         for passage, label in labels.items():
             judged = _judged(inputs, query, passage)
-            if judged is not None and judged >= 1 and label < tau:
-                rows.append((query, passage, judged, label, inputs.texts.get(passage, "")))
+            if judged is not None and judged >= 1 and label.ceiling < tau:
+                text = inputs.texts.get(passage, "")
+                rows.append((query, passage, judged, int(label.floor), text))
     return sorted(rows, key=lambda row: (str(row[0]), -int(row[2] or 0), str(row[1])))
 
 
@@ -141,7 +142,7 @@ def _of_query(inputs: ExamInputs, bank: Bank, pool: Pool, query: str) -> tuple[I
         [[cell(passage, question.id) for question in questions] for passage in best],
         high=float(top),
         about={
-            **{name: q.text for name, q in zip(names, questions, strict=True)},
+            **{name: q.text or q.id for name, q in zip(names, questions, strict=True)},
             **{passage: inputs.texts.get(passage, "")[:300] for passage in best},
         },
         note=f"The best {len(best)} of {len(passages)} passages.",
@@ -158,7 +159,7 @@ def _of_query(inputs: ExamInputs, bank: Bank, pool: Pool, query: str) -> tuple[I
         key = f" (key: {' | '.join(question.gold)})" if question.gold else ""
         tables.append(
             Table(
-                f"{name}: {question.text}{key}",
+                f"{name}: {question.text or question.id}{key}",
                 ("grade", "passage", "answer or reason"),
                 rows,
                 texts=frozenset({"answer or reason"}),
