@@ -239,8 +239,16 @@ def test_qrels_and_runs_give_the_means_of_assay_measure(trec, assay):
         for run in one["runs"]
     }
     assert found == pytest.approx(means, abs=1e-12)
-    assert "Run C is silent on 1 topic of the qrels: 8." in done.stderr
-    assert "Run C has 1 topic that the qrels lack: 9." in done.stderr
+    assert "Run C is silent on 1 topic: 8." in done.stderr
+    assert "Run C has 1 topic not counted: 9." in done.stderr
+
+
+def test_topics_of_a_file_count_whether_anything_is_judged_there_or_not(trec, assay, tmp_path):
+    (tmp_path / "topics.txt").write_text("1\n2\n3\n\n10\n")
+    done = assay("compare", *trec, "-m", "AP", "--topics", tmp_path / "topics.txt", "--json")
+    (measure,) = json.loads(done.stdout)["measures"]
+    assert measure["topics"] == 4
+    assert "is silent on 1 topic: 10." in done.stderr
 
 
 def test_topics_answered_leaves_topics_out_for_all_runs(trec, assay):

@@ -426,3 +426,32 @@ def test_the_table_says_what_it_stands_on(golden, assay):
     assert "Means over all topics of the qrels (3 in the qrels). Equal scores: trec." in done.stdout
     assert "Highest grade: 3." in done.stdout
     assert "0.3725" in done.stdout
+
+
+def test_means_over_the_topics_of_a_file(tmp_path, assay):
+    """Topics that nobody judged count 0, others are left out; the scale is that of all qrels."""
+    for name, text in {
+        "qrels": "1 0 a 1\n1 0 b 2\n2 0 c 3\n",
+        "run": "1 Q0 b 1 2 r\n2 Q0 c 1 2 r\n3 Q0 c 1 2 r\n",
+        "topics": "1\tfirst\n\n3\n4\n",
+        "twice": "1\n2\n1\n",
+        "none": "\n",
+    }.items():
+        (tmp_path / name).write_text(text)
+
+    def run(topics, *more):
+        files = (tmp_path / "qrels", tmp_path / "run")
+        return assay("measure", *files, "--topics", tmp_path / topics, "-m", "RR", *more)
+
+    document = json.loads(run("topics", "--per-topic", "--json").stdout)
+    found = {row["topic"]: row["value"] for row in document["scores"]}
+    assert found == {"1": 1, "3": 0, "4": 0, "all": pytest.approx(1 / 3)}
+    assert (document["g_max"], document["topics"]) == (3, str(tmp_path / "topics"))
+    table = run("topics")
+    assert f"Means over all topics of {tmp_path}/topics" in " ".join(table.stdout.split())
+    assert "lacks 1 of the topics of run r, they are not scored: 2." in table.stderr
+    twice, none = run("twice"), run("none")
+    assert (twice.returncode, none.returncode) == (2, 2)
+    assert "topics" not in twice.stdout
+    assert "'1' stands on line 1 already" in twice.stderr.replace("“", "'").replace("”", "'")
+    assert "names no topic" in none.stderr

@@ -188,10 +188,10 @@ def _check_names(names: Sequence[str], files: Sequence[Path]) -> None:
 def _say_what_lacks(name: str, scores: RunScores) -> None:
     if scores.missing:
         count = counted(len(scores.missing), "topic")
-        note(f"Run {name} is silent on {count} of the qrels: {listed(scores.missing, 10)}.")
+        note(f"Run {name} is silent on {count}: {listed(scores.missing, 10)}.")
     if scores.unjudged:
         count = counted(len(scores.unjudged), "topic")
-        note(f"Run {name} has {count} that the qrels lack: {listed(scores.unjudged, 10)}.")
+        note(f"Run {name} has {count} not counted: {listed(scores.unjudged, 10)}.")
 
 
 def _matrix(

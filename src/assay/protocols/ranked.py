@@ -11,7 +11,7 @@ import re
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
+from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
 
@@ -24,7 +24,6 @@ from assay.protocols.scores import Score
 
 QRELS, SUBTOPICS, TOPICS = "qrels.txt", "qrels_questions.txt", "topics.txt"
 NTCIREVAL = "ntcireval"
-_OWN_RELS = "rels"
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,12 +137,12 @@ def ranked_files(ranked: Ranked | None) -> Iterator[tuple[str, bytes]]:
             for topic, docs in rankings.items()
         }
         yield f"runs/{name}.txt", format_run(run, scored).encode()
-        lines = (f"{_word(t)} {_word(doc)}\n" for t, docs in rankings.items() for doc in docs)
-        yield f"{NTCIREVAL}/{name}.res", "".join(lines).encode()
+        shown = [(topic, doc) for topic, docs in rankings.items() for doc in docs]
+        yield f"{NTCIREVAL}/{name}.res", _words(shown)
         if ranked.own_ideal:
-            shown = {topic: set(docs) for topic, docs in rankings.items()}
-            own = [one for one in judged if one[2] in shown.get(one[0], ())]
-            yield f"{NTCIREVAL}/{name}.{_OWN_RELS}", _rels(own)
+            pairs = set(shown)
+            own = [one for one in judged if (one[0], one[2]) in pairs]
+            yield f"{NTCIREVAL}/{name}.rels", _rels(own)
 
 
 def check_ranked(
@@ -187,11 +186,16 @@ def _by_subtopic(ranked: Ranked) -> Iterator[tuple[str, str, str, int]]:
 
 def _rels(judged: Sequence[tuple[str, str, str, int]]) -> bytes:
     """Relevance levels as NTCIREVAL reads them; it has none below 0."""
-    lines = (f"{_word(topic)} {_word(doc)} L{max(grade, 0)}\n" for topic, _, doc, grade in judged)
-    return "".join(lines).encode()
+    return _words([(topic, doc, f"L{max(grade, 0)}") for topic, _, doc, grade in judged])
 
 
-@cache
+def _words(rows: Sequence[tuple[str, ...]]) -> bytes:
+    """Lines of ids, each made one word, for NTCIREVAL; pyNTCIREVAL reads quotes as CSV does."""
+    text = "".join([" ".join(row) + "\n" for row in rows])
+    if "%" in text or '"' in text or text.split() != list(chain.from_iterable(rows)):
+        text = "".join(" ".join(map(_word, row)) + "\n" for row in rows)
+    return text.encode()
+
+
 def _word(one: str) -> str:
-    """An id as one word, which NTCIREVAL needs; pyNTCIREVAL reads quotes as CSV does."""
     return re.sub(r'[\s%"]', lambda char: f"%{ord(char[0]):02X}", one)
