@@ -12,9 +12,10 @@ from hypothesis import strategies as st
 
 from assay.labellers.base import Request
 from assay.protocols.r2c2.judge import step3_requests
+from assay.protocols.r2c2.judge import act_requests
 from assay.protocols.r2c2.labels import answer_unit, entailment_unit
 from assay.protocols.r2c2.results import AnswerResult, R2C2Result, State
-from assay.tasks.r2c2 import ANSWER, ENTAILMENT
+from assay.tasks.r2c2 import ANSWER, DIALOGUE_ACT, ENTAILMENT
 from tests.r2c2.worlds import KIM, RUNS, World, label, write_world
 
 
@@ -94,8 +95,11 @@ def person_says(world: World, request: Request, **verdict: object) -> None:
 
 
 def machine_says(world: World, run: str, correct: bool) -> None:
-    """Every nugget is entailed, and helped."""
+    """It is an answer, and every nugget is entailed, and helped."""
     who = world.labellers[ANSWER.name].id
+    acts = world.labellers[DIALOGUE_ACT.name].id
+    for request in act_requests(world.inputs):
+        world.ledger.add([label(request, acts, {"reason": "", "act": "answer"}, "key")])
     for number in range(1, 3 if run == "B" else 2):
         world.ledger.add([label(pair(world, run, number), who, {"entailed": True}, "key")])
     request = present_unit(world.score().answers[run]["0001"])

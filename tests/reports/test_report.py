@@ -225,7 +225,7 @@ def test_no_label_at_all():
     }
     page = read(cases.assemble(result.questions, result.pr_runs, answers))
     assert "so there is nothing to draw" in page.text
-    assert "Not certain" in page.text
+    assert "No score" in page.text
 
 
 def test_no_passage_runs_and_no_categories():
