@@ -107,7 +107,7 @@ def test_runs_without_a_defined_value_and_questions_without_confidence_are_named
     file.write_text("\n".join(lines) + "\n")
     done = assay("compare", file, "-m", "AUROC")
     assert done.returncode == 0, done.stderr
-    assert "AUROC is undefined where all answers are right, or all wrong: sage." in done.stderr
+    assert "AUROC is undefined, so that it is left out, of sage." in done.stderr
     assert "Some run has no score for 1 topic: 2. Runs that lack some: a (1)." in done.stderr
     assert "on 5 topics" in done.stdout
     assert "no pair can count as different" in done.stderr

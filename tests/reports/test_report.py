@@ -17,7 +17,8 @@ from assay.model.rag import Answer, Question
 from assay.protocols.r2c2.results import AnswerResult, State
 from assay.reports.page import setting
 from assay.reports.r2c2 import render_report
-from assay.reports.text import question_anchor, slug, visible
+from assay.reports.text import listing, question_anchor, slug, visible
+from assay.statistics.comparison import compare_confidences
 from tests.reports import report_cases as cases
 from tests.reports.report_page import Page
 
@@ -53,6 +54,25 @@ def test_the_films_report_is_sound(films):
     assert page.text.count("helped to find the answer") > 30
     for words in ("MODEST", "0.877", "Anthony Mackie", "Janet Leigh", "human:KIM", "left out"):
         assert words in page.text
+
+
+def test_the_report_names_the_runs_that_are_not_told_apart_from_the_best(films, films_html):
+    """As ``assay compare`` finds them, on the questions that every run answers."""
+    runs = list(films.answers)
+    known = [
+        [films.answers[run][question.id] for run in runs]
+        for question in films.questions
+        if all(films.answers[run][question.id].answer for run in runs)
+    ]
+    compared = compare_confidences(
+        [[one.confidence for one in row] for row in known],
+        [[float(one.correct) for one in row] for row in known],
+        runs,
+        measure="HMR",
+        seed=0,
+    )
+    assert f"Not told apart from the best run: by HMR {listing(list(compared.top))};" in films_html
+    assert f"Paired randomisation tests over {len(known)} questions" in films_html
 
 
 def test_equal_results_give_equal_bytes(films, films_html):

@@ -199,6 +199,9 @@ def _compared(
     result = compare_confidences(
         table.confidences, table.correct, table.runs, measure=one.name, **settings
     )
+    undefined = [run for run in table.runs if run not in result.means]
+    if undefined:
+        note(f"{one.name} is undefined, so that it is left out, of {listed(undefined, 10)}.")
     return _Compared(one.name, table, result)
 
 
@@ -272,6 +275,7 @@ def _panel(one: _Compared) -> DifferencePanel:
     pairs = [
         (pair.run_a, pair.run_b, pair.difference, pair.low, pair.high, pair.different)
         for pair in result.pairs
+        if pair.low is not None and pair.high is not None
     ]
     note = (
         f"Filled: real at {result.alpha:g}, all pairs together ({result.test}).\n"
@@ -357,7 +361,7 @@ def _show(one: _Compared, policy: str, seed: int) -> None:
         for pair in one.real[:_MOST_PAIRS]:
             different.add_row(
                 Text(pair.run_a), Text(pair.run_b), shown(pair.difference),
-                f"{pair.low:.4f} to {pair.high:.4f}", shown(pair.p_adjusted),
+                f"{shown(pair.low)} to {shown(pair.high)}", shown(pair.p_adjusted),
                 shown(pair.effect, 2),
             )  # fmt: skip
         out().print(different)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
@@ -14,7 +14,7 @@ import typer
 
 from assay.cli.common import topics_file
 from assay.cli.statistics import all_used, note, used
-from assay.formats.parsed import FaultList, Parsed, listed, printable
+from assay.formats.parsed import Parsed, listed, printable
 from assay.formats.score_cells import same_name
 from assay.formats.score_matrices import (
     ConfidenceMatrix,
@@ -91,32 +91,7 @@ def _table(path: Path, name: str | None) -> Parsed[ScoreMatrix | Confidences]:
     found = read_confidences(path)
     if found.value is None or not found.ok:
         return Parsed(None, found.faults)
-    table = found.value
-    defined = [
-        place
-        for place in range(len(table.runs))
-        if MEASURES[measure].plain(
-            np.array([row[place] for row in table.confidences]),
-            np.array([row[place] for row in table.correct]) > 0,
-        )
-        is not None
-    ]
-    faults = FaultList(str(path), found.faults)
-    if len(defined) < len(table.runs):
-        without = [run for place, run in enumerate(table.runs) if place not in defined]
-        report = faults.error if len(defined) < 2 else faults.warning
-        report(
-            0,
-            f"{measure} is undefined where all answers are right, or all wrong: {listed(without)}.",
-            "These runs are left out.",
-        )
-    kept = replace(
-        table,
-        runs=tuple(table.runs[place] for place in defined),
-        confidences=tuple(tuple(row[place] for place in defined) for row in table.confidences),
-        correct=tuple(tuple(row[place] for place in defined) for row in table.correct),
-    )
-    return Parsed(Confidences(measure, kept), faults.done())
+    return Parsed(Confidences(measure, found.value), found.faults)
 
 
 def _split(names: Sequence[str]) -> list[str]:

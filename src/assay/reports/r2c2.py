@@ -20,6 +20,7 @@ from assay.protocols.r2c2.results import R2C2Result
 from assay.protocols.scores import ranks
 from assay.reports.declining import declining
 from assay.reports.definitions import DEFINITIONS
+from assay.reports.groups import top_groups
 from assay.reports.leaderboards import (
     SMALL_N,
     Row,
@@ -115,6 +116,7 @@ def render_report(
         rule=READING_RULE,
         reward_map=reward_map(rewards) if rewards else None,
         whiskers=len(rewards) <= 8,
+        groups=top_groups(result),
         numbered=len(order) > _NAMED_RUNS,
         risk_all=risk_coverage_plot(curves) if curves else None,
         panels=_panels(result, ac.rows, curves),

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from assay.measures.confidence import LOWER_IS_BETTER, Floats
 from assay.statistics.checks import defined, probability, score_matrix
-from assay.statistics.confidence import MEASURES, compare_confidence
+from assay.statistics.confidence import MEASURES, paired_differences
 from assay.statistics.letters import TooManyGroups, compact_letters, joined, top_group
 from assay.statistics.resampling import EXACT_LIMIT, is_exact, topic_counts
 from assay.statistics.samplesize import Variance, residual_variance
@@ -42,7 +42,8 @@ class PairComparison:
         run_a: the better run, or the earlier one of equals.
         run_b: the other.
         difference: mean (or value) of *run_a* − that of *run_b*.
-        low: lower end of the bootstrap interval of the difference, not adjusted for other pairs.
+        low: lower end of the bootstrap interval of the difference, not adjusted for other pairs;
+            ``None`` where no resample defines the measure.
         high: its upper end.
         p: the p-value of this pair alone; ``None`` for ``tukey``, which has none, and for a t-test
             or bootstrap test of equal differences.
@@ -57,8 +58,8 @@ class PairComparison:
     run_a: str
     run_b: str
     difference: float
-    low: float
-    high: float
+    low: float | None
+    high: float | None
     p: float | None
     p_adjusted: float | None
     effect: float | None
@@ -222,7 +223,8 @@ def compare_confidences(
     """Compare every run with every other by a measure of their confidence over all topics.
 
     Every pair by the randomisation test of :func:`assay.statistics.confidence.compare_confidence`,
-    which swaps two runs' answers topic by topic, then Holm's correction over all pairs.
+    which swaps two runs' answers topic by topic, then Holm's correction over all pairs. Runs for
+    which the measure is undefined (AUROC, where all answers are right, or all wrong) are left out.
 
     Args:
         confidences: 0 to 1, n topics × m runs.
@@ -238,8 +240,7 @@ def compare_confidences(
 
     Raises:
         ValueError: the data are not n × m for at least 2 topics and 2 runs, the names do not fit
-            or repeat, the measure is undefined for a run (AUROC, where all its answers are right,
-            or all wrong), or a setting is out of range.
+            or repeat, the measure is defined for fewer than 2 runs, or a setting is out of range.
     """
     p, c = score_matrix(confidences), score_matrix(correct)
     topics, m = p.shape
@@ -248,42 +249,41 @@ def compare_confidences(
     probability(alpha, "alpha")
     sign = -1.0 if measure in LOWER_IS_BETTER else 1.0
     plain = [MEASURES[measure].plain(p[:, i], c[:, i] > 0) for i in range(m)]
-    undefined = [str(run) for run, value in zip(runs, plain, strict=True) if value is None]
-    if undefined:
-        raise ValueError(f"{measure} is undefined for {', '.join(undefined)}")
-    values = sign * np.array(plain, dtype=np.float64)
-    order = np.argsort(-values, kind="stable")
+    values = sign * np.array([np.nan if value is None else value for value in plain])
+    order = np.argsort(-values, kind="stable")[: int(np.isfinite(values).sum())]
+    m = len(order)
+    if m < 2:
+        raise ValueError(
+            f"{measure} is defined for {m} of the runs: others have answers that are all right, or "
+            "all wrong"
+        )
     names = [str(runs[i]) for i in order]
     first, second = np.triu_indices(m, 1)
-    found = [
-        compare_confidence(
-            p[:, order[a]],
-            c[:, order[a]],
-            p[:, order[b]],
-            c[:, order[b]],
-            measures=[measure],
-            level=level,
-            resamples=resamples,
-            permutations=permutations,
-            seed=seed,
-            exact_limit=exact_limit,
-        )[measure]
-        for a, b in zip(first, second, strict=True)
-    ]
+    found = paired_differences(
+        p[:, order],
+        c[:, order] > 0,
+        measure,
+        list(zip(first.tolist(), second.tolist(), strict=True)),
+        level=level,
+        resamples=resamples,
+        permutations=permutations,
+        seed=seed,
+        exact_limit=exact_limit,
+    )
     adjusted = holm([one.p for one in found])
     different = np.zeros((m, m), dtype=np.bool_)
     pairs = []
     for a, b, one, p_adjusted in zip(first, second, found, adjusted, strict=True):
-        if one.difference is None or one.interval is None or p_adjusted is None:
-            raise ValueError(f"{measure} is undefined in every resample of {names[a]}, {names[b]}")
+        if one.difference is None or p_adjusted is None:
+            raise AssertionError(f"{measure} of {names[a]} or {names[b]} is undefined")
         different[a, b] = different[b, a] = p_adjusted < alpha
         pairs.append(
             PairComparison(
                 run_a=names[a],
                 run_b=names[b],
                 difference=one.difference,
-                low=one.interval.low,
-                high=one.interval.high,
+                low=one.interval.low if one.interval else None,
+                high=one.interval.high if one.interval else None,
                 p=one.p,
                 p_adjusted=p_adjusted,
                 effect=None,

@@ -39,13 +39,11 @@ from assay.statistics.resampling import (
     topic_counts,
 )
 
-__all__ = ["MEASURES", "PairedDifference", "compare_confidence"]
-
-"""The measures of which a low value is good."""
+__all__ = ["MEASURES", "PairedDifference", "compare_confidence", "paired_differences"]
 
 _BINS = 10
 _ROUNDING = 1e-12
-_AT_ONCE = 2_000
+_AT_ONCE = 1_000
 """Resamples or permutations whose sums are held at a time."""
 
 
@@ -130,47 +128,107 @@ def compare_confidence(
     n = len(first[0])
     if len(second[0]) != n:
         raise ValueError(f"the runs answered {n} and {len(second[0])} questions: pair them first")
-    unknown = [name for name in measures if name not in MEASURES]
-    if unknown:
-        raise ValueError(f"there is no measure {unknown[0]}; there are {', '.join(MEASURES)}")
+    p, c = np.stack([first[0], second[0]], axis=1), np.stack([first[1], second[1]], axis=1)
+    return {
+        name: paired_differences(
+            p,
+            c,
+            name,
+            [(0, 1)],
+            level=level,
+            resamples=resamples,
+            permutations=permutations,
+            seed=seed,
+            exact_limit=exact_limit,
+        )[0]
+        for name in measures
+    }
+
+
+def paired_differences(
+    p: Floats,
+    c: Bools,
+    measure: str,
+    pairs: Sequence[tuple[int, int]],
+    *,
+    level: float,
+    resamples: int,
+    permutations: int,
+    seed: int,
+    exact_limit: int,
+) -> list[PairedDifference]:
+    """Compare pairs of runs as :func:`compare_confidence` does, all on the same draws.
+
+    Args:
+        p: confidences, n questions × m runs.
+        c: correctness, n × m.
+        measure: a name among :data:`MEASURES`.
+        pairs: the columns of the two runs of each pair.
+        level: of the intervals.
+        resamples: of the bootstrap.
+        permutations: random swaps where the test is not exact.
+        seed: of all random draws.
+        exact_limit: all 2^n swaps are gone through where they are no more than this.
+
+    Raises:
+        ValueError: the measure is unknown, or a setting is out of range.
+    """
+    if measure not in MEASURES:
+        raise ValueError(f"there is no measure {measure}; there are {', '.join(MEASURES)}")
     probability(level, "level")
     whole_number(permutations, "permutations")
-    exact = is_exact(n, exact_limit)
-    used = 2**n if exact else permutations
-    levels = np.unique(np.concatenate([first[0], second[0]]))
-    result: dict[str, PairedDifference] = {}
-    for name in measures:
-        plain, summands, value = MEASURES[name]
-        values = plain(*first), plain(*second)
-        if values[0] is None or values[1] is None:
-            result[name] = PairedDifference(*values, None, None, None, exact, used)
-            continue
-        ours, theirs = summands(*first, levels), summands(*second, levels)
-        drawn = [
-            value(part @ ours, n) - value(part @ theirs, n)
+    n, m = p.shape
+    plain, summands, value = MEASURES[measure]
+    values = [plain(p[:, run], c[:, run]) for run in range(m)]
+    levels = np.unique(p)
+    every = np.hstack([summands(p[:, run], c[:, run], levels) for run in range(m)])
+
+    def sums(part: Floats) -> Floats:
+        """Return draws × m × f sums of the questions in each draw."""
+        return np.asarray((part @ every).reshape(len(part), m, -1))
+
+    drawn = np.concatenate(
+        [
+            np.stack([value(found[:, run], n) for run in range(m)], axis=1)
             for counts in topic_counts(n, resamples, seed)
-            for part in _parts(counts)
+            for found in map(sums, _parts(counts))
         ]
-        both, change = ours.sum(axis=0), theirs - ours
-        total = both + theirs.sum(axis=0)
-        swapped = []
-        for masks in swap_masks(n, permutations, seed, exact_limit):
-            for part in _parts(masks):
-                sums = both + part @ change
-                swapped.append(value(sums, n) - value(total - sums, n))
-        under_null = np.abs(np.concatenate(swapped))
-        difference = values[0] - values[1]
-        count = int((~(under_null < abs(difference) - _ROUNDING)).sum())
-        result[name] = PairedDifference(
-            first=values[0],
-            second=values[1],
-            difference=difference,
-            interval=percentile_interval(np.concatenate(drawn), level),
-            p=count / len(under_null) if exact else (count + 1) / (len(under_null) + 1),
-            exact=exact,
-            permutations=used,
+    )
+    observed = [_less(values[a], values[b]) for a, b in pairs]
+    total = every.sum(axis=0).reshape(m, -1)
+    extreme, swaps = [0] * len(pairs), 0
+    for masks in swap_masks(n, permutations, seed, exact_limit):
+        for found in map(sums, _parts(masks)):
+            swaps += len(found)
+            for place, ((a, b), difference) in enumerate(zip(pairs, observed, strict=True)):
+                if difference is not None:
+                    moved = found[:, b] - found[:, a]
+                    under_null = value(total[a] + moved, n) - value(total[b] - moved, n)
+                    less = np.abs(under_null) < abs(difference) - _ROUNDING
+                    extreme[place] += int((~less).sum())
+    exact = is_exact(n, exact_limit)
+    results = []
+    for (a, b), difference, count in zip(pairs, observed, extreme, strict=True):
+        interval = p_value = None
+        if difference is not None:
+            interval = percentile_interval(drawn[:, a] - drawn[:, b], level)
+            p_value = count / swaps if exact else (count + 1) / (swaps + 1)
+        results.append(
+            PairedDifference(
+                first=values[a],
+                second=values[b],
+                difference=difference,
+                interval=interval,
+                p=p_value,
+                exact=exact,
+                permutations=2**n if exact else permutations,
+            )
         )
-    return result
+    return results
+
+
+def _less(first: float | None, second: float | None) -> float | None:
+    return None if first is None or second is None else first - second
 
 
 def _parts(rows: Floats) -> list[Floats]:
@@ -261,7 +319,7 @@ def _right_and_wrong(confidence: Floats, correct: Bools, levels: Floats) -> Floa
 
 
 def _auroc(sums: Floats, _n: int) -> Floats:
-    right, wrong = np.round(np.hsplit(sums, 2))
+    right, wrong = np.hsplit(sums, 2)  # counts, so all of this is exact
     pairs = right.sum(axis=1) * wrong.sum(axis=1)
     ordered = (right * (np.cumsum(wrong, axis=1) - wrong / 2.0)).sum(axis=1)
     areas = np.divide(ordered, pairs, out=np.full(len(sums), np.nan), where=pairs > 0)
