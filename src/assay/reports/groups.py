@@ -29,7 +29,7 @@ def top_groups(result: R2C2Result) -> str:
         known = [
             (one.confidence, float(one.correct))
             for one in answers
-            if one is not None and one.answer is not None and one.correct is not None
+            if one is not None and one.confidence is not None and one.correct is not None
         ]
         if len(known) == len(runs):
             rows.append(known)
