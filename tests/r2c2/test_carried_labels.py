@@ -11,8 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from assay.labellers.base import Request
-from assay.protocols.r2c2.judge import step3_requests
-from assay.protocols.r2c2.judge import act_requests
+from assay.protocols.r2c2.judge import act_requests, step3_requests
 from assay.protocols.r2c2.labels import answer_unit, entailment_unit
 from assay.protocols.r2c2.results import AnswerResult, R2C2Result, State
 from assay.tasks.r2c2 import ANSWER, DIALOGUE_ACT, ENTAILMENT
