@@ -62,7 +62,7 @@ def test_published_brier_scores_and_aurocs_of_real_confidences(shared_data, tmp_
         for run in published
         for topic, row in enumerate(answers, start=1)
     ]
-    done = assay("confidence", write(tmp_path / "g.csv", rows), "--json")
+    done = assay("confidence", write(tmp_path / "g.csv", rows), "--json", "--topics", "answered")
     assert done.returncode == 0, done.stderr
     document = json.loads(done.stdout)
     got = {(s["run"], s["measure"]): s["value"] for s in document["scores"]}
@@ -91,6 +91,30 @@ def test_undefined_values_are_empty_and_missing_rows_counted(tmp_path, assay):
     assert "a correctness (B HMR, B R_O, " in noted
     assert document["runs"]["A"] == {"scored": 1, "missing": 1, "left_out": 0}
     assert document["runs"]["B"] == {"scored": 0, "missing": 1, "left_out": 0}
+
+
+def test_what_is_missing_makes_ranges(tmp_path, assay):
+    rows = [("A", "1", "90", "1"), ("A", "2", "80", "0"), ("A", "3", "", "1")]
+    rows += [("B", "1", "90", "1"), ("B", "2", "70", ""), ("C", "1", "100", "1")]
+    done = assay("confidence", write(tmp_path / "c.csv", rows), "--csv", "--per-topic")
+    ends = {
+        (row["run"], row["topic"], row["measure"]): (row["value"], row["floor"], row["ceiling"])
+        for row in csv.DictReader(done.stdout.splitlines())
+    }
+
+    def between(*key):
+        value, floor, ceiling = ends[key]
+        assert value == ""
+        return pytest.approx((float(floor), float(ceiling)))
+
+    assert between("A", "all", "R_U") == (0.45, 0.95)
+    assert between("A", "all", "Brier") == ((0.01 + 0.64 + 1) / 3, (0.01 + 0.64) / 3)
+    assert ends["A", "all", "Accuracy"][0] == str(2 / 3)
+    assert between("B", "2", "Brier") == (0.49, 0.09)
+    assert between("B", "all", "Accuracy") == (1 / 3, 2 / 3)
+    # One answer of three, right and sure of it: what is left out may not make it the best.
+    assert between("C", "all", "HMR") == (0.0, 1.0)
+    assert ends["C", "all", "R_U"][0] == "1.0"
 
 
 def test_topics_that_a_run_is_silent_on(tmp_path, assay):

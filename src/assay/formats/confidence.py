@@ -233,7 +233,7 @@ class _Reader:
                     lines[0],
                     f"“{what}” is missing on {len(lines)} "
                     f"line{'s' if len(lines) > 1 else ''} ({listed(map(str, lines), 10)}).",
-                    "These are reported as missing and not scored.",
+                    "Scores that hang on them are ranges.",
                 )
         if not self.found:
             self.faults.error(0, "The file holds no row.", "Add one line a run and topic.")
