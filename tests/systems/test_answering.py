@@ -14,6 +14,7 @@ from assay.formats.r2c2_ac import read_ac_run
 from assay.formats.r2c2_pr import read_pr_run
 from assay.formats.trec_rag_answers import read_answers
 from assay.labellers.base import BaseLabeller, Estimate, Outcome
+from assay.labellers.refusals import refusal_in
 from assay.ledger import Ledger
 from assay.model.errors import AssayError, FormatError, SettingsError
 from assay.model.labels import LabellerId, Status
@@ -133,6 +134,23 @@ def test_samples_that_agree_on_not_knowing_are_no_confidence(place):
             asker = Asker(ledger, Scripted(verdict, name=said))
             data, _ = answer_r2c2({"1": "Who?"}, [run], AnswerSettings(Confidence.SAMPLED), asker)
             assert data.decode() == f"<1>\n{said};{expected}\n</1>\n"
+
+
+def test_samples_that_decline_agree_in_whatever_words(assay, place):
+    said = iter(["Weathers", "Keine Ahnung.", "I have no idea", "わかりません", "Weathers"])
+
+    def script(body, _number):
+        return completion(json.dumps({"nuggets": [], "answer": next(said), "confidence": 1}))
+
+    (place / "q.tsv").write_text("1\tWho played Apollo Creed?\n")
+    out = place / "S.txt"
+    with serve(script) as server:
+        command = ["answer", place / "q.tsv", "-o", out, "--pr-runs", place / "ONE.txt"]
+        command += ["--model", f"openai:m@{server.url}", "--confidence", "sampled"]
+        assert assay(*command).returncode == 0
+    answer, confidence = out.read_text().splitlines()[1].rsplit(";", 1)
+    assert refusal_in(answer) is not None
+    assert confidence == "0"
 
 
 def test_logprob_confidence_is_the_probability_of_yes(assay, place):

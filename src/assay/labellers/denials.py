@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 
 from assay.labellers.refusals import folded, gold_declines, refusal_in, same_words
 
-VERSION = 2
+VERSION = 3
 """Of the rules here and of those on refusals: part of the identity of whoever answers by them.
 Changes whenever the same answer may come out otherwise."""
 

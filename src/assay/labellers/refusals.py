@@ -24,11 +24,14 @@ LONGEST = 1500
 _APOSTROPHES = str.maketrans("’‘ʼ`´", "'''''")
 _STOP = re.compile(
     r"(?<!\b\w\.)(?<=[.!?])[\"')\]]*\s+|(?<=[!?])(?=[^\x00-\x7f])|[。؟।\n]+\s*|\s+[–—-]+\s+"
-    r"|\s*;\s+|(?<=\w):\s+(?=\w)|\.\.\.\s*"
+    r"|\s*;\s+|\s*[()]\s*|(?<=\w):\s+(?=\w)|\.\.\.\s*"
 )
 _MARKS = "\"'“”‘’«»「」『』*_#<>[]() \t,.!?:;،、"
 _OBJECT = re.compile(
-    r"(?:who|what|when|where|which|whether|why|how|if|or|nor|and|at|in|from|based|given|so far)\b"
+    r"(?:who|what|when|where|which|whether|why|how|if|or|nor|and|at|in|from|based|given|so far|"
+    r"wer|was|wann|wo|ob|warum|wie|welche[rnms]?|qui|que|quand|où|quel\w*|si|quién|qué|cuándo|dónde|"
+    r"cuál|cómo|chi|che|quando|dove|quale|come|quem|onde|qual|wat|wanneer|waar|welke?|of|кто|что|"
+    r"когда|где|как\w*|kuka|mikä|milloin|missä|vem|vad|när|vilken|kto|co|kiedy|gdzie|który)\b"
 )
 _SMALL = frozenset(("a", "an", "and", "at", "by", "for", "in", "of", "on", "or", "the", "to"))
 _SHORT_TITLE = frozenset(("Nobody", "Everybody", "Who"))

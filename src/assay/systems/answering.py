@@ -12,6 +12,7 @@ import orjson
 
 from assay.formats.r2c2_nuggets import MAX_NUGGETS
 from assay.labellers.base import Request
+from assay.labellers.refusals import refusal_in
 from assay.model.errors import SettingsError
 from assay.model.labels import Label
 from assay.model.rag import PassageKey, PassageRun
@@ -202,12 +203,22 @@ def _agreed(
     confidence in an answer: 0."""
     if settings.replies == 1:
         return verdicts[0], float(verdicts[0]["confidence"])
-    counts = Counter(same_answer(str(verdict["answer"])) for verdict in verdicts)
-    best, agree = counts.most_common(1)[0]
-    chosen = next(v for v in verdicts if same_answer(str(v["answer"])) == best)
-    if best in (same_answer(DONT_KNOW), same_answer(settings.unknown_text)):
+    said = [_said(str(verdict["answer"]), settings) for verdict in verdicts]
+    best, agree = Counter(said).most_common(1)[0]
+    chosen = verdicts[said.index(best)]
+    if best == _DECLINED:
         return chosen, 0.0
     return chosen, 100.0 * agree / settings.replies
+
+
+_DECLINED = ""
+
+
+def _said(answer: str, settings: AnswerSettings) -> str:
+    """What two answers must share to agree; all that decline do."""
+    words = same_answer(answer)
+    declines = words == same_answer(settings.unknown_text) or refusal_in(answer) is not None
+    return _DECLINED if declines else words
 
 
 def _certain(
