@@ -76,6 +76,15 @@ def test_new_sub_narratives_count_though_the_list_lacks_them(
         assert float(rows["coverage"]) == pytest.approx(9 / 12), done.stderr
 
 
+def test_a_bank_is_no_file_of_assignments(assay: Assay, bank: Path):
+    done = assay("nuggets", bank)
+    assert done.returncode == 2
+    assert "1 fault in the input" in done.stderr
+    assert (
+        "No nugget has an assignment: these are nuggets alone (keys qid, nuggets)." in done.stderr
+    )
+
+
 @pytest.mark.parametrize(
     ("name", "said"),
     [

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from os import PathLike
 from typing import Any
 
-from assay.formats.jsonl import dump_line, one_id, one_text, read_objects
+from assay.formats.jsonl import dump_line, first_object, one_id, one_text, read_objects
 from assay.formats.naming import run_name
 from assay.formats.parsed import FaultList, Parsed, listed, quoted
 from assay.formats.text import read_text
@@ -106,6 +106,14 @@ def read_assignments(path: str | PathLike[str]) -> Parsed[tuple[AssignedAnswer, 
     faults = FaultList(source.file, source.faults)
     found: dict[tuple[str, str], AssignedAnswer] = {}
     failed: _Failed = {}
+    example = first_object(source) or {}
+    if example.get("nuggets") and b'"assignment"' not in source.data:
+        faults.error(
+            0,
+            f"No nugget has an assignment: these are nuggets alone (keys {listed(example, 8)}).",
+            "Give assignments: a record an answer, with run_id, its nuggets with assignment.",
+        )
+        return Parsed(None, faults.done())
     for number, record in read_objects(source, faults):
         topic = _topic(record, number, faults)
         if topic is None:
