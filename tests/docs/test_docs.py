@@ -78,3 +78,10 @@ def test_links_between_pages_lead_somewhere():
         for target in re.findall(r"\]\(([^)#]+)[^)]*\)", page.read_text()):
             if "://" not in target:
                 assert (page.parent / target).exists(), f"{page.name}: {target}"
+
+
+def test_the_example_of_ranges_prints_what_the_page_says(capsys: pytest.CaptureFixture[str]):
+    text = (ROOT / "docs/ranges.md").read_text()
+    (code,) = re.findall(r"^```python\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
+    exec(code, {})
+    assert capsys.readouterr().out.strip() == re.search(r"# (.*)", code)[1]
