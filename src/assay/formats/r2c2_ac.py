@@ -386,6 +386,7 @@ class _Reader:
                 self.faults.warning(
                     0,
                     f"No block for {count} of the question file: {listed(without)}.",
-                    "Add them: a question without a block counts as incorrect, and its confidence is unknown.",
+                    "Add them: a question without a block counts as incorrect, and its confidence "
+                    "is unknown.",
                 )
         return self.answers
