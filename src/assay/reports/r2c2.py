@@ -150,6 +150,8 @@ def _lede(result: R2C2Result, rows: Sequence[Row]) -> list[str]:
             score = result.scores[first[0]][measure]
             shown = span(score.floor, score.ceiling)
             found.append(f"{first[0]} has {says}, {shown} ({interval(score.low, score.high)})")
+        elif len(first) == len(result.scores):
+            found.append(f"no run is surely ahead by {measure}")
         elif first:
             found.append(f"{listing(first)} share {says}")
     sentence = "; ".join(found)
@@ -190,7 +192,7 @@ def _acts_note(result: R2C2Result) -> str:
     )
     if labelled or not result.answers:
         return ""
-    return "Nobody labelled which answers decline, so none counts as declined."
+    return "Nobody labelled which answers decline, so that these scores are ranges."
 
 
 def _grades_note(result: R2C2Result) -> str:

@@ -142,7 +142,7 @@ def gaps(result: R2C2Result) -> list[Gap]:
     carried = {note.run: note.carried_answers for note in notes}
     unmarked = {note.run: note.unmarked_nuggets for note in notes}
     out = {note.run: len(note.left_out) for note in notes}
-    held = "These questions are left out of the scores of that run; nothing is put in their place."
+    held = "What hangs on them is a range, from the worst to the best that it can be."
     add(
         sum(missing.values()),
         "answer has no label yet",
