@@ -123,6 +123,20 @@ def test_any_text_is_read(question: str, answer: str, gold: list[str]) -> None:
     assert fault_in(question, "Carl Weathers", ["carl weathers"]) is None
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "not carl weathers " * 9000,
+        "a or " * 300,
+        "i don't know " * 110,
+        "is the " * 210,
+        "(" * 1500,
+    ],
+)
+def test_long_and_hostile_texts_are_read_in_passing(text: str) -> None:
+    fault_in(WHO, text, ["Carl Weathers", "a"])
+
+
 # --- the labellers -------------------------------------------------------------------------------
 
 

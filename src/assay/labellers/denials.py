@@ -10,12 +10,14 @@ import re
 import unicodedata
 from collections.abc import Iterable, Sequence
 
-from assay.labellers.refusals import folded, gold_declines, refusal_in, same_words
+from assay.labellers.refusals import LONGEST, folded, gold_declines, refusal_in, same_words
 
 VERSION = 3
 """Of the rules here and of those on refusals: part of the identity of whoever answers by them.
 Changes whenever the same answer may come out otherwise."""
 
+NEAR = 80
+"""Characters beside a name in which its denial stands."""
 LONGEST_ITEM = 4
 """Words of what is taken for a name in a choice or a list."""
 LISTED = 4
@@ -93,7 +95,7 @@ def fault_in(question: str, answer: str, gold: Sequence[str]) -> str | None:
         return None
     if not _NEGATED_QUESTION.search(asked) and all(_denied(said, *place) for place in places):
         return "It denies the gold answer."
-    if _left_open(asked, answer, wanted):
+    if len(answer) <= LONGEST and _left_open(asked, answer, wanted):
         return "It names several answers and settles on none."
     return None
 
@@ -136,7 +138,7 @@ def _whole(places: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
 
 def _denied(said: str, start: int, end: int) -> bool:
     """Whether ``said`` denies what it names from ``start`` to ``end``."""
-    before, after = said[:start], said[end:]
+    before, after = said[max(0, start - NEAR) : start], said[end : end + NEAR]
     return any(
         (_BEFORE.search(before), _CJK_BEFORE.search(before), _AFTER.search(after),
          _CJK_AFTER.search(after))
