@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import sys
-from collections import Counter
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any
@@ -24,6 +23,7 @@ from assay.cli.common import (
 )
 from assay.cli.labels_import import import_command
 from assay.cli.labels_places import where_used
+from assay.cli.labels_shown import in_words
 from assay.ledger import Ledger
 from assay.ledger.exchange import label_row
 from assay.ledger.lines import read_lines
@@ -104,9 +104,6 @@ def _cell(value: object) -> str:
 _MOST = 8
 """Places of a label that are named; of more only the number is."""
 
-_FEW = 4
-"""Texts of a verdict that are shown; of longer lists only the number is."""
-
 
 @app.command("list")
 def list_command(
@@ -140,7 +137,7 @@ def list_command(
         table.add_row(
             label.uid[:8],
             label.task.rpartition(".")[2],
-            safe(_verdict(label)),
+            safe(in_words(label)),
             safe(_about(content)),
             safe(label.labeller.name),
         )
@@ -177,41 +174,6 @@ def _filtered(
             if wanted not in text.casefold():
                 continue
         yield label, content
-
-
-def _verdict(label: Label) -> str:
-    """A verdict in a few characters."""
-    if label.verdict is None:
-        return "failed"
-    parts = []
-    known = REGISTRY.get(label.task)
-    if known is not None and known.compared:
-        whole = known.verdict.model_validate(label.verdict)
-        parts.append(f"{known.compared} {getattr(whole, known.compared)}")
-    for name, value in label.verdict.items():
-        if name == "reason":
-            continue
-        if isinstance(value, bool):
-            parts.append(f"{name} {'YES' if value else 'NO'}")
-        elif isinstance(value, list):
-            parts.append(_items(name, value))
-        else:
-            parts.append(str(value))
-    return "; ".join(parts)
-
-
-def _items(name: str, items: list[Any]) -> str:
-    """A list within a verdict: how many items say what, or their texts, or their number."""
-    if all(isinstance(one, dict) and "helped" in one for one in items):
-        helped = [str(one["nugget"]) for one in items if one["helped"]]
-        return f"helped {','.join(helped) or 'none'}"
-    if all(isinstance(one, bool) for one in items):
-        return f"{sum(items)} of {len(items)} {name}"
-    if all(isinstance(one, str) and len(one.split()) == 1 for one in items):
-        return ", ".join(f"{count} {word}" for word, count in Counter(items).items())
-    if len(items) < _FEW and all(isinstance(one, dict) and "text" in one for one in items):
-        return " / ".join(str(one["text"]) for one in items)
-    return f"{len(items)} {name.replace('_', ' ')}"
 
 
 def _row(label: Label, content: Mapping[str, Any], where: WhereUsed) -> dict[str, Any]:
@@ -305,7 +267,7 @@ def diff_command(
     both = [unit for unit in sides[0] if unit in sides[1]]
     if not both:
         raise SettingsError(f"No unit was labelled by both '{first}' and '{second}'.")
-    differ = [unit for unit in both if _verdict(sides[0][unit]) != _verdict(sides[1][unit])]
+    differ = [unit for unit in both if in_words(sides[0][unit]) != in_words(sides[1][unit])]
     if as_json:
         rows = [
             {
@@ -323,7 +285,12 @@ def diff_command(
             table.add_column(safe(name), ratio=2 if name == "about" else 1)
         for unit in differ:
             a, b = sides[0][unit], sides[1][unit]
-            cells = (a.task.rpartition(".")[2], _about(contents[unit]), _verdict(a), _verdict(b))
+            cells = (
+                a.task.rpartition(".")[2],
+                _about(contents[unit]),
+                in_words(a),
+                in_words(b),
+            )
             table.add_row(*(safe(cell) for cell in cells))
         out().print(table)
     raise typer.Exit(1 if differ else 0)

@@ -7,40 +7,109 @@ from typing import Annotated
 
 import typer
 
-from assay.cli.common import FolderArgument, JsonOption, out, print_json
-from assay.ledger.exchange import Read, person, read_file
+from assay.cli.common import FolderArgument, JsonOption, expanded, out, print_json
+from assay.cli.consequences import consequences
+from assay.cli.jobs import job_of
+from assay.cli.labels_marked import Imported, import_marked
+from assay.formats.text import read_text
+from assay.ledger import Ledger
+from assay.ledger.exchange import person, read_file
+from assay.model.errors import SettingsError
+from assay.model.labels import LabellerId
 from assay.protocols.folder import Folder
 
 
 def import_command(
     folder: FolderArgument,
-    file: Annotated[Path, typer.Argument(metavar="FILE.jsonl", help="Labels as JSON Lines.")],
+    files: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="FILE...", help="Labels as JSON Lines, or marked answer runs (or their folder)."
+        ),
+    ],
     by: Annotated[
         str | None,
         typer.Option("--by", metavar="human:NAME", help="Whose the changed labels are."),
     ] = None,
+    correct: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--correct",
+            metavar="[RUN/]QUESTION",
+            help="Of marked runs: this answer is right. May be given several times.",
+        ),
+    ] = None,
+    wrong: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--wrong",
+            metavar="[RUN/]QUESTION",
+            help="Of marked runs: this answer is wrong. May be given several times.",
+        ),
+    ] = None,
+    reason: Annotated[
+        str | None, typer.Option("--reason", help="Of marked runs: why, for all that was changed.")
+    ] = None,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Show what would follow; write nothing.")
+    ] = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Read labels from JSON Lines into the ledger, all or nothing.
+    """Read labels into the ledger, all or nothing: from JSON Lines, or from marked answer runs.
 
-    To correct a machine's label: export, change "verdict" (and "reason", if you like) in the lines
-    concerned, and import them with --by human:NAME. The old label stays beside the new one.
+    To correct labels: export, change "verdict" (and "reason", if you like) in the lines concerned,
+    and import them with --by human:NAME. Or change marks in a copy of out/marked/RUN.txt and import
+    that: what differs from what scoring would write now becomes labels. The old labels stay beside
+    the new ones. Importing a file twice adds nothing.
     """
+    opened = Folder.open(folder)
     who = None if by is None else person(by)
-    with Folder.open(folder).open_ledger() as ledger:
-        read = read_file(ledger, file, who)
-        added = len(ledger.add(read.new))
-    if as_json:
-        print_json({"added": added, "known": read.known, "outdated": read.outdated})
-    else:
-        _tell(read, added)
-
-
-def _tell(read: Read, added: int) -> None:
-    out().print(f"{added} labels added, {read.known} were known.")
-    if read.outdated:
-        out().print(
-            f"Of the known ones {read.outdated} do not count: the same person has said otherwise "
-            "since. To go back to one, change the person's newer label (labels export).",
-            soft_wrap=True,
+    paths = [path for given in files for path in expanded(given)]
+    marked = [path for path in paths if _is_marked(path)]
+    if marked and len(marked) < len(paths):
+        raise SettingsError("Give either marked answer runs or labels as JSON Lines, not both.")
+    if not marked and (correct or wrong or reason):
+        raise SettingsError(
+            "--correct, --wrong and --reason are for marked answer runs; in JSON Lines each line "
+            "says it."
         )
+    if marked:
+        if who is None:
+            raise SettingsError("Say whose the marks are: --by human:NAME.")
+        words = [
+            *((text, True) for text in correct or ()),
+            *((text, False) for text in wrong or ()),
+        ]
+        with opened.open_ledger(create=False) as ledger:
+            done = import_marked(opened, ledger, marked, who, words, reason, dry_run=dry_run)
+    elif len(paths) != 1:
+        raise SettingsError("Give one file of labels at a time.")
+    else:
+        with opened.open_ledger() as ledger:
+            done = _import_lines(opened, ledger, paths[0], who, dry_run=dry_run)
+    if as_json:
+        print_json({**done.document(), "dry_run": dry_run})
+    else:
+        done.show(out(), dry_run=dry_run)
+
+
+def _is_marked(path: Path) -> bool:
+    """Whether a file is an answer run; anything that does not look like JSON is taken for one."""
+    if path.name.endswith((".jsonl", ".json")):
+        return False
+    first = next((line for line in read_text(path).lines if line.strip()), "")
+    return not first.lstrip().startswith("{")
+
+
+def _import_lines(
+    folder: Folder, ledger: Ledger, path: Path, who: LabellerId | None, *, dry_run: bool
+) -> Imported:
+    read = read_file(ledger, path, who)
+    if not dry_run:
+        ledger.add(read.new)
+        return Imported(len(read.new), read.known, read.outdated)
+    job = job_of(folder, None)
+    before = job.score(ledger)
+    with ledger.trial(read.new):
+        follows = consequences(before, job.score(ledger))
+    return Imported(len(read.new), read.known, read.outdated, follows=follows)

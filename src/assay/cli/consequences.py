@@ -1,0 +1,220 @@
+"""What follows from labels: the results before and after, set beside each other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass
+from itertools import groupby
+from typing import Any
+
+from rich.console import Console
+from rich.text import Text
+
+from assay.cli.common import plain_table
+from assay.cli.jobs import Results
+from assay.measures.confidence import LOWER_IS_BETTER
+from assay.protocols.r2c2.results import AnswerResult, R2C2Result
+from assay.protocols.results import Result
+from assay.protocols.scores import Score, ranks
+from assay.reports.text import span
+
+_NO = "–"
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What was one thing and is another: an answer (right or wrong), a mark, a grade, by the place
+    it has. None is unknown."""
+
+    run: str
+    topic: str
+    position: str
+    before: str | int | None
+    after: str | int | None
+
+
+@dataclass(frozen=True, slots=True)
+class ScoreChange:
+    """A run's score by a measure; None where there is none."""
+
+    run: str
+    measure: str
+    before: Score | None
+    after: Score | None
+    rank_before: int | None
+    rank_after: int | None
+
+
+@dataclass(frozen=True)
+class Consequences:
+    """All that changes. ``missing`` is how many labels are missing before and after."""
+
+    answers: tuple[Change, ...]
+    marks: tuple[Change, ...]
+    grades: tuple[Change, ...]
+    scores: tuple[ScoreChange, ...]
+    missing: tuple[int, int]
+
+    def document(self) -> dict[str, Any]:
+        """As JSON has it."""
+        return {
+            "answers": [asdict(one) for one in self.answers],
+            "marks": [asdict(one) for one in self.marks],
+            "grades": [asdict(one) for one in self.grades],
+            "scores": [
+                {**asdict(one), "before": _ends(one.before), "after": _ends(one.after)}
+                for one in self.scores
+            ],
+            "missing": {"before": self.missing[0], "after": self.missing[1]},
+        }
+
+
+def consequences(before: Results, after: Results) -> Consequences:
+    """What changed from one result of a folder to another."""
+    first, second = before.value, after.value
+    answers: tuple[Change, ...] = ()
+    marks: tuple[Change, ...] = ()
+    grades: tuple[Change, ...] = ()
+    if isinstance(first, R2C2Result) and isinstance(second, R2C2Result):
+        answers = tuple(_differing(_answers(first), _answers(second)))
+        marks = tuple(_differing(_marks(first), _marks(second)))
+        grades = tuple(_differing(_grades(first), _grades(second)))
+    return Consequences(
+        answers, marks, grades, tuple(_scores(before, after)), (before.missing, after.missing)
+    )
+
+
+Values = Iterable[tuple[tuple[str, str, str], str | int | None]]
+
+
+def _differing(before: Values, after: Values) -> Iterator[Change]:
+    known = dict(before)
+    for place, value in after:
+        if known[place] != value:
+            yield Change(*place, known[place], value)
+
+
+def _each(result: R2C2Result) -> Iterator[tuple[str, str, AnswerResult]]:
+    for run, by_question in result.answers.items():
+        for question, answer in by_question.items():
+            yield run, question, answer
+
+
+def _answers(result: R2C2Result) -> Values:
+    words = {True: "right", False: "wrong", None: None}
+    for run, question, answer in _each(result):
+        yield (run, question, "answer"), words[answer.correct]
+
+
+def _marks(result: R2C2Result) -> Values:
+    for run, question, answer in _each(result):
+        for one in answer.nuggets:
+            mark = None if one.mark is None else str(one.mark)
+            yield (run, question, f"nugget {one.nugget.num}"), mark
+
+
+def _grades(result: R2C2Result) -> Values:
+    for question, grades in result.grades.items():
+        for key, grade in grades.items():
+            yield (key.run, question, f"passage {key.rank}"), grade
+
+
+def _scores(before: Results, after: Results) -> Iterator[ScoreChange]:
+    old, new = _by_run(before), _by_run(after)
+    measures = dict.fromkeys(one.measure for one in after.scores)
+    lower = _lower(after.value)
+    stood = {name: ranks(old, name, lower_is_better=name in lower) for name in measures}
+    stands = {name: ranks(new, name, lower_is_better=name in lower) for name in measures}
+    for run, scores in new.items():
+        for name, score in scores.items():
+            was = old.get(run, {}).get(name)
+            places = (stood[name].get(run), stands[name].get(run))
+            if _ends(was) != _ends(score) or places[0] != places[1]:
+                yield ScoreChange(run, name, was, score, *places)
+
+
+def _by_run(results: Results) -> dict[str, dict[str, Score]]:
+    found: dict[str, dict[str, Score]] = {}
+    for one in results.scores:
+        found.setdefault(one.run, {})[one.measure] = one
+    return found
+
+
+def _lower(value: Any, prefix: str = "") -> frozenset[str]:
+    """Names of the measures of which a lower value is better."""
+    if isinstance(value, Mapping):  # several protocols
+        return frozenset(
+            name for part, one in value.items() for name in _lower(one.value, f"{part}: ")
+        )
+    if isinstance(value, Result):
+        boards = value.findings.boards
+        return frozenset(prefix + name for board in boards for name in board.lower_is_better)
+    return frozenset(prefix + name for name in LOWER_IS_BETTER)
+
+
+def _ends(score: Score | None) -> dict[str, float | None] | None:
+    if score is None:
+        return None
+    return {"value": score.value, "floor": score.floor, "ceiling": score.ceiling}
+
+
+# -- for people -----------------------------------------------------------------------------------
+
+_UNRANKED = LOWER_IS_BETTER | {"AUROC"}
+"""Measures of confidence that are shown beside HMR for comparison; ``--json`` has them."""
+
+
+def show(console: Console, found: Consequences) -> None:
+    """Print what changes."""
+    for title, changes in (
+        ("Answers", found.answers),
+        ("Marks", found.marks),
+        ("Grades of passages", found.grades),
+    ):
+        if changes:
+            table = plain_table(title, header=False)
+            for place in ("run", "question", "changes"):
+                table.add_column(place, overflow="fold")
+            for (run, topic), some in groupby(changes, lambda one: (one.run, one.topic)):
+                shown = ", ".join(_arrow(one) for one in some)
+                table.add_row(Text(run), Text(topic), Text(shown))
+            console.print(table)
+    scores = [one for one in found.scores if one.measure not in _UNRANKED]
+    if scores:
+        table = plain_table("Scores")
+        for name in ("run", "measure", "before", "after", "rank"):
+            right = name in ("before", "after", "rank")
+            table.add_column(name, justify="right" if right else "left", overflow="fold")
+        for one in scores:
+            same = one.rank_before == one.rank_after
+            rank = _shown(one.rank_after)
+            table.add_row(
+                Text(one.run),
+                Text(one.measure),
+                _span(one.before),
+                _span(one.after),
+                rank if same else f"{_shown(one.rank_before)} → {rank}",
+            )
+        console.print(table)
+    if not (found.answers or found.marks or found.grades or found.scores):
+        console.print("No mark, grade or score changes.")
+    before, after = found.missing
+    if after > before:
+        console.print(
+            f"{after - before} more labels are missing then: an equal nugget that is not bogus any "
+            "more has to be judged with its answer. 'assay judge' asks for them.",
+            soft_wrap=True,
+        )
+
+
+def _arrow(change: Change) -> str:
+    what = change.position.replace("nugget ", "").replace("answer", "").replace("passage", "rank")
+    return f"{what} {_shown(change.before)} → {_shown(change.after)}".strip()
+
+
+def _shown(value: object) -> str:
+    return _NO if value is None else str(value)
+
+
+def _span(score: Score | None) -> str:
+    return _NO if score is None else span(score.floor, score.ceiling)

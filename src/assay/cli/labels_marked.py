@@ -1,0 +1,204 @@
+"""Edited marked answer runs, into the ledger; and what an import did, shown."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.text import Text
+
+from assay.cli import r2c2_scores
+from assay.cli.common import err, plain_table, safe
+from assay.cli.consequences import Consequences, consequences, show
+from assay.cli.jobs import Results
+from assay.cli.labels_shown import in_words
+from assay.formats.naming import normal_id, run_name
+from assay.formats.parsed import listed, printable
+from assay.ledger import Ledger, NewLabel
+from assay.ledger.policy import Policy
+from assay.model.errors import FormatError, SettingsError
+from assay.model.labels import Label, LabellerId, Status
+from assay.protocols.folder import Folder
+from assay.protocols.places import Place
+from assay.protocols.r2c2.inputs import Inputs, R2C2Settings, load_inputs
+from assay.protocols.r2c2.marked import Said, read_edits, unlike
+from assay.protocols.r2c2.results import R2C2Result
+
+
+@dataclass(frozen=True)
+class Written:
+    """A label as people see it: what it is about and says, what it stands over (``before`` is that
+    label's verdict) and which other places it also counts at."""
+
+    task: str
+    place: Place
+    after: str
+    verdict: Mapping[str, Any] | None
+    before: str | None
+    before_by: str | None
+    overrules: str | None
+    also: tuple[Place, ...]
+
+
+@dataclass(frozen=True)
+class Imported:
+    """What an import did, or would do: labels ``added``; ``known`` ones, of which ``outdated`` do
+    not count any more; and what ``follows``, where that was asked for."""
+
+    added: int
+    known: int
+    outdated: int
+    labels: tuple[Written, ...] | None = None
+    follows: Consequences | None = None
+
+    def document(self) -> dict[str, Any]:
+        """As JSON has it."""
+        return {
+            "added": self.added,
+            "known": self.known,
+            "outdated": self.outdated,
+            "labels": [
+                {
+                    **asdict(one),
+                    "place": one.place._asdict(),
+                    "also": [place._asdict() for place in one.also],
+                }
+                for one in self.labels or ()
+            ],
+            "consequences": None if self.follows is None else self.follows.document(),
+        }
+
+    def show(self, console: Console, *, dry_run: bool) -> None:
+        """Print it."""
+        verb = "would be added" if dry_run else "added"
+        if self.labels is None:
+            console.print(f"{self.added} labels {verb}, {self.known} were known.")
+        elif not self.labels:
+            console.print("Nothing differs from what is published: 0 labels added.")
+        else:
+            self._show_labels(console, self.labels)
+        if self.outdated:
+            console.print(
+                f"Of the known ones {self.outdated} do not count: the same person has said "
+                "otherwise since. To go back to one, change the person's newer label (labels "
+                "export).",
+                soft_wrap=True,
+            )
+        if self.follows is not None:
+            show(console, self.follows)
+        if self.labels:
+            console.print(f"{self.added} labels {verb}.")
+
+    def _show_labels(self, console: Console, labels: Sequence[Written]) -> None:
+        table = plain_table("Labels")
+        for name in ("of", "says", "over"):
+            table.add_column(name, overflow="fold")
+        for one in labels:
+            over = "" if one.before is None else f"{one.before} ({one.before_by})"
+            cells = (str(one.place), one.after, over)
+            table.add_row(*(Text(printable(cell)) for cell in cells))
+        console.print(table)
+        for one in labels:
+            if one.also:
+                places = listed(map(str, one.also), 8)
+                console.print(
+                    f"{safe(one.place)} is equal to {safe(places)}: one label.", soft_wrap=True
+                )
+
+
+def import_marked(
+    opened: Folder,
+    ledger: Ledger,
+    paths: Sequence[Path],
+    who: LabellerId,
+    words: Iterable[tuple[str, bool]],
+    reason: str | None,
+    *,
+    dry_run: bool,
+) -> Imported:
+    """Write what ``who`` changed in marked answer runs; ``words`` say outright of answers
+    (``[RUN/]QUESTION``) whether they are right. Raises FormatError or SettingsError where anything
+    is wrong; then nothing is written."""
+    folder = opened.seen_by("r2c2")
+    settings = folder.settings(R2C2Settings)
+    policy = Policy.parse(settings.policy)
+    if not policy.rank(Label("", "", "", "", "", who, Status.OK, None), None):
+        raise SettingsError(
+            f"Under the folder's policy, '{policy.name}', labels by {who.name} do not count: no "
+            'mark would change. Set policy = "people" in [settings] of assay.toml.'
+        )
+    inputs = load_inputs(folder, settings)
+    said = _said(words, paths, inputs)
+
+    def scored() -> Results:
+        return r2c2_scores.scored(folder, inputs, ledger, policy, settings)
+
+    before = scored()
+    edits = read_edits(paths, inputs, before.value, who, said=said, reason=reason)
+    for path in edits.spaced:
+        note = f"Note: {path}: blanks or line ends differ from the answer run's, which are kept."
+        err().print(note, markup=False, soft_wrap=True)
+    if not edits.labels:
+        return Imported(0, 0, 0, labels=())
+    with ledger.trial(edits.labels) as trial:
+        after = scored()
+        faults = unlike(edits, after.value, said)
+        if faults:
+            raise FormatError(faults)
+        trial.keep = not dry_run
+    labels = tuple(_written(edits.labels, before.value, after.value))
+    return Imported(len(labels), 0, 0, labels, consequences(before, after))
+
+
+def _said(words: Iterable[tuple[str, bool]], paths: Sequence[Path], inputs: Inputs) -> Said:
+    """What is said outright of answers, by run and question; raises SettingsError for an answer
+    that is not in exactly one of the files."""
+    given = [run_name(path) for path in paths]
+    known = {one.id for one in inputs.questions}
+    said: dict[tuple[str, str], bool] = {}
+    for text, right in words:
+        run, _, question = text.rpartition("/") if text not in known else ("", "", text)
+        question = normal_id(question)
+        runs = [
+            name
+            for name in given
+            if (not run or name == run)
+            and name in inputs.ac_files
+            and question in inputs.ac_files[name].run.answers
+        ]
+        option = f"--{'correct' if right else 'wrong'} {text}"
+        if not runs:
+            raise SettingsError(
+                f"{option}: none of the given files has an answer to that. Write QUESTION, or "
+                f"RUN/QUESTION; the runs given are {', '.join(given)}."
+            )
+        if len(runs) > 1:
+            raise SettingsError(
+                f"{option}: {len(runs)} of the given files have an answer to it. Write which: "
+                f"{', '.join(f'{name}/{question}' for name in runs)}."
+            )
+        if said.setdefault((runs[0], question), right) is not right:
+            raise SettingsError(f"{option}: the answer is said to be right and wrong. Keep one.")
+    return said
+
+
+def _written(
+    labels: Iterable[NewLabel], before: R2C2Result, after: R2C2Result
+) -> Iterator[Written]:
+    old = {used.label.uid: used.label for used in before.used}
+    for label in labels:
+        place = Place(**label.detail["said_of"])
+        was = old.get(label.overrules or "")
+        yield Written(
+            task=label.task,
+            place=place,
+            after=in_words(label),
+            verdict=label.verdict,
+            before=None if was is None else in_words(was),
+            before_by=None if was is None else was.labeller.name,
+            overrules=label.overrules,
+            also=tuple(one for one in after.where_used.of(label.unit) if one != place),
+        )
