@@ -137,3 +137,16 @@ def test_what_is_said_later_of_a_former_unit_is_about_the_other_run(two: World):
     answers = two.score().answers
     assert answers["A"]["0001"].correct is False
     assert answers["B"]["0001"].correct is True
+
+
+def test_an_answer_is_open_while_it_is_not_known_which_nuggets_are_entailed(two: World):
+    machine_says(two, "A", True)  # of the one nugget that both runs have
+    acts = two.labellers[DIALOGUE_ACT.name].id
+    for request in act_requests(two.inputs):
+        two.ledger.add([label(request, acts, {"reason": "", "act": "answer"}, "key")])
+    found = two.score()
+    # B's second nugget has no label: A's answer label need not be about B's answer.
+    assert found.answers["A"]["0001"].correct is True
+    assert found.answers["B"]["0001"].correct is None
+    assert found.scores["B"]["Accuracy"].ends == (0.0, 1.0)
+    assert found.scores["B"]["HMR"].value is None

@@ -129,14 +129,14 @@ def _ranges(
 ) -> dict[str, Range | None]:
     """Every measure of a run. A row without a correctness may be right or wrong. One without a
     confidence has any: at the ceiling 1 where it is right and 0 where it is wrong, at the floor
-    what is worst. A row without either is as good as left out."""
+    what is worst. One without a confidence that is not right is as good as left out."""
     p = [row.probability for row in rows if row.probability is not None]
     c = [
         np.nan if row.correct is None else float(row.correct)
         for row in rows
         if row.probability is not None
     ]
-    doubtful = [row for row in rows if row.probability is None and row.correct is not None]
+    doubtful = [row for row in rows if row.probability is None and row.correct]
     left_out += len(rows) - len(p) - len(doubtful)
     if not rows and not left_out:
         return dict.fromkeys(MEASURES)

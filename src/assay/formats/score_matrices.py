@@ -98,10 +98,11 @@ def read_confidences(path: str | PathLike[str]) -> Parsed[ConfidenceMatrix]:
     if cells is not None and {"confidence", "correct"} <= set(cells.names):
         table = read_confidence(path)
         for row in table.value.rows if table.value is not None else ():
-            known = None
+            mine = pairs.setdefault(printable(row.run), {})
             if row.probability is not None and row.correct is not None:
-                known = (row.probability, float(row.correct))
-            pairs.setdefault(printable(row.run), {})[row.topic] = known
+                mine[row.topic] = (row.probability, float(row.correct))
+            elif row.probability is not None or row.correct is not False:
+                mine[row.topic] = None
         faults = FaultList(source.file, table.faults)
     else:
         tables = [parse_scores(cells, one, "-m", faults) if cells else None for one in _CONFIDENCE]
@@ -111,7 +112,8 @@ def read_confidences(path: str | PathLike[str]) -> Parsed[ConfidenceMatrix]:
             mine = pairs.setdefault(run, {})
             for topic in dict.fromkeys((*p_of, *c_of)):
                 p, c = p_of.get(topic), c_of.get(topic)
-                mine[topic] = None if p is None or c is None else (p, c)
+                if p is not None or c != 0:  # else it is left out
+                    mine[topic] = None if p is None or c is None else (p, c)
                 if not (p is None or 0 <= p <= 1) or c not in (None, 0, 1):
                     faults.error(
                         0,
@@ -125,6 +127,13 @@ def read_confidences(path: str | PathLike[str]) -> Parsed[ConfidenceMatrix]:
                 "The table has no confidences of single topics.",
                 "Give per_topic.csv, or a table run,topic,confidence,correct.",
             )
+    silent = _count_silence(pairs)
+    if silent:
+        faults.warning(
+            0,
+            f"Questions that runs leave out: {listed((f'{run} ({n})' for run, n in silent), 5)}.",
+            "They count as wrong with confidence 1, the worst that could have been handed in.",
+        )
     runs, empty, rows, left_out = _complete(pairs, faults)
     return Parsed(
         ConfidenceMatrix(
@@ -137,6 +146,20 @@ def read_confidences(path: str | PathLike[str]) -> Parsed[ConfidenceMatrix]:
         ),
         faults.done(),
     )
+
+
+def _count_silence(
+    pairs: dict[str, dict[str, tuple[float, float] | None]],
+) -> list[tuple[str, int]]:
+    """Fill in what runs leave out that others have, and say how many topics that is of each."""
+    topics = dict.fromkeys(topic for by_topic in pairs.values() for topic in by_topic)
+    silent = []
+    for run, by_topic in pairs.items():
+        absent = [topic for topic in topics if topic not in by_topic]
+        by_topic.update(dict.fromkeys(absent, (1.0, 0.0)))
+        if absent:
+            silent.append((run, len(absent)))
+    return silent
 
 
 def read_matrix(

@@ -9,8 +9,9 @@ what it answers rightly but timidly. R_U, which is over right answers alone, doe
 left out.
 
 All ends are exact but for these, which are safe: the ceiling of KS, and with questions left out the
-floors of ECE, KS and AUROC. (``tests/measures/test_confidence_ranges.py`` sets them against every
-completion.)
+floors of ECE, MCE, KS and AUROC. (With questions left out the ceilings are those of a confidence of
+0; ECE, MCE and KS can be lower with another one, which makes up for errors of the other kind.)
+``tests/measures/test_confidence_ranges.py`` sets them against every completion.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Self
 
-from assay.measures.ranges import Range
+from assay.measures.ranges import ROUNDING, Range
 from assay.protocols.output import csv_bytes
 
 SCORE_COLUMNS = (
@@ -59,12 +59,20 @@ class Score:
         missing: int = 0,
     ) -> Self:
         """A score from its floor to its ceiling; the bootstrap ``intervals`` are of these."""
+        low = min((low for low, _ in intervals), default=None)
+        high = max((high for _, high in intervals), default=None)
+        # A safe end may lie beyond all that was resampled, a value by rounding.
+        slack = ROUNDING if ends.value is not None else float("inf")
+        if low is not None and 0 < low - min(ends) <= slack:
+            low = min(ends)
+        if high is not None and 0 < max(ends) - high <= slack:
+            high = max(ends)
         return cls(
             run,
             measure,
             ends.value,
-            min((low for low, _ in intervals), default=None),
-            max((high for _, high in intervals), default=None),
+            low,
+            high,
             topics,
             missing,
             ends.floor,
@@ -103,14 +111,18 @@ def ranks(scores: Scores, measure: str, *, lower_is_better: bool = False) -> dic
                 undefined.append(run)
             else:
                 known.append((-sign * ends.floor, -sign * ends.ceiling, run))
+    known.sort()
     found: dict[str, int | None] = {}
-    rank, last = 0, float("-inf")
-    for place, (floor, ceiling, run) in enumerate(sorted(known), start=1):
-        if ceiling > last:  # signs are turned: surely worse than every run before
-            rank = place
-        last = floor
-        found[run] = rank
-    return {**found, **dict.fromkeys(sorted(undefined))}
+    # Signs are turned. From the worst run up: a run is surely worse than all before it where no
+    # run from it on can reach the floor of the one before.
+    reach, together = float("inf"), []
+    for place in range(len(known) - 1, -1, -1):
+        together.append(known[place][2])
+        reach = min(reach, known[place][1])
+        if not place or reach > known[place - 1][0] + ROUNDING:
+            found.update(dict.fromkeys(together, place + 1))
+            together = []
+    return {run: found.get(run) for run in (*(one[2] for one in known), *sorted(undefined))}
 
 
 def score_files(tables: Iterable[Scores], per_topic: PerTopic) -> Iterator[tuple[str, bytes]]:

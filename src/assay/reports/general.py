@@ -29,6 +29,9 @@ __all__ = ["board_tables", "render_report"]
 _WIDE = 4
 """With more measures than this the terminal shows intervals only for the first, or none."""
 
+_RANGES = 4
+"""Measures that a table of 80 columns has room for where some score is a range."""
+
 _LONG = 8
 _VERY_LONG = 12
 
@@ -164,15 +167,34 @@ def board_tables(result: Result) -> list[Table]:
     caption = "\n".join(one_line(line) for line in lines)
     boards = result.findings.boards
     return [
-        _board_table(result, board, caption if place == len(boards) - 1 else "")
+        table
         for place, board in enumerate(boards)
+        for table in _board_tables(result, board, caption if place == len(boards) - 1 else "")
     ]
 
 
-def _board_table(result: Result, board: Board, caption: str) -> Table:
+def _board_tables(result: Result, board: Board, caption: str) -> list[Table]:
+    """A board, in several tables where ranges make it wider than 80 columns: no number is cut."""
+    known = [
+        score.value is not None or score.floor is None
+        for by_measure in result.findings.scores.values()
+        for name, score in by_measure.items()
+        if name in board.measures
+    ]
+    size = len(board.measures) if all(known) else _RANGES
+    parts = [board.measures[at : at + size] for at in range(0, len(board.measures), size)]
+    return [
+        _board_table(result, board, part, caption if part is parts[-1] else "") for part in parts
+    ]
+
+
+def _board_table(result: Result, board: Board, measures: tuple[str, ...], caption: str) -> Table:
     policy = one_line(policy_in_words(result.policy))
-    table = leaderboard(f"{board.title}, by {board.measures[0]} (policy: {policy})", caption)
-    for name in board.measures:
+    title = f"{board.title}, by {board.measures[0]} (policy: {policy})"
+    if measures[0] != board.measures[0]:
+        title = f"{board.title}, continued"
+    table = leaderboard(title, caption)
+    for name in measures:
         # Long names are broken after an underscore and may be after a hyphen, numbers never.
         shown = name.replace("-", "- ") if len(name) > _LONG else name
         shown = shown.replace("_", "_\n") if len(name) > _VERY_LONG else shown
@@ -181,10 +203,9 @@ def _board_table(result: Result, board: Board, caption: str) -> Table:
     order = ranked(result, board)
     scores = {run: result.findings.scores[run] for run in order}
     count = len(board.measures)
-    with_ends = count if count <= _WIDE else 1 if count <= _WIDE + 2 else 0
-    ends = frozenset(board.measures[:with_ends])
+    whole = measures == board.measures
+    with_ends = 0 if not whole else count if count <= _WIDE else 1 if count <= _WIDE + 2 else 0
+    ends = frozenset(measures[:with_ends])
     for run, rank in order.items():
-        table.add_row(
-            *score_row(run, rank, scores, board.measures, board.lower_is_better, ends=ends)
-        )
+        table.add_row(*score_row(run, rank, scores, measures, board.lower_is_better, ends=ends))
     return table

@@ -19,20 +19,22 @@ def top_groups(result: R2C2Result) -> str:
     """Return, by HMR, ECE and AUROC, the runs that do not differ from the best, in words; empty
     where there are no two runs to compare, or too many.
 
-    Randomisation tests of all pairs on the questions that every run has a confidence and a label
-    for, with Holm's correction, as ``assay compare out/per_topic.csv`` makes them.
+    Randomisation tests of all pairs of the runs whose answers all have a label, with Holm's
+    correction, as ``assay compare out/per_topic.csv`` makes them; a question left out counts as the
+    worst that could have been handed in.
     """
-    runs = list(result.answers)
-    rows = []
-    for question in result.questions:
-        answers = [result.answers[run].get(question.id) for run in runs]
-        known = [
-            (one.confidence, float(one.correct))
-            for one in answers
-            if one is not None and one.confidence is not None and one.correct is not None
+    runs = [
+        run
+        for run, answers in result.answers.items()
+        if all(one.correct is not None for one in answers.values())
+    ]
+    rows = [
+        [
+            (1.0 if one.confidence is None else one.confidence, float(bool(one.correct)))
+            for one in (result.answers[run][question.id] for run in runs)
         ]
-        if len(known) == len(runs):
-            rows.append(known)
+        for question in result.questions
+    ]
     if len(runs) < 2 or not 2 <= len(rows) <= _MOST_QUESTIONS:
         return ""
     found = []
@@ -51,8 +53,10 @@ def top_groups(result: R2C2Result) -> str:
             found.append(f"by {measure}{low} {listing(list(compared.top))}")
     if not found:
         return ""
-    left = len(result.questions) - len(rows)
-    over = counted(len(rows), "question") + (f", {left} left out" if left else "")
+    left = len(result.answers) - len(runs)
+    over = counted(len(rows), "question")
+    if left:
+        over += f" of the runs without a missing label, {left} left out"
     return (
         f"Not told apart from the best run: {'; '.join(found)}. (Paired randomisation tests over "
         f"{over}, Holm’s correction for all pairs, 5 %; assay compare per_topic.csv -m HMR shows "

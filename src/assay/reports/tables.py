@@ -81,7 +81,8 @@ def _pr_table(result: R2C2Result) -> Table:
     table = leaderboard(f"Passage runs, by {first} (grades derived from the nuggets)", caption)
     for name in measures:
         table.add_column(Text(name), no_wrap=True)
-    ends = frozenset(measures if len(measures) <= _FEW else ())
+    known = all(one.value is not None for by in result.pr_scores.values() for one in by.values())
+    ends = frozenset(() if len(measures) > _FEW else measures if known else measures[:1])
     for run, rank in rank_texts(ranks(result.pr_scores, first)).items():
         table.add_row(*score_row(run, rank, result.pr_scores, measures, frozenset(), ends=ends))
     return table

@@ -223,6 +223,9 @@ def resolve(
         if carried is not None and (label is None or carried[0].labeller.is_human):
             label, beside = carried
             state = State.CARRIED
+    open_nuggets = {known for *_, known, _, _ in step3.nuggets} - {State.COUNTED}
+    if open_nuggets and label is not None and not label.labeller.is_human:
+        label = None  # it is of other nuggets than the answer may turn out to have
     overruled = None
     helps: dict[int, tuple[bool, str | None]] = {}
     if label is not None and label.labeller.is_human:
@@ -237,6 +240,7 @@ def resolve(
         label = label if label.labeller.is_human else None
     if correct is None:
         failed = any(one is not None and one.verdict is None for one in (label, act_label))
+        failed = failed or (State.FAILED in open_nuggets and State.MISSING not in open_nuggets)
         state = State.FAILED if failed else State.MISSING
     elif label is None:
         state = State.COUNTED

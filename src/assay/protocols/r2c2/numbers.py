@@ -137,7 +137,10 @@ def _score_attempted(run: str, verdicts: Verdicts, settings: Resampling) -> dict
     """The scores over the questions that a run tried. Where it is not known whether it did, only
     means are bounded by what else is known."""
     scores = score_answers(run, verdicts.attempted(), settings)
-    missing = verdicts.refused.count(None)
+    missing = sum(
+        given and refused is None
+        for given, refused in zip(verdicts.given, verdicts.refused, strict=True)
+    )
     if missing:
         for measure, score in scores.items():
             if measure not in ("Accuracy", PRECISION):

@@ -129,12 +129,12 @@ def marks_of(result: R2C2Result, run: str) -> Mapping[str, Mapping[int, Mark]]:
 
 def _confidence_rows(result: R2C2Result) -> Iterator[tuple[object, ...]]:
     """Each answer's confidence and correctness (None where a label is missing), as ``assay
-    confidence`` and ``assay recalibrate`` read them. What a run leaves out has no row."""
+    confidence`` and ``assay recalibrate`` read them. What a run leaves out is wrong, without a
+    confidence."""
     for run, by_question in result.answers.items():
         for question, found in by_question.items():
-            if found.answer is not None:
-                correct = None if found.correct is None else int(found.correct)
-                yield (run, question, found.answer.confidence, correct)
+            stated = None if found.answer is None else found.answer.confidence
+            yield (run, question, stated, None if found.correct is None else int(found.correct))
 
 
 def _relevance_rows(result: R2C2Result) -> Iterator[tuple[object, ...]]:
