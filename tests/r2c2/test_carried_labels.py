@@ -149,4 +149,3 @@ def test_an_answer_is_open_while_it_is_not_known_which_nuggets_are_entailed(two:
     assert found.answers["A"]["0001"].correct is True
     assert found.answers["B"]["0001"].correct is None
     assert found.scores["B"]["Accuracy"].ends == (0.0, 1.0)
-    assert found.scores["B"]["HMR"].value is None

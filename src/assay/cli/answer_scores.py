@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
 import typer
+from rich.table import Table
 
 from assay.cli.common import err, out, plain_table, print_csv, print_json, safe
 from assay.formats.parsed import Parsed, listed
@@ -18,6 +19,9 @@ from assay.reports.leaderboards import rank_texts
 from assay.reports.text import span
 
 T = TypeVar("T")
+
+_RANGES = 3
+"""Measures that a table of 80 columns has room for where some score is a range."""
 
 TOPICS_HELP = (
     "What the mean is taken over: 'all' topics of the label files, 0 where the run is silent, or "
@@ -189,27 +193,49 @@ def _print_table(
 ) -> None:
     first = sheet.measures[0]
     order = rank_texts(ranks(table, first))
+    every = (one for by_measure in table.values() for one in by_measure.values())
+    known = all(one.value is not None or one.floor is None for one in every)
+    # Ranges are wide: two tables then, as no number is ever cut.
+    size = len(sheet.measures) if known else _RANGES
+    for at in range(0, len(sheet.measures), size):
+        measures = sheet.measures[at : at + size]
+        out().print(
+            _table(f"{title}, continued" if at else title, measures, sheet, table, order, topics,
+                   per_topic, (lambda _: ()) if at else counts)
+        )  # fmt: skip
+
+
+def _table(
+    title: str,
+    measures: Sequence[str],
+    sheet: Sheet,
+    table: dict[str, dict[str, Score]],
+    order: Mapping[str, str],
+    topics: Topics,
+    per_topic: bool,
+    counts: Callable[[str], Sequence[tuple[str, str]]],
+) -> Table:
     shown = plain_table(title)
     shown.add_column("#", justify="right")
     shown.add_column("run", overflow="fold")
     if per_topic:
         shown.add_column("topic", overflow="fold")
-    for name in sheet.measures:
+    for name in measures:
         shown.add_column(name.replace("_", "\n"), justify="right")
     for name, _ in counts(next(iter(order))) if order and not per_topic else ():
         shown.add_column(name, justify="right")
     for run, rank in order.items():
-        values = [table[run][name].ends for name in sheet.measures]
+        values = [table[run][name].ends for name in measures]
         ends = [] if per_topic else [value for _, value in counts(run)]
         shown.add_row(
             rank, safe(run), *(["all"] if per_topic else []), *map(_number, values), *ends
         )
         if per_topic:
             completed = sheet.completed(run, topics)
-            for topic in completed[first]:
-                cells = (_number(completed[name][topic]) for name in sheet.measures)
+            for topic in completed[sheet.measures[0]]:
+                cells = (_number(completed[name][topic]) for name in measures)
                 shown.add_row("", "", safe(topic), *cells)
-    out().print(shown)
+    return shown
 
 
 def _number(ends: Range | None) -> str:

@@ -239,6 +239,17 @@ def _gaps(
     settings: ExamSettings,
 ) -> tuple[Gap, ...]:
     gaps = []
+    silent = {
+        run: count
+        for run, ranking in inputs.runs.items()
+        if (count := sum(not ranking.get(query) for query in scorer.queries))
+    }
+    if silent:
+        names = ", ".join(f"{run}: {count}" for run, count in silent.items())
+        total = sum(silent.values())
+        so = "They count 0." if settings.silent == "zero" else "They leave the run's means."
+        what = f"{'query' if total == 1 else 'queries'} left out by runs ({names})"
+        gaps.append(Gap(total, what, so, grave=False))
     if inputs.untold:
         gaps.append(
             Gap(
