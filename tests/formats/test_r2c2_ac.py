@@ -291,7 +291,7 @@ def test_questions(write):
     assert "Write 0001" in unknown.cure
     assert (missing.line, missing.severity) == (0, "warning")
     assert "0001, 0002" in missing.why
-    assert "incorrect with confidence 0" in missing.cure
+    assert "incorrect, and its confidence is unknown" in missing.cure
 
 
 def test_mixed_marks(write):

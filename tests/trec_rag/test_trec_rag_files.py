@@ -59,8 +59,10 @@ def test_retrieval_runs_are_written_and_read(tmp_path: Path):
     assert (run.name, run.ranked("14")) == ("r", ("d1", "d2"))
     with pytest.raises(AssayError, match="rise"):
         format_run("r", {"14": [("d1", 1.0), ("d2", 2.0)]})
+    path.write_text(format_run("r r", {"14": [("d1", 1.0)]}))  # with tabs between the columns
+    assert read_trec_run(path).require().name == "r r"
     with pytest.raises(AssayError, match="cannot stand"):
-        format_run("r r", {"14": [("d1", 1.0)]})
+        format_run("r\nr", {"14": [("d1", 1.0)]})
 
 
 def test_faults_of_topics(tmp_path: Path):
