@@ -8,6 +8,8 @@ import pytest
 from tests.conftest import ROOT
 
 BEST = {"exam": ("EXAM-Cover", ["GOOD", "NARROW", "VAGUE"]), "sgss": ("SGSS", ["ALPHA", "BETA"])}
+# All labels are there; one run of exam is silent on a query, and the report says so.
+MISSING = {"exam": "1 query left out by runs (VAGUE: 1)", "sgss": "Nothing is missing"}
 
 
 @pytest.mark.parametrize("name", BEST)
@@ -16,7 +18,7 @@ def test_the_example_needs_no_model(assay, tmp_path, name):
     folder = shutil.copytree(ROOT / "examples" / name, tmp_path / name, ignore=ignore)
     done = assay("evaluate", folder, "--labeller", "recorded:recorded.jsonl")
     assert done.returncode == 0, done.stderr
-    assert "Nothing is missing" in (folder / "out" / "report.html").read_text()
+    assert MISSING[name] in (folder / "out" / "report.html").read_text()
     measure, order = BEST[name]
     with (folder / "out" / "scores.csv").open() as file:
         found = {
