@@ -1,5 +1,6 @@
 """Two queries, two summarisers, every awkward thing once; and labels for all of it."""
 
+import csv
 import json
 
 DOCS = [
@@ -36,6 +37,7 @@ SUMMARIES = [
     summary("rum", "A", "Rum is made of cane.", [("Making", [("Cane is pressed.", [1])])]),
     summary("rum", "B", "Rum is strong.", [], overview_position="end"),
 ]  # fmt: skip
+LABELLER = 'default = "tests.sgss.cases:said"'
 PREFERENCES = """query_id,left,right,labeller,preference,split
 tea,A,B,kim,LEFT,test
 tea,B,A,lee,RIGHT,test
@@ -46,6 +48,18 @@ tea,A,B,max,RIGHT,test
 def write(folder, rows=None):
     lines = [json.dumps(row) + "\n" for row in (SUMMARIES if rows is None else rows)]
     (folder / "summaries.jsonl").write_text("".join(lines))
+
+
+def toml(folder, more="", settings=""):
+    (folder / "assay.toml").write_text(
+        '[evaluation]\nprotocol = "sgss"\n[inputs]\nsummaries = "summaries.jsonl"\n'
+        f"{more}[labellers]\n{LABELLER}\n[settings]\n{settings}\n"
+    )
+
+
+def rows(path):
+    with path.open() as file:
+        return list(csv.DictReader(file))
 
 
 def said(task, content):

@@ -1,6 +1,5 @@
 """The protocol ``sgss`` through the command line: formats, scores, preferences, weights."""
 
-import csv
 import json
 import random
 from importlib import import_module
@@ -18,37 +17,7 @@ from assay.measures.summaries import Labelled, Part, Weights, comp, contribution
 from assay.model.summaries import without_first_section, without_headings
 from assay.statistics.logistic import fit_logistic
 from assay.tasks.sgss import PREFERENCE, STATEMENT, PreferenceUnit, StatementUnit
-from tests.conftest import ROOT
-from tests.sgss.cases import PREFERENCES, SUMMARIES, summary, write
-
-LABELLER = 'default = "tests.sgss.cases:said"'
-
-
-@pytest.fixture
-def folder(tmp_path):
-    write(tmp_path)
-    toml(tmp_path)
-    return tmp_path
-
-
-def toml(folder, more="", settings=""):
-    (folder / "assay.toml").write_text(
-        '[evaluation]\nprotocol = "sgss"\n[inputs]\nsummaries = "summaries.jsonl"\n'
-        f"{more}[labellers]\n{LABELLER}\n[settings]\n{settings}\n"
-    )
-
-
-@pytest.fixture
-def sgss(assay):
-    def run(*arguments):
-        return assay(*arguments, env={"PYTHONPATH": f"{ROOT}:{ROOT / 'src'}"})
-
-    return run
-
-
-def rows(path):
-    with path.open() as file:
-        return list(csv.DictReader(file))
+from tests.sgss.cases import PREFERENCES, SUMMARIES, rows, summary, toml, write
 
 
 def summaries(folder):
@@ -222,6 +191,11 @@ def test_weights_are_learned_saved_and_used(sgss, folder):
     assert by_part["train"]["MAR"] == pytest.approx(document["training"]["mar"])
     shown = sgss("sgss", "weights", folder, "--all", "--out", folder / "all.json")
     assert "Learned from 24 preferences between 8 pairs" in shown.stdout
+    write(folder, made[:-1])  # one summary of a training pair is gone
+    sgss("evaluate", folder)
+    shown = sgss("sgss", "weights", folder, "--out", folder / "less.json")
+    assert "Learned from 21 preferences between 7 pairs" in shown.stdout
+    assert "1 pair without all labels: left out of the learning." in shown.stderr
 
 
 def test_all_faults_of_a_file_of_summaries(tmp_path):

@@ -20,6 +20,7 @@ from assay.cli.common import (
     safe,
 )
 from assay.formats.summaries import read_summaries, write_summaries
+from assay.model.wording import counted
 from assay.protocols.evaluation import Evaluation
 from assay.protocols.folder import Folder
 from assay.protocols.labels import LabelBook
@@ -105,7 +106,8 @@ def _print(learned: Learned, target: Path) -> None:
     )
     if learned.left_out:
         err().print(
-            f"{learned.left_out} pairs hang on missing labels and were left out.", markup=False
+            f"{counted(learned.left_out, 'pair')} without all labels: left out of the learning.",
+            markup=False,
         )
     console.print(f'{safe(target)}: use it with weights = "{safe(target.name)}" in [settings].')
 
@@ -120,4 +122,6 @@ def degrade_command(
     summaries = read_summaries(file).require()
     made = [DEGRADED[strategy](one) for one in summaries if one.sections]
     write_bytes(into, write_summaries(made))
-    out().print(f"{len(made)} summaries written to {safe(into)}", soft_wrap=True)
+    out().print(
+        f"{counted(len(made), 'summary', 'summaries')} written to {safe(into)}", soft_wrap=True
+    )

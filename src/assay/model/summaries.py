@@ -5,9 +5,11 @@ Source: Sakai et al., Plans for evaluating structured generative search summarie
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
+from functools import lru_cache
 from typing import NamedTuple
 
 
@@ -49,6 +51,11 @@ class SummarySection:
         lines = [] if self.heading is None else [self.heading]
         return "\n".join([*lines, *(one.text for one in self.statements)])
 
+    @property
+    def content(self) -> str:
+        """What two sections that say the same have in common."""
+        return _said(self.text)
+
 
 class SummaryLine(NamedTuple):
     """A line: its kind, its text and citations, and the section that it belongs to (−1: none)."""
@@ -63,7 +70,8 @@ class SummaryLine(NamedTuple):
 class Summary:
     """One summariser's summary for one query. ``run`` names the summariser; ``overview_last``
     is a closing summary in the overview's place; ``degraded`` names how a version was made from
-    the summary of ``original``."""
+    the summary of ``original``. ``repeats`` counts the statements that :func:`without_repeats` left
+    out."""
 
     query: str
     query_text: str
@@ -75,6 +83,7 @@ class Summary:
     degraded: str | None = None
     original: str | None = None
     line: int = 0
+    repeats: int = 0
 
     def lines(self) -> Iterator[SummaryLine]:
         """The lines in reading order (eq. 1): the overview, then every heading and statement; a
@@ -98,6 +107,30 @@ class Summary:
     def cited_text(self, citations: tuple[int, ...]) -> str:
         """The texts of cited documents, taken together."""
         return "\n\n".join(self.documents[number].text for number in dict.fromkeys(citations))
+
+
+@lru_cache(maxsize=4096)
+def _said(text: str) -> str:
+    return " ".join(unicodedata.normalize("NFKC", text).casefold().split())
+
+
+def without_repeats(summary: Summary) -> Summary:
+    """The summary with each statement where it is said first (case and spaces aside). A section
+    of which nothing is left goes with its heading."""
+    said: set[str] = set()
+    sections = []
+    repeats = 0
+    for section in summary.sections:
+        new = []
+        for one in section.statements:
+            if (text := _said(one.text)) in said:
+                repeats += 1
+            else:
+                said.add(text)
+                new.append(one)
+        if new:
+            sections.append(SummarySection(section.heading, tuple(new)))
+    return replace(summary, sections=tuple(sections), repeats=repeats)
 
 
 def without_headings(summary: Summary) -> Summary:

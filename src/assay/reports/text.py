@@ -11,6 +11,7 @@ import math
 import re
 
 from assay.measures.ranges import ROUNDING
+from assay.model.wording import counted as counted
 
 NOTHING = "–"
 """What stands for an undefined value."""
@@ -96,11 +97,6 @@ def percent(value: float | None) -> str:
     if value is None or not math.isfinite(value):
         return NOTHING
     return f"{value * 100:.0f}\u00a0%"
-
-
-def counted(n: int, one: str, many: str | None = None) -> str:
-    """Return ``1 question``, ``2,000 questions``."""
-    return f"{n:,} {one if n == 1 else many or one + 's'}"
 
 
 def listing(items: list[str], most: int = 12) -> str:

@@ -20,6 +20,7 @@ from assay.model.summaries import (
     Summary,
     without_first_section,
     without_headings,
+    without_repeats,
 )
 from assay.protocols.base import CommonSettings, Reading
 from assay.protocols.folder import Folder
@@ -84,7 +85,7 @@ class SgssSettings(CommonSettings):
 @dataclass(frozen=True)
 class SgssInputs:
     """All inputs, checked. ``summaries[query][run]`` holds degraded versions after their
-    originals; ``most`` is L_max, None for no limit."""
+    originals, all without repeats; ``most`` is L_max, None for no limit."""
 
     summaries: Mapping[str, Mapping[str, Summary]]
     weights: Weights
@@ -134,16 +135,17 @@ def load(folder: Folder, settings: SgssSettings, reading: Reading) -> SgssInputs
                     path, "The query has another text before.", "Make them equal.",
                     line=one.line, topic=one.query,
                 )  # fmt: skip
-            by_run[one.run] = one
+            by_run[one.run] = without_repeats(one)
     preferences = reading.optional("preferences", read_preferences) or ()
     if "preferences" in folder.config.inputs:
         path = folder.input_files("preferences")[0]
+        runs = {run for by_run in found.values() for run in by_run}
         for said in preferences:
             for side in (said.left, said.right):
-                if side not in found.get(said.query, {}):
+                if side not in runs or said.query not in found:
                     reading.fault(
                         path, f"There is no summary of this query by '{side}'.",
-                        "Name summarisers as the summaries do.", topic=said.query,
+                        "Name queries and summarisers as the summaries do.", topic=said.query,
                     )  # fmt: skip
     counts = reading.optional("abandonment", read_abandonment) or ()
     reading.done()

@@ -79,7 +79,7 @@ _OF_STATEMENTS = ("HR", "SRel", "SF")
 
 @dataclass(frozen=True, slots=True)
 class Pooled:
-    """A section of the pool (eq. 9), by the summary that it comes from and its place there."""
+    """A section of the pool (eq. 9), by a summary that it comes from and its place there."""
 
     run: str
     place: int
@@ -87,26 +87,28 @@ class Pooled:
 
 
 def pool(inputs: SgssInputs, query: str) -> list[Pooled]:
-    """All sections of the summaries of a query that were handed in; none where the evaluation has
-    one summariser, so that there is nothing to compare."""
+    """The set of the sections of the summaries of a query that were handed in: what several say
+    is in it once. None where the evaluation has one summariser, so that there is nothing to
+    compare."""
     if not inputs.comparable:
         return []
-    return [
-        Pooled(one.run, place, section)
-        for one in inputs.originals(query)
-        for place, section in enumerate(one.sections)
-    ]
+    found: dict[str, Pooled] = {}
+    for one in inputs.originals(query):
+        for place, section in enumerate(one.sections):
+            found.setdefault(section.content, Pooled(one.run, place, section))
+    return list(found.values())
 
 
 def covers(inputs: SgssInputs, summary: Summary, one: Pooled) -> Content | None:
     """What is asked to know how relevant the summary is to a pooled section; None where the
     section is its own, which is perfectly relevant to it."""
-    source = summary.original or summary.run
-    lost = summary.degraded == "NoSection1" and one.run == source and one.place == 0
-    if one.run == source and not lost:
+    original = _original(inputs, summary)
+    own = [section.content for section in original.sections]
+    lost = summary.degraded == "NoSection1" and one.section.content == own[0]
+    if one.section.content in own and not lost:
         return None
     # A degraded version inherits what was said of its original, but for what it lost.
-    shown = summary if lost or summary.original is None else _original(inputs, summary)
+    shown = summary if lost else original
     return {"section": one.section.text, "summary": shown.text}
 
 

@@ -5,8 +5,9 @@ Source: Sakai et al. 2026, sections 4.2 and 4.3, equations 13 and 14.
 
 from __future__ import annotations
 
+import math
 import random
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 
 import numpy as np
@@ -90,16 +91,26 @@ def rates(
     found: Sequence[Pair], scores: Mapping[str, Mapping[str, Range | None]]
 ) -> list[tuple[Pair, Range | None, Range | None]]:
     """Each pair with ΔSGSS and AR; None where SGSS is undefined in the evaluation. A missing label
-    of both summaries counts as two, so that the ends are safe."""
+    of both summaries counts as two, so that the ends are safe. Of a summary that is not there
+    people saw what nobody can score: ΔSGSS is unknown, and AR all that it can be."""
     rows: list[tuple[Pair, Range | None, Range | None]] = []
     for pair in found:
-        left, right = scores[pair.query][pair.left], scores[pair.query][pair.right]
+        here = scores[pair.query]
+        if not is_there(pair, here):
+            rows.append((pair, None, _rate(pair, Range(-math.inf, math.inf))))
+            continue
+        left, right = here[pair.left], here[pair.right]
         if left is None or right is None:
             rows.append((pair, None, None))
             continue
         difference = Range(left.floor - right.ceiling, left.ceiling - right.floor)
         rows.append((pair, difference, _rate(pair, difference)))
     return rows
+
+
+def is_there(pair: Pair, runs: Container[str]) -> bool:
+    """Whether both summaries are among those of the query, by run."""
+    return pair.left in runs and pair.right in runs
 
 
 def _rate(pair: Pair, difference: Range) -> Range:
@@ -125,7 +136,7 @@ class Step:
 @dataclass(frozen=True)
 class Learned:
     """Weights from preferences. ``steps`` are the models that were looked at, ``left_out`` the
-    training pairs with a missing label, ``mar_train`` the MAR on the training pairs."""
+    training pairs with a missing label or summary, ``mar_train`` the MAR on the training pairs."""
 
     weights: Weights
     criteria: tuple[str, ...]
@@ -173,6 +184,8 @@ def learn(
     rows: list[Floats] = []
     kept: list[Pair] = []
     for pair in training:
+        if not is_there(pair, judged[pair.query]):
+            continue
         left, right = (
             features(judged[pair.query][run], inputs, settings) for run in (pair.left, pair.right)
         )

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from functools import partial
 
+from assay.formats.parsed import listed
 from assay.measures.ranges import Range
 from assay.measures.summaries import weight_warnings
+from assay.model.wording import counted, named
 from assay.protocols.base import Protocol, Reading, Step
 from assay.protocols.folder import Folder
 from assay.protocols.labels import LabelBook
@@ -16,8 +18,8 @@ from assay.protocols.results import Board, Definition, Findings, Gap
 from assay.protocols.sgss.files import own_files
 from assay.protocols.sgss.inputs import SgssInputs, SgssSettings, load
 from assay.protocols.sgss.labels import judge_all, requests, tasks
-from assay.protocols.sgss.meta import people_part, preference_part, preference_scores
-from assay.protocols.sgss.preferences import assumed, pairs, rates
+from assay.protocols.sgss.meta import Compared, people_part, preference_part, preference_scores
+from assay.protocols.sgss.preferences import assumed, is_there, pairs, rates
 from assay.protocols.sgss.scoring import LABELS, SCORES, Scored, covers_nothing, nothing, score
 from assay.protocols.sgss.shown import line_part, plot_part
 from assay.tasks.base import AnyTask
@@ -126,7 +128,7 @@ class Sgss(Protocol[SgssSettings, SgssInputs]):
                 ("Summaries", f"{summaries:,}"),
                 ("L_max", "none" if inputs.most is None else f"{inputs.most:,}"),
             ),
-            gaps=_gaps(inputs, scored),
+            gaps=_gaps(inputs, scored, compared, settings),
             files=own_files(scored, compared, settings),
             parts=(
                 plot_part(scores, scored),
@@ -144,7 +146,14 @@ class Sgss(Protocol[SgssSettings, SgssInputs]):
 
     def inputs_in_words(self, inputs: SgssInputs) -> str:
         count = sum(map(len, inputs.summaries.values()))
-        return f"{len(inputs.summaries)} queries, {len(inputs.runs)} summarisers, {count} summaries"
+        return ", ".join(
+            counted(*each)
+            for each in (
+                (len(inputs.summaries), "query", "queries"),
+                (len(inputs.runs), "summariser"),
+                (count, "summary", "summaries"),
+            )
+        )
 
 
 SGSS = Sgss()
@@ -190,7 +199,12 @@ def _per_topic(
     return found
 
 
-def _gaps(inputs: SgssInputs, scored: Mapping[str, Mapping[str, Scored]]) -> tuple[Gap, ...]:
+def _gaps(
+    inputs: SgssInputs,
+    scored: Mapping[str, Mapping[str, Scored]],
+    compared: Compared,
+    settings: SgssSettings,
+) -> tuple[Gap, ...]:
     everything = [one for by_run in scored.values() for one in by_run.values()]
     bare = sum(not one.judged.summary.sections for one in everything)
     alone = sum(
@@ -200,8 +214,6 @@ def _gaps(inputs: SgssInputs, scored: Mapping[str, Mapping[str, Scored]]) -> tup
     )
     zero = sum(map(covers_nothing, everything))
     closing = sum(one.judged.summary.overview_last for one in everything)
-    runs = inputs.handed_in
-    silent = sum(run not in by_run for by_run in inputs.summaries.values() for run in runs)
     found = [
         (bare, "has no sections", "have no sections",
          "Comp and what is said of headings and statements are 0 there."),
@@ -210,17 +222,44 @@ def _gaps(inputs: SgssInputs, scored: Mapping[str, Mapping[str, Scored]]) -> tup
         (zero, "is not relevant to any pooled section", "are not relevant to any pooled section",
          "Comp is 0 there."),
         (closing, "ends with its overview", "end with their overview", "It is the last line."),
-        (silent, "is not there (of a summariser and query)",
-         "are not there (of summarisers and queries)", "See the setting 'silent'."),
         (0 if inputs.comparable else len(everything), "has nothing to be compared with",
          "have nothing to be compared with",
          "Comp and SGSS are undefined: they need two summarisers."),
     ]  # fmt: skip
-    return tuple(
+    gaps = [
         Gap(count, f"summary {one}" if count == 1 else f"summaries {many}", so, grave=False)
         for count, one, many, so in found
         if count
-    )
+    ]
+    repeats = sum(one.judged.summary.repeats for one in everything)
+    if repeats:
+        what = f"{named(repeats, 'statement')} said before in the same summary"
+        gaps.append(Gap(repeats, what, "Only the first is read.", grave=False))
+    return (*gaps, *_missing_summaries(inputs, compared, settings))
+
+
+def _missing_summaries(
+    inputs: SgssInputs, compared: Compared, settings: SgssSettings
+) -> Iterator[Gap]:
+    """Queries that summarisers left out, and preferences between summaries that are not there."""
+    left_out = {
+        run: [query for query, by_run in inputs.summaries.items() if run not in by_run]
+        for run in inputs.runs
+        if run in inputs.handed_in
+    }
+    total = sum(map(len, left_out.values()))
+    if total:
+        names = "; ".join(f"{run}: {listed(of, 10)}" for run, of in left_out.items() if of)
+        what = f"{named(total, 'query', 'queries')} left out by summarisers ({names})"
+        worst = nothing(settings, inputs.weights)["SGSS"]
+        so = f"Each counts {worst:.3g}." if settings.silent == "zero" else "They leave the means."
+        yield Gap(total, what, so, grave=False)
+    blind = [pair for pair, _, _ in compared if not is_there(pair, inputs.summaries[pair.query])]
+    if blind:
+        names = listed((f"{one.query}: {one.left}, {one.right}" for one in blind), 10)
+        what = f"{named(len(blind), 'pair')} preferred, of which a summary is not there ({names})"
+        so = "The agreement is unknown there, and no weights are learned from it."
+        yield Gap(len(blind), what, so, grave=False)
 
 
 def _only_one_with_sections(inputs: SgssInputs, query: str) -> bool:

@@ -1,0 +1,13 @@
+"""Numbers in sentences."""
+
+from __future__ import annotations
+
+
+def counted(n: int, one: str, many: str | None = None) -> str:
+    """Return ``1 question``, ``2,000 questions``."""
+    return f"{n:,} {named(n, one, many)}"
+
+
+def named(n: int, one: str, many: str | None = None) -> str:
+    """Return the noun that goes with a number: ``question`` with 1, else ``questions``."""
+    return one if n == 1 else many or one + "s"
