@@ -464,6 +464,23 @@ def test_a_resumed_build_lists_all_faults_of_a_folder(tmp_path):
     assert (tmp_path / "out" / name).read_bytes() == (tmp_path / "want" / name).read_bytes()
 
 
+def test_a_page_that_takes_too_long_is_left_out_and_named(assay, tmp_path):
+    """Begun and never closed, over and over: the parser, which nothing interrupts, takes a time
+    that grows with the square of the page's length."""
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "good.wiki").write_text("A town in [[Kent]].")
+    (tmp_path / "in" / "late.wiki").write_text("Another in [[Essex]].")
+    (tmp_path / "in" / "hurts.wiki").write_text("{{{a|" * 20_000)
+    command = ["corpus", "build", tmp_path / "in", tmp_path / "out", "--page-seconds", "1"]
+    done = assay(*command)
+    assert done.returncode == 1
+    assert "Left out: 1 page that took too long" in done.stdout
+    assert "hurts" in done.stdout
+    assert "takes more than 1 seconds" in done.stdout
+    kept = {passage.title for passage in read_passages(tmp_path / "out")}
+    assert kept == {"good", "late"}
+
+
 def test_wrong_use(assay, tmp_path, source):
     full = tmp_path / "full"
     full.mkdir()

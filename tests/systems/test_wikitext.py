@@ -270,6 +270,19 @@ def test_what_is_never_closed_takes_no_time_to_speak_of(piece):
     assert time.process_time() - started < 10
 
 
+@pytest.mark.parametrize("name", ["Infobox x", "unknown", "ubl"])
+def test_nested_templates_are_rendered_once_a_level(name):
+    page = f"{{{{Infobox x|a={{{{{name}|" * 12 + "v" + "}}}}" * 12
+    started = time.process_time()
+    assert "v" in clean(page)
+    assert time.process_time() - started < 5
+
+
+def test_a_table_that_its_surroundings_hide_is_parsed_by_itself():
+    page = "{{a|\n{| class=x\n! A !! B\n|-\n| {{won}} || [[c|d]]\n|}\n"
+    assert "| A | B |\n| --- | --- |\n| Won | d |" in clean(page)
+
+
 def test_many_dead_ends_read_as_few_do():
     """More than the parser is left with come out as the parser would have them."""
     for piece in (

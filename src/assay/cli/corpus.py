@@ -28,6 +28,7 @@ _LEFT_OUT = {
     "namespace": ("page of another namespace", "pages of other namespaces"),
     "disambiguation": ("disambiguation page", "disambiguation pages"),
     "empty": ("document without text", "documents without text"),
+    "slow": ("page that took too long", "pages that took too long"),
     "unreadable": ("unreadable file", "unreadable files"),
     "twice": ("document whose id came before", "documents whose id came before"),
 }
@@ -69,6 +70,12 @@ def build_command(
     disambiguations: Annotated[
         bool, typer.Option("--disambiguations", help="Keep disambiguation pages.")
     ] = False,
+    page_seconds: Annotated[
+        float,
+        typer.Option(
+            "--page-seconds", min=0.1, help="A page that takes longer is left out and named."
+        ),
+    ] = 30.0,
     processes: Annotated[
         int | None, typer.Option("--processes", min=1, help="Default: one a core.")
     ] = None,
@@ -91,6 +98,7 @@ def build_command(
         window=Window.of(words, overlap),
         layout=layout,
         disambiguations=disambiguations,
+        page_seconds=page_seconds,
     )
     started = time.perf_counter()
     with _bar(quiet=as_json) as told:

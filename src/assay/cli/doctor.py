@@ -32,7 +32,6 @@ _PACKAGES = ("aiohttp", "jinja2", "matplotlib", "numpy", "orjson", "pydantic", "
 _EXTRAS = {
     "xllamacpp": "embedded",
     "mwparserfromhell": "corpus",
-    "wikitextparser": "corpus",
     "tantivy": "retrieval",
     "onnxruntime": "embedded",
     "tokenizers": "embedded",

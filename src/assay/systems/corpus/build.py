@@ -8,15 +8,11 @@ done and goes on; the result is the same bytes.
 
 from __future__ import annotations
 
-import multiprocessing
 import re
-import signal
-from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
-from concurrent.futures.process import BrokenProcessPool
-from contextlib import ExitStack
+from collections import Counter, defaultdict
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from functools import partial
 from itertools import groupby
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -25,7 +21,7 @@ import orjson
 
 from assay import __version__
 from assay.labellers.gguf import usable_cores
-from assay.model.errors import AssayError, Fault, SettingsError
+from assay.model.errors import Fault, SettingsError
 from assay.systems.corpus.documents import Document, Item, Kind, Source, SourceSettings
 from assay.systems.corpus.markup import plain
 from assay.systems.corpus.passages import Passage, Window, passages
@@ -41,11 +37,11 @@ from assay.systems.corpus.store import (
     write_whole,
 )
 from assay.systems.corpus.wikitext import CleanSettings, clean, is_disambiguation
+from assay.systems.corpus.workers import Begin, Workers
 
 _BATCH_DOCUMENTS = 200
 _BATCH_CHARS = 2_000_000
 _PART = re.compile(r"\.?journal\.jsonl(?:\.fresh)?|\.?\d{7}\.jsonl(?:\.part)?")
-_WAITING = 3  # batches a process, under way or waiting
 
 Told = Callable[[int, int, int], None]
 """Told how much of the source is done, of how much, and how many passages there are."""
@@ -53,20 +49,22 @@ Told = Callable[[int, int, int], None]
 
 @dataclass(frozen=True, slots=True)
 class BuildSettings:
-    """How a corpus is made. ``disambiguations``: keep pages that list the meanings of a name."""
+    """How a corpus is made. ``disambiguations``: keep pages that list the meanings of a name.
+    ``page_seconds``: a page that takes longer to read is left out and named."""
 
     source: SourceSettings = field(default_factory=SourceSettings)
     clean: CleanSettings = field(default_factory=CleanSettings)
     window: Window = field(default_factory=Window)
     layout: Layout = Layout.JSONL
     disambiguations: bool = False
+    page_seconds: float = 30.0
 
 
 @dataclass(frozen=True, slots=True)
 class Built:
     """What a build did. ``counts`` holds documents, passages, words and what was left out:
-    redirects, other namespaces, disambiguations, empty pages, unreadable files, ids that came
-    twice."""
+    redirects, other namespaces, disambiguations, empty pages, pages that took too long, unreadable
+    files, ids that came twice."""
 
     counts: Mapping[str, int]
     faults: tuple[Fault, ...]
@@ -148,30 +146,42 @@ def build_corpus(
     if source.single_documents:  # other sources are read again from their beginning
         for number in range(first):
             source.recall(*journal.faults.get(number, ((), 0)))
-    batches = _batches(source, skip, first, journal.faults)
-    cores = processes or usable_cores()
-    try:
-        with ExitStack() as closing:
-            _run(batches, known, work, how, cores, finished, closing)
-    except BrokenProcessPool as error:
-        raise AssayError(
-            "A worker process died (out of memory?). What is done is kept: run the same command "
-            "again, with --processes 1 if it happens again."
-        ) from error
+    batches = (
+        (number, batch)
+        for number, batch in _batches(source, skip, first, journal.faults)
+        if number not in known
+    )
+    workers = Workers(partial(_work, work, how), processes or usable_cores(), how.page_seconds)
+
+    def too_slow(number: int, page: Item) -> None:
+        name = page.id if isinstance(page, Document) else ""
+        journal.slow[number].append(
+            Fault(
+                str(source_path),
+                0,
+                None,
+                f"The page {name!r} takes more than {how.page_seconds:g} seconds to read.",
+                "It was left out. Give it more time (--page-seconds) or mend its markup.",
+            )
+        )
+
+    for batch_done in workers.run(batches, too_slow):
+        finished(batch_done)
     twice = _finish(out, work, len(journal.done), how.layout)
     for key in ("documents", "passages", "words"):
         counts[key] -= twice[key]
     counts["twice"] = twice["documents"]
+    faults = [*source.faults, *(fault for slow in journal.slow.values() for fault in slow)]
     manifest = {
         "assay": __version__,
         "source": source_path.name,
         "settings": state["settings"],
         "counts": dict(sorted(counts.items())),
-        "faults": len(source.faults) + source.more_faults,
+        "faults": len(faults) + source.more_faults,
     }
     journal.clear(manifest)
     told(total, total, counts["passages"])
-    return Built(dict(counts), tuple(source.faults), source.more_faults, resumed)
+    return Built(dict(counts), tuple(faults), source.more_faults, resumed)
 
 
 def _plain(settings: BuildSettings) -> dict[str, Any]:
@@ -189,6 +199,7 @@ class _Journal:
         self.path = work / "journal.jsonl"
         self.done: dict[int, dict[str, int]] = {}
         self.faults: dict[int, BatchFaults] = {}  # only of batches that have some
+        self.slow: defaultdict[int, list[Fault]] = defaultdict(list)
         ours = self.path.is_file() or (out / MANIFEST).is_file()
         there = [*out.iterdir()] if out.is_dir() else []
         begun = {self.path.with_name(f".{self.path.name}.fresh")}  # killed at its very start
@@ -223,6 +234,8 @@ class _Journal:
                 if row.get("faults"):
                     faults = tuple(Fault(**fault) for fault in row["faults"])
                     self.faults[row["number"]] = faults, row["more_faults"]
+                for fault in row["slow"]:
+                    self.slow[row["number"]].append(Fault(**fault))
         with self.path.open("ab") as stream:
             stream.write(b"\n")
 
@@ -231,6 +244,7 @@ class _Journal:
         with self.path.open("ab") as stream:
             faults, more = self.faults.get(done.number, ((), 0))
             row = {**done._asdict(), "faults": faults, "more_faults": more}
+            row["slow"] = self.slow.get(done.number, ())
             stream.write(orjson.dumps(row) + b"\n")
 
     def clear(self, manifest: Mapping[str, Any]) -> None:
@@ -262,55 +276,22 @@ def _batches(
         yield number, batch
 
 
-def _run(
-    batches: Iterator[tuple[int, list[Item]]],
-    known: Mapping[int, Any],
+def _work(
     work: Path,
     how: BuildSettings,
-    cores: int,
-    finished: Callable[[_Done], None],
-    closing: ExitStack,
-) -> None:
-    """Clean all batches. A small source, or one core, needs no other process."""
-    pool: ProcessPoolExecutor | None = None
-    waiting: set[Future[_Done]] = set()
-    held: list[tuple[int, list[Item]]] = []
-    for number, batch in batches:
-        if number in known:
-            continue
-        if cores == 1:
-            finished(_work(number, batch, work, how))
-            continue
-        held.append((number, batch))
-        if pool is None and len(held) < 2:
-            continue
-        if pool is None:
-            context = multiprocessing.get_context("spawn")
-            pool = ProcessPoolExecutor(cores, context, initializer=_ignore_interrupts)
-            closing.callback(pool.shutdown, wait=True, cancel_futures=True)
-        waiting.update(pool.submit(_work, *each, work, how) for each in held)
-        held.clear()
-        while len(waiting) >= cores * _WAITING:
-            ready, waiting = wait(waiting, return_when=FIRST_COMPLETED)
-            for each in ready:
-                finished(each.result())
-    for number, batch in held:
-        finished(_work(number, batch, work, how))
-    while waiting:
-        ready, waiting = wait(waiting, return_when=FIRST_COMPLETED)
-        for each in ready:
-            finished(each.result())
-
-
-def _ignore_interrupts() -> None:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-
-
-def _work(number: int, batch: list[Item], work: Path, how: BuildSettings) -> _Done:
+    number: int,
+    batch: Sequence[Item],
+    too_slow: Collection[int],
+    begin: Begin,
+) -> _Done:
     """Clean a batch and write its part."""
     counts: Counter[str] = Counter(read=len(batch))
     lines: list[bytes] = []
-    for item in batch:
+    for position, item in enumerate(batch):
+        begin(position)
+        if position in too_slow:
+            counts["slow"] += 1
+            continue
         if not isinstance(item, Document):
             counts[item.why] += 1
             continue

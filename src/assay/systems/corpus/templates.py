@@ -9,7 +9,7 @@ pages use, the rest are recognised by the shape of their names.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass
 
 from assay.systems.corpus.template_names import (
@@ -60,33 +60,26 @@ def dropped(name: str) -> bool:
     return DROPPED.match(name) is not None
 
 
-def say(call: Call) -> str | None:
-    """The text of a known template, or None for one that is not known."""
-    name = call.name
+def sayer(name: str) -> Say | None:
+    """What says a template of this name in words, or None for one that is not known."""
     if name in SYMBOLS:
-        text = call.arg(1)
-        return text if text and name not in ("!", "=", "snd", "spaces", "nbsp") else SYMBOLS[name]
+        return _symbol
     if name in FIRST:
-        return call.arg(1) or call.named.get("text", "")
+        return lambda call: call.arg(1) or call.named.get("text", "")
     if name in _SAID:
-        return _SAID[name](call)
-    if name in LISTS:
-        return _list(call)
-    if name in DATES:
-        return _date(call)
-    if name in RELEASES:
-        return _releases(call)
-    if name in MONEY:
-        return _money(call)
-    if name in SECOND:
-        return call.arg(2) or call.arg(1)
-    if name in QUOTES:
-        return _quote(call)
+        return _SAID[name]
+    for names, words in _KINDS:
+        if name in names:
+            return words
     if name.startswith(("lang-", "langx")):
-        return call.arg(2) if name == "langx" else call.arg(1)
-    if dropped(name):
-        return ""
+        return lambda call: call.arg(2) if name == "langx" else call.arg(1)
     return None
+
+
+def _symbol(call: Call) -> str:
+    text = call.arg(1)
+    bare = call.name in ("!", "=", "snd", "spaces", "nbsp")
+    return text if text and not bare else SYMBOLS[call.name]
 
 
 def date_words(year: str, month: str = "", day: str = "") -> str:
@@ -293,6 +286,16 @@ _SAID: dict[str, Say] = {
     "hms": lambda call: f"HMS {call.arg(1)}",
     "medal": lambda call: call.arg(1),
 }
+
+
+_KINDS: tuple[tuple[Container[str], Say], ...] = (
+    (LISTS, _list),
+    (DATES, _date),
+    (RELEASES, _releases),
+    (MONEY, _money),
+    (SECOND, lambda call: call.arg(2) or call.arg(1)),
+    (QUOTES, _quote),
+)
 
 
 def template_name(raw: str) -> str:

@@ -1,7 +1,7 @@
 """Wikitext to clean text: what a reader of the page would read, and nothing of the markup.
 
-Parsed with mwparserfromhell; tables that it cannot read go through wikitextparser; what both
-leave is taken out by regular expressions. (R2C2 paper, section 3.3.3, names the two parsers.)
+Parsed with mwparserfromhell; what it leaves is taken out by regular expressions. (R2C2 paper,
+section 3.3.3, names it; its second parser, for tables, is GPL. Tables are parsed again instead.)
 Beyond the paper, the fields of infoboxes are kept as ``Field: value`` lines, and templates that
 say words (dates, sums of money, names in two scripts, *won*) become these words: the answers to
 questions about films stand there.
@@ -25,7 +25,7 @@ from assay.systems.corpus.markup import (
     namespace,
 )
 from assay.systems.corpus.tables import Cell, markdown, one_line, span
-from assay.systems.corpus.templates import Call, dropped, say, template_name
+from assay.systems.corpus.templates import Call, dropped, sayer, template_name
 from assay.systems.corpus.words import name_set
 
 _DEEPEST = 60  # nested nodes; a page made to hurt nests deeper
@@ -107,8 +107,7 @@ def _parse(text: str) -> Any:
             _PARSER = importlib.import_module("mwparserfromhell")
         except ImportError as error:
             raise PrerequisiteError(
-                "Reading wikitext needs mwparserfromhell and wikitextparser: "
-                "pip install 'assay-rag[corpus]'"
+                "Reading wikitext needs mwparserfromhell: pip install 'assay-rag[corpus]'"
             ) from error
     try:
         return _PARSER.parse(text)
@@ -181,7 +180,7 @@ class _Renderer:
 
     def _text(self, node: Any) -> str:
         value: str = node.value
-        return _broken_tables(value) if "{|" in value else value
+        return self._broken_tables(value) if "{|" in value else value
 
     def _entity(self, node: Any) -> str:
         try:
@@ -230,9 +229,9 @@ class _Renderer:
         if not name.startswith("infobox"):
             if dropped(name):
                 return ""
-            text = say(self._call(name, node))
-            if text is not None:
-                return text
+            words = sayer(name)
+            if words is not None:
+                return words(self._call(name, node))
         if self._is_box(name, node):
             return self._box(node)
         if self.in_field:  # the value of a field is an answer: what it says is not lost
@@ -312,6 +311,18 @@ class _Renderer:
         table = markdown(rows, " ".join(words))
         return one_line(table, "; ") if self.in_field or self.depth > 8 else f"\n{table}\n"
 
+    def _broken_tables(self, text: str) -> str:
+        """Tables that the parser left as text, as what stands before them made it take them for
+        no table: each is parsed again by itself."""
+        last = text.rfind("\n|}") + len("\n|}")  # past it no table ends, and none is looked for
+        return _OPEN_TABLE.sub(self._broken_table, text[:last]) + text[last:]
+
+    def _broken_table(self, found: re.Match[str]) -> str:
+        nodes = _parse(found.group()).nodes
+        if any(type(node).__name__ == "Text" and "{|" in node.value for node in nodes):
+            return found.group()  # the last pass takes the marks out line by line
+        return "".join(self._write[type(node).__name__](node) for node in nodes)
+
     def _rows(self, code: Any, rows: list[list[Cell]], words: list[str]) -> None:
         if code is None:
             return
@@ -363,18 +374,3 @@ class _Renderer:
 
 _NOTHING = name_set("ref references hr style script templatestyles section")
 _BLOCKS = name_set("p div blockquote center ul ol dl pre poem caption tr h1 h2 h3 h4 h5 h6")
-
-
-def _broken_tables(text: str) -> str:
-    """Tables that mwparserfromhell left as text, read by wikitextparser."""
-    last = text.rfind("\n|}") + len("\n|}")  # past it no table ends, and none is looked for
-    return _OPEN_TABLE.sub(_broken_table, text[:last]) + text[last:]
-
-
-def _broken_table(found: re.Match[str]) -> str:
-    try:
-        parser = importlib.import_module("wikitextparser")
-        data = parser.Table(found.group()).data(span=True)
-    except (ImportError, IndexError, ValueError, AttributeError, TypeError):
-        return found.group()  # the last pass takes the marks out line by line
-    return markdown([[Cell(one_line(str(cell or ""))) for cell in row] for row in data])

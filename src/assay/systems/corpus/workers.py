@@ -1,0 +1,151 @@
+"""Processes that do batches of pages, none of which may take for ever.
+
+A parser written in C cannot be interrupted from within: a page that takes too long ends its
+process, and the batch is done again without the page.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import multiprocessing
+import signal
+import time
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass, field
+from multiprocessing.connection import Connection, wait
+from multiprocessing.context import SpawnProcess
+from typing import Any, Generic, TypeVar
+
+from assay.model.errors import AssayError
+
+_LOOK = 0.5  # seconds between two looks at what page each process is at
+_CONTEXT = multiprocessing.get_context("spawn")
+
+Page = TypeVar("Page")
+Done = TypeVar("Done")
+
+Begin = Callable[[int], None]
+"""Called by the work on a batch with the position of each page that it begins."""
+
+Work = Callable[[int, Sequence[Page], Collection[int], Begin], Done]
+"""Does the batch of a number but for the pages at some positions, which take too long."""
+
+
+@dataclass
+class Workers(Generic[Page, Done]):
+    """``count`` processes that do ``work``; a page may take ``seconds`` of one."""
+
+    work: Work[Page, Done]
+    count: int
+    seconds: float
+    _all: list[_Worker[Page]] = field(default_factory=list, init=False)
+
+    def run(
+        self, batches: Iterator[tuple[int, list[Page]]], too_slow: Callable[[int, Page], None]
+    ) -> Iterator[Done]:
+        """What is made of each of ``batches``, as it gets ready. ``too_slow`` is told a batch's
+        number and the page that was left out. Raises AssayError where a process dies."""
+        coming = next(batches, None)  # read while the processes are at work
+        try:
+            while coming is not None or any(worker.batch for worker in self._all):
+                while coming is not None and (idle := self._idle()):
+                    idle.give(*coming)
+                    coming = next(batches, None)
+                ready = wait([each.pipe for each in self._all if each.batch], timeout=_LOOK)
+                for worker in self._all:
+                    if worker.pipe in ready:
+                        yield worker.take()
+                    elif worker.batch and worker.stuck_for() > self.seconds:
+                        number, pages = worker.batch
+                        position = worker.at.value
+                        left_out = {*worker.left_out, position}
+                        too_slow(number, pages[position])
+                        worker.end()
+                        worker.start(self.work)
+                        worker.give(number, pages, left_out)
+        finally:
+            for worker in self._all:
+                worker.end()
+
+    def _idle(self) -> _Worker[Page] | None:
+        for worker in self._all:
+            if worker.batch is None:
+                return worker
+        if len(self._all) == self.count:
+            return None
+        worker = _Worker[Page]()
+        worker.start(self.work)
+        self._all.append(worker)
+        return worker
+
+
+class _Worker(Generic[Page]):
+    """A process, what it is doing, and since when it is at the page that it is at."""
+
+    process: SpawnProcess
+    pipe: Connection[Any, Any]
+    at: Any
+    batch: tuple[int, list[Page]] | None = None
+    left_out: Collection[int] = ()
+
+    def start(self, work: Work[Page, Any]) -> None:
+        self.pipe, theirs = _CONTEXT.Pipe()
+        self.at = _CONTEXT.RawValue(ctypes.c_long, -1)
+        self.process = _CONTEXT.Process(target=_serve, args=(theirs, self.at, work), daemon=True)
+        self.process.start()
+        theirs.close()
+
+    def give(self, number: int, pages: list[Page], left_out: Collection[int] = ()) -> None:
+        self.at.value = -1  # until it has begun, nothing of the page's time has passed
+        self.batch, self.left_out = (number, pages), left_out
+        self._seen, self._since = -1, time.monotonic()
+        try:
+            self.pipe.send((number, pages, left_out))
+        except OSError as error:
+            raise _died() from error
+
+    def take(self) -> Any:
+        """What it has made. Raises what it raised there."""
+        try:
+            made = self.pipe.recv()
+        except (EOFError, OSError) as error:
+            raise _died() from error
+        if isinstance(made, BaseException):
+            raise made
+        self.batch = None
+        return made
+
+    def stuck_for(self) -> float:
+        """The seconds since it was first seen at the page that it is at."""
+        if self.at.value != self._seen or self._seen == -1:
+            self._seen, self._since = self.at.value, time.monotonic()
+        return time.monotonic() - self._since
+
+    def end(self) -> None:
+        self.process.kill()
+        self.process.join()
+        self.pipe.close()
+
+
+def _died() -> AssayError:
+    return AssayError(
+        "A worker process died (out of memory?). What is done is kept: run the same command "
+        "again, with --processes 1 if it happens again."
+    )
+
+
+def _serve(pipe: Connection[Any, Any], at: Any, work: Work[Any, Any]) -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+    def begin(position: int) -> None:
+        at.value = position
+
+    while True:
+        try:
+            number, pages, left_out = pipe.recv()
+        except EOFError:
+            return
+        try:
+            pipe.send(work(number, pages, left_out, begin))
+        except Exception as error:  # noqa: BLE001 - raised again by who gave the batch
+            pipe.send(error)
