@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import shutil
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -214,7 +216,90 @@ def test_all_faults_of_a_file_are_told_at_once(slide, assay):
     assert (slide / "labels.sqlite").read_bytes() == before
 
 
-def test_by_names_a_person(slide, assay):
-    done = assay("labels", "import", slide, write(slide, []), "--by", "KIM")
+@pytest.mark.parametrize(
+    "name",
+    ["KIM", "", "human:", "human: KIM", "human:K\nIM", "human:K\x1b[1mIM", "human:\u202eKIM"],
+)
+def test_by_names_a_person(slide, assay, name: str):
+    row = exported(assay, slide)[0]
+    done = assay("labels", "import", slide, write(slide, [row]), "--by", name)
     assert done.returncode == 2
     assert "Write --by human:NAME." in done.stderr
+    done = assay("labels", "import", slide, write(slide, [{**row, "labeller": {"name": name}}]))
+    assert done.returncode == 2
+    assert "There is no usable 'labeller'." in done.stderr
+
+
+@pytest.mark.parametrize("by", [("--by", "human:KIM"), ()])
+def test_an_edited_label_of_another_ledger_is_not_taken_for_the_machines(example, assay, by):
+    folder = example("slide")
+    here = folder.rename(folder.with_name("here"))
+    there = exported(assay, example("slide"))
+    as_it_was = write(here, there).rename(here / "as_it_was.jsonl")
+    row = next(row for row in there if row["task"] == "r2c2.entailment")
+    row["verdict"]["entailed"] = not row["verdict"]["entailed"]
+    edited = write(here, there)
+    done = assay("labels", "import", here, edited, *by)
+    assert done.returncode == 2
+    line = there.index(row) + 1
+    assert f"edited.jsonl:{line} This label is of another ledger, and was changed" in done.stderr
+    assert f"{len(there)} labels added" in assay("labels", "import", here, as_it_was).stdout
+    done = assay("labels", "import", here, edited, "--by", "human:KIM")
+    assert "1 labels added" in done.stdout, done.stderr
+    assert exported(assay, here)[-1]["overrules"] == row["uid"]
+
+
+@pytest.mark.parametrize(
+    ("task", "verdict", "field"),
+    [
+        ("r2c2.entailment", {"entailed": "YES", "entialed": "NO"}, "entialed"),
+        (
+            "r2c2.answer",
+            {"correct": "NO", "nuggets": [{"nugget": 1, "helped": "NO", "why": ""}]},
+            "why",
+        ),
+    ],
+)
+def test_a_field_that_a_verdict_does_not_have_is_told(slide, assay, task, verdict, field):
+    row = next(row for row in exported(assay, slide) if row["task"] == task)
+    file = write(slide, [{"uid": row["uid"], "verdict": verdict}])
+    done = assay("labels", "import", slide, file, "--by", "human:KIM")
+    assert done.returncode == 2
+    assert f"edited.jsonl:1 The verdict has no field '{field}'" in done.stderr
+
+
+def test_lines_are_read_as_editors_save_them(slide, assay):
+    rows = exported(assay, slide)
+    row = next(row for row in rows if row["task"] == "r2c2.entailment")
+    text = json.dumps({**row, "verdict": {"entailed": "NO"}})
+    file = slide / "edited.jsonl"
+    file.write_bytes(b"\xef\xbb\xbf" + text.encode() + b"\r\n")
+    done = assay("labels", "import", slide, file, "--by", "human:KIM")
+    assert "1 labels added" in done.stdout, done.stderr
+    file.write_bytes(gzip.compress(text.encode()))
+    assert "0 labels added" in assay("labels", "import", slide, file, "--by", "human:KIM").stdout
+    for data, why in (
+        (text.encode("utf-16"), "in UTF-16"),
+        (json.dumps(row, indent=1).encode(), "one JSON document over several lines"),
+        (text[:-9].encode(), "edited.jsonl:1 The line is not JSON"),
+        (b"\n\n[1]", "edited.jsonl:3 The line holds no JSON object"),
+    ):
+        file.write_bytes(data)
+        done = assay("labels", "import", slide, file, "--by", "human:KIM")
+        assert done.returncode == 2
+        assert why in done.stderr
+
+
+def test_a_dry_run_makes_no_ledger(slide, assay):
+    file = write(slide, exported(assay, slide))
+    (slide / "labels.sqlite").unlink()
+    assert assay("labels", "import", slide, file, "--dry-run").returncode == 2
+    assert not (slide / "labels.sqlite").exists()
+
+
+def test_lines_imported_at_once_are_added_once(slide, assay):
+    rows = [{**row, "verdict": changed(row["verdict"])} for row in exported(assay, slide)]
+    words = ("labels", "import", slide, write(slide, rows), "--by", "human:KIM", "--json")
+    with ThreadPoolExecutor() as pool:
+        done = [one.result() for one in [pool.submit(assay, *words) for _ in range(3)]]
+    assert sorted(json.loads(one.stdout)["added"] for one in done) == [0, 0, len(rows)]

@@ -8,6 +8,7 @@ import random
 import re
 import shutil
 from collections import defaultdict
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -238,15 +239,16 @@ def test_lost_blocks_other_runs_and_unreadable_files(judged, assay):
     with (judged / "ac" / "SLIDE.txt").open("a") as file:
         file.write("<0002>\nJohn G. Avildsen;5\n</0002>\n")
     lost = edited(judged, ("R4", "N4"))
-    stranger = lost.with_name("OTHER.txt")
-    shutil.copy(lost, stranger)
-    broken = lost.with_name("broken.txt")
-    broken.write_text("nonsense\n")
+    lost.with_name("OTHER.txt").write_text("uid,verdict\n")
+    shutil.copy(judged / "ac" / "SLIDE.txt", judged / "ac" / "BROKEN.txt")
+    lost.with_name("BROKEN.txt").write_text("nonsense\n")
     done = assay("labels", "import", judged, judged / "edited", "--by", "human:KIM")
     assert done.returncode == 2
     assert "SLIDE.txt [0002] The block of question 0002 is lost." in done.stderr
-    assert "OTHER.txt There is no answer run “OTHER” in the evaluation." in done.stderr
-    assert "broken.txt:1 Text outside of a block" in done.stderr
+    stranger = [line for line in done.stderr.splitlines() if "OTHER.txt" in line]
+    assert len(stranger) == 1, "what a file holds that is no answer run is not gone through"
+    assert "There is no answer run “OTHER” in the evaluation." in stranger[0]
+    assert "BROKEN.txt:1 Text outside of a block" in done.stderr
     assert "Traceback" not in done.stderr
 
 
@@ -309,6 +311,38 @@ def test_a_person_who_says_that_it_is_a_refusal_is_not_passed_over(slide, assay)
     assert "SLIDE.txt:3 [0001] The mark of nugget 1 cannot be set so" in done.stderr
     assert "human:LEE says that the answer declines to answer" in done.stderr
     assert len(assay("labels", "export", slide).stdout.splitlines()) == len(rows) + 1
+
+
+def test_what_people_said_is_not_taken_back_unseen(judged, assay):
+    stale = edited(judged, ("R5", "N5")).rename(judged / "edited" / "stale")
+    words = ("labels", "import", judged, edited(judged, ("B3", "R3")))
+    assert assay(*words, "--by", "human:LEE").stderr == ""
+    shutil.copy(stale, judged / "edited" / "SLIDE.txt")
+    done = assay(*words, "--by", "human:KIM", "--dry-run")
+    assert done.returncode == 0, done.stderr
+    assert "1 of these labels take the place of people's (human:LEE)" in done.stderr
+    assert "change a fresh one" in done.stderr
+
+
+def test_imports_at_once_add_each_edit_once(judged, assay):
+    file = edited(judged, ("B3", "R3"))
+    words = ("labels", "import", judged, file, "--by", "human:KIM", "--json")
+    with ThreadPoolExecutor() as pool:
+        done = [one.result() for one in [pool.submit(assay, *words) for _ in range(3)]]
+    assert sorted(json.loads(one.stdout)["added"] for one in done) == [0, 0, 2]
+
+
+@pytest.mark.parametrize("name", ["exam", "sgss"])
+def test_other_protocols_have_no_marked_runs(tmp_path, assay, name: str):
+    folder = tmp_path / name
+    shutil.copytree(Path(__file__).parents[2] / "examples" / name, folder)
+    done = assay("labels", "import", folder, folder / "assay.toml", "--by", "human:KIM")
+    assert done.returncode == 2
+    told = done.stderr.replace("\n", " ")
+    assert (
+        f"assay.toml is not labels as JSON Lines. Marked answer runs are R2C2's; under {name}"
+        in told
+    )
 
 
 def test_wrong_usage_is_told(judged, assay):

@@ -11,6 +11,7 @@ from assay.cli.common import FolderArgument, JsonOption, expanded, out, print_js
 from assay.cli.consequences import consequences
 from assay.cli.jobs import job_of
 from assay.cli.labels_marked import Imported, import_marked
+from assay.formats.parsed import printable
 from assay.formats.text import read_text
 from assay.ledger import Ledger
 from assay.ledger.exchange import person, read_file
@@ -74,6 +75,12 @@ def import_command(
             "says it."
         )
     if marked:
+        if "r2c2" not in opened.protocols:
+            raise SettingsError(
+                f"{printable(str(marked[0]))} is not labels as JSON Lines. Marked answer runs are "
+                f"R2C2's; under {', '.join(opened.protocols)} change the lines that 'assay labels "
+                "export' writes."
+            )
         if who is None:
             raise SettingsError("Say whose the marks are: --by human:NAME.")
         words = [
@@ -85,7 +92,7 @@ def import_command(
     elif len(paths) != 1:
         raise SettingsError("Give one file of labels at a time.")
     else:
-        with opened.open_ledger() as ledger:
+        with opened.open_ledger(create=not dry_run) as ledger:
             done = _import_lines(opened, ledger, paths[0], who, dry_run=dry_run)
     if as_json:
         print_json({**done.document(), "dry_run": dry_run})
@@ -104,12 +111,11 @@ def _is_marked(path: Path) -> bool:
 def _import_lines(
     folder: Folder, ledger: Ledger, path: Path, who: LabellerId | None, *, dry_run: bool
 ) -> Imported:
-    read = read_file(ledger, path, who)
-    if not dry_run:
-        ledger.add(read.new)
-        return Imported(len(read.new), read.known, read.outdated)
-    job = job_of(folder, None)
-    before = job.score(ledger)
-    with ledger.trial(read.new):
-        follows = consequences(before, job.score(ledger))
+    job = job_of(folder, None) if dry_run else None
+    with ledger.trial() as trial:  # of two imports at once, the second is to see the first's labels
+        read = read_file(ledger, path, who)
+        before = None if job is None else job.score(ledger)
+        trial.add(read.new)
+        follows = None if job is None or before is None else consequences(before, job.score(ledger))
+        trial.keep = not dry_run
     return Imported(len(read.new), read.known, read.outdated, follows=follows)

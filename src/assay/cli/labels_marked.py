@@ -136,20 +136,30 @@ def import_marked(
     def scored() -> Results:
         return r2c2_scores.scored(folder, inputs, ledger, policy, settings)
 
-    before = scored()
-    edits = read_edits(paths, inputs, before.value, who, said=said, reason=reason)
-    for path in edits.spaced:
-        note = f"Note: {path}: blanks or line ends differ from the answer run's, which are kept."
-        err().print(note, markup=False, soft_wrap=True)
-    if not edits.labels:
-        return Imported(0, 0, 0, labels=())
-    with ledger.trial(edits.labels) as trial:
+    with ledger.trial() as trial:  # of two imports at once, the second is to see the first's labels
+        before = scored()
+        edits = read_edits(paths, inputs, before.value, who, said=said, reason=reason)
+        for path in edits.spaced:
+            note = "blanks or line ends differ from the answer run's, which are kept."
+            err().print(f"Note: {printable(str(path))}: {note}", markup=False, soft_wrap=True)
+        if not edits.labels:
+            return Imported(0, 0, 0, labels=())
+        trial.add(edits.labels)
         after = scored()
         faults = unlike(edits, after.value, said)
         if faults:
             raise FormatError(faults)
         trial.keep = not dry_run
     labels = tuple(_written(edits.labels, before.value, after.value))
+    over = [one.before_by for one in labels if (one.before_by or "").startswith("human:")]
+    if over:
+        err().print(
+            f"Note: {len(over)} of these labels take the place of people's "
+            f"({printable(listed(sorted(set(filter(None, over)))))}). Where that is not meant, the "
+            "copy is older than theirs: run 'assay score' and change a fresh one.",
+            markup=False,
+            soft_wrap=True,
+        )
     return Imported(len(labels), 0, 0, labels, consequences(before, after))
 
 

@@ -7,11 +7,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import orjson
 from pydantic import ValidationError
 
+from assay.formats.jsonl import read_objects
+from assay.formats.parsed import FaultList, Parsed
+from assay.formats.text import read_text
 from assay.ledger.sqlite import Ledger, NewLabel
-from assay.model.errors import Fault, FormatError, SettingsError
+from assay.model.errors import SettingsError
 from assay.model.labels import Label, LabellerId, Status
 from assay.tasks.base import AnyTask, canonical, content_hash, unit_hash
 from assay.tasks.registry import REGISTRY
@@ -105,33 +107,26 @@ def read_file(ledger: Ledger, path: Path, by: LabellerId | None = None) -> Read:
     ``human:NAME`` (or to nothing: ``by`` is then who changed it), becomes a new label that
     overrules the old one, without the old one's reasons. Raises FormatError with every faulty line.
     """
-    try:
-        lines = path.read_bytes().splitlines()
-    except OSError as error:
-        cure = "Give the name of a JSON Lines file."
-        raise FormatError([Fault(str(path), 0, None, f"{error.strerror}.", cure)]) from error
+    source = read_text(path)
+    faults = FaultList(source.file, source.faults)
     known = {label.uid: label for label in ledger.labels()}
     contents = ledger.units()
-    faults: list[Fault] = []
     read: list[tuple[int, NewLabel]] = []
     already = 0
-    for number, line in enumerate(lines, start=1):
-        if not line.strip():
-            continue
-        made = _label_from(line, known, contents, by)
+    for number, row in read_objects(source, faults):
+        made = _label_from(row, known, contents, by)
         if isinstance(made, _Problem):
-            faults.append(Fault(str(path), number, None, made.why, made.cure))
+            faults.error(number, made.why, made.cure)
         elif made is None or (made.created is not None and made.uid(made.created) in known):
             already += 1
         else:
             read.append((number, made))
-    faults += _contradictions(str(path), read)
-    if faults:
-        raise FormatError(faults)
-    return _unknown([label for _, label in read], known.values(), already)
+    _contradictions(read, faults)
+    labels = Parsed([label for _, label in read], faults.done()).require()
+    return _unknown(labels, known.values(), already)
 
 
-def _contradictions(file: str, read: Iterable[tuple[int, NewLabel]]) -> Iterator[Fault]:
+def _contradictions(read: Iterable[tuple[int, NewLabel]], faults: FaultList) -> None:
     """A person who says two things of one unit in one file: which one would count is chance."""
     first: dict[tuple[str, LabellerName], tuple[int, NewLabel]] = {}
     for number, label in read:
@@ -140,7 +135,7 @@ def _contradictions(file: str, read: Iterable[tuple[int, NewLabel]]) -> Iterator
         line, other = first.setdefault((label.unit, label.labeller.name), (number, label))
         if other.verdict != label.verdict:
             why = f"{label.labeller.name} says otherwise of the same unit on line {line}."
-            yield Fault(file, number, None, why, "Keep the line that holds.")
+            faults.error(number, why, "Keep the line that holds.")
 
 
 def _unknown(labels: Iterable[NewLabel], known: Iterable[Label], already: int) -> Read:
@@ -185,18 +180,12 @@ class _Problem:
 
 
 def _label_from(
-    line: bytes,
+    row: dict[str, Any],
     known: Mapping[str, Label],
     contents: Mapping[str, Mapping[str, Any]],
     by: LabellerId | None,
 ) -> NewLabel | _Problem | None:
-    """The label that a line holds, what is wrong with it, or None where it is known."""
-    try:
-        row = orjson.loads(line)
-    except orjson.JSONDecodeError as error:
-        return _Problem(f"This is not JSON ({error}).", "One JSON object a line.")
-    if not isinstance(row, dict):
-        return _Problem("This is not a JSON object.", "One JSON object a line.")
+    """The label that a row holds, what is wrong with it, or None where it is known."""
     original = known.get(str(row.get("uid")))
     if original is not None:
         row = {"task": original.task, "unit_hash": original.unit, **row}
@@ -226,6 +215,15 @@ def _label_from(
                     f"See what {task.name} asks for.",
                 )
             verdict = made.model_dump(mode="json")
+            unread = (
+                None
+                if original and row["verdict"] == original.verdict
+                else next(_unread(row["verdict"], verdict), None)
+            )
+            if unread is not None:
+                return _Problem(
+                    f"The verdict has no field '{unread}'.", f"Fields: {', '.join(verdict)}."
+                )
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         place = ".".join(str(part) for part in first["loc"]) or "verdict"
@@ -247,7 +245,7 @@ def _label_from(
         overrules=overrules if isinstance(overrules, str) else None,
         detail=detail if isinstance(detail, dict) else None,
     )
-    return replace(
+    label = replace(
         label,
         key=row["key"] if isinstance(row.get("key"), str) else label.key,
         version=str(row.get("version") or task.version),
@@ -258,6 +256,15 @@ def _label_from(
         created=row["created"] if isinstance(row.get("created"), str) else None,
         **{name: _number(row.get(name)) for name in _NUMBERS},
     )
+    if label.created is None or row.get("uid") is None:
+        return label
+    exported = replace(label, verdict=row.get("verdict"), reason=given)
+    if exported.uid(label.created) != row["uid"]:
+        return _Problem(
+            "This label is of another ledger, and was changed since it was exported there.",
+            "Import that ledger's labels as they are first; then this file, with --by human:NAME.",
+        )
+    return label
 
 
 def _edited(
@@ -294,6 +301,20 @@ def _edited(
     own = _without(verdict, reasons)
     said = _said(own) or (None if reason in reasons else reason)
     return said_by(labeller, task, content, own, reason=said, overrules=original.uid)
+
+
+def _unread(given: Any, read: Any) -> Iterator[str]:
+    """Fields of a verdict as it was given that are none of the task's: a slip of the pen in a name
+    would else leave what was said unread."""
+    if isinstance(given, Mapping) and isinstance(read, Mapping):
+        for name, inner in given.items():
+            if name in read:
+                yield from _unread(inner, read[name])
+            else:
+                yield str(name)
+    elif isinstance(given, list) and isinstance(read, list):
+        for one, other in zip(given, read, strict=False):
+            yield from _unread(one, other)
 
 
 def _said(verdict: Mapping[str, Any] | None) -> str | None:
@@ -335,17 +356,24 @@ def _labeller(value: Any) -> LabellerId | None:
     if isinstance(value, str) and value.strip():
         name = value.strip()
         kind = name.partition(":")[0]
-        if kind == "human" and not name.partition(":")[2].strip():
-            return None
+        if kind == "human":
+            return _human(name)
         return LabellerId(name, kind if kind in _KINDS else "recorded", {})
     if isinstance(value, dict) and isinstance(value.get("name"), str) and value["name"]:
         who, given, params = value["name"], value.get("kind"), value.get("params") or {}
         if who.startswith("human:"):
             # An export's object edited to a person's name keeps the machine's kind and params.
-            return LabellerId(who, "human", {}) if who != "human:" else None
+            return _human(who)
         if given in _KINDS and given != "human" and isinstance(params, dict):
             return LabellerId(who, given, params)
     return None
+
+
+def _human(name: str) -> LabellerId | None:
+    """The person of this name; None where it could not be told from another's, or not be seen."""
+    own = name.removeprefix("human:")
+    seen = own.strip() == own and own.isprintable() and own
+    return LabellerId(name, "human", {}) if seen else None
 
 
 def _key(task: str, version: str, content: Mapping[str, Any], labeller: LabellerId) -> str:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -59,8 +60,9 @@ class NewLabel:
 
 @dataclass
 class Trial:
-    """Whether what is tried is to stay; see :meth:`Ledger.trial`."""
+    """What is tried, and whether it is to ``keep``; see :meth:`Ledger.trial`."""
 
+    add: Callable[[Iterable[NewLabel]], object]
     keep: bool = False
 
 
@@ -110,16 +112,16 @@ class Ledger(Reading):
         return added
 
     @contextmanager
-    def trial(self, labels: Iterable[NewLabel]) -> Iterator[Trial]:
-        """The ledger as it is with these labels, for this connection alone, as long as the context
-        lasts. Only where ``keep`` was set in it do they stay."""
+    def trial(self) -> Iterator[Trial]:
+        """The ledger as it is with the labels that are added in it, for this connection alone, as
+        long as the context lasts; no other process writes meanwhile. Only where ``keep`` was set
+        do they stay."""
         with self._transaction() as trial:
-            self._insert(labels, fresh=False)
             yield trial
 
     @contextmanager
     def _transaction(self) -> Iterator[Trial]:
-        trial = Trial()
+        trial = Trial(partial(self._insert, fresh=False))
         with explained(self.path):
             self._db.execute("BEGIN IMMEDIATE")
             try:

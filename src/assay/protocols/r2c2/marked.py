@@ -15,6 +15,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from assay.formats.naming import run_name
 from assay.formats.parsed import listed, printable, quoted
 from assay.formats.r2c2 import read_ac_run, write_marked
 from assay.ledger import NewLabel
@@ -126,6 +127,17 @@ class _Reader:
 
     def read(self, path: Path) -> None:
         """Take one file."""
+        run = run_name(path)
+        if run not in self.inputs.ac_files:
+            self._fault(
+                path,
+                0,
+                None,
+                f"There is no answer run {quoted(run)} in the evaluation.",
+                "A marked run keeps the run's name, and labels are imported as JSON Lines. Runs: "
+                f"{listed(self.inputs.ac_files, 10)}.",
+            )
+            return
         try:
             parsed = read_ac_run(path, questions=self.inputs.questions, pr_runs=self.inputs.pr_runs)
         except FormatError as error:  # the file cannot be read at all
@@ -135,19 +147,13 @@ class _Reader:
         if parsed.value is None:
             return
         edited = parsed.value
-        run = edited.run.name
-        if run not in self.inputs.ac_files:
+        if run in self.files:
             self._fault(
                 path,
                 0,
                 None,
-                f"There is no answer run {quoted(run)} in the evaluation.",
-                f"A marked run keeps the run's name. Runs: {listed(self.inputs.ac_files, 10)}.",
-            )
-            return
-        if run in self.files:
-            self._fault(
-                path, 0, None, f"The run was given as {self.files[run][0]} too.", "Keep one."
+                f"The run was given as {printable(str(self.files[run][0]))} too.",
+                "Keep one.",
             )
             return
         original = self.inputs.ac_files[run]
@@ -174,7 +180,7 @@ class _Reader:
             raise FormatError(self.faults)
 
     def _fault(self, path: Path, line: int, topic: str | None, why: str, cure: str) -> None:
-        self.faults.append(Fault(str(path), line, topic, why, cure))
+        self.faults.append(Fault(printable(str(path)), line, topic, why, cure))
 
     # -- nothing but marks may differ --------------------------------------------------------
 
