@@ -31,6 +31,7 @@ from tests.labellers.answer_cases import (
     DENIALS,
     OTHER_ACTS,
     REFUSALS,
+    RELATIONS,
     RIGHT,
 )
 
@@ -75,11 +76,27 @@ def test_gold_answers_say_whether_refusing_is_right() -> None:
     assert not gold_declines(["Unknown"])  # a name
     assert not gold_declines(["unknown", "Carl Weathers"])
     assert not gold_declines(["I Don't Know How She Does It"])
+    assert not gold_declines(["none"])
+    assert not gold_declines(["-"])
     assert not gold_declines([])
 
 
-@pytest.mark.parametrize("form", [*DENIALS, *ALTERNATIVES])
-def test_a_gold_answer_denied_or_one_of_several_is_no_answer(form: str) -> None:
+def test_names_beside_a_stroke_are_a_choice() -> None:
+    assert fault_in(WHO, "Carl Weathers/Burt Young", WEATHERS) is not None
+
+
+def test_an_empty_answer_declines() -> None:
+    assert refusal_in("") is not None
+    assert refusal_in("<p> </p>") is not None
+
+
+@pytest.mark.parametrize("answer", ["It isn't Beyonce.", "It is not Beyoncé-Knowles."])
+def test_accents_and_hyphens_hide_no_denial(answer: str) -> None:
+    assert fault_in("Who sings?", answer, ["Beyoncé Knowles", "Beyoncé"]) is not None
+
+
+@pytest.mark.parametrize("form", [*DENIALS, *ALTERNATIVES, *RELATIONS])
+def test_a_gold_answer_denied_one_of_several_or_mentioned_is_no_answer(form: str) -> None:
     for place, question in enumerate(QUESTIONS):
         other = QUESTIONS[(place + 1) % len(QUESTIONS)].gold[0]
         answer = filled(form, question.gold[0], other)
@@ -106,6 +123,16 @@ def test_nothing_speaks_against_an_answer_that_settles_on_the_gold_answer(form: 
         ("When was it released?", "It was not released until 1960.", ("1960",)),
         ("Where is it?", "In Landover, Prince George's County, Maryland, USA.", ("Landover",)),
         ("In which part of the arm is it?", "The elbow, either inside or outside.", ("elbow",)),
+        ("Which bands played?", "Queen and Blur", ("Queen",)),
+        ("Who wrote it?", "Art Carney for Harry and Tonto", ("Art Carney",)),
+        ("Which band?", "AC/DC", ("AC/DC",)),
+        ("In which year?", "12/25/1999", ("1999",)),
+        ("Whose son was he?", "The son of Abraham.", ("Abraham",)),
+        ("Who sings it?", "It is Adele's song.", ("Adele",)),
+        ("How many are left?", "None", ("0",)),
+        ("Which road leads there?", "Pass", ("pass",)),
+        ("Which sign is it?", "-", ("-",)),
+        ("What has she?", "Je ne sais quoi", ("je ne sais quoi",)),
         ("Is the author known?", "No, nobody knows.", ("No",)),
         ("Which 2011 film stars Liam Neeson?", "Unknown", ("Unknown",)),
         ("Which film is by Koreeda?", "誰も知らない", ("誰も知らない", "Nobody Knows")),
@@ -160,7 +187,7 @@ def said(labeller: BaseLabeller, answers: list[str], gold: tuple[str, ...]) -> l
 def test_no_case_of_the_table_is_called_right(which: str, judge: JudgeLabeller) -> None:
     labeller: BaseLabeller = judge if which == "judge" else RulesLabeller()
     wrong = [text for texts in (*REFUSALS.values(), *OTHER_ACTS.values()) for text in texts]
-    wrong += [filled(form, "Carl Weathers") for form in (*DENIALS, *ALTERNATIVES)]
+    wrong += [filled(form, "Carl Weathers") for form in (*DENIALS, *ALTERNATIVES, *RELATIONS)]
     for answer, verdict in zip(wrong, said(labeller, wrong, WEATHERS), strict=True):
         assert not verdict.correct, answer
         assert "Agrees" not in verdict.reason
@@ -209,8 +236,8 @@ def test_labels_by_earlier_rules_are_somebody_elses(monkeypatch: pytest.MonkeyPa
 
 def test_the_card_says_how_many_cases_there_are() -> None:
     refusals = sum(map(len, (*REFUSALS.values(), *OTHER_ACTS.values())))
-    counts = (refusals, len(ANSWERS), len(DENIALS), len(ALTERNATIVES))
+    counts = (refusals, len(ANSWERS), len(DENIALS), len(ALTERNATIVES), len(RELATIONS))
     text = " ".join(CARD.read_text("utf-8").split())
-    refused, answered, denied, chosen = counts
-    assert f"{refused} refusals in 16 languages and a few more, {answered} answers" in text
-    assert f"{denied} denials and {chosen} choices" in text
+    refused, answered, denied, chosen, related = counts
+    assert f"{refused} refusals in 19 languages and a few more, {answered} answers" in text
+    assert f"{denied} denials, {chosen} choices and lists and {related} relations" in text

@@ -1,7 +1,8 @@
-"""Answers that name the gold answer and do not give it: they deny it, or leave it open.
+"""Answers that name the gold answer and do not give it: they deny or doubt it, leave it open, or
+name it only to speak of somebody else.
 
-"It is not Paris", "Rome, not Paris", "either Rome or Paris", a list of seven cities: a judge that
-looks for the gold answer finds it in all of them.
+"It is not Paris", "I doubt it was Paris", "either Rome or Paris", a list of seven cities, "the
+brother of Paris": a judge that looks for the gold answer finds it in all of them.
 """
 
 from __future__ import annotations
@@ -9,10 +10,11 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterable, Sequence
+from functools import cache
 
 from assay.labellers.refusals import LONGEST, folded, gold_declines, refusal_in, same_words
 
-VERSION = 3
+VERSION = 4
 """Of the rules here and of those on refusals: part of the identity of whoever answers by them.
 Changes whenever the same answer may come out otherwise."""
 
@@ -27,7 +29,10 @@ _CJK = r"\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\u0e00-\u0e7f"
 _NOT = (
     r"(?:not|never|neither|nor|except(?: for)?|other than|rather than|instead of|anything but|"
     r"(?:any|every|no) ?one but|all but|isn't|wasn't|aren't|weren't|didn't|doesn't|don't|hasn't|"
-    r"hadn't|cannot|can't|couldn't|nicht|kein(?:e[nmrs]?)?|weder|pas|jamais|no es|no fue|no era|"
+    r"hadn't|cannot|can't|couldn't|hardly|scarcely|(?<!not )unlike|contrary to|as opposed to|"
+    r"anders als|im gegensatz zu|contrairement à|a diferencia de|a differenza di|ao contrário de|"
+    r"в отличие от|toisin kuin|till skillnad från|w przeciwieństwie do|"
+    r"nicht|kein(?:e[nmrs]?)?|weder|pas|jamais|no es|no fue|no era|"
     r"no son|no está|ni|non|né|não|nem|niet|geen|не|ни|ei(?:vät)?|ole|inte|ej|ikke|ingen|nie|ani|"
     r"není|değil|bukan|ليس|ليست|لا|δεν|ne|nem|nu)"
 )
@@ -37,20 +42,60 @@ _SOFT = (
     r"unlike|the first|known|that)"
 )
 _BUT = r"(?:but|sondern|mais|sino|ma|mas|bensì|maar|а|но|vaan|utan|men|lecz|ale|بل|बल्कि)"
-_BEFORE = re.compile(rf"(?<!\w){_NOT}\s+(?:(?!(?:{_SOFT}|{_BUT})\b)[^\s,;:.!?()]+\s+){{0,2}}$")
+_IS = r"(?:is|was|are|were|ist|war|est|était|es|era|è|é|foi|on|oli|är|var|jest|był)"
+_WORD = rf"(?!(?:{_SOFT}|{_BUT})\b)[^\s,;:.!?()]+\s+"
+# "was not played by X", and not "who did not win was X".
+_BEFORE = re.compile(rf"(?<!\w){_NOT}\s+(?:{_WORD}(?:(?!{_IS}\b){_WORD})?)?$")
+_DOUBT = re.compile(
+    r"(?<!\w)(?:(?<!no )(?<!without )(?<!without a )(?<!beyond )(?<!beyond a )doubt(?:s|ed|ful)?|"
+    r"(?:not|never|\w+n't) (?:really )?(?:think|believe|suppose|say|seem)|"
+    r"(?<!not )(?:false|untrue|wrong|incorrect|unlikely|impossible|not true|not correct|no way|"
+    r"not the case|an? (?:myth|lie|misconception|mistake|error))(?: that| to| it)|"
+    r"(?:glaube|denke|meine) nicht, dass|bezweifle, dass|(?:stimmt|wahr) nicht, dass|"
+    r"(?:crois|pense) pas que?|doute que?|faux que?|no (?:creo|pienso|es cierto) que|dudo que|"
+    r"(?:es|é|è) fals[oa] (?:que|che)|non (?:credo|penso|è vero) che|dubito che|"
+    r"não (?:creio|acho|acredito) que|duvido que|(?:denk|geloof) niet dat|betwijfel of|"
+    r"не думаю, что|сомневаюсь, что|неправда, что|en usko, että|epäilen, (?:että|onko)|"
+    r"tror inte att|tvivlar på att|nie sądzę, (?:że|by|aby|żeby)|wątpię, (?:że|czy|by|aby|żeby))\b"
+    rf"(?:(?!\b{_BUT}\b)[^,;:.!?()])*$"
+)
 _AFTER = re.compile(
-    r"^\W{0,2}\s?(?:(?:is|was|are|were|did|does|do|has|had|have|would|could|can|will)(?:n't| not)\b"
-    rf"(?! {_SOFT}\b)|(?:is|was) (?:wrong|incorrect|false|no longer)\b|"
+    r"^(?:[\"')]?\s+never \w|\W{0,2}\?\W*(?:no|nope|nein|non|nee|нет|ei|nej|nie|いいえ|不)\b|"
+    r"\W{0,2}\s?(?:"
+    r"(?:is|was|are|were|did|does|do|has|had|have|would|could|can|will)(?:n't| not| never)\b"
+    rf"(?! {_SOFT}\b)|"
+    r"(?:is|was|seems|would be) (?:wrong|incorrect|false|unlikely|doubtful|no longer)\b|"
     r"(?:ist|war|hat) (?:es )?nicht\b|"
-    r"n'est pas\b|no (?:es|fue|era|lo es)\b|non (?:è|era|lo è)\b|não (?:é|foi)\b|не\b|değil\b|नहीं)"
+    r"n'est pas\b|no (?:es|fue|era|lo es)\b|non (?:è|era|lo è)\b|não (?:é|foi)\b|не\b|değil\b|नहीं))"
 )
 _CJK_BEFORE = re.compile(
-    r"(?:不是|并非|並非|绝非|絕非|不会是|不會是|而非|非|不在|不叫|ではなく、?)(?:the )?$"
+    r"(?:不是|并非|並非|绝非|絕非|不会是|不會是|而非|非|不在|不叫|ではなく、?|"
+    r"不(?:认为|認為|觉得|覺得|相信)[是这這那它他她]{0,2})(?:the )?$"
 )
 _CJK_AFTER = re.compile(
     r"^[」』”\"']?(?:では?な(?:い|く)|じゃな(?:い|く)|ではありません|じゃありません|ではございません|でない|"
-    r"不是|不对|不對|[은는이가]?\s?아니|[은는이가]?\s?아닙|[은는이가]?\s?아닌)"
+    r"だ?とは?(?:思(?:わな|えな|いませ|えませ)|違|異な)|の?[はで]?はず(?:が|は)?ない|不同|"
+    r"不是|不对|不對|[과와]는?\s?달리|(?:이?라고는?|일\s?것\s?같지는?)\s?(?:생각(?:하지|되지)\s?)?않|"
+    r"[은는이가]?\s?아니|[은는이가]?\s?아닙|[은는이가]?\s?아닌)"
 )
+_KIN = (
+    r"(?:(?:half-?|step-?|god|foster |grand|great-)*(?:father|mother|parent|brother|sister|sibling|"
+    r"twin|son|daughter|child|children|wife|husband|spouse|widow|widower|uncle|aunt|nephew|niece|"
+    r"cousin|friend|rival|assistant|student|teacher|predecessor|successor)s?(?:-in-law)?|"
+    r"vater|mutter|bruder|schwester|sohn|tochter|père|mère|frère|sœur|fils|fille|padre|madre|"
+    r"hermano|hermana|hijo|hija|fratello|sorella|figlio|figlia|pai|mãe|irmão|irmã|filho|filha|"
+    r"vader|moeder|broer|zus|zoon|dochter|отец|мать|брат|сестра|сын|дочь)"
+)
+_OF_KIN = re.compile(rf"\b{_KIN} (?:of|to|von|de|del|di|do|da|van)\s(?:the\s)?$|\b{_KIN} d'$")
+_KINS = re.compile(
+    rf"^(?:'s|s?')\s(?:[\w-]+\s){{0,2}}{_KIN}\b|"
+    r"^[のの的]\s?(?:父|母|兄|弟|姉|姐|妹|息子|娘|儿子|兒子|女儿|女兒|妻|夫|丈夫|友)|"
+    r"^의\s?(?:아버지|어머니|형|동생|누나|언니|오빠|아들|딸|아내|남편|친구)"
+)
+_ANY_KIN = re.compile(
+    rf"\b{_KIN}\b|[父母兄弟姉姐妹娘妻夫友]|息子|[儿兒]子|女[儿兒]|아버지|어머니|동생|아들|딸|아내|남편"
+)
+
 _NEGATED_QUESTION = re.compile(
     r"\b(?:not|never|no|isn't|wasn't|aren't|weren't|don't|doesn't|didn't|cannot|can't|except|without|"
     r"nicht|kein\w*|pas|non|não|niet|geen|не|ei|inte|nie|neither|least)\b|ない|不|没|않|아닌|ليس|नहीं"
@@ -61,10 +106,12 @@ _EITHER = re.compile(
 _OR = re.compile(
     r"\s*,?\s+(?:or|oder|ou|или|либо|tai|eller|lub|albo|czy|nebo|veya|ya da|atau|ή|soit|vai|"
     r"أو|या)\s+"
+    r"|\s+/\s+|(?<!\d)/(?!\d)|[,;]\s+(?=(?:maybe|perhaps|possibly|vielleicht|peut-être)\s)"
     r"|または|もしくは|あるいは|、それとも|それとも|或者|或是|或|还是|還是"
     r"|또는|혹은|(?<=[\w])(?:이?거나) "
 )
-_ITEM = re.compile(rf"\s*(?:[,;/、]|\n|\s(?:and|und|et|и|och|og|&)\s|{_OR.pattern})\s*")
+_AND = re.compile(r"\s*;\s+|\s*\n\s*|,?\s(?:and|und|et|y|ja|и|och|og|&)\s")
+_ITEM = re.compile(rf"\s*(?:[,;/、]|{_AND.pattern}|{_OR.pattern})\s*")
 _OPENING = re.compile(
     r"^(?:(?:it|they|that|this|the answer|answer)?\s?(?:is|was|are|were|could be|may be|might be|"
     r"can be|must be|would be)?\s?(?:maybe|perhaps|possibly|probably|one of|among)?\s*)"
@@ -94,7 +141,9 @@ def fault_in(question: str, answer: str, gold: Sequence[str]) -> str | None:
     if not places:
         return None
     if not _NEGATED_QUESTION.search(asked) and all(_denied(said, *place) for place in places):
-        return "It denies the gold answer."
+        return "It denies or doubts the gold answer."
+    if not _ANY_KIN.search(asked) and all(_of_kin(said, *place) for place in places):
+        return "It names the gold answer only to speak of somebody else."
     if len(answer) <= LONGEST and _left_open(asked, answer, wanted):
         return "It names several answers and settles on none."
     return None
@@ -121,10 +170,29 @@ def _places(said: str, gold: str) -> list[tuple[int, int]]:
     """Where ``gold`` stands in ``said``; scripts without spaces have no edges of words."""
     if not gold:
         return []
-    body = r"\s+".join(map(re.escape, gold.split()))
+    said, gold = _plain(said), _plain(gold)
+    if re.fullmatch(r"[\w\s.,:'-]*\w[.']*", gold):  # else marks are part of it: C++, 5 %
+        words = re.split(r"([\W_]+)", gold.rstrip(".'"))
+        body = "".join(
+            re.escape(one) if at % 2 == 0 else r"[\W_]{0,3}" if one in ("'", "-") else r"[\W_]{1,3}"
+            for at, one in enumerate(words)
+        )
+    else:
+        body = r"\s+".join(map(re.escape, gold.split()))
     before = "" if re.match(f"[{_CJK}]", gold) else rf"(?<![^\W{_CJK}])"
     after = "" if re.search(f"[{_CJK}]$", gold) else rf"(?![^\W{_CJK}])"
     return [hit.span() for hit in re.finditer(before + body + after, said)]
+
+
+def _plain(text: str) -> str:
+    """``text``, letter for letter, without accents."""
+    return "".join(map(_unaccented, text))
+
+
+@cache
+def _unaccented(char: str) -> str:
+    base = unicodedata.normalize("NFD", char)
+    return base[0] if all(map(unicodedata.combining, base[1:])) else char
 
 
 def _whole(places: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
@@ -140,9 +208,15 @@ def _denied(said: str, start: int, end: int) -> bool:
     """Whether ``said`` denies what it names from ``start`` to ``end``."""
     before, after = said[max(0, start - NEAR) : start], said[end : end + NEAR]
     return any(
-        (_BEFORE.search(before), _CJK_BEFORE.search(before), _AFTER.search(after),
-         _CJK_AFTER.search(after))
+        (_BEFORE.search(before), _DOUBT.search(before), _CJK_BEFORE.search(before),
+         _AFTER.search(after), _CJK_AFTER.search(after))
     )  # fmt: skip
+
+
+def _of_kin(said: str, start: int, end: int) -> bool:
+    """Whether ``said`` speaks of a relation of what it names from ``start`` to ``end``."""
+    before, after = said[max(0, start - NEAR) : start], said[end : end + NEAR]
+    return _OF_KIN.search(before) is not None or _KINS.match(after) is not None
 
 
 def _left_open(asked: str, answer: str, gold: Sequence[str]) -> bool:
@@ -157,15 +231,23 @@ def _left_open(asked: str, answer: str, gold: Sequence[str]) -> bool:
         right = [_is_any(one, gold) for one in choices]
         return any(right) and not all(right) and not _is_any(before, gold)
     text = _OPENING.sub("", said, count=1)
-    choices = [one for one in _OR.split(text) if one.strip()]
-    if len(choices) > 1 and all(_is_name(one, answer) for one in choices):
-        right = [_is_any(one, gold) for one in choices]
-        return any(right) and not all(right)
-    items = [one.strip(" .\"'") for one in _items(text)]
-    if len(items) < LISTED or any(len(one.split()) > LONGEST_ITEM for one in items):
+    choices = _named_in(text, answer, _OR)
+    right = [_is_any(one, gold) for one in choices]
+    if any(right) and not all(right):
+        return True
+    joined = _named_in(text, answer, _AND)
+    items = joined or [one.strip(" .\"'") for one in _items(text)]
+    listed = len(items) >= LISTED and all(len(one.split()) <= LONGEST_ITEM for one in items)
+    if _SET.search(asked) or not (joined or listed):
         return False
     named = [one for one in items if _is_any(one, gold)]
-    return len(named) == 1 and _core(named[0]) in gold and not _SET.search(asked)
+    return len(named) == 1 and _core(named[0]) in gold
+
+
+def _named_in(text: str, answer: str, between: re.Pattern[str]) -> list[str]:
+    """What stands between the joints of ``text`` where it is nothing but names, and joined."""
+    parts = [_OPENING.sub("", one) for one in between.split(text) if one.strip()]
+    return parts if len(parts) > 1 and all(_is_name(one, answer) for one in parts) else []
 
 
 def _is_any(text: str, gold: Sequence[str]) -> bool:
@@ -175,7 +257,7 @@ def _is_any(text: str, gold: Sequence[str]) -> bool:
 def _is_name(choice: str, answer: str) -> bool:
     """Whether ``choice`` is short and stands in ``answer`` with a capital or figure in front, or
     in a script without capitals."""
-    plain = choice.strip(" ,.\"'")
+    plain = re.sub(r"^(?:the|a|an)\s+", "", choice.strip(" ,.\"'"))
     place = unicodedata.normalize("NFKC", answer).casefold().find(plain)
     if not plain or len(plain.split()) > LONGEST_ITEM or place < 0:
         return False

@@ -1,13 +1,16 @@
 """Whether an answer declines to answer: the one place that knows, in all languages.
 
 The whole answer decides. It declines where every clause does, or says nothing (an apology, a
-question back, a reason); a refusal beside anything else ("I'm not sure, but it was Paris") is an
-answer, and so is a title in which the words of one stand ("I Don't Know How She Does It").
+question back, a reason); a refusal beside anything else ("I'm not sure, but it could be Paris") is
+an answer, for it can be checked, and so is a title in which the words of one stand ("I Don't Know
+How She Does It"). What holds no word ("-", "?") or a word for nothing ("None", "pass") declines
+too, though as a gold answer it is one.
 The phrases, by language, are in ``refusals.toml``.
 """
 
 from __future__ import annotations
 
+import html
 import re
 import tomllib
 import unicodedata
@@ -33,6 +36,11 @@ _OBJECT = re.compile(
     r"cuál|cómo|chi|che|quando|dove|quale|come|quem|onde|qual|wat|wanneer|waar|welke?|of|кто|что|"
     r"когда|где|как\w*|kuka|mikä|milloin|missä|vem|vad|när|vilken|kto|co|kiedy|gdzie|który)\b"
 )
+_MARKUP = re.compile(
+    r"</?(?:p|br|b|i|u|em|strong|span|div|ul|ol|li|h[1-6]|code|pre|blockquote|answer|response)"
+    r"(?:\s[^<>]*)?/?>", re.IGNORECASE
+)  # fmt: skip
+_NO_WORD = re.compile(r"[\s.?!…_\"'–—−-]*")
 _SMALL = frozenset(("a", "an", "and", "at", "by", "for", "in", "of", "on", "or", "the", "to"))
 _SHORT_TITLE = frozenset(("Nobody", "Everybody", "Who"))
 
@@ -45,6 +53,8 @@ class Refusal(NamedTuple):
 
 
 class _Phrases(NamedTuple):
+    nothing: re.Pattern[str]
+    none: re.Pattern[str]
     start: Mapping[Act, re.Pattern[str]]
     anywhere: Mapping[Act, re.Pattern[str]]
     lead: re.Pattern[str]
@@ -56,12 +66,18 @@ class _Phrases(NamedTuple):
 
 def refusal_in(answer: str) -> Refusal | None:
     """How ``answer`` declines to answer; None where it answers, however hesitantly."""
-    if len(answer) > LONGEST or _is_title(answer):
+    if len(answer) > LONGEST:
+        return None
+    text = _MARKUP.sub("\n", html.unescape(answer)).strip()
+    if _says_none(text):
+        return Refusal(Act.DONT_KNOW, text or "(nothing)")
+    title = _is_title(text)
+    if title and text.split()[0] in _SHORT_TITLE:
         return None
     phrases = _phrases()
     found: Refusal | None = None
-    for taken_back, clause in _clauses(folded(answer)):
-        here = _declines(clause)
+    for taken_back, clause in _clauses(folded(text)):
+        here = _declines(clause, whole=title)
         if here is not None:
             if found is None or here.act is Act.FALSE_PREMISE:
                 found = here
@@ -77,7 +93,7 @@ def refusal_in(answer: str) -> Refusal | None:
 @lru_cache(maxsize=65536)
 def _gold_declines(gold: str) -> bool:
     name = len(gold.split()) == 1 and gold[:1].isupper()
-    return not name and refusal_in(gold) is not None
+    return not name and not _says_none(gold) and refusal_in(gold) is not None
 
 
 def gold_declines(gold: Iterable[str]) -> bool:
@@ -88,13 +104,26 @@ def gold_declines(gold: Iterable[str]) -> bool:
 
 
 def same_words(one: str, other: str) -> bool:
-    """Whether two texts are the same but for case, marks and a leading article."""
-    return bool(_bare(one)) and _bare(one) == _bare(other)
+    """Whether two texts are the same but for case, marks and a leading article; *none*, *0* and
+    their like are the same."""
+    if not _bare(one):
+        return folded(one) == folded(other)
+    return _bare(one) == _bare(other) or all(map(_means_none, (one, other)))
 
 
 def folded(text: str) -> str:
     """``text`` as phrases are matched in it: NFKC, lower case, straight apostrophes."""
     return unicodedata.normalize("NFKC", text).translate(_APOSTROPHES).casefold().strip()
+
+
+def _says_none(text: str) -> bool:
+    """Whether ``text`` holds no word, or one that stands for there being no answer."""
+    plain = folded(text).strip(_MARKS)
+    return _NO_WORD.fullmatch(text) is not None or _phrases().nothing.fullmatch(plain) is not None
+
+
+def _means_none(text: str) -> bool:
+    return _phrases().none.fullmatch(folded(text).strip(_MARKS)) is not None
 
 
 def _bare(text: str) -> str:
@@ -121,6 +150,8 @@ def _phrases() -> _Phrases:
 
     end = r"(?:\s*[,:.!、。–—]+\s*|\s+|$|(?<=[^\x00-\x7f])(?=[^\x00-\x7f]))"
     return _Phrases(
+        nothing=re.compile(parts["NOTHING"]),
+        none=re.compile(parts["NONE"]),
         start=acts("start"),
         anywhere=acts("anywhere"),
         lead=re.compile(parts["LEAD"] + end),
@@ -136,10 +167,9 @@ def _filled(pattern: str, parts: Mapping[str, str]) -> str:
 
 
 def _is_title(text: str) -> bool:
-    """Whether every word begins with a capital, as in a name of four words and more, or in one
-    that begins as *Nobody Knows* does."""
+    """Whether every word begins with a capital."""
     words = re.findall(r"[^\W\d_][\w']*", text.translate(_APOSTROPHES))
-    if text.isupper() or len(words) < 2 or (len(words) < 4 and words[0] not in _SHORT_TITLE):
+    if text.isupper() or len(words) < 2:
         return False
     return all(word[0].isupper() or word in _SMALL for word in words) and words[-1][0].isupper()
 
@@ -155,15 +185,16 @@ def _clauses(text: str) -> list[tuple[bool, str]]:
     return clauses
 
 
-def _declines(clause: str) -> Refusal | None:
+def _declines(clause: str, *, whole: bool = False) -> Refusal | None:
+    """How ``clause`` declines; where ``whole``, only if nothing stands beside the phrase."""
     phrases = _phrases()
     rest = _without_lead(clause)
     for act, pattern in phrases.start.items():
         hit = pattern.match(rest)
-        if hit is not None and _ends(rest[hit.end() :]):
+        if hit is not None and _ends(rest[hit.end() :]) and not (whole and hit.end() < len(rest)):
             return Refusal(act, hit.group())
     for act, pattern in phrases.anywhere.items():
-        hit = pattern.search(rest)
+        hit = (pattern.fullmatch if whole else pattern.search)(rest)
         if hit is not None and _opens(rest[: hit.start()]) and _ends(rest[hit.end() :]):
             return Refusal(act, hit.group())
     return None
