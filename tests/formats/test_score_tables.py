@@ -91,6 +91,28 @@ def test_the_ends_of_values_are_scores_too(tmp_path, end, value):
     assert (table.name, table.by_topic["A"]) == (f"AP:{end}", {"1": 0.5, "2": value})
 
 
+def test_per_topic_and_the_ranges_beside_it_are_one_table(tmp_path):
+    values, ranges = tmp_path / "per_topic.csv", tmp_path / "per_topic_ranges.csv"
+    text = "run,topic,measure,value\nA,1,AP,.5\nA,2,AP,\nB,1,AP,1\nB,2,AP,\n"
+    whole = scores(values, text, "AP:floor").require()
+    assert whole.by_topic == {"A": {"1": 0.5, "2": None}, "B": {"1": 1.0, "2": None}}
+    ranges.write_text("run,topic,measure,floor,ceiling\nA,2,AP,.25,.75\nA,1,AP,9,9\n")
+    for path in (values, ranges):
+        for end, value in (("floor", 0.25), ("ceiling", 0.75)):
+            table = read_scores(path, f"AP:{end}").require()
+            assert table.by_topic == {"A": {"1": 0.5, "2": value}, "B": {"1": 1.0, "2": None}}
+        parsed = read_scores(path, "AP")
+        assert "1 value is not certain, as labels are missing: A on 2 (.25–.75)" in str(
+            parsed.warnings
+        )
+
+
+def test_an_end_of_a_table_without_ends_is_refused_with_the_cure(tmp_path):
+    [fault] = scores(tmp_path / "f", "run,topic,measure,value\nA,1,AP,.5\n", "AP:floor").errors
+    assert "has no columns floor, ceiling that “AP:floor” could be" in fault.why
+    assert "per_topic_ranges.csv" in fault.cure
+
+
 @pytest.mark.parametrize(
     ("known", "said"),
     [

@@ -14,14 +14,10 @@ import typer
 
 from assay.cli.common import topics_file
 from assay.cli.statistics import all_used, note, used
+from assay.formats.confidence_matrices import ConfidenceMatrix, read_confidences
 from assay.formats.parsed import Parsed, listed, printable
-from assay.formats.score_cells import same_name
-from assay.formats.score_matrices import (
-    ConfidenceMatrix,
-    ScoreMatrix,
-    read_confidences,
-    read_matrix,
-)
+from assay.formats.score_cells import same_name, split_end
+from assay.formats.score_matrices import ScoreMatrix, read_matrix
 from assay.formats.trec import read_qrels, read_topic_list
 from assay.formats.trec_fast import read_runs
 from assay.measures import Measure, parse_measure
@@ -31,15 +27,20 @@ from assay.model.errors import Fault, FormatError, SettingsError
 from assay.reports.text import counted
 from assay.statistics.confidence import MEASURES
 
-__all__ = ["Confidences", "read_matrices"]
+__all__ = ["Confidences", "confidence_measure", "read_matrices"]
 
 
 @dataclass(frozen=True, slots=True)
 class Confidences:
-    """What to compare by a measure of confidence; ``name`` is the measure's."""
+    """What to compare by a measure of confidence, or by an end of it (``HMR:floor``)."""
 
     name: str
     matrix: ConfidenceMatrix
+
+
+def confidence_measure(name: str) -> str | None:
+    """The measure of confidence that a score, or an end of it, is of; None where it is none."""
+    return next((one for one in MEASURES if same_name(one, split_end(name)[0])), None)
 
 
 def read_matrices(
@@ -84,14 +85,16 @@ def read_matrices(
 
 
 def _table(path: Path, name: str | None) -> Parsed[ScoreMatrix | Confidences]:
-    measure = next((one for one in MEASURES if name and same_name(one, name)), None)
     scores = read_matrix(path, name, option="-m")
-    if scores.ok or measure is None:
+    measure = name and confidence_measure(name)
+    if scores.ok or not name or not measure:
         return Parsed(scores.value, scores.faults)
-    found = read_confidences(path)
+    end = split_end(name)[1]
+    found = read_confidences(path, measure, end)
     if found.value is None or not found.ok:
         return Parsed(None, found.faults)
-    return Parsed(Confidences(measure, found.value), found.faults)
+    shown = measure if end is None else f"{measure}:{end}"
+    return Parsed(Confidences(shown, found.value), found.faults)
 
 
 def _split(names: Sequence[str]) -> list[str]:

@@ -2,34 +2,50 @@
 
 A leaderboard has four fields a line between white space, ``run topic measure value`` as ir_measures
 writes them; other tools swap the first three, which shows where ``all`` stands, the topic of means.
+
+A value that hangs on missing labels is a range: it is empty beside its ``floor`` and ``ceiling``.
 """
 
 from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from os import PathLike
+from pathlib import Path
 
 from assay.formats.label_tables import RUN, TOPIC, Cells, read_cells
 from assay.formats.parsed import FaultList, listed
-from assay.formats.text import SourceText
+from assay.formats.text import read_text
 from assay.measures.names import parse_measure
 
 __all__ = [
     "ALL",
+    "ENDS",
+    "MEASURE",
+    "VALUE",
     "filled",
     "is_mean",
     "is_missing",
     "looks_like_number",
+    "read_score_cells",
     "same_name",
-    "score_cells",
+    "split_end",
 ]
+
+MEASURE = ("measure",)
+VALUE = ("value", "score")
+ENDS = ("floor", "ceiling")
+"""Columns that bound a value which hangs on missing labels."""
 
 ALL = "all"
 """The topic whose line holds a run's mean, as trec_eval and Assay write it."""
 
+_PER_TOPIC = "per_topic.csv"
+_RANGES = "per_topic_ranges.csv"
+_KEY = ("run", "topic", "measure")
 _NOTHING = frozenset({"", "na", "n/a", "nan", "null", "none", "–", "-"})
 _TRUTHS = {"true": "1", "false": "0"}
 _NUMBER_LIKE = re.compile(
@@ -49,10 +65,72 @@ _HEADINGS = {
 """What tables of Assay call measures whose names are too long for a column."""
 
 
-def score_cells(source: SourceText, faults: FaultList) -> Cells | None:
-    """The cells of a file of scores, without a column of line numbers; None for an empty file."""
+def read_score_cells(
+    path: str | PathLike[str], header: str = "run,topic,score"
+) -> tuple[Cells | None, FaultList]:
+    """The cells of a file of scores, without a column of line numbers, and the faults so far.
+
+    ``per_topic.csv`` and the ``per_topic_ranges.csv`` beside it, which holds the ends of what is
+    empty there, are read as one table, whichever of the two is named.
+
+    Args:
+        path: the file.
+        header: how to begin a file that is empty: what a fault of it says.
+
+    Raises:
+        FormatError: the file cannot be read at all.
+    """
+    given = Path(path)
+    values, ranges = (given.with_name(name) for name in (_PER_TOPIC, _RANGES))
+    if given.name == _RANGES and values.exists():
+        given = values
+    cells, faults = _plain_cells(given)
+    if cells is None:
+        faults.error(0, "The file is empty.", f"Begin with a header: {header}.")
+    elif given.name == _PER_TOPIC:
+        bounds, more = _plain_cells(ranges) if ranges.exists() else (None, None)
+        cells = _with_ends(cells, bounds)
+        if more is not None:
+            faults = FaultList(faults.file, (*faults.done(), *more.done()))
+    elif cells.places(MEASURE) and cells.places(ENDS) and not cells.places(VALUE):
+        cells = _beside(cells, ("value",), lambda _: ("",))
+        faults.warning(
+            0,
+            "The table holds ends alone: topics whose value is certain are not in it.",
+            f"Put {_PER_TOPIC} of the same evaluation beside it, as {_RANGES}.",
+        )
+    return cells, faults
+
+
+def _plain_cells(path: Path) -> tuple[Cells | None, FaultList]:
+    source = read_text(path)
+    faults = FaultList(source.file, source.faults)
     cells = _leaderboard(source.lines, faults) or read_cells(source.lines, faults)
-    return None if cells is None else _without_index(cells)
+    return None if cells is None else _without_index(cells), faults
+
+
+def _with_ends(cells: Cells, ranges: Cells | None) -> Cells:
+    """``per_topic.csv`` with the ends that a table of ranges has for what is empty in it."""
+    if cells.names != (*_KEY, "value"):
+        return cells
+    bounds = {}
+    if ranges is not None and ranges.names == (*_KEY, *ENDS):
+        bounds = {row[:3]: row[3:] for _, row in ranges.rows}
+    return _beside(cells, ENDS, lambda row: ("", "") if row[3] else bounds.get(row[:3], ("", "")))
+
+
+def _beside(
+    cells: Cells, names: tuple[str, ...], more: Callable[[tuple[str, ...]], tuple[str, ...]]
+) -> Cells:
+    """The table with further columns."""
+    rows = tuple((line, (*row, *more(row))) for line, row in cells.rows)
+    return replace(cells, header=(*cells.header, *names), rows=rows)
+
+
+def split_end(score: str) -> tuple[str, str | None]:
+    """``AP:floor`` as ``AP`` and ``floor``; a name of no end has none."""
+    name, _, end = score.rpartition(":")
+    return (name, end) if name and end in ENDS else (score, None)
 
 
 def _leaderboard(lines: Sequence[str], faults: FaultList) -> Cells | None:

@@ -9,22 +9,22 @@ from os import PathLike
 from pathlib import Path
 from typing import TypeVar
 
-from assay.formats.confidence import read_confidence
 from assay.formats.label_tables import RUN, TOPIC, Cells, finite_number, number_fault
 from assay.formats.naming import normal_id
 from assay.formats.parsed import FaultList, Parsed, listed, printable, quoted
 from assay.formats.score_cells import (
     ALL,
+    MEASURE,
+    VALUE,
     filled,
     is_mean,
     is_missing,
     looks_like_number,
-    score_cells,
+    read_score_cells,
 )
-from assay.formats.score_tables import MEASURE, VALUE, parse_scores
-from assay.formats.text import read_text
+from assay.formats.score_tables import parse_scores
 
-__all__ = ["ConfidenceMatrix", "ScoreMatrix", "read_confidences", "read_matrix"]
+__all__ = ["ScoreMatrix", "complete", "no_topics", "read_matrix"]
 
 T = TypeVar("T")
 
@@ -56,112 +56,6 @@ class ScoreMatrix:
     wide: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class ConfidenceMatrix:
-    """Stated confidence and correctness of topics × runs, none missing.
-
-    Attributes:
-        topics: the topics, one a row.
-        runs: the runs, one a column.
-        confidences: the rows of confidences, 0 to 1.
-        correct: the rows of correctness, 1 or 0.
-        left_out: topics that some run lacks one of the two for; they are in no row.
-        runs_left_out: runs without both on any topic; they are in no column.
-    """
-
-    topics: tuple[str, ...]
-    runs: tuple[str, ...]
-    confidences: tuple[tuple[float, ...], ...] = field(repr=False)
-    correct: tuple[tuple[float, ...], ...] = field(repr=False)
-    left_out: tuple[str, ...] = ()
-    runs_left_out: tuple[str, ...] = ()
-
-
-_CONFIDENCE = ("Confidence", "Accuracy")
-"""The measures of single topics that hold confidence and correctness, as per_topic.csv has them."""
-
-
-def read_confidences(path: str | PathLike[str]) -> Parsed[ConfidenceMatrix]:
-    """Read confidence and correctness of topics × runs.
-
-    Args:
-        path: a table ``run,topic,confidence,correct``, or one of scores by topic that holds the
-            measures Confidence and Accuracy.
-
-    Raises:
-        FormatError: the file cannot be read at all.
-    """
-    source = read_text(path)
-    faults = FaultList(source.file, source.faults)
-    cells = score_cells(source, faults)
-    pairs: dict[str, dict[str, tuple[float, float] | None]] = {}
-    if cells is not None and {"confidence", "correct"} <= set(cells.names):
-        table = read_confidence(path)
-        for row in table.value.rows if table.value is not None else ():
-            mine = pairs.setdefault(printable(row.run), {})
-            if row.probability is not None and row.correct is not None:
-                mine[row.topic] = (row.probability, float(row.correct))
-            elif row.probability is not None or row.correct is not False:
-                mine[row.topic] = None
-        faults = FaultList(source.file, table.faults)
-    else:
-        tables = [parse_scores(cells, one, "-m", faults) if cells else None for one in _CONFIDENCE]
-        given, right = (one.by_topic if one is not None else {} for one in tables)
-        for run in dict.fromkeys((*given, *right)):
-            p_of, c_of = given.get(run, {}), right.get(run, {})
-            mine = pairs.setdefault(run, {})
-            for topic in dict.fromkeys((*p_of, *c_of)):
-                p, c = p_of.get(topic), c_of.get(topic)
-                if p is not None or c != 0:  # else it is left out
-                    mine[topic] = None if p is None or c is None else (p, c)
-                if not (p is None or 0 <= p <= 1) or c not in (None, 0, 1):
-                    faults.error(
-                        0,
-                        f"The confidence {p} or accuracy {c} of run {quoted(run)} is none.",
-                        "Write a confidence from 0 to 1, and 1 or 0 for a right or wrong answer.",
-                        topic,
-                    )
-        if not faults.faulty and not any(pairs.values()):
-            faults.error(
-                0,
-                "The table has no confidences of single topics.",
-                "Give per_topic.csv, or a table run,topic,confidence,correct.",
-            )
-    silent = _count_silence(pairs)
-    if silent:
-        faults.warning(
-            0,
-            f"Questions that runs leave out: {listed((f'{run} ({n})' for run, n in silent), 5)}.",
-            "They count as wrong with confidence 1, the worst that could have been handed in.",
-        )
-    runs, empty, rows, left_out = _complete(pairs, faults)
-    return Parsed(
-        ConfidenceMatrix(
-            tuple(rows),
-            runs,
-            tuple(tuple(p for p, _ in row) for row in rows.values()),
-            tuple(tuple(c for _, c in row) for row in rows.values()),
-            left_out,
-            empty,
-        ),
-        faults.done(),
-    )
-
-
-def _count_silence(
-    pairs: dict[str, dict[str, tuple[float, float] | None]],
-) -> list[tuple[str, int]]:
-    """Fill in what runs leave out that others have, and say how many topics that is of each."""
-    topics = dict.fromkeys(topic for by_topic in pairs.values() for topic in by_topic)
-    silent = []
-    for run, by_topic in pairs.items():
-        absent = [topic for topic in topics if topic not in by_topic]
-        by_topic.update(dict.fromkeys(absent, (1.0, 0.0)))
-        if absent:
-            silent.append((run, len(absent)))
-    return silent
-
-
 def read_matrix(
     path: str | PathLike[str], score: str | None = None, *, option: str = "--score"
 ) -> Parsed[ScoreMatrix]:
@@ -178,11 +72,8 @@ def read_matrix(
     Raises:
         FormatError: the file cannot be read at all.
     """
-    source = read_text(path)
-    faults = FaultList(source.file, source.faults)
-    cells = score_cells(source, faults)
+    cells, faults = read_score_cells(path, "topic, then a column a run")
     if cells is None:
-        faults.error(0, "The file is empty.", "Begin with a header: topic, then a column a run.")
         return Parsed(None, faults.done())
     runs = _column_of_runs(cells)
     if runs is not None and (cells.places(TOPIC) or cells.places((*MEASURE, *VALUE))):
@@ -190,13 +81,10 @@ def read_matrix(
         if table is None:
             return Parsed(None, faults.done())
         if not table.by_topic:
-            faults.error(
-                cells.line,
-                "The table has no scores of single topics.",
-                "Write one line a run and topic: run,topic,score (per_topic.csv, or --per-topic).",
-            )
+            no_topics(cells, faults)
             return Parsed(None, faults.done())
-        return Parsed(_matrix(table.name, table.by_topic, faults), faults.done())
+        matrix = _matrix(table.name, table.by_topic, faults, table.uncertain)
+        return Parsed(matrix, faults.done())
     if runs is not None:  # the other columns may be topics, or measures
         which = "first column" if runs == 0 else f"column {quoted(cells.header[runs])}"
         faults.error(
@@ -212,6 +100,15 @@ def read_matrix(
     name = score or Path(path).name.partition(".")[0] or "score"
     matrix = replace(_matrix(printable(name), wide, faults), wide=True)
     return Parsed(matrix, faults.done())
+
+
+def no_topics(cells: Cells, faults: FaultList) -> None:
+    """Report that a table holds means alone."""
+    faults.error(
+        cells.line,
+        "The table has no scores of single topics.",
+        "Write one line a run and topic: run,topic,score (per_topic.csv, or --per-topic).",
+    )
 
 
 def _wide(cells: Cells, faults: FaultList) -> dict[str, dict[str, float | None]] | None:
@@ -303,17 +200,25 @@ def _ids(cells: Cells) -> bool:
 
 
 def _matrix(
-    name: str, by_run: Mapping[str, Mapping[str, float | None]], faults: FaultList
+    name: str,
+    by_run: Mapping[str, Mapping[str, float | None]],
+    faults: FaultList,
+    uncertain: tuple[str, str] | None = None,
 ) -> ScoreMatrix:
-    runs, empty, rows, left_out = _complete(by_run, faults)
+    runs, empty, rows, left_out = complete(by_run, faults, uncertain)
     return ScoreMatrix(name, tuple(rows), runs, tuple(rows.values()), left_out, empty)
 
 
-def _complete(
-    by_run: Mapping[str, Mapping[str, T | None]], faults: FaultList
+def complete(
+    by_run: Mapping[str, Mapping[str, T | None]],
+    faults: FaultList,
+    uncertain: tuple[str, str] | None = None,
 ) -> tuple[tuple[str, ...], tuple[str, ...], dict[str, tuple[T, ...]], tuple[str, ...]]:
     """The runs that have a score of any topic, and those without; the rows of the topics that each
-    of these has a score for, and the other topics."""
+    of these has a score for, and the other topics.
+
+    Where too little is left, and some scores are *uncertain*, the fault says which and the cure.
+    """
     runs = tuple(run for run, scores in by_run.items() if set(scores.values()) - {None})
     empty = tuple(run for run in by_run if run not in runs)
     if empty:
@@ -344,9 +249,12 @@ def _complete(
     broken = any(fault.severity == "error" for fault in faults.done())
     if (len(runs) < 2 or len(rows) < 2) and not broken:  # else it is the errors' consequence
         topics = f"{len(rows)} topic{'' if len(rows) == 1 else 's'} that every run has a score for"
+        why, cure = "", "runs without a score do not count."
+        if uncertain is not None:
+            why, cure = f" {uncertain[0]}", uncertain[1]
         faults.error(
             0,
-            f"The matrix has {len(runs)} run{'' if len(runs) == 1 else 's'} and {topics}.",
-            "At least 2 of both are needed; runs without a score do not count.",
+            f"The matrix has {len(runs)} run{'' if len(runs) == 1 else 's'} and {topics}.{why}",
+            f"At least 2 of both are needed; {cure}",
         )
     return runs, empty, rows, tuple(left_out)

@@ -8,7 +8,7 @@ topics × runs are those of :mod:`assay.formats.score_matrices`.
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from os import PathLike
 
@@ -24,21 +24,19 @@ from assay.formats.naming import normal_id
 from assay.formats.parsed import FaultList, Parsed, listed, printable, quoted
 from assay.formats.score_cells import (
     ALL,
+    ENDS,
+    MEASURE,
+    VALUE,
     filled,
     is_mean,
     is_missing,
     looks_like_number,
+    read_score_cells,
     same_name,
-    score_cells,
+    split_end,
 )
-from assay.formats.text import read_text
 
 __all__ = ["ScoreTable", "parse_scores", "read_scores"]
-
-MEASURE = ("measure",)
-VALUE = ("value", "score")
-ENDS = ("floor", "ceiling")
-"""Columns that bound a value which hangs on missing labels."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,11 +49,14 @@ class ScoreTable:
             it, also with those that have a mean only.
         means: by run, what the file gives for the run as a whole: a line without a topic, or of
             the topic ``all`` in any case.
+        uncertain: which values are ranges and so missing, and how to take their ends; None where
+            none are.
     """
 
     name: str
     by_topic: Mapping[str, Mapping[str, float | None]] = field(repr=False)
     means: Mapping[str, float | None] = field(repr=False)
+    uncertain: tuple[str, str] | None = field(default=None, repr=False)
 
     @property
     def has_own_means(self) -> bool:
@@ -94,11 +95,8 @@ def read_scores(
     Raises:
         FormatError: the file cannot be read at all.
     """
-    source = read_text(path)
-    faults = FaultList(source.file, source.faults)
-    cells = score_cells(source, faults)
+    cells, faults = read_score_cells(path)
     if cells is None:
-        faults.error(0, "The file is empty.", "Begin with a header: run,topic,score.")
         return Parsed(None, faults.done())
     table = parse_scores(cells, score, option, faults)
     if table is not None and table.means and not table.has_own_means:
@@ -124,35 +122,50 @@ def parse_scores(
     if run is None or (topics and topic is None):
         return None
     measures, values = cells.places(MEASURE), cells.places(VALUE)
-    ends = [place for name in ENDS for place in cells.places((name,))]
     if len(measures) == 1 and len(values) == 1:
-        names = _measure_names(cells, measures[0])
-        known = tuple(dict.fromkeys(name for name in names if name))
-        wanted, place = score, values[0]
-        base, colon, end = (score or "").rpartition(":")
-        if colon and end in ENDS and score not in known and cells.places((end,)):
-            wanted, place = base, cells.places((end,))[0]
-        name = _chosen(known, wanted, cells.line, faults, ("measure", option))
-        rows = [row for row, own in zip(cells.rows, names, strict=True) if own == name]
-        if place != values[0] and name is not None:
-            name = f"{name}:{end}"
-            ends = []
+        found = _measure(cells, measures[0], score, option, faults)
+        if found is None:
+            return None
+        rows, name, end = found
+        place, ends = values[0], [place for one in ENDS for place in cells.places((one,))]
     else:
-        ends = []
-        rows = list(cells.rows)
+        rows, end, ends = list(cells.rows), None, []
         column = _column(cells, {run, *topics}, score, option, faults)
         if column is None:
             return None
         place, name = column, cells.header[column] or "score"
-    if name is None:
-        return None
     reader = _ScoreReader(faults)
     for number, row in rows:
         own = None if topic is None else normal_id(row[topic])
-        bounds = tuple(row[one] for one in ends if not is_missing(row[one]))
-        reader.row(number, printable(normal_id(row[run])), own, row[place], bounds)
-    reader.done(f"{option} {printable(shlex.quote(f'{name}:{ENDS[0]}'))}")
-    return ScoreTable(printable(name), reader.scores(), reader.means)
+        raw, bounds = row[place], tuple(row[one] for one in ends if not is_missing(row[one]))
+        if end is not None and is_missing(raw):
+            raw, bounds = row[ends[ENDS.index(end)]], ()
+        reader.row(number, printable(normal_id(row[run])), own, raw, bounds)
+    uncertain = reader.done(option, name)
+    shown = printable(name if end is None else f"{name}:{end}")
+    return ScoreTable(shown, reader.scores(), reader.means, uncertain)
+
+
+def _measure(
+    cells: Cells, place: int, score: str | None, option: str, faults: FaultList
+) -> tuple[list[tuple[int, tuple[str, ...]]], str, str | None] | None:
+    """The rows of the measure that is asked for, its name, and which end of its values is meant;
+    None, with a fault, where it is not to be found."""
+    names = _measure_names(cells, place)
+    known = tuple(dict.fromkeys(name for name in names if name))
+    base, end = (score, None) if score is None or score in known else split_end(score)
+    if end is not None and not all(cells.places((one,)) for one in ENDS):
+        faults.error(
+            cells.line,
+            f"The file has no columns {listed(ENDS)} that {quoted(score or '')} could be.",
+            "Give one that has them (any --csv of Assay), or per_topic.csv with the "
+            "per_topic_ranges.csv that was written beside it.",
+        )
+        return None
+    name = _chosen(known, base, cells.line, faults, ("measure", option))
+    if name is None:
+        return None
+    return [row for row, own in zip(cells.rows, names, strict=True) if own == name], name, end
 
 
 def _measure_names(cells: Cells, place: int) -> list[str]:
@@ -286,15 +299,13 @@ class _ScoreReader:
             return {}
         return {run: self.by_topic.get(run, {}) for run, _ in self.lines}
 
-    def done(self, cure: str) -> None:
-        """Report what is missing; *cure* is how to take the floor of every value."""
+    def done(self, option: str, name: str) -> tuple[str, str] | None:
+        """Report what is missing; say which values of the score *name* are ranges."""
+        uncertain = None
         if self.open:
-            self.faults.warning(
-                self.open[0][0],
-                f"{len(self.open)} value{'s are' if len(self.open) > 1 else ' is'} not certain, as "
-                f"labels are missing: {listed((one for _, one in self.open), 10)}.",
-                f"Missing here; {cure} takes every value at its worst, :{ENDS[1]} at its best.",
-            )
+            uncertain = uncertainty((one for _, one in self.open), option, name)
+            why, cure = uncertain
+            self.faults.warning(self.open[0][0], why, f"Missing here; {cure}")
         if self.empty:
             self.faults.warning(
                 self.empty[0],
@@ -305,3 +316,13 @@ class _ScoreReader:
             )
         if not self.lines:
             self.faults.error(0, "The file holds no score.", "Add one line a run.")
+        return uncertain
+
+
+def uncertainty(ranges: Iterable[str], option: str, name: str) -> tuple[str, str]:
+    """What to say of values that are ranges: which they are, and how to take their ends."""
+    every = list(ranges)
+    count = f"{len(every)} value{'s are' if len(every) > 1 else ' is'}"
+    end = f"{option} {printable(shlex.quote(f'{name}:{ENDS[0]}'))}"
+    why = f"{count} not certain, as labels are missing: {listed(every, 10)}."
+    return why, f"{end} takes every value at its worst, :{ENDS[1]} at its best."

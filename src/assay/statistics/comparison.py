@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import Literal, TypedDict, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -112,6 +113,7 @@ def compare_runs(
     seed: int,
     exact_limit: int = EXACT_LIMIT,
     workers: int | None = None,
+    lower_is_better: bool = False,
 ) -> Comparison:
     """Compare every run with every other.
 
@@ -128,6 +130,7 @@ def compare_runs(
         seed: of all random draws.
         exact_limit: up to how many permutations are all gone through.
         workers: threads of ``tukey``.
+        lower_is_better: whether the run with the least mean is the best.
 
     Raises:
         ValueError: the matrix is not complete, the names do not fit it or repeat, or a setting is
@@ -135,12 +138,12 @@ def compare_runs(
     """
     scores = score_matrix(matrix)
     topics, m = scores.shape
-    if len(runs) != m or len(set(map(str, runs))) != m:
-        raise ValueError(f"{m} columns of scores need {m} different run names, got {list(runs)}")
+    _check_names(runs, m)
     if test not in get_args(Test):
         raise ValueError(f"test must be one of {', '.join(get_args(Test))}, got {test!r}")
     probability(alpha, "alpha")
-    order = np.argsort(-scores.mean(axis=0), kind="stable")
+    sign = -1.0 if lower_is_better else 1.0
+    order = np.argsort(-sign * scores.mean(axis=0), kind="stable")
     scores = scores[:, order]
     names = [str(runs[i]) for i in order]
     first, second = np.triu_indices(m, 1)
@@ -173,11 +176,6 @@ def compare_runs(
     observed = differences.mean(axis=0)
     low, high = _intervals(differences, level, resamples, seed)
     effects = residual_effect_sizes(scores)
-    real = [value is not None and value < alpha for value in adjusted]
-    different = np.zeros((m, m), dtype=np.bool_)
-    different[first, second] = real
-    different |= different.T
-    means = scores.mean(axis=0)
     pairs = tuple(
         PairComparison(
             run_a=names[a],
@@ -189,7 +187,7 @@ def compare_runs(
             p_adjusted=adjusted[k],
             effect=None if effects is None else float(effects[a, b]),
             paired_effect=defined(t[k] / np.sqrt(topics)),
-            different=real[k],
+            different=_is_real(adjusted[k], alpha),
         )
         for k, (a, b) in enumerate(zip(first, second, strict=True))
     )
@@ -197,13 +195,11 @@ def compare_runs(
         test=test,
         alpha=alpha,
         topics=topics,
-        means=dict(zip(names, map(float, means), strict=True)),
         pairs=pairs,
-        letters=_letters(names, means, different),
-        top=tuple(names[i] for i in top_group(means, different)),
         variance=residual_variance(scores),
         exact=exact,
         permutations=used,
+        **_groups(names, scores.mean(axis=0), sign, pairs),
     )
 
 
@@ -244,8 +240,9 @@ def compare_confidences(
     """
     p, c = score_matrix(confidences), score_matrix(correct)
     topics, m = p.shape
-    if c.shape != p.shape or len(runs) != m or len(set(map(str, runs))) != m:
-        raise ValueError(f"{p.shape} confidences, {c.shape} answers and the runs {list(runs)}")
+    if c.shape != p.shape:
+        raise ValueError(f"{p.shape} confidences, {c.shape} answers")
+    _check_names(runs, m)
     probability(alpha, "alpha")
     sign = -1.0 if measure in LOWER_IS_BETTER else 1.0
     plain = [MEASURES[measure].plain(p[:, i], c[:, i] > 0) for i in range(m)]
@@ -271,12 +268,10 @@ def compare_confidences(
         exact_limit=exact_limit,
     )
     adjusted = holm([one.p for one in found])
-    different = np.zeros((m, m), dtype=np.bool_)
     pairs = []
     for a, b, one, p_adjusted in zip(first, second, found, adjusted, strict=True):
         if one.difference is None or p_adjusted is None:
             raise AssertionError(f"{measure} of {names[a]} or {names[b]} is undefined")
-        different[a, b] = different[b, a] = p_adjusted < alpha
         pairs.append(
             PairComparison(
                 run_a=names[a],
@@ -288,31 +283,57 @@ def compare_confidences(
                 p_adjusted=p_adjusted,
                 effect=None,
                 paired_effect=None,
-                different=p_adjusted < alpha,
+                different=_is_real(p_adjusted, alpha),
             )
         )
     return Comparison(
         test="randomisation",
         alpha=alpha,
         topics=topics,
-        means=dict(zip(names, map(float, sign * values[order]), strict=True)),
         pairs=tuple(pairs),
-        letters=_letters(names, values[order], different),
-        top=tuple(names[i] for i in top_group(values[order], different)),
         variance=None,
         exact=found[0].exact,
         permutations=found[0].permutations,
+        **_groups(names, sign * values[order], sign, pairs),
     )
 
 
-def _letters(
-    names: Sequence[str], means: Floats, different: npt.NDArray[np.bool_]
-) -> dict[str, str] | None:
-    try:
-        letters = compact_letters(means, different)
-    except TooManyGroups:
-        return None
-    return dict(zip(names, joined(letters), strict=True))
+def _check_names(runs: Sequence[str], columns: int) -> None:
+    if len(runs) != columns or len(set(map(str, runs))) != columns:
+        raise ValueError(
+            f"{columns} columns of scores need {columns} different run names, got {list(runs)}"
+        )
+
+
+def _is_real(p_adjusted: float | None, alpha: float) -> bool:
+    return p_adjusted is not None and p_adjusted < alpha
+
+
+class _Groups(TypedDict):
+    """What of a :class:`Comparison` follows from the means and which pairs differ."""
+
+    means: Mapping[str, float]
+    letters: Mapping[str, str] | None
+    top: tuple[str, ...]
+
+
+def _groups(
+    names: Sequence[str], means: Floats, sign: float, pairs: Sequence[PairComparison]
+) -> _Groups:
+    """The groups of runs by means, best first; ``sign`` is −1 where the least is the best, and the
+    pairs are all of them in the order of the upper triangle."""
+    different = np.zeros((len(names), len(names)), dtype=np.bool_)
+    different[np.triu_indices(len(names), 1)] = [pair.different for pair in pairs]
+    different |= different.T
+    letters = None
+    with suppress(TooManyGroups):
+        by_run = joined(compact_letters(sign * means, different))
+        letters = dict(zip(names, by_run, strict=True))
+    return _Groups(
+        means=dict(zip(names, map(float, means), strict=True)),
+        letters=letters,
+        top=tuple(names[i] for i in top_group(sign * means, different)),
+    )
 
 
 def _intervals(

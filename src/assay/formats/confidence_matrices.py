@@ -1,0 +1,206 @@
+"""Matrices of topics × runs that hold stated confidences and whether the answers are correct."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from os import PathLike
+from typing import NamedTuple
+
+import numpy as np
+
+from assay.formats.confidence import read_confidence
+from assay.formats.label_tables import TOPIC, Cells
+from assay.formats.parsed import FaultList, Parsed, listed, printable, quoted
+from assay.formats.score_cells import is_mean, read_score_cells
+from assay.formats.score_matrices import complete, no_topics
+from assay.formats.score_tables import ScoreTable, parse_scores, uncertainty
+from assay.measures.confidence_ranges import confidence_ranges
+
+__all__ = ["ConfidenceMatrix", "read_confidences"]
+
+
+@dataclass(frozen=True, slots=True)
+class ConfidenceMatrix:
+    """Stated confidence and correctness of topics × runs, none missing.
+
+    Attributes:
+        topics: the topics, one a row.
+        runs: the runs, one a column.
+        confidences: the rows of confidences, 0 to 1.
+        correct: the rows of correctness, 1 or 0.
+        left_out: topics that some run lacks one of the two for; they are in no row.
+        runs_left_out: runs without both on any topic; they are in no column.
+    """
+
+    topics: tuple[str, ...]
+    runs: tuple[str, ...]
+    confidences: tuple[tuple[float, ...], ...] = field(repr=False)
+    correct: tuple[tuple[float, ...], ...] = field(repr=False)
+    left_out: tuple[str, ...] = ()
+    runs_left_out: tuple[str, ...] = ()
+
+
+class _Answer(NamedTuple):
+    """A confidence and a correctness; None is unknown, or not given."""
+
+    p: float | None
+    c: float | None
+
+    @property
+    def left_out(self) -> bool:
+        """No answer, or as good as none: nobody could say that it is right."""
+        return self.p is None and self.c != 1
+
+
+_NO_ANSWER = _Answer(None, 0.0)
+_Answers = dict[str, dict[str, _Answer]]
+"""run → topic → answer; every run has all topics."""
+
+_CONFIDENCE = ("Confidence", "Accuracy")
+"""The measures of single topics that hold confidence and correctness, as per_topic.csv has them."""
+
+
+def read_confidences(
+    path: str | PathLike[str], measure: str, end: str | None = None
+) -> Parsed[ConfidenceMatrix]:
+    """Read confidence and correctness of topics × runs.
+
+    Args:
+        path: a table ``run,topic,confidence,correct``, or one of scores by topic that holds the
+            measures Confidence and Accuracy.
+        measure: the measure of confidence that they are read for.
+        end: ``floor`` or ``ceiling``: what is missing of a run turned out as the measure's end has
+            it (:mod:`assay.measures.confidence_ranges`). With None a topic on which something is
+            not known leaves all runs, and a question left out counts as wrong with confidence 1.
+
+    Raises:
+        FormatError: the file cannot be read at all.
+    """
+    cells, faults = read_score_cells(path)
+    answers: _Answers = {}
+    if cells is not None and {"confidence", "correct"} <= set(cells.names):
+        table = read_confidence(path)
+        faults = FaultList(faults.file, table.faults)
+        for row in table.value.rows if table.value is not None else ():
+            correct = None if row.correct is None else float(row.correct)
+            answers.setdefault(printable(row.run), {})[row.topic] = _Answer(
+                row.probability, correct
+            )
+    elif cells is not None and not _has_topics(cells):
+        no_topics(cells, faults)
+    elif cells is not None:
+        answers = _of_scores(cells, faults)
+    topics = list(dict.fromkeys(topic for by_topic in answers.values() for topic in by_topic))
+    answers = {
+        run: {topic: by_topic.get(topic, _NO_ANSWER) for topic in topics}
+        for run, by_topic in answers.items()
+    }
+    pairs: Mapping[str, Mapping[str, tuple[float, float] | None]]
+    uncertain = None
+    if end is None:
+        uncertain = _report(answers, measure, faults)
+        pairs = {run: _plain(by_topic) for run, by_topic in answers.items()}
+    else:
+        pairs = {run: _at_end(by_topic, measure, end) for run, by_topic in answers.items()}
+    runs, empty, rows, left_out = complete(pairs, faults, uncertain)
+    return Parsed(
+        ConfidenceMatrix(
+            tuple(rows),
+            runs,
+            tuple(tuple(p for p, _ in row) for row in rows.values()),
+            tuple(tuple(c for _, c in row) for row in rows.values()),
+            left_out,
+            empty,
+        ),
+        faults.done(),
+    )
+
+
+def _has_topics(cells: Cells) -> bool:
+    return any(not is_mean(row[place]) for place in cells.places(TOPIC) for _, row in cells.rows)
+
+
+def _of_scores(cells: Cells, faults: FaultList) -> _Answers:
+    """The answers of a table of scores. What it lacks is told in terms of the measure, later."""
+    tables: list[ScoreTable | None] = []
+    for name in _CONFIDENCE:
+        found = FaultList(faults.file)
+        tables.append(parse_scores(cells, name, "-m", found))
+        for fault in found.done():
+            if fault.severity == "error":
+                faults.error(fault.line, fault.why, fault.cure, fault.topic)
+    given, right = (one.by_topic if one is not None else {} for one in tables)
+    answers: _Answers = {}
+    for run in dict.fromkeys((*given, *right)):
+        p_of, c_of = given.get(run, {}), right.get(run, {})
+        for topic in dict.fromkeys((*p_of, *c_of)):
+            one = _Answer(p_of.get(topic), c_of.get(topic))
+            answers.setdefault(run, {})[topic] = one
+            if not (one.p is None or 0 <= one.p <= 1) or one.c not in (None, 0, 1):
+                faults.error(
+                    0,
+                    f"The confidence {one.p} or accuracy {one.c} of run {quoted(run)} is none.",
+                    "Write a confidence from 0 to 1, and 1 or 0 for a right or wrong answer.",
+                    topic,
+                )
+    if not faults.faulty and not any(given.values()):
+        faults.error(
+            0,
+            "The table has no confidences of single topics.",
+            "Give per_topic.csv, or a table run,topic,confidence,correct.",
+        )
+    return answers
+
+
+def _report(answers: _Answers, measure: str, faults: FaultList) -> tuple[str, str] | None:
+    """Say what the answers lack, and return which of them are uncertain, with the cure."""
+    silent = {run: sum(one.left_out for one in every.values()) for run, every in answers.items()}
+    if any(silent.values()):
+        counts = (f"{run} ({count})" for run, count in silent.items() if count)
+        faults.warning(
+            0,
+            f"Questions that runs leave out: {listed(counts, 5)}.",
+            f"They count as wrong with confidence 1; -m {measure}:floor takes what is worst by "
+            f"{measure}, -m {measure}:ceiling what is best.",
+        )
+    unsure = [
+        f"{run} on {topic} (no {'confidence' if one.p is None else 'correctness'})"
+        for run, every in answers.items()
+        for topic, one in every.items()
+        if None in one and not one.left_out
+    ]
+    if not unsure:
+        return None
+    why, cure = uncertainty(unsure, "-m", measure)
+    faults.warning(0, why, f"Missing here; {cure}")
+    return why, cure
+
+
+def _plain(answers: Mapping[str, _Answer]) -> dict[str, tuple[float, float] | None]:
+    return {
+        topic: (1.0, 0.0)
+        if one.left_out
+        else None
+        if one.p is None or one.c is None
+        else (one.p, one.c)
+        for topic, one in answers.items()
+    }
+
+
+def _at_end(
+    answers: Mapping[str, _Answer], measure: str, end: str
+) -> Mapping[str, tuple[float, float]]:
+    """A run's answers where the measure is at one of its ends, or nearest to it that is known."""
+    stated = {topic: one for topic, one in answers.items() if not one.left_out}
+    sure = 1.0 if end == "ceiling" else 0.0  # of what is right, but nobody knows how sure it was
+    p = [sure if one.p is None else one.p for one in stated.values()]
+    c = [np.nan if one.c is None else one.c for one in stated.values()]
+    found = confidence_ranges(p, c, left_out=len(answers) - len(stated))
+    ends = found[measure] or found["Accuracy"]  # undefined however the rest turns out
+    if ends is None:
+        raise AssertionError("accuracy is defined for every run")
+    absent = [topic for topic in answers if topic not in stated]
+    done = ends.floor if end == "floor" else ends.ceiling
+    pairs = zip(done.p.tolist(), done.c.astype(float).tolist(), strict=True)
+    return dict(zip((*stated, *absent), pairs, strict=True))
