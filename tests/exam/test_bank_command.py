@@ -186,6 +186,25 @@ def test_what_an_edit_does_not_concern_stays(bank, tmp_path, shared_data):
     assert bank("diff", f"{file}@0", file, "--json").exit_code == 1
 
 
+def test_a_bank_and_its_compressed_copy_have_a_history_each(bank, tmp_path):
+    for name in ("bank.tsv", "bank.jsonl"):
+        plain, packed = tmp_path / name, tmp_path / f"{name}.gz"
+        text = "question_text\tquery_id\nWhat?\tq1\nHow?\tq1\n"
+        if name.endswith("jsonl"):
+            text = '{"qid": "q1", "question": "What?"}\n{"qid": "q1", "question": "How?"}\n'
+        plain.write_text(text)
+        packed.write_bytes(gzip.compress(text.encode()))
+        one, other = (row["id"] for row in shown(bank, plain)["questions"])
+        bank("edit", plain, "--by", "KIM", "--drop", one)
+        bank("edit", plain, "--by", "KIM", "--drop", other)
+        bank("edit", packed, "--by", "LEE", "--drop", other)
+        for file, who in ((plain, ["KIM", "KIM"]), (packed, ["LEE"])):
+            edits = json.loads(bank("list", file, "--history", "--json").stdout)
+            assert [edit["by"] for edit in edits] == who
+            first = bank("diff", f"{file}@0", file, "--json")
+            assert len(json.loads(first.stdout)["changes"]) == len(who)
+
+
 def test_a_table_stays_a_table(bank, tmp_path):
     file = tmp_path / "bank.tsv"
     file.write_text("question_text\tquery_id\tgold_answers\nWhat?\tq1\ta | b\nHow?\tq2\t\n")

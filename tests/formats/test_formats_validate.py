@@ -19,6 +19,7 @@ APP.command("validate")(validate_command)
 
 GOOD = {
     "r2c2-questions": "0001\tWho?\n0002\tWhere?\n",
+    "queries": "q18\tdog age by teeth\nq11\thow do you clean smoke off walls\n",
     "trec-rag-topics": "rag2026-0\tWhy rivers bend\nrag2026-1\tWhen lakes freeze\n",
     "r2c2-pr": "0001;1;d;t\n0001;2;d;u\n",
     "r2c2-ac": "<0001>\nA;90\n1;PR;1;x\n</0001>\n",
@@ -54,6 +55,20 @@ def test_good_files_with_and_without_a_format(write, name):
     assert report.ok
     assert report.faults == ()
     assert report.exit_status == 0
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("q1\tWho?\tSimple\tMe|I\n", "r2c2-questions"),
+        ("q1\tHow do bees find home?\tq1/1\tby the sun\n", "queries"),
+        ("q1\tHow do bees find home?\n0002\tWhere?\n", "r2c2-questions"),
+        ("q1\t0\tdoc\t1\n", "qrels"),
+        ("2024-35227\thow bees find home\n", "trec-rag-topics"),
+    ],
+)
+def test_questions_queries_and_topics_are_told_apart(write, text, name):
+    assert guess_format(write(text)) == name
 
 
 def test_what_is_given_of_the_track_decides_what_a_file_is_guessed_to_be(write):

@@ -15,7 +15,7 @@ from assay.protocols.scores import Score
 from assay.reports.confidence import plot_confidence, save_confidence_plot
 from assay.reports.plots import interval_bar, reliability, risk_coverage_plot
 from assay.reports.tables import leaderboard_tables
-from assay.reports.text import interval, number, percent, visible
+from assay.reports.text import interval, number, percent, span, visible
 from assay.reports.wording import read_run
 from tests.reports import report_cases as cases
 
@@ -85,6 +85,22 @@ def test_intervals_that_meet_make_no_run_over_or_underconfident(over, under):
     without = {name: replace(one, low=None, high=None) for name, one in scored(1, 1, 1).items()}
     without["R_O"] = replace(without["R_O"], floor=0.1, ceiling=0.1, value=0.1)
     assert read_run(without, results, None).word == "Modest"
+
+
+@pytest.mark.parametrize(
+    ("floor", "ceiling", "said"),
+    [
+        (0.3351, 0.5, ".33–.50"),  # and so not above a value of .337
+        (0.41, 0.47, ".41–.47"),
+        (0.57, 0.29, ".29–.57"),
+        (0.1 + 0.2, 0.7 - 0.1, ".30–.60"),
+        (0.4112, 0.4113, ".411–.412"),
+        (-0.004, 0.996, "-0.01–1.00"),
+        (0.5, 0.5, "0.500"),
+    ],
+)
+def test_the_ends_of_a_range_are_rounded_outwards(floor, ceiling, said):
+    assert span(floor, ceiling) == said
 
 
 def test_numbers_are_rounded_in_one_way():

@@ -37,6 +37,11 @@ def _key(category: str) -> str:
 _BY_KEY = {_key(category): category for category in CATEGORIES}
 
 
+def known_category(text: str) -> str | None:
+    """The category of the task that a text names, without regard to case and punctuation."""
+    return _BY_KEY.get(_key(text))
+
+
 def read_questions(path: str | PathLike[str]) -> Parsed[tuple[Question, ...]]:
     """Reads a question file, with or without a header line.
 
@@ -129,7 +134,7 @@ class _Reader:
     def _category(self, number: int, cell: str, one: str) -> str | None:
         if not cell:
             return None
-        known = _BY_KEY.get(_key(cell))
+        known = known_category(cell)
         if known is None:
             self.faults.warning(
                 number,

@@ -1,4 +1,4 @@
-"""The R2C2 and TREC formats among those that ``assay validate`` knows."""
+"""The formats of R2C2, of TREC and of queries among those that ``assay validate`` knows."""
 
 from __future__ import annotations
 
@@ -7,9 +7,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 from assay.formats.parsed import FaultList, Parsed
+from assay.formats.passages import read_queries
 from assay.formats.r2c2_ac import AnswerRunFile, read_ac_run
 from assay.formats.r2c2_pr import read_pr_run
-from assay.formats.r2c2_questions import read_questions
+from assay.formats.r2c2_questions import known_category, read_questions
 from assay.formats.text import SourceText
 from assay.formats.trec import read_qrels, read_trec_run
 from assay.formats.validate import Checked, Format, Given, pr_counts
@@ -22,6 +23,11 @@ _LONGEST = 1000
 def _check_questions(path: Path, given: Given) -> Checked:
     parsed = read_questions(path)
     return Checked(parsed.faults, {"questions": len(parsed.value or ())})
+
+
+def _check_queries(path: Path, given: Given) -> Checked:
+    parsed = read_queries(path)
+    return Checked(parsed.faults, {"queries": len({one.id for one in parsed.value or ()})})
 
 
 def _check_pr(path: Path, given: Given) -> Checked:
@@ -91,6 +97,18 @@ def _most(pattern: str) -> Callable[[SourceText], bool]:
     return recognises
 
 
+def _looks_asked(source: SourceText) -> bool:
+    """Whether a file holds queries whose ids, unlike R2C2's, are no numbers."""
+    rows = [line.split("\t") for line in source.lines if line.strip()]
+    return bool(rows) and all(
+        len(row) in (2, 4)
+        and all(map(str.strip, row))
+        and not row[0].strip().isdigit()
+        and (len(row) == 2 or not known_category(row[2]))
+        for row in rows
+    )
+
+
 def _looks_answered(source: SourceText) -> bool:
     lines = [line.strip() for line in source.lines[:500]]
     return any(re.fullmatch("<[^<>;]+>", line) for line in lines) and any(
@@ -109,6 +127,13 @@ FORMATS: tuple[Format, ...] = (
         "R2C2 question file: id, text, category, gold answers, separated by tabs",
         _check_questions,
         _most(r"[^\t;<>{]+(?:\t\s*[^\s\t][^\t]*(?:\t[^\t]*){0,2}$|;\s*\S)"),
+        of_track="trec-rag-topics",
+    ),
+    Format(
+        "queries",
+        "Queries of any test collection: id<TAB>text, or with a subtopic's id and text",
+        _check_queries,
+        _looks_asked,
         of_track="trec-rag-topics",
     ),
     Format(

@@ -16,6 +16,9 @@ from assay.model.wording import counted as counted
 NOTHING = "–"
 """What stands for an undefined value."""
 
+_NOISE = 1e-9
+"""What an end may be beyond its last digit, as .41 is no binary fraction."""
+
 # Controls (but not tab and line feed), soft hyphen, direction marks, zero-width characters (but
 # not the joiners that scripts need), line separators, fillers, surrogates, tags, noncharacters.
 _HIDDEN = re.compile(
@@ -85,11 +88,16 @@ def narrow(shown: str) -> str:
 
 def span(floor: float | None, ceiling: float | None, digits: int = 3) -> str:
     """Return a score as people see it: one number, or from its lower to its upper end (``.41–.47``)
-    where it hangs on what is missing."""
+    where it hangs on what is missing. Ends are rounded outwards, so that a floor never looks above
+    a value that it is below."""
     if floor is None or ceiling is None or abs(floor - ceiling) <= ROUNDING:
         return number(floor if ceiling is not None else None, digits)
     low, high = sorted((floor, ceiling))
-    return interval(low, high, 2 if number(low, 2) != number(high, 2) else 3)
+    places = 2 if number(low, 2) != number(high, 2) else 3
+    scale = 10**places
+    return interval(
+        math.floor(low * scale + _NOISE) / scale, math.ceil(high * scale - _NOISE) / scale, places
+    )
 
 
 def percent(value: float | None) -> str:

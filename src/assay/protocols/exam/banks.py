@@ -37,9 +37,8 @@ class Edit:
 
 
 def history_path(bank: Path) -> Path:
-    """Where the edits of a bank are kept."""
-    name = bank.name.removesuffix(".gz").removesuffix(".jsonl")
-    return bank.with_name(f"{name}.history.jsonl")
+    """Where the edits of a bank are kept; ``w.tsv`` and ``w.tsv.gz`` are two banks."""
+    return bank.with_name(f"{bank.name.removesuffix('.jsonl')}.history.jsonl")
 
 
 def read_history(bank: Path) -> tuple[Edit, ...]:
