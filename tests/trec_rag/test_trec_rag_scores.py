@@ -19,7 +19,10 @@ from assay.measures.nuggets import (
     nugget_ranges,
     nugget_scores,
 )
+from assay.measures.ranges import IfDefined
 from assay.measures.support import SUPPORT_MEASURES, support_scores
+from assay.model.trec_rag import Assigned, AssignedAnswer, AssignedNugget, Importance, RagNugget
+from assay.protocols.trec_rag.scoring import means, nugget_sheet
 from tests.conftest import Assay
 from tests.trec_rag.test_trec_rag_answers import write
 
@@ -98,11 +101,12 @@ def test_a_missing_label_makes_a_range_of_what_needs_it():
     assert coverage([], [], ["a", "b"]) == 0.0
 
 
-def test_where_nothing_is_surely_vital_all_is_possible():
+def test_where_nothing_is_surely_vital_there_may_be_no_score():
     found = nugget_ranges([1.0, 0.5], [None, False])
     assert (found["strict_all"], found["all"]) == ((0.5, 0.5), (0.75, 0.75))
     assert found["weighted"] == (0.75, pytest.approx(1.25 / 1.5))
-    assert found["strict_vital"] == found["vital"] == (0.0, 1.0)
+    assert found["strict_vital"] == found["vital"] == (1.0, 1.0)
+    assert found["vital"].value is None
 
 
 nuggets_with_gaps = st.lists(
@@ -127,10 +131,66 @@ def test_nugget_ranges_are_the_outermost_of_every_completion(rows: list):
                 every[name].append(value)
     found = {**nugget_ranges(values, vital), "coverage": coverage_range(values, groups)}
     for name, completions in every.items():
-        if None not in completions:
-            assert found[name] == pytest.approx((min(completions), max(completions))), name
-        else:  # whether there is a value hangs on a label too, or there is none
-            assert found[name] == (None if set(completions) == {None} else (0.0, 1.0)), name
+        known = [one for one in completions if one is not None]
+        if not known:
+            assert found[name] is None
+            continue
+        assert found[name] == pytest.approx((min(known), max(known))), name
+        assert isinstance(found[name], IfDefined) == (None in completions), name
+
+
+importances = st.lists(st.sampled_from([Importance.VITAL, Importance.OKAY, None]), max_size=3)
+given_labels = st.sampled_from([*Assigned, None])
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.data())
+def test_the_mean_holds_that_of_every_completion(data: st.DataObject):
+    """Whichever nuggets turn out to be vital; an answer never has less than silence."""
+    topics = data.draw(st.lists(importances, min_size=1, max_size=3))
+    labels = [[data.draw(given_labels) for _ in topic] for topic in topics]
+    silent = data.draw(st.sets(st.integers(0, len(topics) - 1)))
+    places = [(t, n) for t, topic in enumerate(topics) for n in range(len(topic))]
+
+    def scores(importance: dict, said: dict, left_out: set) -> dict:
+        banks = {
+            str(t): [RagNugget(f"n{n}", importance[t, n]) for n in range(len(topic))]
+            for t, topic in enumerate(topics)
+        }
+        answers = [
+            AssignedAnswer("run", t, "", "", tuple(
+                AssignedNugget(one, said[int(t), n]) for n, one in enumerate(bank)
+            ), 0)
+            for t, bank in banks.items() if int(t) not in left_out
+        ]  # fmt: skip
+        return means(nugget_sheet(answers, None, banks, runs=["run"]), resamples=10)["run"]
+
+    open_labels = {(t, n): labels[t][n] for t, n in places}
+    open_importance = {(t, n): topics[t][n] for t, n in places}
+    ends, whole = (scores(open_importance, open_labels, one) for one in (silent, set()))
+    for name, score in ends.items():
+        if score.ends is not None:
+            assert score.floor <= whole[name].floor + 1e-12
+            assert score.ceiling <= whole[name].ceiling + 1e-12
+    for _ in range(5):
+        importance = {
+            at: one or data.draw(st.sampled_from(list(Importance)))
+            for at, one in open_importance.items()
+        }
+        said = {
+            at: one or data.draw(st.sampled_from(list(Assigned))) for at, one in open_labels.items()
+        }
+        for name, score in scores(importance, said, silent).items():
+            if score.value is not None:
+                assert ends[name].floor - 1e-12 <= score.value <= ends[name].ceiling + 1e-12, name
+
+
+def test_silence_is_0_where_it_is_not_known_whether_anything_is_vital():
+    nuggets = [RagNugget("n", None)]
+    sheet = nugget_sheet([], None, {"1": nuggets, "2": None}, runs=["run"], unmapped=["1"])
+    for name, by_topic in sheet.completed("run").items():
+        for value in by_topic.values():
+            assert value is None or value == (0.0, 0.0), name
 
 
 def test_unjudged_sentences_leave_both_denominators():
@@ -253,9 +313,15 @@ def test_assay_nuggets_takes_the_mapping_from_a_nugget_file(assay: Assay, tmp_pa
         for nugget, group in zip(record["nuggets"], groups, strict=True)
     ]
     aspects = write(tmp_path / "nuggets.jsonl", {"qid": "14", "nuggets": mapping})
-    assert table(assay("nuggets", file, "--csv").stdout)["one", "all", "coverage"] == ""
+    done = assay("nuggets", file, "--csv")
+    assert table(done.stdout)["one", "all", "coverage"] == ""
+    assert "Mapped to no" not in done.stderr  # none is mapped: coverage is undefined
     found = table(assay("nuggets", file, "--sub-narratives", aspects, "--csv").stdout)
     assert float(found["one", "all", "coverage"]) == 0.5
+    del mapping[0]["mapped_sub_narrative"]
+    aspects = write(tmp_path / "nuggets.jsonl", {"qid": "14", "nuggets": mapping})
+    done = assay("nuggets", file, "--sub-narratives", aspects, "--csv")
+    assert "coverage does not see what they support: 1 nugget (topics: 14)" in done.stderr
 
 
 def test_assay_nuggets_counts_missing_labels(assay: Assay, tmp_path: Path):
@@ -266,7 +332,7 @@ def test_assay_nuggets_counts_missing_labels(assay: Assay, tmp_path: Path):
     row = next(row for row in document["scores"] if row["measure"] == "strict_vital")
     assert row["value"] is None
     assert (row["floor"], row["ceiling"], row["missing"]) == (0.0, 1.0, 1)
-    assert "lacks labels in 1 topics" in done.stderr
+    assert "lacks labels in 1 topic:" in done.stderr
 
 
 def test_faults_of_all_files_come_at_once(assay: Assay, tmp_path: Path):
@@ -315,7 +381,7 @@ def test_assay_support(assay: Assay, tmp_path: Path):
     assert float(found["one", "all", "weighted_precision"]) == 0.75
     assert float(found["two", "all", "weighted_precision"]) == 0.5
     assert "Run two has no answer to 1 of 2 topics" in done.stderr
-    assert "All that run one cites is unjudged (-1) in 1 topics" in done.stderr
+    assert "All that run one cites is unjudged (-1) in 1 topic," in done.stderr
     found = table(assay("support", file, "--citations", "all", "--csv", "--per-topic").stdout)
     assert float(found["one", "15", "weighted_precision"]) == 1.0
     assert float(found["two", "14", "weighted_precision"]) == 0.5

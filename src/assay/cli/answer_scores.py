@@ -16,7 +16,7 @@ from assay.model.errors import Fault, FormatError
 from assay.protocols.scores import VALUE_COLUMNS, Score, ranks, value_row
 from assay.protocols.trec_rag.scoring import Sheet, Topics, means
 from assay.reports.leaderboards import rank_texts
-from assay.reports.text import span
+from assay.reports.text import counted, span
 
 T = TypeVar("T")
 
@@ -76,32 +76,33 @@ def note(text: str) -> None:
 
 def tell(sheet: Sheet, topics: Topics) -> None:
     """Say what the means stand on where it is not what one would expect."""
+    all_topics = counted(len(sheet.topics), "topic")
     for measure in sheet.measures:
         without = sheet.without(measure)
         if without and len(without) < len(sheet.topics):
             note(
-                f"{measure} is undefined in {len(without)} of {len(sheet.topics)} topics, which "
+                f"{measure} is undefined in {len(without)} of {all_topics}, which "
                 f"leave its mean for every run: {listed(sorted(without), 10)}."
             )
-    counted = "counted as 0" if topics == "all" else "left out of the mean"
+    so = "counted as 0" if topics == "all" else "left out of the mean"
     for run in sheet.values:
         silent = sheet.silent(run)
         if silent:
             note(
-                f"Run {run} has no answer to {len(silent)} of {len(sheet.topics)} topics, "
-                f"{counted}: {listed(silent, 10)}."
+                f"Run {run} has no answer to {len(silent)} of {all_topics}, "
+                f"{so}: {listed(silent, 10)}."
             )
         unjudged = sheet.unjudged(run)
         if unjudged:
             note(
-                f"All that run {run} cites is unjudged (-1) in {len(unjudged)} topics, which leave "
-                f"its means: {listed(unjudged, 10)}."
+                f"All that run {run} cites is unjudged (-1) in "
+                f"{counted(len(unjudged), 'topic')}, left out of its means: {listed(unjudged, 10)}."
             )
         lacking = sheet.lacking(run)
         if lacking:
             note(
-                f"Run {run} lacks labels in {len(lacking)} topics: the scores that need them lie "
-                f"between two ends: {listed(lacking, 10)}."
+                f"Run {run} lacks labels in {counted(len(lacking), 'topic')}: the scores that need "
+                f"them lie between two ends: {listed(lacking, 10)}."
             )
 
 

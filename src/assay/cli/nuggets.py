@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
@@ -29,6 +29,7 @@ from assay.formats.trec_rag_nuggets import read_assignments
 from assay.formats.trec_rag_topics import read_mapping, read_sub_narratives
 from assay.model.errors import SettingsError
 from assay.model.trec_rag import AssignedAnswer, AssignedNugget
+from assay.model.wording import counted
 from assay.protocols.trec_rag.bank import Bank
 from assay.protocols.trec_rag.editing import edit_nuggets
 from assay.protocols.trec_rag.inputs import Inputs
@@ -97,6 +98,7 @@ def score_command(
         aspects = read_sub_narratives(sub_narratives).require()
         answers = _mapped(answers, sub_narratives)
     _tell_of_lists(answers)
+    _tell_of_unmapped(answers, aspects or {})
     sheet = nugget_sheet(answers, aspects)
     tell(sheet, over)
     show(
@@ -148,7 +150,27 @@ def _tell_of_lists(answers: Sequence[AssignedAnswer]) -> None:
         if lists.setdefault(one.topic, mine) != mine:
             differ[one.topic] = None
     if differ:
-        note(f"Runs were held to different nuggets in {len(differ)} topics: {listed(differ, 10)}.")
+        topics = counted(len(differ), "topic")
+        note(f"Runs were held to different nuggets in {topics}: {listed(differ, 10)}.")
+
+
+def _tell_of_unmapped(answers: Sequence[AssignedAnswer], aspects: Collection[str]) -> None:
+    """A nugget without a sub-narrative covers none, where others have one."""
+    nuggets: dict[str, dict[str, bool]] = {}
+    for one in answers:
+        mapped = nuggets.setdefault(one.topic, {})
+        mapped |= {each.nugget.text: bool(each.nugget.sub_narrative) for each in one.nuggets}
+    loose = {
+        topic: list(mapped.values()).count(False)
+        for topic, mapped in nuggets.items()
+        if any(mapped.values()) or topic in aspects
+    }
+    topics = [topic for topic, count in loose.items() if count]
+    if topics:
+        note(
+            f"Mapped to no sub-narrative, so that coverage does not see what they support: "
+            f"{counted(sum(loose.values()), 'nugget')} (topics: {listed(topics, 10)})."
+        )
 
 
 @app.command("edit")

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from assay.measures.ranges import Range
+from assay.measures.ranges import IfDefined, Range
 
 __all__ = ["NUGGET_MEASURES", "coverage", "coverage_range", "nugget_ranges", "nugget_scores"]
 
@@ -58,15 +58,15 @@ def nugget_ranges(
     A missing assignment is 0 in the floor and 1 in the ceiling. With nuggets whose importance is
     missing a measure is a mean whose weights are free: it is least where, of these nuggets, just
     those below some value weigh most, and greatest where those above do, so that trying every such
-    value finds the ends. They are exact, but where no nugget is surely vital: whether there is a
-    score at all then hangs on a label too, and 0 to 1 holds the mean over topics either way.
+    value finds the ends. They are exact.
 
     Args:
         values: as in :func:`nugget_scores`, None where the assignment is missing.
         vital: the same, None where the importance is missing.
 
     Returns:
-        By the names of :data:`NUGGET_MEASURES`; None where no label would define the measure.
+        By the names of :data:`NUGGET_MEASURES`; None where no label would define the measure,
+        :class:`IfDefined` where no nugget is surely vital, but one may be.
 
     Raises:
         ValueError: as :func:`nugget_scores`.
@@ -93,10 +93,8 @@ def nugget_ranges(
     for name in NUGGET_MEASURES:
         ends = [one[name] for one in (*floors, *ceilings)]
         known = [end for end in ends if end is not None]
-        if len(known) == len(ends):
-            found[name] = Range(min(known), max(known))
-        else:
-            found[name] = Range(0.0, 1.0) if known else None
+        kind = Range if len(known) == len(ends) else IfDefined
+        found[name] = kind(min(known), max(known)) if known else None
     return found
 
 

@@ -29,3 +29,15 @@ class Range(NamedTuple):
     def value(self) -> float | None:
         """The value, where it is certain."""
         return self.floor if abs(self.floor - self.ceiling) <= ROUNDING else None
+
+
+class IfDefined(Range):
+    """Where a value lies if there is one: whether the measure is defined at all hangs on what is
+    missing, too."""
+
+    __slots__ = ()
+
+    @property
+    def value(self) -> None:
+        """Never certain."""
+        return None

@@ -7,7 +7,7 @@ from math import fsum
 from typing import Protocol
 
 from assay.measures.bootstrap import mean_interval
-from assay.measures.ranges import Range
+from assay.measures.ranges import IfDefined, Range
 from assay.protocols.scores import Score
 
 
@@ -29,13 +29,22 @@ def mean_score(
     floors to the high end of the one of the ceilings (the other way round where less is better).
 
     A topic is None where the measure is undefined there whatever the labels are: it leaves the
-    mean, for every run alike. Nothing leaves a mean because a label is missing.
+    mean, for every run alike. Nothing leaves a mean because a label is missing; where it is not
+    known whether a topic has a value (:class:`IfDefined`, more is better), the floor counts it if
+    that lowers the mean, the ceiling if that raises it.
     """
     known = [value for value in values if value is not None]
     if not known:
         return Score.undefined(run, measure)
-    floors = [value.floor for value in known]
-    ceilings = [value.ceiling for value in known]
+    sure = [value for value in known if not isinstance(value, IfDefined)]
+    open_ones = [value for value in known if isinstance(value, IfDefined)]
+    floors, ceilings = ([value[end] for value in sure] for end in (0, 1))
+    for floor in sorted(value.floor for value in open_ones):
+        if not floors or floor < fsum(floors) / len(floors):
+            floors.append(floor)
+    for ceiling in sorted((value.ceiling for value in open_ones), reverse=True):
+        if not ceilings or ceiling > fsum(ceilings) / len(ceilings):
+            ceilings.append(ceiling)
     lacking = sum(value.value is None for value in known)
     samples = (floors, ceilings) if lacking else (floors,)
     means = [fsum(sample) / len(sample) for sample in samples]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from assay.model.exam import Bank
+from assay.model.wording import counted
 from assay.protocols.exam.grading import Pool
 from assay.protocols.exam.inputs import ExamInputs, ExamSettings
 from assay.protocols.exam.scoring import ExamScorer
@@ -68,6 +69,31 @@ def misled(inputs: ExamInputs, bank: Bank, pool: Pool, tau: int) -> list[Row]:
     return rows
 
 
+def _unknown(
+    inputs: ExamInputs, bank: Bank, pool: Pool, scorer: ExamScorer, tau: int
+) -> tuple[str, str]:
+    """What is to be said of passages that missing grades keep from the lists of
+    :func:`uncovered` and :func:`misled`."""
+    relevant = other = 0
+    for query, labels in scorer.label_ranges().items():
+        for passage, label in labels.items():
+            judged = _judged(inputs, query, passage)
+            if judged is not None and judged >= 1:
+                relevant += label.floor < tau <= label.ceiling
+            elif judged is not None:
+                other += any(
+                    (query, passage, question.id) not in pool.said
+                    for question in bank.questions(query)
+                )
+    return _unknown_words(relevant, "relevant"), _unknown_words(other, "not relevant")
+
+
+def _unknown_words(count: int, judged: str) -> str:
+    if not count:
+        return ""
+    return f" Unknown, as grades are missing: {counted(count, 'passage')} judged {judged}."
+
+
 def supervision_parts(
     inputs: ExamInputs, bank: Bank, pool: Pool, scorer: ExamScorer, settings: ExamSettings
 ) -> tuple[Part, ...]:
@@ -77,6 +103,7 @@ def supervision_parts(
     parts = []
     if inputs.qrels is not None:
         tau = settings.least
+        uncovered_unknown, misled_unknown = _unknown(inputs, bank, pool, scorer, tau)
         parts.append(
             Part(
                 "Does the bank fit the judgments?",
@@ -85,7 +112,8 @@ def supervision_parts(
                         "Judged relevant, but no question is answered",
                         UNCOVERED_COLUMNS,
                         uncovered(inputs, scorer, tau),
-                        note="What do these passages say that the bank does not ask for?",
+                        note="What do these passages say that the bank does not ask for?"
+                        + uncovered_unknown,
                         texts=frozenset({"text"}),
                         most=100,
                     ),
@@ -93,7 +121,8 @@ def supervision_parts(
                         "Questions that passages answer which were judged not relevant",
                         MISLED_COLUMNS,
                         misled(inputs, bank, pool, tau),
-                        note="Such a question may be too broad, or the judgment wrong.",
+                        note="Such a question may be too broad, or the judgment wrong."
+                        + misled_unknown,
                         texts=frozenset({"question", "answer"}),
                         most=100,
                     ),

@@ -242,7 +242,7 @@ def _gaps(state: State, nuggets: Sheet | None, support: Sheet | None) -> tuple[G
     without = [topic for topic in inputs.topics if state.bank.nuggets(topic) is None]
     if inputs.answers and without and nuggets is not None:
         said = f"{_many(len(without), 'narrative')} without nuggets yet ({listed(without, 10)})"
-        so = "The nugget scores of all runs are 0 to 1 there."
+        so = "The nugget scores of all answers are 0 to 1 there."
         if not state.settings.nuggets:
             so = "No run has nugget scores there."
         gaps.append(Gap(len(without), said, so, grave=bool(state.settings.nuggets)))

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 from assay.measures.nuggets import NUGGET_MEASURES, coverage_range, nugget_ranges
-from assay.measures.ranges import Range
+from assay.measures.ranges import IfDefined, Range
 from assay.measures.support import SUPPORT_MEASURES, Citations, support_scores
 from assay.model.trec_rag import (
     ASSIGNMENT_VALUE,
@@ -42,8 +42,8 @@ class Sheet:
     """Values of every run with what they stand on.
 
     ``values[run][measure][topic]`` holds the topics that the run answers, ``topics`` are all that
-    there are, and ``nothing[measure][topic]`` is the value of a run that is silent on one: None
-    where the measure means nothing for any run (no vital nuggets, no sub-narratives).
+    there are, and ``nothing[measure][topic]`` is the value of a run that is silent on one: 0, or
+    None where the measure means nothing for any run (no vital nuggets, no sub-narratives).
     """
 
     topics: tuple[str, ...]
@@ -144,8 +144,9 @@ def nugget_sheet(
             for version in versions
         ]
         for name in NUGGET_NAMES:
-            values = (one[name] for one in tried)
-            nothing[name][topic] = next((one for one in values if one is not None), None)
+            value = next((one for one in (found[name] for found in tried) if one is not None), None)
+            unsure = value is not None and value.value is None
+            nothing[name][topic] = IfDefined(0.0, 0.0) if unsure else value
     table: dict[str, Values] = {run: {name: {} for name in NUGGET_NAMES} for run in runs}
     for answer in every:
         mine = table.setdefault(answer.run, {name: {} for name in NUGGET_NAMES})
