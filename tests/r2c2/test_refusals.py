@@ -85,6 +85,18 @@ def test_correctness_follows_from_the_act(question, given, answer, correct) -> N
     assert correctness(found, given, answer, question) is correct
 
 
+def test_where_acts_are_asked_of_nobody_the_word_on_the_answer_counts() -> None:
+    def right(given: Label | None, answer: Label | None, question: Question = PLAIN) -> bool | None:
+        known = act_of(given, question, "Perhaps.")
+        return correctness(known, given, answer, question, expected=False)
+
+    assert right(None, said(True)) is True
+    assert right(None, said(False), PREMISE) is False
+    assert right(None, None) is None
+    assert right(act("dont_know"), said(True)) is False  # a known refusal is never right
+    assert right(act(None), said(True)) is None  # asked, and failed
+
+
 def test_what_is_a_gold_answer_word_for_word_is_no_refusal() -> None:
     given = act("dont_know")
     assert act_of(given, FILM, "Unknown.") is Act.ANSWER
@@ -167,6 +179,15 @@ def test_refusals_are_scored_by_rule_and_never_paid_for(slide: Path, assay) -> N
     labels = [json.loads(one) for one in (slide / "out" / "labels.jsonl").read_text().splitlines()]
     judged = {one["unit"]["answer"] for one in labels if one["task"] == "r2c2.answer"}
     assert judged == {"Anthony Mackie", "Unknown"}
+
+
+def test_one_labeller_alone_need_not_be_the_one_of_the_acts(slide: Path, assay) -> None:
+    assert assay("evaluate", slide).returncode == 0
+    document = json.loads(
+        assay("score", slide, "--policy", "only:recorded:recorded.jsonl", "--json").stdout
+    )
+    scores = {one["measure"]: one for one in document["scores"] if one["run"] == "SLIDE"}
+    assert (scores["Accuracy"]["value"], scores["Accuracy"]["missing"]) == (1.0, 0)
 
 
 def test_without_a_label_of_the_act_nothing_is_certain(slide: Path, assay) -> None:

@@ -43,12 +43,20 @@ def is_asked(act: Act | None, question: Question, nuggets: int) -> bool:
 
 
 def correctness(
-    act: Act | None, act_label: Label | None, answer: Label | None, question: Question
+    act: Act | None,
+    act_label: Label | None,
+    answer: Label | None,
+    question: Question,
+    *,
+    expected: bool = True,
 ) -> bool | None:
     """Whether an answer is right, given the labels of its act and of the answer itself; None where
-    that is not known. A person's word on the answer goes before a machine's on the act."""
+    that is not known. A person's word on the answer goes before a machine's on the act. Where no
+    label of an act is ``expected``, nor there, that of the answer counts alone."""
     said = None if answer is None or answer.verdict is None else bool(answer.verdict["correct"])
     if act is Act.ANSWER or (said is not None and _outranks(answer, act_label)):
+        return said
+    if act_label is None and not expected:
         return said
     right = is_to_refuse(question)
     if act is None:

@@ -77,6 +77,13 @@ class LabelBook(Book):
         word)."""
         return ANSWER.name in self.ledger.judged_by_people()
 
+    @cached_property
+    def acts_expected(self) -> bool:
+        """Whether the policy counts labels of somebody who is asked for dialogue acts: with
+        ``only:`` perhaps nobody, and what that labeller says of an answer is all that there is."""
+        own = self.configured[DIALOGUE_ACT.name]
+        return self.policy.only is None or (own is not None and own.name == self.policy.only)
+
 
 def read_ahead(
     book: LabelBook,
@@ -234,7 +241,7 @@ def resolve(
             overruled = book.machine(ANSWER, place) or overruled
             helps.update(_helps(book.machine(ANSWER, place), judged, texts))
     act, act_label = act_given(book, question, answer)
-    correct = correctness(act, act_label, label, question)
+    correct = correctness(act, act_label, label, question, expected=book.acts_expected)
     if label is not None and not is_asked(act, question, len(texts)):
         # An answer that was judged before its act was known: a person's word alone still counts.
         label = label if label.labeller.is_human else None
