@@ -150,6 +150,19 @@ def test_a_graded_file_needs_no_labeller(assay, tmp_path):
     assert [(row["passage"], row["judged"]) for row in uncovered] == [("p4", "1")]
     misled = list(csv.DictReader((tmp_path / "out" / "misled.csv").open()))
     assert [(row["passage"], row["question_id"]) for row in misled] == [("p2", "q1/c")]
+    assert "Unknown, as grades are missing" not in report
+
+
+def test_the_lists_say_what_is_unknown_before_anything_is_graded(assay, folder):
+    toml(folder, 'default = "recorded:recorded.jsonl"', more='qrels = "judged.txt"\n')
+    (folder / "judged.txt").write_text("q1 0 p1 1\nq1 0 p2 0\n")
+    (folder / "recorded.jsonl").write_text("")
+    done = assay("evaluate", folder)
+    assert done.returncode == 1, done.stderr
+    report = (folder / "out" / "report.html").read_text()
+    assert "Unknown, as grades are missing: 1 passage judged relevant." in report
+    assert "Unknown, as grades are missing: 1 passage judged not relevant." in report
+    assert report.count("None that is known.") == 2
 
 
 def test_grades_of_a_file_and_of_a_labeller_are_exported_under_both_names(assay, folder):

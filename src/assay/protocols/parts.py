@@ -19,7 +19,7 @@ class Table:
     """A table. A float is rounded to ``digits``, a range shown from its
     lower to its upper end, None is shown as undefined. Columns named in
     ``texts`` hold running text and wrap; those in ``links`` hold names of files beside the report.
-    Rows past ``most`` are left out, and counted."""
+    Rows past ``most`` are left out, and counted; ``empty`` stands where there is none."""
 
     title: str
     columns: tuple[str, ...]
@@ -30,6 +30,7 @@ class Table:
     links: frozenset[str] = frozenset()
     most: int = 300
     folded: bool = False
+    empty: str = "None."
 
 
 @dataclass(frozen=True, slots=True)

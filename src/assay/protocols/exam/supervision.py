@@ -114,6 +114,7 @@ def supervision_parts(
                         uncovered(inputs, scorer, tau),
                         note="What do these passages say that the bank does not ask for?"
                         + uncovered_unknown,
+                        empty="None that is known." if uncovered_unknown else "None.",
                         texts=frozenset({"text"}),
                         most=100,
                     ),
@@ -123,6 +124,7 @@ def supervision_parts(
                         misled(inputs, bank, pool, tau),
                         note="Such a question may be too broad, or the judgment wrong."
                         + misled_unknown,
+                        empty="None that is known." if misled_unknown else "None.",
                         texts=frozenset({"question", "answer"}),
                         most=100,
                     ),
