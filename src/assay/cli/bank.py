@@ -32,6 +32,7 @@ from assay.labellers.base import Request
 from assay.ledger.policy import Policy
 from assay.model.errors import SettingsError
 from assay.model.exam import Bank, BankQuestion, QueryBank
+from assay.model.wording import counted
 from assay.protocols.exam.banks import (
     changes,
     edit,
@@ -116,7 +117,7 @@ def generate_command(
         )
     else:
         so = "" if new else "; it was not written"
-        out().print(f"{len(new)} questions added to {safe(target)}{so}", soft_wrap=True)
+        out().print(f"{counted(len(new), 'question')} added to {safe(target)}{so}", soft_wrap=True)
     if missing:
         err().print(
             f"{len(missing)} queries or subtopics have no questions yet:",

@@ -10,6 +10,7 @@ from assay.cli.common import JudgingBar, out, print_json, safe
 from assay.cli.jobs import Job, Plans
 from assay.judging.batch import export_batch, import_batch
 from assay.judging.engine import judge
+from assay.model.wording import counted
 from assay.protocols.output import write_bytes
 
 _SHOWN = 10  # reasons for missing answers
@@ -48,7 +49,10 @@ def run(
             write_bytes(batch_out, made.data)
             document |= {"exported": made.count, "left_out": dict(made.left_out)}
             if not as_json:
-                out().print(f"{made.count} questions written to {safe(batch_out)}", soft_wrap=True)
+                out().print(
+                    f"{counted(made.count, 'question')} written to {safe(batch_out)}",
+                    soft_wrap=True,
+                )
                 for name, count in made.left_out.items():
                     out().print(
                         f"  {count} to {safe(name)} are not among them: batch files are for "

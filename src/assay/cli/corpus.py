@@ -13,6 +13,7 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, Ti
 
 from assay.cli.common import JsonOption, err, out, print_json, safe
 from assay.model.errors import SettingsError
+from assay.model.wording import counted
 from assay.systems.corpus.build import BuildSettings, Built, build_corpus
 from assay.systems.corpus.documents import SourceFormat, SourceSettings
 from assay.systems.corpus.passages import Window
@@ -135,7 +136,7 @@ def convert_command(
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise SettingsError(f"{folder} is there already. Give a new or empty folder.")
     count = write_passages(read_passages(corpus), folder, layout)
-    out().print(f"{count:,} passages in {safe(folder)}", markup=False)
+    out().print(f"{counted(count, 'passage')} in {safe(folder)}", markup=False)
 
 
 @app.command("show")

@@ -25,6 +25,7 @@ from assay.labellers.models import find_model
 from assay.labellers.openai import OpenAISettings
 from assay.labellers.spec import LabellerOptions, openai_settings, shadowed
 from assay.model.errors import AssayError, FormatError, PrerequisiteError
+from assay.model.wording import counted
 from assay.protocols.folder import Folder
 
 _PACKAGES = ("aiohttp", "jinja2", "matplotlib", "numpy", "orjson", "pydantic", "rich", "typer")
@@ -188,7 +189,7 @@ def _ledger(folder: Folder) -> Iterator[Finding]:
     try:
         with folder.open_ledger() as ledger:
             count = sum(row["labels"] for row in ledger.stats())
-            yield Finding("ledger", True, f"{count} labels, version {ledger.version()}")
+            yield Finding("ledger", True, f"{counted(count, 'label')}, version {ledger.version()}")
     except AssayError as error:
         yield Finding("ledger", False, str(error))
 

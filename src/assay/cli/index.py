@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from assay.cli.common import JsonOption, err, out, print_json, safe
+from assay.model.wording import counted
 from assay.systems.retrieval.analysis import Analysis
 from assay.systems.retrieval.dense import ANN_ABOVE
 from assay.systems.retrieval.embedders import DEFAULT, SPEC_HELP
@@ -83,5 +84,5 @@ def build_command(
     if as_json:
         print_json({"index": str(folder), "passages": count, "seconds": seconds})
         return
-    out().print(f"{count:,} passages in {safe(folder)}", soft_wrap=True)
+    out().print(f"{counted(count, 'passage')} in {safe(folder)}", soft_wrap=True)
     err().print(f"{seconds:.1f} s")

@@ -16,6 +16,7 @@ from assay.judging.progress import Progress, Tally
 from assay.labellers.base import Labeller
 from assay.ledger import Ledger
 from assay.ledger.policy import Policy
+from assay.model.wording import counted
 from assay.protocols.folder import Folder
 from assay.protocols.r2c2.inputs import Inputs, R2C2Settings, load_inputs
 from assay.protocols.r2c2.judge import (
@@ -56,8 +57,8 @@ class Job:
     def inputs_in_words(self) -> str:
         inputs = self._inputs
         return (
-            f"{len(inputs.questions)} questions, {len(inputs.pr_runs)} PR runs, "
-            f"{len(inputs.ac_files)} AC runs"
+            f"{counted(len(inputs.questions), 'question')}, "
+            f"{counted(len(inputs.pr_runs), 'PR run')}, {counted(len(inputs.ac_files), 'AC run')}"
         )
 
     def tasks(self) -> Sequence[AnyTask]:

@@ -29,6 +29,7 @@ from assay.ledger.exchange import label_row
 from assay.ledger.lines import read_lines
 from assay.model.errors import SettingsError
 from assay.model.labels import Label
+from assay.model.wording import counted
 from assay.protocols.folder import Folder
 from assay.protocols.output import write_pieces
 from assay.protocols.places import WhereUsed
@@ -242,7 +243,7 @@ def export_command(
             sys.stdout.buffer.writelines(pieces(ledger.path, where))
             return
         write_pieces(output, pieces(ledger.path, where))
-    out().print(f"{count} labels written to {safe(output)}", soft_wrap=True)
+    out().print(f"{counted(count, 'label')} written to {safe(output)}", soft_wrap=True)
 
 
 app.command("import")(import_command)

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from assay.model.exam import Bank, Run
+from assay.model.wording import counted, named
 from assay.protocols.base import Protocol, Reading, Step
 from assay.protocols.exam.files import own_files
 from assay.protocols.exam.grading import (
@@ -134,8 +135,9 @@ class Exam(Protocol[ExamSettings, ExamInputs]):
     def inputs_in_words(self, inputs: ExamInputs) -> str:
         count = sum(len(inputs.bank.questions(query)) for query in inputs.bank.queries)
         return (
-            f"{len(inputs.bank.queries)} queries, {count} exam questions, {len(inputs.runs)} runs, "
-            f"{sum(map(len, inputs.pool.values()))} passages to grade"
+            f"{counted(len(inputs.bank.queries), 'query', 'queries')}, "
+            f"{counted(count, 'exam question')}, {counted(len(inputs.runs), 'run')}, "
+            f"{counted(sum(map(len, inputs.pool.values())), 'passage')} to grade"
         )
 
 
@@ -248,13 +250,13 @@ def _gaps(
         names = ", ".join(f"{run}: {count}" for run, count in silent.items())
         total = sum(silent.values())
         so = "They count 0." if settings.silent == "zero" else "They leave the run's means."
-        what = f"{'query' if total == 1 else 'queries'} left out by runs ({names})"
+        what = f"{named(total, 'query', 'queries')} left out by runs ({names})"
         gaps.append(Gap(total, what, so, grave=False))
     if inputs.untold:
         gaps.append(
             Gap(
                 inputs.untold,
-                "judged passages have no text, and were not graded",
+                f"{named(inputs.untold, 'judged passage')} without a text, and not graded",
                 "Add their texts to [inputs] passages.",
                 grave=False,
             )
@@ -270,7 +272,7 @@ def _gaps(
         gaps.append(
             Gap(
                 len(lost),
-                "queries have scores that hang on missing grades",
+                f"{named(len(lost), 'query', 'queries')} with scores that hang on missing grades",
                 "Such a score is shown from the worst that it can be to the best.",
             )
         )
@@ -284,7 +286,7 @@ def _gaps(
         gaps.append(
             Gap(
                 unheld,
-                "ranks of runs are of passages that the graded file does not hold",
+                f"{named(unheld, 'rank')} of runs with passages that the graded file does not hold",
                 "They cover nothing.",
                 grave=False,
             )
@@ -292,7 +294,12 @@ def _gaps(
     empty = [query for query in inputs.bank.queries if query not in scorer.queries]
     if empty:
         gaps.append(
-            Gap(len(empty), "queries have no active questions", "They are not scored.", grave=False)
+            Gap(
+                len(empty),
+                f"{named(len(empty), 'query', 'queries')} without active questions",
+                "They are not scored.",
+                grave=False,
+            )
         )
     return tuple(gaps)
 

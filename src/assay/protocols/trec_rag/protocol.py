@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from assay.labellers.base import Labeller, Request
+from assay.model.wording import counted
 from assay.protocols.base import Protocol, Reading, Step
 from assay.protocols.folder import Folder
 from assay.protocols.labels import LabelBook
@@ -59,9 +60,11 @@ class TrecRag(Protocol[TrecRagSettings, Inputs]):
 
     def inputs_in_words(self, inputs: Inputs) -> str:
         return (
-            f"{len(inputs.narratives)} narratives, {len(inputs.r_runs)} retrieval runs, "
-            f"{len(inputs.answers)} runs of answers, {len(inputs.rj_runs)} judgment runs, "
-            f"{len(inputs.segments)} segments"
+            f"{counted(len(inputs.narratives), 'narrative')}, "
+            f"{counted(len(inputs.r_runs), 'retrieval run')}, "
+            f"{counted(len(inputs.answers), 'run of answers', 'runs of answers')}, "
+            f"{counted(len(inputs.rj_runs), 'judgment run')}, "
+            f"{counted(len(inputs.segments), 'segment')}"
         )
 
     def more_labellers(self, folder: Folder, settings: TrecRagSettings) -> dict[str, Labeller]:

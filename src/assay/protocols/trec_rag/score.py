@@ -12,6 +12,7 @@ from assay.formats.trec_rag_topics import write_sub_narratives
 from assay.measures.ranges import Range
 from assay.measures.support import SUPPORT_MEASURES
 from assay.model.trec_rag import NuggetList
+from assay.model.wording import named
 from assay.protocols.labels import LabelBook
 from assay.protocols.output import csv_bytes
 from assay.protocols.results import Board, Findings, Gap
@@ -232,16 +233,16 @@ def _gaps(state: State, nuggets: Sheet | None, support: Sheet | None) -> tuple[G
             so = "They count as 0."
             if state.settings.answers == "answered":
                 so = "They are left out of the means."
-            said = f"{_many(total, 'topic')} missing from {what} ({names})"
+            said = f"{named(total, 'topic')} missing from {what} ({names})"
             gaps.append(Gap(total, said, so, grave=False))
     unscored = [topic for topic in inputs.topics if topic not in state.pool.topics]
     if unscored and inputs.r_runs and state.pool.topics:
-        said = f"{_many(len(unscored), 'narrative')} without qrels ({listed(unscored, 10)})"
+        said = f"{named(len(unscored), 'narrative')} without qrels ({listed(unscored, 10)})"
         so = "No retrieval run is scored on them."
         gaps.append(Gap(len(unscored), said, so, grave=False))
     without = [topic for topic in inputs.topics if state.bank.nuggets(topic) is None]
     if inputs.answers and without and nuggets is not None:
-        said = f"{_many(len(without), 'narrative')} without nuggets yet ({listed(without, 10)})"
+        said = f"{named(len(without), 'narrative')} without nuggets yet ({listed(without, 10)})"
         so = "The nugget scores of all answers are 0 to 1 there."
         if not state.settings.nuggets:
             so = "No run has nugget scores there."
@@ -252,7 +253,7 @@ def _gaps(state: State, nuggets: Sheet | None, support: Sheet | None) -> tuple[G
         else []
     )
     if plain:
-        said = f"{_many(len(plain), 'narrative')} without vital nuggets ({listed(plain, 10)})"
+        said = f"{named(len(plain), 'narrative')} without vital nuggets ({listed(plain, 10)})"
         so = "No run has vital scores there."
         gaps.append(Gap(len(plain), said, so, grave=False))
     if support is not None:
@@ -260,12 +261,12 @@ def _gaps(state: State, nuggets: Sheet | None, support: Sheet | None) -> tuple[G
         count = sum(map(len, unjudged.values()))
         if unjudged:
             names = "; ".join(f"{run}: {listed(found, 10)}" for run, found in unjudged.items())
-            said = f"{_many(count, 'answer')} of which every cited sentence is unjudged ({names})"
+            said = f"{named(count, 'answer')} of which every cited sentence is unjudged ({names})"
             so = "The topics are left out of the means of these runs."
             gaps.append(Gap(count, said, so, grave=False))
     unread = _passages_without_text(state)
     if unread:
-        said = f"{_many(len(unread), 'cited passage')} without a text among the segments"
+        said = f"{named(len(unread), 'cited passage')} without a text among the segments"
         so = "Their labels are missing: their support is none to full."
         gaps.append(Gap(len(unread), said, so))
     empty = sum(
@@ -274,7 +275,7 @@ def _gaps(state: State, nuggets: Sheet | None, support: Sheet | None) -> tuple[G
         for doc in state.pool.missing[topic]
     )
     if empty:
-        said = f"retrieved {_many(empty, 'document')} without a text or a given grade"
+        said = f"retrieved {named(empty, 'document')} without a text or a given grade"
         so = f"Their labels are missing: their grades are 0 to {state.pool.highest}."
         gaps.append(Gap(empty, said, so))
     return tuple(gaps)
@@ -299,7 +300,3 @@ def _warnings(state: State) -> tuple[str, ...]:
             "do not have at that place; they do not count."
         )
     return tuple(found)
-
-
-def _many(count: int, what: str) -> str:
-    return f"{what}{'s' if count != 1 else ''}"
