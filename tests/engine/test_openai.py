@@ -52,7 +52,7 @@ def no_waiting(monkeypatch):
 
 def test_the_reply_is_constrained_by_the_schema_and_kept_with_its_cost():
     with serve(lambda body, n: completion(YES)) as server:
-        outcome = ask(server.url, price=Price(2.0, 8.0), api_key="sk-secret")
+        outcome = ask(server.url, price=Price(2.0, 8.0), keys={server.url: "sk-secret"})
     body = server.requests[0]
     schema = body["response_format"]["json_schema"]
     assert schema["strict"] is True
@@ -183,7 +183,7 @@ def test_passing_faults_are_waited_out(fault, no_waiting):
 def test_a_wrong_key_or_address_ends_at_once_without_showing_the_key(status, cure):
     with serve(lambda body, n: (status, {"error": {"message": "bad key sk-secret"}})) as server:
         with pytest.raises(LabellerUnreachable, match=cure) as caught:
-            ask(server.url, api_key="sk-secret")
+            ask(server.url, keys={server.url: "sk-secret"})
     assert "sk-secret" not in str(caught.value)
     assert len(server.requests) == 1
 
@@ -209,7 +209,7 @@ def test_the_key_depends_on_what_is_asked_of_whom_and_not_on_where():
         reason: str
         entailed: Literal["yes", "no"]
 
-    assert key() == key(url="http://b/v1", api_key="x", limits=Limits(3))
+    assert key() == key(url="http://b/v1", keys={"http://b/v1": "x"}, limits=Limits(3))
     other_schema = key(task=replace(ENTAILMENT, verdict=Graded))
     keys = {key(), key(model="n"), key(nugget="1977"), key(temperature=0.5), other_schema}
     assert len(keys) == 5

@@ -9,6 +9,7 @@ import json
 import linecache
 import os
 import re
+import shutil
 import subprocess
 import sys
 from importlib.metadata import EntryPoint
@@ -75,9 +76,9 @@ class NoLabeller:
 @pytest.fixture
 def films(tmp_path):
     folder = tmp_path / "films"
-    folder.mkdir()
-    for name in ("questions.tsv", "pr", "ac"):
-        os.symlink(FILMS / name, folder / name)
+    for name in ("pr", "ac"):
+        shutil.copytree(FILMS / name, folder / name)
+    shutil.copy(FILMS / "questions.tsv", folder)
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "my_judges.py").write_text(MODULE)
     return folder

@@ -562,7 +562,9 @@ def test_embeddings_endpoint(small):
 
         async def close(self): ...
 
-    settings_ = OpenAISettings(model="m", base_urls=("http://x/v1",), api_key="secret")
+    settings_ = OpenAISettings(
+        model="m", base_urls=("http://x/v1",), keys={"http://x/v1": "secret"}
+    )
     rows = Endpoint(settings_, Server()).passages(["abc", ""])
     assert rows[0] == pytest.approx([3 / 10**0.5, 1 / 10**0.5])
     assert rows[1] == pytest.approx([0, 1])

@@ -19,12 +19,13 @@ from assay import __version__
 from assay.cli.common import JsonOption, out, plain_table, print_json, safe
 from assay.cli.jobs import Job, open_job
 from assay.labellers.custom import known_entry_points
+from assay.labellers.endpoints import headers_for
 from assay.labellers.judge.model import Network, settings
 from assay.labellers.known_models import MODELS
 from assay.labellers.models import find_model
 from assay.labellers.openai import OpenAISettings
 from assay.labellers.spec import LabellerOptions, openai_settings, shadowed
-from assay.model.errors import AssayError, FormatError, PrerequisiteError
+from assay.model.errors import AssayError, FormatError, PrerequisiteError, SettingsError
 from assay.model.wording import counted
 from assay.protocols.folder import Folder
 
@@ -195,7 +196,11 @@ def _ledger(folder: Folder) -> Iterator[Finding]:
 
 
 def _endpoints(spec: str) -> Iterator[Finding]:
-    settings = openai_settings(spec.partition(":")[2], LabellerOptions())
+    try:
+        settings = openai_settings(spec.partition(":")[2], LabellerOptions(named=False))
+    except SettingsError as error:
+        yield Finding("endpoint", False, str(error))
+        return
     for base_url in settings.base_urls:
         yield _endpoint(settings, base_url)
 
@@ -203,13 +208,13 @@ def _endpoints(spec: str) -> Iterator[Finding]:
 def _endpoint(settings: OpenAISettings, base_url: str) -> Finding:
     """Whether an endpoint answers ``GET /models``; asks no model and costs nothing."""
     url = base_url.rstrip("/") + "/models"
-    headers = {"Authorization": f"Bearer {settings.api_key}"} if settings.api_key else {}
+    headers = headers_for(settings.keys.get(base_url))
 
     async def ask() -> tuple[int, str]:
         timeout = aiohttp.ClientTimeout(total=10)
         async with (
             aiohttp.ClientSession(timeout=timeout, trust_env=True) as session,
-            session.get(url, headers=headers) as response,
+            session.get(url, headers=headers, allow_redirects=False) as response,
         ):
             return response.status, await response.text()
 

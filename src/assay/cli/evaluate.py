@@ -31,6 +31,7 @@ from assay.cli.jobs import Job, Results, open_job
 from assay.judging.progress import Tally
 from assay.ledger import Ledger
 from assay.model.errors import SettingsError
+from assay.model.secrets import without_keys
 from assay.protocols.manifest import REPORT
 from assay.protocols.output import write_bytes
 from assay.protocols.scores import SCORE_COLUMNS, score_row
@@ -56,6 +57,7 @@ def evaluate_command(
         _print_ahead(job, as_json=as_json)
         return
     quiet = as_json or as_csv
+    job.labellers()  # what is wrong with one is said before a ledger is made
     with job.folder.open_ledger() as ledger:
         tally = _judge(job, ledger, budget=budget, retry_failed=retry_failed, quiet=quiet)
         results, files = job.write(ledger)
@@ -102,6 +104,7 @@ def judge_command(
     if dry_run:
         _print_ahead(job, as_json=as_json)
         return
+    job.labellers()  # what is wrong with one is said before a ledger is made
     with job.folder.open_ledger() as ledger:
         tally = _judge(job, ledger, budget=budget, retry_failed=retry_failed, quiet=as_json)
     if as_json:
@@ -185,7 +188,7 @@ def _print_ahead(job: Job, *, as_json: bool) -> None:
 
 def _write_report(job: Job, results: Results) -> Path:
     path = job.folder.out / REPORT
-    write_bytes(path, job.report(results).encode())
+    write_bytes(path, without_keys(job.report(results)).encode())
     return path
 
 

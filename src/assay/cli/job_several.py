@@ -21,6 +21,7 @@ from assay.judging.progress import Progress, Tally
 from assay.labellers.base import Labeller
 from assay.ledger import Ledger
 from assay.ledger.policy import Policy
+from assay.model.secrets import without_keys
 from assay.protocols.folder import Folder
 from assay.protocols.manifest import MANIFEST, REPORT, read_manifest, replace_manifest
 from assay.protocols.output import csv_bytes, sha256, write_bytes
@@ -140,7 +141,7 @@ class Job:
         """The page over all; the protocols' own reports, which it links, are written with it."""
         for name, one in results.value.items():
             job = self._jobs[name]
-            write_bytes(job.folder.out / REPORT, job.report(one).encode())
+            write_bytes(job.folder.out / REPORT, without_keys(job.report(one)).encode())
         return render_report(_page(self.folder, results), generated_by=f"Assay {__version__}")
 
     def _joined(self, found: Mapping[str, Results]) -> Results:

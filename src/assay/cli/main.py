@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import sys
 from importlib import import_module
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -13,6 +14,8 @@ from typer.core import TyperCommand, TyperGroup
 from assay import __version__
 from assay.cli.ending import leave, open_streams, unwritable
 from assay.model.errors import AssayError
+from assay.model.places import TRUSTED
+from assay.model.secrets import without_keys
 
 # name -> (module, attribute, one line for --help). A Typer attribute is a command group.
 COMMANDS: dict[str, tuple[str, str, str]] = {
@@ -95,12 +98,21 @@ def _root(
         bool,
         typer.Option("--version", callback=_version, is_eager=True, help="Show the version."),
     ] = False,
+    trust: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--trust",
+            metavar="DIRECTORY",
+            help="A place outside of evaluation folders that their files may lie in.",
+        ),
+    ] = None,
 ) -> None:
     """Assay evaluates retrieval-augmented generation: runs, labels, scores, conclusions.
 
     Exit status: 0 good, 1 findings, 2 wrong usage or unreadable input, 3 a labeller could not
     be reached.
     """
+    TRUSTED.set(tuple(trust or ()))
 
 
 def main() -> None:
@@ -112,7 +124,7 @@ def main() -> None:
     try:
         app()
     except AssayError as error:
-        print(f"assay: {error}", file=sys.stderr)
+        print(f"assay: {without_keys(str(error))}", file=sys.stderr)
         sys.exit(error.exit_status)
     except KeyboardInterrupt:
         print("assay: interrupted; every answer that arrived is kept.", file=sys.stderr)

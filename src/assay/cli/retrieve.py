@@ -161,7 +161,7 @@ def retrieve_command(
 
         embedder = None
         if method is not Method.BM25:
-            embedder = make_embedder(dense or index.dense.spec)
+            embedder = make_embedder(dense or index.dense.spec, named=dense is not None)
         found = retrieve(
             index,
             topics,

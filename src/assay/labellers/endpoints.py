@@ -12,7 +12,7 @@ import random
 import re
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from enum import IntEnum
@@ -23,6 +23,7 @@ import orjson
 from assay.labellers.pace import Limits, Pace, rate_limit_wait
 from assay.labellers.transport import Reply, Silence, Transport, TransportError
 from assay.model.errors import LabellerUnreachable
+from assay.model.secrets import without_keys
 from assay.tasks.schemas import LIST_LENGTHS
 
 _FEW_ATTEMPTS = 7  # then the run ends, if nobody else is answered either
@@ -89,6 +90,7 @@ class _Endpoint:
 
     url: str
     pace: Pace
+    headers: Mapping[str, str] = field(repr=False)
     answered: int = 0
     failures: int = 0
     rests: int = 0
@@ -120,24 +122,23 @@ class _Endpoint:
 
 
 class Endpoints:
-    """One or more addresses of a model. ``name`` is for messages, ``api_key`` goes to the server
-    and nowhere else."""
+    """One or more addresses of a model. ``name`` is for messages; of ``keys`` (by address) each
+    goes to its own and nowhere else."""
 
     def __init__(
         self,
         name: str,
         base_urls: Sequence[str],
-        api_key: str | None,
+        keys: Mapping[str, str],
         limits: Limits,
         timeout: float,
         transport: Transport,
     ) -> None:
         self._name = name
-        self._endpoints = [_Endpoint(url, Pace(limits)) for url in base_urls]
-        self._api_key = api_key
-        self._headers = {"Content-Type": "application/json"}
-        if api_key:
-            self._headers["Authorization"] = f"Bearer {api_key}"
+        self._keys = keys
+        self._endpoints = [
+            _Endpoint(url, Pace(limits), headers_for(keys.get(url))) for url in base_urls
+        ]
         self._timeout = timeout
         self._transport = transport
         self.form = Form()
@@ -194,7 +195,7 @@ class Endpoints:
         return chosen
 
     async def _post(self, endpoint: _Endpoint, body: bytes) -> Reply:
-        return await self._transport.post(endpoint.target, self._headers, body, self._timeout)
+        return await self._transport.post(endpoint.target, endpoint.headers, body, self._timeout)
 
     def _read(
         self, endpoint: _Endpoint, reply: Reply, started: float, sent: Form
@@ -205,8 +206,7 @@ class Endpoints:
         if spent:
             endpoint.pace.pause(min(spent, _LONGEST_WAIT))
         if reply.status == 200:
-            # A server or proxy may repeat the key in what it says: it must not get into labels.
-            parsed = json_object(self._without_key(reply.body))
+            parsed = json_object(reply.body)
             if parsed is None:
                 return "HTTP 200 with a body that is no JSON object", None
             endpoint.answered += 1
@@ -243,12 +243,15 @@ class Endpoints:
         text = f"{self._name} at {endpoint.url} does not answer: {why}. {cure}"
         return LabellerUnreachable(self.redact(text))
 
-    def _without_key(self, body: bytes) -> bytes:
-        return body.replace(self._api_key.encode(), b"[key]") if self._api_key else body
-
     def redact(self, text: str) -> str:
-        """``text`` without the key."""
-        return text.replace(self._api_key, "[key]") if self._api_key else text
+        """``text`` without the keys; for messages, never for what a model says."""
+        return without_keys(text, self._keys.values())
+
+
+def headers_for(key: str | None) -> dict[str, str]:
+    """The headers of a request to an address that takes ``key``."""
+    headers = {"Content-Type": "application/json"}
+    return headers | {"Authorization": f"Bearer {key}"} if key else headers
 
 
 def retry_after(headers: Mapping[str, str], now: datetime) -> float | None:

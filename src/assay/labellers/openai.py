@@ -18,6 +18,7 @@ import orjson
 
 from assay.labellers.base import Estimate, Outcome, Request
 from assay.labellers.endpoints import Endpoints, Form, Mode, Refused
+from assay.labellers.keys import DEFAULT_BASE_URL
 from assay.labellers.pace import Limits
 from assay.labellers.prices import Price, tokens
 from assay.labellers.replies import UnusableReply, parse_reply
@@ -27,19 +28,18 @@ from assay.tasks.base import AnyTask, Verdict, canonical
 from assay.tasks.rendering import Messages, Renderer
 from assay.tasks.schemas import LIST_LENGTHS, TEXT_LENGTHS, Schema, without
 
-DEFAULT_BASE_URL = "https://api.openai.com/v1"
 _SHOWN = 10_000  # prompts kept from planning to sending: 20 MB where each has 2 kB
 _KEPT_REPLY = 4000  # characters of an unusable reply that are kept in the ledger
 
 
 @dataclass(frozen=True, slots=True)
 class OpenAISettings:
-    """How a model is called. ``limits`` hold for each of ``base_urls``; ``api_key`` is sent and
-    never written anywhere."""
+    """How a model is called. ``limits`` hold for each of ``base_urls``; of ``keys`` (by address)
+    each is sent to its own and never written anywhere."""
 
     model: str
     base_urls: tuple[str, ...] = (DEFAULT_BASE_URL,)
-    api_key: str | None = field(default=None, repr=False)
+    keys: Mapping[str, str] = field(default_factory=dict, repr=False)
     temperature: float | None = 0.0
     limits: Limits = field(default_factory=Limits)
     timeout: float = 120.0
@@ -93,7 +93,7 @@ class OpenAILabeller:
         self._endpoints = Endpoints(
             f"openai:{settings.model}",
             settings.base_urls,
-            settings.api_key,
+            settings.keys,
             settings.limits,
             settings.timeout,
             self._transport,
@@ -177,7 +177,6 @@ class OpenAILabeller:
         text, problem = content_of(reply)
         if text is None:
             return self._outcome(usage, None, error=problem)
-        text = self._endpoints.redact(text)
         try:
             verdict = parse_reply(request.task, request.unit, text)
         except UnusableReply as error:
@@ -235,7 +234,8 @@ class OpenAILabeller:
     def _outcome(
         self, usage: _Usage, started: float | None, *, error: str, raw: str = ""
     ) -> Outcome:
-        kept = {"raw": raw[:_KEPT_REPLY]} if raw else {}
+        # A server or proxy may repeat the key; a reply that gives no label is kept for people.
+        kept = {"raw": self._endpoints.redact(raw[:_KEPT_REPLY])} if raw else {}
         return Outcome(
             status=Status.FAILED,
             error=self._endpoints.redact(error),

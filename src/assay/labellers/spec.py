@@ -9,13 +9,15 @@ from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
 
 from assay.labellers.base import Labeller
 from assay.labellers.judge import NAME as JUDGE
+from assay.labellers.keys import DEFAULT_BASE_URL, KEYS, USER_AND_PASSWORD, host_of, key_for
 from assay.labellers.pace import Limits
 from assay.labellers.prices import Price, list_price
 from assay.model.errors import SettingsError
+from assay.model.places import inside
+from assay.model.secrets import looks_secret
 from assay.tasks.rendering import Renderer
 
 if TYPE_CHECKING:
@@ -26,14 +28,12 @@ SPEC_HELP = (
     "human:NAME, ensemble:NAME, MODULE:ATTRIBUTE"
 )
 
-_KEYS = "OPENAI_API_KEY or ASSAY_<NAME>_API_KEY"
-# "m@user:PW@host", with or without a scheme; not "@cf/meta/llama" nor "claude@2024".
-_USER_AND_PASSWORD = re.compile(r"@/{0,2}[^@/]*:[^@]*@")
-
 
 @dataclass(frozen=True, slots=True)
 class LabellerOptions:
-    """What ``[judging]`` and ``[prices]`` of ``assay.toml`` say about labellers."""
+    """What ``[judging]`` and ``[prices]`` of ``assay.toml`` say about labellers. ``named``: the
+    person who runs Assay gave the SPEC, not a file: its addresses may get keys, and files that it
+    names may lie anywhere."""
 
     limits: Limits = field(default_factory=Limits)
     timeout: float = 120.0
@@ -43,6 +43,7 @@ class LabellerOptions:
     extra: Mapping[str, Any] = field(default_factory=dict)
     # Told of a model being fetched: what, bytes done, bytes in all.
     fetching: Callable[[str, int, int], None] | None = None
+    named: bool = True
 
 
 def make_labeller(
@@ -67,7 +68,8 @@ def make_labeller(
     elif kind == "openai" and rest:
         made = _kind("openai").OpenAILabeller(openai_settings(rest, options), renderer)
     elif kind == "recorded" and rest:
-        made = _kind("recorded").RecordedLabeller(folder / rest, name=rest)
+        path = folder / rest if options.named else inside(folder, rest, "A labeller")
+        made = _kind("recorded").RecordedLabeller(path, name=rest)
     elif spec.strip() == "rules":
         made = _kind("rules").RulesLabeller()
     elif kind == "human" and rest:
@@ -96,29 +98,32 @@ def _kind(module: str) -> Any:
 
 def openai_settings(rest: str, options: LabellerOptions) -> OpenAISettings:
     """Settings of ``openai:`` from ``MODEL[@BASE_URL[@BASE_URL…]]``; several addresses of one
-    model share the load. The key comes from the environment: ``ASSAY_<HOST>_API_KEY``,
-    ``ASSAY_<MODEL>_API_KEY`` or ``OPENAI_API_KEY``, the first set.
+    model share the load. Keys come from the environment (:mod:`assay.labellers.keys`).
 
     Raises SettingsError for what is no address, or holds a secret, which is not repeated."""
-    openai = _kind("openai")
-    default = os.environ.get("OPENAI_BASE_URL") or openai.DEFAULT_BASE_URL
     model, *urls = re.split(r"@(?=https?://)", rest, flags=re.IGNORECASE)
-    if _USER_AND_PASSWORD.search(model):
+    if USER_AND_PASSWORD.search(model):
         raise SettingsError(
             "What follows 'openai:' looks like a user name and a password before a host: they "
             "would stand in files and logs. Write openai:MODEL@https://HOST/v1, and put the key "
-            f"into {_KEYS}."
+            f"into {KEYS}."
         )
-    urls = urls or [default]
-    hosts = [_host(url) for url in urls]
+    named = options.named or not urls
+    urls = urls or [os.environ.get("OPENAI_BASE_URL") or DEFAULT_BASE_URL]
+    for url in urls:
+        host_of(url)
     if not model:
         raise SettingsError("'openai:' names no model. Write openai:MODEL[@BASE_URL].")
-    names = [f"ASSAY_{_env_name(name)}_API_KEY" for name in (*hosts, model)]
-    key = next((os.environ[n] for n in [*names, "OPENAI_API_KEY"] if os.environ.get(n)), None)
-    settings: OpenAISettings = openai.OpenAISettings(
+    if any(looks_secret(part) for part in (model, *urls)):
+        raise SettingsError(
+            "What follows 'openai:' holds what looks like a key: it would stand in the ledger, in "
+            f"reports and logs. Take it out, and put it into {KEYS}."
+        )
+    keys = {url: key for url in urls if (key := key_for(url, model, named=named))}
+    settings: OpenAISettings = _kind("openai").OpenAISettings(
         model=model,
         base_urls=tuple(urls),
-        api_key=key,
+        keys=keys,
         temperature=options.temperature,
         limits=options.limits,
         timeout=options.timeout,
@@ -126,33 +131,3 @@ def openai_settings(rest: str, options: LabellerOptions) -> OpenAISettings:
         extra=options.extra,
     )
     return settings
-
-
-def _host(url: str) -> str:
-    """The host of an endpoint's address. Raises SettingsError for an address that cannot be used,
-    without showing it: it may hold a secret."""
-    try:
-        parts = urlsplit(url)
-        host = parts.hostname or ""
-        _ = parts.port
-    except ValueError:  # whose text holds a piece of the address
-        raise SettingsError(
-            "The address of an endpoint cannot be understood: its host or port is malformed. "
-            f"Write http://HOST:PORT/v1, without a password; the key goes into {_KEYS}."
-        ) from None
-    if parts.username or parts.password or _USER_AND_PASSWORD.search(url):
-        raise SettingsError(
-            "The address of an endpoint must not hold a password: it would stand in files "
-            f"and logs. Put the key into {_KEYS}."
-        )
-    if "?" in url or "#" in url:
-        raise SettingsError(
-            f"The address of an endpoint at {host} must not have a query or a fragment (what "
-            "follows '?' or '#'): '/chat/completions' is put after it, and a key in it would "
-            f"stand in files and logs. End the address before it, and put the key into {_KEYS}."
-        )
-    return host
-
-
-def _env_name(name: str) -> str:
-    return re.sub(r"[^A-Z0-9]+", "_", name.upper()).strip("_")

@@ -15,14 +15,16 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 
 from assay.labellers.base import Labeller
 from assay.labellers.ensemble import EnsembleLabeller
+from assay.labellers.keys import KEYS
 from assay.labellers.pace import Limits
 from assay.labellers.prices import Price
 from assay.labellers.spec import LabellerOptions, make_labeller
 from assay.ledger import Ledger
 from assay.model.errors import PrerequisiteError, SettingsError
+from assay.model.places import inside
+from assay.model.secrets import secret_in
 from assay.protocols import registry
 from assay.protocols.output import file_name
-from assay.protocols.secret_names import secret_in
 from assay.tasks.base import AnyTask
 from assay.tasks.overrides import check_overrides
 from assay.tasks.rendering import Renderer
@@ -61,9 +63,9 @@ class JudgingSection(_Section):
         name = secret_in(extra)
         if name is not None:
             raise ValueError(
-                f"'{name}' is a secret's name, and what stands here is written to the ledger and "
-                "to reports. Take it out, and put the key into OPENAI_API_KEY or "
-                "ASSAY_<NAME>_API_KEY."
+                f"'{name}' is the name of a secret or holds what looks like one, and what stands "
+                "here is written to the ledger and to reports. Take it out, and put the key into "
+                f"{KEYS}."
             )
         return extra
 
@@ -238,7 +240,10 @@ class Folder:
 
     @property
     def ledger_path(self) -> Path:
-        return self.path / self.config.ledger.path
+        return inside(self.path, self.config.ledger.path, self._entry("[ledger] path"))
+
+    def _entry(self, name: str) -> str:
+        return f"{self.path / 'assay.toml'}: {name}"
 
     def open_ledger(self, *, create: bool = True) -> Ledger:
         """The folder's ledger."""
@@ -255,7 +260,12 @@ class Folder:
         files: dict[Path, None] = {}
         for pattern in [entry] if isinstance(entry, str) else entry:
             found = sorted(glob.glob(pattern, root_dir=self.path, recursive=True))
-            matches = [self.path / match for match in found if (self.path / match).is_file()]
+            entry_name = self._entry(f"[inputs] {name}")
+            matches = [
+                inside(self.path, match, entry_name)
+                for match in found
+                if (self.path / match).is_file()
+            ]
             if not matches:
                 raise SettingsError(
                     f"{self.path / 'assay.toml'}: [inputs] {name} = '{pattern}' matches no file."
@@ -359,6 +369,7 @@ class Folder:
             },
             extra=judging.extra,
             fetching=self.fetching,
+            named=self.labeller is not None and spec == self.labeller.strip(),
         )
         return make_labeller(spec, folder=self.path, renderer=self.renderer, options=options)
 

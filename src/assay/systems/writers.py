@@ -227,7 +227,7 @@ class EndpointCertainty(BaseLabeller):
         self._endpoints = Endpoints(
             f"openai:{settings.model}",
             settings.base_urls,
-            settings.api_key,
+            settings.keys,
             settings.limits,
             settings.timeout,
             self._transport,

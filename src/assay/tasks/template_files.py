@@ -4,17 +4,25 @@ needed only once a prompt is rendered."""
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from jinja2 import ChoiceLoader, FileSystemLoader, PackageLoader, StrictUndefined, Template
+from jinja2 import (
+    ChoiceLoader,
+    Environment,
+    FileSystemLoader,
+    PackageLoader,
+    StrictUndefined,
+    Template,
+)
 from jinja2 import nodes as syntax
 from jinja2.exceptions import TemplateError, TemplateNotFound
 from jinja2.sandbox import SandboxedEnvironment
 
 from assay.model.errors import SettingsError
+from assay.model.places import inside
 
 _BRACKETS = re.compile(r"<+|>+")
 
@@ -36,12 +44,27 @@ def numbered(texts: Iterable[str]) -> str:
     return "\n".join(f"{n}. {' '.join(text.split())}" for n, text in enumerate(texts, start=1))
 
 
+class _FolderLoader(FileSystemLoader):
+    """Templates of an evaluation folder: what a link would draw in from elsewhere is none."""
+
+    def __init__(self, overrides: Path) -> None:
+        super().__init__(overrides)
+        self._folder = overrides.parent
+
+    def get_source(
+        self, environment: Environment, template: str
+    ) -> tuple[str, str, Callable[[], bool]]:
+        source, path, fresh = super().get_source(environment, template)
+        inside(self._folder, Path(path).absolute(), f"The prompt template {template}")
+        return source, path, fresh
+
+
 class Templates:
     """The package's templates, and those in the folder ``overrides``, which go first."""
 
     def __init__(self, overrides: Path | None) -> None:
         own = PackageLoader("assay.tasks", "templates")
-        self._loader = ChoiceLoader([FileSystemLoader(overrides), own]) if overrides else own
+        self._loader = ChoiceLoader([_FolderLoader(overrides), own]) if overrides else own
         environment = SandboxedEnvironment(
             loader=self._loader,
             autoescape=False,

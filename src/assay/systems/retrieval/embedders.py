@@ -18,11 +18,13 @@ import numpy as np
 import orjson
 from numpy.typing import NDArray
 
+from assay.labellers.endpoints import headers_for
 from assay.labellers.gguf import usable_cores
 from assay.labellers.openai import OpenAISettings
 from assay.labellers.spec import LabellerOptions, openai_settings
 from assay.labellers.transport import HttpTransport, Transport, TransportError
 from assay.model.errors import LabellerUnreachable, PrerequisiteError, SettingsError
+from assay.model.secrets import without_keys
 
 Vectors = NDArray[np.float32]
 
@@ -52,9 +54,10 @@ class Embedder(Protocol):
         """A row of length 1 for each passage."""
 
 
-def make_embedder(spec: str, *, threads: int | None = None) -> Embedder:
-    """The embedder that ``spec`` names. Raises SettingsError for one that cannot be understood,
-    PrerequisiteError where its package is missing."""
+def make_embedder(spec: str, *, threads: int | None = None, named: bool = True) -> Embedder:
+    """The embedder that ``spec`` names; ``named``: the person who runs Assay gave it, not an
+    index (whose hosts get no key for the asking). Raises SettingsError for one that cannot be
+    understood, PrerequisiteError where its package is missing."""
     kind, _, rest = spec.strip().partition(":")
     if spec.strip() == "minilm":
         return MiniLM(threads=threads)
@@ -63,7 +66,7 @@ def make_embedder(spec: str, *, threads: int | None = None) -> Embedder:
     if kind == "sentence-transformers" and rest:
         return SentenceTransformers(rest)
     if kind == "openai" and rest:
-        return Endpoint(openai_settings(rest, LabellerOptions()))
+        return Endpoint(openai_settings(rest, LabellerOptions(named=named)))
     raise SettingsError(f"'{spec}' is no embedder. Use one of: {SPEC_HELP}.")
 
 
@@ -243,9 +246,7 @@ class Endpoint:
     async def _post(self, transport: Transport, texts: list[str]) -> Vectors:
         settings = self._settings
         url = f"{settings.base_urls[0].rstrip('/')}/embeddings"
-        headers = {"Content-Type": "application/json"}
-        if settings.api_key:
-            headers["Authorization"] = f"Bearer {settings.api_key}"
+        headers = headers_for(settings.keys.get(settings.base_urls[0]))
         body = orjson.dumps({"model": settings.model, "input": texts, "encoding_format": "float"})
         why = ""
         for attempt in range(_TRIES):
@@ -258,7 +259,8 @@ class Endpoint:
                 continue
             if reply.status == 200:
                 return _rows(reply.body, len(texts), url)
-            why = f"status {reply.status}: {reply.body[:200].decode(errors='replace')}"
+            said = reply.body[:200].decode(errors="replace")
+            why = without_keys(f"status {reply.status}: {said}", settings.keys.values())
             if reply.status not in (408, 409, 429) and reply.status < 500:
                 break
         raise LabellerUnreachable(f"No embeddings from {url}: {why}")

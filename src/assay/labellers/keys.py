@@ -1,0 +1,102 @@
+"""Which key goes to which address: a folder that somebody sends must not draw keys to its hosts.
+
+``ASSAY_<HOST>_API_KEY`` goes to that host. ``OPENAI_API_KEY`` (and ``ASSAY_<MODEL>_API_KEY``) goes
+to OpenAI's host, to this machine, and to hosts that the person named: on the command line, in
+``OPENAI_BASE_URL`` or in ``ASSAY_TRUSTED_HOSTS``. None goes over plain http to another machine.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import os
+import re
+from urllib.parse import urlsplit
+
+from assay.model.errors import SettingsError
+
+DEFAULT_BASE_URL = "https://api.openai.com/v1"
+KEYS = "OPENAI_API_KEY or ASSAY_<NAME>_API_KEY"
+# "m@user:PW@host", with or without a scheme; not "@cf/meta/llama" nor "claude@2024".
+USER_AND_PASSWORD = re.compile(r"@/{0,2}[^@/]*:[^@]*@|//[^@/]*:[^@/]*@")
+
+
+def key_for(url: str, model: str, *, named: bool) -> str | None:
+    """The key that requests for ``model`` carry to ``url``, None for none. ``named``: the person
+    who runs Assay gave the address.
+
+    Raises SettingsError for a key that would go where it does not belong.
+    """
+    host = host_of(url)
+    own = f"ASSAY_{_variable_part(host)}_API_KEY"
+    # "a-b.example" and "a.b.example" have one variable: it is that of the one without a hyphen.
+    if own in os.environ and (named or trusted(host) or re.fullmatch(r"[a-z0-9.:]+", host)):
+        key = os.environ[own]
+        if key and not _safe(url, host):
+            raise SettingsError(
+                f"The key in {own} would go to {host} over plain http, where others can read it. "
+                f"Write https://, or set {own} to nothing to call {host} without a key."
+            )
+        return key or None
+    names = (f"ASSAY_{_variable_part(model)}_API_KEY", "OPENAI_API_KEY")
+    name = next((each for each in names if os.environ.get(each)), None)
+    if name is None:
+        return None
+    if not (named or trusted(host)):
+        raise SettingsError(
+            f"The key in {name} would go to {host}, which only assay.toml names. If it is meant "
+            f"for {host}, put it into {own}, or add {host} to ASSAY_TRUSTED_HOSTS (separated by "
+            "commas), or name the address on the command line: --labeller openai:MODEL@URL. "
+            f"{own} set to nothing calls {host} without a key."
+        )
+    return os.environ[name] if _safe(url, host) else None
+
+
+def host_of(url: str) -> str:
+    """The host of an endpoint's address. Raises SettingsError for an address that cannot be used,
+    without showing it: it may hold a secret."""
+    try:
+        parts = urlsplit(url)
+        host = parts.hostname or ""
+        _ = parts.port
+    except ValueError:  # whose text holds a piece of the address
+        raise SettingsError(
+            "The address of an endpoint cannot be understood: its host or port is malformed. "
+            f"Write http://HOST:PORT/v1, without a password; the key goes into {KEYS}."
+        ) from None
+    if parts.username or parts.password or USER_AND_PASSWORD.search(url):
+        raise SettingsError(
+            "The address of an endpoint must not hold a password: it would stand in files "
+            f"and logs. Put the key into {KEYS}."
+        )
+    if "?" in url or "#" in url:
+        raise SettingsError(
+            f"The address of an endpoint at {host} must not have a query or a fragment (what "
+            "follows '?' or '#'): '/chat/completions' is put after it, and a key in it would "
+            f"stand in files and logs. End the address before it, and put the key into {KEYS}."
+        )
+    return host
+
+
+def trusted(host: str) -> bool:
+    """Whether ``OPENAI_API_KEY`` may go to ``host``, whoever names it."""
+    named = os.environ.get("ASSAY_TRUSTED_HOSTS", "").split(",")
+    hosts = {each.strip().rpartition("//")[2].split(":")[0].lower() for each in named}
+    hosts.add(urlsplit(DEFAULT_BASE_URL).hostname or "")
+    if base := os.environ.get("OPENAI_BASE_URL"):
+        hosts.add(host_of(base))
+    return host in hosts - {""} or _this_machine(host)
+
+
+def _safe(url: str, host: str) -> bool:
+    return urlsplit(url).scheme == "https" or _this_machine(host)
+
+
+def _this_machine(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+def _variable_part(name: str) -> str:
+    return re.sub(r"[^A-Z0-9]+", "_", name.upper()).strip("_")

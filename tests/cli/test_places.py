@@ -1,0 +1,103 @@
+"""What an evaluation folder names lies in it: one that somebody sends can take no files."""
+
+import shutil
+
+import pytest
+
+from tests.conftest import ROOT
+
+
+@pytest.fixture
+def slide(tmp_path):
+    ignore = shutil.ignore_patterns("out", "labels.sqlite*")
+    (tmp_path / "private").mkdir()
+    return shutil.copytree(ROOT / "examples" / "slide", tmp_path / "slide", ignore=ignore)
+
+
+def outside(slide, name):
+    """Moves a file of the folder beside it."""
+    target = slide.parent / "private" / name.rpartition("/")[2]
+    shutil.move(slide / name, target)
+    return target
+
+
+def renamed(slide, old, new):
+    path = slide / "assay.toml"
+    text = path.read_text()
+    assert old in text
+    path.write_text(text.replace(old, new))
+
+
+def through_dots(slide):
+    outside(slide, "questions.tsv")
+    renamed(slide, '"questions.tsv"', '"../private/questions.tsv"')
+
+
+def through_a_whole_path(slide):
+    renamed(slide, '"questions.tsv"', f'"{outside(slide, "questions.tsv")}"')
+
+
+def through_a_link(slide):
+    (slide / "questions.tsv").symlink_to(outside(slide, "questions.tsv"))
+
+
+def through_a_linked_folder(slide):
+    shutil.move(slide / "pr", slide.parent / "private" / "pr")
+    (slide / "pr").symlink_to(slide.parent / "private" / "pr", target_is_directory=True)
+
+
+def a_labeller(slide):
+    outside(slide, "recorded.jsonl")
+    renamed(slide, "recorded:recorded.jsonl", "recorded:../private/recorded.jsonl")
+
+
+def a_prompt(slide):
+    secret = slide.parent / "private" / "secret"
+    secret.write_text("{% block system %}x{% endblock %}{% block user %}y{% endblock %}")
+    (slide / "prompts").mkdir()
+    (slide / "prompts" / "r2c2_entailment.j2").symlink_to(secret)
+
+
+def a_ledger(slide):
+    path = slide / "assay.toml"
+    path.write_text(path.read_text() + '[ledger]\npath = "../private/labels.sqlite"\n')
+
+
+WAYS = [
+    *(through_dots, through_a_whole_path, through_a_link, through_a_linked_folder),
+    *(a_labeller, a_prompt, a_ledger),
+]
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_nothing_outside_is_read_unless_the_person_names_the_place(assay, slide, way):
+    way(slide)
+    done = assay("evaluate", slide)
+    assert done.returncode == 2, done.stdout
+    assert "outside of the folder" in done.stderr
+    assert "--trust" in done.stderr
+    private = slide.parent / "private"
+    assert not (private / "labels.sqlite").exists()
+    assert assay("--trust", private, "evaluate", slide).returncode == 0
+
+
+@pytest.mark.parametrize("name", ["../private/secret", "/etc/hostname", "link.j2"])
+def test_a_template_includes_nothing_from_outside(assay, slide, name):
+    secret = slide.parent / "private" / "secret"
+    secret.write_text("hush")
+    prompts = slide / "prompts"
+    prompts.mkdir()
+    (prompts / "link.j2").symlink_to(secret)
+    (prompts / "r2c2_entailment.j2").write_text(
+        f"{{% block system %}}x{{% include '{name}' %}}{{% endblock %}}"
+        "{% block user %}link.j2 'link.j2'{% endblock %}"
+    )
+    done = assay("judge", slide, "--show-prompts", "3", "--labeller", "openai:m@http://127.0.0.1:9")
+    assert done.returncode == 2
+    assert "hush" not in done.stdout + done.stderr
+
+
+def test_a_labeller_that_the_person_names_may_lie_anywhere(assay, slide):
+    recorded = outside(slide, "recorded.jsonl")
+    done = assay("evaluate", slide, "--labeller", f"recorded:{recorded}")
+    assert done.returncode == 0, done.stderr

@@ -1,0 +1,240 @@
+"""Keys go where they belong, are never looked for in what a model says, and stand in no file."""
+
+import json
+import random
+import shutil
+import string
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from assay.labellers.keys import key_for
+from assay.model.errors import SettingsError
+from assay.model.secrets import looks_secret, secret_in, without_keys
+from tests.conftest import ROOT
+from tests.engine.server import completion, serve
+
+HTTPS = "https://judge.example/v1"
+
+
+@pytest.fixture
+def env(monkeypatch):
+    """Sets variables; none that holds a key or names a host is left from outside."""
+    for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL", "ASSAY_TRUSTED_HOSTS"):
+        monkeypatch.delenv(name, raising=False)
+    return lambda **values: [monkeypatch.setenv(*each) for each in values.items()]
+
+
+def test_a_hosts_own_key_goes_to_it_alone(env):
+    env(ASSAY_JUDGE_EXAMPLE_API_KEY="own-key-1", OPENAI_API_KEY="general-1")
+    assert key_for(HTTPS, "m", named=False) == "own-key-1"
+    assert key_for("https://other.example/v1", "m", named=True) == "general-1"
+    # Its variable is the same, but the host is somebody else's.
+    with pytest.raises(SettingsError, match="judge-example"):
+        key_for("https://judge-example/v1", "m", named=False)
+
+
+@pytest.mark.parametrize("variable", ["OPENAI_API_KEY", "ASSAY_M_API_KEY"])
+def test_a_general_key_goes_to_hosts_that_the_person_trusts(env, variable):
+    env(**{variable: "general-1"})
+    assert key_for("https://api.openai.com/v1", "m", named=False) == "general-1"
+    assert key_for("http://127.0.0.1:8000/v1", "m", named=False) == "general-1"
+    assert key_for("http://localhost:8000/v1", "m", named=False) == "general-1"
+    assert key_for("http://[::1]:8000/v1", "m", named=False) == "general-1"
+    for host in ("judge.example", "api.openai.com.evil.example", "evil-api.openai.com"):
+        with pytest.raises(SettingsError) as caught:
+            key_for(f"https://{host}/v1", "m", named=False)
+        assert host in str(caught.value)
+        assert variable in str(caught.value)
+        assert "general-1" not in str(caught.value)
+        assert key_for(f"https://{host}/v1", "m", named=True) == "general-1"
+
+
+def test_what_makes_a_host_trusted(env):
+    env(OPENAI_API_KEY="general-1", ASSAY_TRUSTED_HOSTS="other.example, judge.example:8000")
+    assert key_for(HTTPS, "m", named=False) == "general-1"
+    env(ASSAY_TRUSTED_HOSTS="", OPENAI_BASE_URL=HTTPS)
+    assert key_for(HTTPS, "m", named=False) == "general-1"
+
+
+def test_no_key_goes_over_plain_http_to_another_machine(env):
+    env(OPENAI_API_KEY="general-1")
+    assert key_for("http://judge.example/v1", "m", named=True) is None
+    env(ASSAY_JUDGE_EXAMPLE_API_KEY="own-key-1")
+    with pytest.raises(SettingsError, match="plain http"):
+        key_for("http://judge.example/v1", "m", named=True)
+    env(ASSAY_JUDGE_EXAMPLE_API_KEY="")  # none is wanted, whoever names the host
+    assert key_for("http://judge.example/v1", "m", named=False) is None
+
+
+def test_without_any_key_every_host_is_called(env):
+    assert key_for(HTTPS, "m", named=False) is None
+
+
+@pytest.fixture
+def slide(tmp_path):
+    """The example of R2C2's slides, to be judged by a server."""
+    ignore = shutil.ignore_patterns("out", "labels.sqlite*")
+    return shutil.copytree(ROOT / "examples" / "slide", tmp_path / "slide", ignore=ignore)
+
+
+def judged_by(folder, spec, more=""):
+    path = folder / "assay.toml"
+    lines = path.read_text().splitlines()
+    at = lines.index("[labellers]") if "[labellers]" in lines else None
+    if at is not None:
+        end = next((n for n in range(at + 1, len(lines)) if lines[n].startswith("[")), len(lines))
+        del lines[at:end]
+    labellers = [f"[labellers]\ndefault = {json.dumps(spec)}", more]
+    path.write_text("\n".join([*lines, *labellers]) + "\n")
+
+
+def test_a_host_that_only_the_folder_names_gets_no_key(assay, slide):
+    judged_by(slide, "openai:m@https://judge.example/v1")
+    done = assay("judge", slide, env={"OPENAI_API_KEY": "sk-general-1"})
+    assert done.returncode == 2
+    assert "judge.example" in done.stderr
+    assert "OPENAI_API_KEY" in done.stderr
+    assert "sk-general-1" not in done.stderr
+
+
+def test_each_address_of_a_model_gets_its_own_key(assay, slide):
+    with serve(lambda body, number: completion("no verdict")) as server:
+        port = server.url.partition("127.0.0.1:")[2]
+        judged_by(slide, f"openai:m@{server.url}@http://localhost:{port}")
+        assay("judge", slide, env={"ASSAY_127_0_0_1_API_KEY": "own-key-1"})
+    sent = {(each["Host"].split(":")[0], each.get("Authorization")) for each in server.headers}
+    assert sent == {("127.0.0.1", "Bearer own-key-1"), ("localhost", None)}
+
+
+@pytest.mark.parametrize("key", ["none", "x", "yes", "entailed", "treaty policy"])
+def test_a_key_is_not_looked_for_in_what_a_model_says(assay, slide, key):
+    def script(body, number):
+        schema = body["response_format"]["json_schema"]["schema"]
+        said = {name: sample(one, schema) for name, one in schema["properties"].items()}
+        return completion(json.dumps(said))
+
+    def sample(one, schema):
+        one = schema.get("$defs", {}).get(one.get("$ref", "").rpartition("/")[2], one)
+        if "enum" in one:
+            return one["enum"][-1]
+        if one.get("type") == "array":
+            return []
+        if one.get("type") == "integer":
+            return one.get("minimum", 0)
+        return "A treaty policy of none, x: yes, entailed."
+
+    with serve(script) as server:
+        labels = []
+        for number, given in enumerate((key, "another-key")):
+            folder = shutil.copytree(slide, slide.with_name(f"slide{number}"))
+            judged_by(folder, f"openai:m@{server.url}")
+            assay("judge", folder, env={"OPENAI_API_KEY": given})
+            exported = folder / "labels.jsonl"
+            assay("labels", "export", folder, "-o", exported)
+            rows = map(json.loads, exported.read_text().splitlines())
+            told = ("task", "unit", "status", "verdict", "reason")
+            labels.append({json.dumps([row.get(name) for name in told]) for row in rows})
+    assert labels[0] == labels[1]
+    assert labels[0]
+
+
+def test_a_key_that_a_server_repeats_stands_in_no_message_and_no_report(assay, slide):
+    key = "sk-live-0123456789"
+    with serve(lambda body, number: completion(f"Your key is {key}")) as server:
+        judged_by(slide, f"openai:m@{server.url}")
+        done = assay("evaluate", slide, env={"OPENAI_API_KEY": key})
+    assert key not in done.stdout + done.stderr
+    for path in slide.rglob("*"):
+        if path.is_file():
+            assert key.encode() not in path.read_bytes(), path
+
+
+@pytest.mark.parametrize(
+    ("name", "secret"),
+    [
+        *((name, True) for name in ("api_key", "API-KEY", "apiKey2", "x-api-key", "auth", "token")),
+        *((name, True) for name in ("hf_token", "accessToken", "authorization", "Authorization")),
+        *((name, True) for name in ("client_secret", "passphrase", "pwd", "db_password", "cookie")),
+        *((name, True) for name in ("private-key", "aws_secret_access_key", "secretKeyId", "jwt")),
+        *((name, True) for name in ("access_key_id", "subscription-key", "github_pat", "pass")),
+        *((name, False) for name in ("max_tokens", "eos_token", "stop_token_ids", "top_k")),
+        *((name, False) for name in ("prompt_cache_key", "seed", "author", "keyword", "monkey")),
+        *((name, False) for name in ("min_tokens", "logit_bias", "passage", "tokenizer", "model")),
+    ],
+)
+def test_names_of_secrets(name, secret):
+    assert (secret_in({"a": [{name: "v"}]}) is not None) is secret
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "sk-abcdefghijklmnop1234",
+        "sk-proj-Ab12_cd34-Ef56gh78ij90",
+        "hf_AbCdEfGhIjKlMnOpQrSt",
+        "ghp_0123456789abcdefghijABCDEFGHIJ012345",
+        "Bearer abcdefgh12345678",
+        "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.abc",
+        "http://user:hunter2@judge.example/v1",
+        "0123456789abcdef0123456789abcdef",
+    ],
+)
+def test_looks_of_secrets(text):
+    assert looks_secret(text)
+    assert secret_in({"note": f"see {text} there"}) == "note"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "meta-llama/Llama-3.3-70B-Instruct-Turbo-FP8",
+        "Qwen/Qwen3-235B-A22B-Instruct-2507-GPTQ-Int4-Int8Mix",
+        "accounts/fireworks/models/deepseek-v3p1-terminus",
+        "ft:gpt-4o-mini-2024-07-18:my-org:custom:AbC12dEf",
+        "sk-learn and task-oriented dialogue",
+        "https://api.together.xyz/v1",
+        "hf_transfer",
+        "antidisestablishmentarianism",
+    ],
+)
+def test_names_of_models_are_no_secrets(text):
+    assert not looks_secret(text)
+
+
+def test_random_keys_are_known_and_digests_are_not():
+    letters = string.ascii_letters + string.digits
+    draw = random.Random(7)
+    made = ["".join(draw.choices(letters, k=48)) for _ in range(400)]
+    assert sum(map(looks_secret, made)) >= 0.95 * len(made)
+    assert secret_in({"sha256": "0f" * 32, "version": "ab12" * 16}) is None
+
+
+@given(st.text(min_size=1, max_size=7), st.text(max_size=200))
+def test_short_keys_are_words(key, text):
+    assert without_keys(text, [key]) == text
+
+
+@pytest.mark.parametrize("value", ['{ note = "sk-abcdefghijklmnop1234" }', '{ hf_token = "a" }'])
+def test_secrets_in_the_settings_are_refused_before_anything_is_written(assay, slide, value):
+    judged_by(slide, "rules", f"[judging]\nextra = {value}")
+    done = assay("evaluate", slide)
+    assert done.returncode == 2
+    assert "abcdefghijklmnop" not in done.stderr
+    assert not (slide / "labels.sqlite").exists()
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [
+        "openai:sk-abcdefghijklmnop1234@https://judge.example/v1",
+        "openai:m@https://judge.example/hf_AbCdEfGhIjKlMnOpQrSt/v1",
+        "openai:m@https://me:hunter2@judge.example/v1",
+    ],
+)
+def test_a_secret_in_a_spec_is_refused_and_not_repeated(assay, slide, spec):
+    done = assay("judge", slide, "--labeller", spec)
+    assert done.returncode == 2
+    assert not any(part in done.stderr for part in ("abcdefghijkl", "AbCdEfGh", "hunter2"))
+    assert not (slide / "labels.sqlite").exists()
