@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import errno
 import glob
-import re
 import sys
 import time
 from collections.abc import Iterable, Sequence
@@ -26,13 +25,13 @@ from rich.progress import (
 )
 from rich.table import Table
 
+from assay.formats.csv_cells import ACTED_ON, csv_cell
 from assay.formats.parsed import printable
 from assay.labellers.base import Outcome
 from assay.labellers.spec import SPEC_HELP
 from assay.ledger.policy import POLICY_HELP
 from assay.model.labels import Status
 
-_ACTED_ON = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
 _EVERY = 5.0  # seconds between two lines about progress where there is no bar
 
 FolderArgument = Annotated[
@@ -97,29 +96,24 @@ def err() -> Console:
 
 
 def print_json(document: Any) -> None:
-    """One JSON document on standard output; numbers at full precision, undefined ones null."""
-    sys.stdout.write(orjson.dumps(document, option=orjson.OPT_INDENT_2).decode() + "\n")
+    """One JSON document on standard output; numbers at full precision, undefined ones null, and
+    nothing in it that a terminal acts on."""
+    text = orjson.dumps(document, option=orjson.OPT_INDENT_2).decode()
+    if not text.isascii():
+        text = ACTED_ON.sub(lambda found: f"\\u{ord(found.group()):04x}", text)
+    sys.stdout.write(text + "\n")
 
 
 def print_csv(header: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
     """CSV on standard output; numbers at full precision, undefined ones empty.
 
-    What a terminal would act on is escaped; line breaks and tabs in a cell stay.
+    What a terminal would act on is escaped, and what a spreadsheet would calculate guarded
+    (:func:`assay.formats.csv_cells.csv_cell`); line breaks and tabs in a cell stay.
     """
     writer = csv.writer(sys.stdout, lineterminator="\n")
     writer.writerow(header)
     for row in rows:
-        writer.writerow(map(_cell, row))
-
-
-def _cell(value: object) -> object:
-    if value is None:
-        return ""
-    if isinstance(value, float):
-        return repr(value)
-    if not isinstance(value, str) or value.isprintable():
-        return value
-    return _ACTED_ON.sub(lambda found: printable(found.group()), value)
+        writer.writerow(map(csv_cell, row))
 
 
 def safe(text: object) -> str:

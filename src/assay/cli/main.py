@@ -13,6 +13,7 @@ from typer.core import TyperCommand, TyperGroup
 
 from assay import __version__
 from assay.cli.ending import leave, open_streams, unwritable
+from assay.formats.parsed import printable
 from assay.model.errors import AssayError
 from assay.model.places import TRUSTED
 from assay.model.secrets import without_keys
@@ -124,7 +125,8 @@ def main() -> None:
     try:
         app()
     except AssayError as error:
-        print(f"assay: {without_keys(str(error))}", file=sys.stderr)
+        said = "\n".join(map(printable, without_keys(str(error)).split("\n")))
+        print(f"assay: {said}", file=sys.stderr)
         sys.exit(error.exit_status)
     except KeyboardInterrupt:
         print("assay: interrupted; every answer that arrived is kept.", file=sys.stderr)

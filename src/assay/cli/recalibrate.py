@@ -15,6 +15,7 @@ import typer
 from assay.cli.common import JsonOption, err, out, plain_table, print_json, safe
 from assay.cli.manifest import write_manifest
 from assay.formats.confidence import ConfidenceRow, ConfidenceTable, read_confidence
+from assay.formats.csv_cells import csv_cell
 from assay.formats.naming import clean
 from assay.formats.r2c2_ac import read_ac_run
 from assay.formats.text import SourceText, read_text
@@ -152,7 +153,7 @@ def _table(table: ConfidenceTable, fitted: Map) -> bytes:
         value = row.probability
         mapped = "" if value is None else repr(float(fitted(np.array([value]))[0]) * scale)
         correct = "" if row.correct is None else int(row.correct)
-        writer.writerow((row.run, row.topic, mapped, correct))
+        writer.writerow((csv_cell(row.run), csv_cell(row.topic), mapped, correct))
     return text.getvalue().encode()
 
 

@@ -12,6 +12,7 @@ import math
 from dataclasses import dataclass, field
 from os import PathLike
 
+from assay.formats.csv_cells import from_csv_cell
 from assay.formats.naming import normal_id
 from assay.formats.parsed import FaultList, Parsed, listed, printable, quoted
 from assay.formats.text import read_text
@@ -112,6 +113,7 @@ class _Reader:
                 )
                 continue
             line = rows.line_num
+            cells = [from_csv_cell(cell) for cell in cells]
             if not any(cell.strip() for cell in cells):
                 continue
             if self.places is None:

@@ -14,6 +14,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from os import PathLike
 
+from assay.formats.csv_cells import from_csv_cell
 from assay.formats.jsonl import first_object
 from assay.formats.label_records import labels_of_records
 from assay.formats.naming import clean, normal_id
@@ -112,7 +113,7 @@ def read_cells(lines: Sequence[str], faults: FaultList) -> Cells | None:
                 "Put cells that hold the separator into quotes; leave unknown cells empty.",
             )
             continue
-        found.append((start, tuple(clean(cell) for cell in cells)))
+        found.append((start, tuple(clean(from_csv_cell(cell)) for cell in cells)))
     if not found:
         return None
     return Cells(found[0][0], found[0][1], tuple(found[1:]))

@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
+from assay.formats.csv_cells import csv_cell
 from assay.model.errors import SettingsError
 
 _PIECE = 16 << 20
@@ -77,11 +78,11 @@ def _replacing(path: Path) -> Iterator[BinaryIO]:
 
 
 def csv_bytes(header: Sequence[str], rows: Iterable[Sequence[object]]) -> bytes:
-    """CSV with full-precision numbers; None is an empty cell."""
+    """CSV with full-precision numbers; None is an empty cell, and no text is a formula."""
     text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")  # writes floats as repr does, None as nothing
+    writer = csv.writer(text, lineterminator="\n")
     writer.writerow(header)
-    writer.writerows(rows)
+    writer.writerows([csv_cell(value) for value in row] for row in rows)
     return text.getvalue().encode()
 
 

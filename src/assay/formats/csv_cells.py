@@ -1,0 +1,44 @@
+"""Cells of CSV files: what a spreadsheet would calculate, or a terminal act on, is made harmless.
+
+A text that begins like a formula gets an apostrophe before it, as spreadsheets have it; reading
+takes it off again, so that names travel from table to table unchanged.
+"""
+
+from __future__ import annotations
+
+import re
+
+from assay.formats.parsed import printable
+
+_FORMULA = re.compile("'*[=+@\t\r＝＋－＠-]")
+_GUARDED = re.compile("'('*[=+@\t\r＝＋－＠-])")
+# Controls but line breaks and tabs, marks of direction, lone surrogates.
+ACTED_ON = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]"
+)
+
+
+def csv_cell(value: object) -> object:
+    """``value`` as it goes into a cell: numbers at full precision, undefined ones empty."""
+    if value is None:
+        return ""
+    if isinstance(value, float):
+        return repr(value)
+    if not isinstance(value, str):
+        return value
+    if not value.isprintable():
+        value = ACTED_ON.sub(lambda found: printable(found.group()), value)
+    return f"'{value}" if _FORMULA.match(value) and not _is_number(value) else value
+
+
+def from_csv_cell(text: str) -> str:
+    """The text of a cell that :func:`csv_cell` may have written."""
+    return _GUARDED.sub(r"\1", text, count=1) if _GUARDED.match(text) else text
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return "_" not in text

@@ -1,0 +1,71 @@
+"""Cells that a spreadsheet would calculate or a terminal act on are harmless, and read back."""
+
+import csv
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from assay.cli.common import print_json
+from assay.formats.csv_cells import csv_cell, from_csv_cell
+
+HOSTILE = ["=1+1", "+A1", "-run", "@SUM(A1)", "\tx", "'=x", "''-y", "＝1+1", "-", "=HYPERLINK(1)"]
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_no_text_is_a_formula(text):
+    cell = csv_cell(text)
+    assert cell == f"'{text}"
+    assert from_csv_cell(cell) == text
+
+
+@pytest.mark.parametrize("value", ["-1.5", "+3", "-1e-9", "1", "RUN-1", "a=b", "'tis", "", "—"])
+def test_numbers_and_names_stay(value):
+    assert csv_cell(value) == value
+    assert from_csv_cell(value) == value
+
+
+@given(st.text(alphabet=st.sampled_from("'=+-@ab1.＝\t "), max_size=6))
+def test_what_is_written_is_read(text):
+    assert from_csv_cell(str(csv_cell(text))) == text
+
+
+def test_numbers_keep_their_precision():
+    assert [csv_cell(value) for value in (0.1 + 0.2, None, 3)] == ["0.30000000000000004", "", 3]
+
+
+def test_names_travel_through_tables(assay, tmp_path):
+    """A run called like a formula goes from ``measure --csv`` to ``compare`` and keeps its name."""
+    (tmp_path / "qrels.txt").write_text("".join(f"t{n} 0 d{n} 1\n" for n in range(5)))
+    for number, name in enumerate(("=1+1", "-b", "@c")):
+        lines = [f"t{n} Q0 d{n if (n + number) % 3 else 'x'} 1 1.0 {name}\n" for n in range(5)]
+        (tmp_path / f"run{number}").write_text("".join(lines))
+    runs = sorted(tmp_path.glob("run*"))
+    command = ["measure", tmp_path / "qrels.txt", *runs, "-m", "P@1", "--per-topic", "--csv"]
+    done = assay(*command)
+    assert done.returncode == 0, done.stderr
+    cells = {cell for row in csv.reader(done.stdout.splitlines()) for cell in row}
+    assert {"'=1+1", "'-b", "'@c"} <= cells
+    (tmp_path / "scores.csv").write_text(done.stdout)
+    done = assay("compare", tmp_path / "scores.csv", "-m", "P@1", "--json")
+    assert done.returncode == 0, done.stderr
+    assert '"=1+1"' in done.stdout
+    assert '"-b"' in done.stdout
+
+
+def test_messages_escape_what_a_terminal_acts_on(assay, tmp_path):
+    (tmp_path / "a\x1b[31m\u202eb").mkdir()
+    done = assay("evaluate", tmp_path / "a\x1b[31m\u202eb")
+    assert done.returncode == 2
+    assert "\x1b" not in done.stderr
+    assert "\u202e" not in done.stderr
+
+
+def test_json_for_a_terminal_is_the_same_document(capsys):
+    document = {"a\u202eb": ["\x1b[31m", "\x9b", "é", 0.1]}
+    print_json(document)
+    said = capsys.readouterr().out
+    assert json.loads(said) == document
+    assert not set(said) & {"\x1b", "\x9b", "\u202e"}
+    assert "é" in said
