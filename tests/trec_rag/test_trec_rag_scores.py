@@ -415,3 +415,13 @@ def test_a_support_label_that_is_missing_makes_a_range(assay: Assay, tmp_path: P
     assert [float(rows["weighted_precision"][end]) for end in ("floor", "ceiling")] == [0.5, 1.0]
     assert float(rows["weighted_recall"]["ceiling"]) == pytest.approx(2 / 3)
     assert ".50–1.00" in assay("support", file).stdout
+
+
+def test_long_names_of_runs_have_room_at_80_columns(assay: Assay, tmp_path: Path):
+    name = "webis-ragtime-llama3-70b_hybrid.v2"
+    file = write(tmp_path / "labels.jsonl", labelled(name, "14", [["1"]]))
+    for more in ((), ("--per-topic",)):
+        shown = assay("support", file, *more, env={"COLUMNS": "80"}).stdout
+        assert max(map(len, shown.split("Means")[0].splitlines())) <= 80
+        assert "webis-ragtime-ll" in shown
+        assert "0.5000" in shown

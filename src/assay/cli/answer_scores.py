@@ -9,13 +9,14 @@ from typing import Any, TypeVar
 import typer
 from rich.table import Table
 
-from assay.cli.common import err, out, plain_table, print_csv, print_json, safe
+from assay.cli.common import err, out, print_csv, print_json, safe
 from assay.formats.parsed import Parsed, listed
 from assay.measures.ranges import Range
 from assay.model.errors import Fault, FormatError
 from assay.protocols.scores import VALUE_COLUMNS, Score, ranks, value_row
 from assay.protocols.trec_rag.scoring import Sheet, Topics, means
 from assay.reports.leaderboards import rank_texts
+from assay.reports.terminal import leaderboard, run_cell
 from assay.reports.text import counted, span
 
 T = TypeVar("T")
@@ -216,9 +217,7 @@ def _table(
     per_topic: bool,
     counts: Callable[[str], Sequence[tuple[str, str]]],
 ) -> Table:
-    shown = plain_table(title)
-    shown.add_column("#", justify="right")
-    shown.add_column("run", overflow="fold")
+    shown = leaderboard(title)
     if per_topic:
         shown.add_column("topic", overflow="fold")
     for name in measures:
@@ -229,7 +228,7 @@ def _table(
         values = [table[run][name].ends for name in measures]
         ends = [] if per_topic else [value for _, value in counts(run)]
         shown.add_row(
-            rank, safe(run), *(["all"] if per_topic else []), *map(_number, values), *ends
+            rank, run_cell(run), *(["all"] if per_topic else []), *map(_number, values), *ends
         )
         if per_topic:
             completed = sheet.completed(run, topics)

@@ -15,12 +15,12 @@ NAME = 22
 """Columns of a run's name; twice as many characters are shown of it."""
 
 
-def leaderboard(title: str, caption: str) -> Table:
+def leaderboard(title: str, caption: str = "") -> Table:
     """A table with columns for the rank and the run. Texts of files are put in as plain text,
     never as Rich markup."""
     table = Table(
         title=Text(title, style="bold"),
-        caption=Text(caption),
+        caption=Text(caption) if caption else None,
         title_justify="left",
         caption_justify="left",
         box=box.SIMPLE_HEAD,
@@ -30,6 +30,11 @@ def leaderboard(title: str, caption: str) -> Table:
     table.add_column("#", justify="right", no_wrap=True)
     table.add_column("run", overflow="fold", min_width=6, max_width=NAME)
     return table
+
+
+def run_cell(run: str) -> Text:
+    """A run's name, as long as it is shown."""
+    return Text(shortened(run, 2 * NAME))
 
 
 def score_row(
@@ -43,7 +48,7 @@ def score_row(
 ) -> list[Text]:
     """A run's cells: rank, name and scores. The best floor of a column is bold; measures in
     ``ends`` have their intervals."""
-    cells = [Text(rank), Text(shortened(run, 2 * NAME))]
+    cells = [Text(rank), run_cell(run)]
     for name in measures:
         floors = [
             one.floor

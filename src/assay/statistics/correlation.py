@@ -19,15 +19,24 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
 
-from assay.measures.confidence import Floats, Integers
 from assay.statistics import ranks
-from assay.statistics.checks import defined, numbers, probability, score_pair
+from assay.statistics.checks import defined, probability, score_pair
 from assay.statistics.settings import Correlation, all_settings, run_setting
+from assay.statistics.shared_scores import (
+    Missing,
+    Scores,
+    average,
+    by_topic,
+    check_missing,
+    complete,
+    known_scores,
+    matrix,
+    shared_runs,
+)
 
 __all__ = [
     "Correlation",
@@ -43,13 +52,6 @@ __all__ = [
     "rbo_lists",
     "spearman_rho",
 ]
-
-Scores = Mapping[str, Mapping[str, float | None]]
-"""Scores by run, then topic; ``None`` and NaN mean that the run has none for the topic."""
-
-Missing = Literal["topics", "cells", "zero"]
-"""What becomes of a shared topic that a shared run lacks in either table: ``topics`` leaves the
-topic out for all runs, ``cells`` leaves it out for that run in both tables, ``zero`` counts 0."""
 
 
 def kendall_tau(x: npt.ArrayLike, y: npt.ArrayLike) -> float | None:
@@ -218,11 +220,11 @@ def correlate_runs(
             setting is out of range.
     """
     probability(p, "p")
-    _check_missing(missing)
-    given, estimated = _by_topic(first), _by_topic(second)
-    shared, runs_left_out = _shared_runs(given, estimated, "lists")
-    ours = _average("first", given, shared, missing)
-    theirs = _average("second", estimated, shared, missing)
+    check_missing(missing)
+    given, estimated = by_topic(first), by_topic(second)
+    shared, runs_left_out = shared_runs(given, estimated, "lists")
+    ours = average("first", given, shared, missing)
+    theirs = average("second", estimated, shared, missing)
     counts = np.maximum(ours.topics, theirs.topics)
     return CorrelationReport(
         rows=tuple(run_setting(ours.means, theirs.means, p)),
@@ -269,10 +271,10 @@ def correlate(
     """
     probability(p, "p")
     probability(level, "level")
-    _check_missing(missing)
-    given = {run: _known(scores) for run, scores in first.items()}
-    estimated = {run: _known(scores) for run, scores in second.items()}
-    runs, runs_left_out = _shared_runs(given, estimated, "tables")
+    check_missing(missing)
+    given = {run: known_scores(scores) for run, scores in first.items()}
+    estimated = {run: known_scores(scores) for run, scores in second.items()}
+    runs, runs_left_out = shared_runs(given, estimated, "tables")
     ours, theirs = [given[run] for run in runs], [estimated[run] for run in runs]
     topics_first = list(dict.fromkeys(topic for row in ours for topic in row))
     topics_second = list(dict.fromkeys(topic for row in theirs for topic in row))
@@ -280,23 +282,14 @@ def correlate(
     topics = [topic for topic in topics_first if topic in known]
     if not topics:
         raise ValueError("no topic is left: the tables share none")
-    x = _matrix(ours, topics)
-    y = _matrix(theirs, topics)
+    x = matrix(ours, topics)
+    y = matrix(theirs, topics)
     holes = np.isnan(x) | np.isnan(y)
     gaps = tuple((runs[r], topics[t]) for t, r in np.argwhere(holes))
     silent = holes.all(axis=0)
     if missing != "zero" and silent.any():
         raise ValueError(f"run {runs[int(silent.argmax())]} has no topic that both tables score")
-    left_out: tuple[str, ...] = ()
-    if missing == "zero":
-        x, y = np.nan_to_num(x), np.nan_to_num(y)
-    elif missing == "topics":
-        whole = [not row.any() for row in holes]
-        left_out = tuple(topic for topic, use in zip(topics, whole, strict=True) if not use)
-        topics = [topic for topic, use in zip(topics, whole, strict=True) if use]
-        x, y = x[whole], y[whole]
-    else:
-        x, y = np.where(holes, np.nan, x), np.where(holes, np.nan, y)
+    (x, y), topics, left_out = complete((x, y), topics, holes, missing)
     if not topics:
         raise ValueError("no topic is left that both tables have for every run they share")
     return CorrelationReport(
@@ -312,97 +305,3 @@ def correlate(
         missing=gaps,
         topics_left_out=left_out,
     )
-
-
-def _known(scores: Mapping[str, float | None]) -> dict[str, float]:
-    if not isinstance(scores, Mapping):
-        raise ValueError(
-            f"give scores by run, then topic, got {scores} as those of a run; scores of whole runs "
-            "are for correlate_runs"
-        )
-    values = numbers(np.array(list(scores.values()), dtype=object), "scores", missing=True)
-    return {
-        name: float(value)
-        for name, value in zip(scores, values, strict=True)
-        if not np.isnan(value)
-    }
-
-
-def _check_missing(missing: Missing) -> None:
-    if missing not in get_args(Missing):
-        raise ValueError(f"missing must be 'topics', 'cells' or 'zero', got {missing!r}")
-
-
-@dataclass(frozen=True)
-class _Averaged:
-    """One score a run.
-
-    Attributes:
-        means: the scores.
-        topics: how many topics each is the mean of; 0 where it was given as such.
-        missing: runs and topics without a score.
-        left_out: topics left out because of *missing*.
-    """
-
-    means: Floats
-    topics: Integers
-    missing: tuple[tuple[str, str], ...]
-    left_out: tuple[str, ...]
-
-
-_WHOLE = ""
-"""The topic that stands for a score of the run as a whole."""
-
-
-def _by_topic(scores: Mapping[str, float | None] | Scores) -> dict[str, dict[str, float]]:
-    """Return the known scores by run, then topic."""
-    return {
-        run: _known(score if isinstance(score, Mapping) else {_WHOLE: score})
-        for run, score in scores.items()
-    }
-
-
-def _shared_runs(
-    first: Mapping[str, Mapping[str, float]], second: Mapping[str, Mapping[str, float]], what: str
-) -> tuple[list[str], dict[str, tuple[str, ...]]]:
-    """Return the runs that both tables have scores for, and the others by field of the report."""
-    shared = [run for run in first if run in second]
-    used = [run for run in shared if first[run] and second[run]]
-    if len(used) < 2:
-        others = len(shared) - len(used)
-        without = f", beside {others} without a score in one of them" if others else ""
-        raise ValueError(f"runs in both {what}: {len(used)}{without}; at least 2 are needed")
-    return used, {
-        "runs_only_first": tuple(run for run in first if run not in second),
-        "runs_only_second": tuple(run for run in second if run not in first),
-        "runs_unscored_first": tuple(run for run in shared if not first[run]),
-        "runs_unscored_second": tuple(run for run in shared if not second[run]),
-    }
-
-
-def _average(
-    which: str, table: Mapping[str, Mapping[str, float]], runs: Sequence[str], missing: Missing
-) -> _Averaged:
-    """Return the mean of each of *runs* over its topics."""
-    topics = list(dict.fromkeys(topic for run in runs for topic in table[run]))
-    scores = _matrix([table[run] for run in runs], topics)
-    holes = np.isnan(scores)
-    gaps = tuple((runs[r], topics[t]) for t, r in np.argwhere(holes))
-    left_out: tuple[str, ...] = ()
-    if missing == "zero":
-        scores = np.nan_to_num(scores)
-    elif missing == "topics":
-        whole = [not row.any() for row in holes]
-        left_out = tuple(topic for topic, use in zip(topics, whole, strict=True) if not use)
-        scores = scores[whole]
-    if not len(scores):
-        raise ValueError(f"no topic is left that the {which} table has for every run they share")
-    used = (~np.isnan(scores)).sum(axis=0)
-    counts = np.zeros_like(used) if topics == [_WHOLE] else used
-    return _Averaged(np.nanmean(scores, axis=0), counts, gaps, left_out)
-
-
-def _matrix(rows: Sequence[Mapping[str, float]], topics: Sequence[str]) -> Floats:
-    """Return topics × runs, NaN where a run lacks a topic."""
-    cells = [[row.get(topic, np.nan) for row in rows] for topic in topics]
-    return np.array(cells, dtype=np.float64).reshape(len(topics), len(rows))

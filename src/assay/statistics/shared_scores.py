@@ -1,0 +1,141 @@
+"""The scores that two tables share: their runs and topics, and what becomes of holes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+import numpy as np
+
+from assay.measures.confidence import Bools, Floats, Integers
+from assay.statistics.checks import numbers
+
+__all__ = [
+    "Averaged",
+    "Missing",
+    "Scores",
+    "average",
+    "by_topic",
+    "check_missing",
+    "complete",
+    "known_scores",
+    "matrix",
+    "shared_runs",
+]
+
+Scores = Mapping[str, Mapping[str, float | None]]
+"""Scores by run, then topic; ``None`` and NaN mean that the run has none for the topic."""
+
+Missing = Literal["topics", "cells", "zero"]
+"""What becomes of a shared topic that a shared run lacks in either table: ``topics`` leaves the
+topic out for all runs, ``cells`` leaves it out for that run in both tables, ``zero`` counts 0."""
+
+
+def known_scores(scores: Mapping[str, float | None]) -> dict[str, float]:
+    """Return the scores that are there, by topic.
+
+    Raises:
+        ValueError: one is not a number, or they are no table.
+    """
+    if not isinstance(scores, Mapping):
+        raise ValueError(
+            f"give scores by run, then topic, got {scores} as those of a run; scores of whole runs "
+            "are for correlate_runs"
+        )
+    values = numbers(np.array(list(scores.values()), dtype=object), "scores", missing=True)
+    return {
+        name: float(value)
+        for name, value in zip(scores, values, strict=True)
+        if not np.isnan(value)
+    }
+
+
+def check_missing(missing: Missing) -> None:
+    """Raise ValueError where *missing* is none of :data:`Missing`."""
+    if missing not in get_args(Missing):
+        raise ValueError(f"missing must be 'topics', 'cells' or 'zero', got {missing!r}")
+
+
+@dataclass(frozen=True)
+class Averaged:
+    """One score a run.
+
+    Attributes:
+        means: the scores.
+        topics: how many topics each is the mean of; 0 where it was given as such.
+        missing: runs and topics without a score.
+        left_out: topics left out because of *missing*.
+    """
+
+    means: Floats
+    topics: Integers
+    missing: tuple[tuple[str, str], ...]
+    left_out: tuple[str, ...]
+
+
+_WHOLE = ""
+"""The topic that stands for a score of the run as a whole."""
+
+
+def by_topic(scores: Mapping[str, float | None] | Scores) -> dict[str, dict[str, float]]:
+    """Return the known scores by run, then topic."""
+    return {
+        run: known_scores(score if isinstance(score, Mapping) else {_WHOLE: score})
+        for run, score in scores.items()
+    }
+
+
+def shared_runs(
+    first: Mapping[str, Mapping[str, float]], second: Mapping[str, Mapping[str, float]], what: str
+) -> tuple[list[str], dict[str, tuple[str, ...]]]:
+    """Return the runs that both tables have scores for, and the others by field of the report."""
+    shared = [run for run in first if run in second]
+    used = [run for run in shared if first[run] and second[run]]
+    if len(used) < 2:
+        others = len(shared) - len(used)
+        without = f", beside {others} without a score in one of them" if others else ""
+        raise ValueError(f"runs in both {what}: {len(used)}{without}; at least 2 are needed")
+    return used, {
+        "runs_only_first": tuple(run for run in first if run not in second),
+        "runs_only_second": tuple(run for run in second if run not in first),
+        "runs_unscored_first": tuple(run for run in shared if not first[run]),
+        "runs_unscored_second": tuple(run for run in shared if not second[run]),
+    }
+
+
+def average(
+    which: str, table: Mapping[str, Mapping[str, float]], runs: Sequence[str], missing: Missing
+) -> Averaged:
+    """Return the mean of each of *runs* over its topics."""
+    topics = list(dict.fromkeys(topic for run in runs for topic in table[run]))
+    scores = matrix([table[run] for run in runs], topics)
+    holes = np.isnan(scores)
+    gaps = tuple((runs[r], topics[t]) for t, r in np.argwhere(holes))
+    (scores,), _, left_out = complete((scores,), topics, holes, missing)
+    if not len(scores):
+        raise ValueError(f"no topic is left that the {which} table has for every run they share")
+    used = (~np.isnan(scores)).sum(axis=0)
+    counts = np.zeros_like(used) if topics == [_WHOLE] else used
+    return Averaged(np.nanmean(scores, axis=0), counts, gaps, left_out)
+
+
+def complete(
+    tables: Sequence[Floats], topics: Sequence[str], holes: Bools, missing: Missing
+) -> tuple[list[Floats], list[str], tuple[str, ...]]:
+    """Return the tables with their holes as *missing* has them, the topics that they keep and those
+    left out."""
+    if missing == "zero":
+        return [np.nan_to_num(table) for table in tables], list(topics), ()
+    if missing == "cells":
+        return [np.where(holes, np.nan, table) for table in tables], list(topics), ()
+    whole: Bools = np.asarray(~holes.any(axis=1))
+    kept = [topic for topic, use in zip(topics, whole, strict=True) if use]
+    left_out = tuple(topic for topic, use in zip(topics, whole, strict=True) if not use)
+    return [table[whole] for table in tables], kept, left_out
+
+
+def matrix(rows: Sequence[Mapping[str, float]], topics: Sequence[str]) -> Floats:
+    """Return topics × runs, NaN where a run lacks a topic."""
+    cells = [[row.get(topic, np.nan) for row in rows] for topic in topics]
+    return np.array(cells, dtype=np.float64).reshape(len(topics), len(rows))
