@@ -27,6 +27,7 @@ from assay.cli.common import (
 from assay.formats.exam_bank import open_bank, question_id, read_bank
 from assay.formats.parsed import printable
 from assay.formats.passages import Query, read_queries
+from assay.judging.asking import INTERRUPTED
 from assay.judging.engine import judge, plan
 from assay.labellers.base import Request
 from assay.ledger.policy import Policy
@@ -95,7 +96,10 @@ def generate_command(
             ledger,
             progress=JudgingBar(quiet=as_json),
             budget=limit,
+            give_up_after=opened.config.judging.give_up_after,
         )
+        if tally.stopped == INTERRUPTED:
+            raise KeyboardInterrupt
         book = LabelBook.open(ledger, Policy.parse("people"), [GENERATE], {GENERATE.name: who})
         new: list[tuple[str, BankQuestion]] = []
         missing: dict[str, str] = {}

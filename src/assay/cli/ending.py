@@ -14,6 +14,9 @@ from assay.model.errors import AssayError
 
 _FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO}
 
+INTERRUPTED = 130
+"""Exit status after Ctrl-C or SIGTERM."""
+
 _kept: list[object] = []
 
 
@@ -48,6 +51,9 @@ def leave(done: SystemExit) -> NoReturn:
     All files are written and closed by then; what would be skipped is flushed here.
     """
     status = done.code
+    if status == INTERRUPTED:
+        print("assay: interrupted; every answer that arrived is kept.", file=sys.stderr)
+        _kept.append(done)  # no thread is waited for either
     try:
         sys.stdout.flush()
         sys.stderr.flush()

@@ -28,6 +28,7 @@ from assay.cli.common import (
     safe,
 )
 from assay.cli.jobs import Job, Results, open_job
+from assay.judging.asking import INTERRUPTED
 from assay.judging.progress import Tally
 from assay.ledger import Ledger
 from assay.model.errors import SettingsError
@@ -153,6 +154,8 @@ def _judge(
     )
     if not quiet:
         err().print(told(tally), markup=False)
+    if tally.stopped == INTERRUPTED:
+        raise KeyboardInterrupt
     return tally
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import signal
 import sys
 from importlib import import_module
 from pathlib import Path
@@ -12,7 +13,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from assay import __version__
-from assay.cli.ending import leave, open_streams, unwritable
+from assay.cli.ending import INTERRUPTED, leave, open_streams, unwritable
 from assay.formats.parsed import printable
 from assay.model.errors import AssayError
 from assay.model.places import TRUSTED
@@ -111,7 +112,7 @@ def _root(
     """Assay evaluates retrieval-augmented generation: runs, labels, scores, conclusions.
 
     Exit status: 0 good, 1 findings, 2 wrong usage or unreadable input, 3 a labeller could not
-    be reached.
+    be reached or gave nothing of use, 130 interrupted (Ctrl-C, SIGTERM).
     """
     TRUSTED.set(tuple(trust or ()))
 
@@ -121,6 +122,7 @@ def main() -> None:
     # A command makes many small objects and ends: looking for cycles among them is wasted time.
     gc.set_threshold(1_000_000, 100, 100)
     open_streams()
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # ended as by Ctrl-C
     output = sys.stdout
     try:
         app()
@@ -129,8 +131,7 @@ def main() -> None:
         print(f"assay: {said}", file=sys.stderr)
         sys.exit(error.exit_status)
     except KeyboardInterrupt:
-        print("assay: interrupted; every answer that arrived is kept.", file=sys.stderr)
-        sys.exit(130)
+        leave(SystemExit(INTERRUPTED))
     except OSError as error:
         unwritable(error)
     except SystemExit as done:

@@ -7,7 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from assay.judging.engine import Plan, join_votes, new_label
+from assay.judging.engine import Plan, join_votes
+from assay.judging.keeper import new_label
 from assay.labellers.base import Request
 from assay.labellers.batch import batch_lines, outcome_of, read_replies
 from assay.labellers.openai import OpenAILabeller

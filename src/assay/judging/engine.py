@@ -6,23 +6,20 @@ it asks the next question, so a kill at any moment loses at most what was under 
 
 from __future__ import annotations
 
-import asyncio
-import signal
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import AsyncExitStack, suppress
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 
+from assay.judging.asking import GIVE_UP_AFTER, INTERRUPTED, Run
 from assay.judging.claims import claimed
-from assay.judging.keeper import Keeper
+from assay.judging.keeper import Keeper, new_label
 from assay.judging.progress import Progress, Silent, Tally
 from assay.judging.shared import told_elsewhere
-from assay.labellers.base import Estimate, Labeller, Outcome, Request, request_key
+from assay.labellers.base import Estimate, Labeller, Request, request_key
 from assay.labellers.ensemble import EnsembleLabeller
-from assay.ledger import Asked, Ledger, NewLabel
+from assay.ledger import Asked, Ledger
 from assay.model.errors import LabellerUnreachable, SettingsError
 from assay.model.labels import Status
 
-_STARTED = 8  # workers that begin in the same round of the event loop
 _JOINED = 5000  # joint labels that are made in one transaction
 
 
@@ -155,129 +152,21 @@ def join_votes(ledger: Ledger, plan_: Plan) -> int:
     return made
 
 
-@dataclass(slots=True)
-class _Run:
-    """What one run of a plan has done so far. ``reserved`` US dollars are what the answers under
-    way may still cost, ``dearest`` what the dearest answer of each labeller cost; ``settled`` is
-    set whenever an answer has arrived."""
-
-    tally: Tally
-    budget: float | None
-    stop: str | None = None
-    unreachable: LabellerUnreachable | None = None
-    reserved: float = 0.0
-    under_way: int = 0
-    dearest: dict[int, float] = field(default_factory=dict)
-    settled: asyncio.Event = field(default_factory=asyncio.Event)
-
-    async def reserve(self, labeller: Labeller, request: Request) -> float | None:
-        """Set aside what a request may cost at most, waiting for answers under way where the
-        budget is short; None where it does not fit into what is left.
-
-        Where a labeller does not say ahead what it costs (one of a user's own), its first answer is
-        waited for, and then what its dearest one cost is set aside for each."""
-        if self.budget is None:
-            self.under_way += 1
-            return 0.0
-        most = labeller.estimate(request).at_most or 0.0
-        while not most and id(labeller) not in self.dearest and self.under_way:
-            self.settled.clear()
-            await self.settled.wait()
-        most = max(most, self.dearest.get(id(labeller), 0.0))
-        while self.tally.spent + self.reserved + most > self.budget:
-            if not self.under_way or self.stop is not None:
-                return None
-            self.settled.clear()
-            await self.settled.wait()
-        self.reserved += most
-        self.under_way += 1
-        return most
-
-    def settle(self, labeller: Labeller, outcome: Outcome | None, most: float) -> None:
-        """Learn from an answer what answers cost."""
-        if self.budget is None or outcome is None:
-            return
-        before = self.dearest.get(id(labeller), 0.0)
-        self.dearest[id(labeller)] = max(before, outcome.cost or 0.0)
-        if outcome.cost is None:
-            self.tally.at_most += most
-
-    def release(self, most: float) -> None:
-        self.under_way -= 1
-        self.reserved = self.reserved - most if self.under_way else 0.0
-        self.settled.set()
-
-
-async def _execute(
-    plan_: Plan, ledger: Ledger, progress: Progress, budget: float | None, title: str
-) -> tuple[Tally, LabellerUnreachable | None]:
+def _execute(plan_: Plan, ledger: Ledger, run: Run, title: str) -> None:
     parts = plan_.asked
     todo = sum(len(part.todo) for part in parts)
     known = sum(part.known for part in parts)
-    known_failed = sum(part.known_failed for part in parts)
-    run = _Run(Tally(todo + known, known, known_failed), budget)
-    keeper = Keeper(ledger)
-    progress.begin(title, run.tally.wanted, known)
-
-    def interrupt() -> None:
-        if run.stop is not None:
-            raise KeyboardInterrupt
-        run.stop = "interrupted"
-        progress.note("Stopping: waiting for the answers under way (Ctrl-C again to leave now).")
-
-    async def work(labeller: Labeller, waiting: Iterator[tuple[str, Request]]) -> None:
-        for key, request in waiting:
-            if run.stop is not None:
-                return
-            reserved = await run.reserve(labeller, request)
-            if reserved is None:
-                run.stop = run.stop or "budget"
-                return
-            try:
-                outcome = await labeller.label(request)
-                run.settle(labeller, outcome, reserved)
-                if outcome is not None:
-                    await keeper.keep(new_label(labeller, key, request, outcome))
-                _count(run.tally, outcome, labeller)
-            except LabellerUnreachable as error:
-                run.stop = "unreachable"
-                run.unreachable = error
-                return
-            finally:
-                run.release(reserved)
-            progress.step(outcome)
-
-    loop = asyncio.get_running_loop()
-    handled = False
-    with suppress(NotImplementedError, RuntimeError, ValueError):  # not in the main thread
-        loop.add_signal_handler(signal.SIGINT, interrupt)
-        handled = True
+    run.tally.wanted, run.tally.known = todo + known, known
+    run.tally.known_failed = sum(part.known_failed for part in parts)
+    run.progress.begin(title, run.tally.wanted, known)
     try:
-        async with AsyncExitStack() as labellers:
-            for part in parts:
-                await labellers.enter_async_context(part.labeller)
-            async with asyncio.TaskGroup() as group:
-                for part in parts:
-                    waiting = iter(part.todo)
-                    for n in range(max(1, min(part.labeller.concurrency, len(part.todo)))):
-                        group.create_task(work(part.labeller, waiting))
-                        if n % _STARTED == _STARTED - 1:
-                            # All at once, no question would leave before all had connected,
-                            # and their answers would come back in one heap.
-                            await asyncio.sleep(0)
-    except BaseExceptionGroup as group_error:
-        # One cause is enough for a person: the first fault that stopped a worker.
-        raise group_error.exceptions[0] from None
+        run.ask(parts)
     finally:
-        if handled:
-            loop.remove_signal_handler(signal.SIGINT)
-        try:
-            keeper.flush()
-        finally:
-            progress.end()
-    join_votes(ledger, plan_)
-    done = run.tally.asked + run.tally.unanswered
-    return replace(run.tally, skipped=todo - done, stopped=run.stop), run.unreachable
+        run.progress.end()
+    if run.stop != INTERRUPTED:
+        join_votes(ledger, plan_)
+    run.tally.skipped = todo - run.tally.asked - run.tally.unanswered
+    run.tally.stopped = run.stop
 
 
 def judge(
@@ -286,13 +175,16 @@ def judge(
     *,
     progress: Progress | None = None,
     budget: float | None = None,
+    give_up_after: int = GIVE_UP_AFTER,
 ) -> Tally:
     """Carry out plans one after the other and return what was done.
 
     ``budget`` is in US dollars for this call. What each request may cost at most is set aside
-    before it is sent, so that the budget is not passed. Raises LedgerError where another process
-    is asking the same of the same labeller, LabellerUnreachable (after everything that was
-    answered is kept) and KeyboardInterrupt on a second Ctrl-C.
+    before it is sent, so that the budget is not passed. ``give_up_after`` questions in a row with
+    the same fault, and none answered between them, end the run; they stay open. (0: they never do.)
+    On Ctrl-C or SIGTERM what has been answered is kept, and the tally says ``interrupted``. Raises
+    LedgerError where another process is asking the same of the same labeller, LabellerUnreachable
+    (after everything that was answered is kept) and KeyboardInterrupt on a second Ctrl-C.
     """
     told = progress or Silent()
     wanted = [
@@ -303,13 +195,18 @@ def judge(
     ]
     with claimed(ledger.path, wanted):
         now = [(title, _still_open(each, ledger)) for title, each in plans]
-        return _carry_out(now, ledger, told, budget)
+        return _carry_out(now, ledger, told, budget, give_up_after)
 
 
 def _carry_out(
-    plans: Sequence[tuple[str, Plan]], ledger: Ledger, told: Progress, budget: float | None
+    plans: Sequence[tuple[str, Plan]],
+    ledger: Ledger,
+    told: Progress,
+    budget: float | None,
+    give_up_after: int,
 ) -> Tally:
     total = Tally()
+    models: dict[int, list[str]] = {}
     for title, each in plans:
         left = None if budget is None else budget - total.spent
         if total.stopped:
@@ -321,47 +218,19 @@ def _carry_out(
                     skipped=len(part.todo),
                 )
             continue
-        tally, unreachable = asyncio.run(_execute(each, ledger, told, left, title))
-        total += tally
-        if unreachable is not None:
+        run = Run(Tally(), Keeper(ledger), told, left, give_up_after, models)
+        _execute(each, ledger, run, title)
+        total += run.tally
+        if run.unreachable is not None and total.stopped != INTERRUPTED:
             kept = f"{total.asked} answers of this run are kept" if total.asked else "Nothing lost"
-            raise LabellerUnreachable(f"{unreachable}\n{kept}; run again to go on from here.")
+            raise LabellerUnreachable(
+                f"{run.unreachable}\n{kept}{_spent(total)}; run again to go on from here."
+            )
     return total
 
 
-def _count(tally: Tally, outcome: Outcome | None, labeller: Labeller) -> None:
-    if outcome is None:
-        tally.unanswered += 1
-        return
-    tally.asked += 1
-    tally.failed += outcome.status is Status.FAILED
-    tally.tokens_in += outcome.tokens_in or 0
-    tally.tokens_out += outcome.tokens_out or 0
-    tally.tokens_cached += int(outcome.detail.get("cached_tokens") or 0)
-    if outcome.cost is not None:
-        tally.cost += outcome.cost
-    elif labeller.id.kind == "model" or outcome.tokens_in or outcome.tokens_out:
-        tally.unpriced += 1
-
-
-def new_label(labeller: Labeller, key: str, request: Request, outcome: Outcome) -> NewLabel:
-    """An answer as the label that the ledger keeps."""
-    verdict = None if outcome.verdict is None else outcome.verdict.model_dump(mode="json")
-    return NewLabel(
-        key=key,
-        task=request.task.name,
-        version=request.task.version,
-        unit=request.unit_hash,
-        content=request.content,
-        labeller=labeller.id,
-        status=outcome.status,
-        verdict=verdict,
-        reason=(verdict or {}).get("reason") or None,
-        error=outcome.error,
-        sample=request.sample,
-        tokens_in=outcome.tokens_in,
-        tokens_out=outcome.tokens_out,
-        cost=outcome.cost,
-        seconds=outcome.seconds,
-        detail=outcome.detail,
-    )
+def _spent(tally: Tally) -> str:
+    """What a run has cost, with what came to nothing."""
+    cost = f", ${tally.cost:.4f}" if tally.cost else ""
+    used = f"{tally.tokens_in:,} tokens read, {tally.tokens_out:,} written{cost}"
+    return f" ({used})" if tally.tokens_in or tally.tokens_out else ""

@@ -65,6 +65,16 @@ class Tally:
         """US dollars that a budget must take for spent."""
         return self.cost + self.at_most
 
+    def spend(self, outcome: Outcome, *, priced: bool) -> None:
+        """Add what an answer took; ``priced`` where every answer has a price, known or not."""
+        self.tokens_in += outcome.tokens_in or 0
+        self.tokens_out += outcome.tokens_out or 0
+        self.tokens_cached += int(outcome.detail.get("cached_tokens") or 0)
+        if outcome.cost is not None:
+            self.cost += outcome.cost
+        elif priced or outcome.tokens_in or outcome.tokens_out:
+            self.unpriced += 1
+
     def __add__(self, other: Tally) -> Tally:
         return Tally(
             wanted=self.wanted + other.wanted,

@@ -34,7 +34,9 @@ class Request:
 @dataclass(frozen=True, slots=True)
 class Outcome:
     """What came of a request. ``verdict`` is None exactly where ``status`` is failed, and then
-    ``error`` says why; costs are those of all turns, US dollars; times are seconds."""
+    ``error`` says why; costs are those of all turns, US dollars; times are seconds. ``suspect``
+    failures may be the labeller's fault and not the request's: the same one many times in a row
+    ends a run."""
 
     status: Status
     verdict: Verdict | None = None
@@ -44,6 +46,7 @@ class Outcome:
     cost: float | None = None
     seconds: float | None = None
     detail: Mapping[str, Any] = field(default_factory=dict)
+    suspect: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -84,10 +84,11 @@ class FunctionLabeller(BaseLabeller):
                 f"{'.'.join(map(str, fault['loc'])) or 'verdict'}: {fault['msg']}"
                 for fault in error.errors(include_url=False)
             )
-            return Outcome(Status.FAILED, error=f"the verdict does not fit: {why}")
+            return Outcome(Status.FAILED, error=f"the verdict does not fit: {why}", suspect=True)
         problem = request.task.check(request.unit, verdict)
         if problem is not None:
-            return Outcome(Status.FAILED, error=f"the verdict does not fit: {problem}")
+            why = f"the verdict does not fit: {problem}"
+            return Outcome(Status.FAILED, error=why, suspect=True)
         return Outcome(Status.OK, verdict)
 
     @cached_property

@@ -8,10 +8,12 @@ answered is a failure of its own.
 from __future__ import annotations
 
 import asyncio
+import math
 import random
 import re
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
@@ -22,12 +24,14 @@ import orjson
 
 from assay.labellers.pace import Limits, Pace, rate_limit_wait
 from assay.labellers.transport import Reply, Silence, Transport, TransportError
+from assay.labellers.watch import idling, tell
 from assay.model.errors import LabellerUnreachable
 from assay.model.secrets import without_keys
 from assay.tasks.schemas import LIST_LENGTHS
 
 _FEW_ATTEMPTS = 7  # then the run ends, if nobody else is answered either
 _MANY_ATTEMPTS = 15  # then the request is given up
+_SILENT = 2  # time-outs in a row of which a person is told
 _TIRED = 3  # failures in a row after which an address is left alone for a while
 _LONGEST_WAIT = 60.0  # seconds between two attempts, also where Retry-After asks for more
 _FORMAT_WORDS = ("response_format", "json_schema", "json_object", "guided", "grammar", "schema")
@@ -93,6 +97,7 @@ class _Endpoint:
     headers: Mapping[str, str] = field(repr=False)
     answered: int = 0
     failures: int = 0
+    silences: int = 0
     rests: int = 0
     rested_at: float = 0.0
     rests_until: float = 0.0
@@ -107,7 +112,7 @@ class _Endpoint:
 
     def lives(self) -> None:
         """It said something that tells of the request, not of itself."""
-        self.failures = self.rests = 0
+        self.failures = self.silences = self.rests = 0
         self.rests_until = 0.0
 
     def fails(self, started: float, now: float) -> None:
@@ -160,7 +165,8 @@ class Endpoints:
         while True:
             sent = self.form.copy()
             endpoint = self._next()
-            await endpoint.pace.enter(tokens)
+            with idling():
+                await endpoint.pace.enter(tokens)
             started = time.monotonic()
             try:
                 reply = await self._post(endpoint, make(sent))
@@ -169,6 +175,7 @@ class Endpoints:
                 why, wait = str(error), None
                 if isinstance(error, Silence):  # a connection that breaks says nothing of the load
                     endpoint.pace.pushed_back(None, started)
+                    self._silent(endpoint)
             else:
                 if isinstance(found, Mapping):
                     return found
@@ -184,7 +191,19 @@ class Endpoints:
             if attempt >= _MANY_ATTEMPTS:
                 raise Refused(f"{self.redact(why)} ({attempt} attempts; others were answered)")
             backoff = min(_LONGEST_WAIT, 0.5 * 2 ** (attempt - 1)) * random.uniform(0.5, 1)  # noqa: S311
-            await _sleep(min(_LONGEST_WAIT, max(wait or 0.0, backoff)))
+            with idling():
+                await _sleep(min(_LONGEST_WAIT, max(wait or 0.0, backoff)))
+
+    def _silent(self, endpoint: _Endpoint) -> None:
+        endpoint.silences += 1
+        if endpoint.silences == _SILENT:
+            tell(
+                self.redact(
+                    f"{self._name} at {endpoint.url} is silent: {_SILENT} questions had no reply "
+                    f"within {self._timeout:g} s (timeout in [judging]). They are asked again; "
+                    "Ctrl-C stops."
+                )
+            )
 
     def _next(self) -> _Endpoint:
         """The address that the next request goes to: of those that answer, the idlest."""
@@ -209,11 +228,16 @@ class Endpoints:
             parsed = json_object(reply.body)
             if parsed is None:
                 return "HTTP 200 with a body that is no JSON object", None
-            endpoint.answered += 1
-            endpoint.lives()
-            endpoint.pace.answered()
-            return parsed
-        why = f"HTTP {reply.status}: {message_of(reply)}"
+            if not parsed.get("error") or parsed.get("choices"):
+                endpoint.answered += 1
+                endpoint.lives()
+                endpoint.pace.answered()
+                return parsed
+            # Some proxies hand on the fault of whoever is behind them so.
+            reply = replace(reply, status=_status_in(parsed["error"]))
+            why = f"HTTP {reply.status} (in a reply with HTTP 200): {message_of(reply)}"
+        else:
+            why = f"HTTP {reply.status}: {message_of(reply)}"
         if reply.status in (400, 404, 413, 415, 422):
             endpoint.lives()
             if self.form.lower(reply, sent):
@@ -257,17 +281,19 @@ def headers_for(key: str | None) -> dict[str, str]:
 def retry_after(headers: Mapping[str, str], now: datetime) -> float | None:
     """Seconds that a Retry-After header asks to wait (a number or a date), or None."""
     value = headers.get("retry-after", "").strip()
-    if not value:
-        return None
-    try:
-        return max(0.0, float(value))
-    except ValueError:
-        pass
-    try:
+    with suppress(ValueError):
+        wait = float(value)
+        return max(0.0, wait) if math.isfinite(wait) else None
+    with suppress(ValueError, OverflowError):  # of dates that no calendar has
         when = parsedate_to_datetime(value)
-    except ValueError:
-        return None
-    return max(0.0, (when - now).total_seconds()) if when.tzinfo else None
+        return max(0.0, (when - now).total_seconds()) if when.tzinfo else None
+    return None
+
+
+def _status_in(error: object) -> int:
+    """The HTTP status that an error object names, else that of a request that is refused."""
+    code = error.get("code") if isinstance(error, dict) else None
+    return code if isinstance(code, int) and 400 <= code < 600 else 400
 
 
 def json_object(body: bytes) -> Mapping[str, Any] | None:

@@ -108,7 +108,7 @@ class GuardedLabeller:
         problem = said.verdict and request.task.check(request.unit, said.verdict)
         if problem:
             why = f"the verdict does not fit: {problem}"
-            return replace(said, status=Status.FAILED, verdict=None, error=why)
+            return replace(said, status=Status.FAILED, verdict=None, error=why, suspect=True)
         return said
 
     async def __aenter__(self) -> Self:

@@ -198,7 +198,7 @@ class OpenAILabeller:
             try:
                 reply = await self._endpoints.call(make, _size(messages))
             except Refused as refused:
-                return self._outcome(usage, started, error=str(refused), raw=raw)
+                return self._outcome(usage, started, error=str(refused), raw=raw, suspect=True)
             usage.add(reply)
             text, problem = content_of(reply)
             if text is None:
@@ -218,7 +218,8 @@ class OpenAILabeller:
                     "object that was asked for, complete, and nothing else.",
                 }
             )
-        return self._outcome(usage, started, error=f"unusable reply: {problem}", raw=raw)
+        why = f"unusable reply: {problem}"
+        return self._outcome(usage, started, error=why, raw=raw, suspect=True)
 
     def _good(self, usage: _Usage, started: float | None, verdict: Verdict) -> Outcome:
         return Outcome(
@@ -232,7 +233,13 @@ class OpenAILabeller:
         )
 
     def _outcome(
-        self, usage: _Usage, started: float | None, *, error: str, raw: str = ""
+        self,
+        usage: _Usage,
+        started: float | None,
+        *,
+        error: str,
+        raw: str = "",
+        suspect: bool = False,
     ) -> Outcome:
         # A server or proxy may repeat the key; a reply that gives no label is kept for people.
         kept = {"raw": self._endpoints.redact(raw[:_KEPT_REPLY])} if raw else {}
@@ -244,6 +251,7 @@ class OpenAILabeller:
             cost=self._cost(usage),
             seconds=None if started is None else time.perf_counter() - started,
             detail={**usage.detail(), **kept},
+            suspect=suspect,
         )
 
     def _cost(self, usage: _Usage) -> float | None:
@@ -321,5 +329,8 @@ def content_of(reply: Mapping[str, Any]) -> tuple[str | None, str]:
     content = message.get("content")
     if isinstance(content, list):
         content = "".join(str(p.get("text", "")) for p in content if isinstance(p, dict))
-    note = "the reply was cut off at the token limit" if finish == "length" else ""
-    return (content if isinstance(content, str) else ""), note
+    if not isinstance(content, str):
+        content = ""
+    if finish == "length":
+        return content, "the reply was cut off at the token limit"
+    return content, "" if content.strip() else "the reply has no content"

@@ -9,10 +9,12 @@ it: an answer that is slow because the model thinks is no reason to ask less.
 from __future__ import annotations
 
 import asyncio
+import math
 import re
 import time
 from collections import deque
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 
 _START = 256
@@ -190,8 +192,6 @@ def rate_limit_wait(headers: Mapping[str, str]) -> float | None:
         reset = headers.get(f"x-ratelimit-reset-{what}", "").strip()
         if left == "0" and reset:
             span = sum(float(n) * _SECONDS[unit] for n, unit in _SPAN.findall(reset))
-            try:
+            with suppress(ValueError):
                 waits.append(span or float(reset))
-            except ValueError:
-                continue
-    return max(waits, default=None)
+    return max(filter(math.isfinite, waits), default=None)

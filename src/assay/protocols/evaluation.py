@@ -28,7 +28,7 @@ from assay.protocols.labels import LabelBook
 from assay.protocols.members import juries
 from assay.protocols.output import digests_of, write_bytes
 from assay.protocols.ranked import check_ranked, ranked_files
-from assay.protocols.record import Places, write_labels, write_manifest
+from assay.protocols.record import Places, models_of, renamed, write_labels, write_manifest
 from assay.protocols.results import Gap, Result
 from assay.protocols.scores import score_files
 from assay.tasks.base import AnyTask
@@ -113,7 +113,13 @@ class Evaluation:
                             f"{why}."
                         )
             left = None if budget is None else budget - total.spent
-            total += judge(plans, ledger, progress=progress, budget=left)
+            total += judge(
+                plans,
+                ledger,
+                progress=progress,
+                budget=left,
+                give_up_after=self.folder.config.judging.give_up_after,
+            )
             if total.stopped:
                 return total
         return total
@@ -184,6 +190,7 @@ class Evaluation:
         if book.book is not None:
             warnings += book.book.remarks(missing=bool(book.missing))
         warnings += book.uncalibrated()
+        warnings += renamed(models_of(used.label for used in book.used))
         return Result(
             protocol=self.protocol.name,
             protocol_title=self.protocol.title,

@@ -54,6 +54,7 @@ class JudgingSection(_Section):
     temperature: float | None = 0.0
     reasons: bool = True
     budget: float | None = Field(None, gt=0)
+    give_up_after: int = Field(20, ge=0)
     extra: dict[str, Any] = Field(default_factory=dict)
 
     @field_validator("extra")

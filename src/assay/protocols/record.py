@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Protocol
 
 from assay import __version__
+from assay.formats.parsed import printable
 from assay.ledger.lines import Block
 from assay.ledger.opening import packed
 from assay.model.labels import Label, LabellerId
@@ -42,6 +43,31 @@ class Places:
             self.at[label.rowid] = b"%b,%b" % (known, place)
         elif label.detail and "model" in label.detail:
             self.models.setdefault(label.task, Counter())[str(label.detail["model"])] += 1
+
+
+def models_of(labels: Iterable[Label | None]) -> dict[str, Counter[str]]:
+    """By task, how many labels are by which model, as the servers named them; a label that is
+    used twice counts once."""
+    said = {
+        label.rowid: (label.task, str(label.detail["model"]))
+        for label in labels
+        if label is not None and label.detail and "model" in label.detail
+    }
+    models: dict[str, Counter[str]] = {}
+    for task, model in said.values():
+        models.setdefault(task, Counter())[model] += 1
+    return models
+
+
+def renamed(models: Mapping[str, Mapping[str, int]]) -> list[str]:
+    """A warning for each task whose labels are by models of several names."""
+    return [
+        f"{task}: the server's model changed its name between labels: "
+        + ", ".join(f"{count:,} are by '{printable(name)}'" for name, count in sorted(own.items()))
+        + ". They may be different models."
+        for task, own in sorted(models.items())
+        if len(own) > 1
+    ]
 
 
 class PlacesAt(Protocol):

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from assay.judging.asking import INTERRUPTED
 from assay.judging.engine import judge, plan
 from assay.judging.progress import Progress, Silent, Tally
 from assay.labellers.base import Labeller, Request, request_key
@@ -43,11 +44,14 @@ class Asker:
 
     def ask(self, title: str, requests: Sequence[Request]) -> list[Label | None]:
         """The label of each request: None where it is missing, a failed one where the model's
-        reply could not be used. Raises SettingsError where the labeller cannot do the task."""
+        reply could not be used. Raises SettingsError where the labeller cannot do the task, and
+        KeyboardInterrupt (with what was answered kept) where a person stops it."""
         planned = plan(self.ledger, self.labeller, requests, retry_failed=self.retry_failed)
         left = self.spending.left
         made = judge([(title, planned)], self.ledger, progress=self.progress, budget=left)
         self.spending.tally += made
+        if made.stopped == INTERRUPTED:
+            raise KeyboardInterrupt
         keys = [request_key(self.labeller, request) for request in requests]
         units = (request.unit_hash for request in requests)
         found = self.ledger.by_key(zip(units, keys, strict=True))

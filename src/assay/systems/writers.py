@@ -277,9 +277,8 @@ class EndpointCertainty(BaseLabeller):
                 why = str(refused)
                 if "logprob" in why.casefold():
                     continue
-                return Outcome(
-                    Status.FAILED, error=why, cost=0.0, seconds=time.perf_counter() - started
-                )
+                seconds = time.perf_counter() - started
+                return Outcome(Status.FAILED, error=why, cost=0.0, seconds=seconds, suspect=True)
             self._top = top
             return self._outcome(reply, time.perf_counter() - started)
         raise self._without(why)

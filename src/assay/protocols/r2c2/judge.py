@@ -180,22 +180,24 @@ def run_judging(
             raise SettingsError(refusal)
     first = _independent(inputs, labellers, step3, ledger, retry_failed)
     _tell_why(first, ledger, progress)
-    tally = judge(first, ledger, progress=progress, budget=budget)
+    give_up_after = folder.config.judging.give_up_after
+    asked = partial(judge, progress=progress, give_up_after=give_up_after)
+    tally = asked(first, ledger, budget=budget)
     if step3.as_support and tally.unanswered and not tally.stopped:
         rest = step3.unanswered(ledger, step3_requests(inputs))
         count = len(rest.todo)
         tally = replace(tally, wanted=tally.wanted - count, unanswered=tally.unanswered - count)
         left = None if budget is None else budget - tally.spent
-        tally += judge([(f"{BOGUS}, yes or no", rest)], ledger, progress=progress, budget=left)
+        tally += asked([(f"{BOGUS}, yes or no", rest)], ledger, budget=left)
+    if tally.stopped:
+        return tally
     book = LabelBook(ledger, policy, _optional(labellers), strict=keeps_to_yes_no(folder))
     second = plan(
         ledger, labellers[ANSWER.name], step4_requests(inputs, book), retry_failed=retry_failed
     )
-    if tally.stopped:
-        return tally
     _tell_why([("answers", second)], ledger, progress)
     left = None if budget is None else budget - tally.spent
-    return tally + judge([("answers", second)], ledger, progress=progress, budget=left)
+    return tally + asked([("answers", second)], ledger, budget=left)
 
 
 def _tell_why(plans: Sequence[tuple[str, Plan]], ledger: Ledger, progress: Progress | None) -> None:

@@ -11,6 +11,7 @@ from assay.ledger import Ledger
 from assay.ledger.lines import BriefBlock
 from assay.ledger.policy import Policy
 from assay.measures.names import parse_measure
+from assay.model.labels import Label
 from assay.model.rag import Answer, PassageKey, PassageRun, Question
 from assay.protocols.aside import Aside
 from assay.protocols.folder import Folder
@@ -30,6 +31,7 @@ from assay.protocols.r2c2.results import AnswerResult, R2C2Result
 from assay.protocols.r2c2.step3 import keeps_to_yes_no
 from assay.protocols.r2c2.work import Resampling, Verdicts, Work
 from assay.protocols.ranked import Ranked
+from assay.protocols.record import models_of, renamed
 
 if TYPE_CHECKING:
     from assay.protocols.r2c2.kept import Kept
@@ -94,7 +96,8 @@ def score(
     else:
         grades, rising, notes = kept.grades, kept.rising, kept.notes
     missing = some_missing(answers) if kept is None else kept.missing
-    remarks = book.remarks(missing=missing)
+    models = models_of(_labels(answers)) if kept is None else kept.models()
+    remarks = [*book.remarks(missing=missing), *renamed(models)]
     work = _work(inputs, answers, grades, rising, settings)
     computed = aside.call(NUMBERS, "compute", work)
     result = R2C2Result(
@@ -128,6 +131,15 @@ def score(
         members = import_module("assay.protocols.members")  # late: few evaluations have any
         result = replace(result, juries=members.juries(labels))
     return result
+
+
+def _labels(answers: Mapping[str, Mapping[str, AnswerResult]]) -> Iterator[Label | None]:
+    """The labels that answers rest on."""
+    for by_question in answers.values():
+        for answer in by_question.values():
+            yield from (nugget.entailment for nugget in answer.nuggets)
+            yield answer.label
+            yield answer.act_label
 
 
 def _groups(inputs: Inputs, size: int) -> Iterator[Sequence[Question]]:
