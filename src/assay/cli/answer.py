@@ -237,6 +237,7 @@ def answer_command(
     with ExitStack() as closing:
         path.parent.mkdir(parents=True, exist_ok=True)
         ledger = closing.enter_context(Ledger.open(path))
+        ledger.checked()  # before anything is asked
         spending = Spending(budget)
         askers = [
             Asker(ledger, one, JudgingBar(quiet=as_json), spending, retry_failed) for one in askable
@@ -256,6 +257,7 @@ def answer_command(
             data = write_answers((replace(one, description=said) for one in answers), year)
         else:
             data, made = answer_r2c2(topics, runs, settings, askers[0], *askers[1:])
+        head = ledger.checked()
     tally = spending.tally
     beside: list[Fault] = []
     side = output.with_name(f"{run_name(output)}.unusable.jsonl")
@@ -277,6 +279,7 @@ def answer_command(
             labellers=[one.id for one in askable],
             inputs=[topics_file, *files],
             outputs=[output, side],
+            ledger=head.in_manifest(),
         )
     _say(output if data else None, side, made, tally, len(topics), beside, as_json=as_json)
     if made.missing or made.failed:

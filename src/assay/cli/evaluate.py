@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from dataclasses import asdict
 from importlib import import_module
 from pathlib import Path
@@ -33,6 +34,7 @@ from assay.judging.progress import Tally
 from assay.ledger import Ledger
 from assay.model.errors import SettingsError
 from assay.model.secrets import without_keys
+from assay.protocols.checked import checked_ledger
 from assay.protocols.manifest import REPORT
 from assay.protocols.output import write_bytes
 from assay.protocols.scores import SCORE_COLUMNS, score_row
@@ -59,7 +61,7 @@ def evaluate_command(
         return
     quiet = as_json or as_csv
     job.labellers()  # what is wrong with one is said before a ledger is made
-    with job.folder.open_ledger() as ledger:
+    with checked_ledger(job.folder) as ledger:
         tally = _judge(job, ledger, budget=budget, retry_failed=retry_failed, quiet=quiet)
         results, files = job.write(ledger)
         report = _write_report(job, results)
@@ -106,7 +108,7 @@ def judge_command(
         _print_ahead(job, as_json=as_json)
         return
     job.labellers()  # what is wrong with one is said before a ledger is made
-    with job.folder.open_ledger() as ledger:
+    with checked_ledger(job.folder) as ledger:
         tally = _judge(job, ledger, budget=budget, retry_failed=retry_failed, quiet=as_json)
     if as_json:
         print_json(asdict(tally))
@@ -123,7 +125,7 @@ def score_command(
 ) -> None:
     """Recompute every score from the ledger; asks no labeller. Exit status 1 where labels miss."""
     job = open_job(folder, labeller, policy, read=False)
-    with job.folder.open_ledger(create=False) as ledger:
+    with checked_ledger(job.folder, create=False) as ledger:
         results, files = job.write(ledger, brief=True)
     _show(results, None, files, as_json=as_json, as_csv=as_csv)
 
@@ -133,7 +135,7 @@ def report_command(
 ) -> None:
     """Write out/ with its report from the ledger; asks no labeller."""
     job = open_job(folder, labeller, policy)
-    with job.folder.open_ledger(create=False) as ledger:
+    with checked_ledger(job.folder, create=False) as ledger:
         results, _ = job.write(ledger)
     report = _write_report(job, results)
     out().print(f"Report: {safe(report)}", soft_wrap=True)
@@ -149,6 +151,7 @@ def _judge(
     limit = budget if budget is not None else job.folder.config.judging.budget
     if limit is not None:
         _require_prices(job)
+    ledger.checked()  # before anything is asked that rests on a label
     tally = job.judge(
         ledger, progress=JudgingBar(quiet=quiet), budget=limit, retry_failed=retry_failed
     )
@@ -171,12 +174,9 @@ def _require_prices(job: Job) -> None:
 
 
 def _print_ahead(job: Job, *, as_json: bool) -> None:
-    ledger = job.folder.open_ledger() if job.folder.ledger_path.exists() else None
-    try:
+    exists = job.folder.ledger_path.exists()
+    with job.folder.open_ledger() if exists else nullcontext() as ledger:
         ahead = job.look_ahead(ledger)
-    finally:
-        if ledger is not None:
-            ledger.close()
     print_ahead(
         ahead.plans,
         as_json=as_json,

@@ -121,7 +121,12 @@ class Job:
         path = self.folder.out / "agreement.csv"
         rows = ((one.first, one.second, one.tau, one.rho, one.runs) for one in _agreements(found))
         digest = write_bytes(path, csv_bytes(COLUMNS, rows))
-        document = {"assay": __version__, "protocol": list(found), "policy": joined.policy}
+        document = {
+            "assay": __version__,
+            "protocol": list(found),
+            "policy": joined.policy,
+            "ledger": ledger.checked().in_manifest(),
+        }
         manifest = replace_manifest(
             self.folder.out,
             {**document, "report": REPORT, "outputs": {path.name: digest, **self._outputs()}},

@@ -24,6 +24,7 @@ from assay.cli.common import (
 from assay.cli.labels_import import import_command
 from assay.cli.labels_places import where_used
 from assay.cli.labels_shown import in_words
+from assay.cli.labels_verify import verify_command
 from assay.ledger import Ledger
 from assay.ledger.exchange import label_row
 from assay.ledger.lines import read_lines
@@ -247,6 +248,9 @@ def export_command(
 
 
 app.command("import")(import_command)
+
+
+app.command("verify")(verify_command)
 
 
 @app.command("diff")

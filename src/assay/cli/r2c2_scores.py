@@ -65,7 +65,8 @@ def written(
         blocks=blocks,
         aside=aside,
     )
-    files = write_outputs(folder, inputs, ledger.path, ahead or (), result, aside)
+    head = ledger.checked()  # before anything is written
+    files = write_outputs(folder, inputs, ledger.path, head, ahead or (), result, aside)
     return _results(result), files
 
 

@@ -6,13 +6,12 @@ ready while Python does something else. A line says the same as ``exchange.label
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from assay.ledger.opening import MAPPED, explained
+from assay.ledger.opening import explained, opened
 
 if TYPE_CHECKING:  # judging needs none of it
     import numpy as np
@@ -138,8 +137,7 @@ def _blocks(
     names = None if tasks is None else list(tasks)
     chosen = "" if names is None else f"AND what.name IN ({','.join('?' * len(names))})"
     sql = query(f"labels.id > ? AND labels.id <= ? {chosen}")
-    with explained(path), closing(sqlite3.connect(path, timeout=30)) as db:
-        db.execute(f"PRAGMA mmap_size = {MAPPED}")
+    with explained(path), closing(opened(path)) as db:
         db.text_factory = bytes
         start = after
         while True:
@@ -156,7 +154,7 @@ def _blocks(
 
 def lines_of(path: Path, rowids: npt.NDArray[np.int64]) -> Iterator[Block]:
     """The labels of the ledger at ``path`` with these numbers, which ascend."""
-    with explained(path), closing(sqlite3.connect(path, timeout=30)) as db:
+    with explained(path), closing(opened(path)) as db:
         db.text_factory = bytes
         query = _lines("labels.id IN (SELECT value FROM json_each(?))")
         for start in range(0, len(rowids), _ROWS):

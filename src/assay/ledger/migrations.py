@@ -128,4 +128,12 @@ MIGRATIONS: tuple[str, ...] = (
     DROP INDEX labels_unit;
     CREATE INDEX labels_asked ON labels (unit, key, status);
     """,
+    # 4: a running digest over the labels (assay.ledger.chain fills it in after this, which is why
+    # a label without one may be changed).
+    """
+    ALTER TABLE labels ADD COLUMN digest BLOB;
+    DROP TRIGGER labels_keep;
+    CREATE TRIGGER labels_keep BEFORE UPDATE ON labels WHEN old.digest IS NOT NULL
+        BEGIN SELECT RAISE (ABORT, 'labels are never changed'); END;
+    """,
 )

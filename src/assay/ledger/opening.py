@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from assay.ledger.chain import SINCE, extend
 from assay.ledger.migrations import MIGRATIONS
 from assay.model.errors import LedgerError
 
 MAPPED = 1 << 30
 """Bytes of the file that are read through the address space, without a copy."""
+_READABLE = 3
+"""The oldest version whose tables are read as they are; those before it took more room."""
+_DAMAGED = ("malformed", "not a database", "decode", "no such", "BLOB", "datatype mismatch")
+"""What SQLite says of a file that was damaged."""
 _CACHE = 256 << 10
 """KiB of the file that SQLite holds in memory: indexes of millions of labels are read at random."""
 
@@ -19,15 +25,39 @@ _CACHE = 256 << 10
 def connect(path: Path) -> sqlite3.Connection:
     """The ledger at ``path``, made or migrated where needed."""
     with explained(path):
-        db = sqlite3.connect(path, timeout=30, isolation_level=None)
+        db = opened(path)
         try:
-            db.execute(f"PRAGMA mmap_size = {MAPPED}")
             db.execute(f"PRAGMA cache_size = -{_CACHE}")
-            _migrate(db, path)
+            if _writable(path):
+                _migrate(db, path)
+            else:
+                _check_version(db, path)
         except BaseException:
             db.close()
             raise
     return db
+
+
+def opened(path: Path) -> sqlite3.Connection:
+    """A connection to the file at ``path``, for reading alone where it may not be written."""
+    where, is_uri = str(path), False
+    if not _writable(path):
+        # Without its log the file is all there is. With one SQLite must see what the log holds.
+        waiting = path.with_name(f"{path.name}-wal")
+        alone = not waiting.exists() or not waiting.stat().st_size
+        where, is_uri = f"{path.absolute().as_uri()}?{'immutable=1' if alone else 'mode=ro'}", True
+    db = sqlite3.connect(where, timeout=30, isolation_level=None, uri=is_uri)
+    try:
+        db.execute(f"PRAGMA mmap_size = {MAPPED}")
+    except BaseException:
+        db.close()
+        raise
+    return db
+
+
+def _writable(path: Path) -> bool:
+    """Whether the file may be written, with its log beside it; one that is not there may be."""
+    return not path.exists() or (os.access(path, os.W_OK) and os.access(path.parent, os.W_OK))
 
 
 def packed(text: str) -> bytes | str:
@@ -46,13 +76,24 @@ def unpacked(stored: bytes | str) -> str:
     return stored.hex() if isinstance(stored, bytes) else stored
 
 
-def _migrate(db: sqlite3.Connection, path: Path) -> None:
+def _check_version(db: sqlite3.Connection, path: Path, oldest: int = _READABLE) -> int:
+    """The version of the ledger's tables, which must be one that can be read."""
     version = int(db.execute("PRAGMA user_version").fetchone()[0])
     if version > len(MIGRATIONS):
         raise LedgerError(
             f"{path}: written by a newer Assay (ledger version {version}, this one knows "
             f"{len(MIGRATIONS)}). Update Assay; nothing was changed."
         )
+    if version < oldest:
+        raise LedgerError(
+            f"{path}: may not be written, and is no ledger or that of an older Assay, whose tables "
+            "have to be made anew. Copy the folder to where you may write."
+        )
+    return version
+
+
+def _migrate(db: sqlite3.Connection, path: Path) -> None:
+    version = _check_version(db, path, 0)
     db.execute("PRAGMA journal_mode = WAL")
     # NORMAL in WAL mode: a killed process loses nothing; only a power cut can lose the last rows.
     db.execute("PRAGMA synchronous = NORMAL")
@@ -73,11 +114,13 @@ def _migrate(db: sqlite3.Connection, path: Path) -> None:
             for statement in _statements(script):
                 db.execute(statement)
             db.execute(f"PRAGMA user_version = {number}")
+        if version < SINCE:
+            extend(db)
         db.execute("COMMIT")
     except BaseException:
         roll_back(db)
         raise
-    if version:
+    if 0 < version < _READABLE:
         try:
             db.execute("VACUUM")  # give back the room of the older tables
         except sqlite3.OperationalError:
@@ -119,7 +162,7 @@ def explained(path: Path) -> Iterator[None]:
             )
         elif "locked" in text:
             cure = "Another process has held it for over 30 s; wait for it, then run again."
-        elif "malformed" in text or "not a database" in text:
+        elif any(sign in text for sign in _DAMAGED):
             cure = (
                 "The file is damaged or no ledger. Keep a copy; 'sqlite3 FILE .recover' can "
                 "rescue rows, or move it away to start afresh."

@@ -14,6 +14,8 @@ from typing import Any, Self
 
 import orjson
 
+from assay.ledger.chain import Head, head, linked
+from assay.ledger.checking import CURE, Checked, Fault, faults, first_fault, has_digests
 from assay.ledger.opening import connect, explained, packed, roll_back, unpacked
 from assay.ledger.reading import REST, Reading
 from assay.model.errors import LedgerError
@@ -22,8 +24,8 @@ from assay.tasks.base import canonical, content_hash
 
 _INSERT = f"""
     INSERT INTO labels (uid, key, task, version, unit, labeller, status, verdict, reason, error,
-        {REST})
-    VALUES (?, ?, ?, ?, (SELECT id FROM units WHERE hash = ?), ?,?,?,?,?,?,?,?,?,?,?,?,?)
+        {REST}, id, digest)
+    VALUES (?, ?, ?, ?, (SELECT id FROM units WHERE hash = ?), ?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)
 """  # noqa: S608 (constants)
 _LABELLERS = 1000
 
@@ -76,6 +78,8 @@ class Ledger(Reading):
         super().__init__(path, connection)
         self._labeller_ids: dict[int, tuple[LabellerId, int]] = {}
         self._task_ids: dict[str, int] = {}
+        self._checked = Checked()
+        self._look: Callable[[], tuple[Checked, str | None]] | None = None
 
     @classmethod
     def open(cls, path: Path, *, create: bool = True) -> Self:
@@ -96,7 +100,65 @@ class Ledger(Reading):
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        self.close()
+        try:
+            if isinstance(error, LookupError | TypeError | ValueError | ArithmeticError):
+                self._blamed(error)
+        finally:
+            self.close()
+
+    # -- checking --------------------------------------------------------------------------
+
+    def check_with(self, look: Callable[[], tuple[Checked, str | None]]) -> None:
+        """Let ``look`` (which gives what ``checking.look`` gives) do what :meth:`checked` does."""
+        self._look = look
+
+    def _blamed(self, error: Exception) -> None:
+        """Raise LedgerError where what could not be dealt with is a damaged ledger."""
+        with explained(self.path):
+            _, fault = first_fault(self._db, Checked())
+        if fault is not None:
+            raise LedgerError(f"{self.path}: {fault}. {CURE}") from error
+
+    def checked(self) -> Head:
+        """The head of the running digest, once all labels are found to be as they were written.
+        Raises LedgerError with the first that is not. What was checked once is not again."""
+        look, self._look = self._look, None
+        fault = None
+        if look is not None:
+            self._checked, fault = look()
+        if fault is None:  # with what was written since
+            with explained(self.path):
+                self._checked, fault = first_fault(self._db, self._checked)
+        if fault is not None:
+            raise LedgerError(f"{self.path}: {fault}. {CURE}")
+        return self._checked.head
+
+    def faults(self) -> Iterator[Fault]:
+        """All that is not as it was written."""
+        with explained(self.path):
+            yield from faults(self._db, Checked())
+
+    def head(self) -> Head:
+        """The number of the newest label and its digest, as they are stored."""
+        with explained(self.path):
+            return head(self._db) if has_digests(self._db) else Head()
+
+    def faulty_head(self, named: object) -> str | None:
+        """Why the head that a manifest names never was this ledger's; None where it was."""
+        number = named.get("labels") if isinstance(named, Mapping) else None
+        digest = named.get("head") if isinstance(named, Mapping) else None
+        if type(number) is not int or not 0 <= number < 1 << 63 or not isinstance(digest, str):
+            return "names no head of a ledger"
+        if not has_digests(self._db):
+            return None
+        with explained(self.path):
+            stored = self._db.execute("SELECT digest FROM labels WHERE id = ?", [number]).fetchone()
+        if (Head().digest if not number else stored and stored[0]) == packed(digest):
+            return None
+        return (
+            f"was made from {number:,} labels whose head was {digest[:8]}, which this ledger's "
+            "never was: labels were deleted or changed since, or it is of another ledger"
+        )
 
     # -- writing ---------------------------------------------------------------------------
 
@@ -122,6 +184,7 @@ class Ledger(Reading):
     @contextmanager
     def _transaction(self) -> Iterator[Trial]:
         trial = Trial(partial(self._insert, fresh=False))
+        before = self._checked
         with explained(self.path):
             self._db.execute("BEGIN IMMEDIATE")
             try:
@@ -134,6 +197,7 @@ class Ledger(Reading):
                     self._labeller_ids.clear()
                     self._task_ids.clear()
                     self._labellers.clear()
+                    self._checked = before
 
     def _insert(self, labels: Iterable[NewLabel], *, fresh: bool) -> list[str]:
         now = datetime.now(UTC).isoformat(timespec="microseconds")
@@ -158,10 +222,10 @@ class Ledger(Reading):
                 label.error,
                 label.sample,
                 None if label.overrules is None else packed(label.overrules),
-                label.tokens_in,
-                label.tokens_out,
-                label.cost,
-                label.seconds,
+                _whole(label.tokens_in),
+                _whole(label.tokens_out),
+                _real(label.cost),
+                _real(label.seconds),
                 created,
                 orjson.dumps(label.detail).decode(),
             )
@@ -174,8 +238,15 @@ class Ledger(Reading):
             units.values(),
         )
         # Not OR IGNORE: that would drop rows that break a rule of the table in silence.
-        self._db.executemany(_INSERT, rows.values())
+        self._db.executemany(_INSERT, self._numbered(rows.values()))
         return list(rows)
+
+    def _numbered(self, rows: Iterable[tuple[Any, ...]]) -> Iterator[tuple[Any, ...]]:
+        """Rows of ``_INSERT``, each with its number and its digest."""
+        last, digest = head(self._db)
+        for number, row in enumerate(rows, last + 1):
+            digest = linked(digest, number, row[0], row[1], row[9], *row[12:16], row[17])
+            yield (*row, number, digest)
 
     def _written(self, asked: Iterable[tuple[bytes | str, bytes | str]]) -> set[str]:
         """The uids of all labels that the ledger holds under these units and keys (packed)."""
@@ -207,3 +278,13 @@ class Ledger(Reading):
         # Kept with the object: as long as it lives, its id is its own.
         self._labeller_ids[id(labeller)] = (labeller, int(found[0]))
         return int(found[0])
+
+
+def _whole(value: float | None) -> float | None:
+    """A number as a column of integers stores it."""
+    return int(value) if type(value) is not int and value is not None and value % 1 == 0 else value
+
+
+def _real(value: float | None) -> float | None:
+    """A number as a column of reals stores it: there is no -0, and what is no number is NULL."""
+    return None if value is None or value != value else value + 0.0

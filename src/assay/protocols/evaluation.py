@@ -17,6 +17,7 @@ from assay.judging.progress import Progress, Tally
 from assay.labellers.base import Labeller
 from assay.ledger import Ledger
 from assay.ledger.ahead import LabelsAhead
+from assay.ledger.chain import Head
 from assay.ledger.lines import Block
 from assay.ledger.policy import Policy
 from assay.model.errors import SettingsError
@@ -217,9 +218,10 @@ class Evaluation:
         names = dict.fromkeys(task.name for task in (*self.tasks, *alike))
         with LabelsAhead(ledger.path, names) as lines:
             result = self.score(ledger)
-            return result, self._write(result, lines)
+            head = ledger.checked()  # before anything is written
+            return result, self._write(result, lines, head)
 
-    def _write(self, result: Result, lines: Iterable[Block]) -> list[Path]:
+    def _write(self, result: Result, lines: Iterable[Block], head: Head) -> list[Path]:
         out, found = self.folder.out, result.findings
         files: dict[Path, bytes] = {
             out / name: data
@@ -249,6 +251,7 @@ class Evaluation:
             labels_sha256=labels_digest(counted.uids),
             outputs=digests,
             warnings=result.warnings,
+            head=head,
             ranked=found.ranked,
         )
         return [*files, labels, manifest]

@@ -10,6 +10,7 @@ from typing import Protocol
 
 from assay import __version__
 from assay.formats.parsed import printable
+from assay.ledger.chain import Head
 from assay.ledger.lines import Block
 from assay.ledger.opening import packed
 from assay.model.labels import Label, LabellerId
@@ -135,6 +136,7 @@ def write_manifest(
     labels_sha256: str,
     outputs: Mapping[Path, str],
     warnings: Iterable[str],
+    head: Head,
     ranked: Ranked | None = None,
 ) -> Path:
     """Write ``out/manifest.json`` and return its path: versions, settings, policy, labellers and
@@ -142,7 +144,8 @@ def write_manifest(
 
     ``inputs`` are the SHA-256 of the files read, ``outputs`` those of the files in ``out/``;
     ``models`` counts by task which models the servers said that they were; ``counted`` labels
-    counted, and ``labels_sha256`` is the digest of their uids. ``ranked`` says what gives the
+    counted, and ``labels_sha256`` is the digest of their uids; ``head`` is
+    the ledger's. ``ranked`` says what gives the
     scores of rankings again.
     """
     templates = {path.name: sha256(path) for path in sorted((folder.path / "prompts").glob("*.j2"))}
@@ -161,6 +164,7 @@ def write_manifest(
         "inputs": {relative_to(folder.path, path): digest for path, digest in inputs.items()},
         "labels_counted": counted,
         "labels_sha256": labels_sha256,
+        "ledger": head.in_manifest(),
         "report": REPORT,
         "reproduce": [] if ranked is None else ranked.commands(folder.out_in_words),
         "outputs": {relative_to(folder.out, path): digest for path, digest in outputs.items()},

@@ -11,6 +11,7 @@ import orjson
 from assay.formats.confidence import COLUMNS as CONFIDENCE_COLUMNS
 from assay.formats.r2c2 import write_marked
 from assay.formats.r2c2_nuggets import MAX_NUGGETS
+from assay.ledger.chain import Head
 from assay.ledger.lines import Block
 from assay.model.rag import Mark
 from assay.protocols.aside import Aside
@@ -29,6 +30,7 @@ def write_outputs(
     folder: Folder,
     inputs: Inputs,
     ledger: Path,
+    head: Head,
     lines: Iterable[Block],
     result: R2C2Result,
     aside: Aside,
@@ -37,18 +39,19 @@ def write_outputs(
     ``aside`` computes what can be computed meanwhile.
 
     ``lines`` are the ``ledger``'s labels (``labels.labels_ahead``), of which those that counted
-    are written; they are not needed where the result has ``kept`` what is written. The same inputs
-    and labels give the same bytes.
+    are written; they are not needed where the result has ``kept`` what is written. ``head`` is the
+    ledger's. The same inputs and labels give the same bytes.
     """
     with ThreadPoolExecutor(1) as thread:  # hashing lets other threads run
         read = thread.submit(digests_of, inputs.files)
-        return _write_outputs(folder, inputs, ledger, lines, result, aside, read)
+        return _write_outputs(folder, inputs, ledger, head, lines, result, aside, read)
 
 
 def _write_outputs(
     folder: Folder,
     inputs: Inputs,
     ledger: Path,
+    head: Head,
     lines: Iterable[Block],
     result: R2C2Result,
     aside: Aside,
@@ -82,6 +85,7 @@ def _write_outputs(
         labels_sha256=digest(),
         outputs={**scores, **early, labels: written},
         warnings=result.warnings,
+        head=head,
         ranked=result.ranked,
     )
     return [*files, labels, manifest]

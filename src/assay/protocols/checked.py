@@ -1,0 +1,26 @@
+"""A folder's ledger, of which every label is checked while other things are done."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from assay.ledger import Ledger
+from assay.ledger.checking import Checked
+from assay.protocols.aside import Aside
+from assay.protocols.folder import Folder
+
+_LOOK = "assay.ledger.checking"
+_MANY = 20_000
+"""Labels from which on another process checks them: with fewer, starting it takes longer."""
+
+
+@contextmanager
+def checked_ledger(folder: Folder, *, create: bool = True) -> Iterator[Ledger]:
+    """The folder's ledger; :meth:`assay.ledger.Ledger.checked` waits for what is begun here."""
+    with (
+        folder.open_ledger(create=create) as ledger,
+        Aside(_LOOK, start=ledger.size() >= _MANY) as aside,
+    ):
+        ledger.check_with(aside.call(_LOOK, "look", (ledger.path, Checked())))
+        yield ledger
