@@ -152,6 +152,7 @@ def retrieve_command(
                 return None
             path = ledger_file or index_folder / "labels.sqlite"
             ledger = closing.enter_context(Ledger.open(path))
+            ledger.checked()  # before anything rests on a reply
             options = LabellerOptions(fetching=FetchLines())
             # A model that answers yes or no can rerank pointwise; all else needs written replies.
             model = make_writer(spec, folder=Path(), options=options)

@@ -20,6 +20,7 @@ from assay.tasks.registry import REGISTRY
 
 _KINDS = ("model", "rules", "human", "recorded", "ensemble", "custom")
 _NUMBERS = ("tokens_in", "tokens_out", "cost", "seconds")
+_LIMIT = 1 << 63  # what the database holds
 
 
 def label_row(label: Label, content: Mapping[str, Any]) -> dict[str, Any]:
@@ -234,8 +235,11 @@ def _label_from(
     if original is not None:
         return _edited(original, task, content, labeller, verdict, reason, by)
     sample, overrules, detail = row.get("sample") or 0, row.get("overrules"), row.get("detail")
-    if not isinstance(sample, int):
+    if not isinstance(sample, int) or abs(sample) >= _LIMIT:
         return _Problem(f"'sample' {sample!r} is no integer.", "Leave it out, or write 0.")
+    for name in _NUMBERS:
+        if abs(_number(row.get(name)) or 0) >= _LIMIT:
+            return _Problem(f"'{name}' {row[name]!r} is too large.", "Leave it out.")
     label = said_by(
         labeller,
         task,

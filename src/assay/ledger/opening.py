@@ -42,9 +42,9 @@ def opened(path: Path) -> sqlite3.Connection:
     """A connection to the file at ``path``, for reading alone where it may not be written."""
     where, is_uri = str(path), False
     if not _writable(path):
-        # Without its log the file is all there is. With one SQLite must see what the log holds.
-        waiting = path.with_name(f"{path.name}-wal")
-        alone = not waiting.exists() or not waiting.stat().st_size
+        # Without a log the file is all there is. With one SQLite must see what the log holds.
+        log, shared = (path.with_name(f"{path.name}-{end}") for end in ("wal", "shm"))
+        alone = not shared.exists() and not (log.exists() and log.stat().st_size)
         where, is_uri = f"{path.absolute().as_uri()}?{'immutable=1' if alone else 'mode=ro'}", True
     db = sqlite3.connect(where, timeout=30, isolation_level=None, uri=is_uri)
     try:

@@ -1,0 +1,106 @@
+"""A changed label stops the commands that rest on it, and ``labels verify`` names it."""
+
+from __future__ import annotations
+
+import json
+import random
+import shutil
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import ROOT
+from tests.engine.test_checking import damaged, tampered
+
+
+@pytest.fixture
+def slide(tmp_path: Path, assay) -> Path:
+    """The slide example, judged and scored."""
+    folder = tmp_path / "slide"
+    ignore = shutil.ignore_patterns("out", "labels.sqlite*")
+    shutil.copytree(ROOT / "examples" / "slide", folder, ignore=ignore)
+    assert assay("judge", folder).returncode == 0
+    assert assay("score", folder).returncode == 0
+    return folder
+
+
+def test_a_changed_label_stops_the_score_and_is_named(slide: Path, assay):
+    before = (slide / "out" / "scores.csv").read_bytes()
+    tampered(
+        slide / "labels.sqlite",
+        "UPDATE labels SET verdict = replace(verdict, 'false', 'true') "
+        "WHERE id = (SELECT min(id) FROM labels WHERE verdict LIKE '%\"entailed\":false%')",
+    )
+    done = assay("labels", "verify", slide, "--json")
+    found = json.loads(done.stdout)
+    (fault,) = found["faults"]
+    name = fault["label"][:8]
+    assert (done.returncode, found["labels"], found["manifests"]) == (1, 7, 1)
+    assert f" {name} " in assay("labels", "list", slide).stdout
+    assert assay("labels", "verify", slide).stdout.startswith(f"label {name}: what it says")
+    for command in ("score", "report", "judge", "evaluate"):
+        done = assay(command, slide)
+        assert (done.returncode, f"label {name}: what it says" in done.stderr) == (2, True)
+    assert (slide / "out" / "scores.csv").read_bytes() == before
+
+
+def test_a_manifest_is_tied_to_its_ledger(slide: Path, assay):
+    done = assay("labels", "verify", slide)
+    manifest = json.loads((slide / "out" / "manifest.json").read_text())
+    head = manifest["ledger"]["head"]
+    said = f"7 labels, head {head}, 1 manifests: all as written."
+    assert (done.returncode, done.stdout.split()) == (0, said.split())
+    tampered(slide / "labels.sqlite", "DELETE FROM labels WHERE id = 7")
+    done = assay("labels", "verify", slide)
+    assert done.returncode == 1
+    assert f"out/manifest.json: was made from 7 labels whose head was {head[:8]}" in done.stdout
+
+
+def test_a_ledger_under_several_protocols_stands_in_every_manifest(tmp_path: Path, assay):
+    from tests.cli.ground import make
+
+    folder = make(tmp_path / "ground")
+    assert assay("evaluate", folder).returncode in (0, 1)
+    paths = sorted((folder / "out").rglob("manifest.json"))
+    named = [json.loads(path.read_text())["ledger"] for path in paths]
+    assert len(paths) > 2
+    assert all(one == named[0] for one in named)
+    assert assay("labels", "verify", folder).returncode == 0
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_damage_gives_a_message_or_the_same_numbers(slide: Path, assay, seed: int):
+    numbers = assay("score", slide, "--csv").stdout
+    path = slide / "labels.sqlite"
+    with closing(sqlite3.connect(path)) as db:
+        db.execute("VACUUM")  # so that most of the file is of use
+    whole = path.read_bytes()
+    path.write_bytes(damaged(whole, random.Random(seed)))
+    for command in (("labels", "list"), ("labels", "verify"), ("score", "--csv"), ("judge",)):
+        done = assay(*command, slide)
+        assert done.returncode in (0, 1, 2)
+        assert "Traceback" not in done.stderr
+        if command[0] == "score" and done.returncode != 2:
+            assert done.stdout == numbers
+
+
+@pytest.mark.parametrize(
+    ("row", "why"),
+    [
+        ({"tokens_in": 2**63}, "'tokens_in' 9223372036854775808 is too large"),
+        ({"cost": 1e300}, "'cost' 1e+300 is too large"),
+        ({"sample": 2**63}, "'sample' 9223372036854775808 is no integer"),
+        ({"created": "10000-01-01T00:00:00+00:00"}, ""),
+    ],
+)
+def test_numbers_and_dates_that_nobody_thought_of(slide: Path, assay, row: dict, why: str):
+    first = json.loads(assay("labels", "export", slide).stdout.splitlines()[0])
+    kept = {name: first[name] for name in ("task", "unit", "verdict")}
+    lines = slide / "more.jsonl"
+    lines.write_text(json.dumps({**kept, "labeller": "human:KIM", **row}) + "\n")
+    done = assay("labels", "import", slide, lines)
+    assert (done.returncode, why in done.stderr) == (2 if why else 0, True)
+    for command in (("labels", "list"), ("labels", "stats"), ("labels", "verify"), ("report",)):
+        assert assay(*command, slide).returncode == 0

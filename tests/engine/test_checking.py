@@ -1,0 +1,293 @@
+"""The ledger shows any change: ids, texts, the running digest, damage of any kind."""
+
+from __future__ import annotations
+
+import math
+import os
+import random
+import sqlite3
+import subprocess
+import sys
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from assay.ledger import Ledger
+from assay.ledger.checking import Checked, look
+from assay.ledger.migrations import MIGRATIONS
+from assay.ledger.opening import packed
+from assay.model.errors import LedgerError
+from assay.tasks.base import unit_hash
+from tests.engine.test_ledger import label as any_label
+
+
+def label(n: int, **more):
+    content = {"passage": "p", "nugget": str(n)}
+    return any_label(n, content=content, unit=unit_hash("r2c2.entailment", content), **more)
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    """A ledger of four labels."""
+    with Ledger.open(tmp_path / "l.sqlite") as ledger:
+        ledger.add([label(1, tokens_in=5), label(2, seconds=0.5)])
+        ledger.add([label(3, detail={"model": "m"}), label(4)])
+    return tmp_path / "l.sqlite"
+
+
+def tampered(path: Path, *statements: str) -> None:
+    """As somebody does who knows SQLite: without the triggers."""
+    with closing(sqlite3.connect(path)) as db:
+        for (name,) in db.execute(
+            "SELECT name FROM sqlite_master WHERE type = 'trigger'"
+        ).fetchall():
+            db.execute(f"DROP TRIGGER {name}")
+        for statement in statements:
+            db.execute(statement)
+        db.commit()
+
+
+def found(path: Path) -> tuple[list[str], list[str]]:
+    """Uids of labels at fault, and what is said."""
+    with Ledger.open(path) as ledger:
+        faults = list(ledger.faults())
+        return [one.uid or "" for one in faults], [one.why for one in faults]
+
+
+def uids(path: Path) -> list[str]:
+    with Ledger.open(path) as ledger:
+        return [one.uid for one in ledger.labels()]
+
+
+def test_what_was_written_is_as_it_was_written(tmp_path: Path):
+    odd = [
+        label(1, cost=0, seconds=-0.0, tokens_in=3.0, tokens_out=2**63 - 1),
+        label(2, cost=math.nan, seconds=math.inf, error="a\x00b"),
+        label(3, overrules="no hash", sample=2, reason="\x7f\u2028"),
+        label(4, overrules="ab" * 16, created="10000-01-01T00:00:00"),
+    ]
+    with Ledger.open(tmp_path / "l.sqlite") as ledger:
+        assert ledger.head().labels == 0
+        ledger.add(odd)
+        assert list(ledger.faults()) == []
+        assert ledger.checked() == ledger.head()
+        assert ledger.head().labels == 4
+
+
+_SAYS = "what it says, of what, by whom or when was changed"
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        """verdict = '{"entailed":false,"reason":"é"}'""",
+        "reason = 'another'",
+        "version = '2'",
+        "created = '2020-01-01'",
+        "sample = 1",
+        "labeller = (SELECT id FROM labellers WHERE name = 'human:EVE')",
+        "unit = 1",
+        "status = 'failed', verdict = NULL",
+        "uid = zeroblob(16)",
+        "reason = CAST(x'ff' AS TEXT)",
+    ],
+)
+def test_a_changed_label_is_named(path: Path, change: str):
+    before = uids(path)
+    more = "INSERT INTO labellers (name, kind, params) VALUES ('human:EVE', 'human', '{}')"
+    tampered(path, more, f"UPDATE labels SET {change} WHERE id = 3")
+    named, why = found(path)
+    assert why[0] == _SAYS
+    assert named[0] == (before[2] if "uid" not in change else "00" * 16)
+    with Ledger.open(path) as ledger, pytest.raises(LedgerError, match=f"label {named[0][:8]}: "):
+        ledger.checked()
+
+
+@pytest.mark.parametrize(
+    "change", ["tokens_in = 6", "cost = 0.26", "seconds = 1", "error = 'x'", "key = 'other'",
+               "detail = '{}'", "detail = x'00'"],
+)  # fmt: skip
+def test_what_no_uid_covers_is_named_too(path: Path, change: str):
+    tampered(path, f"UPDATE labels SET {change} WHERE id = 3")
+    named, why = found(path)
+    assert named == uids(path)[2:3] if "x'" not in change else named
+    assert "its key, error, tokens, cost, seconds or detail were changed" in why[0]
+
+
+def test_a_changed_text_is_named_with_its_labels(path: Path):
+    tampered(path, "UPDATE units SET content = replace(content, 'p', 'q') WHERE id = 2")
+    named, why = found(path)
+    assert named == ["", uids(path)[1]]
+    assert why[1] == "the text that it is about was changed"
+
+
+def test_a_reference_to_nothing_is_named(path: Path):
+    tampered(path, "UPDATE labels SET unit = 99 WHERE id = 2")
+    assert found(path)[1][0] == "its task, its text or its labeller is not there"
+
+
+def test_a_deleted_label_shows_and_so_does_one_put_in(path: Path):
+    third = uids(path)[2]
+    tampered(path, "DELETE FROM labels WHERE id = 2")
+    assert found(path) == ([third], ["1 labels before it are gone"])
+    with Ledger.open(path) as ledger:
+        ledger.add([label(5)])
+    columns = "uid, key, task, version, unit, labeller, status, verdict, reason, created"
+    tampered(path, f"INSERT INTO labels ({columns}) SELECT {columns} FROM labels WHERE id = 5")
+    assert found(path)[1][1:] == ["it was put in by other means than Assay's"]
+
+
+def test_the_newest_label_is_missed_by_whoever_knows_the_head(path: Path):
+    with Ledger.open(path) as ledger:
+        head = ledger.checked().in_manifest()
+        ledger.add([label(5)])
+        assert ledger.faulty_head(head) is None  # it has grown since
+        grown = ledger.head().in_manifest()
+    tampered(path, "DELETE FROM labels WHERE id = 5")
+    with Ledger.open(path) as ledger:
+        assert list(ledger.faults()) == []  # no chain can tell
+        assert ledger.faulty_head(head) is None
+        assert "which this ledger's never was" in str(ledger.faulty_head(grown))
+        for named in (None, {}, {"labels": 2**63, "head": "ab"}, {"labels": 1, "head": 1}):
+            assert ledger.faulty_head(named) == "names no head of a ledger"
+
+
+def test_only_what_is_new_is_checked_again(path: Path):
+    with Ledger.open(path) as ledger:
+        first = ledger.checked()
+        with ledger.trial() as trial:  # which is taken back
+            trial.add([label(5)])
+            assert ledger.checked().labels == 5
+        assert ledger.checked() == first
+        ledger.add([label(6)])
+        assert ledger.checked() != first
+
+
+def test_what_another_process_checked_counts(path: Path):
+    tampered(path, "UPDATE labels SET reason = 'x' WHERE id = 3")
+    with Ledger.open(path) as ledger:
+        ledger.check_with(lambda: look((path, Checked())))
+        with pytest.raises(LedgerError, match="was changed"):
+            ledger.checked()
+
+
+def test_several_processes_keep_to_one_chain(tmp_path: Path):
+    script = (
+        "import sys; from pathlib import Path; from assay.ledger import Ledger\n"
+        "from tests.engine.test_checking import label\n"
+        "with Ledger.open(Path(sys.argv[1])) as ledger:\n"
+        "    for n in range(60): ledger.add([label(n, key=sys.argv[2])], fresh=n % 2 == 0)"
+    )
+    command = [sys.executable, "-c", script, tmp_path / "l.sqlite"]
+    running = [subprocess.Popen([*command, name]) for name in "abc"]
+    assert [one.wait() for one in running] == [0, 0, 0]
+    with Ledger.open(tmp_path / "l.sqlite") as ledger:
+        assert ledger.checked().labels == 180
+
+
+def test_an_older_ledger_gets_its_chain(tmp_path: Path):
+    old = tmp_path / "l.sqlite"
+    with closing(sqlite3.connect(old)) as db:
+        db.create_function("packed", 1, packed)
+        for script in MIGRATIONS[:3]:
+            db.executescript(script)
+        db.execute("PRAGMA user_version = 3")
+        db.execute("INSERT INTO tasks VALUES (1, 'r2c2.entailment')")
+        db.execute("INSERT INTO labellers VALUES (1, 'rules', 'rules', '{}')")
+        db.commit()
+    with Ledger.open(tmp_path / "new.sqlite") as ledger:
+        ledger.add([label(1), label(2)])
+    with closing(sqlite3.connect(old)) as db:
+        db.execute("ATTACH ? AS new", [str(tmp_path / "new.sqlite")])
+        for table in ("tasks", "units", "labellers"):
+            db.execute(f"INSERT OR REPLACE INTO {table} SELECT * FROM new.{table}")
+        columns = ", ".join(row[1] for row in db.execute("PRAGMA main.table_info (labels)"))
+        db.execute(f"INSERT INTO labels SELECT {columns} FROM new.labels")
+        db.commit()
+    with Ledger.open(tmp_path / "new.sqlite") as ledger:
+        head = ledger.head()
+    with Ledger.open(old) as ledger:
+        assert ledger.checked() == head
+    with closing(sqlite3.connect(old)) as db, pytest.raises(sqlite3.IntegrityError):
+        db.execute("UPDATE labels SET reason = 'x'")
+
+
+def damaged(data: bytes, rng: random.Random) -> bytes:
+    """Bits turned over, an end cut off, or a hole of 20 bytes."""
+    kind = rng.randrange(3)
+    if kind == 0:
+        made = bytearray(data)
+        for _ in range(rng.choice((1, 1, 3))):
+            made[rng.randrange(len(made))] ^= 1 << rng.randrange(8)
+        return bytes(made)
+    start = rng.randrange(len(data) - 20)
+    return data[:start] if kind == 1 else data[:start] + bytes(20) + data[start + 20 :]
+
+
+def test_damage_is_told_or_does_no_harm(path: Path, tmp_path: Path):
+    whole = path.read_bytes()
+    with Ledger.open(path) as ledger:
+        labels, units = list(ledger.labels()), ledger.units()
+    told = 0
+    for seed in range(300):
+        broken = tmp_path / f"{seed}.sqlite"
+        broken.write_bytes(damaged(whole, random.Random(seed)))
+        try:
+            with Ledger.open(broken) as ledger:
+                ledger.checked()
+                assert (list(ledger.labels()), ledger.units()) == (labels, units)
+                ledger.stats()
+        except LedgerError:
+            told += 1
+        broken.unlink()
+    assert told > 60  # much of a small ledger is empty
+
+
+def meek(code: str, *arguments: object) -> subprocess.CompletedProcess[str]:
+    """Python code, by somebody who may write only where that is allowed (root may anywhere)."""
+    without = ["setpriv", "--bounding-set=-dac_override", "--inh-caps=-all"]
+    command = [*(without if os.geteuid() == 0 else []), sys.executable, "-c", code]
+    return subprocess.run([*command, *map(str, arguments)], capture_output=True, text=True)
+
+
+_READ = """
+import sys
+from pathlib import Path
+from assay.ledger import Ledger
+from assay.ledger.lines import read_lines
+path = Path(sys.argv[1])
+with Ledger.open(path) as ledger:
+    last = [block.last for block in read_lines(path)]
+    print(ledger.checked().labels, len(list(ledger.labels())), *last)
+"""
+_KILLED = """
+import os, sys
+from pathlib import Path
+from assay.ledger import Ledger
+from tests.engine.test_checking import label
+ledger = Ledger.open(Path(sys.argv[1]))
+ledger.add([label(5)])
+os.kill(os.getpid(), 9)
+"""
+
+
+def test_a_ledger_that_may_not_be_written_is_read(path: Path):
+    folder = path.parent
+    folder.chmod(0o555)
+    try:
+        assert meek(_READ, path).stdout == "4 4 4\n"
+        folder.chmod(0o755)
+        assert meek(_KILLED, path).returncode == -9
+        folder.chmod(0o555)
+        path.chmod(0o444)
+        assert meek(_READ, path).stdout == "5 5 5\n"  # with what its log holds
+    finally:
+        folder.chmod(0o755)
+    with closing(sqlite3.connect(path)) as db:
+        db.execute("PRAGMA user_version = 2")
+    folder.chmod(0o555)
+    try:
+        assert "Copy the folder to where you may write." in meek(_READ, path).stderr
+    finally:
+        folder.chmod(0o755)
