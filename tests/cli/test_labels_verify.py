@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.cli.ground import make, toml
 from tests.conftest import ROOT
 from tests.engine.test_checking import damaged, tampered
 
@@ -59,9 +60,8 @@ def test_a_manifest_is_tied_to_its_ledger(slide: Path, assay):
 
 
 def test_a_ledger_under_several_protocols_stands_in_every_manifest(tmp_path: Path, assay):
-    from tests.cli.ground import make
-
     folder = make(tmp_path / "ground")
+    toml(folder, ["r2c2", "sgss"])
     assert assay("evaluate", folder).returncode in (0, 1)
     paths = sorted((folder / "out").rglob("manifest.json"))
     named = [json.loads(path.read_text())["ledger"] for path in paths]
