@@ -8,7 +8,8 @@ from typing import Any
 from assay.cli.common import out, plain_table, print_json, safe
 from assay.judging.engine import Plan
 from assay.judging.progress import Tally
-from assay.labellers.base import Labeller
+from assay.judging.todo import Distinct
+from assay.labellers.base import Estimate, Labeller
 from assay.labellers.prices import checked
 from assay.model.errors import SettingsError
 
@@ -99,19 +100,21 @@ def print_ahead(
 
 def _rows(plans: TitledPlans) -> list[dict[str, Any]]:
     rows = []
-    seen: set[str] = set()  # what several steps or protocols need is asked once
+    seen = Distinct()  # what several steps or protocols need is asked once
     for title, plan in plans:
         for part in plan.asked:
-            todo = tuple(one for one in part.todo if one[0] not in seen)
-            seen.update(key for key, _ in todo)
-            estimate = Plan(part.labeller, todo, 0, 0).estimate()
+            count, estimate = 0, Estimate()
+            for key, request in part.todo:
+                if seen.new(key):
+                    count += 1
+                    estimate += part.labeller.estimate(request)
             rows.append(
                 {
                     "task": title,
                     "labeller": part.labeller.id.name,
                     "known": part.known,
-                    "shared": len(part.todo) - len(todo),
-                    "to_ask": len(todo),
+                    "shared": len(part.todo) - count,
+                    "to_ask": count,
                     "calls": estimate.calls,
                     "tokens_in": estimate.tokens_in,
                     "tokens_out": estimate.tokens_out,

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 
 from assay.judging.engine import Plan
 from assay.judging.shared import left_open
+from assay.judging.todo import in_parts
 from assay.ledger import Ledger
 
 PROMPT = "the prompt was changed"
@@ -19,10 +20,12 @@ def why_again(ledger: Ledger, plan: Plan) -> Mapping[tuple[str, str], int]:
     (task, reason), or one under a task that is like it but leaves this open. Other labellers'
     labels are no reason, nor are failed ones asked again."""
     found: Counter[tuple[str, str]] = Counter()
-    for part in plan.asked:
+    if not ledger.size():
+        return found
+    for part, some in ((one, some) for one in plan.asked for some in in_parts(one.todo)):
         own = part.labeller.id
-        units = {request.unit_hash: request for _, request in part.todo}
-        keys = {key for key, _ in part.todo}
+        units = {request.unit_hash: request for _, request in some}
+        keys = {key for key, _ in some}
         reasons: dict[str, str] = {}
         for label in ledger.of_units(units):
             request = units[label.unit]
@@ -38,6 +41,6 @@ def why_again(ledger: Ledger, plan: Plan) -> Mapping[tuple[str, str], int]:
                 why = SETTINGS
             reasons[label.unit] = why  # the newest label's
         found.update((units[unit].task.name, why) for unit, why in reasons.items())
-        new = {key: one for key, one in part.todo if one.unit_hash not in reasons}
+        new = {key: one for key, one in some if one.unit_hash not in reasons}
         found.update(left_open(ledger, part.labeller, new))
     return found

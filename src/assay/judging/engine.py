@@ -6,7 +6,7 @@ it asks the next question, so a kill at any moment loses at most what was under 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 
 from assay.judging.asking import GIVE_UP_AFTER, INTERRUPTED, Run
@@ -14,11 +14,15 @@ from assay.judging.claims import claimed
 from assay.judging.keeper import Keeper, new_label
 from assay.judging.progress import Progress, Silent, Tally
 from assay.judging.shared import told_elsewhere
+from assay.judging.todo import Distinct, Item, gathered, in_parts, tasks_in
 from assay.labellers.base import Estimate, Labeller, Request, request_key
 from assay.labellers.ensemble import EnsembleLabeller
 from assay.ledger import Asked, Ledger
 from assay.model.errors import LabellerUnreachable, SettingsError
 from assay.model.labels import Status
+
+LARGE = 100_000
+"""Labels from which on little of the ledger is held in memory while judging."""
 
 _JOINED = 5000  # joint labels that are made in one transaction
 
@@ -33,7 +37,7 @@ class Plan:
     """
 
     labeller: Labeller
-    todo: tuple[tuple[str, Request], ...]
+    todo: Sequence[Item]
     known: int
     known_failed: int
     members: tuple[Plan, ...] = ()
@@ -66,53 +70,86 @@ def plan(
     ``alike`` what a label of the same labeller under another task tells is known too
     (tasks.shared)."""
     seen = 0 if ledger is None else ledger.size()  # before anything is looked up
-    distinct: dict[str, Request] = {}
-    refusals: dict[str, str] = {}
-    for request in requests:
-        if request.task.name not in refusals:
-            refusals[request.task.name] = labeller.refusal(request.task) or ""
-        if refusals[request.task.name]:
-            raise SettingsError(refusals[request.task.name])
-        distinct.setdefault(request_key(labeller, request), request)
-    known = {} if ledger is None else ledger.statuses(map(_asked, distinct.items()))
-    told: set[str] = set()
-    if ledger is not None and alike:
-        unknown = {k: r for k, r in distinct.items() if known.get(k) is not Status.OK}
-        told = told_elsewhere(ledger, labeller, unknown)
-        for key in told:
-            del distinct[key]
-            known.pop(key, None)
+    distinct = Distinct()
+    failed = 0
     members: tuple[Plan, ...] = ()
-    again: set[str] = set()
+
+    def missing(some: Mapping[str, Request], again: Set[str] = frozenset()) -> Iterator[Item]:
+        nonlocal failed
+        known = _known(ledger, labeller, some, alike=alike)
+        failed += sum(status is Status.FAILED for status in known.values())
+        for key, request in some.items():
+            status = known.get(key)
+            if status is None or key in again or (retry_failed and status is Status.FAILED):
+                yield key, request
+
+    keyed = ((key, request) for key, request in _keyed(labeller, requests) if distinct.new(key))
     if isinstance(labeller, EnsembleLabeller):
-        members = tuple(
-            plan(
-                ledger,
-                member,
-                (each for request in distinct.values() for each in labeller.asked(index, request)),
-                retry_failed=retry_failed,
-                alike=False,  # joint labels are made of the members' under this very task
-            )
-            for index, member in enumerate(labeller.members)
-        )
-        renewed = {key for each in members for key, _ in each.todo}
+        joint = dict(keyed)
+        told = _told(ledger, labeller, joint) if alike else set()
+        open_ = {key: request for key, request in joint.items() if key not in told}
+        members = _members(ledger, labeller, open_.values(), retry_failed=retry_failed)
+        renewed = {key for each in members for key, _ in each.todo} if retry_failed else set()
         again = {
             key
-            for key, request in distinct.items()
-            if retry_failed and any(one in renewed for _, _, one in labeller.keys(request))
+            for key, request in open_.items()
+            if renewed and any(one in renewed for _, _, one in labeller.keys(request))
         }
-    failed = sum(1 for status in known.values() if status is Status.FAILED)
-    missing = [
-        (key, request)
-        for key, request in distinct.items()
-        if key not in known or key in again or (retry_failed and known[key] is Status.FAILED)
-    ]
-    # Units begin with what they share (the passage, the question): asked one after the other,
-    # their prompts have a prefix in common that servers and the embedded model have cached.
-    missing.sort(key=lambda item: [str(value) for value in item[1].content.values()])
-    todo = tuple(missing)
-    reused = len(distinct) - len(todo) + len(told)
-    return Plan(labeller, todo, reused, 0 if retry_failed else failed, members, seen)
+        alike = False
+        todo = gathered(missing(open_, again))
+    else:
+        todo = gathered(item for some in in_parts(keyed) for item in missing(dict(some)))
+    return Plan(
+        labeller, todo, len(distinct) - len(todo), 0 if retry_failed else failed, members, seen
+    )
+
+
+def _keyed(labeller: Labeller, requests: Iterable[Request]) -> Iterator[Item]:
+    """The requests with their keys. Raises SettingsError where the labeller cannot do a task."""
+    able: set[str] = set()
+    for request in requests:
+        if request.task.name not in able:
+            refusal = labeller.refusal(request.task)
+            if refusal:
+                raise SettingsError(refusal)
+            able.add(request.task.name)
+        yield request_key(labeller, request), request
+
+
+def _known(
+    ledger: Ledger | None, labeller: Labeller, some: Mapping[str, Request], *, alike: bool
+) -> dict[str, Status]:
+    """What the ledger knows of requests, by key; with ``alike`` also by labels of other tasks."""
+    if ledger is None:
+        return {}
+    known = ledger.statuses(map(_asked, some.items()))
+    if alike:
+        unknown = {k: r for k, r in some.items() if known.get(k) is not Status.OK}
+        known |= dict.fromkeys(_told(ledger, labeller, unknown), Status.OK)
+    return known
+
+
+def _told(ledger: Ledger | None, labeller: Labeller, some: Mapping[str, Request]) -> set[str]:
+    return set() if ledger is None else told_elsewhere(ledger, labeller, some)
+
+
+def _members(
+    ledger: Ledger | None,
+    labeller: EnsembleLabeller,
+    requests: Collection[Request],
+    *,
+    retry_failed: bool,
+) -> tuple[Plan, ...]:
+    return tuple(
+        plan(
+            ledger,
+            member,
+            (each for request in requests for each in labeller.asked(index, request)),
+            retry_failed=retry_failed,
+            alike=False,  # joint labels are made of the members' under this very task
+        )
+        for index, member in enumerate(labeller.members)
+    )
 
 
 def _still_open(plan_: Plan, ledger: Ledger) -> Plan:
@@ -120,12 +157,17 @@ def _still_open(plan_: Plan, ledger: Ledger) -> Plan:
     members = tuple(_still_open(member, ledger) for member in plan_.members)
     if members or ledger.size() == plan_.seen:
         return replace(plan_, members=members)
-    known = ledger.statuses(map(_asked, plan_.todo))
-    todo = tuple(item for item in plan_.todo if known.get(item[0]) is not Status.OK)
+
+    def unanswered() -> Iterator[Item]:
+        for some in in_parts(plan_.todo):
+            known = ledger.statuses(map(_asked, some))
+            yield from (item for item in some if known.get(item[0]) is not Status.OK)
+
+    todo = gathered(unanswered())
     return replace(plan_, todo=todo, known=plan_.known + len(plan_.todo) - len(todo))
 
 
-def _asked(item: tuple[str, Request]) -> Asked:
+def _asked(item: Item) -> Asked:
     key, request = item
     return request.unit_hash, key
 
@@ -191,8 +233,10 @@ def judge(
         (part.labeller.id, task)
         for _, each in plans
         for part in each.asked
-        for task in {request.task.name for _, request in part.todo}
+        for task in tasks_in(part.todo)
     ]
+    if ledger.size() + sum(len(part.todo) for _, each in plans for part in each.asked) > LARGE:
+        ledger.use_less_memory()
     with claimed(ledger.path, wanted):
         now = [(title, _still_open(each, ledger)) for title, each in plans]
         return _carry_out(now, ledger, told, budget, give_up_after)

@@ -12,7 +12,7 @@ from typing import Any, Self
 import orjson
 
 from assay.judging.again import why_again
-from assay.judging.engine import Plan, judge, plan
+from assay.judging.engine import LARGE, Plan, judge, plan
 from assay.judging.progress import Progress, Tally
 from assay.labellers.base import Labeller
 from assay.ledger import Ledger
@@ -174,7 +174,8 @@ class Evaluation:
         return plan(ledger, labeller, step.requests(book), retry_failed=retry_failed)
 
     def _book(self, ledger: Ledger | None, labellers: Mapping[str, Labeller]) -> LabelBook:
-        return LabelBook.open(ledger, self.policy, self.tasks, {**labellers})
+        large = ledger is not None and ledger.size() > LARGE
+        return LabelBook.open(ledger, self.policy, self.tasks, {**labellers}, window=large)
 
     def book(self, ledger: Ledger | None) -> LabelBook:
         """The labels under the evaluation's policy, for looking at."""

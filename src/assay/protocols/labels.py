@@ -36,9 +36,13 @@ class LabelBook:
         policy: Policy,
         tasks: Iterable[AnyTask],
         labellers: Mapping[str, Labeller | None],
+        *,
+        window: bool = False,
     ) -> LabelBook:
-        """The labels of ``tasks`` in the ledger."""
-        return cls(None if ledger is None else Book(ledger, policy, labellers, tuple(tasks)))
+        """The labels of ``tasks`` in the ledger; with ``window`` each is read when it is wanted."""
+        if ledger is None:
+            return cls(None)
+        return cls(Book(ledger, policy, labellers, tuple(tasks), window=window))
 
     def find(self, task: AnyTask, unit: Unit | Mapping[str, Any]) -> Label | None:
         """The label of a unit that counts, which may be a failed one; nothing is counted."""
