@@ -104,7 +104,8 @@ def test_ten_thousand_labels_under_30_per_cent_faults_are_complete_and_exact(tmp
         return HOPELESS[n % 2][0] if n % 500 < 2 else wrapped(body, number)
 
     def go(key):
-        settings = OpenAISettings("m", (server.url,), key, limits=Limits(64), timeout=0.25)
+        keys = {server.url: key}
+        settings = OpenAISettings("m", (server.url,), keys, limits=Limits(64), timeout=0.25)
         labeller = OpenAILabeller(settings, Renderer())
         return judge([("t", plan(ledger, labeller, requests(count)))], ledger)
 

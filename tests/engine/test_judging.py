@@ -369,7 +369,7 @@ def test_ctrl_c_waits_for_the_answers_under_way(tmp_path):
     assert asked < 2000
 
 
-def test_no_key_reaches_the_ledger(tmp_path):
+def test_a_key_that_a_server_repeats_is_in_no_error_and_replies_stay_as_they_are(tmp_path):
     key = "sk-very-secret-0123456789"
 
     def script(body, number):
@@ -377,11 +377,11 @@ def test_no_key_reaches_the_ledger(tmp_path):
             return 400, {"error": {"message": f"maximum context length, key {key}"}}
         if number == 2:
             return completion(f"I was asked with {key}")
-        made = completion(json.dumps({"reason": f"by {key}", "entailed": "NO"}))
+        made = completion(json.dumps({"reason": "by sk-very", "entailed": "NO"}))
         return made | {"model": f"m of {key}"}
 
     with serve(script) as server:
-        run(tmp_path / "l", server.url, requests(3), settings={"api_key": key})
+        run(tmp_path / "l", server.url, requests(3), settings={"keys": {server.url: key}})
     for file in tmp_path.iterdir():
         assert key.encode() not in file.read_bytes()
     assert os.listdir(tmp_path)

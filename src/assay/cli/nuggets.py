@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Collection, Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -22,6 +23,7 @@ from assay.cli.answer_scores import (
 )
 from assay.cli.common import CsvOption, FolderArgument, JsonOption, err, out, print_json
 from assay.cli.jobs import open_job
+from assay.formats.csv_cells import for_terminal
 from assay.formats.nugget_text import NuggetLine, nugget_text, parse_nugget_text
 from assay.formats.parsed import listed
 from assay.formats.text import read_text
@@ -217,7 +219,7 @@ def edit_command(
             [one.text for one in bank.aspects(topic) or ()],
         )
         if show_only:
-            typer.echo(text, nl=False)
+            typer.echo(for_terminal(text) if sys.stdout.isatty() else text, nl=False)
             return
         found = _edited(text, len(kept), file)
         done = edit_nuggets(bank, ledger, topic, found, str(name))

@@ -6,12 +6,11 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Annotated
 
-import orjson
 import typer
 from rich.console import Console
 from rich.text import Text
 
-from assay.cli.common import expanded
+from assay.cli.common import expanded, print_json
 from assay.formats.parsed import printable
 from assay.formats.registry import FORMATS, FileReport, ValidationReport, validate
 from assay.formats.text import read_text
@@ -100,7 +99,7 @@ def validate_command(
         )
     except AssayError as error:
         if as_json:
-            _print_json({"ok": False, "error": str(error), "files": []})
+            print_json({"ok": False, "error": str(error), "files": []})
         else:
             Console(stderr=True, soft_wrap=True, highlight=False).print(
                 Text("\n".join(map(printable, str(error).splitlines())))
@@ -108,7 +107,7 @@ def validate_command(
         raise typer.Exit(error.exit_status) from None
     if as_json:
         good = report.ok and not (strict and _warned(report))
-        _print_json(_document(report) | {"ok": good} | ({"fixes": _fixes(fixes)} if fix else {}))
+        print_json(_document(report) | {"ok": good} | ({"fixes": _fixes(fixes)} if fix else {}))
     else:
         _print_fixes(fixes)
         _print_report(report)
@@ -235,7 +234,3 @@ def _document(report: ValidationReport) -> dict[str, object]:
             for one in report.files
         ],
     }
-
-
-def _print_json(document: dict[str, object]) -> None:
-    typer.echo(orjson.dumps(document, option=orjson.OPT_INDENT_2).decode())

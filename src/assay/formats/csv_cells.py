@@ -12,10 +12,8 @@ from assay.formats.parsed import printable
 
 _FORMULA = re.compile("'*[=+@\t\r＝＋－＠-]")
 _GUARDED = re.compile("'('*[=+@\t\r＝＋－＠-])")
-# Controls but line breaks and tabs, marks of direction, lone surrogates.
-ACTED_ON = re.compile(
-    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]"
-)
+# Controls but line breaks and tabs, overrides of direction, lone surrogates.
+ACTED_ON = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
 def csv_cell(value: object) -> object:
@@ -26,9 +24,15 @@ def csv_cell(value: object) -> object:
         return repr(value)
     if not isinstance(value, str):
         return value
-    if not value.isprintable():
-        value = ACTED_ON.sub(lambda found: printable(found.group()), value)
+    value = for_terminal(value)
     return f"'{value}" if _FORMULA.match(value) and not _is_number(value) else value
+
+
+def for_terminal(text: str) -> str:
+    """``text`` with what a terminal would act on escaped; line breaks and tabs stay."""
+    if text.isprintable():
+        return text
+    return ACTED_ON.sub(lambda found: printable(found.group()), text)
 
 
 def from_csv_cell(text: str) -> str:

@@ -43,7 +43,7 @@ def key_for(url: str, model: str, *, named: bool) -> str | None:
         return None
     if not (named or trusted(host)):
         raise SettingsError(
-            f"The key in {name} would go to {host}, which only assay.toml names. If it is meant "
+            f"The key in {name} would go to {host}, which only a file names. If it is meant "
             f"for {host}, put it into {own}, or add {host} to ASSAY_TRUSTED_HOSTS (separated by "
             "commas), or name the address on the command line: --labeller openai:MODEL@URL. "
             f"{own} set to nothing calls {host} without a key."

@@ -8,7 +8,7 @@ then the failure is recorded with the raw reply.
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from types import TracebackType
@@ -56,10 +56,10 @@ class _Usage:
     cached: int = 0
     model: str | None = None
 
-    def add(self, reply: Mapping[str, Any]) -> None:
+    def add(self, reply: Mapping[str, Any], redact: Callable[[str], str]) -> None:
         self.calls += 1
         if isinstance(reply.get("model"), str):
-            self.model = reply["model"]
+            self.model = redact(reply["model"])
         usage = reply.get("usage")
         found = usage if isinstance(usage, dict) else {}
         read, written = _count(found.get("prompt_tokens")), _count(found.get("completion_tokens"))
@@ -173,7 +173,7 @@ class OpenAILabeller:
     def read(self, request: Request, reply: Mapping[str, Any]) -> Outcome:
         """What a reply got without a repair turn (from a batch file) comes to."""
         usage = _Usage()
-        usage.add(reply)
+        usage.add(reply, self._endpoints.redact)
         text, problem = content_of(reply)
         if text is None:
             return self._outcome(usage, None, error=problem)
@@ -199,7 +199,7 @@ class OpenAILabeller:
                 reply = await self._endpoints.call(make, _size(messages))
             except Refused as refused:
                 return self._outcome(usage, started, error=str(refused), raw=raw, suspect=True)
-            usage.add(reply)
+            usage.add(reply, self._endpoints.redact)
             text, problem = content_of(reply)
             if text is None:
                 return self._outcome(usage, started, error=problem, raw=raw)
