@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from assay.ledger import Ledger
-from assay.ledger.checking import Checked, look
+from assay.ledger.checking import look
 from assay.ledger.migrations import MIGRATIONS
 from assay.ledger.opening import packed
 from assay.model.errors import LedgerError
@@ -167,7 +167,7 @@ def test_only_what_is_new_is_checked_again(path: Path):
 def test_what_another_process_checked_counts(path: Path):
     tampered(path, "UPDATE labels SET reason = 'x' WHERE id = 3")
     with Ledger.open(path) as ledger:
-        ledger.check_with(lambda: look((path, Checked())))
+        ledger.check_with(lambda: look((path, True)))
         with pytest.raises(LedgerError, match="was changed"):
             ledger.checked()
 

@@ -125,7 +125,7 @@ def score_command(
 ) -> None:
     """Recompute every score from the ledger; asks no labeller. Exit status 1 where labels miss."""
     job = open_job(folder, labeller, policy, read=False)
-    with checked_ledger(job.folder, create=False) as ledger:
+    with checked_ledger(job.folder, create=False, by_index=False) as ledger:
         results, files = job.write(ledger, brief=True)
     _show(results, None, files, as_json=as_json, as_csv=as_csv)
 

@@ -17,6 +17,7 @@ from assay.labellers.base import Labeller
 from assay.ledger import Ledger
 from assay.ledger.policy import Policy
 from assay.model.wording import counted
+from assay.protocols.checked import LARGE
 from assay.protocols.folder import Folder
 from assay.protocols.r2c2.inputs import Inputs, R2C2Settings, load_inputs
 from assay.protocols.r2c2.judge import (
@@ -33,10 +34,6 @@ from assay.tasks.base import AnyTask
 MANY = 50_000
 """Labels in a ledger from which on another process computes the numbers: with fewer, starting it
 would take longer than it saves."""
-
-LARGE = 300_000
-"""Labels in a ledger from which on ``score`` goes through it group by group: a label takes some
-four thousand bytes where all are held."""
 
 
 class Job:

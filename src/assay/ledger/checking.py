@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
+from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -20,6 +21,8 @@ CURE = (
     "Take labels.sqlite from a backup; or export the labels, take the lines concerned out and "
     "import the rest into a new ledger. 'assay labels verify FOLDER' names all that was changed."
 )
+_AT_ONCE = 1000
+_VERDICTS = 10_000  # different ones that are remembered
 _SHOWN = 20  # faults of the structure that are told
 _LABELS = (  # of constants
     f"SELECT {LINKED}, {{digest}}, labels.unit, tasks.name, version, units.hash, labeller, status, "  # noqa: S608
@@ -27,9 +30,10 @@ _LABELS = (  # of constants
     "labels.task LEFT JOIN units ON units.id = labels.unit WHERE labels.id > ? ORDER BY labels.id"
 )
 _UNITS = (
-    "SELECT units.id, hash, name, content FROM units LEFT JOIN tasks ON tasks.id = units.task "
-    "WHERE units.id > ? ORDER BY units.id"
+    "SELECT units.id, hash, name, CAST(content AS BLOB) FROM units "
+    "LEFT JOIN tasks ON tasks.id = units.task WHERE units.id > ? ORDER BY units.id"
 )
+_COUNT, _NOT = "SELECT count(*) FROM labels {}", "NOT INDEXED"
 _BESIDE = "its key, error, tokens, cost, seconds or detail were changed"
 
 
@@ -38,6 +42,9 @@ class Checked(NamedTuple):
 
     head: Head = Head()
     unit: int = 0
+
+
+_NOTHING = Checked()
 
 
 class Fault(NamedTuple):
@@ -50,22 +57,24 @@ class Fault(NamedTuple):
         return self.why if self.uid is None else f"label {self.uid[:8]}: {self.why}"
 
 
-def look(asked: tuple[Path, Checked]) -> tuple[Checked, str | None]:
-    """How far the ledger at a path is as it was written, from where it was checked already, and
-    what the first thing is that is not."""
-    path, after = asked
+def look(asked: tuple[Path, bool]) -> tuple[Checked, str | None]:
+    """How far the ledger at a path is as it was written, and what the first thing is that is not.
+    The second of what is ``asked`` is whether labels are going to be looked up by indexes."""
+    path, by_index = asked
     try:
         with explained(path), closing(opened(path)) as db:
-            return first_fault(db, after)
+            return first_fault(db, Checked(), by_index=by_index)
     except LedgerError as error:
-        return after, str(error)
+        return Checked(), str(error)
 
 
-def first_fault(db: sqlite3.Connection, after: Checked) -> tuple[Checked, str | None]:
+def first_fault(
+    db: sqlite3.Connection, after: Checked, *, by_index: bool = True
+) -> tuple[Checked, str | None]:
     """The same of an open ledger."""
     db.execute("SAVEPOINT checking")  # nobody's labels come in between
     try:
-        found = next(faults(db, after), None)
+        found = next(faults(db, after, by_index=by_index), None)
         if found is not None:
             return after, str(found)
         unit = db.execute("SELECT max(id) FROM units").fetchone()[0] or 0
@@ -79,11 +88,14 @@ def has_digests(db: sqlite3.Connection) -> bool:
     return int(db.execute("PRAGMA user_version").fetchone()[0]) >= SINCE
 
 
-def faults(db: sqlite3.Connection, after: Checked) -> Iterator[Fault]:
-    """All that is not as it was written, the structure first."""
+def faults(
+    db: sqlite3.Connection, after: Checked = _NOTHING, *, by_index: bool = True
+) -> Iterator[Fault]:
+    """All that is not as it was written, the structure first; of the indexes of the large tables
+    only how long they are where nothing is looked up in them."""
     try:
         if not after.head.labels:
-            yield from _structure(db)
+            yield from _structure(db, by_index)
         units = set()
         for number, why in _units(db, after.unit):
             units.add(number)
@@ -93,17 +105,24 @@ def faults(db: sqlite3.Connection, after: Checked) -> Iterator[Fault]:
         yield Fault(f"cannot be read on: {error}")
 
 
-def _structure(db: sqlite3.Connection) -> Iterator[Fault]:
-    for (text,) in db.execute(f"PRAGMA integrity_check({_SHOWN})"):
-        if text != "ok":
-            yield Fault(f"the file is damaged: {text}")
+def _structure(db: sqlite3.Connection, by_index: bool) -> Iterator[Fault]:
+    for what in (_SHOWN,) if by_index else ("tasks", "labellers"):
+        for (text,) in db.execute(f"PRAGMA integrity_check({what})"):
+            if text != "ok":
+                yield Fault(f"the file is damaged: {text}")
+    counts = {
+        db.execute(_COUNT.format(how)).fetchone() for how in ("INDEXED BY labels_asked", _NOT)
+    }
+    if len(counts) > 1:
+        yield Fault("labels are gone, or are in the file twice")
 
 
 def _units(db: sqlite3.Connection, after: int) -> Iterator[tuple[int, str]]:
     """The units whose text is another than the one that was hashed, by number."""
+    begins: dict[str | None, bytes] = {}
     for number, stored, task, content in _rows(db, _UNITS, after):
-        plain = f"[{orjson.dumps(task).decode()},{content}]" if task is not None else ""
-        if _hash(plain) == stored:
+        begin = begins.get(task) or begins.setdefault(task, b"[%b," % orjson.dumps(task))
+        if hashlib.sha256(begin + content + b"]").digest()[:16] == stored:
             continue
         try:  # a text that was not written as it is hashed
             fine = unit_hash(task, orjson.loads(content)) == unpacked(stored)
@@ -113,22 +132,60 @@ def _units(db: sqlite3.Connection, after: int) -> Iterator[tuple[int, str]]:
             yield number, f"the text of unit {unpacked(stored)[:8]} was changed"
 
 
-def _hash(text: str) -> bytes:
-    return hashlib.sha256(text.encode(errors="replace")).digest()[:16]
-
-
 def _labels(db: sqlite3.Connection, before: Head, units: set[int]) -> Iterator[Fault]:
-    who = _labellers(db)
+    who, said = _labellers(db), _Verdicts({None: None})
     digests = has_digests(db)
     last, digest = before
     query = _LABELS.format(digest="digest" if digests else "NULL")
-    for row in _rows(db, query, last):
+    rows = _rows(db, query, last)
+    while some := list(islice(rows, _AT_ONCE)):
+        if not digests or units or not _fine(some, digest, who, said):
+            yield from _each(some, Head(last, digest), who, said, units, digests=digests)
+        last, stored = some[-1][0], some[-1][9]
+        digest = stored if type(stored) is bytes else b""
+
+
+def _fine(
+    rows: Sequence[tuple[Any, ...]], digest: bytes, who: Mapping[int, Any], said: _Verdicts
+) -> bool:
+    """Whether all labels are as they were written, as nearly always: twice as fast as to look at
+    each. What is said of false is for :func:`_each` to find out."""
+    columns = list(zip(*rows, strict=True))
+    stored = columns[9]
+    tasks, versions, units, labellers, statuses, verdicts, *more, overruled, created = columns[11:]
+    try:
+        says = zip(
+            tasks, versions, map(bytes.hex, units), map(who.__getitem__, labellers), statuses,
+            map(said.__getitem__, verdicts), *more,
+            [None if one is None else unpacked(one) for one in overruled], created, strict=True,
+        )  # fmt: skip
+        sha, dumps = hashlib.sha256, orjson.dumps
+        uids = [sha(dumps(one)).digest()[:16] for one in says]
+        return uids == list(columns[1]) and list(stored) == list(
+            map(linked, (digest, *stored), *columns[:9])
+        )
+    except (LookupError, TypeError, ValueError):
+        return False
+
+
+def _each(
+    rows: Iterable[tuple[Any, ...]],
+    before: Head,
+    who: Mapping[int, orjson.Fragment],
+    said: _Verdicts,
+    units: Collection[int],
+    *,
+    digests: bool,
+) -> Iterator[Fault]:
+    """What of these labels is not as it was written."""
+    last, digest = before
+    for row in rows:
         number, stored = row[0], row[9]
         uid = row[1].hex() if type(row[1]) is bytes else str(row[1])
         why = None
         if row[11] is None or row[13] is None or row[14] not in who:
             why = "its task, its text or its labeller is not there"
-        elif _uid(who, row[11:]) != uid:
+        elif _uid(who, said, *row[11:]) != uid:
             why = "what it says, of what, by whom or when was changed"
         elif row[10] in units:
             why = "the text that it is about was changed"
@@ -163,15 +220,36 @@ def _labellers(db: sqlite3.Connection) -> dict[int, orjson.Fragment]:
     return found
 
 
-def _uid(who: dict[int, orjson.Fragment], row: tuple[Any, ...]) -> str | None:
+class _Verdicts(dict[str | None, orjson.Fragment | None]):
+    """Verdicts by their text, as uids cover them; as many as are worth remembering."""
+
+    def __missing__(self, text: str) -> orjson.Fragment:
+        made = orjson.Fragment(canonical(orjson.loads(text)))
+        if len(self) < _VERDICTS:
+            self[text] = made
+        return made
+
+
+def _uid(
+    who: Mapping[int, orjson.Fragment],
+    said: _Verdicts,
+    task: str,
+    version: str,
+    unit: bytes | str,
+    labeller: int,
+    status: str,
+    verdict: str | None,
+    *rest: Any,
+) -> str | None:
     """The uid that a label's columns come to (as ``NewLabel.uid``); None for what is no label."""
-    task, version, unit, labeller, status, verdict, reason, sample, overrules, created = row
+    reason, sample, overrules, created = rest
+    about = unit.hex() if type(unit) is bytes else unit
+    corrected = overrules.hex() if type(overrules) is bytes else overrules
+    parts: list[object] = [task, version, about, who[labeller], status]
     try:
-        said = None if verdict is None else orjson.loads(verdict)
-        parts = [task, version, unpacked(unit), who[labeller], status, said, reason, sample]
-        corrected = None if overrules is None else unpacked(overrules)
-        return content_hash(canonical([*parts, corrected, created]))
-    except (KeyError, TypeError, ValueError):
+        parts += [said[verdict], reason, sample, corrected, created]
+        return content_hash(orjson.dumps(parts))
+    except (TypeError, ValueError):
         return None
 
 

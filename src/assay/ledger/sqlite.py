@@ -136,7 +136,7 @@ class Ledger(Reading):
     def faults(self) -> Iterator[Fault]:
         """All that is not as it was written."""
         with explained(self.path):
-            yield from faults(self._db, Checked())
+            yield from faults(self._db)
 
     def head(self) -> Head:
         """The number of the newest label and its digest, as they are stored."""

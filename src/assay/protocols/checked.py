@@ -6,21 +6,28 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from assay.ledger import Ledger
-from assay.ledger.checking import Checked
 from assay.protocols.aside import Aside
 from assay.protocols.folder import Folder
 
 _LOOK = "assay.ledger.checking"
 _MANY = 20_000
 """Labels from which on another process checks them: with fewer, starting it takes longer."""
+LARGE = 300_000
+"""Labels in a ledger from which on ``score`` goes through it group by group: a label takes some
+four thousand bytes where all are held."""
 
 
 @contextmanager
-def checked_ledger(folder: Folder, *, create: bool = True) -> Iterator[Ledger]:
-    """The folder's ledger; :meth:`assay.ledger.Ledger.checked` waits for what is begun here."""
+def checked_ledger(
+    folder: Folder, *, create: bool = True, by_index: bool = True
+) -> Iterator[Ledger]:
+    """The folder's ledger; :meth:`assay.ledger.Ledger.checked` waits for what is begun here.
+    Without ``by_index`` labels are not looked up, as long as the ledger is not large."""
     with (
         folder.open_ledger(create=create) as ledger,
         Aside(_LOOK, start=ledger.size() >= _MANY) as aside,
     ):
-        ledger.check_with(aside.call(_LOOK, "look", (ledger.path, Checked())))
+        ledger.check_with(
+            aside.call(_LOOK, "look", (ledger.path, by_index or ledger.size() > LARGE))
+        )
         yield ledger
