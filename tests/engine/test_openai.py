@@ -213,3 +213,21 @@ def test_the_key_depends_on_what_is_asked_of_whom_and_not_on_where():
     other_schema = key(task=replace(ENTAILMENT, verdict=Graded))
     keys = {key(), key(model="n"), key(nugget="1977"), key(temperature=0.5), other_schema}
     assert len(keys) == 5
+
+
+def test_a_reply_that_does_not_end_is_a_failure_and_is_not_asked_for_again():
+    with serve(lambda body, n: completion("x" * 3_000_000)) as server:
+        outcome = ask(server.url, max_reply=2_000_000)
+    assert outcome.status is Status.FAILED
+    assert "larger than 2 MB (max_reply_mb in [judging])" in outcome.error
+    assert len(server.requests) == 1
+
+
+def test_a_number_of_tokens_that_no_model_reads_is_not_written_down():
+    def script(body, n):
+        return {**completion(YES), "usage": {"prompt_tokens": 2**63, "completion_tokens": 1}}
+
+    with serve(script) as server:
+        outcome = ask(server.url)
+    assert outcome.status is Status.OK
+    assert outcome.tokens_in is None

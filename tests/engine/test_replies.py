@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 
 import pytest
 from hypothesis import given
@@ -28,6 +29,13 @@ YES = '{"reason": "r", "entailed": "YES"}'
         f'<think>maybe {{"entailed": "NO"}}?</think>{YES}',
         f'{{"entailed": "NO", "reason": "first"}} No, wait. {YES}',
         '{"reason": "a } in a \\"string\\" {", "entailed": "YES"}',
+        f'So {{"reason: {YES}',
+        f'A rule of 5" {{5" wide: {YES} and {{"cut": "off',
+        f"{'{x} ' * 100}{YES}",
+        f'{"{" * 20_000}{YES}{"}" * 20_000}',
+        f'{YES}{"[" * 100_000}',
+        f'{{"entailed": "{YES}"}}',
+        f"<THINK>a</think><think> <thinking>b</think>{YES}",
     ],
 )
 def test_wrapped_verdicts_are_found(reply):
@@ -89,3 +97,27 @@ def test_every_nugget_must_be_judged_once(numbers):
 def test_a_wrong_answers_nuggets_need_not_be_judged():
     unit = AnswerUnit(question="q", answer="a", nuggets=("x", "y"))
     assert not parse_reply(ANSWER, unit, '{"correct": "NO", "nuggets": []}').correct
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "{" * 500_000,
+        '{"a":' * 100_000,
+        '{"a":' * 100_000 + "}" * 100_000,
+        ('{"a":' * 900 + "x" + "}" * 900) * 100,
+        '{"' * 200_000,
+        '{"\\"' * 100_000,
+        "{}" * 200_000,
+        "<think>" * 100_000,
+        "<think></thinking>" * 100_000,
+        '{"a":1' + " " * 500_000,
+        ("{" + " " * 50) * 10_000,
+    ],
+    ids=lambda reply: reply[:12],
+)
+def test_the_search_is_linear(reply):
+    started = time.process_time()
+    with pytest.raises(UnusableReply):
+        parse_reply(ENTAILMENT, UNIT, reply)
+    assert time.process_time() - started < 4

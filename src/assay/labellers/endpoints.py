@@ -23,7 +23,7 @@ from typing import Any
 import orjson
 
 from assay.labellers.pace import Limits, Pace, rate_limit_wait
-from assay.labellers.transport import Reply, Silence, Transport, TransportError
+from assay.labellers.transport import Oversized, Reply, Silence, Transport, TransportError
 from assay.labellers.watch import idling, tell
 from assay.model.errors import LabellerUnreachable
 from assay.model.secrets import without_keys
@@ -171,6 +171,9 @@ class Endpoints:
             try:
                 reply = await self._post(endpoint, make(sent))
                 found = self._read(endpoint, reply, started, sent)
+            except Oversized as error:
+                endpoint.lives()
+                raise Refused(str(error)) from error
             except TransportError as error:
                 why, wait = str(error), None
                 if isinstance(error, Silence):  # a connection that breaks says nothing of the load

@@ -10,15 +10,17 @@ from collections.abc import Mapping
 import aiohttp
 from yarl import URL
 
-from assay.labellers.transport import Reply, Silence, TransportError
+from assay.labellers.transport import MAX_REPLY, Oversized, Reply, Silence, TransportError
 
 
 class AiohttpTransport:
     """Requests over one session, which opens with the first. A kept library knows TLS, proxies
-    and broken servers better than we would. ``connections`` at once, 0 for no limit."""
+    and broken servers better than we would. ``connections`` at once, 0 for no limit;
+    ``most`` bytes a reply."""
 
-    def __init__(self, connections: int = 0) -> None:
+    def __init__(self, connections: int = 0, most: int = MAX_REPLY) -> None:
         self._connections = connections
+        self._most = most
         self._session: aiohttp.ClientSession | None = None
         self._targets: dict[str, URL] = {}  # addresses, parsed once
         self._timeouts: dict[float, aiohttp.ClientTimeout] = {}
@@ -50,13 +52,25 @@ class AiohttpTransport:
             ) as response:
                 return Reply(
                     response.status,
-                    await response.read(),
+                    await self._body(response),
                     {name.lower(): value for name, value in response.headers.items()},
                 )
         except TimeoutError as error:
             raise Silence(f"no reply within {timeout:g} s") from error
         except (aiohttp.ClientError, ssl.SSLError, OSError, asyncio.IncompleteReadError) as error:
             raise TransportError(f"{type(error).__name__}: {error}") from error
+
+    async def _body(self, response: aiohttp.ClientResponse) -> bytes:
+        """All of the reply, as unpacked: a small one may be packed from a very large one."""
+        body = bytearray()
+        async for piece in response.content.iter_any():
+            body += piece
+            if len(body) > self._most:
+                response.close()
+                raise Oversized(
+                    f"the reply is larger than {self._most / 1e6:g} MB (max_reply_mb in [judging])"
+                )
+        return bytes(body)
 
     async def close(self) -> None:
         if self._session is not None:

@@ -22,13 +22,14 @@ from assay.labellers.keys import DEFAULT_BASE_URL
 from assay.labellers.pace import Limits
 from assay.labellers.prices import Price, tokens
 from assay.labellers.replies import UnusableReply, parse_reply
-from assay.labellers.transport import HttpTransport, Transport
+from assay.labellers.transport import MAX_REPLY, HttpTransport, Transport
 from assay.model.labels import LabellerId, Status
 from assay.tasks.base import AnyTask, Verdict, canonical
 from assay.tasks.rendering import Messages, Renderer
 from assay.tasks.schemas import LIST_LENGTHS, TEXT_LENGTHS, Schema, without
 
 _SHOWN = 10_000  # prompts kept from planning to sending: 20 MB where each has 2 kB
+_MOST_TOKENS = 10**12
 _KEPT_REPLY = 4000  # characters of an unusable reply that are kept in the ledger
 
 
@@ -43,6 +44,7 @@ class OpenAISettings:
     temperature: float | None = 0.0
     limits: Limits = field(default_factory=Limits)
     timeout: float = 120.0
+    max_reply: int = MAX_REPLY
     price: Price | None = None
     extra: Mapping[str, Any] = field(default_factory=dict)
 
@@ -89,7 +91,7 @@ class OpenAILabeller:
     ) -> None:
         self._settings = settings
         self._renderer = renderer
-        self._transport: Transport = transport or HttpTransport()
+        self._transport: Transport = transport or HttpTransport(most=settings.max_reply)
         self._endpoints = Endpoints(
             f"openai:{settings.model}",
             settings.base_urls,
@@ -304,8 +306,9 @@ def _response_format(schema: Schema) -> orjson.Fragment:
 
 
 def _count(said: object) -> int | None:
-    """A number of tokens, None where the server's is none."""
-    return said if isinstance(said, int) and not isinstance(said, bool) and said >= 0 else None
+    """A number of tokens, None where the server's is none that a model could have read."""
+    number = isinstance(said, int) and not isinstance(said, bool)
+    return said if number and 0 <= said <= _MOST_TOKENS else None
 
 
 def _size(messages: list[dict[str, str]]) -> int:

@@ -8,7 +8,10 @@ a rule of its own for replies without JSON: ``Task.plain``).
 from __future__ import annotations
 
 import re
+from array import array
+from collections import deque
 from collections.abc import Iterator
+from itertools import islice
 from typing import Any
 
 import orjson
@@ -16,9 +19,15 @@ from pydantic import ValidationError
 
 from assay.tasks.base import AnyTask, Unit, Verdict
 
-_THINK = re.compile(r"<(think|thinking|reasoning)>.*?</\1>", re.DOTALL | re.IGNORECASE)
-_OPEN = re.compile(r"<(think|thinking|reasoning)>", re.IGNORECASE)
+_THOUGHTS = ("think", "thinking", "reasoning")
+_OPEN = re.compile(rf"<({'|'.join(_THOUGHTS)})>", re.IGNORECASE)
+_CLOSE = {name: re.compile(f"</{name}>", re.IGNORECASE) for name in _THOUGHTS}
 _MOST_CANDIDATES = 40
+_MOST_SPANS = 10_000
+_MOST_READ = 16  # times the reply's length, so that no nesting takes long
+_BRACES = re.compile(r"[{}]")
+_STRINGS_AND_BRACES = re.compile(r'\\.|"(?:[^"\\\n]|\\.)*+"|[{}]')
+_BEGINS = re.compile(r'\s*+["}]')  # how JSON goes on after the brace that opens an object
 
 
 class UnusableReply(Exception):
@@ -33,12 +42,12 @@ def parse_reply(task: AnyTask, unit: Unit, reply: str) -> Verdict:
     """
     text = _without_thoughts(reply) if "<" in reply else reply
     problem = "the reply holds no JSON object"
-    candidates = list(_objects(text))
+    candidates = list(islice(_objects(text), _MOST_CANDIDATES))
     if not candidates and task.plain is not None:
         said = _by_rule(task, unit, text)
         if said is not None:
             return said
-    for candidate in reversed(candidates):
+    for candidate in candidates:
         try:
             verdict: Verdict = task.verdict.model_validate(candidate)
         except ValidationError as error:
@@ -60,30 +69,39 @@ def _by_rule(task: AnyTask, unit: Unit, text: str) -> Verdict | None:
 
 
 def _without_thoughts(reply: str) -> str:
-    text = _THINK.sub(" ", reply)
-    # An unclosed <think> means the reply was cut off while thinking: nothing after it counts.
-    unclosed = _OPEN.search(text)
-    return text[: unclosed.start()] if unclosed else text
+    kept, place = [], 0
+    while opened := _OPEN.search(reply, place):
+        kept.append(reply[place : opened.start()])
+        closed = _CLOSE[opened[1].lower()].search(reply, opened.end())
+        if closed is None:  # cut off while thinking: nothing after it counts
+            return " ".join(kept)
+        place = closed.end()
+    return " ".join([*kept, reply[place:]])
 
 
 def _objects(text: str) -> Iterator[dict[str, Any]]:
-    """Every outermost JSON object in the text, in order."""
+    """Every outermost JSON object in the text, the last first."""
     whole = _loads(text.strip())
     if whole is not None:
         yield whole
         return
-    start = text.find("{")
-    tried = 0
-    while start != -1 and tried < _MOST_CANDIDATES:
-        tried += 1
-        end = _matching_brace(text, start)
-        if end is not None:
-            found = _loads(text[start : end + 1])
-            if found is not None:
-                yield found
-                start = text.find("{", end + 1)
+    # Where quotes are unbalanced they hide braces: then all braces count.
+    for tokens in (_STRINGS_AND_BRACES, _BRACES):
+        found = False
+        left = _MOST_READ * len(text)
+        before = len(text)
+        for start, end in reversed(_spans(text, tokens)):
+            if end > before:  # inside one that was found
                 continue
-        start = text.find("{", start + 1)
+            left -= end - start
+            if left < 0:
+                return
+            value = _loads(text[start:end])
+            if value is not None:
+                found, before = True, start
+                yield value
+        if found:
+            return
 
 
 def _loads(text: str) -> dict[str, Any] | None:
@@ -94,25 +112,20 @@ def _loads(text: str) -> dict[str, Any] | None:
     return value if isinstance(value, dict) else None
 
 
-def _matching_brace(text: str, start: int) -> int | None:
-    """Index of the brace that closes the one at ``start``, strings taken into account."""
-    depth = 0
-    in_string = escaped = False
-    for index in range(start, len(text)):
-        char = text[index]
-        if in_string:
-            if escaped:
-                escaped = False
-            elif char == "\\":
-                escaped = True
-            elif char == '"':
-                in_string = False
-        elif char == '"':
-            in_string = True
-        elif char == "{":
-            depth += 1
-        elif char == "}":
-            depth -= 1
-            if depth == 0:
-                return index
-    return None
+def _spans(text: str, tokens: re.Pattern[str]) -> deque[tuple[int, int]]:
+    """Start and end of what may be JSON objects by its braces, in order of their ends; of very
+    many the last. Found in one pass, however deep they nest and whether or not they are closed."""
+    found: deque[tuple[int, int]] = deque(maxlen=_MOST_SPANS)
+    opened, inside, place = array("q"), 0, 0  # -1 for a brace of prose, where quotes mean nothing
+    while token := (tokens if inside else _BRACES).search(text, place):
+        place = token.end()
+        if token[0] == "{":
+            begins = _BEGINS.match(text, place) is not None
+            opened.append(token.start() if begins else -1)
+            inside += begins
+        elif token[0] == "}" and opened:
+            start = opened.pop()
+            if start >= 0:
+                inside -= 1
+                found.append((start, place))
+    return found

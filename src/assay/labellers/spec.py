@@ -15,6 +15,7 @@ from assay.labellers.judge import NAME as JUDGE
 from assay.labellers.keys import DEFAULT_BASE_URL, KEYS, USER_AND_PASSWORD, host_of, key_for
 from assay.labellers.pace import Limits
 from assay.labellers.prices import Price, list_price
+from assay.labellers.transport import MAX_REPLY
 from assay.model.errors import SettingsError
 from assay.model.places import inside
 from assay.model.secrets import looks_secret
@@ -37,6 +38,7 @@ class LabellerOptions:
 
     limits: Limits = field(default_factory=Limits)
     timeout: float = 120.0
+    max_reply: int = MAX_REPLY
     temperature: float | None = 0.0
     reasons: bool = True
     prices: Mapping[str, Price] = field(default_factory=dict)
@@ -127,6 +129,7 @@ def openai_settings(rest: str, options: LabellerOptions) -> OpenAISettings:
         temperature=options.temperature,
         limits=options.limits,
         timeout=options.timeout,
+        max_reply=options.max_reply,
         price=options.prices.get(model) or list_price(model, tuple(urls)),
         extra=options.extra,
     )

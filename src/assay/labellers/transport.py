@@ -16,6 +16,14 @@ class Silence(TransportError):
     """No whole reply within the timeout."""
 
 
+class Oversized(TransportError):
+    """The reply goes on past what is read of one: asking again is no use."""
+
+
+MAX_REPLY = 16_000_000
+"""Most bytes that are read of a reply, where nothing else is set."""
+
+
 @dataclass(frozen=True, slots=True)
 class Reply:
     """An HTTP reply: status, headers in lower case, body."""
@@ -41,10 +49,12 @@ class Transport(Protocol):
 class HttpTransport:
     """The real transport, :class:`assay.labellers.http.AiohttpTransport`; what takes time to
     import is imported with the first request, as most commands make none. ``connections`` at once,
-    0 for no limit here (the pace decides how many requests are under way)."""
+    0 for no limit here (the pace decides how many requests are under way); ``most`` bytes a
+    reply."""
 
-    def __init__(self, connections: int = 0) -> None:
+    def __init__(self, connections: int = 0, most: int = MAX_REPLY) -> None:
         self._connections = connections
+        self._most = most
         self._real: Transport | None = None
 
     async def post(
@@ -52,7 +62,7 @@ class HttpTransport:
     ) -> Reply:
         if self._real is None:
             made: Transport = import_module("assay.labellers.http").AiohttpTransport(
-                self._connections
+                self._connections, self._most
             )
             self._real = made
         return await self._real.post(url, headers, body, timeout)

@@ -19,6 +19,7 @@ from assay.labellers.keys import KEYS
 from assay.labellers.pace import Limits
 from assay.labellers.prices import Price
 from assay.labellers.spec import LabellerOptions, make_labeller
+from assay.labellers.transport import MAX_REPLY
 from assay.ledger import Ledger
 from assay.model.errors import PrerequisiteError, SettingsError
 from assay.model.places import inside
@@ -51,6 +52,7 @@ class JudgingSection(_Section):
     requests_per_minute: float | None = Field(None, gt=0)
     tokens_per_minute: float | None = Field(None, gt=0)
     timeout: float = Field(120.0, gt=0)
+    max_reply_mb: float = Field(MAX_REPLY / 1e6, gt=0, le=1e6)
     temperature: float | None = 0.0
     reasons: bool = True
     budget: float | None = Field(None, gt=0)
@@ -362,6 +364,7 @@ class Folder:
                 judging.concurrency, judging.requests_per_minute, judging.tokens_per_minute
             ),
             timeout=judging.timeout,
+            max_reply=int(judging.max_reply_mb * 1e6),
             temperature=temperature,
             reasons=judging.reasons,
             prices={

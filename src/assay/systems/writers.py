@@ -221,7 +221,7 @@ class EndpointCertainty(BaseLabeller):
 
     def __init__(self, settings: OpenAISettings, transport: Transport | None = None) -> None:
         self._settings = settings
-        self._transport: Transport = transport or HttpTransport()
+        self._transport: Transport = transport or HttpTransport(most=settings.max_reply)
         self._renderer = Renderer()
         self._top = TOP_LOGPROBS
         self._endpoints = Endpoints(

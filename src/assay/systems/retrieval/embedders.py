@@ -22,7 +22,7 @@ from assay.labellers.endpoints import headers_for
 from assay.labellers.gguf import usable_cores
 from assay.labellers.openai import OpenAISettings
 from assay.labellers.spec import LabellerOptions, openai_settings
-from assay.labellers.transport import HttpTransport, Transport, TransportError
+from assay.labellers.transport import HttpTransport, Oversized, Transport, TransportError
 from assay.model.errors import LabellerUnreachable, PrerequisiteError, SettingsError
 from assay.model.secrets import without_keys
 
@@ -256,6 +256,8 @@ class Endpoint:
                 reply = await transport.post(url, headers, body, settings.timeout)
             except TransportError as error:
                 why = str(error)
+                if isinstance(error, Oversized):
+                    break
                 continue
             if reply.status == 200:
                 return _rows(reply.body, len(texts), url)
