@@ -9,11 +9,13 @@ import sys
 import zipfile
 
 import pytest
+from typer.testing import CliRunner
 
+from assay.cli.main import app
 from assay.formats.naming import run_name
 from assay.formats.parsed import Parsed, printable
 from assay.formats.text import read_text
-from assay.model.errors import AssayError, Fault, FormatError
+from assay.model.errors import AssayError, Fault, FormatError, SettingsError
 
 
 @pytest.mark.parametrize(
@@ -122,8 +124,29 @@ def test_unreadable_files(tmp_path, write):
 
 def test_decompression_bomb(write):
     path = write(gzip.compress(b"\n" * 100_000), "x.gz")
-    with pytest.raises(FormatError, match="more than 5000 bytes"):
+    with pytest.raises(FormatError, match=r"bytes unpack to more than 5,000"):
         read_text(path, max_bytes=5000)
+
+
+@pytest.mark.parametrize("pack", [gzip.compress, bz2.compress])
+@pytest.mark.parametrize("command", [["validate"], ["measure", "-m", "nDCG@10", "QRELS"]])
+def test_what_unpacks_to_far_more_than_it_has_is_refused_with_the_setting(
+    tmp_path, write, pack, command, monkeypatch
+):
+    (tmp_path / "qrels").write_text("q 0 d 1\n")
+    bomb = write(pack(b"q Q0 d 1 1 r\n" + b"x" * (66 << 20)), "run.txt")
+    command = [str(tmp_path / "qrels") if part == "QRELS" else part for part in command]
+    found = CliRunner().invoke(app, [*command, str(bomb)])
+    assert isinstance(found.exception, FormatError | SystemExit)
+    said = f"{found.output} {found.exception}"
+    assert "run.txt" in said
+    assert "unpack to more than 67,108,864" in said
+    assert "ASSAY_MAX_UNPACKED" in said
+    monkeypatch.setenv("ASSAY_MAX_UNPACKED", "70000000")
+    assert len(read_text(bomb).data) > 66 << 20
+    monkeypatch.setenv("ASSAY_MAX_UNPACKED", "much")
+    with pytest.raises(SettingsError, match="write a number of bytes"):
+        read_text(bomb)
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="limits on a process's memory are Linux's")

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+import orjson
+
+from assay.formats.jsonl import read_json
 from assay.formats.parsed import FaultList, quoted
 from assay.formats.text import SourceText
 from assay.model.exam import BankQuestion
@@ -16,8 +18,8 @@ def tqa_questions(
 ) -> Iterator[tuple[str, str, list[BankQuestion]]]:
     """Each lesson's id, name and questions; what is wrong with others goes into ``faults``."""
     try:
-        lessons = json.loads("\n".join(source.lines))
-    except ValueError as error:
+        lessons, _ = read_json("\n".join(source.lines))
+    except orjson.JSONDecodeError as error:
         faults.error(0, f"This is not JSON ({error}).", "Give TQA's own file, or a bank.")
         return
     for lesson in lessons:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import bz2
 import gzip
 import io
+import os
 import re
 import zlib
 from collections.abc import Iterator
@@ -19,11 +20,17 @@ from os import PathLike
 from pathlib import Path
 from typing import BinaryIO
 
-from assay.formats.parsed import FaultList, printable
-from assay.model.errors import Fault, FormatError
+from assay.formats.parsed import FaultList, printable, quoted
+from assay.model.errors import Fault, FormatError, SettingsError
 
 MAX_BYTES = 4 << 30
 """Most bytes that a file may hold once decompressed: a guard against decompression bombs."""
+
+MAX_UNPACKED = "ASSAY_MAX_UNPACKED"
+"""The environment variable that sets how many bytes a packed file may unpack to."""
+
+_ALWAYS = 64 << 20  # bytes that every packed file may unpack to; beyond it counts by how much
+_MOST_TIMES = 200
 
 _PIECE = 1 << 20
 _SHARE = 1 << 15  # bytes of a plain file whose lines are made at once
@@ -106,11 +113,12 @@ class SourceText:
         return tuple(accumulate(lengths, initial=start))[: len(raw)]
 
 
-def read_text(path: str | PathLike[str], *, max_bytes: int = MAX_BYTES) -> SourceText:
+def read_text(path: str | PathLike[str], *, max_bytes: int | None = None) -> SourceText:
     """Reads a plain, gzip or bzip2 file.
 
     Raises :class:`FormatError` where there is nothing to read: the file is missing or a folder,
-    its compression is damaged, it is not text at all, or it holds more than ``max_bytes``.
+    its compression is damaged, it is not text at all, or it holds more than ``max_bytes``
+    (left out: :func:`most_bytes`).
     """
     where = Path(path)
     data, faults = _read_bytes(where, max_bytes)
@@ -141,6 +149,17 @@ def read_text(path: str | PathLike[str], *, max_bytes: int = MAX_BYTES) -> Sourc
     )
 
 
+def most_bytes(packed: int) -> int:
+    """How many bytes a file of ``packed`` bytes may unpack to. Raises :class:`SettingsError` where
+    ``ASSAY_MAX_UNPACKED`` is set to no number of bytes."""
+    said = os.environ.get(MAX_UNPACKED)
+    if said is None:
+        return min(MAX_BYTES, max(_ALWAYS, _MOST_TIMES * packed))
+    if not re.fullmatch(r"[0-9]{1,18}", said):
+        raise SettingsError(f"{MAX_UNPACKED} is {quoted(said)}; write a number of bytes.")
+    return int(said)
+
+
 def source_of(given: str | PathLike[str] | SourceText) -> SourceText:
     """A file's text, read unless it is what is given: a pipe can be read only once."""
     return given if isinstance(given, SourceText) else read_text(given)
@@ -152,11 +171,11 @@ def line_break_in(text: str) -> str | None:
     return f"U+{ord(found.group()):04X}" if found else None
 
 
-def _read_bytes(path: Path, max_bytes: int) -> tuple[bytes, FaultList]:
+def _read_bytes(path: Path, max_bytes: int | None) -> tuple[bytes, FaultList]:
     faults = FaultList(str(path))
     try:
         with path.open("rb") as stream:
-            raw = _up_to(stream, max_bytes + 1)
+            raw = _up_to(stream, (max_bytes or MAX_BYTES) + 1)
     except FileNotFoundError:
         raise _unreadable(path, "There is no such file.", "Check the path.") from None
     except IsADirectoryError:
@@ -165,24 +184,30 @@ def _read_bytes(path: Path, max_bytes: int) -> tuple[bytes, FaultList]:
         why = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
         raise _unreadable(path, f"The file cannot be read: {why}.", "") from error
     ending = path.suffix.lower()
-    kind = ""
+    kind, size = "", len(raw)
+    packed = raw.startswith(_GZIP) or ending == ".bz2" or _BZIP2.match(raw)
+    most = max_bytes or (most_bytes(size) if packed else MAX_BYTES)
     try:
         if raw.startswith(_GZIP):
             kind = ".gz"
-            with gzip.GzipFile(fileobj=io.BytesIO(raw)) as packed:
-                raw = _up_to(packed, max_bytes + 1)
+            with gzip.GzipFile(fileobj=io.BytesIO(raw)) as stream_gz:
+                raw = _up_to(stream_gz, most + 1)
         elif _BZIP2.match(raw) or (ending == ".bz2" and raw.startswith(b"BZh")):
             kind = ".bz2"
-            with bz2.BZ2File(io.BytesIO(raw)) as packed_bz2:
-                raw = _up_to(packed_bz2, max_bytes + 1)
+            with bz2.BZ2File(io.BytesIO(raw)) as stream_bz2:
+                raw = _up_to(stream_bz2, most + 1)
     except (OSError, EOFError, zlib.error) as error:
         raise _unreadable(
             path,
             f"The {kind[1:]} compression is damaged or cut off ({error}).",
             "Copy or compress the file again.",
         ) from error
-    if len(raw) > max_bytes:
-        raise _unreadable(path, f"The file holds more than {max_bytes} bytes.", "Split it.")
+    if len(raw) > most:
+        if kind:
+            why = f"Its {size:,} bytes unpack to more than {most:,}: perhaps made to fill memory."
+            cure = f"If it is what it should be, set {MAX_UNPACKED} to the bytes that it may have."
+            raise _unreadable(path, why, cure)
+        raise _unreadable(path, f"The file holds more than {most:,} bytes.", "Split it.")
     if not kind and ending in {".gz", ".bz2"} and raw:
         faults.warning(
             0, f"The name ends in {ending} but the file is not compressed.", "Rename it."

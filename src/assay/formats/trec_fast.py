@@ -18,7 +18,7 @@ from pathlib import Path
 import numpy as np
 
 from assay.formats.parsed import FaultList, printable
-from assay.formats.text import MAX_BYTES, SourceText, read_text
+from assay.formats.text import SourceText, most_bytes, read_text
 from assay.formats.trec import read_trec_run, warn_of_ranks, warn_of_second_column
 from assay.formats.trec_blocks import Block, parse
 from assay.formats.trec_bytes import Window, is_passage_run, open_run, padded, read_into, tidy
@@ -233,10 +233,11 @@ class _Reader:
         """Read block by block, or the file as one block; ``None`` where anything looks odd."""
         found, done = self._new(1), set[str]()
         window, block = Window(self.buffer), None
+        most = most_bytes(path.stat().st_size)
         with open_run(path) as stream:
             while not window.ended:
                 end = window.fill(stream)
-                if window.end > MAX_BYTES:
+                if window.end > most:
                     return None
                 if (whole and not window.ended) or end == PAD:
                     continue

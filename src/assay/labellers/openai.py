@@ -307,8 +307,9 @@ def _response_format(schema: Schema) -> orjson.Fragment:
 
 def _count(said: object) -> int | None:
     """A number of tokens, None where the server's is none that a model could have read."""
-    number = isinstance(said, int) and not isinstance(said, bool)
-    return said if number and 0 <= said <= _MOST_TOKENS else None
+    if not isinstance(said, int) or isinstance(said, bool):
+        return None
+    return said if 0 <= said <= _MOST_TOKENS else None
 
 
 def _size(messages: list[dict[str, str]]) -> int:

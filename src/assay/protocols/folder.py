@@ -145,7 +145,9 @@ class Folder:
             )
         try:
             raw = tomllib.loads(file.read_text(encoding="utf-8-sig"))
-        except (tomllib.TOMLDecodeError, UnicodeDecodeError, OSError) as error:
+        except RecursionError:
+            raise SettingsError(f"{file}: lists or tables nest too deeply.") from None
+        except (ValueError, OSError) as error:  # also of a whole number of 5,000 digits
             raise SettingsError(f"{file}: cannot be read: {error}.") from error
         try:
             config = Config.model_validate(raw)

@@ -1,0 +1,242 @@
+"""Hostile input for every format and the commands that read it, in this process.
+
+    python benchmarks/fuzz.py [--seed 1] [--cases 40] [--only FORMAT] [--case N] [--size 1000000]
+
+Each case is a real file, mutated: bits flipped, parts cut out, repeated or moved, and hostile
+tokens put in. A finding is an exception that is not Assay's own, an exit status other than 0 to 3,
+output with control or direction characters, or a case that takes longer than ``--seconds``.
+Findings are printed with the options that repeat them; the exit status is 1 where there are any.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import re
+import shutil
+import signal
+import sys
+import tempfile
+import time
+import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from types import FrameType
+
+from typer.testing import CliRunner
+
+from assay.cli.main import app
+from assay.model.errors import AssayError
+
+EXAMPLES = Path(__file__).resolve().parents[1] / "examples"
+HOSTILE = [
+    *(b"[" * n for n in (3, 2_000, 100_000)),
+    *(b'{"a":' * n for n in (3, 2_000, 50_000)),
+    *(b"9" * n for n in (19, 309, 5_000)),
+    *(b"1e999", b"-1e999", b"NaN", b"Infinity", b"-0", b"1e-400", b"0x" + b"f" * 5_000),
+    *(b"99999-01-01T00:00:00Z", b"0000-00-00", b"9223372036854775808", b"-9223372036854775809"),
+    *(b"18446744073709551616", b'"\\ud800"', b"\\ud800", b"\xed\xa0\x80", b"\xff\xfe", b"\xc3"),
+    *(
+        b"\x00",
+        b"\x1b[2J\x1b]0;x\x07",
+        "\u202e\u2066".encode(),
+        "\u2028\x85".encode(),
+        b"\xef\xbb\xbf",
+    ),
+    *(b'"', b"'", b"\\", b"\r", b"\n\n", b"\t", b";", b",", b"{}", b"[]", b"null", b"true", b'""'),
+    *(b"{{" * 5_000, b"[[" * 5_000, b"<!--", b"<ref>" * 5_000, b"{|" * 2_000, b"''" * 5_000, b"="),
+    *("\u0661\u0662".encode(), "\u00b2".encode(), b"x" * 200_000, b" " * 200_000, b"a." * 5_000),
+    *(b"../" * 20, b"/dev/null", b"]]>", b"</page>", b"&#x0;", b"&lol;", b"\x1f\x8b\x08", b"BZh9"),
+]
+_CALM = re.compile(
+    "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]|Traceback"
+)
+
+DUMP = b"""<mediawiki xmlns="http://www.mediawiki.org/xml/export-0.11/" xml:lang="en">
+<siteinfo><namespaces><namespace key="0" /></namespaces></siteinfo>
+<page><title>Rocky</title><ns>0</ns><id>7</id><revision><id>8</id><timestamp>2024-01-01T00:00:00Z
+</timestamp><text xml:space="preserve">'''Rocky''' is a [[film]]. {{Infobox|a=1}}</text></revision>
+</page></mediawiki>
+"""
+SCORES = b"run,topic,measure,score\na,1,P@5,.5\nb,1,P@5,.25\na,2,P@5,1\nb,2,P@5,.75\n"
+CONFIDENCE = b"run,question,correct,confidence\na,1,1,90\na,2,0,40\nb,1,0,10\nb,2,1,\n"
+LABELS = b"1\td1\t1\n1\td2\t0\n2\td1\t2\n2\td3\t1\n"
+
+
+@dataclass(frozen=True)
+class Subject:
+    """A format: the file that is mutated, and commands, in which FILE is that file and OUT a path
+    that does not exist. ``folder`` is copied, and FILE lies in it; else it lies alone."""
+
+    seed: Path | bytes
+    commands: tuple[str, ...]
+    name: str
+    folder: str | None = None
+
+
+def _example(path: str, *commands: str) -> Subject:
+    folder, _, name = path.partition("/")
+    return Subject(EXAMPLES / path, commands, name, folder)
+
+
+VALIDATE = "validate FILE"
+SCORE = "score HERE"
+SUBJECTS = {
+    "questions": _example("films/questions.tsv", VALIDATE, SCORE),
+    "pr-run": _example("films/pr/BM25.txt", VALIDATE, SCORE),
+    "ac-run": _example("films/ac/ORACLE-LOGPROB.txt", VALIDATE, SCORE),
+    "films.toml": _example("films/assay.toml", SCORE, "doctor HERE"),
+    "trec-rag.toml": _example("trec-rag/assay.toml", SCORE),
+    "exam.toml": _example("exam/assay.toml", SCORE),
+    "wikitext": _example("films/wiki/F09__Rocky.wikitext", "corpus build FILE OUT"),
+    "dump": Subject(DUMP, ("corpus build FILE OUT",), "dump.xml"),
+    "rag": _example("trec-rag/rag/BRIEF.jsonl", VALIDATE, SCORE),
+    "narratives": _example("trec-rag/narratives.jsonl", VALIDATE, SCORE),
+    "segments": _example("trec-rag/segments.jsonl", VALIDATE, SCORE, "corpus build FILE OUT"),
+    "nugget-bank": _example("trec-rag/nuggets.jsonl", VALIDATE, SCORE),
+    "assignments": _example("trec-rag/gold/assignments.jsonl", VALIDATE, "nuggets score FILE"),
+    "support": _example("trec-rag/gold/support.jsonl", VALIDATE, "support FILE"),
+    "exam-bank": _example("exam/bank.jsonl", VALIDATE, "bank list FILE", SCORE),
+    "passages": _example("exam/passages.jsonl", VALIDATE, SCORE),
+    "recorded": _example("exam/recorded.jsonl", "judge HERE", "labels import HERE FILE"),
+    "qrels": _example("exam/qrels.txt", VALIDATE, "measure FILE runs/GOOD.run -m nDCG@10", SCORE),
+    "run": _example("exam/runs/GOOD.run", VALIDATE, "measure qrels.txt FILE -m AP", SCORE),
+    "summaries": _example("sgss/assay.toml", SCORE),
+    "table": _example(
+        "statistics/manual.csv",
+        "compare FILE",
+        "correlate FILE automatic.csv",
+        "samplesize FILE",
+    ),
+    "long-table": Subject(SCORES, ("compare FILE -m P@5", "samplesize FILE"), "scores.csv"),
+    "confidence": Subject(CONFIDENCE, ("confidence FILE", "recalibrate FILE -o OUT"), "c.csv"),
+    "labels": _example("statistics/person.txt", "agree FILE judge.txt"),
+    "label-table": Subject(LABELS, ("agree FILE FILE",), "labels.tsv"),
+}
+
+
+def mutated(seed: bytes, chooser: random.Random, size: int) -> bytes:
+    """``seed`` after some harm, of ``size`` bytes at most."""
+    data = bytearray(seed)
+    for _ in range(chooser.choice((1, 1, 2, 3, 6, 12))):
+        start = chooser.randrange(len(data) + 1)
+        length = min(len(data) - start, int(chooser.expovariate(1 / 60)))
+        part = bytes(data[start : start + length])
+        match chooser.randrange(8):
+            case 0 if data:
+                data[min(start, len(data) - 1)] ^= 1 << chooser.randrange(8)
+            case 1:
+                del data[start : start + length]
+            case 2:
+                data[start:start] = part * chooser.choice((2, 50, 3_000))
+            case 3:
+                del data[start:]
+            case 4:
+                place = chooser.randrange(len(data) + 1)
+                data[place:place] = part
+            case 5 | 6:  # in place of a whole value, as that is what readers take further
+                values = list(re.finditer(rb'"[^"\n]*"|[\w.+-]+', data[:200_000]))
+                if values:
+                    found = chooser.choice(values)
+                    data[found.start() : found.end()] = chooser.choice(HOSTILE)
+            case _:
+                data[start : start + length] = chooser.choice(HOSTILE)
+        del data[size:]
+    return bytes(data)
+
+
+class TooSlow(BaseException):
+    """No reader of ours may catch it."""
+
+
+@contextmanager
+def limited(seconds: float) -> Iterator[None]:
+    def ring(number: int, frame: FrameType | None) -> None:
+        raise TooSlow
+
+    before = signal.signal(signal.SIGALRM, ring)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def run(command: list[str], seconds: float) -> str | None:
+    """What is wrong with how ``command`` ends, or None."""
+    try:
+        with limited(seconds):
+            found = CliRunner().invoke(app, command)
+    except TooSlow:
+        return f"took more than {seconds:g} s"
+    error = found.exception
+    output = found.output
+    if isinstance(error, AssayError):
+        output += str(error)
+    elif isinstance(error, TooSlow):
+        return f"took more than {seconds:g} s"
+    elif error is not None and not isinstance(error, SystemExit):
+        where = "".join(traceback.format_exception(error)[-4:])
+        return f"{type(error).__name__}: {where[-1500:]}"
+    elif found.exit_code not in range(4):
+        return f"exit status {found.exit_code}"
+    seen = _CALM.search(output)
+    return f"output holds {seen[0]!r}: {output[seen.start() - 60 :][:120]!r}" if seen else None
+
+
+def try_case(name: str, seed: int, case: int, size: int, seconds: float) -> list[str]:
+    """The findings of one mutated file under each of its format's commands."""
+    subject = SUBJECTS[name]
+    chooser = random.Random(f"{seed}/{name}/{case}")
+    original = subject.seed if isinstance(subject.seed, bytes) else subject.seed.read_bytes()
+    data = mutated(original, chooser, size)
+    findings = []
+    for command in subject.commands:
+        with tempfile.TemporaryDirectory() as place:
+            here = Path(place) / "here"
+            if subject.folder:
+                shutil.copytree(EXAMPLES / subject.folder, here)
+            else:
+                here.mkdir()
+            file = here / subject.name
+            file.write_bytes(data)
+            names = {"FILE": file, "HERE": here, "OUT": Path(place) / "out"}
+            words = [
+                str(names.get(word) or (here / word if (here / word).exists() else word))
+                for word in command.split()
+            ]
+            started = time.monotonic()
+            wrong = run(words, seconds)
+            if wrong:
+                took = time.monotonic() - started
+                again = f"--seed {seed} --only {name} --case {case} --size {size}"
+                findings.append(f"{again}  assay {command}  ({took:.1f} s)\n    {wrong}")
+    return findings
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--cases", type=int, default=40, help="of each format")
+    parser.add_argument("--only", choices=SUBJECTS, help="one format")
+    parser.add_argument("--case", type=int, help="one case")
+    parser.add_argument("--size", type=int, default=1_000_000, help="bytes of a file at most")
+    parser.add_argument("--seconds", type=float, default=30.0, help="that a command may take")
+    options = parser.parse_args()
+    cases = range(options.cases) if options.case is None else [options.case]
+    total = 0
+    for name in [options.only] if options.only else SUBJECTS:
+        for case in cases:
+            for finding in try_case(name, options.seed, case, options.size, options.seconds):
+                total += 1
+                print(finding, flush=True)
+    print(f"{total} findings")
+    sys.exit(bool(total))
+
+
+if __name__ == "__main__":
+    with suppress(KeyboardInterrupt):
+        main()

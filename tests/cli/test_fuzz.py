@@ -1,0 +1,48 @@
+"""A short run of benchmarks/fuzz.py, and what hostile files once did."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+import typer
+from benchmarks import fuzz
+
+from assay.model.errors import SettingsError
+from assay.protocols.folder import Folder
+
+
+def test_no_hostile_file_gets_past_the_readers():
+    ends = time.monotonic() + 8
+    names = [name for name in fuzz.SUBJECTS if name not in ("wikitext", "dump")]
+    case = 0
+    while time.monotonic() < ends:
+        for name in names:
+            if time.monotonic() < ends:
+                assert not fuzz.try_case(name, 1, case, 20_000, 20.0)
+        case += 1
+
+
+def test_the_driver_sees_what_it_looks_for(monkeypatch):
+    def broken():
+        raise KeyError("x")
+
+    for does, seen in [
+        (broken, "KeyError"),
+        (lambda: print("\x1b[2J"), "output holds"),
+        (lambda: time.sleep(5), "took more than"),
+        (lambda: exit(5), "exit status 5"),
+    ]:
+        made = typer.Typer()
+        made.command()(does)
+        monkeypatch.setattr(fuzz, "app", made)
+        assert seen in (fuzz.run([], 0.5) or "")
+
+
+@pytest.mark.parametrize(
+    "text", ["x = " + "[" * 100_000, "x = " + "{a=" * 5000, "x = " + "9" * 5000], ids=len
+)
+def test_toml_that_nests_or_counts_too_far_is_refused(tmp_path, text):
+    (tmp_path / "assay.toml").write_text(text)
+    with pytest.raises(SettingsError, match=r"assay.toml: (lists or tables|cannot be read)"):
+        Folder.open(tmp_path)
