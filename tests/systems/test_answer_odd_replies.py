@@ -255,12 +255,13 @@ def test_where_nothing_is_answered_no_run_is_written(assay, place):
     """The same fault over and over is the model's: the run stops, and its questions stay open."""
     command = ["answer", place / "q.tsv", "-o", place / "Z.txt", "--pr-runs", place / "pr"]
     broken = True
-    with serve(lambda _body, _number: completion("no") if broken else reply()) as server:
+    with serve(lambda _body, _number: completion("no" if broken else reply())) as server:
         model = ["--model", f"openai:m@{server.url}"]
         done = assay(*command, *model)
         assert done.returncode == 3
         assert "They stay open" in done.stderr
         assert not (place / "Z.txt").exists()
         broken = False
-        assert assay(*command, *model).returncode == 0
+        done = assay(*command, *model)
+        assert done.returncode == 0, done.stderr
         assert (place / "Z.txt").exists()
