@@ -11,6 +11,7 @@ Findings are printed with the options that repeat them; the exit status is 1 whe
 from __future__ import annotations
 
 import argparse
+import atexit
 import random
 import re
 import shutil
@@ -19,9 +20,10 @@ import sys
 import tempfile
 import time
 import traceback
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from types import FrameType
 
@@ -60,15 +62,22 @@ DUMP = b"""<mediawiki xmlns="http://www.mediawiki.org/xml/export-0.11/" xml:lang
 </timestamp><text xml:space="preserve">'''Rocky''' is a [[film]]. {{Infobox|a=1}}</text></revision>
 </page></mediawiki>
 """
-SCORES = b"run,topic,measure,score\na,1,P@5,.5\nb,1,P@5,.25\na,2,P@5,1\nb,2,P@5,.75\n"
-CONFIDENCE = b"run,question,correct,confidence\na,1,1,90\na,2,0,40\nb,1,0,10\nb,2,1,\n"
-LABELS = b"1\td1\t1\n1\td2\t0\n2\td1\t2\n2\td3\t1\n"
+SCORES = b"run,topic,measure,score\n" + b"".join(
+    b"%c,%d,P@5,%.2f\n" % (run, topic, (run * topic % 7) / 7)
+    for run in b"abc"
+    for topic in range(8)
+)
+CONFIDENCE = b"run,topic,correct,confidence\nb,1,1,\n" + b"".join(
+    b"a,%d,%d,%d\n" % (topic, topic % 2, topic * 37 % 101) for topic in range(20)
+)
+LABELS = b"1 0 d1 1\n1 0 d2 0\n2 0 d1 2\n2 0 d3 1\n"
 
 
 @dataclass(frozen=True)
 class Subject:
-    """A format: the file that is mutated, and commands, in which FILE is that file and OUT a path
-    that does not exist. ``folder`` is copied, and FILE lies in it; else it lies alone."""
+    """A format: the file that is mutated, and commands, in which FILE is that file, HERE its folder
+    and OUT a path that does not exist. ``folder`` is an example: it is copied with its labels, and
+    FILE lies in it; else it lies alone."""
 
     seed: Path | bytes
     commands: tuple[str, ...]
@@ -78,7 +87,26 @@ class Subject:
 
 def _example(path: str, *commands: str) -> Subject:
     folder, _, name = path.partition("/")
-    return Subject(EXAMPLES / path, commands, name, folder)
+    return Subject(Path(name), commands, name, folder)
+
+
+@cache
+def judged(folder: str) -> Path:
+    """A copy of an example with its labels, in the ledger and in ``labels.jsonl``."""
+    place = Path(tempfile.mkdtemp(prefix="assay-fuzz-"))
+    atexit.register(shutil.rmtree, place, ignore_errors=True)
+    here = place / folder
+    shutil.copytree(EXAMPLES / folder, here, ignore=shutil.ignore_patterns("out", "*.sqlite*"))
+    if (here / "assay.toml").is_file():
+        recorded = (here / "recorded.jsonl").is_file()
+        labeller = ["--labeller", "recorded:recorded.jsonl"] if recorded else []
+        for command in (
+            ["judge", *labeller],
+            ["labels", "export", "-o", str(here / "labels.jsonl")],
+        ):
+            cut = 2 if command[0] == "labels" else 1
+            CliRunner().invoke(app, [*command[:cut], str(here), *command[cut:]])
+    return here
 
 
 VALIDATE = "validate FILE"
@@ -99,8 +127,9 @@ SUBJECTS = {
     "assignments": _example("trec-rag/gold/assignments.jsonl", VALIDATE, "nuggets score FILE"),
     "support": _example("trec-rag/gold/support.jsonl", VALIDATE, "support FILE"),
     "exam-bank": _example("exam/bank.jsonl", VALIDATE, "bank list FILE", SCORE),
-    "passages": _example("exam/passages.jsonl", VALIDATE, SCORE),
-    "recorded": _example("exam/recorded.jsonl", "judge HERE", "labels import HERE FILE"),
+    "passages": _example("exam/passages.jsonl", SCORE),
+    "recorded": _example("exam/recorded.jsonl", "judge HERE --labeller recorded:recorded.jsonl"),
+    "exchange": _example("exam/labels.jsonl", "labels import HERE FILE"),
     "qrels": _example("exam/qrels.txt", VALIDATE, "measure FILE runs/GOOD.run -m nDCG@10", SCORE),
     "run": _example("exam/runs/GOOD.run", VALIDATE, "measure qrels.txt FILE -m AP", SCORE),
     "summaries": _example("sgss/assay.toml", SCORE),
@@ -111,7 +140,9 @@ SUBJECTS = {
         "samplesize FILE",
     ),
     "long-table": Subject(SCORES, ("compare FILE -m P@5", "samplesize FILE"), "scores.csv"),
-    "confidence": Subject(CONFIDENCE, ("confidence FILE", "recalibrate FILE -o OUT"), "c.csv"),
+    "confidence": Subject(
+        CONFIDENCE, ("confidence FILE", "recalibrate FILE --run a --apply FILE -o OUT"), "c.csv"
+    ),
     "labels": _example("statistics/person.txt", "agree FILE judge.txt"),
     "label-table": Subject(LABELS, ("agree FILE FILE",), "labels.tsv"),
 }
@@ -165,8 +196,8 @@ def limited(seconds: float) -> Iterator[None]:
         signal.signal(signal.SIGALRM, before)
 
 
-def run(command: list[str], seconds: float) -> str | None:
-    """What is wrong with how ``command`` ends, or None."""
+def run(command: list[str], seconds: float, statuses: Container[int] = range(4)) -> str | None:
+    """What is wrong with how ``command`` ends, or None. ``statuses`` are those that are right."""
     try:
         with limited(seconds):
             found = CliRunner().invoke(app, command)
@@ -181,8 +212,9 @@ def run(command: list[str], seconds: float) -> str | None:
     elif error is not None and not isinstance(error, SystemExit):
         where = "".join(traceback.format_exception(error)[-4:])
         return f"{type(error).__name__}: {where[-1500:]}"
-    elif found.exit_code not in range(4):
-        return f"exit status {found.exit_code}"
+    status = error.exit_status if isinstance(error, AssayError) else found.exit_code
+    if status not in statuses:
+        return f"exit status {status}: {output[-300:]}"
     seen = _CALM.search(output)
     return f"output holds {seen[0]!r}: {output[seen.start() - 60 :][:120]!r}" if seen else None
 
@@ -191,14 +223,32 @@ def try_case(name: str, seed: int, case: int, size: int, seconds: float) -> list
     """The findings of one mutated file under each of its format's commands."""
     subject = SUBJECTS[name]
     chooser = random.Random(f"{seed}/{name}/{case}")
-    original = subject.seed if isinstance(subject.seed, bytes) else subject.seed.read_bytes()
-    data = mutated(original, chooser, size)
+    data = mutated(original(subject), chooser, size)
     findings = []
+    for command, wrong, took in tried(subject, data, seconds):
+        if wrong:
+            again = f"--seed {seed} --only {name} --case {case} --size {size}"
+            findings.append(f"{again}  assay {command}  ({took:.1f} s)\n    {wrong}")
+    return findings
+
+
+def original(subject: Subject) -> bytes:
+    """The file of a format as it was before any harm."""
+    if isinstance(subject.seed, bytes):
+        return subject.seed
+    return (judged(str(subject.folder)) / subject.seed).read_bytes()
+
+
+def tried(
+    subject: Subject, data: bytes, seconds: float, statuses: Container[int] = range(4)
+) -> Iterator[tuple[str, str | None, float]]:
+    """Each command of a format over ``data`` in place of its file: what is wrong with how it ends,
+    or None, and its seconds."""
     for command in subject.commands:
         with tempfile.TemporaryDirectory() as place:
             here = Path(place) / "here"
             if subject.folder:
-                shutil.copytree(EXAMPLES / subject.folder, here)
+                shutil.copytree(judged(subject.folder), here)
             else:
                 here.mkdir()
             file = here / subject.name
@@ -209,12 +259,8 @@ def try_case(name: str, seed: int, case: int, size: int, seconds: float) -> list
                 for word in command.split()
             ]
             started = time.monotonic()
-            wrong = run(words, seconds)
-            if wrong:
-                took = time.monotonic() - started
-                again = f"--seed {seed} --only {name} --case {case} --size {size}"
-                findings.append(f"{again}  assay {command}  ({took:.1f} s)\n    {wrong}")
-    return findings
+            wrong = run(words, seconds, statuses)
+            yield command, wrong, time.monotonic() - started
 
 
 def main() -> None:

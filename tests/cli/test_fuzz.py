@@ -23,6 +23,14 @@ def test_no_hostile_file_gets_past_the_readers():
         case += 1
 
 
+@pytest.mark.parametrize("name", fuzz.SUBJECTS)
+def test_files_without_harm_are_read(name):
+    """Else the driver would try nothing but what is said of the first fault."""
+    subject = fuzz.SUBJECTS[name]
+    for command, wrong, _ in fuzz.tried(subject, fuzz.original(subject), 60.0, statuses=(0, 1)):
+        assert wrong is None, command
+
+
 def test_the_driver_sees_what_it_looks_for(monkeypatch):
     def broken():
         raise KeyError("x")

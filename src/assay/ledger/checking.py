@@ -63,6 +63,7 @@ def look(asked: tuple[Path, bool]) -> tuple[Checked, str | None]:
     path, by_index = asked
     try:
         with explained(path), closing(opened(path)) as db:
+            db.execute("PRAGMA mmap_size = 0")  # what is mapped counts as memory, a gigabyte of it
             return first_fault(db, Checked(), by_index=by_index)
     except LedgerError as error:
         return Checked(), str(error)
