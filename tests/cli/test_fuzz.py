@@ -47,6 +47,12 @@ def test_the_driver_sees_what_it_looks_for(monkeypatch):
         assert seen in (fuzz.run([], 0.5) or "")
 
 
+def test_numbers_that_no_ledger_can_hold_are_refused(tmp_path):
+    (tmp_path / "assay.toml").write_text(f"[judging]\nextra = {{a = [{2**63}]}}\n")
+    with pytest.raises(SettingsError, match=r"judging.extra.a: 9223372036854775808"):
+        Folder.open(tmp_path)
+
+
 @pytest.mark.parametrize(
     "text", ["x = " + "[" * 100_000, "x = " + "{a=" * 5000, "x = " + "9" * 5000], ids=len
 )

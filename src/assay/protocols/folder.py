@@ -5,7 +5,7 @@ from __future__ import annotations
 import glob
 import re
 import tomllib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -149,6 +149,8 @@ class Folder:
             raise SettingsError(f"{file}: lists or tables nest too deeply.") from None
         except (ValueError, OSError) as error:  # also of a whole number of 5,000 digits
             raise SettingsError(f"{file}: cannot be read: {error}.") from error
+        for name, number in _too_large(raw):
+            raise SettingsError(f"{file}: {name}: {number} is no number of 64 bits.")
         try:
             config = Config.model_validate(raw)
         except ValidationError as error:
@@ -428,6 +430,18 @@ class Folder:
             raise SettingsError(
                 f"{self.path / 'assay.toml'}: [{place}]\n{explain(error)}"
             ) from error
+
+
+def _too_large(value: object, name: str = "") -> Iterator[tuple[str, int]]:
+    """Whole numbers that no ledger and no manifest can hold, with the names of their entries."""
+    if isinstance(value, int) and not -(2**63) <= value < 2**63:
+        yield name, value
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            yield from _too_large(inner, f"{name}.{key}" if name else str(key))
+    if isinstance(value, list):
+        for inner in value:
+            yield from _too_large(inner, name)
 
 
 def explain(error: ValidationError) -> str:

@@ -22,6 +22,7 @@ from urllib.parse import quote
 import orjson
 
 from assay.formats.parsed import printable
+from assay.formats.text import read_text
 from assay.model.errors import Fault, FormatError, SettingsError
 from assay.systems.corpus.passages import Passage
 
@@ -273,9 +274,8 @@ def _documents(folder: Path) -> Iterator[Passage]:
 def _document(path: Path) -> Iterator[Passage]:
     """The passages in one document's file: a list, or an object with a list in it."""
     try:
-        data = path.read_bytes()
-        found = orjson.loads(gzip.decompress(data) if data[:2] == b"\x1f\x8b" else data)
-    except (OSError, EOFError, zlib.error, orjson.JSONDecodeError) as error:
+        found = orjson.loads(read_text(path).data)
+    except orjson.JSONDecodeError as error:
         raise _fault(path, 0, f"It cannot be read: {error}.") from error
     about: dict[str, Any] = {}
     if isinstance(found, dict):
