@@ -132,7 +132,13 @@ def test_async_functions_and_classes_serve_in_an_ensemble(films):
 
 
 def test_a_verdict_that_does_not_fit_is_a_failed_label(films):
-    done = assay(films, "evaluate", labellers='default = "rules"\nentailment = "my_judges:odd"')
+    """The same fault twenty times stops the run; not so where the settings say otherwise."""
+    labellers = 'default = "rules"\nentailment = "my_judges:odd"'
+    done = assay(films, "evaluate", labellers=labellers)
+    assert done.returncode == 3
+    assert "the verdict does not fit" in done.stderr
+    more = "[judging]\ngive_up_after = 0\n"
+    done = assay(films, "evaluate", labellers=labellers, more=more)
     assert done.returncode == 1
     assert "Traceback" not in done.stderr
     assert "could not be used" in done.stderr
