@@ -471,14 +471,26 @@ def test_a_page_that_takes_too_long_is_left_out_and_named(assay, tmp_path):
     (tmp_path / "in" / "good.wiki").write_text("A town in [[Kent]].")
     (tmp_path / "in" / "late.wiki").write_text("Another in [[Essex]].")
     (tmp_path / "in" / "hurts.wiki").write_text("{{{a|" * 20_000)
-    command = ["corpus", "build", tmp_path / "in", tmp_path / "out", "--page-seconds", "1"]
+    command = ["corpus", "build", tmp_path / "in", tmp_path / "out", "--page-seconds", "3"]
     done = assay(*command)
     assert done.returncode == 1
     assert "Left out: 1 page that took too long" in done.stdout
     assert "hurts" in done.stdout
-    assert "takes more than 1 seconds" in done.stdout
+    assert "takes more than 3 seconds" in done.stdout
     kept = {passage.title for passage in read_passages(tmp_path / "out")}
     assert kept == {"good", "late"}
+
+
+@pytest.mark.parametrize("pack", [gzip.compress, bz2.compress])
+def test_a_dump_that_unpacks_to_many_times_its_size_is_said(assay, tmp_path, pack):
+    (tmp_path / "dump.xml").write_bytes(pack(dump(page(1, "x"), page(2, " " * 70_000_000))))
+    command = ["corpus", "build", tmp_path / "dump.xml", tmp_path / "out"]
+    done = assay(*command)
+    assert done.returncode in (1, 2)
+    assert "ASSAY_MAX_UNPACKED" in done.stdout + done.stderr
+    assert "Traceback" not in done.stderr
+    done = assay(*command, "--restart", env={"ASSAY_MAX_UNPACKED": "100000000"})
+    assert done.returncode == 0, done.stdout + done.stderr
 
 
 def test_wrong_use(assay, tmp_path, source):

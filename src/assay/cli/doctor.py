@@ -29,6 +29,7 @@ from assay.model.errors import AssayError, FormatError, PrerequisiteError, Setti
 from assay.model.wording import counted
 from assay.protocols.folder import Folder
 
+_READ = 1 << 20  # bytes of a list of models
 _PACKAGES = ("aiohttp", "jinja2", "matplotlib", "numpy", "orjson", "pydantic", "rich", "typer")
 # Packages that only some commands need, and the extra that brings them.
 _EXTRAS = {
@@ -216,7 +217,10 @@ def _endpoint(settings: OpenAISettings, base_url: str) -> Finding:
             aiohttp.ClientSession(timeout=timeout, trust_env=True) as session,
             session.get(url, headers=headers, allow_redirects=False) as response,
         ):
-            return response.status, await response.text()
+            body = bytearray()
+            while len(body) < _READ and (piece := await response.content.read(_READ)):
+                body += piece
+            return response.status, body.decode(errors="replace")
 
     what = f"endpoint {base_url}"
     try:

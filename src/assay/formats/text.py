@@ -149,12 +149,13 @@ def read_text(path: str | PathLike[str], *, max_bytes: int | None = None) -> Sou
     )
 
 
-def most_bytes(packed: int) -> int:
-    """How many bytes a file of ``packed`` bytes may unpack to. Raises :class:`SettingsError` where
-    ``ASSAY_MAX_UNPACKED`` is set to no number of bytes."""
+def most_bytes(packed: int, largest: int | None = MAX_BYTES) -> int:
+    """How many bytes a file of ``packed`` bytes may unpack to, never more than ``largest``. Raises
+    :class:`SettingsError` where ``ASSAY_MAX_UNPACKED`` is set to no number of bytes."""
     said = os.environ.get(MAX_UNPACKED)
     if said is None:
-        return min(MAX_BYTES, max(_ALWAYS, _MOST_TIMES * packed))
+        most = max(_ALWAYS, _MOST_TIMES * packed)
+        return most if largest is None else min(largest, most)
     if not re.fullmatch(r"[0-9]{1,18}", said):
         raise SettingsError(f"{MAX_UNPACKED} is {quoted(said)}; write a number of bytes.")
     return int(said)

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import bz2
 import gzip
+import io
 import shutil
 import subprocess
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, cast
+from typing import IO, Any, cast
 
+from assay.formats.text import MAX_UNPACKED, most_bytes
 from assay.model.errors import PrerequisiteError
 
 PACKED = (".gz", ".bz2", ".7z")
@@ -24,14 +26,41 @@ def unpacked(path: Path) -> Iterator[tuple[IO[bytes], Callable[[], int]]]:
     with path.open("rb") as raw:
         magic = raw.peek(6)[:6]
         if magic.startswith(b"\x1f\x8b"):
-            yield cast("IO[bytes]", gzip.GzipFile(fileobj=raw)), raw.tell
+            yield _limited(gzip.GzipFile(fileobj=raw), path), raw.tell
         elif magic.startswith(b"BZh"):
-            yield cast("IO[bytes]", bz2.BZ2File(raw)), raw.tell
+            yield _limited(bz2.BZ2File(raw), path), raw.tell
         elif magic.startswith(b"7z\xbc\xaf"):
             with _seven_zip(path) as stream:
-                yield stream, raw.tell
+                yield _limited(stream, path), raw.tell
         else:
             yield raw, raw.tell
+
+
+def _limited(stream: Any, path: Path) -> IO[bytes]:
+    return cast("IO[bytes]", io.BufferedReader(_Limited(stream, path)))
+
+
+class _Limited(io.RawIOBase):
+    """A stream that ends with an OSError where a file unpacks to more than it may. Dumps are large,
+    and are not held in memory: their size is no matter, only how many times their own it is."""
+
+    def __init__(self, stream: Any, path: Path) -> None:
+        self._stream = stream
+        self._left = most_bytes(path.stat().st_size, largest=None)
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, target: Any) -> int:
+        data = self._stream.read(len(target))
+        self._left -= len(data)
+        if self._left < 0:
+            raise OSError(
+                f"it unpacks to many times its size, perhaps to do harm; if it is what it should "
+                f"be, set {MAX_UNPACKED} to the bytes that it may have"
+            )
+        target[: len(data)] = data
+        return len(data)
 
 
 @contextmanager
