@@ -96,7 +96,9 @@ def judged(folder: str) -> Path:
     place = Path(tempfile.mkdtemp(prefix="assay-fuzz-"))
     atexit.register(shutil.rmtree, place, ignore_errors=True)
     here = place / folder
-    shutil.copytree(EXAMPLES / folder, here, ignore=shutil.ignore_patterns("out", "*.sqlite*"))
+    shutil.copytree(
+        EXAMPLES / folder, here, ignore=shutil.ignore_patterns("out", "build", "*.sqlite*")
+    )
     if (here / "assay.toml").is_file():
         recorded = (here / "recorded.jsonl").is_file()
         labeller = ["--labeller", "recorded:recorded.jsonl"] if recorded else []
@@ -255,7 +257,7 @@ def tried(
             file.write_bytes(data)
             names = {"FILE": file, "HERE": here, "OUT": Path(place) / "out"}
             words = [
-                str(names.get(word) or (here / word if (here / word).exists() else word))
+                str(names.get(word) or (here / word if (here / word).is_file() else word))
                 for word in command.split()
             ]
             started = time.monotonic()
