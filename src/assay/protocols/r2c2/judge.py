@@ -140,6 +140,7 @@ def step4_requests(inputs: Inputs, book: LabelBook, *, assume: bool = False) -> 
     A nugget whose label failed is left out of what the answer rests on, and stays unmarked. With
     ``assume``, a share of the unlabelled nuggets is taken as entailed (for estimates only).
     """
+    likely = Likely()
     for question in inputs.questions:
         passages = passages_by_key(inputs.pr_runs, question.id)
         for file in inputs.ac_files.values():
@@ -151,8 +152,7 @@ def step4_requests(inputs: Inputs, book: LabelBook, *, assume: bool = False) -> 
                 continue
             chosen = set(step3.entailed)
             if assume:
-                unknown = step3.unlabelled()
-                chosen.update(_likely(unknown))
+                chosen.update(likely.of(step3.unlabelled()))
             texts = tuple(n.text for i, n in enumerate(answer.nuggets) if i in chosen)
             act, _ = act_given(book, question, answer)
             if not is_asked(act, question, len(texts)):
@@ -242,17 +242,28 @@ def look_ahead(folder: Folder, inputs: Inputs, ledger: Ledger | None, policy: Po
 
 
 def _all_answers(inputs: Inputs) -> Iterator[Request]:
+    likely = Likely()
     for question in inputs.questions:
         for file in inputs.ac_files.values():
             answer = file.run.answers.get(question.id)
             if answer is not None:
-                texts = tuple(nugget.text for nugget in _likely(answer.nuggets))
+                texts = tuple(nugget.text for nugget in likely.of(answer.nuggets))
                 yield Request(ANSWER, answer_unit(question, answer, texts))
 
 
-def _likely(nuggets: Sequence[T]) -> Sequence[T]:
-    """As many of ``nuggets`` as are likely to be entailed."""
-    return nuggets[: round(len(nuggets) * ENTAILED_SHARE)]
+class Likely:
+    """As many nuggets as are likely to be entailed: ``ENTAILED_SHARE`` of all those shown so far.
+    What one answer's share is short of a whole nugget goes to the answers after it, so that
+    answers of one or two nuggets do not make the estimate too high."""
+
+    def __init__(self) -> None:
+        self._owed = 0.0
+
+    def of(self, nuggets: Sequence[T]) -> Sequence[T]:
+        self._owed += len(nuggets) * ENTAILED_SHARE
+        taken = min(len(nuggets), round(self._owed))
+        self._owed -= taken
+        return nuggets[:taken]
 
 
 def _optional(labellers: Mapping[str, Labeller]) -> dict[str, Labeller | None]:
