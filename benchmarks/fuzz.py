@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import atexit
+import json
 import random
 import re
 import shutil
@@ -20,11 +21,13 @@ import sys
 import tempfile
 import time
 import traceback
-from collections.abc import Container, Iterator
+from collections.abc import Container, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cache
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from threading import Thread
 from types import FrameType
 
 from typer.testing import CliRunner
@@ -71,18 +74,32 @@ CONFIDENCE = b"run,topic,correct,confidence\nb,1,1,\n" + b"".join(
     b"a,%d,%d,%d\n" % (topic, topic % 2, topic * 37 % 101) for topic in range(20)
 )
 LABELS = b"1 0 d1 1\n1 0 d2 0\n2 0 d1 2\n2 0 d3 1\n"
+PREFERENCES = b"query_id,left,right,labeller,preference,split\n" + b"".join(
+    b"%s,ALPHA,BETA,p%d,%s,train\n" % (query, person, side)
+    for query in (b"tea", b"fern")
+    for person, side in ((1, b"LEFT"), (2, b"RIGHT"), (3, b"LEFT"))
+)
+GRADED = b"""["q1", [{"paragraph_id": "p1", "text": "Skin has three layers.", "paragraph_data":
+{"judgments": [], "rankings": [{"method": "GOOD", "paragraphId": "p1", "queryId": "q1", "rank": 1,
+"score": 1.0}]}, "exam_grades": [{"correctAnswered": [], "wrongAnswered": [], "answers":
+[["q1/a", "three"]], "llm": "flan", "llm_options": {}, "exam_ratio": 0.0, "prompt_info":
+{"prompt_class": "SelfRated"}, "self_ratings": [{"question_id": "q1/a", "self_rating": 5}]}]}]]
+""".replace(b"\n", b" ")
 
 
 @dataclass(frozen=True)
 class Subject:
     """A format: the file that is mutated, and commands, in which FILE is that file, HERE its folder
-    and OUT a path that does not exist. ``folder`` is an example: it is copied with its labels, and
-    FILE lies in it; else it lies alone."""
+    and OUT a path that does not exist. ``folder`` is an example: it is copied with its labels and
+    with what ``MADE`` makes there, and FILE lies in it; else it lies alone."""
 
     seed: Path | bytes
     commands: tuple[str, ...]
     name: str
     folder: str | None = None
+    served: bool = False
+    """A server on this machine gives the file: as a model's reply, or where it is JSON with
+    choices as it is. SERVER is its model."""
 
 
 def _example(path: str, *commands: str) -> Subject:
@@ -90,34 +107,109 @@ def _example(path: str, *commands: str) -> Subject:
     return Subject(Path(name), commands, name, folder)
 
 
+NOWHERE = "openai:none@http://127.0.0.1:9"
+MADE = {
+    "films": (
+        "corpus build HERE/wiki HERE/corpus --words 32",
+        "index build HERE/corpus HERE/index",
+    ),
+    "slide": ("judge HERE", "score HERE"),
+    "exam": (
+        "judge HERE",
+        f"judge HERE --labeller {NOWHERE} --export-batch HERE/batch.jsonl",
+    ),
+    "sgss": ("judge HERE",),
+    "trec-rag": (
+        "corpus build HERE/segments.jsonl HERE/corpus",
+        "index build HERE/corpus HERE/index",
+    ),
+}
+
+
 @cache
 def judged(folder: str) -> Path:
-    """A copy of an example with its labels, in the ledger and in ``labels.jsonl``."""
+    """A copy of an example with its labels, in the ledger and in ``labels.jsonl``, and what
+    ``MADE`` says."""
     place = Path(tempfile.mkdtemp(prefix="assay-fuzz-"))
     atexit.register(shutil.rmtree, place, ignore_errors=True)
     here = place / folder
     shutil.copytree(
         EXAMPLES / folder, here, ignore=shutil.ignore_patterns("out", "build", "*.sqlite*")
     )
-    if (here / "assay.toml").is_file():
-        recorded = (here / "recorded.jsonl").is_file()
-        labeller = ["--labeller", "recorded:recorded.jsonl"] if recorded else []
-        for command in (
-            ["judge", *labeller],
-            ["labels", "export", "-o", str(here / "labels.jsonl")],
-        ):
-            cut = 2 if command[0] == "labels" else 1
-            CliRunner().invoke(app, [*command[:cut], str(here), *command[cut:]])
+    if folder == "exam":
+        (here / "queries.tsv").write_text("bees\tHow do bees find their way?\n")
+        settings = (here / "assay.toml").read_text()
+        added = settings.replace("[inputs]\n", '[inputs]\nqueries = "queries.tsv"\n')
+        (here / "assay.toml").write_text(added)
+    if (here / "recorded.jsonl").is_file():
+        settings = (here / "assay.toml").read_text()
+        recorded = settings.replace('default = "embedded"', 'default = "recorded:recorded.jsonl"')
+        (here / "assay.toml").write_text(recorded)
+    for command in MADE.get(folder, ()):
+        CliRunner().invoke(app, command.replace("HERE", str(here)).split())
+    if (here / "labels.sqlite").is_file():
+        CliRunner().invoke(app, ["labels", "export", str(here), "-o", str(here / "labels.jsonl")])
+    if (here / "batch.jsonl").is_file():
+        (here / "results.jsonl").write_text("".join(map(_result, (here / "batch.jsonl").open())))
+    (here / "none.jsonl").touch()
+    if folder == "trec-rag":
+        (here / "narrative.txt").write_text(_printed("nuggets", "edit", here, "aq", "--print"))
     return here
 
 
+def _printed(*words: object) -> str:
+    return CliRunner().invoke(app, [str(word) for word in words]).stdout
+
+
+def _result(line: str) -> str:
+    """What a batch service answers to a line of a batch file."""
+    message = {"role": "assistant", "content": '{"rating": 4, "reason": "It says so."}'}
+    body = {"model": "none", "choices": [{"index": 0, "message": message}]}
+    told = {"custom_id": json.loads(line)["custom_id"], "response": {"status_code": 200}}
+    told["response"]["body"] = body
+    return json.dumps(told) + "\n"
+
+
+def _body(reply: bytes) -> bytes:
+    """A chat completion that says ``reply``."""
+    message = {"role": "assistant", "content": reply.decode(errors="surrogateescape")}
+    about = {"choices": [{"index": 0, "message": message, "finish_reason": "stop"}]}
+    usage = {"prompt_tokens": 9, "completion_tokens": 9}
+    text = json.dumps({**about, "id": "1", "model": "m", "usage": usage}, ensure_ascii=False)
+    return text.encode(errors="surrogateescape")
+
+
+RETRIEVE = "retrieve HERE/index HERE/narratives.jsonl --format trec -o OUT"
+JUDGE = "judge HERE --labeller SERVER"
+REPLIES = {
+    "rating": ("exam", b'{"reason": "It says so.", "rating": 4}', JUDGE),
+    "entailment": ("slide", b'{"reason": "It says so.", "entailed": true}', JUDGE),
+    "support": ("trec-rag", b'{"reason": "It says so.", "support": "full"}', JUDGE),
+    "questions": (
+        "exam",
+        b'{"questions": ["Who made it?", "When?"]}',
+        "bank generate HERE --labeller SERVER --out OUT --count 2",
+    ),
+    "summary": ("sgss", b'{"reason": "It says so.", "label": "partially"}', JUDGE),
+    "answer": (
+        "films",
+        b'{"answer": "Rocky", "confidence": 70, "nuggets": [{"passage": 1, "nugget": "It won."}]}',
+        "answer HERE/questions.tsv --model SERVER --pr-runs HERE/pr/BM25.txt -o OUT",
+    ),
+    "order": (
+        "trec-rag",
+        b'{"order": [2, 1, 3, 4, 5, 6, 7, 8, 9, 10]}',
+        f"{RETRIEVE} --rerank listwise --rerank-with SERVER",
+    ),
+    "parts": ("trec-rag", b'{"queries": ["What?", "Who?"]}', f"{RETRIEVE} --decompose SERVER"),
+}
 VALIDATE = "validate FILE"
 SCORE = "score HERE"
 SUBJECTS = {
-    "questions": _example("films/questions.tsv", VALIDATE, SCORE),
-    "pr-run": _example("films/pr/BM25.txt", VALIDATE, SCORE),
-    "ac-run": _example("films/ac/ORACLE-LOGPROB.txt", VALIDATE, SCORE),
-    "films.toml": _example("films/assay.toml", SCORE, "doctor HERE"),
+    "questions": _example("slide/questions.tsv", VALIDATE, SCORE),
+    "pr-run": _example("slide/pr/WASEDA-PR-1.txt", VALIDATE, SCORE),
+    "ac-run": _example("slide/ac/SLIDE.txt", VALIDATE, SCORE),
+    "r2c2.toml": _example("slide/assay.toml", SCORE, "doctor HERE"),
     "trec-rag.toml": _example("trec-rag/assay.toml", SCORE),
     "exam.toml": _example("exam/assay.toml", SCORE),
     "wikitext": _example("films/wiki/F09__Rocky.wikitext", "corpus build FILE OUT"),
@@ -130,7 +222,7 @@ SUBJECTS = {
     "support": _example("trec-rag/gold/support.jsonl", VALIDATE, "support FILE"),
     "exam-bank": _example("exam/bank.jsonl", VALIDATE, "bank list FILE", SCORE),
     "passages": _example("exam/passages.jsonl", SCORE),
-    "recorded": _example("exam/recorded.jsonl", "judge HERE --labeller recorded:recorded.jsonl"),
+    "recorded": _example("exam/recorded.jsonl", "judge HERE"),
     "exchange": _example("exam/labels.jsonl", "labels import HERE FILE"),
     "qrels": _example("exam/qrels.txt", VALIDATE, "measure FILE runs/GOOD.run -m nDCG@10", SCORE),
     "run": _example("exam/runs/GOOD.run", VALIDATE, "measure qrels.txt FILE -m AP", SCORE),
@@ -142,12 +234,88 @@ SUBJECTS = {
         "samplesize FILE",
     ),
     "long-table": Subject(SCORES, ("compare FILE -m P@5", "samplesize FILE"), "scores.csv"),
+    "queries": _example("exam/queries.tsv", SCORE),
+    "preferences": Subject(
+        PREFERENCES, (SCORE, "sgss weights HERE --out OUT"), "preferences.csv", "sgss"
+    ),
+    "summary-texts": _example(
+        "sgss/summaries.jsonl", SCORE, "sgss degrade FILE --strategy NoHeadings --out OUT"
+    ),
+    "graded": Subject(GRADED, ("exam FILE", "exam FILE --per-topic --qrels OUT"), "graded.jsonl"),
+    "exam-bank-edit": _example(
+        "exam/bank.jsonl",
+        "bank diff FILE HERE/bank.jsonl",
+        "bank edit FILE --by me --drop bees/1",
+    ),
+    "nugget-text": _example("trec-rag/narrative.txt", "nuggets edit HERE aq --as me --file FILE"),
+    "marked": _example("slide/out/marked/SLIDE.txt", "labels import HERE FILE --by human:me"),
+    "batch": _example("exam/results.jsonl", f"judge HERE --labeller {NOWHERE} --import-batch FILE"),
+    "ledger": _example(
+        "exam/labels.sqlite",
+        "labels verify HERE",
+        "labels stats HERE",
+        "labels list HERE",
+        "labels export HERE",
+        "labels diff HERE recorded:recorded.jsonl recorded:recorded.jsonl",
+        "report HERE",
+        SCORE,
+    ),
+    "manifest": _example("slide/out/manifest.json", "labels verify HERE", "report HERE", SCORE),
+    "corpus": _example(
+        "trec-rag/corpus/passages.jsonl",
+        "index build HERE/corpus OUT",
+        "corpus convert HERE/corpus OUT --layout documents",
+        "corpus show HERE/corpus aq-route",
+    ),
+    "corpus-about": _example("trec-rag/corpus/corpus.json", "index build HERE/corpus OUT"),
+    "corpus-documents": _example(
+        "trec-rag/corpus/documents.sqlite",
+        "corpus show HERE/corpus aq-route",
+        "corpus convert HERE/corpus OUT --layout documents",
+    ),
+    "index-about": _example("trec-rag/index/index.json", RETRIEVE),
+    "topics": _example(
+        "films/questions.tsv",
+        "retrieve HERE/index FILE --format trec -o OUT",
+        "answer FILE --model recorded:HERE/none.jsonl --pr-runs HERE/pr/BM25.txt -o OUT",
+    ),
+    **{
+        f"{kind} {name}": Subject(made(verdict), (command,), "file", folder, served=True)
+        for name, (folder, verdict, command) in REPLIES.items()
+        for kind, made in (("reply", bytes), ("body", _body))
+    },
     "confidence": Subject(
         CONFIDENCE, ("confidence FILE", "recalibrate FILE --run a --apply FILE -o OUT"), "c.csv"
     ),
     "labels": _example("statistics/person.txt", "agree FILE judge.txt"),
     "label-table": Subject(LABELS, ("agree FILE FILE",), "labels.tsv"),
 }
+
+
+class Served(BaseHTTPRequestHandler):
+    """A model server that gives ``data``."""
+
+    data = b""
+
+    def do_POST(self) -> None:
+        self.rfile.read(int(self.headers["Content-Length"]))
+        data = self.data if b'"choices"' in self.data[:100] else _body(self.data)
+        self.send_response(200)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(data)))
+        self.end_headers()
+        self.wfile.write(data)
+
+    def log_message(self, *args: object) -> None:
+        """Nothing."""
+
+
+@cache
+def server() -> str:
+    """The address of a server that gives ``Served.data``."""
+    found = ThreadingHTTPServer(("127.0.0.1", 0), Served)
+    Thread(target=found.serve_forever, daemon=True).start()
+    return f"http://127.0.0.1:{found.server_port}/v1"
 
 
 def mutated(seed: bytes, chooser: random.Random, size: int) -> bytes:
@@ -254,15 +422,25 @@ def tried(
             else:
                 here.mkdir()
             file = here / subject.name
-            file.write_bytes(data)
-            names = {"FILE": file, "HERE": here, "OUT": Path(place) / "out"}
+            if not subject.served:
+                file.write_bytes(data)
+            names: dict[str, object] = {"FILE": file, "HERE": here, "OUT": Path(place) / "out.txt"}
+            if subject.served:
+                Served.data = data
+                names["SERVER"] = f"openai:m@{server()}"
             words = [
-                str(names.get(word) or (here / word if (here / word).is_file() else word))
+                str(here / word) if (here / word).is_file() else _filled(word, names)
                 for word in command.split()
             ]
             started = time.monotonic()
             wrong = run(words, seconds, statuses)
             yield command, wrong, time.monotonic() - started
+
+
+def _filled(word: str, names: Mapping[str, object]) -> str:
+    for name, value in names.items():
+        word = word.replace(name, str(value))
+    return word
 
 
 def main() -> None:
