@@ -415,7 +415,8 @@ def tried(
     """Each command of a format over ``data`` in place of its file: what is wrong with how it ends,
     or None, and its seconds."""
     for command in subject.commands:
-        with tempfile.TemporaryDirectory() as place:
+        # Threads of an index that could not be built may still be writing.
+        with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as place:
             here = Path(place) / "here"
             if subject.folder:
                 shutil.copytree(judged(subject.folder), here)
