@@ -121,7 +121,7 @@ MADE = {
     "sgss": ("judge HERE",),
     "trec-rag": (
         "corpus build HERE/segments.jsonl HERE/corpus",
-        "index build HERE/corpus HERE/index",
+        "index build HERE/corpus HERE/index --dense minilm",
     ),
 }
 
@@ -274,6 +274,10 @@ SUBJECTS = {
         "corpus convert HERE/corpus OUT --layout documents",
     ),
     "index-about": _example("trec-rag/index/index.json", RETRIEVE),
+    "index-lengths": _example("trec-rag/index/bm25/lengths.npy", RETRIEVE),
+    "index-meta": _example("trec-rag/index/bm25/meta.json", RETRIEVE),
+    "dense-about": _example("trec-rag/index/dense/dense.json", f"{RETRIEVE} --method dense"),
+    "dense": _example("trec-rag/index/dense/vectors.f16", f"{RETRIEVE} --method fused"),
     "topics": _example(
         "films/questions.tsv",
         "retrieve HERE/index FILE --format trec -o OUT",

@@ -25,6 +25,7 @@ from assay.formats.parsed import printable
 from assay.formats.text import read_text
 from assay.model.errors import Fault, FormatError, SettingsError
 from assay.systems.corpus.passages import Passage
+from assay.systems.damage import told_of_damage
 
 MANIFEST = "corpus.json"
 PASSAGES = "passages.jsonl"
@@ -128,6 +129,9 @@ def write_passages(passages: Iterable[Passage], folder: Path, layout: Layout) ->
     return count
 
 
+_CURE = "Make the corpus again: assay corpus build --restart"
+
+
 class Documents:
     """Where each document's passages lie in ``passages.jsonl``: look-ups by document id.
 
@@ -186,21 +190,24 @@ class Documents:
     def __len__(self) -> int:
         if self._by_file is not None:
             return sum(1 for _ in self._by_file.glob("*.json.gz"))
-        return int(self._database.execute("SELECT count(*) FROM documents").fetchone()[0])
+        with told_of_damage(self._folder, _CURE):
+            return int(self._database.execute("SELECT count(*) FROM documents").fetchone()[0])
 
     def passages(self, doc: str) -> list[Passage]:
         """A document's passages in order; empty where there is no such document."""
         if self._by_file is not None:
             path = self._by_file / f"{file_name(doc)}.json.gz"
             return list(_document(path)) if path.is_file() else []
-        row = self._database.execute(
-            "SELECT at, size FROM documents WHERE id = ?", (doc,)
-        ).fetchone()
-        if row is None:
-            return []
-        self._stream.seek(row[0])
-        data = self._stream.read(row[1])
-        return [_of(orjson.loads(each), self._folder / PASSAGES, 0) for each in data.splitlines()]
+        with told_of_damage(self._folder, _CURE):
+            row = self._database.execute(
+                "SELECT at, size FROM documents WHERE id = ?", (doc,)
+            ).fetchone()
+            if row is None:
+                return []
+            self._stream.seek(row[0])
+            data = self._stream.read(row[1])
+            found = [orjson.loads(each) for each in data.splitlines()]
+        return [_of(row, self._folder / PASSAGES, 0) for row in found]
 
     def get(self, key: str, /) -> str | None:
         """A document's text, put together from its passages; None where there is none."""
@@ -289,7 +296,9 @@ def _document(path: Path) -> Iterator[Passage]:
         yield _of({"doc": stem, "number": number, **about, **row}, path, 0)
 
 
-def _of(row: Mapping[str, Any], path: Path, number: int) -> Passage:
+def _of(row: object, path: Path, number: int) -> Passage:
+    if not isinstance(row, Mapping):
+        raise _fault(path, number, "A passage is a JSON object.")
     value = {
         field: next((row[name] for name in names if row.get(name) is not None), None)
         for field, names in _NAMES.items()
@@ -297,22 +306,17 @@ def _of(row: Mapping[str, Any], path: Path, number: int) -> Passage:
     text, doc = value["text"], value["doc"]
     if not isinstance(text, str) or doc is None:
         raise _fault(path, number, "A passage needs a text and the id of its document.")
-    words = int(value["words"] or 0) or len(text.split())
-    overlap = value["overlap"]
-    if overlap is None and value["overlap_ratio"] is not None:
-        overlap = round(float(value["overlap_ratio"]) * words)
-    place = int(value["number"] or 0)
-    one = value["id"]
-    return Passage(
-        str(one) if one is not None else f"{doc}#{place}",
-        str(doc),
-        str(value["title"] or ""),
-        place,
-        text,
-        words,
-        int(overlap or 0),
-        int(value["start"] or 0),
-    )
+    try:
+        words = int(value["words"] or 0) or len(text.split())
+        overlap = int(value["overlap"] or 0)
+        if value["overlap"] is None and value["overlap_ratio"] is not None:
+            overlap = round(float(value["overlap_ratio"]) * words)
+        place, start = int(value["number"] or 0), int(value["start"] or 0)
+    except (OverflowError, TypeError, ValueError) as error:
+        raise _fault(path, number, f"Its places and counts are whole numbers: {error}.") from None
+    one = str(value["id"]) if value["id"] is not None else f"{doc}#{place}"
+    title = str(value["title"] or "")
+    return Passage(one, str(doc), title, place, text, words, overlap, start)
 
 
 def _write_documents(passages: Iterable[Passage], folder: Path) -> int:

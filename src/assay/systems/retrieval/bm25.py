@@ -28,6 +28,7 @@ from numpy.typing import NDArray
 
 from assay.model.errors import SettingsError
 from assay.systems.corpus.passages import Passage
+from assay.systems.damage import told_of_damage
 from assay.systems.retrieval.analysis import Analysis, backend
 
 LENGTHS = "lengths.npy"
@@ -110,6 +111,9 @@ class BM25Writer:
         np.save(self._folder / LENGTHS, np.asarray(self._lengths, dtype=np.uint32))
 
 
+_CURE = "Build the index again: assay index build --restart"
+
+
 class BM25Index:
     """An index on the disk: searches, and the passages by their numbers."""
 
@@ -121,11 +125,17 @@ class BM25Index:
             raise SettingsError(f"{folder} holds no index. Make one with: assay index build")
         self._title = title
         self._analyzer = analysis.analyzer()
-        self._index = tantivy.Index.open(str(folder))
-        self._index.register_tokenizer(_ANALYZER, self._analyzer)
-        self._searcher = self._index.searcher()
-        self._schema = self._index.schema
-        self.lengths: NDArray[np.uint32] = np.load(folder / LENGTHS, mmap_mode="r")
+        self._folder = folder
+        with told_of_damage(folder, _CURE):
+            self._index = tantivy.Index.open(str(folder))
+            self._index.register_tokenizer(_ANALYZER, self._analyzer)
+            self._searcher = self._index.searcher()
+            self._schema = self._index.schema
+            self.lengths: NDArray[np.uint32] = np.load(folder / LENGTHS, mmap_mode="r")
+            if self.lengths.shape != (self._searcher.num_docs,):
+                raise ValueError(
+                    f"{self._searcher.num_docs} passages, lengths of {self.lengths.shape}"
+                )
         self._known_ratios: dict[tuple[float, float], tuple[NDArray[np.float64], float]] = {}
 
     def __len__(self) -> int:
@@ -146,7 +156,10 @@ class BM25Index:
         A term that stands in the query more than once counts as often. Passages without any term
         of the query are not found.
         """
-        terms = Counter(self.terms(query))
+        with told_of_damage(self._folder, _CURE):
+            return self._search(Counter(self.terms(query)), k, settings)
+
+    def _search(self, terms: Counter[str], k: int, settings: BM25Settings) -> list[Hit]:
         known = {term: self._searcher.doc_freq("body", term) for term in terms}
         terms = Counter({term: count for term, count in terms.items() if known[term]})
         if not terms or k < 1:
@@ -162,9 +175,10 @@ class BM25Index:
 
     def passage(self, number: int) -> Passage:
         """The passage with this number (its place in the document is not kept)."""
-        query = self._tantivy.Query.term_query(self._schema, "n", number)
-        hits = self._searcher.search(query, limit=1, count=False).hits
-        return self._at(hits[0][1])
+        with told_of_damage(self._folder, _CURE):
+            query = self._tantivy.Query.term_query(self._schema, "n", number)
+            hits = self._searcher.search(query, limit=1, count=False).hits
+            return self._at(hits[0][1])
 
     def _at(self, address: Any) -> Passage:
         document = self._searcher.doc(address)

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from assay.model.errors import SettingsError
 from assay.systems.corpus.store import write_whole
+from assay.systems.damage import read_about, told_of_damage
 from assay.systems.retrieval.bm25 import Hit
 from assay.systems.retrieval.cells import Cells, build_cells
 from assay.systems.retrieval.embedders import Embedder, Vectors
@@ -104,6 +105,10 @@ def _known(path: Path, name: str) -> dict[str, Any] | None:
     return known
 
 
+_ABOUT = {"embedder": str, "rows": int, "size": int, "cells": bool}
+_CURE = "Build the vectors again: assay index build --dense --restart"
+
+
 class DenseIndex:
     """The vectors of an index; ``spec`` makes the embedder that made them."""
 
@@ -114,17 +119,19 @@ class DenseIndex:
             raise SettingsError(
                 "The index has no vectors. Build it with --dense, or use --method bm25."
             )
-        about = orjson.loads(path.read_bytes())
+        about = read_about(path, _ABOUT, _CURE)
         self.embedder: str = about["embedder"]
-        self.spec: str = about.get("spec") or self.embedder.partition(" (")[0]
-        self._rows, self._size = int(about["rows"]), int(about["size"])
+        self.spec: str = str(about.get("spec") or self.embedder.partition(" (")[0])
+        self._rows: int = about["rows"]
+        self._size: int = about["size"]
         shape = (self._rows, self._size)
-        self._vectors: NDArray[np.float16] = (
-            np.memmap(folder / VECTORS, dtype=np.float16, mode="r", shape=shape)
-            if self._rows
-            else np.zeros((0, 0), dtype=np.float16)
-        )
-        self._cells = Cells.open(folder) if about["cells"] else None
+        with told_of_damage(folder, _CURE):
+            self._vectors: NDArray[np.float16] = (
+                np.memmap(folder / VECTORS, dtype=np.float16, mode="r", shape=shape)
+                if self._rows
+                else np.zeros((0, 0), dtype=np.float16)
+            )
+            self._cells = Cells.open(folder) if about["cells"] else None
 
     def __len__(self) -> int:
         return self._rows

@@ -16,6 +16,7 @@ from assay import __version__
 from assay.model.errors import SettingsError
 from assay.systems.corpus.passages import Passage
 from assay.systems.corpus.store import read_passages, write_whole
+from assay.systems.damage import read_about, told_of_damage
 from assay.systems.retrieval.analysis import Analysis
 from assay.systems.retrieval.bm25 import BM25Index, BM25Writer, indexed_text
 from assay.systems.retrieval.dense import ABOUT as DENSE
@@ -76,7 +77,7 @@ def build_index(
         shutil.rmtree(folder / "dense", ignore_errors=True)
         path.unlink()
         shutil.rmtree(folder / "bm25", ignore_errors=True)
-    known = orjson.loads(path.read_bytes()) if path.is_file() else None
+    known = read_about(path, {}, _CURE) if path.is_file() else None
     if known is None:
         if folder.is_dir() and {entry.name for entry in folder.iterdir()} - _OURS:
             raise SettingsError(f"{folder} is not empty and holds no index. Give a new folder.")
@@ -151,6 +152,10 @@ def _build_bm25(corpus: Path, folder: Path, how: IndexSettings, told: Told) -> t
     return digest.found
 
 
+_ABOUT = {"analysis": dict, "title": bool, "passages": int}
+_CURE = "Build the index again: assay index build --restart"
+
+
 class Index:
     """An index that was built. Raises SettingsError where ``folder`` holds none."""
 
@@ -159,10 +164,15 @@ class Index:
         if not path.is_file():
             raise SettingsError(f"{folder} holds no index. Make one with: assay index build")
         self.folder = folder
-        about = orjson.loads(path.read_bytes())
-        self.about: dict[str, Any] = about
-        analysis = Analysis(**about["analysis"])
-        self.bm25 = BM25Index(folder / "bm25", analysis, title=bool(about["title"]))
+        self.about = read_about(path, _ABOUT, _CURE)
+        with told_of_damage(path, _CURE):
+            analysis = Analysis(**self.about["analysis"])
+        self.bm25 = BM25Index(folder / "bm25", analysis, title=self.about["title"])
+        if len(self) != self.about["passages"]:
+            raise SettingsError(
+                f"{folder} holds {len(self)} passages, and {path} says {self.about['passages']}. "
+                f"{_CURE}"
+            )
 
     def __len__(self) -> int:
         return len(self.bm25)
@@ -170,7 +180,12 @@ class Index:
     @cached_property
     def dense(self) -> DenseIndex:
         """The vectors; raises SettingsError where there are none."""
-        return DenseIndex(self.folder / "dense")
+        found = DenseIndex(self.folder / "dense")
+        if len(found) != len(self):
+            raise SettingsError(
+                f"{self.folder} holds {len(self)} passages and {len(found)} vectors. {_CURE}"
+            )
+        return found
 
     def passage(self, number: int) -> Passage:
         """The passage with this number."""

@@ -1,0 +1,78 @@
+"""Indexes and corpora that are not as they were written: a message, and what to do."""
+
+from __future__ import annotations
+
+import json
+import shutil
+
+import numpy as np
+import pytest
+
+from assay.model.errors import AssayError, SettingsError
+from assay.systems.corpus.build import build_corpus
+from assay.systems.corpus.store import Documents
+from assay.systems.retrieval.bm25 import BM25Settings
+from assay.systems.retrieval.index import Index, IndexSettings, build_index
+from tests.conftest import ROOT
+
+TEXTS = ROOT / "examples" / "trec-rag" / "segments.jsonl"
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("built")
+    build_corpus(TEXTS, folder / "corpus", processes=1)
+    build_index(folder / "corpus", folder / "index", IndexSettings(dense="minilm"))
+    return folder
+
+
+@pytest.fixture
+def here(built, tmp_path):
+    return shutil.copytree(built, tmp_path / "here")
+
+
+@pytest.mark.parametrize(
+    "text", ["", "{", "[]", "null", '{"analysis": {}}', '{"analysis": {"language": 3}, "title": 1}']
+)
+def test_what_an_index_says_of_itself_is_damaged(here, text):
+    (here / "index" / "index.json").write_text(text)
+    with pytest.raises(SettingsError, match=r"index.json is damaged.*--restart"):
+        Index(here / "index")
+
+
+def test_an_index_of_fewer_passages_than_it_says(here):
+    path = here / "index" / "index.json"
+    path.write_text(json.dumps({**json.loads(path.read_text()), "passages": 99}))
+    with pytest.raises(SettingsError, match=r"holds 10 passages, and .* says 99"):
+        Index(here / "index")
+
+
+def test_lengths_of_other_passages(here):
+    np.save(here / "index" / "bm25" / "lengths.npy", np.ones(3, dtype=np.uint32))
+    with pytest.raises(SettingsError, match=r"bm25 is damaged.*10 passages"):
+        Index(here / "index")
+
+
+def test_vectors_that_are_cut_short(here):
+    vectors = here / "index" / "dense" / "vectors.f16"
+    vectors.write_bytes(vectors.read_bytes()[:-100])
+    with pytest.raises(SettingsError, match="dense is damaged"):
+        _ = Index(here / "index").dense
+
+
+def test_files_of_tantivy_that_are_gone_or_cut(here):
+    for path in sorted((here / "index" / "bm25").iterdir()):
+        kept = path.read_bytes()
+        for data in (b"", kept[: len(kept) // 2], kept[::-1]):
+            path.write_bytes(data)
+            try:
+                Index(here / "index").bm25.search("aqueduct", 5, BM25Settings())
+            except AssayError as error:
+                assert "damaged" in str(error)
+        path.write_bytes(kept)
+
+
+def test_a_look_up_that_is_no_database(here):
+    (here / "corpus" / "documents.sqlite").write_bytes(b"SQLite format 3\0" + b"\xff" * 5000)
+    with pytest.raises(SettingsError, match=r"corpus is damaged.*corpus build --restart"):
+        Documents(here / "corpus").passages("aq-route")
