@@ -49,7 +49,7 @@ def serve(script: Script) -> Iterator[Server]:
     dict (200), (status, dict[, headers]), a float (seconds of silence), a Drip, or None (reset)."""
     server = Server()
     loop = asyncio.new_event_loop()
-    ready = threading.Event()
+    ready, stop = threading.Event(), asyncio.Event()
     busy = 0
 
     async def handle(request: web.Request) -> web.StreamResponse:
@@ -107,10 +107,14 @@ def serve(script: Script) -> Iterator[Server]:
         server.url = f"http://127.0.0.1:{port}/v1"
         ready.set()
 
+    async def until_stopped() -> None:
+        await start()
+        await stop.wait()
+        await runner.cleanup()
+
     def run() -> None:
-        asyncio.set_event_loop(loop)
-        loop.run_until_complete(start())
-        loop.run_forever()
+        with asyncio.Runner(loop_factory=lambda: loop) as all_of_it:  # cancels what is left
+            all_of_it.run(until_stopped())
 
     thread = threading.Thread(target=run, daemon=True)
     thread.start()
@@ -118,9 +122,9 @@ def serve(script: Script) -> Iterator[Server]:
     try:
         yield server
     finally:
-        asyncio.run_coroutine_threadsafe(runner.cleanup(), loop).result(10)
-        loop.call_soon_threadsafe(loop.stop)
+        loop.call_soon_threadsafe(stop.set)
         thread.join(10)
+        assert not thread.is_alive()
 
 
 def ask_of(body: dict[str, Any]) -> str:
