@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, settings
+
+from tests.command import Done, run_apart, run_here, without_keys
 
 ROOT = Path(__file__).parents[1]
-Assay = Callable[..., subprocess.CompletedProcess[str]]
+Assay = Callable[..., Done]
+
+# How long an example takes says more of the machine than of what is tested.
+settings.register_profile("assay", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("assay")
 
 
 @pytest.fixture(scope="session")
@@ -26,19 +33,17 @@ def shared_data() -> Path:
 
 
 @pytest.fixture
-def assay(tmp_path: Path) -> Assay:
-    """Runs the command in a process of its own, without keys from the environment."""
+def assay() -> Assay:
+    """Runs the command within this process, without keys from the environment."""
+    return partial(_run, run_here)
 
-    def run(*arguments: object, env: dict[str, str] | None = None, **more: object):
-        clean = {k: v for k, v in os.environ.items() if not k.endswith("_API_KEY")}
-        return subprocess.run(
-            [sys.executable, "-m", "assay.cli.main", *map(str, arguments)],
-            capture_output=True,
-            text=True,
-            timeout=120,
-            check=False,
-            env={**clean, "NO_COLOR": "1", "COLUMNS": "160", **(env or {})},
-            **more,
-        )
 
-    return run
+@pytest.fixture
+def assay_process() -> Assay:
+    """Runs the command in a process of its own: for what only a process can show."""
+    return partial(_run, run_apart)
+
+
+def _run(run: Assay, *arguments: object, env: dict[str, str] | None = None, **more: Any) -> Done:
+    given = {**without_keys(), "NO_COLOR": "1", "COLUMNS": "160", **(env or {})}
+    return run(*arguments, env=given, **more)

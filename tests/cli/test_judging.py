@@ -2,12 +2,11 @@
 
 import json
 import shutil
-import subprocess
-import sys
 from importlib.resources import files
 
 import pytest
 
+from tests.command import run_here
 from tests.engine.server import completion, serve
 from tests.films import FILMS, PAIRS
 
@@ -47,8 +46,7 @@ def assay(folder, command, *arguments, labellers, more=""):
         f'[evaluation]\nprotocol = "r2c2"\n[inputs]\nquestions = "questions.tsv"\n'
         f'pr_runs = ["pr/*.txt"]\nac_runs = ["ac/*.txt"]\n[labellers]\n{labellers}\n{more}'
     )
-    run = [sys.executable, "-m", "assay.cli.main", command, str(folder), *arguments]
-    return subprocess.run(run, capture_output=True, text=True, check=False)
+    return run_here(command, folder, *arguments)
 
 
 def test_a_changed_prompt_asks_again_and_says_why(films):

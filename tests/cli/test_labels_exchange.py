@@ -297,9 +297,9 @@ def test_a_dry_run_makes_no_ledger(slide, assay):
     assert not (slide / "labels.sqlite").exists()
 
 
-def test_lines_imported_at_once_are_added_once(slide, assay):
+def test_lines_imported_at_once_are_added_once(slide, assay, assay_process):
     rows = [{**row, "verdict": changed(row["verdict"])} for row in exported(assay, slide)]
     words = ("labels", "import", slide, write(slide, rows), "--by", "human:KIM", "--json")
     with ThreadPoolExecutor() as pool:
-        done = [one.result() for one in [pool.submit(assay, *words) for _ in range(3)]]
+        done = [one.result() for one in [pool.submit(assay_process, *words) for _ in range(3)]]
     assert sorted(json.loads(one.stdout)["added"] for one in done) == [0, 0, len(rows)]

@@ -25,6 +25,7 @@ from assay.model.errors import AssayError
 from assay.protocols.aside import Aside
 from assay.protocols.ranked import Ranked, check_ranked, ranked_files
 from assay.protocols.scores import Score
+from tests.command import run_here
 from tests.conftest import ROOT
 
 QUESTIONS = 6
@@ -109,10 +110,7 @@ def run_command(command: str, folder: Path) -> str:
         words += sorted(str(p.relative_to(folder)) for p in folder.glob(word)) if "*" in word else [
             word
         ]  # fmt: skip
-    done = subprocess.run(
-        [sys.executable, "-m", "assay.cli.main", *words, "--csv"],
-        cwd=folder, capture_output=True, text=True, timeout=120, check=False,
-    )  # fmt: skip
+    done = run_here(*words, "--csv", cwd=folder)
     assert done.returncode == 0, done.stderr
     return done.stdout
 
@@ -273,7 +271,7 @@ def test_a_file_that_was_made_otherwise_is_found_out(tmp_path):
 ODD = st.text(st.sampled_from('ab;1 %"\t\n\x1f\u00a0é/.'), min_size=1, max_size=4)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     st.dictionaries(
         ODD, st.lists(ODD, min_size=1, max_size=3, unique=True), min_size=1, max_size=3

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import os
 import re
 import runpy
 import shlex
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
+from tests.command import Done, run_here, without_keys
 from tests.conftest import ROOT
 
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -38,19 +36,11 @@ def place(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def run(command: str, folder: Path) -> subprocess.CompletedProcess[str]:
+def run(command: str, folder: Path) -> Done:
     words = shlex.split(command)
     assert words[0] == "assay", command
-    clean = {k: v for k, v in os.environ.items() if not k.endswith("_API_KEY")}
-    return subprocess.run(
-        [sys.executable, "-m", "assay.cli.main", *words[1:]],
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-        env={**clean, "COLUMNS": "80", "NO_COLOR": "1"},
-    )
+    env = {**without_keys(), "COLUMNS": "80", "NO_COLOR": "1"}
+    return run_here(*words[1:], cwd=folder, env=env)
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)

@@ -4,9 +4,8 @@ import csv
 import json
 import os
 import re
-import subprocess
-import sys
 
+from tests.command import run_here
 from tests.conftest import ROOT
 from tests.engine.server import completion, serve
 
@@ -30,13 +29,7 @@ def test_the_protocol_of_the_page_runs(tmp_path):
     (folder / "runs" / "half.tsv").write_text("1\tStorm on the coast\n")
 
     def run(*arguments):
-        return subprocess.run(
-            [sys.executable, "-m", "assay.cli.main", *arguments],
-            capture_output=True,
-            text=True,
-            check=False,
-            env={**os.environ, "PYTHONPATH": f"{tmp_path}:{os.environ.get('PYTHONPATH', '')}"},
-        )
+        return run_here(*arguments, env={**os.environ, "PYTHONPATH": str(tmp_path)})
 
     def answer(body, number):
         assert "Does" not in body["messages"][0]["content"]

@@ -53,7 +53,7 @@ def units(task: AnyTask, most: int) -> st.SearchStrategy[Unit]:
 
 
 @TASKS
-@settings(max_examples=25, deadline=None, suppress_health_check=SLOW)
+@settings(max_examples=25, suppress_health_check=SLOW)
 @given(data=st.data())
 def test_every_reply_held_to_the_schema_passes_the_check(task: AnyTask, data: st.DataObject):
     unit = data.draw(units(task, 4))
@@ -98,7 +98,7 @@ def _needs_no_more(task: AnyTask, unit: Any, reply: dict[str, Any]) -> bool:
 def test_what_passes_the_check_fits_the_schema(task: AnyTask):
     passed = []
 
-    @settings(max_examples=50, deadline=None, derandomize=True, suppress_health_check=SLOW)
+    @settings(max_examples=50, derandomize=True, suppress_health_check=SLOW)
     @given(data=st.data())
     def look(data: st.DataObject):
         unit = data.draw(units(task, 2))

@@ -84,7 +84,7 @@ questions = st.builds(
 )
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(st.dictionaries(text, st.lists(questions, min_size=1, max_size=3, unique_by=lambda q: q.id)))
 def test_a_written_bank_reads_back(tmp_path_factory, queries):
     bank = Bank({name: QueryBank(name, None, tuple(qs)) for name, qs in queries.items()})

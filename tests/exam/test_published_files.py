@@ -180,7 +180,7 @@ def records(draw):
     return passages
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(st.dictionaries(st.text("qrs", min_size=1, max_size=3), records(), min_size=1, max_size=2))
 def test_a_graded_file_that_is_written_again_is_the_same(tmp_path_factory, made):
     path = tmp_path_factory.getbasetemp() / "graded.jsonl.gz"

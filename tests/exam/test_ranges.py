@@ -58,7 +58,7 @@ def completions(matrix, top):
         yield made
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(pools(most=5))
 def test_every_completion_lies_between_the_ends(pool):
     matrix, run, top, tau, k = pool
@@ -73,7 +73,7 @@ def test_every_completion_lies_between_the_ends(pool):
             assert (floor, ceiling) == pytest.approx((min(seen), max(seen))), name
 
 
-@settings(deadline=None, max_examples=25)
+@settings(max_examples=25)
 @given(pools(most=12), st.data())
 def test_covers_reach_their_ends(pool, data):
     matrix = pool[0]
@@ -90,7 +90,7 @@ def test_covers_reach_their_ends(pool, data):
     assert normalised == pytest.approx((min(shares)[0], max(shares)[0]))
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(pools(most=12))
 def test_showing_nothing_never_raises_a_floor(pool):
     matrix, run, top, tau, k = pool

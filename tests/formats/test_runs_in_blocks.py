@@ -84,7 +84,7 @@ lines = st.tuples(
 )
 
 
-@settings(deadline=None, max_examples=300)
+@settings(max_examples=300)
 @given(
     st.lists(st.lists(lines, min_size=1, max_size=25), min_size=1, max_size=3),
     st.sampled_from([" ", "\t", "  ", " \t "]),

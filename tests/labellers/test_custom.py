@@ -10,7 +10,6 @@ import linecache
 import os
 import re
 import shutil
-import subprocess
 import sys
 from importlib.metadata import EntryPoint
 from pathlib import Path
@@ -22,6 +21,7 @@ from assay.labellers.custom import GROUP, custom_labeller
 from assay.model.errors import LabellerUnreachable, SettingsError
 from assay.model.labels import LabellerId, Status
 from assay.tasks.r2c2 import ANSWER, ENTAILMENT, AnswerUnit, EntailmentUnit
+from tests.command import run_here
 from tests.films import FILMS, PAIRS
 
 MODULE = '''
@@ -90,8 +90,7 @@ def assay(films, *arguments, labellers='default = "my_judges:words"', more="", p
         f'pr_runs = ["pr/*.txt"]\nac_runs = ["ac/*.txt"]\n[labellers]\n{labellers}\n{more}'
     )
     environment = {**os.environ, "PYTHONPATH": str(films.parent / "mine")} if path else None
-    command = [sys.executable, "-m", "assay.cli.main", arguments[0], str(films), *arguments[1:]]
-    return subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    return run_here(arguments[0], films, *arguments[1:], env=environment)
 
 
 def test_a_function_judges_an_evaluation_once(films):
@@ -220,8 +219,7 @@ def test_the_example_of_the_documentation(films):
         labellers='default = "rules"',
     )
     assert done.returncode == 1, done.stderr  # it has no word on the answers
-    command = [sys.executable, "-m", "assay.cli.main", "labels", "stats", str(films), "--json"]
-    stats = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
+    stats = json.loads(run_here("labels", "stats", films, "--json").stdout)
     assert ("r2c2.entailment", "my_judges:overlap", "ok", PAIRS) in [
         (row["task"], row["labeller"], row["status"], row["labels"]) for row in stats
     ]

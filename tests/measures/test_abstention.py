@@ -115,7 +115,7 @@ rows = st.tuples(
 )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.lists(rows, min_size=1, max_size=5), st.sampled_from((0.0, 0.3, 0.7, 1.0)))
 def test_every_completion_lies_within_the_range(given_rows, threshold) -> None:
     table = answers(*given_rows)

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.measures import bootstrap
@@ -20,7 +20,6 @@ answers = st.lists(
 )
 
 
-@settings(deadline=None)
 @given(answers, st.integers(1, 12), st.sampled_from(["right", "left"]))
 def test_the_vectorised_measures_are_the_plain_ones(
     pairs: list[tuple[float, int]], bins: int, closed: str

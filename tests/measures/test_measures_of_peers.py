@@ -43,7 +43,7 @@ TREC_EVAL = {
 }
 
 
-@settings(deadline=None, max_examples=300)
+@settings(max_examples=300)
 @given(qrels_and_run, st.sampled_from([1, 2, 3]))
 def test_trec_eval(case: tuple[dict[str, dict[str, int]], dict[str, dict[str, float]]], rel: int):
     pytrec_eval = import_module("pytrec_eval")
@@ -79,7 +79,7 @@ def _with_level(name: str, rel: int) -> str:
     return f"{stem}(rel={rel}){at}{cutoff}"
 
 
-@settings(deadline=None, max_examples=200)
+@settings(max_examples=200)
 @given(
     st.dictionaries(st.sampled_from(DOCUMENTS), st.integers(0, 3), min_size=1),
     st.lists(st.sampled_from(DOCUMENTS), unique=True, min_size=1),
@@ -135,7 +135,7 @@ def test_alpha_ndcg_by_hand():
     assert found["r"].mean(measure) == pytest.approx(gained / ideal, abs=1e-12)
 
 
-@settings(deadline=None, max_examples=200)
+@settings(max_examples=200)
 @given(
     subtopics,
     st.lists(st.sampled_from(DOCUMENTS), unique=True, min_size=1),
@@ -157,7 +157,7 @@ def test_ndeval(covered: dict[str, dict[str, int]], ranking: list[str], k: int):
     assert ours == pytest.approx(expected, abs=EXACT)
 
 
-@settings(deadline=None, max_examples=200)
+@settings(max_examples=200)
 @given(qrels_and_run, st.none() | st.integers(4, 6))
 def test_whole_runs_score_as_single_topics_do(
     case: tuple[dict[str, dict[str, float]], dict[str, dict[str, float]]], g_max: int | None

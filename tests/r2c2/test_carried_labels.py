@@ -47,7 +47,7 @@ def said_of(result: R2C2Result, run: str) -> list[tuple[object, ...]]:
     ]
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(st.integers(0, 10**6))
 def test_a_persons_label_changes_only_runs_that_hold_its_unit(seed: int):
     draw = random.Random(seed)

@@ -1,8 +1,7 @@
-"""A folder of two summarisers, and the command line that finds its labeller."""
+"""A folder of two summarisers, and the command line."""
 
 import pytest
 
-from tests.conftest import ROOT
 from tests.sgss.cases import toml, write
 
 
@@ -15,7 +14,4 @@ def folder(tmp_path):
 
 @pytest.fixture
 def sgss(assay):
-    def run(*arguments):
-        return assay(*arguments, env={"PYTHONPATH": f"{ROOT}:{ROOT / 'src'}"})
-
-    return run
+    return assay

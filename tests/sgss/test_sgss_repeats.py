@@ -20,7 +20,7 @@ def scores(mine, other, weighted, book):
     return found.scores["A"]
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(
     st.lists(st.integers(1, 2), min_size=1, max_size=3),
     st.data(),
@@ -44,7 +44,7 @@ def test_repeating_a_section_or_a_statement_never_raises(shape, data, weighted, 
         assert score.ends == before[name].ends, name
 
 
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 @given(st.integers(), st.integers(0, 1))
 def test_a_section_of_two_summarisers_is_in_the_pool_once(seed, place):
     """Equation 9 is a set, and what is said word for word is perfectly relevant."""

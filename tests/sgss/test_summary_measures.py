@@ -199,7 +199,7 @@ def completions(summary, points):
         )
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(torn, st.builds(Weights, *[weight] * 7), st.integers(1, 6))
 def test_the_ends_of_what_is_linear_are_those_of_every_completion(summary, weights, most):
     assume(flat(summary).count(None) <= 5)
@@ -223,7 +223,7 @@ scales = st.one_of(
 )
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(st.lists(maybe, min_size=1, max_size=8), scales)
 def test_the_ends_of_comp_are_those_of_every_completion(grades, points):
     known = [grade for grade in grades if grade is not None]
@@ -237,7 +237,6 @@ def test_the_ends_of_comp_are_those_of_every_completion(grades, points):
     assert wider.ceiling >= ends.ceiling - 1e-12
 
 
-@settings(deadline=None)
 @given(st.lists(level, max_size=4), st.lists(share, min_size=1, max_size=4))
 def test_grades_between_the_points_are_within_the_wider_ends(known, rest):
     ends = comp_range([*known, *[None] * len(rest)], (0.0, 0.5, 1.0), between=True)

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.metrics import cohen_kappa_score, confusion_matrix
 
@@ -88,7 +88,6 @@ def test_the_published_values_of_12_judges(shared_data: Path) -> None:
         assert outside == ([(5.0, 2, 3.0)] if row["submission"] == "RMITIR-llama70B" else [])
 
 
-@settings(deadline=None)
 @given(pairs)
 def test_kappa_and_the_table_are_those_of_scikit_learn(labels: list[tuple[int, int]]) -> None:
     a, b = [x for x, _ in labels], [y for _, y in labels]
@@ -104,7 +103,6 @@ def test_kappa_and_the_table_are_those_of_scikit_learn(labels: list[tuple[int, i
         assert found == pytest.approx(agr.cohen_kappa(b, a, ours), abs=1e-12)  # type: ignore[arg-type]
 
 
-@settings(deadline=None)
 @given(st.lists(st.integers(0, 4), min_size=2, max_size=20))
 def test_identical_labels_agree_fully(labels: list[int]) -> None:
     found = agree(labels, labels, resamples=1)
@@ -137,7 +135,6 @@ def _plain_alpha(table: list[list[float | None]], metric: str) -> float | None:
     return 1 - (len(every) - 1) * observed / expected if expected else None
 
 
-@settings(deadline=None)
 @given(
     st.integers(2, 4).flatmap(
         lambda labellers: st.lists(
@@ -164,7 +161,6 @@ def test_alpha_is_the_plain_one(units: list[list[int | None]], metric: str) -> N
         )
 
 
-@settings(deadline=None)
 @given(pairs)
 def test_everything_at_once_is_each_by_itself(labels: list[tuple[int, int]]) -> None:
     a, b = [x for x, _ in labels], [y for _, y in labels]
@@ -179,7 +175,6 @@ def test_everything_at_once_is_each_by_itself(labels: list[tuple[int, int]]) -> 
     assert "kappa@0" not in found
 
 
-@settings(deadline=None)
 @given(topical)
 def test_pairs_of_items_are_counted_within_topics(labels: list[tuple[int, int, str]]) -> None:
     a, b, topics = (list(column) for column in zip(*labels, strict=True))

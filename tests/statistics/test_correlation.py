@@ -37,7 +37,6 @@ def test_ap_correlation_with_ties_is_that_of_urbano_and_marrero() -> None:
     assert cor.ap_correlation(x, y_ties) == pytest.approx(0.7454, abs=5e-5)
 
 
-@settings(deadline=None)
 @given(scores)
 def test_tau_and_rho_are_those_of_scipy(pairs: list[tuple[int, int]]) -> None:
     x, y = [a for a, _ in pairs], [b for _, b in pairs]
@@ -53,7 +52,7 @@ def test_tau_and_rho_are_those_of_scipy(pairs: list[tuple[int, int]]) -> None:
 
 
 @given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3)), min_size=2, max_size=6))
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 def test_ap_correlation_is_the_mean_over_orders_of_ties(pairs: list[tuple[int, int]]) -> None:
     x, y = [a for a, _ in pairs], [b for _, b in pairs]
     found = cor.ap_correlation(x, y)
@@ -81,7 +80,6 @@ def _plain_rbo(first: list[int], second: list[int], p: float) -> float:
     return (1 - p) / p * total + ((x[n] - x[s]) / n + x[s] / s) * p**n
 
 
-@settings(deadline=None)
 @given(st.permutations(range(8)), st.permutations(range(8)), st.integers(1, 8), st.integers(1, 8))
 def test_rbo_of_lists_is_the_plain_one(
     first: list[int], second: list[int], length: int, other: int
@@ -92,7 +90,6 @@ def test_rbo_of_lists_is_the_plain_one(
     assert cor.rbo(x, y, 0.8) == pytest.approx(cor.rbo_lists(first, second, 0.8), abs=1e-12)
 
 
-@settings(deadline=None)
 @given(scores, st.floats(0.05, 0.99))
 def test_rbo_is_bounded_symmetric_and_1_with_itself(pairs: list[tuple[int, int]], p: float) -> None:
     x, y = [a for a, _ in pairs], [b for _, b in pairs]
@@ -126,7 +123,6 @@ def _plain_ap(x: np.ndarray, y: np.ndarray, copies: np.ndarray) -> float:
     st.lists(st.integers(0, 5), min_size=6, max_size=6),
     st.integers(1, 30),
 )
-@settings(deadline=None)
 def test_weighted_pairs_are_repeated_pairs(
     pairs: list[tuple[int, int]], drawn: list[int], cells: int
 ) -> None:

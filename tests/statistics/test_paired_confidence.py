@@ -30,7 +30,7 @@ PLAIN = {
 
 
 @given(answers)
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 def test_the_exact_test_and_the_bootstrap_are_the_plain_ones(
     rows: list[tuple[float, int, float, int]],
 ) -> None:

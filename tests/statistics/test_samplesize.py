@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
@@ -55,7 +55,6 @@ def test_power_against_simulation() -> None:
     assert size.expected_width(n, 0.05, 0.05) == pytest.approx(widths.mean(), rel=0.01)
 
 
-@settings(deadline=None)
 @given(
     st.sampled_from([0.01, 0.05, 0.1]),
     st.sampled_from([0.05, 0.2, 0.5]),

@@ -65,7 +65,6 @@ def test_ties_that_rounding_hides_are_counted() -> None:
         assert sig.randomised_tukey(np.column_stack([x, y]), seed=1).p[0, 1] == 1
 
 
-@settings(deadline=None)
 @given(
     st.integers(4, 7),
     st.sampled_from([0, 1, 10_000]),
@@ -105,7 +104,6 @@ def test_a_shift_of_all_scores_changes_no_p(shift: float) -> None:
 
 
 @given(st.lists(st.tuples(grades, grades), min_size=2, max_size=7))
-@settings(deadline=None)
 def test_tukey_of_two_runs_is_the_paired_randomisation_test(
     scores: list[tuple[float, float]],
 ) -> None:
@@ -134,7 +132,6 @@ def test_the_exact_randomisation_test_is_the_limit_of_the_random_one() -> None:
     assert exact.p == pytest.approx(theirs.pvalue, abs=1e-12)
 
 
-@settings(deadline=None)
 @given(pairs)
 def test_the_t_test_is_that_of_scipy(scores: list[tuple[float, float]]) -> None:
     x, y = np.array(scores).T
@@ -168,7 +165,6 @@ def test_holm_by_hand() -> None:
     assert sig.holm([]) == []
 
 
-@settings(deadline=None)
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=20))
 def test_holm_keeps_the_order_and_never_lowers(p_values: list[float]) -> None:
     adjusted = sig.holm(p_values)
@@ -180,7 +176,6 @@ def test_holm_keeps_the_order_and_never_lowers(p_values: list[float]) -> None:
             assert q <= s  # type: ignore[operator]
 
 
-@settings(deadline=None)
 @given(
     st.integers(1, 9).flatmap(
         lambda m: st.tuples(
@@ -289,7 +284,7 @@ def _counts_as_extreme(differences: list[int], drawn: list[int]) -> bool:
     return infinite or found >= observed
 
 
-@settings(deadline=None, max_examples=150)
+@settings(max_examples=150)
 @given(
     st.lists(st.tuples(st.integers(0, 12), st.integers(-4, 4)), min_size=2, max_size=8),
     st.sampled_from([0, 1000]),

@@ -198,7 +198,7 @@ TEXT |= st.lists(st.sampled_from(["a", "</1>", "< / 2 >", " ", ";", "3;ONE;1;"])
 NUGGETS = st.lists(st.tuples(st.integers(-2, 5), TEXT), max_size=14)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     answer=TEXT, confidence=st.integers(0, 100), nuggets=NUGGETS, low=st.sampled_from([None, 50])
 )

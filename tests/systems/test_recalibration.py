@@ -75,7 +75,7 @@ def test_platt_finds_the_distortion_that_was_put_in():
 PAIRS = st.lists(st.tuples(st.integers(0, 100), st.booleans()), min_size=4, max_size=60)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(PAIRS, st.sampled_from(METHODS))
 def test_maps_keep_to_probabilities(pairs, method):
     p = np.array([number / 100 for number, _ in pairs])

@@ -100,7 +100,7 @@ WORDS = st.lists(
 )
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(
     texts=st.lists(WORDS, min_size=1, max_size=12),
     query=WORDS,

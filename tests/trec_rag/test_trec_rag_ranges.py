@@ -39,7 +39,7 @@ SETTINGS = TrecRagSettings(
     resamples=100,
     measures=("nDCG@2", "Recall@2", "AP", "RR", "P@2", "Rprec", "ERR@2", "RBP(p=0.5)"),
 )
-few = settings(max_examples=80, deadline=None)
+few = settings(max_examples=80)
 
 
 def floors(sheet: Sheet | None, run: str = "r") -> dict[str, Range | None]:
