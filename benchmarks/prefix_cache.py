@@ -18,10 +18,9 @@ from pathlib import Path
 
 from assay.labellers.base import Request
 from assay.labellers.gguf import GgufEngine
-from assay.ledger.policy import Policy
+from assay.protocols.evaluation import Evaluation
 from assay.protocols.folder import Folder
-from assay.protocols.r2c2.inputs import R2C2Settings, load_inputs
-from assay.protocols.r2c2.judge import look_ahead
+from assay.protocols.r2c2.protocol import R2C2
 from assay.tasks.r2c2 import ENTAILMENT
 from assay.tasks.rendering import Renderer
 
@@ -32,8 +31,7 @@ def entailment_requests() -> list[Request]:
     """Every distinct nugget of the example with its passage, in the engine's order."""
     # Any labeller will do: the order is the plan's.
     folder = Folder.open(FILMS, labeller="openai:any")
-    settings = folder.settings(R2C2Settings)
-    ahead = look_ahead(folder, load_inputs(folder, settings), None, Policy.parse(settings.policy))
+    ahead = Evaluation.open(folder, R2C2, None).look_ahead(None)
     return [
         request
         for _, plan in ahead.plans

@@ -14,24 +14,17 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable
 from contextlib import suppress
 from itertools import islice
 from pathlib import Path
 
 from assay.labellers.base import Request, request_key
 from assay.ledger import Asked, NewLabel
-from assay.ledger.policy import Policy
 from assay.model.labels import LabellerId, Status
+from assay.protocols.evaluation import Evaluation
 from assay.protocols.folder import Folder
-from assay.protocols.r2c2.inputs import R2C2Settings, load_inputs
-from assay.protocols.r2c2.judge import (
-    act_requests,
-    labellers_for,
-    step3_requests,
-    step4_requests,
-)
-from assay.protocols.r2c2.labels import LabelBook
+from assay.protocols.r2c2.protocol import R2C2
 from assay.tasks.base import content_hash
 from assay.tasks.r2c2 import ANSWER, ENTAILMENT
 
@@ -109,16 +102,16 @@ def make(folder: Path, units: int, labellers: int, runs: int) -> int:
         '[evaluation]\nprotocol = "r2c2"\n[inputs]\nquestions = "questions.tsv"\n'
         'pr_runs = "pr/*.txt"\nac_runs = "ac/*.txt"\n[labellers]\ndefault = "openai:m"\n'
     )
-    opened = Folder.open(folder)
-    inputs = load_inputs(opened, R2C2Settings())
-    own = labellers_for(opened)
+    evaluation = Evaluation.open(Folder.open(folder), R2C2, None)
+    own = evaluation.labellers()
     others = [LabellerId(f"openai:other-{n}", "model", {"model": n}) for n in range(labellers)]
     count = 0
-    with opened.open_ledger() as ledger:
+    with evaluation.folder.open_ledger() as ledger:
         spent, asked = 0.0, list[Asked]()
 
-        def write(requests: Iterator[Request]) -> None:
+        def write(requests: Iterable[Request]) -> None:
             nonlocal count, spent
+            requests = iter(requests)
             while some := list(islice(requests, _AT_ONCE)):
                 keys = [request_key(own[one.task.name], one) for one in some]
                 for other in range(labellers):
@@ -144,10 +137,8 @@ def make(folder: Path, units: int, labellers: int, runs: int) -> int:
                 reason="as the passage says",
             )
 
-        write(act_requests(inputs))
-        write(step3_requests(inputs))
-        book = LabelBook(ledger, Policy.parse("people"), dict(own), window=True)
-        write(step4_requests(inputs, book))
+        for step in evaluation.steps:
+            write(step.requests(evaluation.book(ledger)))
         print(f"insert: {count / spent:,.0f} labels/s in transactions of {_AT_ONCE:,}")
         rng.shuffle(asked)
         started = time.perf_counter()

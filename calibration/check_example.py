@@ -18,9 +18,10 @@ from pathlib import Path
 
 from assay.labellers.base import Labeller, Outcome, Request
 from assay.labellers.spec import LabellerOptions, make_labeller
+from assay.protocols.evaluation import Evaluation
 from assay.protocols.folder import Folder
-from assay.protocols.r2c2.inputs import R2C2Settings, load_inputs
-from assay.protocols.r2c2.labels import answer_unit, entailment_unit, passages_by_key
+from assay.protocols.r2c2.protocol import R2C2
+from assay.protocols.r2c2.requests import answer_unit, entailment_unit
 from assay.tasks.r2c2 import ANSWER, ENTAILMENT
 from assay.tasks.rendering import Renderer
 
@@ -36,12 +37,12 @@ def gold_rows(name: str) -> list[list[str]]:
 def requests() -> dict[Request, list[tuple[Place, dict[int, bool]]]]:
     """What is asked, with every (run, question[, nugget]) it is about and what gold says: the
     verdict under 0, and of nuggets that helped under their position."""
-    inputs = load_inputs(folder := Folder.open(FILMS), folder.settings(R2C2Settings))
+    inputs = Evaluation.open(Folder.open(FILMS), R2C2, None).inputs
     entailed = {(run, q, int(n)): verdict for run, q, n, verdict in gold_rows("entailment.tsv")}
     answers = {(row[0], row[1]): [*row[2:], ""][:2] for row in gold_rows("answers.tsv")}
     steps: tuple[dict, dict] = ({}, {})
     for question in inputs.questions:
-        passages = passages_by_key(inputs.pr_runs, question.id)
+        passages = inputs.passages(question.id)
         for run, file in inputs.ac_files.items():
             answer = file.run.answers.get(question.id)
             if answer is None or (run, question.id) not in answers:

@@ -11,8 +11,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from assay.labellers.base import Request
-from assay.protocols.r2c2.judge import act_requests, step3_requests
-from assay.protocols.r2c2.labels import answer_unit, entailment_unit
+from assay.protocols.r2c2.requests import (
+    act_requests,
+    answer_unit,
+    entailment_requests,
+    entailment_unit,
+)
 from assay.protocols.r2c2.results import AnswerResult, R2C2Result, State
 from assay.tasks.r2c2 import ANSWER, DIALOGUE_ACT, ENTAILMENT
 from tests.r2c2.worlds import KIM, RUNS, World, label, write_world
@@ -59,7 +63,7 @@ def test_a_persons_label_changes_only_runs_that_hold_its_unit(seed: int):
         for _ in range(6):
             run = draw.choice(RUNS)
             if draw.random() < 0.5:
-                request = draw.choice(list(step3_requests(world.inputs)))
+                request = draw.choice(list(entailment_requests(world.inputs)))
             else:
                 request = present_unit(draw.choice(list(before.answers[run].values())))
             world.say(request, draw)

@@ -15,20 +15,12 @@ from assay.cli import job_r2c2
 from assay.cli.jobs import open_job
 from assay.labellers.base import Request, request_key
 from assay.ledger import NewLabel
-from assay.ledger.policy import Policy
 from assay.model.labels import LabellerId, Status
 from assay.protocols import aside
+from assay.protocols.evaluation import Evaluation
 from assay.protocols.folder import Folder
 from assay.protocols.r2c2 import score as scoring
-from assay.protocols.r2c2.inputs import R2C2Settings, load_inputs
-from assay.protocols.r2c2.judge import (
-    act_requests,
-    labellers_for,
-    relevance_requests,
-    step3_requests,
-    step4_requests,
-)
-from assay.protocols.r2c2.labels import LabelBook
+from assay.protocols.r2c2.protocol import R2C2
 from assay.tasks.r2c2 import ANSWER, ENTAILMENT, RELEVANCE
 
 KIM, OTHER = LabellerId("human:KIM", "human"), LabellerId("openai:other", "model", {"seed": 1})
@@ -121,22 +113,14 @@ def some_labels(
 def make(folder: Path, check: str) -> None:
     draw = random.Random(7)
     write_inputs(folder, draw, check)
-    opened = Folder.open(folder)
-    inputs = load_inputs(opened, R2C2Settings())
-    labellers = labellers_for(opened)
-    with opened.open_ledger() as ledger:
-
-        def write(requests: Iterable[Request]) -> None:
-            for request in requests:
+    evaluation = Evaluation.open(Folder.open(folder), R2C2, None)
+    labellers = evaluation.labellers()
+    with evaluation.folder.open_ledger() as ledger:
+        for step in evaluation.steps:
+            for request in step.requests(evaluation.book(ledger)):
                 labeller = labellers[request.task.name]
                 key = lambda one, by=labeller: request_key(by, one)  # noqa: E731
                 ledger.add(some_labels([request], labeller.id, key, draw))
-
-        write(act_requests(inputs))
-        write(step3_requests(inputs))
-        if check == "true":
-            write(relevance_requests(inputs, RELEVANCE))
-        write(step4_requests(inputs, LabelBook(ledger, Policy.parse("people"), dict(labellers))))
 
 
 def written(folder: Path, policy: str) -> dict[str, bytes]:

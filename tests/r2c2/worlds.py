@@ -12,15 +12,10 @@ from assay.ledger import Ledger, NewLabel
 from assay.ledger.policy import Policy
 from assay.model.labels import LabellerId, Status
 from assay.protocols.aside import Aside
+from assay.protocols.evaluation import Evaluation
 from assay.protocols.folder import Folder
-from assay.protocols.r2c2.inputs import Inputs, R2C2Settings, load_inputs
-from assay.protocols.r2c2.judge import (
-    act_requests,
-    labellers_for,
-    step3_requests,
-    step4_requests,
-)
-from assay.protocols.r2c2.labels import LabelBook
+from assay.protocols.r2c2.inputs import Inputs, R2C2Settings
+from assay.protocols.r2c2.protocol import R2C2
 from assay.protocols.r2c2.results import R2C2Result
 from assay.protocols.r2c2.score import NUMBERS, score
 from assay.tasks.r2c2 import ANSWER, DIALOGUE_ACT, ENTAILMENT
@@ -92,15 +87,15 @@ class World:
 
     def __init__(self, path: Path) -> None:
         self.folder = Folder.open(path)
-        self.labellers = labellers_for(self.folder)
+        self.evaluation = Evaluation.open(self.folder, R2C2, None)
+        self.labellers = self.evaluation.labellers()
         self.ledger = Ledger.open(self.folder.ledger_path)
-        self.inputs: Inputs = load_inputs(self.folder, FEW)
+        self.inputs: Inputs = self.evaluation.inputs
 
     def judge(self, draw: random.Random, share: float = 1.0) -> None:
         """Have the machine label what it has not labelled; a ``share`` of that."""
-        self._judge((*act_requests(self.inputs), *step3_requests(self.inputs)), draw, share)
-        book = LabelBook(self.ledger, Policy.parse("people"), dict(self.labellers))
-        self._judge(step4_requests(self.inputs, book), draw, share)
+        for step in self.evaluation.steps:
+            self._judge(step.requests(self.evaluation.book(self.ledger)), draw, share)
 
     def _judge(self, requests: Iterable[Request], draw: random.Random, share: float) -> None:
         new: dict[str, NewLabel] = {}

@@ -16,19 +16,12 @@ from assay.judging.progress import Progress, Tally
 from assay.labellers.base import Labeller
 from assay.ledger import Ledger
 from assay.ledger.policy import Policy
-from assay.model.wording import counted
 from assay.protocols.checked import LARGE
+from assay.protocols.evaluation import Evaluation
 from assay.protocols.folder import Folder
-from assay.protocols.r2c2.inputs import Inputs, R2C2Settings, load_inputs
-from assay.protocols.r2c2.judge import (
-    ENTAILED_SHARE,
-    active_tasks,
-    labellers_for,
-    look_ahead,
-    plans_now,
-    run_judging,
-)
+from assay.protocols.r2c2.inputs import Inputs, R2C2Settings
 from assay.protocols.r2c2.labels import labels_ahead
+from assay.protocols.r2c2.protocol import R2C2
 from assay.tasks.base import AnyTask
 
 MANY = 50_000
@@ -45,47 +38,38 @@ class Job:
         self.policy = Policy.parse(policy or self._settings.policy)
 
     @cached_property
+    def _evaluation(self) -> Evaluation:
+        return Evaluation.open(self.folder, R2C2, self.policy.name)
+
+    @property
     def _inputs(self) -> Inputs:
-        return load_inputs(self.folder, self._settings)
+        inputs: Inputs = self._evaluation.inputs
+        return inputs
 
     def read(self) -> None:
-        _ = self._inputs
+        _ = self._evaluation
 
     def inputs_in_words(self) -> str:
-        inputs = self._inputs
-        return (
-            f"{counted(len(inputs.questions), 'question')}, "
-            f"{counted(len(inputs.pr_runs), 'PR run')}, {counted(len(inputs.ac_files), 'AC run')}"
-        )
+        return R2C2.inputs_in_words(self._inputs)
 
     def tasks(self) -> Sequence[AnyTask]:
-        return active_tasks(self.folder)
+        return self._evaluation.tasks
 
     def labellers(self) -> Mapping[str, Labeller]:
-        return labellers_for(self.folder)
+        return self._evaluation.labellers()
 
     def look_ahead(self, ledger: Ledger | None) -> Outlook:
-        ahead = look_ahead(self.folder, self._inputs, ledger, self.policy)
-        note = (
-            "Answers are judged after bogus nuggets are found; these figures take "
-            f"{ENTAILED_SHARE:.0%} of the nuggets that are not labelled yet as entailed."
-        )
-        return Outlook(ahead.plans, note if ahead.answers_assumed else "", ahead.answers_assumed)
+        ahead = self._evaluation.look_ahead(ledger)
+        return Outlook(ahead.plans, ahead.note, bool(ahead.note))
 
     def plans_now(self, ledger: Ledger, *, retry_failed: bool) -> Plans:
-        return plans_now(self.folder, self._inputs, ledger, self.policy, retry_failed=retry_failed)
+        return self._evaluation.plans_now(ledger, retry_failed=retry_failed)
 
     def judge(
         self, ledger: Ledger, *, progress: Progress, budget: float | None, retry_failed: bool
     ) -> Tally:
-        return run_judging(
-            self.folder,
-            self._inputs,
-            ledger,
-            self.policy,
-            progress=progress,
-            budget=budget,
-            retry_failed=retry_failed,
+        return self._evaluation.judge(
+            ledger, progress=progress, budget=budget, retry_failed=retry_failed
         )
 
     def score(self, ledger: Ledger) -> Results:

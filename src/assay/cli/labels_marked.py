@@ -21,9 +21,10 @@ from assay.ledger import Ledger, NewLabel
 from assay.ledger.policy import Policy
 from assay.model.errors import FormatError, SettingsError
 from assay.model.labels import Label, LabellerId, Status
+from assay.protocols.base import Reading
 from assay.protocols.folder import Folder
 from assay.protocols.places import Place
-from assay.protocols.r2c2.inputs import Inputs, R2C2Settings, load_inputs
+from assay.protocols.r2c2.inputs import Inputs, R2C2Settings, load
 from assay.protocols.r2c2.marked import Said, read_edits, unlike
 from assay.protocols.r2c2.results import R2C2Result
 
@@ -130,7 +131,7 @@ def import_marked(
             f"Under the folder's policy, '{policy.name}', labels by {who.name} do not count: no "
             'mark would change. Set policy = "people" in [settings] of assay.toml.'
         )
-    inputs = load_inputs(folder, settings)
+    inputs = load(folder, settings, Reading(folder))
     said = _said(words, paths, inputs)
 
     def scored() -> Results:

@@ -8,7 +8,18 @@ from collections.abc import Mapping
 from assay.labellers.base import Labeller, Request, request_key
 from assay.ledger import Asked, Ledger
 from assay.model.labels import Label, Status
+from assay.tasks.base import AnyTask
 from assay.tasks.shared import Source, sources
+
+
+def asked_under(task: AnyTask, request: Request) -> Request:
+    """The same question as ``task`` asks it, whose verdict tells the request's."""
+    return _under(next(one for one in sources(request.task) if one.task is task), request)
+
+
+def _under(source: Source, request: Request) -> Request:
+    unit = source.task.unit.model_validate(source.content(request.content))
+    return Request(source.task, unit, request.sample)
 
 
 def _asked_of(
@@ -26,8 +37,7 @@ def _asked_of(
     if any(used.values()):
         for key, request in requests.items():
             for source in used[request.task.name]:
-                unit = source.task.unit.model_validate(source.content(request.content))
-                like = Request(source.task, unit, request.sample)
+                like = _under(source, request)
                 other = request_key(labeller, like)
                 asked.append((like.unit_hash, other))
                 others.setdefault(other, []).append((key, source))

@@ -15,6 +15,7 @@ from typing import Annotated, ClassVar, Generic, TypeVar
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from assay.formats.parsed import Parsed
+from assay.judging.shared import asked_under
 from assay.labellers.base import Labeller, Request
 from assay.measures.names import parse_measure
 from assay.model.errors import Fault, FormatError, SettingsError
@@ -75,8 +76,11 @@ class Reading:
                 found.append((path, value))
         return found
 
-    def take(self, path: Path, read: Callable[[Path], Parsed[T]]) -> T | None:
-        """Read one file."""
+    def take(
+        self, path: Path, read: Callable[[Path], Parsed[T]], *, partly: bool = False
+    ) -> T | None:
+        """Read one file; None where it has faults, or with ``partly`` what could be read of it, so
+        that other files can be checked against it."""
         self.files.append(path)
         try:
             parsed = read(path)
@@ -88,7 +92,7 @@ class Reading:
             # Names relative to the folder: reports are sent round, and should not change with it.
             name = relative_to(self.folder.path, Path(fault.file))
             self.warnings.append(str(replace(fault, file=name)))
-        return parsed.value if parsed.ok else None
+        return parsed.value if parsed.ok or partly else None
 
     def fault(self, path: Path, why: str, cure: str, *, line: int = 0, topic: str = "") -> None:
         """A fault that shows only where files are set beside each other."""
@@ -100,17 +104,53 @@ class Reading:
             raise FormatError(self.faults)
 
 
+Requests = Callable[[LabelBook], Iterable[Request]]
+"""What a step asks, given the labels of the steps before it."""
+
+
+@dataclass(frozen=True)
+class Assumed:
+    """What a dry run takes a step to ask while labels of the task ``of`` are to be asked before it;
+    ``note`` says what was assumed."""
+
+    of: AnyTask
+    requests: Requests
+    note: str
+
+
+@dataclass(frozen=True)
+class AskedAs:
+    """Another task that a step is asked under: its verdicts tell those of the step's own task
+    (tasks.shared). What its labeller leaves unanswered is asked under the own task, as ``rest``."""
+
+    task: AnyTask
+    rest: str
+
+
 @dataclass(frozen=True)
 class Step:
     """Something to ask of the labeller of ``task``. ``requests`` is given the labels of the steps
     before it; where it makes use of them it ``waits`` for them. ``labeller`` names one of
-    :meth:`Protocol.more_labellers` where it is not the task's own."""
+    :meth:`Protocol.more_labellers` where it is not the task's own. With ``strict`` nothing but
+    ``task`` will do: no machine's label of another task saves the question, or counts."""
 
     title: str
     task: AnyTask
-    requests: Callable[[LabelBook], Iterable[Request]]
+    requests: Requests
     waits: bool = False
     labeller: str = ""
+    assumed: Assumed | None = None
+    asked_as: AskedAs | None = None
+    strict: bool = False
+
+    @property
+    def asks(self) -> AnyTask:
+        """The task that its labeller is asked."""
+        return self.task if self.asked_as is None else self.asked_as.task
+
+    def request(self, request: Request) -> Request:
+        """One of its ``requests`` as the labeller is asked it."""
+        return request if self.asked_as is None else asked_under(self.asked_as.task, request)
 
 
 class Protocol(ABC, Generic[S, I]):

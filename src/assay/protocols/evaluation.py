@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import chain
 from pathlib import Path
 from typing import Any, Self
@@ -14,7 +14,7 @@ import orjson
 from assay.judging.again import why_again
 from assay.judging.engine import LARGE, Plan, judge, plan
 from assay.judging.progress import Progress, Tally
-from assay.labellers.base import Labeller
+from assay.labellers.base import Labeller, Request, request_key
 from assay.ledger import Ledger
 from assay.ledger.ahead import LabelsAhead
 from assay.ledger.chain import Head
@@ -70,8 +70,9 @@ class Evaluation:
 
     @cached_property
     def tasks(self) -> tuple[AnyTask, ...]:
-        """The tasks that the settings ask for."""
-        return tuple(self.protocol.tasks(self.settings))
+        """The tasks that the settings ask for, with those that steps are asked under."""
+        under = (step.asks for step in self.steps if step.asked_as)
+        return tuple(dict.fromkeys((*self.protocol.tasks(self.settings), *under)))
 
     @cached_property
     def steps(self) -> tuple[Step, ...]:
@@ -113,14 +114,18 @@ class Evaluation:
                             f"{task_name}: {count} of {len(each.todo)} are asked again because "
                             f"{why}."
                         )
-            left = None if budget is None else budget - total.spent
-            total += judge(
-                plans,
-                ledger,
-                progress=progress,
-                budget=left,
-                give_up_after=self.folder.config.judging.give_up_after,
+            ask = partial(
+                judge, progress=progress, give_up_after=self.folder.config.judging.give_up_after
             )
+            done = ask(plans, ledger, budget=_left(budget, total))
+            if done.unanswered and not done.stopped:
+                for step in group:
+                    if step.asked_as is not None:
+                        rest = self._unanswered(step, ledger, labellers, book)
+                        done = _without(done, len(rest.todo))
+                        left = _left(budget, total + done)
+                        done += ask([(step.asked_as.rest, rest)], ledger, budget=left)
+            total += done
             if total.stopped:
                 return total
         return total
@@ -133,7 +138,7 @@ class Evaluation:
         for step in self.steps:
             asks = next(iter(step.requests(book)), None) is not None
             if asks or (pending and step.waits):
-                refusal = labellers[step.labeller or step.task.name].refusal(step.task)
+                refusal = labellers[step.labeller or step.asks.name].refusal(step.asks)
                 if refusal:
                     raise SettingsError(refusal)
             pending = pending or asks
@@ -152,15 +157,27 @@ class Evaluation:
         labellers = self.labellers()
         book = self._book(ledger, labellers)
         plans = tuple(
-            (step.title, self._plan(step, ledger, labellers, book, False)) for step in self.steps
+            (step.title, self._plan(step, ledger, labellers, book, False, assume=True))
+            for step in self.steps
         )
         waiting = [
             step.title
             for step, before in zip(self.steps[1:], plans, strict=False)
-            if step.waits and before[1].todo
+            if step.waits and before[1].todo and step.assumed is None
         ]
-        note = f"More may be asked once labels before it are known: {', '.join(waiting)}."
-        return Ahead(plans, note if waiting else "")
+        notes = [
+            step.assumed.note
+            for step in self.steps
+            if step.assumed is not None
+            and any(
+                one.task is step.assumed.of and each.todo
+                for one, (_, each) in zip(self.steps, plans, strict=True)
+            )
+        ]
+        if waiting:
+            known = "More may be asked once labels before it are known"
+            notes.append(f"{known}: {', '.join(waiting)}.")
+        return Ahead(plans, " ".join(notes))
 
     def _plan(
         self,
@@ -169,25 +186,68 @@ class Evaluation:
         labellers: Mapping[str, Labeller],
         book: LabelBook,
         retry_failed: bool,
+        *,
+        assume: bool = False,
     ) -> Plan:
+        requests = step.assumed.requests if assume and step.assumed else step.requests
         labeller = labellers[step.labeller or step.task.name]
-        return plan(ledger, labeller, step.requests(book), retry_failed=retry_failed)
+        own = plan(
+            ledger, labeller, requests(book), retry_failed=retry_failed, alike=not step.strict
+        )
+        if step.asked_as is None:
+            return own
+        asked = (step.request(request) for _, request in own.todo)
+        under = plan(ledger, labellers[step.asks.name], asked, retry_failed=retry_failed)
+        known, failed = under.known + own.known, under.known_failed + own.known_failed
+        return replace(under, known=known, known_failed=failed)
+
+    def _unanswered(
+        self, step: Step, ledger: Ledger, labellers: Mapping[str, Labeller], book: LabelBook
+    ) -> Plan:
+        """What a labeller said nothing to when it was asked under another task, under the step's
+        own: a file of labels may hold these alone."""
+        labeller, other = labellers[step.task.name], labellers[step.asks.name]
+        asked: dict[str, tuple[Request, Request]] = {}
+        for _, request in plan(ledger, labeller, step.requests(book)).todo:
+            like = step.request(request)
+            asked[request_key(other, like)] = (request, like)
+        answered = ledger.statuses((like.unit_hash, key) for key, (_, like) in asked.items())
+        return plan(
+            ledger, labeller, (one for key, (one, _) in asked.items() if key not in answered)
+        )
 
     def _book(self, ledger: Ledger | None, labellers: Mapping[str, Labeller]) -> LabelBook:
         large = ledger is not None and ledger.size() > LARGE
-        return LabelBook.open(ledger, self.policy, self.tasks, {**labellers}, window=large)
+        return self._opened(ledger, labellers, window=large)
+
+    def _opened(
+        self,
+        ledger: Ledger | None,
+        labellers: Mapping[str, Labeller | None],
+        *,
+        window: bool = False,
+    ) -> LabelBook:
+        return LabelBook.open(
+            ledger,
+            self.policy,
+            self.tasks,
+            labellers,
+            window=window,
+            asked_as=frozenset(step.task.name for step in self.steps if step.asked_as),
+            strict=frozenset(step.task.name for step in self.steps if step.strict),
+        )
 
     def book(self, ledger: Ledger | None) -> LabelBook:
         """The labels under the evaluation's policy, for looking at."""
         labellers, _ = self.folder.labellers_for_scoring(self.tasks, self._spec)
-        return LabelBook.open(ledger, self.policy, self.tasks, labellers)
+        return self._opened(ledger, labellers)
 
     # -- scoring -----------------------------------------------------------------------------
 
     def score(self, ledger: Ledger | None) -> Result:
         """Everything that the labels in the ledger say; asks nobody."""
         labellers, warnings = self.folder.labellers_for_scoring(self.tasks, self._spec)
-        book = LabelBook.open(ledger, self.policy, self.tasks, labellers)
+        book = self._opened(ledger, labellers)
         found = self.protocol.score(self.inputs, self.settings, book)
         if book.book is not None:
             warnings += book.book.remarks(missing=bool(book.missing))
@@ -256,6 +316,17 @@ class Evaluation:
             ranked=found.ranked,
         )
         return [*files, labels, manifest]
+
+
+def _left(budget: float | None, spent: Tally) -> float | None:
+    return None if budget is None else budget - spent.spent
+
+
+def _without(tally: Tally, unanswered: int) -> Tally:
+    """A tally without questions that are asked again in other words."""
+    return replace(
+        tally, wanted=tally.wanted - unanswered, unanswered=tally.unanswered - unanswered
+    )
 
 
 def _groups(steps: Sequence[Step]) -> list[list[Step]]:

@@ -38,11 +38,18 @@ class LabelBook:
         labellers: Mapping[str, Labeller | None],
         *,
         window: bool = False,
+        asked_as: frozenset[str] = frozenset(),
+        strict: frozenset[str] = frozenset(),
     ) -> LabelBook:
-        """The labels of ``tasks`` in the ledger; with ``window`` each is read when it is wanted."""
+        """The labels of ``tasks`` in the ledger; with ``window`` each is read when it is wanted.
+        Those in ``asked_as`` are asked under another task, those in ``strict`` under none
+        (:class:`assay.protocols.book.Book`)."""
         if ledger is None:
             return cls(None)
-        return cls(Book(ledger, policy, labellers, tuple(tasks), window=window))
+        every = tuple(tasks)
+        return cls(
+            Book(ledger, policy, labellers, every, asked_as=asked_as, window=window, strict=strict)
+        )
 
     def find(self, task: AnyTask, unit: Unit | Mapping[str, Any]) -> Label | None:
         """The label of a unit that counts, which may be a failed one; nothing is counted."""

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Literal, TypeVar
+from typing import Literal
 
 from pydantic import Field
 
-from assay.formats.r2c2 import AnswerRunFile, Parsed, read_ac_run, read_pr_run, read_questions
-from assay.model.errors import Fault, FormatError, SettingsError
-from assay.model.rag import PassageRun, Question
-from assay.protocols.base import CommonSettings, MeasureNames
-from assay.protocols.folder import Folder, relative_to
-
-T = TypeVar("T")
+from assay.formats.r2c2 import AnswerRunFile, read_ac_run, read_pr_run, read_questions
+from assay.model.rag import Passage, PassageKey, PassageRun, Question
+from assay.protocols import registry
+from assay.protocols.base import CommonSettings, MeasureNames, Reading
+from assay.protocols.folder import Folder
+from assay.tasks.base import AnyTask
+from assay.tasks.r2c2 import ENTAILMENT
+from assay.tasks.trec_rag import SUPPORT
 
 
 class R2C2Settings(CommonSettings):
@@ -52,66 +53,94 @@ class R2C2Settings(CommonSettings):
 
 @dataclass(frozen=True)
 class Inputs:
-    """All inputs of an evaluation, checked; ``files`` are those that were read."""
+    """All inputs of an evaluation, checked.
+
+    ``as_support``: step 3 is asked as a question of support; ``strict``: nothing but the yes-no
+    question will do, whatever machines said of the support of a pair.
+    """
 
     questions: tuple[Question, ...]
     pr_runs: Mapping[str, PassageRun]
     ac_files: Mapping[str, AnswerRunFile]
-    files: tuple[Path, ...]
-    warnings: tuple[str, ...]
+    as_support: bool = False
+    strict: bool = False
+    files: tuple[Path, ...] = ()
+    warnings: tuple[str, ...] = ()
+
+    def passages(self, question: str) -> dict[PassageKey, Passage]:
+        """The passages of a question, of all PR runs."""
+        return {
+            passage.key: passage
+            for run in self.pr_runs.values()
+            for passage in run.passages.get(question, ())
+        }
 
 
-def load_inputs(folder: Folder, settings: R2C2Settings) -> Inputs:
+def load(folder: Folder, settings: R2C2Settings, reading: Reading) -> Inputs:
     """Read and check every input; raises FormatError with the faults of *all* files."""
-    faults: list[Fault] = []
-    warnings: list[str] = []
-
-    def take(parse: Callable[[], Parsed[T]]) -> T | None:
-        try:
-            parsed = parse()
-        except FormatError as error:  # the file cannot be read at all
-            faults.extend(error.faults)
-            return None
-        faults.extend(parsed.errors)
-        for fault in parsed.warnings:
-            # Names relative to the folder: reports are sent round, and should not change with it.
-            name = relative_to(folder.path, Path(fault.file))
-            warnings.append(str(replace(fault, file=name)))
-        return parsed.value
-
-    question_files = folder.input_files("questions")
-    if len(question_files) != 1:
-        raise SettingsError(f"{folder.path}: [inputs] questions must be one file.")
-    questions = take(partial(read_questions, question_files[0])) or ()
-
-    pr_files = folder.input_files("pr_runs")
+    questions = reading.one("questions", read_questions) or ()
     pr_runs: dict[str, PassageRun] = {}
-    limit = settings.max_passage_chars
-    for path in pr_files:
-        pr = take(partial(read_pr_run, path, questions=questions, max_passage_chars=limit))
+    read_pr = partial(
+        read_pr_run, questions=questions, max_passage_chars=settings.max_passage_chars
+    )
+    for path in folder.input_files("pr_runs"):
+        pr = reading.take(path, read_pr, partly=True)
         if pr is not None:
-            _unique(pr.name, path, pr_runs, faults)
+            _unique(pr.name, path, pr_runs, reading)
             pr_runs[pr.name] = pr
-
-    ac_paths = folder.input_files("ac_runs")
     ac_files: dict[str, AnswerRunFile] = {}
-    for path in ac_paths:
-        ac = take(partial(read_ac_run, path, questions=questions, pr_runs=pr_runs))
+    read_ac = partial(read_ac_run, questions=questions, pr_runs=pr_runs)
+    for path in folder.input_files("ac_runs"):
+        ac = reading.take(path, read_ac, partly=True)
         if ac is not None:
-            _unique(ac.run.name, path, {**pr_runs, **ac_files}, faults)
+            _unique(ac.run.name, path, {**pr_runs, **ac_files}, reading)
             ac_files[ac.run.name] = ac
             if ac.run.marked:
-                warnings.append(
+                reading.warnings.append(
                     f"{path.name}: the marks that it holds are not used; labels are. "
                     "To bring in a person's marks, use 'assay labels import'."
                 )
-    if faults:
-        raise FormatError(faults)
-    files = (*question_files, *pr_files, *ac_paths)
-    return Inputs(questions, pr_runs, ac_files, files, tuple(warnings))
+    reading.done()
+    return Inputs(
+        questions,
+        pr_runs,
+        ac_files,
+        asks_support(folder),
+        keeps_to_yes_no(folder),
+        tuple(reading.files),
+        tuple(reading.warnings),
+    )
 
 
-def _unique(name: str, path: Path, known: Mapping[str, object], faults: list[Fault]) -> None:
+def _unique(name: str, path: Path, known: Iterable[str], reading: Reading) -> None:
     if name in known:
         cure = "Rename one of the files: the name is the run's name in all tables."
-        faults.append(Fault(str(path), 0, None, f"Another run is called '{name}' too.", cure))
+        reading.fault(path, f"Another run is called '{name}' too.", cure)
+
+
+def keeps_to_yes_no(folder: Folder) -> bool:
+    """Whether nothing but the yes-no question will do: the settings say so, or the folder has a
+    wording of its own."""
+    chosen = folder.settings(R2C2Settings).entailment
+    own = (f"{ENTAILMENT.template}.j2", f"{ENTAILMENT.template}.probes.j2")
+    reworded = any((folder.path / "prompts" / name).exists() for name in own)
+    return chosen == "yes-no" or (chosen == "auto" and reworded)
+
+
+def asks_support(folder: Folder) -> bool:
+    """Whether the settings have step 3 asked as a question of support. ``auto`` does where a
+    protocol beside R2C2 asks that too, unless the folder has a wording of its own or
+    ``[labellers]`` names somebody for entailment."""
+    chosen = folder.settings(R2C2Settings).entailment
+    if chosen == "support" or keeps_to_yes_no(folder):
+        return chosen == "support"
+    named = {ENTAILMENT.name, "entailment"} & folder.config.labellers.keys()
+    if named and folder.labeller is None:
+        return False
+    return any(SUPPORT in _asked(one) for one in folder.beside)
+
+
+def _asked(folder: Folder) -> Iterable[AnyTask]:
+    protocol = registry.find_protocol(folder.protocol)
+    found: Iterable[AnyTask] = protocol.asks(folder.settings(protocol.settings))
+    return found

@@ -20,7 +20,6 @@ from assay.model.rag import (
     Nugget,
     Passage,
     PassageKey,
-    PassageRun,
     Question,
 )
 from assay.protocols.book import Book
@@ -33,9 +32,6 @@ from assay.tasks.r2c2 import (
     ENTAILMENT,
     TASKS,
     Act,
-    AnswerUnit,
-    DialogueActUnit,
-    EntailmentUnit,
 )
 from assay.tasks.trec_rag import RELEVANCE as GRADED_RELEVANCE
 from assay.tasks.trec_rag import RELEVANCE_YES_NO, SUPPORT
@@ -123,36 +119,6 @@ class Entailed:
     nuggets: Sequence[Entailment]
     entailed: Sequence[int]
     pending: bool
-
-    def unlabelled(self) -> list[int]:
-        """Which nuggets have no label at all, by index."""
-        return [index for index, (*_, label, _) in enumerate(self.nuggets) if label is None]
-
-
-def entailment_unit(nugget: Nugget, passage: Passage) -> EntailmentUnit:
-    """What step 3 asks about: the text that the cited PR run holds, and the nugget."""
-    return EntailmentUnit(passage=passage.text, nugget=nugget.text)
-
-
-def answer_unit(question: Question, answer: Answer, entailed: tuple[str, ...]) -> AnswerUnit:
-    """What step 4 asks about."""
-    return AnswerUnit(
-        question=question.text, answer=answer.text, gold=question.gold, nuggets=entailed
-    )
-
-
-def act_unit(question: Question, answer: Answer) -> DialogueActUnit:
-    """What the dialogue act is asked about."""
-    return DialogueActUnit(question=question.text, answer=answer.text)
-
-
-def passages_by_key(pr_runs: Mapping[str, PassageRun], question: str) -> dict[PassageKey, Passage]:
-    """Passages of a question by PassageKey."""
-    return {
-        passage.key: passage
-        for run in pr_runs.values()
-        for passage in run.passages.get(question, ())
-    }
 
 
 def _entailment(nugget: Nugget, passage: Passage) -> dict[str, Any]:

@@ -25,7 +25,7 @@ from assay.model.labels import LabellerId
 from assay.model.rag import Answer, AnswerRun, Mark, Nugget
 from assay.protocols.places import Place
 from assay.protocols.r2c2.inputs import Inputs
-from assay.protocols.r2c2.labels import answer_unit, entailment_unit
+from assay.protocols.r2c2.requests import answer_unit, entailment_unit
 from assay.protocols.r2c2.results import AnswerResult, NuggetResult, R2C2Result
 from assay.tasks.base import AnyTask, Unit, unit_hash
 from assay.tasks.r2c2 import ANSWER, ENTAILMENT

@@ -17,9 +17,9 @@ from assay.model.rag import Mark
 from assay.protocols.aside import Aside
 from assay.protocols.folder import Folder
 from assay.protocols.output import csv_bytes, digests_of, write_bytes
-from assay.protocols.r2c2.inputs import Inputs
-from assay.protocols.r2c2.judge import active_tasks
+from assay.protocols.r2c2.inputs import Inputs, R2C2Settings
 from assay.protocols.r2c2.results import R2C2Result
+from assay.protocols.r2c2.score import scored_tasks
 from assay.protocols.ranked import check_ranked, ranked_files
 from assay.protocols.record import Places, write_labels, write_manifest
 from assay.protocols.scores import SCORE_COLUMNS, score_csv, score_files, score_row
@@ -77,7 +77,7 @@ def _write_outputs(
         folder,
         policy=result.policy,
         settings=result.settings,
-        tasks=dict.fromkeys((*TASKS, *active_tasks(folder))),
+        tasks=dict.fromkeys((*TASKS, *scored_tasks(inputs, folder.settings(R2C2Settings)))),
         labellers=result.labellers,
         models=models,
         inputs=read.result(),

@@ -6,33 +6,15 @@ from collections.abc import Mapping
 from typing import Any
 
 from assay.model.labels import Label
-from assay.model.rag import Passage, PassageKey, Question
+from assay.model.rag import Passage, PassageKey
 from assay.protocols.r2c2.inputs import Inputs
 from assay.protocols.r2c2.labels import LabelBook
+from assay.protocols.r2c2.requests import CHECKS, relevance_unit
 from assay.protocols.r2c2.results import RelevanceCheck
-from assay.tasks.base import AnyTask, Unit, unit_hash
-from assay.tasks.r2c2 import RELEVANCE, RelevanceUnit
-from assay.tasks.trec_rag import RELEVANCE as GRADED
-from assay.tasks.trec_rag import RELEVANCE_YES_NO
-from assay.tasks.trec_rag import RelevanceUnit as SharedUnit
-
-CHECKS: Mapping[bool | str, AnyTask] = {
-    True: RELEVANCE,
-    "yes-no": RELEVANCE_YES_NO,
-    "0-3": GRADED,
-}
-"""``relevance_check`` → the task: R2C2's own (is it a step to the answer? reference answers are
-shown), or one that TREC RAG and EXAM++'s direct grading ask too (question and passage alone)."""
+from assay.tasks.base import unit_hash
 
 RELEVANT = 2
 """The least grade of 0 to 3 that is relevant: an answer, at least in part."""
-
-
-def relevance_unit(task: AnyTask, question: Question, passage: Passage) -> Unit:
-    """What the check of derived grades asks about."""
-    if task is RELEVANCE:
-        return RelevanceUnit(question=question.text, passage=passage.text, gold=question.gold)
-    return SharedUnit(question=question.text, passage=passage.text)
 
 
 def _relevant(verdict: Mapping[str, Any]) -> bool:

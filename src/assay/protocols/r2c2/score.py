@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING
 
@@ -24,14 +25,15 @@ from assay.protocols.r2c2.counts import (
     some_missing,
 )
 from assay.protocols.r2c2.inputs import Inputs, R2C2Settings
-from assay.protocols.r2c2.judge import labellers_for_scoring
-from assay.protocols.r2c2.labels import LabelBook, left_out, passages_by_key, read_ahead, resolve
+from assay.protocols.r2c2.labels import LabelBook, left_out, read_ahead, resolve
+from assay.protocols.r2c2.protocol import R2C2
 from assay.protocols.r2c2.relevance import check_relevance
 from assay.protocols.r2c2.results import AnswerResult, R2C2Result
-from assay.protocols.r2c2.step3 import keeps_to_yes_no
 from assay.protocols.r2c2.work import Resampling, Verdicts, Work
 from assay.protocols.ranked import Ranked
 from assay.protocols.record import models_of, renamed
+from assay.tasks.base import AnyTask
+from assay.tasks.trec_rag import SUPPORT
 
 if TYPE_CHECKING:
     from assay.protocols.r2c2.kept import Kept
@@ -60,10 +62,10 @@ def score(
     group, keeping of answers only what files and tables need (``kept``) and taking them out of
     ``inputs``; ``blocks`` are brief labels that were read already; ``aside`` computes the
     numbers."""
-    labellers, warnings = labellers_for_scoring(folder)
-    strict = keeps_to_yes_no(folder)
+    tasks = scored_tasks(inputs, settings)
+    labellers, warnings = folder.labellers_for_scoring(tasks, partial(R2C2.labeller_spec, folder))
     book = LabelBook(
-        ledger, policy, labellers, brief=brief, window=large, strict=strict, blocks=blocks
+        ledger, policy, labellers, brief=brief, window=large, strict=inputs.strict, blocks=blocks
     )
     kept: Kept | None = None
     if large:
@@ -71,7 +73,7 @@ def score(
         kept = late.Kept(book.configured.values())
     answers: dict[str, dict[str, AnswerResult]] = {name: {} for name in inputs.ac_files}
     for group in _groups(inputs, GROUP if large else 0):
-        passages = {one.id: passages_by_key(inputs.pr_runs, one.id) for one in group}
+        passages = {one.id: inputs.passages(one.id) for one in group}
         if large:
             read_ahead(book, _answers_to(inputs, group), passages)
         for question in group:
@@ -131,6 +133,11 @@ def score(
         members = import_module("assay.protocols.members")  # late: few evaluations have any
         result = replace(result, juries=members.juries(labels))
     return result
+
+
+def scored_tasks(inputs: Inputs, settings: R2C2Settings) -> list[AnyTask]:
+    """The tasks that the settings ask for, with the one that step 3 is asked under."""
+    return [*R2C2.tasks(settings), *([SUPPORT] if inputs.as_support else [])]
 
 
 def _labels(answers: Mapping[str, Mapping[str, AnswerResult]]) -> Iterator[Label | None]:

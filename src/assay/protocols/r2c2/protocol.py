@@ -1,0 +1,92 @@
+"""The protocol ``r2c2``: what is asked about what, and how labels become scores."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from assay.labellers.base import Request
+from assay.model.wording import counted
+from assay.protocols.base import AskedAs, Assumed, Protocol, Reading, Step
+from assay.protocols.folder import Folder
+from assay.protocols.labels import LabelBook
+from assay.protocols.r2c2.inputs import Inputs, R2C2Settings, asks_support, load
+from assay.protocols.r2c2.requests import (
+    CHECKS,
+    ENTAILED_SHARE,
+    act_requests,
+    answer_requests,
+    entailment_requests,
+    relevance_requests,
+)
+from assay.protocols.results import Findings
+from assay.tasks.base import AnyTask
+from assay.tasks.r2c2 import ANSWER, DIALOGUE_ACT, ENTAILMENT
+from assay.tasks.trec_rag import SUPPORT
+
+
+class R2c2(Protocol[R2C2Settings, Inputs]):
+    """RAG Responses, Confident and Correct? (NTCIR-19): the organisers' steps 3 to 6."""
+
+    name = "r2c2"
+    title = "R2C2 · RAG responses: confident and correct?"
+    settings = R2C2Settings
+
+    def tasks(self, settings: R2C2Settings) -> Sequence[AnyTask]:
+        check = settings.relevance_check
+        return (ENTAILMENT, ANSWER, DIALOGUE_ACT, *([CHECKS[check]] if check else ()))
+
+    def labeller_spec(self, folder: Folder, task: AnyTask) -> str:
+        """Dialogue acts are by ``rules`` unless named; who is asked for support in place of
+        entailment answers for both."""
+        if task is DIALOGUE_ACT:
+            entries = folder.config.labellers
+            return entries.get(task.name) or entries.get("dialogue_act") or "rules"
+        as_support = task is ENTAILMENT and asks_support(folder)
+        return folder.labeller_spec(SUPPORT if as_support else task)
+
+    def load(self, folder: Folder, settings: R2C2Settings, reading: Reading) -> Inputs:
+        return load(folder, settings, reading)
+
+    def inputs_in_words(self, inputs: Inputs) -> str:
+        return (
+            f"{counted(len(inputs.questions), 'question')}, "
+            f"{counted(len(inputs.pr_runs), 'PR run')}, {counted(len(inputs.ac_files), 'AC run')}"
+        )
+
+    def steps(self, inputs: Inputs, settings: R2C2Settings) -> Sequence[Step]:
+        return list(_steps(inputs, settings))
+
+    def score(self, inputs: Inputs, settings: R2C2Settings, book: LabelBook) -> Findings:
+        raise NotImplementedError  # assay.protocols.r2c2.score does it
+
+
+def _steps(inputs: Inputs, settings: R2C2Settings) -> Iterator[Step]:
+    def likely(book: LabelBook) -> Iterator[Request]:
+        return answer_requests(inputs, book, assume=True)
+
+    yield Step("dialogue acts", DIALOGUE_ACT, lambda _: act_requests(inputs))
+    yield Step(
+        "bogus nuggets",
+        ENTAILMENT,
+        lambda _: entailment_requests(inputs),
+        asked_as=AskedAs(SUPPORT, "bogus nuggets, yes or no") if inputs.as_support else None,
+        strict=inputs.strict,
+    )
+    if settings.relevance_check:
+        task = CHECKS[settings.relevance_check]
+        yield Step("relevance", task, lambda _: relevance_requests(inputs, task))
+    note = (
+        "Answers are judged after bogus nuggets are found; these figures take "
+        f"{ENTAILED_SHARE:.0%} of the nuggets that are not labelled yet as entailed."
+    )
+    yield Step(
+        "answers",
+        ANSWER,
+        lambda book: answer_requests(inputs, book),
+        waits=True,
+        assumed=Assumed(ENTAILMENT, likely, note),
+    )
+
+
+R2C2 = R2c2()
+"""The protocol."""
