@@ -88,6 +88,58 @@ def test_requests_and_tokens_a_minute_are_kept():
     assert asyncio.run(sent(Limits(50), 100)) == 50
 
 
+def entering(pace: Pace, log: list[str], name: str) -> asyncio.Task[None]:
+    async def enter() -> None:
+        await pace.enter(1)
+        log.append(name)
+
+    return asyncio.create_task(enter())
+
+
+async def settle() -> None:
+    for _ in range(5):
+        await asyncio.sleep(0)
+
+
+def test_a_cancelled_waiter_gives_its_place_to_the_next():
+    """It was woken already when it was cancelled: whoever is next must not sleep on."""
+
+    async def main() -> list[str]:
+        pace, log = Pace(Limits(concurrency=1)), list[str]()
+        entering(pace, log, "first")
+        await settle()
+        second, third = entering(pace, log, "second"), entering(pace, log, "third")
+        await settle()
+        pace.leave()
+        second.cancel()
+        await settle()
+        assert second.cancelled()
+        assert third.done()
+        return log
+
+    assert asyncio.run(main()) == ["first", "third"]
+
+
+def test_a_waiter_that_is_cancelled_before_it_is_woken_is_forgotten():
+    async def main() -> list[str]:
+        pace, log = Pace(Limits(concurrency=1)), list[str]()
+        entering(pace, log, "first")
+        await settle()
+        second, third = entering(pace, log, "second"), entering(pace, log, "third")
+        await settle()
+        assert pace.load == 3.0
+        second.cancel()
+        await settle()
+        assert pace.load == 2.0
+        pace.leave()
+        await settle()
+        assert third.done()
+        assert pace.load == 1.0
+        return log
+
+    assert asyncio.run(main()) == ["first", "third"]
+
+
 @pytest.mark.parametrize(
     ("headers", "wait"),
     [

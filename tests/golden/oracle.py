@@ -70,7 +70,7 @@ def decide(task: str, unit: Unit, seed: str = "") -> Verdict:
     if task == "trec_rag.nuggets":
         return {"nuggets": [one.split(".")[0][:60] for one in unit["documents"]][: unit["most"]]}
     if task == "exam.self_rating":
-        return {"rating": dice.below(6)}
+        return {"rating": dice.below(4) if yes < 94 else 4 + dice.below(2)}
     if task == "exam.answer":
         return {"answer": dice.one("unanswerable", "the moon", "the sun", "yeast", "gold")}
     if task == "sgss.preference":
