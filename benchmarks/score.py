@@ -1,13 +1,16 @@
 """``assay score`` over a made evaluation with 200,000 labels, as a whole process.
 
-Run: ``python benchmarks/score.py [--labels N] [--labellers L] [--runs R] [--repeat K]``. N labels
-by L labellers, of whom one is the evaluation's own, to the answers of R runs. Prints the times of
-each run, the median and the peak memory.
+Run: ``python benchmarks/score.py [--protocol P] [--labels N] [--labellers L] [--runs R]
+[--repeat K]``. N labels by L labellers, of whom one is the evaluation's own, to the answers of R
+runs. Prints the times of each run, the median and the peak memory. The evaluations of protocols
+other than R2C2 are those of ``tests/golden/large.py``, with one labeller and a number of runs of
+their own; ``--folder`` keeps one, so that it is made once (``assay judge``: minutes).
 """
 
 from __future__ import annotations
 
 import argparse
+import os
 import random
 import statistics
 import subprocess
@@ -16,6 +19,7 @@ import tempfile
 import time
 from collections.abc import Iterable
 from contextlib import suppress
+from importlib import import_module
 from itertools import islice
 from pathlib import Path
 
@@ -28,6 +32,7 @@ from assay.protocols.r2c2.protocol import R2C2
 from assay.tasks.base import content_hash
 from assay.tasks.r2c2 import ANSWER, ENTAILMENT
 
+ROOT = Path(__file__).parents[1]
 NUGGETS = 8
 _AT_ONCE, _LOOKED_UP = 20_000, 1_000_000
 WORDS = "film actor director year city star role scene music award story sequel studio".split()
@@ -35,6 +40,8 @@ WORDS = "film actor director year city star role scene music award story sequel 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--protocol", choices=("r2c2", "trec-rag", "exam", "sgss"), default="r2c2")
+    parser.add_argument("--folder", type=Path, help="keep the evaluation here; not for r2c2")
     parser.add_argument("--labels", type=int, default=200_000)
     parser.add_argument("--labellers", type=int, default=1)
     parser.add_argument("--runs", type=int, default=20)
@@ -42,7 +49,12 @@ def main() -> None:
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        count = make(folder, options.labels // options.labellers, options.labellers, options.runs)
+        if options.protocol == "r2c2":
+            each = options.labels // options.labellers
+            count = make(folder, each, options.labellers, options.runs)
+        else:
+            folder = (options.folder or folder) / f"{options.protocol}-{options.labels}"
+            count = made_by_judging(folder, options.protocol, options.labels)
         size = (folder / "labels.sqlite").stat().st_size / 1e6
         print(f"{count:,} labels, ledger of {size:.0f} MB", flush=True)
         times: list[float] = []
@@ -56,11 +68,21 @@ def main() -> None:
         print(f"median {statistics.median(times):.2f} s, peak memory {peak:.0f} MB")
 
 
+def made_by_judging(folder: Path, protocol: str, labels: int) -> int:
+    """Have an evaluation of another protocol made and judged; returns the count of labels."""
+    sys.path.insert(0, str(ROOT))
+    large = import_module("tests.golden.large")  # late: R2C2 needs nothing of the tests
+    large.prepare(folder, protocol, labels)
+    with Folder.open(folder).open_ledger() as ledger:
+        return ledger.size()
+
+
 def run(command: list[str]) -> float:
     """Run a command and return its peak memory in MB. (What getrusage says of a child can be the
     memory of this process, which it begins as a copy of.)"""
     peak = 0
-    with subprocess.Popen(command, stdout=subprocess.DEVNULL) as process:
+    env = {**os.environ, "PYTHONPATH": str(ROOT)}  # where the tests' labellers are
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, env=env) as process:
         while process.poll() is None:
             time.sleep(0.02)
             with suppress(OSError, StopIteration):  # it has just ended

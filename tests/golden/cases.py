@@ -35,7 +35,7 @@ def judged(folder: Path, example: str, **changed: Any) -> Stage:
 
 
 def few_films(folder: Path, **changed: Any) -> Stage:
-    """The films with three answer runs, and two categories of questions: scored in half the time."""
+    """The films with three answer runs and two categories of questions: half the time."""
     stage = Stage(folder / "films", "films", **{"settings": FEW, **changed})
     stage.configure(inputs={"ac_runs": ["ac/BOGUS.txt", "ac/MODEST.txt", "ac/UNDER*.txt"]})
     path = stage.folder / "questions.tsv"
@@ -188,7 +188,9 @@ def films_missing(folder: Path) -> Pins:
     stage.judge()
     found = {"missing": stage.pins()}
     (stage.folder / "labels.sqlite").unlink()
-    spoilt = [{**row, "verdict": {"no": "such"}} if not n % 13 else row for n, row in enumerate(rows)]
+    spoilt = [
+        {**row, "verdict": {"no": "such"}} if not n % 13 else row for n, row in enumerate(rows)
+    ]
     stage.record(row for number, row in enumerate(spoilt) if number % 17)
     stage.judge()
     found["failed"] = stage.pins()
@@ -270,7 +272,7 @@ def _pair(unit: Row) -> Row:
 @case
 def films_relevance(folder: Path) -> Pins:
     """Every passage judged on its own, in each of the ways there are."""
-    labellers = {name: ORACLE for name in _RELEVANCE}
+    labellers = dict.fromkeys(_RELEVANCE, ORACLE)
     stage = few_films(folder, labellers=labellers)
     found: Pins = {}
     for name, check in (("own", True), ("yes-no", "yes-no"), ("0-3", "0-3")):

@@ -30,10 +30,13 @@ ROOT = Path(__file__).parents[2]
 if __name__ == "__main__":
     sys.path.insert(0, str(ROOT))
 
-from tests.golden import pins
+from tests.golden import pins  # noqa: E402  (found by what was done above)
 
 FULL, SMALL = 200_000, 2_000
-WORDS = "film actor director year city star role scene music award story sequel studio".split()
+WORDS = (
+    "film", "actor", "director", "year", "city", "star", "role", "scene", "music", "award",
+    "story", "sequel", "studio",
+)  # fmt: skip
 _PLACES = 9
 
 
@@ -84,8 +87,8 @@ def write_r2c2(folder: Path, labels: int) -> None:
 
 
 def write_trec_rag(folder: Path, labels: int) -> None:
-    """20 runs of answers of 8 sentences, 20 nuggets a topic, 5 retrieval runs of 60 documents out of
-    90 that are judged from 0 to 3."""
+    """20 runs of answers of 8 sentences, 20 nuggets a topic, 5 retrieval runs of 60 documents out
+    of 90 that are judged from 0 to 3."""
     text, runs, sentences, nuggets, depth = Text(2), 20, 8, 20, 60
     rng = text.rng
     topics = [f"t{n}" for n in range(1, max(1, labels // (runs * (sentences + 1) + 88)) + 1)]
@@ -270,7 +273,9 @@ def write_sgss(folder: Path, labels: int) -> None:
     for one in queries:
         left, right = rng.sample(names, 2)
         split = rng.choice(("train", "test"))
-        pairs += [f"{one},{left},{right},p{n},{rng.choice(('LEFT', 'RIGHT'))},{split}" for n in "123"]
+        pairs += [
+            f"{one},{left},{right},p{n},{rng.choice(('LEFT', 'RIGHT'))},{split}" for n in "123"
+        ]
     _write(folder / "preferences.csv", pairs)
     _config(folder, "sgss", summaries="summaries.jsonl", preferences="preferences.csv")
 

@@ -44,6 +44,8 @@ def main() -> None:
             print(f"  {one}")
         path = pins.write(name, made)
         print(f"{name}: {len(made)} results, {path.stat().st_size:,} bytes", flush=True)
+    if not options.cases:
+        large.make(labels=large.SMALL)
     if options.large:
         large.make()
 

@@ -98,9 +98,7 @@ def compare_files(expected: Files, found: Files, where: str = "") -> list[str]:
         if name not in found or name not in expected:
             said.append(f"{where}{name}: {'new' if name in found else 'missing'}")
         elif expected[name] != found[name]:
-            said += [
-                f"{where}{name}: {one}" for one in _compare(name, expected[name], found[name])
-            ]
+            said += [f"{where}{name}: {one}" for one in _compare(name, expected[name], found[name])]
     return said
 
 

@@ -97,7 +97,9 @@ class Stage:
         path = self.folder / "exported.jsonl"
         assay("labels", "export", self.folder, "-o", path)
         rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
-        return sorted(rows, key=lambda row: (row["task"], row["unit_hash"], row["labeller"]["name"]))
+        return sorted(
+            rows, key=lambda row: (row["task"], row["unit_hash"], row["labeller"]["name"])
+        )
 
     def say(self, rows: Iterable[Row], by: str = "human:KIM") -> None:
         """Bring in changed labels as a person's. Of each that it corrects, only the verdict."""
@@ -118,7 +120,7 @@ class Stage:
 
 
 def _machine(row: Row) -> bool:
-    return row["labeller"]["kind"] != "human" and row["status"] == "ok"
+    return bool(row["labeller"]["kind"] != "human" and row["status"] == "ok")
 
 
 def turned(row: Row) -> dict[str, Any]:

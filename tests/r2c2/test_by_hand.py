@@ -126,7 +126,14 @@ def dcg(*grades: float) -> float:
 
 def test_passages_of_several_runs_are_units_of_their_own(two: Made):
     found = by_name(two.score())
-    assert qrels(two.folder) == {"X;1": "1", "X;2": "2", "X;3": "1", "X;4": "0", "Y;1": "1", "Y;2": "0"}
+    assert qrels(two.folder) == {
+        "X;1": "1",
+        "X;2": "2",
+        "X;3": "1",
+        "X;4": "0",
+        "Y;1": "1",
+        "Y;2": "0",
+    }
     ideal = dcg(2, 1, 1, 1)
     assert found["X", "nDCG@20"]["value"] == pytest.approx(dcg(1, 2, 1, 0) / ideal, abs=1e-12)
     assert found["Y", "nDCG@20"]["value"] == pytest.approx(dcg(1, 0) / ideal, abs=1e-12)
@@ -211,6 +218,8 @@ def test_the_newest_of_what_was_said_of_the_former_answers_goes_on(edited: Made)
 
 
 def test_a_machines_word_on_the_answer_as_it_is_goes_before_what_is_carried(edited: Made):
+    """Also where people judged other answers."""
+    edited.say("r2c2.answer", answer_of("B", "n2", "n3"), {"correct": True, "nuggets": []})
     edited.say("r2c2.entailment", FIRST, {"entailed": False})
     edited.judged("A", False, ("n2", False), ("n3", False))
     edited.judge()
@@ -240,8 +249,7 @@ def test_a_persons_word_on_a_former_answer_goes_before_a_machines_on_the_present
 
 def said_of_support(made: Made, passage: str, nugget: str, said: str, **more: Any) -> Row:
     unit = {"passage": passage, "sentence": nugget}
-    who = {"name": "recorded:recorded.jsonl", "kind": "recorded", "params": {}}
-    row = {"task": "trec_rag.support", "unit": unit, "labeller": who}
+    row = {"task": "trec_rag.support", "unit": unit, "labeller": _WHO}
     return {**row, "verdict": {"support": said}, **more}
 
 
@@ -270,6 +278,20 @@ def test_labels_of_support_tell_what_is_entailed_where_nothing_else_does(edited:
     assert edited.marks("A") == ["B1", "R2", "R3"]
 
 
+def test_a_machines_entailment_goes_before_what_its_support_tells_later(edited: Made):
+    """Whatever it was asked in: none of its labels need be in the present wording."""
+    edited.labels = [row for row in edited.labels if row["unit"].get("nugget") != "n1"]
+    (edited.folder / "labels.sqlite").unlink()
+    edited.judge()
+    own = {"task": "r2c2.entailment", "unit": FIRST, "labeller": _WHO}
+    said = {**own, "verdict": {"entailed": True}, "created": AT}
+    bring_in(edited, *({**said, "key": f"{number:032x}"} for number in range(2)))
+    bring_in(edited, said_of_support(edited, "one", "n1", "none"))
+    edited.judge()
+    edited.score()
+    assert edited.marks("A")[0] == "N1"
+
+
 def test_a_persons_support_goes_before_a_machines_entailment(edited: Made):
     unit = {"passage": "one", "sentence": "n1"}
     edited.say("trec_rag.support", unit, {"support": "partial"})
@@ -282,11 +304,17 @@ def test_a_persons_support_goes_before_a_machines_entailment(edited: Made):
 
 def test_labels_of_tasks_that_no_score_rests_on_do_not_matter(edited: Made):
     before = edited.score()
-    units = [{"question": "Who was 1?", "passage": text, "gold": ["gold"]} for text in ("one", "two")]
+    units = [
+        {"question": "Who was 1?", "passage": text, "gold": ["gold"]} for text in ("one", "two")
+    ]
     rows = [
         {"task": "r2c2.relevance", "unit": unit, "verdict": {"relevant": True}, "labeller": _WHO}
         for unit in units
     ]
+    graded = {"question": "Who was 1?", "passage": "one"}
+    rows.append(
+        {"task": "trec_rag.relevance", "unit": graded, "verdict": {"grade": 3}, "labeller": _WHO}
+    )
     rated = {"passage": "one", "question": "Who was 1?"}
     rows += [
         {"task": "exam.self_rating", "unit": rated, "verdict": {"rating": 5}, "labeller": _WHO},
@@ -303,6 +331,7 @@ def test_labels_of_tasks_that_no_score_rests_on_do_not_matter(edited: Made):
 
 
 _WHO = {"name": "recorded:recorded.jsonl", "kind": "recorded", "params": {}}
+AT = "2026-01-02T03:04:05.000000+00:00"
 
 
 # -- confidence of answers that are not there -----------------------------------------------------
