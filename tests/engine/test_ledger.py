@@ -54,27 +54,6 @@ def test_labels_come_back_as_they_were_written(tmp_path: Path):
         assert ledger.units()["u1"] == {"passage": "p", "nugget": "1"}
 
 
-def test_verdicts_are_the_labels_without_what_only_reports_show(tmp_path: Path):
-    person = LabellerId("human:KIM", "human", {})
-    detail = {"model": "m-2026", "votes": [{"labeller": "a"}]}
-    with Ledger.open(tmp_path / "l.sqlite") as ledger:
-        (first,) = ledger.add([label(1, detail=detail, tokens_in=5)])
-        ledger.add(
-            [
-                label(2, key="ab" * 16, unit="cd" * 16, sample=3),
-                label(3, status=Status.FAILED, verdict=None, error="no"),
-                label(1, key="hand", labeller=person, overrules=first),
-                label(4, task="r2c2.answer"),
-            ]
-        )
-        tasks = ["r2c2.entailment"]
-        whole, brief = list(ledger.labels(tasks)), list(ledger.verdicts(tasks))
-    left_out = ("reason", "error", "overrules", "tokens_in", "cost")
-    empty = {"uid": "", "created": "", **dict.fromkeys(left_out)}
-    assert brief == [one._replace(**empty) for one in whole]
-    assert [one.rowid for one in brief] == [1, 2, 3, 4]
-
-
 def test_nothing_can_be_changed_or_deleted(tmp_path: Path):
     with Ledger.open(tmp_path / "l.sqlite") as ledger:
         ledger.add([label(1)])

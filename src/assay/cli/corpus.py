@@ -21,7 +21,10 @@ from assay.systems.corpus.store import Documents, Layout, read_passages, write_p
 from assay.systems.corpus.wikitext import CleanSettings
 
 app = typer.Typer(
-    help="From dumps and wikitext to passages.", no_args_is_help=True, rich_markup_mode=None
+    add_completion=False,
+    help="From dumps and wikitext to passages.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
 )
 
 _LEFT_OUT = {

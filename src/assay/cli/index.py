@@ -16,7 +16,10 @@ from assay.systems.retrieval.embedders import DEFAULT, SPEC_HELP
 from assay.systems.retrieval.index import IndexSettings, build_index
 
 app = typer.Typer(
-    help="From passages to a BM25 index and vectors.", no_args_is_help=True, rich_markup_mode=None
+    add_completion=False,
+    help="From passages to a BM25 index and vectors.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
 )
 
 

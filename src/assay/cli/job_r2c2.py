@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from contextlib import nullcontext
 from dataclasses import replace
 from functools import cached_property
 from importlib import import_module
@@ -20,7 +19,6 @@ from assay.protocols.checked import LARGE
 from assay.protocols.evaluation import Evaluation
 from assay.protocols.folder import Folder
 from assay.protocols.r2c2.inputs import Inputs, R2C2Settings
-from assay.protocols.r2c2.labels import labels_ahead
 from assay.protocols.r2c2.protocol import R2C2
 from assay.tasks.base import AnyTask
 
@@ -80,23 +78,20 @@ class Job:
 
     def write(self, ledger: Ledger, *, brief: bool = False) -> tuple[Results, list[Path]]:
         keep_to_the_end(self)  # looking for cycles and freeing would take a fifth of the time
-        large = brief and ledger.size() > LARGE
-        with nullcontext() if large else labels_ahead(ledger, brief=brief) as ahead:
-            scoring = self._scoring
-            with scoring.numbers_aside(start=ledger.size() >= MANY) as aside:
-                # The inputs are read only now, while a thread reads the ledger.
-                results, files = scoring.written(
-                    self.folder,
-                    self._inputs,
-                    ledger,
-                    self.policy,
-                    self._settings,
-                    ahead,
-                    aside,
-                    brief=brief,
-                )
-            keep_to_the_end(results)
-            return results, files
+        scoring = self._scoring
+        with scoring.numbers_aside(start=ledger.size() >= MANY) as aside:
+            results, files = scoring.written(
+                self.folder,
+                self._inputs,
+                ledger,
+                self.policy,
+                self._settings,
+                aside,
+                brief=brief,
+                large=brief and ledger.size() > LARGE,
+            )
+        keep_to_the_end(results)
+        return results, files
 
     def report(self, results: Results) -> str:
         text: str = self._scoring.report(results)

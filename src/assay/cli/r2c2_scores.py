@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict
 from functools import partial
 from importlib import import_module
@@ -14,16 +14,17 @@ from rich.console import RenderableType
 from assay import __version__
 from assay.cli.jobs import Results
 from assay.ledger import Ledger
-from assay.ledger.ahead import LabelsAhead
-from assay.ledger.lines import BriefBlock
+from assay.ledger.lines import read_lines
 from assay.ledger.policy import Policy
 from assay.measures.ranges import Range
 from assay.protocols.aside import Aside
 from assay.protocols.folder import Folder
 from assay.protocols.r2c2.inputs import Inputs, R2C2Settings
+from assay.protocols.r2c2.labels import SHARED
 from assay.protocols.r2c2.output import write_outputs
 from assay.protocols.r2c2.results import R2C2Result
 from assay.protocols.r2c2.score import NUMBERS, score
+from assay.tasks.r2c2 import TASKS
 
 
 def numbers_aside(*, start: bool) -> Aside:
@@ -36,7 +37,7 @@ def scored(
 ) -> Results:
     """All scores, with what a report shows."""
     with numbers_aside(start=False) as aside:
-        return _results(score(folder, inputs, ledger, policy, settings, aside=aside))
+        return _results(score(folder, inputs, ledger, policy, settings, whole=True, aside=aside))
 
 
 def written(
@@ -45,28 +46,25 @@ def written(
     ledger: Ledger,
     policy: Policy,
     settings: R2C2Settings,
-    ahead: LabelsAhead | None,
     aside: Aside,
     *,
     brief: bool,
+    large: bool,
 ) -> tuple[Results, list[Path]]:
-    """All scores, and the files in ``out/``. ``ahead`` reads the ledger's labels; None for a large
-    ledger, which is gone through group by group. ``aside`` computes the numbers."""
-    blocks: Iterable[BriefBlock] | None = None if ahead is None else ahead.brief()
-    large = ahead is None
+    """All scores, and the files in ``out/``. ``aside`` computes the numbers."""
     result = score(
         folder,
         inputs,
         ledger,
         policy,
         settings,
-        brief=brief,
+        whole=not brief,
         large=large,
-        blocks=blocks,
         aside=aside,
     )
     head = ledger.checked()  # before anything is written
-    files = write_outputs(folder, inputs, ledger.path, head, ahead or (), result, aside)
+    lines = read_lines(ledger.path, [task.name for task in (*TASKS, *SHARED)])
+    files = write_outputs(folder, inputs, ledger.path, head, lines, result, aside)
     return _results(result), files
 
 

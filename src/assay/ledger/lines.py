@@ -55,19 +55,6 @@ class Block(NamedTuple):
         yield _USED_AT % places[-1]
 
 
-class BriefBlock(NamedTuple):
-    """Some labels, oldest first, as far as scores need them: ``columns`` is a JSON array of
-    ``BRIEF``; ``last`` is the highest number."""
-
-    last: int
-    columns: bytes
-
-
-BRIEF = "id, key, unit hash, verdict, task, version, labeller, status, sample, detail"
-"""The columns of :class:`BriefBlock`: the first four are arrays, each of the others may be one
-value that is the same for all. Task and labeller are numbers; the verdict is JSON text, as many are
-equal; a detail that says nothing is null."""
-
 _QUOTED = "json_quote({})"
 # In quotes, where a hash needs no quoting; what is no hash is quoted, and loses its own quotes.
 _HASH = (
@@ -123,13 +110,6 @@ def read_lines(path: Path, tasks: Iterable[str] | None = None, after: int = 0) -
     yield from map(Block._make, _blocks(path, _lines, tasks, after))
 
 
-def read_brief(
-    path: Path, tasks: Iterable[str] | None = None, after: int = 0
-) -> Iterator[BriefBlock]:
-    """The same as far as scores need them."""
-    yield from map(BriefBlock._make, _blocks(path, _brief, tasks, after))
-
-
 def _blocks(
     path: Path, query: Callable[[str], str], tasks: Iterable[str] | None, after: int
 ) -> Iterator[tuple[Any, ...]]:
@@ -176,41 +156,5 @@ def _lines(which: str) -> str:
         "iif(typeof(uid) = 'blob', uid, NULL) AS hashed "
         "FROM labels JOIN units ON units.id = labels.unit "
         "JOIN what ON what.id = labels.task JOIN who ON who.id = labels.labeller "
-        f"WHERE {which} ORDER BY labels.id)"
-    )
-
-
-_EACH = (  # name, SQL of a value, what stands between two
-    ("id", "labels.id", ","),
-    ("key", _HASH.format("key"), '","'),
-    ("unit", _HASH.format("units.hash"), '","'),
-    ("verdict", _QUOTED.format("verdict"), ","),
-)
-_OFTEN_EQUAL = (
-    ("task", "labels.task"),
-    ("version", _QUOTED.format("version")),
-    ("labeller", "labeller"),
-    ("status", _QUOTED.format("status")),
-    ("sample", "sample"),
-    ("detail", "iif(detail = '{}', 'null', detail)"),
-)
-
-
-def _brief(which: str) -> str:
-    """The SQL that joins some labels, as far as scores need them, into one row."""
-    columns = []
-    for name, _, between in _EACH:
-        quote = between.strip(",")[:1]
-        columns.append(f"'[{quote}' || group_concat({name}, '{between}') || '{quote}]'")
-    for name, _ in _OFTEN_EQUAL:
-        equal, several = f"min({name}) = max({name})", f"'[' || group_concat({name}) || ']'"
-        columns.append(f"iif({equal}, min({name}), {several})")
-    joined = " || ',' || ".join(columns)
-    values = ", ".join(f"{sql} AS {name}" for name, sql, *_ in (*_EACH, *_OFTEN_EQUAL))
-    return (
-        f"SELECT max(id), '[' || {joined} || ']' "  # noqa: S608 (constants)
-        f"FROM (SELECT {values} "
-        "FROM labels JOIN units ON units.id = labels.unit "
-        "JOIN tasks AS what ON what.id = labels.task "
         f"WHERE {which} ORDER BY labels.id)"
     )

@@ -4,16 +4,12 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from functools import partial
-from itertools import compress, repeat
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import orjson
 
-from assay.ledger.lines import BriefBlock
 from assay.ledger.opening import explained, packed, unpacked
-from assay.model.errors import LedgerError
 from assay.model.labels import Label, LabellerId, Status
 
 Asked = tuple[str, str]
@@ -21,7 +17,6 @@ Asked = tuple[str, str]
 
 REST = "sample, overrules, tokens_in, tokens_out, cost, seconds, created, detail"
 _OWN = "labels.id, uid, key, labels.task, version, hash, labeller, status, verdict, reason, error, "
-_BRIEF = "labels.id, key, labels.task, version, hash, labeller, status, verdict, sample, detail"
 _OF_ALL = "FROM labels JOIN units ON units.id = unit"
 # In this order: for each question its unit, then its label, each by an index.
 _OF_ASKED = (
@@ -30,28 +25,7 @@ _OF_ASKED = (
 )
 _CHUNK = 500  # bound variables in one look-up; far below SQLite's limit
 _SMALL_CACHE = 64 << 10  # KiB
-_VERDICTS = 10_000  # different ones that are remembered while labels are read
-
-
-_NOTHING: dict[str, Any] = {}  # the detail that nearly all labels have
-
-
-class Some(NamedTuple):
-    """Some labels, with the unit of each, and the tasks and versions that are among them."""
-
-    labels: Sequence[Label]
-    units: Sequence[str]
-    kinds: frozenset[tuple[str, str]]
-
-
-class _Verdicts(dict[str | None, Mapping[str, Any] | None]):
-    """Verdicts by their JSON text, as many as are worth remembering: equal ones are one object."""
-
-    def __missing__(self, text: str) -> Mapping[str, Any]:
-        verdict: Mapping[str, Any] = orjson.loads(text)
-        if len(self) < _VERDICTS:
-            self[text] = verdict
-        return verdict
+_BLOCK = 20_000
 
 
 class Reading:
@@ -61,7 +35,6 @@ class Reading:
         self.path = path
         self._db = connection
         self._labellers: dict[int, LabellerId] = {}
-        self._verdicts = _Verdicts({None: None})
 
     def statuses(self, asked: Iterable[Asked]) -> dict[str, Status]:
         """What is known of each (unit, key), by key: ``ok`` if any label under it is, else
@@ -148,85 +121,51 @@ class Reading:
 
     def tasks(self) -> set[str]:
         """Names of the tasks that were ever labelled."""
+        return set(self.task_names().values())
+
+    def task_names(self) -> dict[int, str]:
+        """The same by the number that rows refer to."""
         with explained(self.path):
-            return {name for (name,) in self._db.execute("SELECT name FROM tasks")}
+            return dict(self._db.execute("SELECT id, name FROM tasks"))
 
     def labels(self, tasks: Iterable[str] | None = None) -> Iterator[Label]:
         """All labels, oldest first, of the named tasks or of all."""
         names = None if tasks is None else list(tasks)
         yield from self._select(f"{_OF_ALL} {_of_tasks('labels.task', names)}", names or [])
 
-    def verdicts(self, tasks: Iterable[str]) -> Iterator[Label]:
-        """All labels of the named tasks, oldest first, as far as scores need them.
+    def of_versions(self, versions: Mapping[str, str]) -> Iterator[list[tuple[Any, ...]]]:
+        """Labels of these tasks in these versions, oldest first, some at a time, as far as scores
+        need them: number, key and unit (packed), numbers of task and labeller, whether it failed,
+        verdict, sample and detail (JSON; None where there is none)."""
+        numbers = {name: number for number, name in self.task_names().items()}
+        wanted = [(numbers[name], version) for name, version in versions.items() if name in numbers]
+        if not wanted:
+            return
+        with explained(self.path):
+            rows = self._db.execute(
+                "SELECT labels.id, key, hash, labels.task, labeller, status = 'failed', verdict, "  # noqa: S608
+                "sample, nullif(detail, '{}') FROM labels JOIN units ON units.id = unit "
+                f"WHERE (labels.task, version) IN (VALUES {','.join(['(?,?)'] * len(wanted))}) "
+                "ORDER BY labels.id",
+                [value for pair in wanted for value in pair],
+            )
+            while block := rows.fetchmany(_BLOCK):
+                yield block
 
-        Their uid, reason, error, overrules, tokens, cost, seconds and time are left empty: to read
-        those too takes half as long again. Equal verdicts may be one object.
-        """
-        names = list(tasks)
-        yield from self._brief(f"{_OF_ALL} {_of_tasks('labels.task', names)}", names)
-
-    def verdicts_of(self, units: Iterable[str]) -> Iterator[Label]:
-        """As :meth:`verdicts`, the labels of the units with these hashes; those of one unit oldest
-        first."""
-        wanted = list(dict.fromkeys(units))
+    def whole(self, labels: Iterable[Label]) -> Iterator[Label]:
+        """The same labels with all that the ledger has of them. What a label tells under another
+        task (tasks.shared) keeps that task and verdict."""
+        wanted = list(labels)
         for start in range(0, len(wanted), _CHUNK):
             chunk = wanted[start : start + _CHUNK]
-            some = f"{_OF_ALL} WHERE hash IN ({','.join('?' * len(chunk))})"
-            yield from self._brief(some, [packed(unit) for unit in chunk])
-
-    def _brief(self, some: str, values: Sequence[bytes | str]) -> Iterator[Label]:
-        with explained(self.path):
-            rows = self._db.execute(f"SELECT {_BRIEF} {some} ORDER BY labels.id", values)
-            labellers = self.labellers()
-            known = dict(self._db.execute("SELECT id, name FROM tasks"))
-            statuses = {status.value: status for status in Status}
-            verdicts = self._verdicts
-            new = tuple.__new__  # what Label(...) comes to, without a call in between
-            for rowid, key, task, version, unit, who, status, text, sample, detail in rows:
-                yield new(Label, (
-                    "", key.hex() if type(key) is bytes else key, known[task], version,
-                    unit.hex() if type(unit) is bytes else unit, labellers[who], statuses[status],
-                    verdicts[text], None, None, sample, None, None, None, None, None, "",
-                    _NOTHING if detail == "{}" else orjson.loads(detail), rowid,
-                ))  # fmt: skip
-
-    def from_blocks(self, blocks: Iterable[BriefBlock], tasks: Collection[str]) -> Iterator[Some]:
-        """As :meth:`verdicts`, some at a time, from blocks that were read before. Raises
-        LedgerError for a block that is no JSON."""
-        for block in blocks:
-            try:
-                columns = orjson.loads(block.columns)
-            except orjson.JSONDecodeError as error:
-                raise LedgerError(
-                    f"{self.path}: one of the labels up to {block.last} is damaged: {error}."
-                ) from error
-            yield self._made(columns, tasks)
-
-    def _made(self, columns: Sequence[Any], wanted: Collection[str]) -> Some:
-        """Labels from columns of ``BRIEF``, as far as they are of the tasks ``wanted``.
-
-        Column by column, without a step of Python's a label: this is the hot loop of scoring.
-        """
-        names = dict(self._db.execute("SELECT id, name FROM tasks"))
-        count = len(columns[0])
-        columns = [one if isinstance(one, list) else [one] * count for one in columns]
-        if not {names[task] for task in set(columns[4])} <= set(wanted):
-            chosen = [names[task] in wanted for task in columns[4]]
-            columns = [list(compress(one, chosen)) for one in columns]
-        ids, keys, units, texts, tasks, versions, who, status, samples, details = columns
-        labellers = self.labellers()
-        statuses = {status.value: status for status in Status}
-        labels = tuple(map(partial(tuple.__new__, Label), zip(
-            repeat(""), keys, map(names.__getitem__, tasks), versions, units,
-            map(labellers.__getitem__, who), map(statuses.__getitem__, status),
-            map(self._verdicts.__getitem__, texts), repeat(None), repeat(None), samples,
-            repeat(None), repeat(None), repeat(None), repeat(None), repeat(None), repeat(""),
-            [_NOTHING if one is None else one for one in details], ids,
-        )))  # fmt: skip
-        kinds = frozenset(
-            (names[task], version) for task, version in set(zip(tasks, versions, strict=True))
-        )
-        return Some(labels, units, kinds)
+            some = f"{_OF_ALL} WHERE labels.id IN ({','.join('?' * len(chunk))})"
+            rows = [one.rowid for one in chunk]
+            found = {one.rowid: one for one in self._select(some, rows)}
+            for one in chunk:
+                yield found[one.rowid]._replace(
+                    task=one.task, version=one.version, unit=one.unit, verdict=one.verdict,
+                    detail=one.detail,
+                )  # fmt: skip
 
     def by_key(self, asked: Iterable[Asked]) -> dict[str, Label]:
         """The newest label of each (unit, key), by key, a usable one before failed ones; what was
@@ -250,7 +189,7 @@ class Reading:
             yield from self._select(some, [packed(unit) for unit in chunk])
 
     def _select(
-        self, some: str, values: Sequence[bytes | str], before: str = ""
+        self, some: str, values: Sequence[bytes | str | int], before: str = ""
     ) -> Iterator[Label]:
         with explained(self.path):
             rows = self._db.execute(

@@ -16,9 +16,8 @@ from assay.judging.engine import LARGE, Plan, judge, plan
 from assay.judging.progress import Progress, Tally
 from assay.labellers.base import Labeller, Request, request_key
 from assay.ledger import Ledger
-from assay.ledger.ahead import LabelsAhead
 from assay.ledger.chain import Head
-from assay.ledger.lines import Block
+from assay.ledger.lines import Block, read_lines
 from assay.ledger.policy import Policy
 from assay.model.errors import SettingsError
 from assay.protocols.aside import Aside
@@ -217,22 +216,16 @@ class Evaluation:
         )
 
     def _book(self, ledger: Ledger | None, labellers: Mapping[str, Labeller]) -> LabelBook:
-        large = ledger is not None and ledger.size() > LARGE
-        return self._opened(ledger, labellers, window=large)
+        if ledger is not None and ledger.size() > LARGE:
+            ledger.use_less_memory()
+        return self._opened(ledger, labellers)
 
-    def _opened(
-        self,
-        ledger: Ledger | None,
-        labellers: Mapping[str, Labeller | None],
-        *,
-        window: bool = False,
-    ) -> LabelBook:
+    def _opened(self, ledger: Ledger | None, labellers: Mapping[str, Labeller | None]) -> LabelBook:
         return LabelBook.open(
             ledger,
             self.policy,
             self.tasks,
             labellers,
-            window=window,
             asked_as=frozenset(step.task.name for step in self.steps if step.asked_as),
             strict=frozenset(step.task.name for step in self.steps if step.strict),
         )
@@ -277,10 +270,9 @@ class Evaluation:
         bytes."""
         alike = (source.task for task in self.tasks for source in sources(task))
         names = dict.fromkeys(task.name for task in (*self.tasks, *alike))
-        with LabelsAhead(ledger.path, names) as lines:
-            result = self.score(ledger)
-            head = ledger.checked()  # before anything is written
-            return result, self._write(result, lines, head)
+        result = self.score(ledger)
+        head = ledger.checked()  # before anything is written
+        return result, self._write(result, read_lines(ledger.path, names), head)
 
     def _write(self, result: Result, lines: Iterable[Block], head: Head) -> list[Path]:
         out, found = self.folder.out, result.findings

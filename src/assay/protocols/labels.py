@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 from assay.labellers.base import Labeller
 from assay.ledger import Ledger
@@ -14,6 +14,8 @@ from assay.model.labels import Label
 from assay.protocols.book import Book
 from assay.protocols.places import Place, Used
 from assay.tasks.base import AnyTask, Unit, unit_hash
+
+K = TypeVar("K")
 
 
 @dataclass
@@ -37,19 +39,14 @@ class LabelBook:
         tasks: Iterable[AnyTask],
         labellers: Mapping[str, Labeller | None],
         *,
-        window: bool = False,
         asked_as: frozenset[str] = frozenset(),
         strict: frozenset[str] = frozenset(),
     ) -> LabelBook:
-        """The labels of ``tasks`` in the ledger; with ``window`` each is read when it is wanted.
-        Those in ``asked_as`` are asked under another task, those in ``strict`` under none
-        (:class:`assay.protocols.book.Book`)."""
+        """The labels of ``tasks`` in the ledger. Those in ``asked_as`` are asked under another
+        task, those in ``strict`` under none (:class:`assay.protocols.book.Book`)."""
         if ledger is None:
             return cls(None)
-        every = tuple(tasks)
-        return cls(
-            Book(ledger, policy, labellers, every, asked_as=asked_as, window=window, strict=strict)
-        )
+        return cls(Book(ledger, policy, labellers, tuple(tasks), asked_as, strict))
 
     def find(self, task: AnyTask, unit: Unit | Mapping[str, Any]) -> Label | None:
         """The label of a unit that counts, which may be a failed one; nothing is counted."""
@@ -100,6 +97,13 @@ class LabelBook:
         """Remember a label that was had from elsewhere as one that counts."""
         where = place if isinstance(place, Place) else Place(position=place)
         self.used.append(Used(label, where))
+
+    def whole(self, labels: Mapping[K, Label]) -> dict[K, Label]:
+        """The same labels with their uids, reasons, errors, costs and times, which scores do not
+        need."""
+        if self.book is None:
+            return dict(labels)
+        return dict(zip(labels, self.book.ledger.whole(labels.values()), strict=True))
 
     def _find(self, task: AnyTask, identity: str, content: Mapping[str, Any]) -> Label | None:
         return None if self.book is None else self.book.choose(task, identity, content)

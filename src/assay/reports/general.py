@@ -132,9 +132,9 @@ def _complete(result: Result) -> str:
 
 
 def _task_rows(result: Result) -> list[TaskRow]:
-    by_task: dict[str, dict[str, Label]] = {task: {} for task in result.labellers}
+    by_task: dict[str, dict[int, Label]] = {task: {} for task in result.labellers}
     for label, _ in result.used:
-        by_task.setdefault(label.task, {})[label.uid] = label
+        by_task.setdefault(label.task, {})[label.rowid] = label
     rows = []
     for task, labels in by_task.items():
         if not labels and not result.asked.get(task):

@@ -249,9 +249,9 @@ class TaskRow:
 
 def task_rows(result: R2C2Result) -> list[TaskRow]:
     """Return who labelled, a row a task."""
-    by_task: dict[str, dict[str, Label]] = {task: {} for task in result.labellers}
+    by_task: dict[str, dict[int, Label]] = {task: {} for task in result.labellers}
     for label, _ in result.used:
-        by_task.setdefault(label.task, {})[label.uid] = label
+        by_task.setdefault(label.task, {})[label.rowid] = label
     rows = []
     for task, labels in by_task.items():
         labeller = result.labellers.get(task)

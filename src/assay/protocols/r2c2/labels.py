@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 from assay.labellers.base import Labeller
 from assay.ledger import Ledger
-from assay.ledger.ahead import LabelsAhead
-from assay.ledger.lines import BriefBlock
 from assay.ledger.policy import Policy, choose
 from assay.measures.ranges import Range
 from assay.model.labels import Label
@@ -43,11 +41,6 @@ Beside = tuple[str, ...]
 """The nuggets that an answer is judged beside."""
 
 
-def labels_ahead(ledger: Ledger, *, brief: bool) -> LabelsAhead:
-    """The labels of all tasks that can count, to be read while other things are done."""
-    return LabelsAhead(ledger.path, (task.name for task in (*TASKS, *SHARED)), brief=brief)
-
-
 class LabelBook(Book):
     """The labels of an R2C2 evaluation; see :class:`assay.protocols.book.Book`."""
 
@@ -57,15 +50,19 @@ class LabelBook(Book):
         policy: Policy,
         labellers: Mapping[str, Labeller | None],
         *,
-        brief: bool = False,
-        window: bool = False,
+        whole: bool = False,
         strict: bool = False,
-        blocks: Iterable[BriefBlock] | None = None,
     ) -> None:
+        """With ``whole`` labels are had with all that a report shows of them."""
         tasks = (*TASKS, *(task for task in SHARED if task.name in labellers))
         asked = frozenset({ENTAILMENT.name} if SUPPORT.name in labellers else ())
         own = frozenset({ENTAILMENT.name} if strict else ())
-        super().__init__(ledger, policy, labellers, tasks, brief, asked, window, own, blocks)
+        super().__init__(ledger, policy, labellers, tasks, asked, own)
+        self._whole = whole
+
+    def of(self, unit: str) -> list[Label]:
+        found = super().of(unit)
+        return list(self.ledger.whole(found)) if self._whole else found
 
     @cached_property
     def people_judged_answers(self) -> bool:
@@ -79,29 +76,6 @@ class LabelBook(Book):
         ``only:`` perhaps nobody, and what that labeller says of an answer is all that there is."""
         own = self.configured[DIALOGUE_ACT.name]
         return self.policy.only is None or (own is not None and own.name == self.policy.only)
-
-
-def read_ahead(
-    book: LabelBook,
-    answers: Sequence[tuple[Question, Answer]],
-    passages: Mapping[str, Mapping[PassageKey, Passage]],
-) -> None:
-    """With a window: read the labels of steps 3 and 4 for these answers, and forget all others.
-    ``passages`` are those of each question."""
-    first: list[tuple[AnyTask, str, Mapping[str, Any]]] = []
-    for question, answer in answers:
-        for nugget in answer.nuggets:
-            content = _entailment(nugget, passages[question.id][nugget.key])
-            first.append((ENTAILMENT, unit_hash(ENTAILMENT.name, content), content))
-        content = _act_content(question, answer)
-        first.append((DIALOGUE_ACT, unit_hash(DIALOGUE_ACT.name, content), content))
-    book.read(first)
-    second: list[tuple[AnyTask, str, Mapping[str, Any]]] = []
-    for question, answer in answers:
-        step3 = entail(book, answer, passages[question.id])
-        content = _answer_content(question, answer, _texts(answer, step3))
-        second.append((ANSWER, unit_hash(ANSWER.name, content), content))
-    book.read_more(second)
 
 
 Entailment = tuple[Nugget, Passage, Mark | None, State, Label | None, Label | None]
@@ -150,14 +124,12 @@ def entail(book: LabelBook, answer: Answer, passages: Mapping[PassageKey, Passag
     pending = False
     # A hot loop: 8 nuggets an answer, and all that is the same for each stands before it.
     name, counted, bogus = ENTAILMENT.name, State.COUNTED, Mark.BOGUS
-    only, own = book.plain(ENTAILMENT)
+    own = book.configured[ENTAILMENT.name]
     for index, nugget in enumerate(answer.nuggets):
         passage = passages[nugget.key]
         content = {"passage": passage.text, "nugget": nugget.text}
         unit = unit_hash(name, content)
-        label = only.get(unit)
-        if label is None or label.labeller is not own:
-            label = book.choose(ENTAILMENT, unit, content)
+        label = book.choose(ENTAILMENT, unit, content)
         if label is None:
             pending = True
             results.append((nugget, passage, None, State.MISSING, None, None))

@@ -38,9 +38,9 @@ def write_outputs(
     """Write everything but the report into ``out/`` and return the files in that order.
     ``aside`` computes what can be computed meanwhile.
 
-    ``lines`` are the ``ledger``'s labels (``labels.labels_ahead``), of which those that counted
-    are written; they are not needed where the result has ``kept`` what is written. ``head`` is the
-    ledger's. The same inputs and labels give the same bytes.
+    ``lines`` are the ``ledger``'s labels, of which those that counted are written; they are not
+    needed where the result has ``kept`` what is written. ``head`` is the ledger's. The same inputs
+    and labels give the same bytes.
     """
     with ThreadPoolExecutor(1) as thread:  # hashing lets other threads run
         read = thread.submit(digests_of, inputs.files)

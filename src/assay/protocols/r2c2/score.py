@@ -9,7 +9,6 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 from assay.ledger import Ledger
-from assay.ledger.lines import BriefBlock
 from assay.ledger.policy import Policy
 from assay.measures.names import parse_measure
 from assay.model.labels import Label
@@ -25,7 +24,7 @@ from assay.protocols.r2c2.counts import (
     some_missing,
 )
 from assay.protocols.r2c2.inputs import Inputs, R2C2Settings
-from assay.protocols.r2c2.labels import LabelBook, left_out, read_ahead, resolve
+from assay.protocols.r2c2.labels import LabelBook, left_out, resolve
 from assay.protocols.r2c2.protocol import R2C2
 from assay.protocols.r2c2.relevance import check_relevance
 from assay.protocols.r2c2.results import AnswerResult, R2C2Result
@@ -52,21 +51,16 @@ def score(
     policy: Policy,
     settings: R2C2Settings,
     *,
-    brief: bool = False,
+    whole: bool = False,
     large: bool = False,
-    blocks: Iterable[BriefBlock] | None = None,
     aside: Aside,
 ) -> R2C2Result:
-    """Everything that the labels in the ledger say under ``policy``; with ``brief``, without the
-    reasons and times that only a report shows; with ``large``, going through the ledger group by
-    group, keeping of answers only what files and tables need (``kept``) and taking them out of
-    ``inputs``; ``blocks`` are brief labels that were read already; ``aside`` computes the
-    numbers."""
+    """Everything that the labels in the ledger say under ``policy``; with ``whole``, with the
+    reasons and times that only a report shows; with ``large``, keeping of answers only what files
+    and tables need (``kept``) and taking them out of ``inputs``; ``aside`` computes the numbers."""
     tasks = scored_tasks(inputs, settings)
     labellers, warnings = folder.labellers_for_scoring(tasks, partial(R2C2.labeller_spec, folder))
-    book = LabelBook(
-        ledger, policy, labellers, brief=brief, window=large, strict=inputs.strict, blocks=blocks
-    )
+    book = LabelBook(ledger, policy, labellers, whole=whole, strict=inputs.strict)
     kept: Kept | None = None
     if large:
         late = import_module("assay.protocols.r2c2.kept")  # it needs numpy
@@ -74,8 +68,6 @@ def score(
     answers: dict[str, dict[str, AnswerResult]] = {name: {} for name in inputs.ac_files}
     for group in _groups(inputs, GROUP if large else 0):
         passages = {one.id: inputs.passages(one.id) for one in group}
-        if large:
-            read_ahead(book, _answers_to(inputs, group), passages)
         for question in group:
             for name, file in inputs.ac_files.items():
                 answer = file.run.answers.get(question.id)

@@ -50,7 +50,8 @@ def edit_nuggets(
         if after == before:
             continue
         parent = bank.edit_label(topic, root)
-        overrules = parent.uid if parent is not None else source.uid if source and root else None
+        told = parent if parent is not None else source if root else None
+        overrules = None if told is None else next(ledger.whole([told])).uid
         labels.append(_label(bank, topic, root, after, who, overrules))
     ledger.add(labels)
     return _count(kept, lines, len(labels))

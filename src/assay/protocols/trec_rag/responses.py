@@ -61,9 +61,7 @@ class Responses:
         contents = book.ledger.units([ASSIGNMENT.name])
         labeller = book.labellers.get(ASSIGNMENT.name)
         keys: dict[str, str] = {}
-        for label in book.every():
-            if label.task != ASSIGNMENT.name:
-                continue
+        for label in book.of_task(ASSIGNMENT):
             rank = book.policy.rank(label, book.configured[ASSIGNMENT.name])
             if not rank:
                 continue

@@ -227,6 +227,7 @@ def _marked(
     labels: Mapping[tuple[int, int], Label],
 ) -> Marked:
     sentences = []
+    labels = state.bank.book.whole(labels)
     first = state.settings.citations == "first"
     for place, sentence in enumerate(answer.sentences):
         cited = []

@@ -1,0 +1,104 @@
+"""Labels as columns say of every unit what the ledger says."""
+
+from __future__ import annotations
+
+import string
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from assay.ledger import Ledger, NewLabel
+from assay.ledger.columns import Columns
+from assay.model.errors import LedgerError
+from assay.model.labels import LabellerId, Status
+
+UNITS = ["ab" * 16, "ab" * 8 + "cd" * 8, "AB" * 16, "u1", "é", "0" * 32, "f" * 32]
+TASKS = ["r2c2.entailment", "r2c2.answer", "trec_rag.support"]
+TEXTS = st.text(string.printable, max_size=9)
+MADE = st.lists(
+    st.builds(
+        dict,
+        unit=st.sampled_from(UNITS),
+        task=st.sampled_from(TASKS),
+        version=st.sampled_from("12"),
+        who=st.sampled_from("xyz"),
+        failed=st.booleans(),
+        verdict=st.dictionaries(TEXTS, TEXTS | st.floats(0, 1) | st.booleans(), max_size=2),
+        detail=st.dictionaries(TEXTS, TEXTS, max_size=1),
+        sample=st.integers(0, 2**40),
+        key=st.sampled_from(["k", "12" * 16, "34" * 16]),
+    ),
+    max_size=14,
+)
+
+
+def labels(made):
+    for number, one in enumerate(made):
+        yield NewLabel(
+            key=one["key"],
+            task=one["task"],
+            version=one["version"],
+            unit=f"{one['unit']}",
+            content={"passage": one["unit"], "nugget": one["task"]},
+            labeller=LabellerId(f"human:{one['who']}", "human", {}),
+            status=Status.FAILED if one["failed"] else Status.OK,
+            verdict=None if one["failed"] else one["verdict"],
+            reason=f"said {number}",
+            sample=one["sample"],
+            detail=one["detail"],
+            tokens_in=number,
+        )
+
+
+def brief(label):
+    """What columns have of a label."""
+    nothing = dict.fromkeys(("reason", "error", "overrules", "tokens_in", "tokens_out", "cost"))
+    return label._replace(uid="", created="", seconds=None, **nothing)
+
+
+@given(MADE, st.sets(st.sampled_from(TASKS)))
+def test_columns_hold_the_labels_of_each_unit(tmp_path_factory, made, wanted):
+    with Ledger.open(tmp_path_factory.mktemp("ledger") / "labels.sqlite") as ledger:
+        ledger.add(labels(made))
+        columns = Columns(ledger, dict.fromkeys(wanted, "1"))
+        there = [one for one in ledger.labels(sorted(wanted)) if one.version == "1"]
+        assert len(columns) == len(there)
+        for unit in UNITS:
+            found = columns.of(unit)
+            assert found == [brief(one) for one in there if one.unit == unit]
+            assert list(ledger.whole(found)) == [one for one in there if one.unit == unit]
+        for task in TASKS:
+            expected = [brief(one) for one in there if one.task == task]
+            assert list(columns.of_task(task)) == expected
+
+
+def test_units_are_told_apart_by_all_of_their_hash(tmp_path):
+    made = [
+        {"unit": unit, "task": TASKS[0], "version": "1", "who": "x", "failed": False,
+         "verdict": {"at": number}, "detail": {}, "sample": 0, "key": f"k{number}"}
+        for number, unit in enumerate(UNITS)
+    ]  # fmt: skip
+    with Ledger.open(tmp_path / "labels.sqlite") as ledger:
+        ledger.add(labels(made))
+        columns = Columns(ledger, {TASKS[0]: "1"})
+        for number, unit in enumerate(UNITS):
+            assert [one.verdict for one in columns.of(unit)] == [{"at": number}]
+        assert columns.of("ab" * 15 + "00") == []
+        assert columns.of("none") == []
+
+
+def test_a_ledger_that_cannot_be_read_on(tmp_path):
+    path = tmp_path / "labels.sqlite"
+    made = [
+        {"unit": f"{number:032x}", "task": TASKS[0], "version": "1", "who": "x", "failed": False,
+         "verdict": {"at": "x" * 500}, "detail": {}, "sample": 0, "key": f"k{number}"}
+        for number in range(200)
+    ]  # fmt: skip
+    with Ledger.open(path) as ledger:
+        ledger.add(labels(made))
+    data = bytearray(path.read_bytes())
+    data[12_000:] = b"\x99" * (len(data) - 12_000)
+    path.write_bytes(data)
+    with pytest.raises(LedgerError, match="damaged"), Ledger.open(path) as ledger:
+        Columns(ledger, {TASKS[0]: "1"})
