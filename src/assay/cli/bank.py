@@ -106,7 +106,7 @@ def generate_command(
         for query, content in asked.items():
             label = book.label(GENERATE, content, query.id)
             if label is None or label.verdict is None:
-                why = tally.stopped if label is None else label.error
+                why = tally.stopped if label is None else next(ledger.whole([label])).error
                 name = " ".join(filter(None, (query.id, query.facet)))
                 missing[name] = why or "the labeller gave no answer"
             else:
