@@ -24,7 +24,7 @@ from assay.formats.r2c2_nuggets import (
 )
 from assay.formats.text import read_text
 from assay.model.errors import AssayError
-from assay.model.rag import Answer, AnswerRun, Mark, PassageRun, Question
+from assay.model.rag import Answer, AnswerRun, Mark, Nuggets, PassageRun, Question
 
 _LETTERS = {mark: mark.value.encode("ascii") for mark in Mark}
 _TAG = re.compile("<([^<>;]*)>")
@@ -200,7 +200,7 @@ class _Reader:
     def _take(self, one: str, answer: tuple[str, int, int] | None, found: NuggetBlock) -> None:
         if answer is not None:
             text, confidence, number = answer
-            self.answers[one] = Answer(one, text, confidence, tuple(found.nuggets), number)
+            self.answers[one] = Answer(one, text, confidence, Nuggets.of(found.nuggets), number)
             self.places.add(one, found)
 
     def line(self, line: _Line) -> None:

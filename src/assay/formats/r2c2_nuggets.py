@@ -8,7 +8,7 @@ follows the third semicolon.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from assay.formats.integers import parse_integer
 from assay.formats.naming import KnownIds, clean, integer_cure, name_cure
@@ -16,7 +16,7 @@ from assay.formats.parsed import FaultList, listed, printable, quoted
 from assay.formats.r2c2_marks import NuggetBlock
 from assay.formats.r2c2_pr import MAX_RANK
 from assay.formats.text import line_break_in
-from assay.model.rag import Mark, Nugget, PassageKey, PassageRun
+from assay.model.rag import Mark, Nugget, Passage, PassageKey, PassageRun, Passages
 
 MAX_NUGGETS = 10
 """Most nuggets of a question, and the last NuggetNum (paper, section 3.5)."""
@@ -131,6 +131,14 @@ _NUMBERS = {str(num): num for num in range(1, MAX_NUGGETS + 1)}
 _RANKS = {str(rank): rank for rank in range(1, MAX_RANK + 1)}
 
 
+def _ranks_of(passages: Sequence[Passage]) -> Collection[int]:
+    return (
+        passages.ranks
+        if isinstance(passages, Passages)
+        else [passage.key.rank for passage in passages]
+    )
+
+
 class NuggetReader:
     """Reads nugget records and keeps count of marked and unmarked ones over the whole run."""
 
@@ -148,6 +156,7 @@ class NuggetReader:
         self.unmarked: list[int] = []
         self._run_cures: dict[str, str] = {}
         self._run_ids: dict[str, KnownIds] = {}
+        self._keys: dict[tuple[str, int], PassageKey] = {}
 
     def block(self, one: str, lines: Sequence[tuple[int, str, int]]) -> NuggetBlock:
         """The nuggets of a question from ``(line number, text, byte offset)``."""
@@ -183,7 +192,9 @@ class NuggetReader:
     ) -> NuggetBlock | None:
         """The nuggets of a question in whose records, from line ``first``, nothing at all is out of
         the ordinary, as nearly always; None for any other, which ``block`` reads with care."""
-        passages = {name: run.passages.get(one, ()) for name, run in (self.pr_runs or {}).items()}
+        ranks = {
+            name: _ranks_of(run.passages.get(one, ())) for name, run in (self.pr_runs or {}).items()
+        }
         nuggets: list[Nugget] = []
         used = set()
         plain = self.all_plain
@@ -197,12 +208,10 @@ class NuggetReader:
             num, place = _NUMBERS.get(head), _RANKS.get(rank)
             if num is None or place is None or not text or text.strip() != text:
                 return None
-            ranked = passages.get(run, ())
-            if len(ranked) < place:
+            ranked = ranks.get(run, b"")
+            if place not in ranked:
                 return None
-            key = ranked[place - 1].key
-            if key.rank != place:
-                return None
+            key = self._keys.setdefault((run, place), PassageKey(run, place))
             used.add(num)
             nuggets.append(new(Nugget, (num, key, text, None, number)))
             number += 1

@@ -16,7 +16,7 @@ from assay.formats.integers import parse_integer
 from assay.formats.naming import KnownIds, check_run_name, clean, integer_cure, normal_id, run_name
 from assay.formats.parsed import FaultList, Parsed, listed, printable, quoted
 from assay.formats.text import SourceText, line_break_in, source_of
-from assay.model.rag import Passage, PassageKey, PassageRun, Question
+from assay.model.rag import Passage, PassageKey, PassageRun, Passages, Question
 
 MAX_RANK = 20
 """Most passages of a question, and the last rank (paper, section 3.4)."""
@@ -309,7 +309,7 @@ class _Reader:
                     "Add passages if this is not meant.",
                 )
         passages = {
-            one: tuple(lines.passages[rank] for rank in sorted(lines.passages))
+            one: Passages.of([lines.passages[rank] for rank in sorted(lines.passages)])
             for one, lines in self.seen.items()
             if lines.passages
         }

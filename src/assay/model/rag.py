@@ -6,10 +6,14 @@ and a passage rank; within a question it names one passage.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from array import array
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import NamedTuple
+from itertools import count, repeat
+from typing import Any, NamedTuple, TypeVar
+
+T = TypeVar("T")
 
 
 class Mark(StrEnum):
@@ -32,10 +36,7 @@ class Question:
 
 
 class PassageKey(NamedTuple):
-    """``PRrunName;PassageRank``: names one passage within a question.
-
-    (Keys, passages and nuggets are named tuples: a shared task makes hundreds of thousands.)
-    """
+    """``PRrunName;PassageRank``: names one passage within a question."""
 
     run: str
     rank: int
@@ -54,12 +55,66 @@ class Passage(NamedTuple):
     line: int = 0
 
 
+class _Packed(Sequence[T]):
+    """Values of which a shared task has hundreds of thousands, made when they are looked at. What
+    is held of them are two texts or so: an object each would take five times as much."""
+
+    __slots__ = ()
+
+    def __getitem__(self, index: Any) -> Any:
+        return tuple(self)[index]
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Sequence) and tuple(self) == tuple(other)
+
+    def __hash__(self) -> int:
+        return hash(tuple(self))
+
+    def __repr__(self) -> str:
+        return repr(tuple(self))
+
+
+class Passages(_Packed[Passage]):
+    """The passages of a run for a question, in rank order."""
+
+    __slots__ = ("_docs", "_lines", "_question", "_ranks", "_run", "_texts")
+
+    @classmethod
+    def of(cls, passages: Sequence[Passage]) -> Sequence[Passage]:
+        """The passages, packed where that can be done: ranks are bytes, nothing breaks a line."""
+        odd = not passages or any(
+            not 0 < one.key.rank < 256 or "\n" in one.doc or "\n" in one.text for one in passages
+        )
+        return tuple(passages) if odd else cls(passages)
+
+    def __init__(self, passages: Sequence[Passage]) -> None:
+        self._question = passages[0].question
+        self._run = passages[0].key.run
+        self._ranks = bytes([one.key.rank for one in passages])
+        self._docs = "\n".join([one.doc for one in passages])
+        self._texts = "\n".join([one.text for one in passages])
+        self._lines = array("L", [one.line for one in passages])
+
+    def __len__(self) -> int:
+        return len(self._ranks)
+
+    @property
+    def ranks(self) -> bytes:
+        """The rank of each, a byte each."""
+        return self._ranks
+
+    def __iter__(self) -> Iterator[Passage]:
+        keys = map(PassageKey, repeat(self._run), self._ranks)
+        docs, texts = self._docs.split("\n"), self._texts.split("\n")
+        return map(Passage, repeat(self._question), keys, docs, texts, self._lines)
+
+
 @dataclass(frozen=True, slots=True)
 class PassageRun:
     """A PR run: for each question id its passages in rank order."""
 
     name: str
-    passages: Mapping[str, tuple[Passage, ...]]
+    passages: Mapping[str, Sequence[Passage]]
 
 
 class Nugget(NamedTuple):
@@ -75,6 +130,34 @@ class Nugget(NamedTuple):
     line: int = 0
 
 
+class Nuggets(_Packed[Nugget]):
+    """The unmarked nuggets of an answer that stand on lines one after the other."""
+
+    __slots__ = ("_first", "_keys", "_nums", "_texts")
+
+    @classmethod
+    def of(cls, nuggets: Sequence[Nugget]) -> Sequence[Nugget]:
+        """The nuggets, packed where that can be done."""
+        odd = not nuggets or any(
+            not 0 < one.num < 256 or one.mark or "\n" in one.text or one.line != line
+            for line, one in enumerate(nuggets, nuggets[0].line)
+        )
+        return tuple(nuggets) if odd else cls(nuggets)
+
+    def __init__(self, nuggets: Sequence[Nugget]) -> None:
+        self._nums = bytes([one.num for one in nuggets])
+        self._keys = tuple([one.key for one in nuggets])
+        self._texts = "\n".join([one.text for one in nuggets])
+        self._first = nuggets[0].line
+
+    def __len__(self) -> int:
+        return len(self._nums)
+
+    def __iter__(self) -> Iterator[Nugget]:
+        texts = self._texts.split("\n")
+        return map(Nugget, self._nums, self._keys, texts, repeat(None), count(self._first))
+
+
 @dataclass(frozen=True, slots=True)
 class Answer:
     """One block of an AC run. ``confidence`` is an integer 0-100."""
@@ -82,7 +165,7 @@ class Answer:
     question: str
     text: str
     confidence: int
-    nuggets: tuple[Nugget, ...] = ()
+    nuggets: Sequence[Nugget] = ()
     line: int = 0
 
 
