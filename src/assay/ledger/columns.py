@@ -81,18 +81,10 @@ class Columns:
     def _label(self, at: int, unit: str) -> Label:
         task = self._tasks[self._task[at]]
         return Label(
-            uid="",
-            key=self._keys[at],
-            task=task,
-            version=self._versions[task],
-            unit=unit,
-            labeller=self._labellers[self._who[at]],
-            status=Status.FAILED if self._failed[at] else Status.OK,
-            verdict=self._verdicts[at],
-            sample=self._sample[at],
-            detail=self._details[at] or _NOTHING,
-            rowid=self._row[at],
-        )
+            "", self._keys[at], task, self._versions[task], unit, self._labellers[self._who[at]],
+            Status.FAILED if self._failed[at] else Status.OK, self._verdicts[at],
+            sample=self._sample[at], detail=self._details[at] or _NOTHING, rowid=self._row[at],
+        )  # fmt: skip
 
 
 class _Hashes:

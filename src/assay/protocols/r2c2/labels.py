@@ -99,9 +99,9 @@ def _entailment(nugget: Nugget, passage: Passage) -> dict[str, Any]:
     return {"passage": passage.text, "nugget": nugget.text}
 
 
-def _texts(answer: Answer, step3: Entailed) -> tuple[str, ...]:
+def _texts(step3: Entailed) -> tuple[str, ...]:
     """The entailed nuggets."""
-    return tuple(answer.nuggets[index].text for index in step3.entailed)
+    return tuple(step3.nuggets[index][0].text for index in step3.entailed)
 
 
 def _answer_content(question: Question, answer: Answer, nuggets: tuple[str, ...]) -> dict[str, Any]:
@@ -158,7 +158,7 @@ def resolve(
 ) -> AnswerResult:
     """Steps 3 and 4 for one answer: verdict, marks and what is missing."""
     step3 = entail(book, answer, passages)
-    texts = _texts(answer, step3)
+    texts = _texts(step3)
     content = _answer_content(question, answer, texts)
     unit = unit_hash(ANSWER.name, content)
     label, beside = book.choose(ANSWER, unit, content), texts
