@@ -17,7 +17,7 @@ from assay.protocols.r2c2.requests import (
     entailment_requests,
     entailment_unit,
 )
-from assay.protocols.r2c2.results import AnswerResult, R2C2Result, State
+from assay.protocols.r2c2.results import AnswerResult, Found, State
 from assay.tasks.r2c2 import ANSWER, DIALOGUE_ACT, ENTAILMENT
 from tests.r2c2.worlds import KIM, RUNS, World, label, write_world
 
@@ -32,7 +32,7 @@ def present_unit(result: AnswerResult) -> Request:
     return Request(ANSWER, answer_unit(result.question, result.answer, texts))
 
 
-def units_of(result: R2C2Result, run: str) -> set[str]:
+def units_of(result: Found, run: str) -> set[str]:
     """What the labels of a run are about now."""
     units = set()
     for one in result.answers[run].values():
@@ -44,7 +44,7 @@ def units_of(result: R2C2Result, run: str) -> set[str]:
     return units
 
 
-def said_of(result: R2C2Result, run: str) -> list[tuple[object, ...]]:
+def said_of(result: Found, run: str) -> list[tuple[object, ...]]:
     return [
         (question, one.correct, one.precision, [nugget.mark for nugget in one.nuggets])
         for question, one in result.answers[run].items()

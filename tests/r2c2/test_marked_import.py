@@ -22,18 +22,21 @@ from assay.formats.r2c2 import write_marked
 from assay.judging.progress import Silent
 from assay.model.errors import FormatError
 from assay.model.rag import Mark
-from assay.protocols.r2c2.output import marks_of
-from assay.protocols.r2c2.results import R2C2Result
+from assay.protocols.r2c2.results import Found
 from tests.r2c2.worlds import KIM, RUNS, World, write_world
 
 Marks = dict[str, dict[int, Mark]]
 
 
-def published(world: World, result: R2C2Result, run: str) -> bytes:
+def marks_of(result: Found, run: str) -> Marks:
+    return {question: one.marks for question, one in result.answers[run].items()}
+
+
+def published(world: World, result: Found, run: str) -> bytes:
     return write_marked(world.inputs.ac_files[run], marks_of(result, run))
 
 
-def impossible(world: World, before: R2C2Result, wanted: dict[str, Marks]) -> bool:
+def impossible(world: World, before: Found, wanted: dict[str, Marks]) -> bool:
     """Whether these files ask for two things of what is equal, so has one label."""
     pairs, answers = defaultdict(set), defaultdict(set)
     for run, marks in wanted.items():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,18 +12,16 @@ from assay.labellers.base import Request, request_key
 from assay.ledger import Ledger, NewLabel
 from assay.ledger.policy import Policy
 from assay.model.labels import LabellerId, Status
-from assay.protocols.aside import Aside
 from assay.protocols.evaluation import Evaluation
 from assay.protocols.folder import Folder
-from assay.protocols.r2c2.inputs import Inputs, R2C2Settings
+from assay.protocols.r2c2.inputs import Inputs
 from assay.protocols.r2c2.protocol import R2C2
-from assay.protocols.r2c2.results import R2C2Result
-from assay.protocols.r2c2.score import NUMBERS, score
+from assay.protocols.r2c2.results import Found
+from assay.protocols.results import Result
 from assay.tasks.r2c2 import ANSWER, DIALOGUE_ACT, ENTAILMENT
 
 KIM = LabellerId("human:KIM", "human", {})
 RUNS = ("A", "B", "C")
-FEW = R2C2Settings(resamples=100, measures=("nDCG@20",))
 
 
 def write_world(folder: Path, draw: random.Random, *, questions: int = 3) -> None:
@@ -46,7 +45,7 @@ def write_world(folder: Path, draw: random.Random, *, questions: int = 3) -> Non
     (folder / "assay.toml").write_text(
         '[evaluation]\nprotocol = "r2c2"\n[inputs]\nquestions = "questions.tsv"\n'
         'pr_runs = "pr/*.txt"\nac_runs = "ac/*.txt"\n[labellers]\ndefault = "recorded:none.jsonl"\n'
-        "[settings]\nresamples = 100\n"
+        "[settings]\nresamples = 100\nmeasures = ['nDCG@20']\n"
     )
     (folder / "none.jsonl").write_text(
         '{"task": "r2c2.entailment", "unit": {"passage": "", "nugget": ""}, '
@@ -110,8 +109,9 @@ class World:
         """A person's label."""
         self.ledger.add([label(request, KIM, some_verdict(request, draw), "by hand")])
 
-    def score(self, policy: str = "people") -> R2C2Result:
-        with Aside(NUMBERS, start=False) as aside:
-            return score(
-                self.folder, self.inputs, self.ledger, Policy.parse(policy), FEW, aside=aside
-            )
+    def score(self, policy: str = "people") -> Found:
+        found: Found = self.result(policy).findings.detail
+        return found
+
+    def result(self, policy: str = "people") -> Result:
+        return replace(self.evaluation, policy=Policy.parse(policy)).score(self.ledger)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import replace
 
 from assay.formats.r2c2 import read_ac_run, read_pr_run, read_questions
@@ -12,11 +11,10 @@ from assay.measures.ranges import Range
 from assay.model.labels import Label, LabellerId, Status
 from assay.model.rag import Answer, Mark, Nugget, Passage, PassageKey, PassageRun, Question
 from assay.protocols.means import mean_score
-from assay.protocols.r2c2 import numbers
+from assay.protocols.places import Place, Used
+from assay.protocols.r2c2 import scores
+from assay.protocols.r2c2.inputs import R2C2Settings
 from assay.protocols.r2c2.results import AnswerResult, NuggetResult, R2C2Result, RunNotes, State
-from assay.protocols.r2c2.score import _verdicts
-from assay.protocols.r2c2.work import Numbers, Resampling
-from assay.protocols.ranked import Ranked
 from assay.protocols.scores import Score
 from tests.films import FILMS
 
@@ -60,12 +58,12 @@ def label(task, verdict, reason="", labeller=MODEL, *, uid=None, detail=None, er
     )
 
 
-RESAMPLING = Resampling(0.95, 300, 1, 10, "right")
+RESAMPLING = R2C2Settings(resamples=300, seed=1)
 
 
 def score_answers(run, results):
     """Scores of a run over the given answers."""
-    return numbers.score_answers(run, _verdicts(results), RESAMPLING)
+    return scores.score_answers(run, scores.Verdicts.of(results), RESAMPLING)
 
 
 def certain(run, name, value, interval=None, topics=3, missing=0):
@@ -74,23 +72,6 @@ def certain(run, name, value, interval=None, topics=3, missing=0):
         return Score.undefined(run, name, topics=topics, missing=missing)
     ends = [(interval.low, interval.high)] if interval else []
     return Score.between(run, name, Range.certain(value), *ends, topics=topics, missing=missing)
-
-
-def notes_of(run, results):
-    nuggets = [n for r in results for n in r.nuggets]
-    return RunNotes(
-        run=run,
-        questions=len(results),
-        answered=sum(r.answer is not None for r in results),
-        left_out=tuple(r.question.id for r in results if r.answer is None),
-        refusals=dict(Counter(r.act for r in results if r.refused)),
-        missing_answers=sum(r.state is State.MISSING for r in results),
-        failed_answers=sum(r.state is State.FAILED for r in results),
-        carried_answers=sum(r.state is State.CARRIED for r in results),
-        unmarked_nuggets=sum(n.mark is None for n in nuggets),
-        marks={m.value: sum(n.mark is m for n in nuggets) for m in Mark},
-        by_people=0,
-    )
 
 
 def assemble(questions, pr_runs, answers, *, title="Films", warnings=(), policy="people"):
@@ -125,7 +106,8 @@ def assemble(questions, pr_runs, answers, *, title="Films", warnings=(), policy=
         return rows
 
     overall = table([q.id for q in questions])
-    found = Numbers(
+    return R2C2Result(
+        title=title,
         scores={run: overall[run] for run in answers},
         pr_scores={run: overall[run] for run in pr_runs},
         attempted={
@@ -133,27 +115,34 @@ def assemble(questions, pr_runs, answers, *, title="Films", warnings=(), policy=
             for run, found in answers.items()
         },
         by_category={c: table([q.id for q in questions if q.category == c]) for c in categories},
-        pr_values=per_topic,
         abstention={
-            run: numbers.abstention_of(_verdicts(found.values()), RESAMPLING)
+            run: scores.abstention_of(scores.Verdicts.of([*found.values()]).answers, RESAMPLING)
             for run, found in answers.items()
         },
-    )
-    return R2C2Result(
-        title=title,
         policy=policy,
         questions=tuple(questions),
         pr_runs=pr_runs,
         answers=answers,
-        notes={run: notes_of(run, list(found.values())) for run, found in answers.items()},
+        notes={run: RunNotes.of(run, list(found.values())) for run, found in answers.items()},
         grades=grades,
-        ranked=Ranked(list(qrels), qrels, {}, {}, 1.0),
-        computed=lambda: found,
         no_relevant=tuple(q for q, by in grades.items() if not any(by.values())),
         labellers={"r2c2.entailment": MODEL, "r2c2.answer": MODEL, "r2c2.dialogue_act": None},
         settings=SETTINGS,
         warnings=tuple(warnings),
+        used=tuple(used(answers)),
     )
+
+
+def used(answers):
+    """The labels that answers rest on, each where it is used."""
+    for run, by_question in answers.items():
+        for question, answer in by_question.items():
+            found = [(one.entailment, f"nugget {one.nugget.num}") for one in answer.nuggets]
+            carried = "answer, carried" if answer.state is State.CARRIED else "answer"
+            found += [(answer.label, carried), (answer.act_label, "dialogue act")]
+            for said, position in found:
+                if said is not None:
+                    yield Used(said, Place(run, question, position))
 
 
 def judged(run, question, answer, passages, bogus, correct, relevant, *, act="answer"):

@@ -13,7 +13,7 @@ from rich.text import Text
 from assay.cli.common import plain_table
 from assay.cli.jobs import Results
 from assay.measures.confidence import LOWER_IS_BETTER
-from assay.protocols.r2c2.results import AnswerResult, R2C2Result
+from assay.protocols.r2c2.results import AnswerResult, Found
 from assay.protocols.results import Result
 from assay.protocols.scores import Score, ranks
 from assay.reports.text import span
@@ -71,17 +71,21 @@ class Consequences:
 
 def consequences(before: Results, after: Results) -> Consequences:
     """What changed from one result of a folder to another."""
-    first, second = before.value, after.value
+    first, second = _detail(before), _detail(after)
     answers: tuple[Change, ...] = ()
     marks: tuple[Change, ...] = ()
     grades: tuple[Change, ...] = ()
-    if isinstance(first, R2C2Result) and isinstance(second, R2C2Result):
+    if isinstance(first, Found) and isinstance(second, Found):
         answers = tuple(_differing(_answers(first), _answers(second)))
         marks = tuple(_differing(_marks(first), _marks(second)))
         grades = tuple(_differing(_grades(first), _grades(second)))
     return Consequences(
         answers, marks, grades, tuple(_scores(before, after)), (before.missing, after.missing)
     )
+
+
+def _detail(results: Results) -> Any:
+    return results.value.findings.detail if isinstance(results.value, Result) else None
 
 
 Values = Iterable[tuple[tuple[str, str, str], str | int | None]]
@@ -94,26 +98,26 @@ def _differing(before: Values, after: Values) -> Iterator[Change]:
             yield Change(*place, known[place], value)
 
 
-def _each(result: R2C2Result) -> Iterator[tuple[str, str, AnswerResult]]:
+def _each(result: Found) -> Iterator[tuple[str, str, AnswerResult]]:
     for run, by_question in result.answers.items():
         for question, answer in by_question.items():
             yield run, question, answer
 
 
-def _answers(result: R2C2Result) -> Values:
+def _answers(result: Found) -> Values:
     words = {True: "right", False: "wrong", None: None}
     for run, question, answer in _each(result):
         yield (run, question, "answer"), words[answer.correct]
 
 
-def _marks(result: R2C2Result) -> Values:
+def _marks(result: Found) -> Values:
     for run, question, answer in _each(result):
         for one in answer.nuggets:
             mark = None if one.mark is None else str(one.mark)
             yield (run, question, f"nugget {one.nugget.num}"), mark
 
 
-def _grades(result: R2C2Result) -> Values:
+def _grades(result: Found) -> Values:
     for question, grades in result.grades.items():
         for key, grade in grades.items():
             yield (key.run, question, f"passage {key.rank}"), grade
@@ -146,10 +150,8 @@ def _lower(value: Any, prefix: str = "") -> frozenset[str]:
         return frozenset(
             name for part, one in value.items() for name in _lower(one.value, f"{part}: ")
         )
-    if isinstance(value, Result):
-        boards = value.findings.boards
-        return frozenset(prefix + name for board in boards for name in board.lower_is_better)
-    return frozenset(prefix + name for name in LOWER_IS_BETTER)
+    boards = value.findings.boards
+    return frozenset(prefix + name for board in boards for name in board.lower_is_better)
 
 
 def _ends(score: Score | None) -> dict[str, float | None] | None:

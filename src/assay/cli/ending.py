@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import gc
 import io
 import os
 import sys
@@ -18,12 +17,6 @@ INTERRUPTED = 130
 """Exit status after Ctrl-C or SIGTERM."""
 
 _kept: list[object] = []
-
-
-def keep_to_the_end(*objects: object) -> None:
-    """Hold ``objects`` until the process ends, and stop looking for cycles among them."""
-    gc.disable()
-    _kept.extend(objects)
 
 
 def open_streams() -> None:

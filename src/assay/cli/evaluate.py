@@ -124,9 +124,9 @@ def score_command(
     as_csv: CsvOption = False,
 ) -> None:
     """Recompute every score from the ledger; asks no labeller. Exit status 1 where labels miss."""
-    job = open_job(folder, labeller, policy, read=False)
+    job = open_job(folder, labeller, policy)
     with checked_ledger(job.folder, create=False, by_index=False) as ledger:
-        results, files = job.write(ledger, brief=True)
+        results, files = job.write(ledger, whole=False)
     _show(results, None, files, as_json=as_json, as_csv=as_csv)
 
 

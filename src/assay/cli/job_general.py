@@ -7,6 +7,8 @@ from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 
+from rich.table import Table
+
 from assay import __version__
 from assay.cli.jobs import Outlook, Plans, Results
 from assay.judging.progress import Progress, Tally
@@ -14,9 +16,12 @@ from assay.labellers.base import Labeller
 from assay.ledger import Ledger
 from assay.protocols.evaluation import Evaluation
 from assay.protocols.folder import Folder
+from assay.protocols.r2c2.results import Found, R2C2Result
 from assay.protocols.registry import find_protocol
 from assay.protocols.results import Result
+from assay.reports import r2c2
 from assay.reports.general import board_tables, render_report
+from assay.reports.tables import leaderboard_tables
 from assay.tasks.base import AnyTask
 
 
@@ -28,9 +33,6 @@ class Job:
         self.evaluation = Evaluation.open(folder, protocol, policy)
         self.folder = self.evaluation.folder
         self.policy = self.evaluation.policy
-
-    def read(self) -> None:
-        """They were read when the evaluation was opened."""
 
     def inputs_in_words(self) -> str:
         return self.evaluation.protocol.inputs_in_words(self.evaluation.inputs)
@@ -59,12 +61,21 @@ class Job:
     def score(self, ledger: Ledger) -> Results:
         return results(self.evaluation.score(ledger))
 
-    def write(self, ledger: Ledger, *, brief: bool = False) -> tuple[Results, list[Path]]:
-        result, files = self.evaluation.write(ledger)
+    def write(self, ledger: Ledger, *, whole: bool = True) -> tuple[Results, list[Path]]:
+        result, files = self.evaluation.write(ledger, whole=whole)
         return results(result), files
 
     def report(self, results: Results) -> str:
-        return render_report(results.value, generated_by=f"Assay {__version__}")
+        result: Result = results.value
+        if isinstance(result.findings.detail, Found):
+            return r2c2.render_report(R2C2Result.of(result), generated_by=f"Assay {__version__}")
+        return render_report(result, generated_by=f"Assay {__version__}")
+
+
+def _tables(result: Result) -> Sequence[Table]:
+    if isinstance(result.findings.detail, Found):
+        return leaderboard_tables(R2C2Result.of(result))
+    return board_tables(result)
 
 
 def results(result: Result) -> Results:
@@ -76,9 +87,9 @@ def results(result: Result) -> Results:
             task: None if who is None else who.name for task, who in result.labellers.items()
         },
         scores=[one for scores in result.findings.scores.values() for one in scores.values()],
-        tables=partial(board_tables, result),
-        missing=result.lacking,
-        missing_what="labels",
+        tables=partial(_tables, result),
+        missing=result.unlabelled.count,
+        missing_what=result.unlabelled.what,
         warnings=result.warnings,
         more={
             **result.findings.document,

@@ -7,7 +7,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from rich.table import Table as RichTable
@@ -27,7 +26,6 @@ from assay.protocols.manifest import MANIFEST, REPORT, read_manifest, replace_ma
 from assay.protocols.output import csv_bytes, sha256, write_bytes
 from assay.protocols.parts import Part, Table, Value
 from assay.protocols.results import Definition, Findings, Gap, Result
-from assay.protocols.scores import Score
 from assay.reports.general import render_report
 from assay.reports.text import number
 from assay.statistics.correlation import kendall_tau, spearman_rho
@@ -67,11 +65,6 @@ class Job:
             name: job_of(folder.under(name), policy) for name in folder.protocols
         }
         self.policy: Policy = next(iter(self._jobs.values())).policy
-        self.read()  # now: what one protocol cannot read should stop the others too
-
-    def read(self) -> None:
-        for job in self._jobs.values():
-            job.read()
 
     def inputs_in_words(self) -> str:
         return "; ".join(f"{name}: {job.inputs_in_words()}" for name, job in self._jobs.items())
@@ -111,11 +104,11 @@ class Job:
     def score(self, ledger: Ledger) -> Results:
         return self._joined({name: job.score(ledger) for name, job in self._jobs.items()})
 
-    def write(self, ledger: Ledger, *, brief: bool = False) -> tuple[Results, list[Path]]:
+    def write(self, ledger: Ledger, *, whole: bool = True) -> tuple[Results, list[Path]]:
         found: dict[str, Results] = {}
         files: list[Path] = []
         for name, job in self._jobs.items():
-            found[name], written = job.write(ledger, brief=brief)
+            found[name], written = job.write(ledger, whole=whole)
             files += written
         joined = self._joined(found)
         path = self.folder.out / "agreement.csv"
@@ -177,21 +170,16 @@ class Job:
         )
 
 
-def _mains(value: Any, scores: Sequence[Score]) -> list[str]:
+def _mains(result: Result) -> list[str]:
     """The measures that a protocol's leaderboards are sorted by."""
-    if isinstance(value, Result):
-        return list(dict.fromkeys(board.measures[0] for board in value.findings.boards))
-    first: dict[str, str] = {}
-    for score in scores:  # of runs that were scored alike, the measure that comes first
-        first.setdefault(score.run, score.measure)
-    return list(dict.fromkeys(first.values()))
+    return list(dict.fromkeys(board.measures[0] for board in result.findings.boards))
 
 
 def _boards(found: Mapping[str, Results]) -> dict[str, dict[str, float]]:
     """``PROTOCOL: MEASURE`` → run → score, for every leaderboard."""
     boards: dict[str, dict[str, float]] = {}
     for name, one in found.items():
-        for measure in _mains(one.value, one.scores):
+        for measure in _mains(one.value):
             boards[f"{name}: {measure}"] = {
                 score.run: score.value
                 for score in one.scores
@@ -241,7 +229,7 @@ def _alone(count: int, of: int) -> str:
 
 def _gaps(name: str, one: Results) -> Iterator[Gap]:
     """What a protocol lacks, under its name."""
-    if isinstance(one.value, Result):
+    if isinstance(one.value, Result) and one.value.findings.unlabelled is None:
         for gap in one.value.gaps:
             yield replace(gap, what=f"{name}: {gap.what}")
     elif one.missing:

@@ -1,8 +1,4 @@
-"""What the commands of an evaluation folder need of its protocol.
-
-Each protocol has a module of its own with a class that is a :class:`Job`; only the one that the
-folder names is loaded.
-"""
+"""What the commands of an evaluation folder need of its protocol, or protocols."""
 
 from __future__ import annotations
 
@@ -25,10 +21,6 @@ from assay.protocols.scores import Score
 from assay.tasks.base import AnyTask
 
 Plans = list[tuple[str, Plan]]
-
-JOBS: Mapping[str, str] = {"r2c2": "assay.cli.job_r2c2"}
-"""Protocol -> module with a class ``Job`` that is made from (folder, policy or None). Those that
-are not named derive from ``assay.protocols.base.Protocol`` and share a job."""
 
 GENERAL = "assay.cli.job_general"
 SEVERAL = "assay.cli.job_several"
@@ -70,9 +62,6 @@ class Job(Protocol):
     folder: Folder
     policy: Policy
 
-    def read(self) -> None:
-        """Read and check all inputs, if that was not done yet. Raises FormatError."""
-
     def inputs_in_words(self) -> str:
         """What was read: ``14 questions, 3 PR runs, 4 AC runs``."""
 
@@ -96,29 +85,22 @@ class Job(Protocol):
     def score(self, ledger: Ledger) -> Results:
         """Compute every score from the ledger."""
 
-    def write(self, ledger: Ledger, *, brief: bool = False) -> tuple[Results, list[Path]]:
-        """Score, and write ``out/`` but for the report; returns the files. With ``brief`` the
+    def write(self, ledger: Ledger, *, whole: bool = True) -> tuple[Results, list[Path]]:
+        """Score, and write ``out/`` but for the report; returns the files. Without ``whole`` the
         results may lack what only a report shows."""
 
     def report(self, results: Results) -> str:
         """The report as HTML."""
 
 
-def open_job(
-    path: Path, labeller: str | None = None, policy: str | None = None, *, read: bool = True
-) -> Job:
-    """Open an evaluation folder, with ``read`` with everything in it (what is not read now is read
-    when it is needed). Raises SettingsError or FormatError."""
-    folder = Folder.open(path, labeller=labeller, fetching=FetchLines())
-    job = job_of(folder, policy)
-    if read:
-        job.read()
-    return job
+def open_job(path: Path, labeller: str | None = None, policy: str | None = None) -> Job:
+    """Open an evaluation folder with everything in it. Raises SettingsError or FormatError."""
+    return job_of(Folder.open(path, labeller=labeller, fetching=FetchLines()), policy)
 
 
 def job_of(folder: Folder, policy: str | None) -> Job:
     """The job of an opened folder, whatever its protocols are."""
     several = len(folder.protocols) > 1
-    module = import_module(SEVERAL if several else JOBS.get(folder.protocol, GENERAL))
+    module = import_module(SEVERAL if several else GENERAL)
     job: Job = module.Job(folder, policy)
     return job

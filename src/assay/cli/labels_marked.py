@@ -10,23 +10,22 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
-from assay.cli import r2c2_scores
 from assay.cli.common import err, plain_table, safe
 from assay.cli.consequences import Consequences, consequences, show
-from assay.cli.jobs import Results
+from assay.cli.job_general import results
 from assay.cli.labels_shown import in_words
 from assay.formats.naming import normal_id, run_name
 from assay.formats.parsed import listed, printable
 from assay.ledger import Ledger, NewLabel
-from assay.ledger.policy import Policy
 from assay.model.errors import FormatError, SettingsError
 from assay.model.labels import Label, LabellerId, Status
-from assay.protocols.base import Reading
+from assay.protocols.evaluation import Evaluation
 from assay.protocols.folder import Folder
-from assay.protocols.places import Place
-from assay.protocols.r2c2.inputs import Inputs, R2C2Settings, load
+from assay.protocols.places import Place, WhereUsed
+from assay.protocols.r2c2.inputs import Inputs
 from assay.protocols.r2c2.marked import Said, read_edits, unlike
-from assay.protocols.r2c2.results import R2C2Result
+from assay.protocols.r2c2.protocol import R2C2
+from assay.protocols.results import Result
 
 
 @dataclass(frozen=True)
@@ -124,34 +123,31 @@ def import_marked(
     (``[RUN/]QUESTION``) whether they are right. Raises FormatError or SettingsError where anything
     is wrong; then nothing is written."""
     folder = opened.seen_by("r2c2")
-    settings = folder.settings(R2C2Settings)
-    policy = Policy.parse(settings.policy)
+    evaluation = Evaluation.open(folder, R2C2, None)
+    policy = evaluation.policy
     if not policy.rank(Label("", "", "", "", "", who, Status.OK, None), None):
         raise SettingsError(
             f"Under the folder's policy, '{policy.name}', labels by {who.name} do not count: no "
             'mark would change. Set policy = "people" in [settings] of assay.toml.'
         )
-    inputs = load(folder, settings, Reading(folder))
+    inputs: Inputs = evaluation.inputs
     said = _said(words, paths, inputs)
-
-    def scored() -> Results:
-        return r2c2_scores.scored(folder, inputs, ledger, policy, settings)
-
     with ledger.trial() as trial:  # of two imports at once, the second is to see the first's labels
-        before = scored()
-        edits = read_edits(paths, inputs, before.value, who, said=said, reason=reason)
+        before = evaluation.score(ledger, whole=True)
+        published = before.findings.detail
+        edits = read_edits(paths, inputs, published, who, said=said, reason=reason)
         for path in edits.spaced:
             note = "blanks or line ends differ from the answer run's, which are kept."
             err().print(f"Note: {printable(str(path))}: {note}", markup=False, soft_wrap=True)
         if not edits.labels:
             return Imported(0, 0, 0, labels=())
         trial.add(edits.labels)
-        after = scored()
-        faults = unlike(edits, after.value, said)
+        after = evaluation.score(ledger, whole=True)
+        faults = unlike(edits, after.findings.detail, said)
         if faults:
             raise FormatError(faults)
         trial.keep = not dry_run
-    labels = tuple(_written(edits.labels, before.value, after.value))
+    labels = tuple(_written(edits.labels, before, after))
     over = [one.before_by for one in labels if (one.before_by or "").startswith("human:")]
     if over:
         err().print(
@@ -161,7 +157,7 @@ def import_marked(
             markup=False,
             soft_wrap=True,
         )
-    return Imported(len(labels), 0, 0, labels, consequences(before, after))
+    return Imported(len(labels), 0, 0, labels, consequences(results(before), results(after)))
 
 
 def _said(words: Iterable[tuple[str, bool]], paths: Sequence[Path], inputs: Inputs) -> Said:
@@ -196,10 +192,9 @@ def _said(words: Iterable[tuple[str, bool]], paths: Sequence[Path], inputs: Inpu
     return said
 
 
-def _written(
-    labels: Iterable[NewLabel], before: R2C2Result, after: R2C2Result
-) -> Iterator[Written]:
+def _written(labels: Iterable[NewLabel], before: Result, after: Result) -> Iterator[Written]:
     old = {used.label.uid: used.label for used in before.used}
+    where = WhereUsed(after.used)
     for label in labels:
         place = Place(**label.detail["said_of"])
         was = old.get(label.overrules or "")
@@ -211,5 +206,5 @@ def _written(
             before=None if was is None else in_words(was),
             before_by=None if was is None else was.labeller.name,
             overrules=label.overrules,
-            also=tuple(one for one in after.where_used.of(label.unit) if one != place),
+            also=tuple(one for one in where.of(label.unit) if one != place),
         )

@@ -21,6 +21,7 @@ from assay.measures.names import parse_measure
 from assay.model.errors import Fault, FormatError, SettingsError
 from assay.protocols.folder import Folder, relative_to
 from assay.protocols.labels import LabelBook
+from assay.protocols.places import Place
 from assay.protocols.results import Findings
 from assay.tasks.base import AnyTask
 
@@ -159,6 +160,10 @@ class Protocol(ABC, Generic[S, I]):
     name: ClassVar[str]
     title: ClassVar[str]
     settings: type[S]
+    shows_labels: ClassVar[bool] = False
+    """Whether ``Findings.detail`` has labels that a report shows with their reasons."""
+    own_tasks: ClassVar[Sequence[AnyTask]] = ()
+    """Tasks whose versions the manifest names even where they are not asked."""
 
     @abstractmethod
     def tasks(self, settings: S) -> Sequence[AnyTask]:
@@ -194,3 +199,7 @@ class Protocol(ABC, Generic[S, I]):
     def labeller_spec(self, folder: Folder, task: AnyTask) -> str:
         """SPEC of the labeller of a task. (A protocol may have a default of its own.)"""
         return folder.labeller_spec(task)
+
+    def used_at(self, place: Place) -> str:
+        """A place that a label is used at, as ``labels.jsonl`` names it."""
+        return str(place)

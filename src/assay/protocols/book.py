@@ -213,3 +213,10 @@ class Book:
             usable = (one for one in self.ledger.labels([task]) if one.status is Status.OK)
             names.update(other_labellers(usable, self.policy, configured).split(", "))
         return ", ".join(sorted(names - {""}))
+
+
+class WholeBook(Book):
+    """A book whose labels are had whole, one after the other."""
+
+    def of(self, unit: str) -> list[Label]:
+        return list(self.ledger.whole(super().of(unit)))

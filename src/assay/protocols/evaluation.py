@@ -220,7 +220,13 @@ class Evaluation:
             ledger.use_less_memory()
         return self._opened(ledger, labellers)
 
-    def _opened(self, ledger: Ledger | None, labellers: Mapping[str, Labeller | None]) -> LabelBook:
+    def _opened(
+        self,
+        ledger: Ledger | None,
+        labellers: Mapping[str, Labeller | None],
+        *,
+        whole: bool = False,
+    ) -> LabelBook:
         return LabelBook.open(
             ledger,
             self.policy,
@@ -228,6 +234,7 @@ class Evaluation:
             labellers,
             asked_as=frozenset(step.task.name for step in self.steps if step.asked_as),
             strict=frozenset(step.task.name for step in self.steps if step.strict),
+            whole=whole,
         )
 
     def book(self, ledger: Ledger | None) -> LabelBook:
@@ -237,10 +244,11 @@ class Evaluation:
 
     # -- scoring -----------------------------------------------------------------------------
 
-    def score(self, ledger: Ledger | None) -> Result:
-        """Everything that the labels in the ledger say; asks nobody."""
+    def score(self, ledger: Ledger | None, *, whole: bool = False) -> Result:
+        """Everything that the labels in the ledger say; asks nobody. With ``whole`` the protocol's
+        ``detail`` has labels with their reasons, as a report shows them."""
         labellers, warnings = self.folder.labellers_for_scoring(self.tasks, self._spec)
-        book = self._opened(ledger, labellers)
+        book = self._opened(ledger, labellers, whole=whole and self.protocol.shows_labels)
         found = self.protocol.score(self.inputs, self.settings, book)
         if book.book is not None:
             warnings += book.book.remarks(missing=bool(book.missing))
@@ -259,18 +267,18 @@ class Evaluation:
             asked=dict(book.asked),
             missing=dict(book.missing),
             failed=dict(book.failed),
-            gaps=(*_label_gaps(book, self.tasks), *found.gaps),
+            gaps=found.gaps if found.unlabelled else (*_label_gaps(book, self.tasks), *found.gaps),
             warnings=(*self.warnings, *warnings, *found.warnings),
             juries=juries(used.label for used in book.used),
             out=self.folder.out_in_words,
         )
 
-    def write(self, ledger: Ledger) -> tuple[Result, list[Path]]:
-        """Score and write ``out/`` (but for the report). The same inputs and labels give the same
-        bytes."""
+    def write(self, ledger: Ledger, *, whole: bool = True) -> tuple[Result, list[Path]]:
+        """Score and write ``out/`` (but for the report, for which labels are had ``whole``). The
+        same inputs and labels give the same bytes."""
         alike = (source.task for task in self.tasks for source in sources(task))
         names = dict.fromkeys(task.name for task in (*self.tasks, *alike))
-        result = self.score(ledger)
+        result = self.score(ledger, whole=whole)
         head = ledger.checked()  # before anything is written
         return result, self._write(result, read_lines(ledger.path, names), head)
 
@@ -279,7 +287,7 @@ class Evaluation:
         files: dict[Path, bytes] = {
             out / name: data
             for name, data in chain(
-                score_files((found.scores,), found.per_topic),
+                score_files(found.scores, found.per_topic, found.more_scores, found.by_category),
                 found.files.items(),
                 ranked_files(found.ranked),
             )
@@ -289,14 +297,14 @@ class Evaluation:
             check_ranked(found.ranked, out, found.scores, here)
         places = Places()
         for label, place in result.used:
-            places.note(label, orjson.dumps(str(place)))
+            places.note(label, orjson.dumps(self.protocol.used_at(place)))
         labels = out / "labels.jsonl"
         digests[labels], counted = write_labels(labels, lines, places.at)
         manifest = write_manifest(
             self.folder,
             policy=result.policy,
             settings=result.settings,
-            tasks=self.tasks,
+            tasks=dict.fromkeys((*self.protocol.own_tasks, *self.tasks)),
             labellers=result.labellers,
             models=places.models,
             inputs=digests_of(self.files),

@@ -227,7 +227,7 @@ class Folder:
     def _apart(self) -> bool:
         """Whether :attr:`policy` is another than the folder's own, of any of its protocols."""
         return self.policy is not None and any(
-            view.settings(registry.find_settings(view.protocol)).policy != self.policy
+            view.settings(registry.find_protocol(view.protocol).settings).policy != self.policy
             for view in self._views
         )
 

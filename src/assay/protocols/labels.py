@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from assay.labellers.base import Labeller
 from assay.ledger import Ledger
-from assay.ledger.policy import Policy
+from assay.ledger.policy import Policy, choose
 from assay.model.labels import Label
-from assay.protocols.book import Book
+from assay.protocols.book import Book, WholeBook
 from assay.protocols.places import Place, Used
 from assay.tasks.base import AnyTask, Unit, unit_hash
 
@@ -41,17 +41,52 @@ class LabelBook:
         *,
         asked_as: frozenset[str] = frozenset(),
         strict: frozenset[str] = frozenset(),
+        whole: bool = False,
     ) -> LabelBook:
         """The labels of ``tasks`` in the ledger. Those in ``asked_as`` are asked under another
-        task, those in ``strict`` under none (:class:`assay.protocols.book.Book`)."""
+        task, those in ``strict`` under none (:class:`assay.protocols.book.Book`). With ``whole``
+        labels are had with all that a report shows of them."""
         if ledger is None:
             return cls(None)
-        return cls(Book(ledger, policy, labellers, tuple(tasks), asked_as, strict))
+        kind = WholeBook if whole else Book
+        return cls(kind(ledger, policy, labellers, tuple(tasks), asked_as, strict))
 
-    def find(self, task: AnyTask, unit: Unit | Mapping[str, Any]) -> Label | None:
-        """The label of a unit that counts, which may be a failed one; nothing is counted."""
+    def find(
+        self, task: AnyTask, unit: Unit | Mapping[str, Any], *, before: int | None = None
+    ) -> Label | None:
+        """The label of a unit that counts, which may be a failed one; nothing is counted. The one
+        that counted when the label with the number ``before`` was not there yet."""
         content = _content(unit)
-        return self._find(task, unit_hash(task.name, content), content)
+        return self._find(task, unit_hash(task.name, content), content, before)
+
+    def history(self, task: AnyTask, unit: Unit | Mapping[str, Any]) -> list[Label]:
+        """All labels of a unit, oldest first, whether they count or not."""
+        content = _content(unit)
+        identity = unit_hash(task.name, content)
+        return [] if self.book is None else self.book.labels(task, identity, content)
+
+    def machine(self, task: AnyTask, unit: Unit | Mapping[str, Any]) -> Label | None:
+        """The newest usable label of a unit by the evaluation's own machine."""
+        content = _content(unit)
+        identity = unit_hash(task.name, content)
+        return None if self.book is None else self.book.machine(task, identity, content)
+
+    def best(self, task: AnyTask, labels: Sequence[Label]) -> Label | None:
+        """The one of some labels, oldest first, that counts under the policy."""
+        book = self.book
+        return None if book is None else choose(labels, book.policy, book.configured[task.name])
+
+    def people_labelled(self, task: AnyTask) -> bool:
+        """Whether any person ever labelled anything under a task."""
+        return self.book is not None and task.name in self.book.ledger.judged_by_people()
+
+    def expects(self, task: AnyTask) -> bool:
+        """Whether the policy counts labels of somebody who is asked for a task: with ``only:``
+        perhaps nobody."""
+        if self.book is None or self.book.policy.only is None:
+            return True
+        own = self.book.configured[task.name]
+        return own is not None and own.name == self.book.policy.only
 
     def verdict(
         self, task: AnyTask, unit: Unit | Mapping[str, Any], place: Place | str
@@ -68,6 +103,16 @@ class LabelBook:
         content = _content(unit)
         identity = unit_hash(task.name, content)
         label = self._find(task, identity, content)
+        self._count(task, identity, label)
+        if label is not None:
+            self.note(label, place)
+        return label
+
+    def count(self, task: AnyTask, unit: Unit | Mapping[str, Any], label: Label | None) -> None:
+        """Count a unit that a label was wanted of, and what was found."""
+        self._count(task, unit_hash(task.name, _content(unit)), label)
+
+    def _count(self, task: AnyTask, identity: str, label: Label | None) -> None:
         if identity not in self._counted:
             self._counted.add(identity)
             self.asked[task.name] += 1
@@ -75,9 +120,6 @@ class LabelBook:
                 self.missing[task.name] += 1
             elif label.verdict is None:
                 self.failed[task.name] += 1
-        if label is not None:
-            self.note(label, place)
-        return label
 
     def uncalibrated(self) -> list[str]:
         """A sentence for each labeller whose labels say that they were not fitted on people's
@@ -105,8 +147,10 @@ class LabelBook:
             return dict(labels)
         return dict(zip(labels, self.book.ledger.whole(labels.values()), strict=True))
 
-    def _find(self, task: AnyTask, identity: str, content: Mapping[str, Any]) -> Label | None:
-        return None if self.book is None else self.book.choose(task, identity, content)
+    def _find(
+        self, task: AnyTask, identity: str, content: Mapping[str, Any], before: int | None = None
+    ) -> Label | None:
+        return None if self.book is None else self.book.choose(task, identity, content, before)
 
 
 def _content(unit: Unit | Mapping[str, Any]) -> Mapping[str, Any]:

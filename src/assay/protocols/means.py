@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from math import fsum
 from typing import Protocol
 
@@ -62,3 +62,17 @@ def mean_score(
         topics=len(known),
         missing=lacking,
     )
+
+
+def mean_scores(
+    run: str,
+    by_measure: Mapping[str, Mapping[str, Range | None]],
+    topics: Iterable[str],
+    settings: Resampling,
+) -> dict[str, Score]:
+    """:func:`mean_score` of every measure over some topics."""
+    wanted = list(topics)
+    return {
+        measure: mean_score(run, measure, (values[topic] for topic in wanted), settings)
+        for measure, values in by_measure.items()
+    }

@@ -12,15 +12,12 @@ if TYPE_CHECKING:
     from importlib.metadata import EntryPoints
 
 OWN: dict[str, str] = {
+    "r2c2": "assay.protocols.r2c2.protocol:R2C2",
     "exam": "assay.protocols.exam.protocol:EXAM",
     "trec-rag": "assay.protocols.trec_rag.protocol:TREC_RAG",
     "sgss": "assay.protocols.sgss.protocol:SGSS",
 }
-"""Assay's protocols on the common ground: name → ``module:attribute``, imported when used."""
-
-SPECIAL = {"r2c2": "assay.protocols.r2c2.inputs:R2C2Settings"}
-"""Protocols that bring their own way of judging, scoring and reporting (``cli.jobs.JOBS``), with
-their settings."""
+"""Assay's own protocols: name → ``module:attribute``, imported when used."""
 
 GROUP = "assay.protocols"
 """The entry point group: ``mine = "my_package.protocol:MINE"`` makes ``protocol = "mine"``."""
@@ -35,7 +32,7 @@ def _entry_points(**which: str) -> EntryPoints:
 
 def names() -> list[str]:
     """Every protocol by name."""
-    return [*SPECIAL, *OWN, *sorted(point.name for point in _entry_points(group=GROUP))]
+    return [*OWN, *sorted(point.name for point in _entry_points(group=GROUP))]
 
 
 def known(name: str) -> bool:
@@ -45,15 +42,7 @@ def known(name: str) -> bool:
 
 def is_own(name: str) -> bool:
     """Whether the protocol is one of Assay's own."""
-    return name in SPECIAL or name in OWN
-
-
-def find_settings(name: str) -> Any:
-    """The class of a protocol's ``[settings]``. Raises SettingsError as :func:`find_protocol`."""
-    if name not in SPECIAL:
-        return find_protocol(name).settings
-    module, _, attribute = SPECIAL[name].partition(":")
-    return getattr(import_module(module), attribute)
+    return name in OWN
 
 
 def find_protocol(name: str) -> Any:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from assay.model.labels import LabellerId
 from assay.protocols.members import Jury
@@ -50,13 +51,25 @@ class Definition:
 
 
 @dataclass(frozen=True, slots=True)
+class Unlabelled:
+    """How many of ``what`` (answers, nuggets) have no usable label."""
+
+    count: int
+    what: str = "labels"
+
+
+@dataclass(frozen=True, slots=True)
 class Findings:
     """What a protocol computes from its inputs and labels.
 
     ``boards`` say how ``scores`` are shown. ``facts`` head the report. ``gaps`` are added to those
     of the labels, which the machinery counts. ``files`` are the protocol's own results by name
-    under ``out/``, ``ranked`` the rankings that files are written of. ``parts`` are its sections
-    of the report, ``document`` what ``--json`` adds.
+    under ``out/``, ``ranked`` the rankings that files are written of; ``more_scores`` are further
+    tables of scores by name (``scores_NAME.csv``), ``by_category`` the scores over the topics of
+    each category (None where topics have none). ``parts`` are its sections of the report,
+    ``document`` what ``--json`` adds, and ``detail`` is what the protocol itself makes of its
+    findings. ``unlabelled`` says what has no usable label where that is told in other things than
+    labels; its ``gaps`` are then all.
     """
 
     topics: Sequence[str]
@@ -71,6 +84,10 @@ class Findings:
     parts: tuple[Part, ...] = ()
     document: Mapping[str, object] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
+    more_scores: Mapping[str, Scores] = field(default_factory=dict)
+    by_category: Mapping[str, Scores] | None = None
+    unlabelled: Unlabelled | None = None
+    detail: Any = None
 
 
 @dataclass(frozen=True)
@@ -103,3 +120,8 @@ class Result:
     def lacking(self) -> int:
         """How many units have no usable label."""
         return sum(self.missing.values()) + sum(self.failed.values())
+
+    @property
+    def unlabelled(self) -> Unlabelled:
+        """What has no usable label, as the protocol tells it."""
+        return self.findings.unlabelled or Unlabelled(self.lacking)

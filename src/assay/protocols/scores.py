@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Self
 
@@ -125,10 +125,16 @@ def ranks(scores: Scores, measure: str, *, lower_is_better: bool = False) -> dic
     return {run: found.get(run) for run in (*(one[2] for one in known), *sorted(undefined))}
 
 
-def score_files(tables: Iterable[Scores], per_topic: PerTopic) -> Iterator[tuple[str, bytes]]:
+def score_files(
+    scores: Scores,
+    per_topic: PerTopic,
+    more: Mapping[str, Scores],
+    by_category: Mapping[str, Scores] | None,
+) -> Iterator[tuple[str, bytes]]:
     """Name and bytes of ``scores.csv``, ``per_topic.csv`` and, where something hangs on a missing
-    label, ``per_topic_ranges.csv``."""
-    yield "scores.csv", score_csv(*tables)
+    label, ``per_topic_ranges.csv``; of ``scores_NAME.csv`` for tables that are ``more``, and of
+    ``scores_by_category.csv`` where topics have categories."""
+    yield "scores.csv", score_csv(scores)
     cells = [
         (run, topic, measure, ends)
         for run, by_measure in per_topic.items()
@@ -142,6 +148,16 @@ def score_files(tables: Iterable[Scores], per_topic: PerTopic) -> Iterator[tuple
     open_ends = [(*cell, *ends) for *cell, ends in cells if ends and ends.value is None]
     if open_ends:
         yield "per_topic_ranges.csv", csv_bytes(RANGE_COLUMNS, open_ends)
+    for name, table in more.items():
+        yield f"scores_{name}.csv", score_csv(table)
+    if by_category is not None:
+        rows = (
+            (category, *score_row(score))
+            for category, runs in by_category.items()
+            for found in runs.values()
+            for score in found.values()
+        )
+        yield "scores_by_category.csv", csv_bytes(("category", *SCORE_COLUMNS), rows)
 
 
 def value_row(run: str, topic: str, measure: str, ends: Range | None) -> tuple[object, ...]:
@@ -149,9 +165,9 @@ def value_row(run: str, topic: str, measure: str, ends: Range | None) -> tuple[o
     return (run, topic, measure, ends and ends.value, *(ends or (None, None)))
 
 
-def score_csv(*tables: Scores) -> bytes:
-    """``scores.csv`` of tables run → measure → score."""
-    scores = (one for table in tables for found in table.values() for one in found.values())
+def score_csv(table: Scores) -> bytes:
+    """A table as a file of scores."""
+    scores = (one for found in table.values() for one in found.values())
     return csv_bytes(SCORE_COLUMNS, (score_row(one) for one in scores))
 
 

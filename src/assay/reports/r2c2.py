@@ -15,7 +15,7 @@ from jinja2 import Environment
 from markupsafe import Markup
 
 from assay.measures.confidence import LOWER_IS_BETTER, Closed
-from assay.model.rag import Question
+from assay.model.rag import Passage, Question
 from assay.protocols.r2c2.results import R2C2Result
 from assay.protocols.scores import ranks
 from assay.reports.declining import declining
@@ -124,6 +124,7 @@ def render_report(
         no_relevant=_no_relevant(result),
         declining=declining(result, [row.run for row in ac.rows]),
         relevance_note=_relevance_note(result),
+        missed=_missed(result),
         heat=heat_tables(result),
         small_n=SMALL_N,
         categories=list(dict.fromkeys(q.category for q in result.questions if q.category)),
@@ -221,6 +222,19 @@ def _relevance_note(result: R2C2Result) -> str:
     if check.missing:
         note += f" {counted(check.missing, 'passage')} without a usable label."
     return note
+
+
+def _missed(result: R2C2Result) -> list[Passage]:
+    """The passages that are judged relevant and earned no grade."""
+    if result.relevance is None:
+        return []
+    known = {
+        (question, passage.key): passage
+        for run in result.pr_runs.values()
+        for question, passages in run.passages.items()
+        for passage in passages
+    }
+    return [known[place] for place in result.relevance.missed]
 
 
 def _no_relevant(result: R2C2Result) -> str:

@@ -64,8 +64,6 @@ class Inputs:
     ac_files: Mapping[str, AnswerRunFile]
     as_support: bool = False
     strict: bool = False
-    files: tuple[Path, ...] = ()
-    warnings: tuple[str, ...] = ()
 
     def passages(self, question: str) -> dict[PassageKey, Passage]:
         """The passages of a question, of all PR runs."""
@@ -107,8 +105,6 @@ def load(folder: Folder, settings: R2C2Settings, reading: Reading) -> Inputs:
         ac_files,
         asks_support(folder),
         keeps_to_yes_no(folder),
-        tuple(reading.files),
-        tuple(reading.warnings),
     )
 
 

@@ -26,7 +26,7 @@ from assay.model.rag import Answer, AnswerRun, Mark, Nugget
 from assay.protocols.places import Place
 from assay.protocols.r2c2.inputs import Inputs
 from assay.protocols.r2c2.requests import answer_unit, entailment_unit
-from assay.protocols.r2c2.results import AnswerResult, NuggetResult, R2C2Result
+from assay.protocols.r2c2.results import AnswerResult, Found, NuggetResult
 from assay.tasks.base import AnyTask, Unit, unit_hash
 from assay.tasks.r2c2 import ANSWER, ENTAILMENT
 
@@ -52,7 +52,7 @@ class Edits:
 def read_edits(
     paths: Sequence[Path],
     inputs: Inputs,
-    published: R2C2Result,
+    published: Found,
     who: LabellerId,
     *,
     said: Said,
@@ -71,7 +71,7 @@ def read_edits(
     return Edits(tuple(labels.values()), reader.files, tuple(reader.spaced))
 
 
-def unlike(edits: Edits, after: R2C2Result, said: Said) -> list[Fault]:
+def unlike(edits: Edits, after: Found, said: Said) -> list[Fault]:
     """What would not come out as it stands in the edited files, or as it is said of their answers,
     although every label of that were written: it hangs on labels that these do not go before."""
     faults = []
@@ -115,7 +115,7 @@ class _Reader:
     """Reads edited runs one after the other; all faults are kept until the end."""
 
     inputs: Inputs
-    published: R2C2Result
+    published: Found
     who: LabellerId
     said: Said
     reason: str | None

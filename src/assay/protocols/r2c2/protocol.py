@@ -9,6 +9,9 @@ from assay.model.wording import counted
 from assay.protocols.base import AskedAs, Assumed, Protocol, Reading, Step
 from assay.protocols.folder import Folder
 from assay.protocols.labels import LabelBook
+from assay.protocols.places import Place
+from assay.protocols.r2c2.answers import Answers
+from assay.protocols.r2c2.findings import findings
 from assay.protocols.r2c2.inputs import Inputs, R2C2Settings, asks_support, load
 from assay.protocols.r2c2.requests import (
     CHECKS,
@@ -18,9 +21,10 @@ from assay.protocols.r2c2.requests import (
     entailment_requests,
     relevance_requests,
 )
+from assay.protocols.r2c2.results import AnswerResult
 from assay.protocols.results import Findings
 from assay.tasks.base import AnyTask
-from assay.tasks.r2c2 import ANSWER, DIALOGUE_ACT, ENTAILMENT
+from assay.tasks.r2c2 import ANSWER, DIALOGUE_ACT, ENTAILMENT, TASKS
 from assay.tasks.trec_rag import SUPPORT
 
 
@@ -30,6 +34,8 @@ class R2c2(Protocol[R2C2Settings, Inputs]):
     name = "r2c2"
     title = "R2C2 · RAG responses: confident and correct?"
     settings = R2C2Settings
+    shows_labels = True
+    own_tasks = TASKS
 
     def tasks(self, settings: R2C2Settings) -> Sequence[AnyTask]:
         check = settings.relevance_check
@@ -57,7 +63,22 @@ class R2c2(Protocol[R2C2Settings, Inputs]):
         return list(_steps(inputs, settings))
 
     def score(self, inputs: Inputs, settings: R2C2Settings, book: LabelBook) -> Findings:
-        raise NotImplementedError  # assay.protocols.r2c2.score does it
+        answers = Answers(book)
+        judged: dict[str, dict[str, AnswerResult]] = {name: {} for name in inputs.ac_files}
+        for question in inputs.questions:
+            passages = inputs.passages(question.id)
+            for name, file in inputs.ac_files.items():
+                answer = file.run.answers.get(question.id)
+                judged[name][question.id] = answers.judged(name, question, answer, passages)
+        return findings(inputs, settings, judged, book)
+
+    def used_at(self, place: Place) -> str:
+        """What is said of an answer as a whole stands at its run and question, a passage under its
+        PassageKey."""
+        run, question, position = place
+        if position.startswith("passage "):
+            return f"{question} passage {run};{position.removeprefix('passage ')}"
+        return str(place) if position.startswith("nugget ") else f"{run} {question}"
 
 
 def _steps(inputs: Inputs, settings: R2C2Settings) -> Iterator[Step]:

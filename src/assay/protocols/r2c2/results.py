@@ -3,25 +3,21 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import NamedTuple
 
+from assay.measures.abstention import SweepPoint
 from assay.measures.ranges import Range
 from assay.model.labels import Label, LabellerId
 from assay.model.rag import Answer, Mark, Nugget, Passage, PassageKey, PassageRun, Question
-from assay.protocols.places import Place, Used, WhereUsed
-from assay.protocols.ranked import Ranked
-from assay.protocols.scores import PerTopic, Score
-
-if TYPE_CHECKING:  # judging needs none of it
-    from pathlib import Path
-
-    from assay.protocols.members import Jury
-    from assay.protocols.r2c2.work import Abstention, Numbers
-    from assay.protocols.record import Counted, Places
+from assay.protocols.members import Jury
+from assay.protocols.places import Used, WhereUsed
+from assay.protocols.relevance import RelevanceCheck
+from assay.protocols.results import Result
+from assay.protocols.scores import Scores
 
 
 class State(StrEnum):
@@ -88,9 +84,20 @@ class AnswerResult:
         return Range(0.0, 1.0) if self.correct is None else Range.certain(float(self.correct))
 
     @property
+    def marks(self) -> dict[int, Mark]:
+        """The marks of its nuggets by NuggetNum; unlabelled ones are absent."""
+        return {one.nugget.num: one.mark for one in self.nuggets if one.mark is not None}
+
+    @property
     def complete(self) -> bool:
         """Whether the verdict and every mark that a score hangs on are known."""
         return self.correct is not None and self.precision.value is not None
+
+    @property
+    def lacks(self) -> bool:
+        """Whether a label is missing that a score hangs on."""
+        states = (self.state, *(one.state for one in self.nuggets))
+        return not self.complete and State.MISSING in states
 
     @property
     def refused(self) -> bool:
@@ -114,133 +121,99 @@ class RunNotes:
     marks: Mapping[str, int]
     by_people: int
 
+    @classmethod
+    def of(cls, run: str, results: Sequence[AnswerResult]) -> RunNotes:
+        """The counts of a run's answers."""
+        nuggets = [nugget for result in results for nugget in result.nuggets]
+        marks = [nugget.mark for nugget in nuggets]
+        labels = [result.label for result in results]
+        labels += [nugget.entailment for nugget in nuggets]
+        return cls(
+            run=run,
+            questions=len(results),
+            answered=sum(result.answer is not None for result in results),
+            left_out=tuple(r.question.id for r in results if r.answer is None),
+            refusals=dict(Counter(str(r.act) for r in results if r.refused)),
+            missing_answers=sum(r.state is State.MISSING for r in results),
+            failed_answers=sum(r.state is State.FAILED for r in results),
+            carried_answers=sum(r.state is State.CARRIED for r in results),
+            unmarked_nuggets=marks.count(None),
+            marks={mark.value: marks.count(mark) for mark in Mark},
+            by_people=sum(one is not None and one.labeller.is_human for one in labels),
+        )
+
+    @property
+    def unlabelled(self) -> int:
+        """How many answers and nuggets have no usable label."""
+        return self.missing_answers + self.failed_answers + self.unmarked_nuggets
+
 
 @dataclass(frozen=True, slots=True)
-class RelevanceCheck:
-    """Passages judged on their own beside their derived grades (paper, section 4.1).
+class Abstention:
+    """How a run declines: ``refused`` answers, ``rightly`` so many of them, ``unknown`` where
+    nobody knows, of ``to_refuse`` questions that are to be refused
+    (:mod:`assay.measures.abstention`)."""
 
-    ``judged[question][PassageKey]`` is None where a label is missing or failed. ``both``,
-    ``derived_only``, ``judged_only`` and ``neither`` count passages by derived grade >= 1 and
-    judged relevant; ``kappa`` is Cohen's, None where undefined; ``missed`` lists the passages that
-    are judged relevant and have grade 0.
-    """
-
-    judged: Mapping[str, Mapping[PassageKey, bool | None]]
-    labels: Mapping[str, Mapping[PassageKey, Label]]
-    both: int
-    derived_only: int
-    judged_only: int
-    neither: int
-    missing: int
-    kappa: float | None
-    missed: tuple[Passage, ...]
-
-
-class KeptOfAnswers(Protocol):
-    """What files need of the nuggets and labels of a large evaluation's answers, which do not keep
-    them themselves."""
-
-    def marks(self, run: str) -> Mapping[str, Mapping[int, Mark]]:
-        """The marks of a run's nuggets by question and NuggetNum."""
-
-    def models(self) -> dict[str, Counter[str]]:
-        """By task, how many labels are by which model, as the servers named them."""
-
-    def write_labels(self, path: Path, ledger: Path, more: Places) -> tuple[str, Counted]:
-        """Write ``labels.jsonl``: the labels that are used anywhere, and those in ``more``;
-        returns its digest and which labels it holds."""
+    refused: int
+    rightly: int
+    unknown: int
+    to_refuse: int
+    precision: Range | None
+    recall: Range | None
+    sweep: tuple[SweepPoint, ...]
 
 
 @dataclass(frozen=True)
-class R2C2Result:
+class Found:
     """Everything that an R2C2 evaluation found, in the order of the question file.
 
     ``answers[run][question]``; ``grades[question][PassageKey]`` are the derived grades of every
-    passage of every PR run, ``ranked`` the PR runs as they are scored by them; ``computed`` gives
-    the scores, waiting for them where it must. ``no_relevant`` lists questions without any relevant
-    passage. With ``kept`` the answers have neither nuggets nor labels: the evaluation was too
-    large. ``out`` is where the report says that its files are.
+    passage of every PR run; ``no_relevant`` lists questions without any relevant passage.
+    ``scores`` are those of AC runs, ``attempted`` over the questions that they did not decline.
     """
 
-    title: str
-    policy: str
     questions: tuple[Question, ...]
     pr_runs: Mapping[str, PassageRun]
     answers: Mapping[str, Mapping[str, AnswerResult]]
     notes: Mapping[str, RunNotes]
     grades: Mapping[str, Mapping[PassageKey, int]]
-    ranked: Ranked
-    computed: Callable[[], Numbers]
     no_relevant: tuple[str, ...]
-    labellers: Mapping[str, LabellerId | None]
-    settings: Mapping[str, object]
-    warnings: tuple[str, ...] = field(default=())
-    relevance: RelevanceCheck | None = None
+    scores: Scores
+    pr_scores: Scores
+    attempted: Scores
+    by_category: Mapping[str, Scores]
+    abstention: Mapping[str, Abstention]
+    relevance: RelevanceCheck[PassageKey] | None = None
+
+
+@dataclass(frozen=True)
+class R2C2Result(Found):
+    """What an R2C2 report shows: what was found, and what it rests on
+    (:class:`assay.protocols.results.Result`)."""
+
+    title: str = ""
+    policy: str = ""
+    labellers: Mapping[str, LabellerId | None] = field(default_factory=dict)
+    settings: Mapping[str, object] = field(default_factory=dict)
+    warnings: tuple[str, ...] = ()
     juries: tuple[Jury, ...] = ()
     out: str = "out/"
-    kept: KeptOfAnswers | None = None
+    used: Sequence[Used] = ()
 
-    @property
-    def scores(self) -> Mapping[str, Mapping[str, Score]]:
-        """The scores of AC runs: run → measure → score."""
-        return self.computed().scores
-
-    @property
-    def pr_scores(self) -> Mapping[str, Mapping[str, Score]]:
-        """The scores of PR runs."""
-        return self.computed().pr_scores
-
-    @property
-    def attempted(self) -> Mapping[str, Mapping[str, Score]]:
-        """The scores of AC runs over the questions that they did not decline."""
-        return self.computed().attempted
-
-    @property
-    def abstention(self) -> Mapping[str, Abstention]:
-        """How AC runs decline, and what they would come to if they did so more often."""
-        return self.computed().abstention
-
-    @property
-    def by_category(self) -> Mapping[str, Mapping[str, Mapping[str, Score]]]:
-        """The scores of AC and PR runs by category of question."""
-        return self.computed().by_category
-
-    @cached_property
-    def per_topic(self) -> PerTopic:
-        """The values of each question, run → measure → question."""
-        table: dict[str, Mapping[str, Mapping[str, Range | None]]] = {}
-        for name, by_question in self.answers.items():
-            found = [(one.question.id, one) for one in by_question.values()]
-            table[name] = {
-                "Accuracy": {key: one.accuracy for key, one in found},
-                "NuggetPrecision": {key: one.precision for key, one in found},
-                "Confidence": {
-                    key: None if one.confidence is None else Range.certain(one.confidence)
-                    for key, one in found
-                },
-            }
-        table.update(self.computed().pr_values)
-        return table
-
-    @property
-    def used(self) -> Iterator[Used]:
-        """Every label that the answers' results and the check of relevance rest on, with each place
-        it is used at."""
-        for run, by_question in self.answers.items():
-            for question, answer in by_question.items():
-                at = Place(run, question)
-                for one in answer.nuggets:
-                    if one.entailment is not None:
-                        place = at._replace(position=f"nugget {one.nugget.num}")
-                        yield Used(one.entailment, place)
-                if answer.label is not None:
-                    here = "answer, carried" if answer.state is State.CARRIED else "answer"
-                    yield Used(answer.label, at._replace(position=here))
-                if answer.act_label is not None:
-                    yield Used(answer.act_label, at._replace(position="dialogue act"))
-        for topic, labels in (self.relevance.labels if self.relevance else {}).items():
-            for key, label in labels.items():
-                yield Used(label, Place(key.run, topic, f"passage {key.rank}"))
+    @classmethod
+    def of(cls, result: Result) -> R2C2Result:
+        """A result whose findings are of R2C2."""
+        return cls(
+            **vars(result.findings.detail),
+            title=result.title,
+            policy=result.policy,
+            labellers=result.labellers,
+            settings=result.settings,
+            warnings=result.warnings,
+            juries=result.juries,
+            out=result.out,
+            used=result.used,
+        )
 
     @cached_property
     def where_used(self) -> WhereUsed:

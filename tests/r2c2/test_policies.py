@@ -1,7 +1,8 @@
-"""A large evaluation, gone through group by group, comes out as one that is held in memory."""
+"""Labels of two machines and a person, failed, missing and outdated ones: what counts of them."""
 
 from __future__ import annotations
 
+import hashlib
 import json
 import random
 from collections.abc import Iterable, Iterator
@@ -11,20 +12,26 @@ from typing import Any
 
 import pytest
 
-from assay.cli import job_r2c2
-from assay.cli.jobs import open_job
 from assay.labellers.base import Request, request_key
 from assay.ledger import NewLabel
 from assay.model.labels import LabellerId, Status
-from assay.protocols import aside
 from assay.protocols.evaluation import Evaluation
 from assay.protocols.folder import Folder
-from assay.protocols.r2c2 import score as scoring
 from assay.protocols.r2c2.protocol import R2C2
 from assay.tasks.r2c2 import ANSWER, ENTAILMENT, RELEVANCE
 
 KIM, OTHER = LabellerId("human:KIM", "human"), LabellerId("openai:other", "model", {"seed": 1})
 QUESTIONS, RUNS, NUGGETS = 30, 3, 5
+DIGESTS = {
+    ("false", "people"): "26edb0de0bf70ef3",
+    ("false", "machine"): "04484ac00c616704",
+    ("false", "human"): "1bfee6366ca6455b",
+    ("false", "only:openai:other"): "7349cd6e3fb2d305",
+    ("true", "people"): "3e05c32477e48506",
+    ("true", "machine"): "bd511a64bac73f95",
+    ("true", "human"): "811aad664ae960de",
+    ("true", "only:openai:other"): "b344497e61e40306",
+}
 
 
 def write_inputs(folder: Path, draw: random.Random, check: str) -> None:
@@ -123,42 +130,24 @@ def make(folder: Path, check: str) -> None:
                 ledger.add(some_labels([request], labeller.id, key, draw))
 
 
-def written(folder: Path, policy: str) -> dict[str, bytes]:
-    job = open_job(folder, None, policy)
-    with job.folder.open_ledger(create=False) as ledger:
-        job.write(ledger, brief=True)
-    out = folder / "out"
-    return {str(p.relative_to(out)): p.read_bytes() for p in out.rglob("*") if p.is_file()}
-
-
-def not_here(module: str, name: str, argument: object) -> None:
-    raise AssertionError(f"{name} should have been called by the other process")
+def digest(out: Path) -> str:
+    """Of all marks, grades and verdicts."""
+    files = [out / name for name in ("confidence.csv", "qrels.txt", "relevance.csv")]
+    files = [one for one in files if one.exists()] + sorted((out / "marked").glob("*.txt"))
+    return hashlib.sha256(b"".join(one.read_bytes() for one in files)).hexdigest()[:16]
 
 
 @pytest.mark.parametrize("check", ["false", "true"])
-def test_group_by_group_gives_the_same_files(tmp_path: Path, monkeypatch, check: str):
+def test_marks_and_grades_under_every_policy(tmp_path: Path, monkeypatch, check: str):
+    """They are those that an earlier, separately written scorer gave."""
     monkeypatch.setenv("OPENAI_API_KEY", "none")
-    monkeypatch.setattr(job_r2c2, "keep_to_the_end", lambda _: None)
-    folder = tmp_path / "large"
-    make(folder, check)
+    make(tmp_path, check)
     for policy in ("people", "machine", "human", "only:openai:other"):
-        whole = written(folder, policy)
-        with monkeypatch.context() as large:
-            large.setattr(job_r2c2, "LARGE", 0)
-            large.setattr(scoring, "GROUP", 40)
-            grouped = written(folder, policy)
-            large.setattr(job_r2c2, "MANY", 0)
-            large.setattr(aside, "_call", not_here)
-            beside = written(folder, policy)
-        with monkeypatch.context() as many:
-            many.setattr(job_r2c2, "MANY", 0)
-            many.setattr(aside, "_call", not_here)
-            several = written(folder, policy)
-        for other in (grouped, beside, several):
-            assert other.keys() == whole.keys()
-            for name, data in whole.items():
-                assert other[name].decode() == data.decode(), (policy, name)
-        manifest = json.loads(whole["manifest.json"])
+        evaluation = Evaluation.open(Folder.open(tmp_path), R2C2, policy)
+        with evaluation.folder.open_ledger(create=False) as ledger:
+            evaluation.write(ledger)
+        assert digest(evaluation.folder.out) == DIGESTS[check, policy]
+        manifest = json.loads((evaluation.folder.out / "manifest.json").read_text())
         assert manifest["labels_counted"] > 40
         again = [one for one in manifest["warnings"] if "were asked again because" in one]
         assert len(again) == (4 if check == "true" else 3)

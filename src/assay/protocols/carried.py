@@ -1,0 +1,51 @@
+"""Labels that go with what they were given for when other labels change what that is.
+
+What is asked of an answer may hang on labels given before it: it is judged beside those of its
+nuggets that are entailed. Where a person changes one of these the question changes, and what was
+said under the former one still stands until somebody is asked again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from assay.model.labels import Label
+from assay.protocols.labels import LabelBook
+from assay.tasks.base import AnyTask, unit_hash
+
+Content = Mapping[str, Any]
+
+
+def carried(
+    book: LabelBook,
+    task: AnyTask,
+    unit: Content,
+    parts: Sequence[tuple[AnyTask, Content]],
+    unit_beside: Callable[[Sequence[Label]], Content],
+) -> tuple[Label, Content] | None:
+    """The label of ``task`` that counted before labels of ``parts`` (task, unit) changed its unit
+    to what it is now, with the unit that it was given for; ``unit_beside`` makes a unit from the
+    labels of the parts.
+
+    Only what counted here already is carried on: a label that was given to a former unit after
+    that had ceased to be the unit is about something else that has it.
+    """
+    histories = [book.history(*part) for part in parts]
+    if all(len(labels) < 2 for labels in histories):
+        return None
+    now = unit_hash(task.name, unit)
+    given: dict[str, tuple[Label, Content]] = {}
+    for end in sorted({label.rowid for labels in histories for label in labels}, reverse=True):
+        said = [label for part in parts if (label := book.find(*part, before=end)) is not None]
+        if len(said) < len(parts):
+            break
+        former = unit_beside(said)
+        identity = unit_hash(task.name, former)
+        if identity != now and identity not in given:
+            counted = book.find(task, former, before=end)
+            if counted is not None and counted.verdict is not None:
+                given[identity] = counted, former
+    labels = sorted((label for label, _ in given.values()), key=lambda label: label.rowid)
+    chosen = book.best(task, labels)
+    return None if chosen is None else given[chosen.unit]

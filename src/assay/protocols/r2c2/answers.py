@@ -1,0 +1,188 @@
+"""From labels to what counts for each answer and nugget: steps 3 and 4."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from assay.measures.ranges import Range
+from assay.model.labels import Label
+from assay.model.rag import Answer, Mark, Nugget, Passage, PassageKey, Question
+from assay.protocols.carried import carried
+from assay.protocols.labels import LabelBook
+from assay.protocols.places import Place
+from assay.protocols.r2c2.acts import act_of, correctness, is_asked
+from assay.protocols.r2c2.results import AnswerResult, NuggetResult, State
+from assay.tasks.r2c2 import ANSWER, DIALOGUE_ACT, ENTAILMENT, Act
+
+Content = dict[str, Any]
+Helped = Mapping[int, tuple[bool, str | None]]
+"""By position from 0: whether an entailed nugget helped, and why."""
+
+
+class Answers:
+    """What the labels of a book say of answers, each label noted where it is used."""
+
+    def __init__(self, book: LabelBook) -> None:
+        self._book = book
+        # While no person ever labelled an answer, a machine's own label is the last word.
+        self._by_people = book.people_labelled(ANSWER)
+        # With ``only:`` perhaps nobody is asked for dialogue acts, and what that labeller says of
+        # an answer is all that there is.
+        self._acts_expected = book.expects(DIALOGUE_ACT)
+
+    def judged(
+        self,
+        run: str,
+        question: Question,
+        answer: Answer | None,
+        passages: Mapping[PassageKey, Passage],
+    ) -> AnswerResult:
+        """Verdict and marks of one answer, and what is missing. A question that a run has no answer
+        to is incorrect, with an unknown confidence and precision 0."""
+        if answer is None:
+            nothing = Range.certain(0.0)
+            return AnswerResult(run, question, None, State.LEFT_OUT, False, nothing)
+        book, at = self._book, Place(run, question.id)
+        step3 = [self._nugget(one, passages[one.key], at) for one in answer.nuggets]
+        unmarked = {one.state for one in step3} - {State.COUNTED}
+        beside = _entailed(step3)
+        unit = _unit(question, answer, beside)
+        label, given_for = book.find(ANSWER, unit), unit
+        state = State.COUNTED
+        if label is None or (self._by_people and not label.labeller.is_human):
+            former = self._carried(question, answer, step3, unit)
+            if former is not None and (label is None or former[0].labeller.is_human):
+                label, given_for = former
+                state = State.CARRIED
+        if unmarked and label is not None and not label.labeller.is_human:
+            label = None  # it is of other nuggets than the answer may turn out to have
+        overruled = None
+        helps: dict[int, tuple[bool, str | None]] = {}
+        if label is not None and label.labeller.is_human:
+            # A person may judge the answer alone; the machine's word on the nuggets then stands.
+            for content in (given_for,) if given_for is unit else (given_for, unit):
+                machine = book.machine(ANSWER, content)
+                overruled = machine or overruled
+                helps.update(_helps(machine, content["nuggets"], beside))
+        act_content = {"question": question.text, "answer": answer.text}
+        act_label = book.label(DIALOGUE_ACT, act_content, at._replace(position="dialogue act"))
+        act = act_of(act_label, question, answer.text)
+        correct = correctness(act, act_label, label, question, expected=self._acts_expected)
+        if label is not None and not is_asked(act, question, len(beside)):
+            # It was judged before its act was known: a person's word alone still counts.
+            label = label if label.labeller.is_human else None
+        if correct is None:
+            failed = any(one is not None and one.verdict is None for one in (label, act_label))
+            failed = failed or unmarked == {State.FAILED}
+            state = State.FAILED if failed else State.MISSING
+        elif label is None:
+            state = State.COUNTED
+        helps.update(_helps(label, given_for["nuggets"], beside))
+        usable = label is not None and label.verdict is not None
+        silent = False if usable and act not in (None, Act.ANSWER) else None
+        nuggets = step3 if correct is None else _marked(step3, helps, silent, correct=correct)
+        found = AnswerResult(
+            run, question, answer, state, correct, _precision(nuggets, correct), tuple(nuggets),
+            label, overruled, act, act_label,
+        )  # fmt: skip
+        if label is not None:
+            carried_on = "answer, carried" if state is State.CARRIED else "answer"
+            book.note(label, at._replace(position=carried_on))
+        if found.lacks or label is not None:
+            book.count(ANSWER, unit, None if found.lacks else label)
+        return found
+
+    def _nugget(self, nugget: Nugget, passage: Passage, at: Place) -> NuggetResult:
+        """Step 3: a nugget that its passage does not entail is bogus."""
+        unit = {"passage": passage.text, "nugget": nugget.text}
+        place = Place(at.run, at.topic, f"nugget {nugget.num}")
+        label = self._book.label(ENTAILMENT, unit, place)
+        if label is None:
+            return NuggetResult(nugget, passage, None, State.MISSING)
+        if label.verdict is None:
+            return NuggetResult(nugget, passage, None, State.FAILED, label)
+        overruled = self._book.machine(ENTAILMENT, unit) if label.labeller.is_human else None
+        mark = None if label.verdict["entailed"] else Mark.BOGUS
+        return NuggetResult(nugget, passage, mark, State.COUNTED, label, overruled)
+
+    def _carried(
+        self, question: Question, answer: Answer, step3: Sequence[NuggetResult], unit: Content
+    ) -> tuple[Label, Content] | None:
+        """The label that counted for this very answer before labels changed which of its nuggets
+        are entailed, with the unit that it was given for."""
+        parts = [
+            (ENTAILMENT, {"passage": one.passage.text, "nugget": one.nugget.text})
+            for one in step3
+            if one.passage is not None
+        ]
+
+        def beside(said: Sequence[Label]) -> Content:
+            entailed = zip(answer.nuggets, said, strict=True)
+            texts = [n.text for n, one in entailed if (one.verdict or {}).get("entailed")]
+            return _unit(question, answer, texts)
+
+        found = carried(self._book, ANSWER, unit, parts, beside)
+        return None if found is None else (found[0], dict(found[1]))
+
+
+def _unit(question: Question, answer: Answer, nuggets: Sequence[str]) -> Content:
+    """What an answer's label is about: the content of an ``AnswerUnit``."""
+    return {
+        "question": question.text,
+        "answer": answer.text,
+        "gold": list(question.gold),
+        "nuggets": list(nuggets),
+    }
+
+
+def _entailed(step3: Sequence[NuggetResult]) -> list[str]:
+    return [one.nugget.text for one in step3 if one.state is State.COUNTED and one.mark is None]
+
+
+def _marked(
+    step3: Sequence[NuggetResult], helps: Helped, silent: bool | None, *, correct: bool
+) -> list[NuggetResult]:
+    """Step 4: an entailed nugget is relevant where it helped to find a correct answer. ``silent``
+    is what a label that says nothing of a nugget means."""
+    found = []
+    position = 0
+    for one in step3:
+        if one.mark is not None or one.state is not State.COUNTED:
+            found.append(one)
+            continue
+        helped, why = helps.get(position, (silent, None))
+        position += 1
+        if not correct:
+            helped, why = False, why or "The answer is not correct."
+        mark = None if helped is None else Mark.RELEVANT if helped else Mark.NONRELEVANT
+        state = State.MISSING if helped is None else State.COUNTED
+        found.append(one._replace(mark=mark, state=state, helped=helped, help_reason=why))
+    return found
+
+
+def _helps(label: Label | None, beside: Sequence[str], texts: Sequence[str]) -> Helped:
+    """What ``label``, given beside the nuggets ``beside``, says of the nuggets ``texts``, by
+    position from 0. Where those differ nuggets are matched by their text."""
+    if label is None or label.verdict is None:
+        return {}
+    said = {
+        position: (bool(item["helped"]), item.get("reason") or None)
+        for item in label.verdict.get("nuggets", ())
+        if 0 <= (position := int(item["nugget"]) - 1) < len(beside)
+    }
+    if beside == texts:
+        return said
+    by_text = {beside[position]: helped for position, helped in said.items()}
+    return {position: by_text[text] for position, text in enumerate(texts) if text in by_text}
+
+
+def _precision(nuggets: Sequence[NuggetResult], correct: bool | None) -> Range:
+    """Nugget precision R / (R + N + B), 0 without nuggets. A nugget without a mark may be relevant
+    unless the answer is known not to be correct."""
+    if not nuggets:
+        return Range.certain(0.0)
+    marks = [nugget.mark for nugget in nuggets]
+    relevant = marks.count(Mark.RELEVANT)
+    possible = relevant if correct is False else relevant + marks.count(None)
+    return Range(relevant / len(marks), possible / len(marks))

@@ -1,0 +1,58 @@
+"""Derived grades checked: documents judged on their own, beside what they earned."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+from assay.statistics.agreement import cohen_kappa
+
+Key = TypeVar("Key", bound=Hashable)
+
+
+@dataclass(frozen=True, slots=True)
+class RelevanceCheck(Generic[Key]):
+    """Documents (passages) judged on their own beside their derived grades.
+
+    ``judged[topic][document]`` is None where a label is missing or failed. ``both``,
+    ``derived_only``, ``judged_only`` and ``neither`` count documents by derived grade >= 1 and
+    judged relevant; ``kappa`` is Cohen's, None where undefined; ``missed`` lists those that are
+    judged relevant and have grade 0, as (topic, document).
+    """
+
+    judged: Mapping[str, Mapping[Key, bool | None]]
+    both: int
+    derived_only: int
+    judged_only: int
+    neither: int
+    missing: int
+    kappa: float | None
+    missed: tuple[tuple[str, Key], ...]
+
+
+def check_relevance(
+    judged: Mapping[str, Mapping[Key, bool | None]], grades: Mapping[str, Mapping[Key, int]]
+) -> RelevanceCheck[Key]:
+    """Set what was said of documents against their derived grades."""
+    pairs: list[tuple[bool, bool]] = []
+    missing, missed = 0, []
+    for topic, by_document in judged.items():
+        for document, said in by_document.items():
+            if said is None:
+                missing += 1
+                continue
+            derived = grades[topic][document] >= 1
+            pairs.append((derived, said))
+            if said and not derived:
+                missed.append((topic, document))
+    return RelevanceCheck(
+        judged=judged,
+        both=pairs.count((True, True)),
+        derived_only=pairs.count((True, False)),
+        judged_only=pairs.count((False, True)),
+        neither=pairs.count((False, False)),
+        missing=missing,
+        kappa=cohen_kappa([d for d, _ in pairs], [s for _, s in pairs]) if pairs else None,
+        missed=tuple(missed),
+    )
