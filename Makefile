@@ -76,7 +76,7 @@ lint: install-test
 	$(BIN)/lint-imports
 
 test: lint
-	$(BIN)/python -m pytest --numprocesses auto --dist loadfile
+	$(BIN)/python -m pytest --numprocesses auto --dist worksteal
 
 check: test
 

@@ -92,7 +92,7 @@ def test_probabilities_sum_to_one_and_do_not_depend_on_company(network: Network)
     questions = [
         Question(Ability.E, claim_text(claim), passage)
         for claim in ("Burbank is in California.", "Bogart directed it.", "x " * 300)
-        for passage in (PASSAGE, PASSAGE * 12, "One sentence only.")
+        for passage in (PASSAGE, PASSAGE * 6, "One sentence only.")
     ]
     together = rule(network, questions)
     for question, ruling in zip(questions, together, strict=True):
