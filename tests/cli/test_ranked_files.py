@@ -9,15 +9,15 @@ import math
 import re
 import shlex
 import shutil
-import subprocess
-import sys
 import tempfile
 from collections import defaultdict
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from pyNTCIREVAL.main import cli as pyntcireval
 
 from assay.formats.parsed import printable
 from assay.formats.trec import read_qrels, read_topic_list, read_trec_run
@@ -189,11 +189,15 @@ def split(path: Path) -> dict[str, list[str]]:
 def ntcireval(folder: Path, rel: list[str], res: list[str], gains: str) -> dict[str, float]:
     for name, lines in (("rel", rel), ("res", res)):
         (folder / name).write_text("".join(f"{line}\n" for line in lines))
-    tool = Path(sys.executable).parent / "pyNTCIREVAL"
-    label = [tool, "label", "-r", folder / "rel", folder / "res"]
-    (folder / "labelled").write_text(subprocess.check_output(label, text=True))
-    compute = [tool, "compute", "-r", folder / "rel", "-g", gains, "--cutoffs", "20"]
-    said = subprocess.check_output([*compute, folder / "labelled"], text=True)
+
+    def tool(*words: object) -> str:
+        done = CliRunner().invoke(pyntcireval, [*map(str, words)], catch_exceptions=False)
+        assert done.exit_code == 0, done.output
+        return done.stdout
+
+    (folder / "labelled").write_text(tool("label", "-r", folder / "rel", folder / "res"))
+    compute = ("compute", "-r", folder / "rel", "-g", gains, "--cutoffs", "20")
+    said = tool(*compute, folder / "labelled")
     return {k.strip(): float(v) for k, v in re.findall(r"(\S+)=\s*([0-9.]+)", said) if "@" in k}
 
 

@@ -6,7 +6,6 @@ import asyncio
 import json
 import random
 import shutil
-import signal
 import subprocess
 import sys
 import time
@@ -23,7 +22,7 @@ from assay.ledger import Ledger
 from assay.model.labels import Status
 from assay.tasks.rendering import Renderer
 from tests.engine.server import Drip, ask_of, completion, serve
-from tests.engine.test_judging import child, entailed, requests
+from tests.engine.test_judging import ended, entailed, forked, requests
 
 ROOT = Path(__file__).parents[2]
 GOOD = json.dumps({"reason": "r", "entailed": "YES"})
@@ -161,17 +160,17 @@ def test_fifty_kills_and_the_union_is_that_of_an_unbroken_run(tmp_path):
     rng = random.Random(11)
     with serve(entailed) as server:
         for _ in range(50):
-            process = child(path, server.url, count)
+            process = forked(path, server.url, count)
             seen = len(server.requests)
             until = seen + rng.randint(0, 12)
             deadline = time.monotonic() + 20
             while len(server.requests) < until and time.monotonic() < deadline:
                 time.sleep(0.001)
-            process.send_signal(signal.SIGKILL)
-            process.wait(10)
+            process.kill()
+            process.join(10)
             if len(server.requests) >= count:
                 break
-        assert child(path, server.url, count).wait(60) == 0
+        assert ended(forked(path, server.url, count)) == 0
         asked = len(server.requests)
     with Ledger.open(path) as ledger:
         labels = list(ledger.labels())
