@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from itertools import chain
 from pathlib import Path
 from typing import Any, Self
-
-import orjson
 
 from assay.judging.again import why_again
 from assay.judging.engine import LARGE, Plan, judge, plan
@@ -33,6 +32,9 @@ from assay.protocols.results import Gap, Result
 from assay.protocols.scores import score_files
 from assay.tasks.base import AnyTask
 from assay.tasks.shared import sources
+
+# Not orjson, whose result keeps the kilobyte that it was written into: there may be millions.
+_quoted = json.JSONEncoder(ensure_ascii=False).encode
 
 
 @dataclass(frozen=True)
@@ -297,7 +299,7 @@ class Evaluation:
             check_ranked(found.ranked, out, found.scores, here)
         places = Places()
         for label, place in result.used:
-            places.note(label, orjson.dumps(self.protocol.used_at(place)))
+            places.note(label, _quoted(self.protocol.used_at(place)).encode())
         labels = out / "labels.jsonl"
         digests[labels], counted = write_labels(labels, lines, places.at)
         manifest = write_manifest(
