@@ -14,7 +14,8 @@ from assay.protocols.means import mean_score
 from assay.protocols.places import Place, Used
 from assay.protocols.r2c2 import scores
 from assay.protocols.r2c2.inputs import R2C2Settings
-from assay.protocols.r2c2.results import AnswerResult, NuggetResult, R2C2Result, RunNotes, State
+from assay.protocols.r2c2.results import AnswerResult, Found, NuggetResult, RunNotes, State
+from assay.protocols.results import Findings, Result
 from assay.protocols.scores import Score
 from tests.films import FILMS
 
@@ -106,8 +107,13 @@ def assemble(questions, pr_runs, answers, *, title="Films", warnings=(), policy=
         return rows
 
     overall = table([q.id for q in questions])
-    return R2C2Result(
-        title=title,
+    found = Found(
+        questions=tuple(questions),
+        pr_runs=pr_runs,
+        answers=answers,
+        notes={run: RunNotes.of(run, list(found.values())) for run, found in answers.items()},
+        grades=grades,
+        no_relevant=tuple(q for q, by in grades.items() if not any(by.values())),
         scores={run: overall[run] for run in answers},
         pr_scores={run: overall[run] for run in pr_runs},
         attempted={
@@ -119,17 +125,22 @@ def assemble(questions, pr_runs, answers, *, title="Films", warnings=(), policy=
             run: scores.abstention_of(scores.Verdicts.of([*found.values()]).answers, RESAMPLING)
             for run, found in answers.items()
         },
+    )
+    return Result(
+        protocol="r2c2",
+        protocol_title="R2C2",
+        title=title,
         policy=policy,
-        questions=tuple(questions),
-        pr_runs=pr_runs,
-        answers=answers,
-        notes={run: RunNotes.of(run, list(found.values())) for run, found in answers.items()},
-        grades=grades,
-        no_relevant=tuple(q for q, by in grades.items() if not any(by.values())),
+        findings=Findings((), {}, {}, (), detail=found),
         labellers={"r2c2.entailment": MODEL, "r2c2.answer": MODEL, "r2c2.dialogue_act": None},
+        task_titles={},
         settings=SETTINGS,
-        warnings=tuple(warnings),
         used=tuple(used(answers)),
+        asked={},
+        missing={},
+        failed={},
+        gaps=(),
+        warnings=tuple(warnings),
     )
 
 

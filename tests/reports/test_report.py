@@ -58,8 +58,9 @@ def test_the_films_report_is_sound(films):
 
 def test_the_report_names_the_runs_that_are_not_told_apart_from_the_best(films, films_html):
     """As ``assay compare`` finds them; what is left out counts as the worst answer."""
-    runs = list(films.answers)
-    known = [[films.answers[run][question.id] for run in runs] for question in films.questions]
+    found = films.findings.detail
+    runs = list(found.answers)
+    known = [[found.answers[run][question.id] for run in runs] for question in found.questions]
     compared = compare_confidences(
         [[1.0 if one.confidence is None else one.confidence for one in row] for row in known],
         [[float(one.correct) for one in row] for row in known],
@@ -131,8 +132,8 @@ def test_a_person_who_overruled_stands_before_the_struck_label(films_html):
 
 
 def test_what_is_missing_is_said_first():
-    result = cases.small(4, runs=("A", "B"))
-    answers = {run: dict(found) for run, found in result.answers.items()}
+    found = cases.small(4, runs=("A", "B")).findings.detail
+    answers = {run: dict(by_question) for run, by_question in found.answers.items()}
     one = answers["A"]["0001"]
     unmarked = one.nuggets[0]._replace(mark=None, state=State.MISSING, entailment=None)
     failed = one.nuggets[0].entailment._replace(
@@ -156,9 +157,9 @@ def test_what_is_missing_is_said_first():
     )
     answers["A"]["0003"] = replace(answers["A"]["0003"], state=State.CARRIED)
     answers["B"]["0004"] = AnswerResult(
-        "B", result.questions[3], None, State.LEFT_OUT, False, NOTHING
+        "B", found.questions[3], None, State.LEFT_OUT, False, NOTHING
     )
-    page = read(cases.assemble(result.questions, result.pr_runs, answers, warnings=("Mind this.",)))
+    page = read(cases.assemble(found.questions, found.pr_runs, answers, warnings=("Mind this.",)))
     top = (
         page.text[: page.text.index("Answering runs  Over-")]
         if ("Answering runs  Over-" in page.text)
@@ -207,21 +208,21 @@ def test_a_run_without_a_right_answer_is_read_by_its_confidence():
 
 
 def test_a_run_that_leaves_out_everything():
-    result = cases.small(2, runs=("A", "B"))
+    found = cases.small(2, runs=("A", "B")).findings.detail
     answers = {
-        "A": result.answers["A"],
+        "A": found.answers["A"],
         "B": {
             q.id: AnswerResult("B", q, None, State.LEFT_OUT, False, NOTHING)
-            for q in result.questions
+            for q in found.questions
         },
     }
-    page = read(cases.assemble(result.questions, result.pr_runs, answers))
+    page = read(cases.assemble(found.questions, found.pr_runs, answers))
     assert "2 questions were left out by runs (B: 2)" in page.text
     assert "2 left out" in page.text
 
 
 def test_no_label_at_all():
-    result = cases.small(2)
+    found = cases.small(2).findings.detail
     answers = {
         "A": {
             q: replace(
@@ -236,10 +237,10 @@ def test_no_label_at_all():
                     n._replace(mark=None, state=State.MISSING, entailment=None) for n in a.nuggets
                 ),
             )
-            for q, a in result.answers["A"].items()
+            for q, a in found.answers["A"].items()
         }
     }
-    page = read(cases.assemble(result.questions, result.pr_runs, answers))
+    page = read(cases.assemble(found.questions, found.pr_runs, answers))
     assert "so there is nothing to draw" in page.text
     assert "No score" in page.text
 

@@ -67,7 +67,7 @@ def scored(hmr, over, under, wide=0.05):
 )  # fmt: skip
 def test_a_run_is_read_by_the_stated_rule(over, under, word):
     result = cases.small(4, correct=lambda run, i: i % 2 == 0)
-    results = list(result.answers["A"].values())
+    results = list(result.findings.detail.answers["A"].values())
     hmr = 2 * over * under / (over + under)
     assert read_run(scored(hmr, over, under), results, None).word == word
     assert read_run(scored(None, None, None), results, None).word == "No score"
@@ -76,7 +76,7 @@ def test_a_run_is_read_by_the_stated_rule(over, under, word):
 @pytest.mark.parametrize(("over", "under"), [(0.3, 0.7), (0.7, 0.3)])
 def test_intervals_that_meet_make_no_run_over_or_underconfident(over, under):
     result = cases.small(4, correct=lambda run, i: i % 2 == 0)
-    results = list(result.answers["A"].values())
+    results = list(result.findings.detail.answers["A"].values())
     said = {wide: read_run(scored(0.42, over, under, wide), results, None) for wide in (0.19, 0.21)}
     assert said[0.21].word == "Middling"
     assert said[0.19].word == ("Overconfident" if over < under else "Underconfident")

@@ -16,7 +16,7 @@ from assay.labellers.base import Labeller
 from assay.ledger import Ledger
 from assay.protocols.evaluation import Evaluation
 from assay.protocols.folder import Folder
-from assay.protocols.r2c2.results import Found, R2C2Result
+from assay.protocols.r2c2.results import Found
 from assay.protocols.registry import find_protocol
 from assay.protocols.results import Result
 from assay.reports import r2c2
@@ -68,13 +68,13 @@ class Job:
     def report(self, results: Results) -> str:
         result: Result = results.value
         if isinstance(result.findings.detail, Found):
-            return r2c2.render_report(R2C2Result.of(result), generated_by=f"Assay {__version__}")
+            return r2c2.render_report(result, generated_by=f"Assay {__version__}")
         return render_report(result, generated_by=f"Assay {__version__}")
 
 
 def _tables(result: Result) -> Sequence[Table]:
     if isinstance(result.findings.detail, Found):
-        return leaderboard_tables(R2C2Result.of(result))
+        return leaderboard_tables(result)
     return board_tables(result)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from assay.measures.ranges import Range
-from assay.protocols.r2c2.results import R2C2Result
+from assay.protocols.r2c2.results import Found
 from assay.reports.text import NOTHING, number, span
 
 COLUMNS = (
@@ -25,7 +25,7 @@ class Declining:
     sweep: tuple[tuple[str, ...], ...]
 
 
-def declining(result: R2C2Result, runs: Sequence[str]) -> list[Declining]:
+def declining(result: Found, runs: Sequence[str]) -> list[Declining]:
     """The runs in this order."""
     found = []
     for run in runs:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import suppress
 
 from assay.measures.confidence import LOWER_IS_BETTER
-from assay.protocols.r2c2.results import R2C2Result
+from assay.protocols.r2c2.results import Found
 from assay.reports.text import counted, listing
 from assay.statistics.comparison import compare_confidences
 
@@ -15,7 +15,7 @@ _MOST_QUESTIONS = 1_000
 _ALPHA = 0.05
 
 
-def top_groups(result: R2C2Result) -> str:
+def top_groups(result: Found) -> str:
     """Return, by HMR, ECE and AUROC, the runs that do not differ from the best, in words; empty
     where there are no two runs to compare, or too many.
 

@@ -10,7 +10,8 @@ from markupsafe import Markup
 
 from assay.model.labels import Label
 from assay.model.rag import Mark
-from assay.protocols.r2c2.results import R2C2Result, RunNotes
+from assay.protocols.r2c2.results import Found, RunNotes
+from assay.protocols.results import Result
 from assay.protocols.scores import Score, ranks
 from assay.reports.plots import interval_bar
 from assay.reports.text import NOTHING, counted, interval, slug, span
@@ -103,7 +104,7 @@ def counts_in_words(notes: RunNotes | None) -> tuple[str, ...]:
     return tuple(words for n, words in parts if n)
 
 
-def ac_board(result: R2C2Result) -> Board:
+def ac_board(result: Found) -> Board:
     """Return the leaderboard of the answering runs, by HMR."""
     columns = tuple(
         name for name in AC_COLUMNS if any(name in scores for scores in result.scores.values())
@@ -136,12 +137,12 @@ def ac_board(result: R2C2Result) -> Board:
     return Board(columns, tuple(rows))
 
 
-def pr_measures(result: R2C2Result) -> tuple[str, ...]:
+def pr_measures(result: Found) -> tuple[str, ...]:
     """Return the measures of the passage runs, in the order that they were asked for."""
     return tuple(dict.fromkeys(name for scores in result.pr_scores.values() for name in scores))
 
 
-def pr_board(result: R2C2Result) -> Board:
+def pr_board(result: Found) -> Board:
     """Return the leaderboard of the passage runs, by its first measure."""
     measures = pr_measures(result)
     order = rank_texts(ranks(result.pr_scores, measures[0])) if measures else {}
@@ -195,7 +196,7 @@ class HeatTable:
     rows: tuple[tuple[str, int, tuple[HeatCell, ...]], ...]
 
 
-def heat_tables(result: R2C2Result) -> list[HeatTable]:
+def heat_tables(result: Found) -> list[HeatTable]:
     """Return the scores by category, a table a measure; none without categories."""
     if not result.by_category:
         return []
@@ -247,7 +248,7 @@ class TaskRow:
     by_people: int
 
 
-def task_rows(result: R2C2Result) -> list[TaskRow]:
+def task_rows(result: Result) -> list[TaskRow]:
     """Return who labelled, a row a task."""
     by_task: dict[str, dict[int, Label]] = {task: {} for task in result.labellers}
     for label, _ in result.used:
@@ -272,7 +273,7 @@ def task_rows(result: R2C2Result) -> list[TaskRow]:
     return rows
 
 
-def mark_counts(result: R2C2Result) -> dict[str, int]:
+def mark_counts(result: Found) -> dict[str, int]:
     """Return how many nuggets of all runs bear each mark."""
     total: Counter[str] = Counter()
     for notes in result.notes.values():

@@ -12,7 +12,7 @@ from markupsafe import Markup
 from assay.model.labels import Label, Status
 from assay.model.rag import Mark, PassageKey, Question
 from assay.protocols.places import Place, WhereUsed
-from assay.protocols.r2c2.results import AnswerResult, NuggetResult, R2C2Result, State
+from assay.protocols.r2c2.results import AnswerResult, Found, NuggetResult, State
 from assay.reports.plots import meter
 from assay.reports.text import number, one_line, question_anchor, span
 from assay.reports.wording import ACTS
@@ -316,7 +316,7 @@ def _tags(results: Sequence[AnswerResult]) -> str:
 
 
 def _passages(
-    result: R2C2Result, question: Question, found: Mapping[str, AnswerResult]
+    result: Found, question: Question, found: Mapping[str, AnswerResult]
 ) -> tuple[tuple[str, tuple[PassageView, ...]], ...]:
     why: dict[PassageKey, list[str]] = {}
     for run, answer in found.items():
@@ -343,7 +343,7 @@ def _passages(
 
 
 def question_view(
-    result: R2C2Result, question: Question, order: Sequence[str], *, full: bool
+    result: Found, where: WhereUsed, question: Question, order: Sequence[str], *, full: bool
 ) -> QuestionView:
     """Return what the report shows of a question; without *full* only its line in the matrix."""
     found = {
@@ -360,8 +360,6 @@ def question_view(
         gold=question.gold,
         tags=_tags(list(found.values())),
         chips=tuple(_chip(answer, ranks[run]) for run, answer in found.items()),
-        answers=tuple(_answer(a, ranks[run], result.where_used) for run, a in found.items())
-        if full
-        else (),
+        answers=tuple(_answer(a, ranks[run], where) for run, a in found.items()) if full else (),
         passages=_passages(result, question, found) if full else (),
     )

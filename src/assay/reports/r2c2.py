@@ -16,7 +16,9 @@ from markupsafe import Markup
 
 from assay.measures.confidence import LOWER_IS_BETTER, Closed
 from assay.model.rag import Passage, Question
-from assay.protocols.r2c2.results import R2C2Result
+from assay.protocols.places import WhereUsed
+from assay.protocols.r2c2.results import Found
+from assay.protocols.results import Result
 from assay.protocols.scores import ranks
 from assay.reports.declining import declining
 from assay.reports.definitions import DEFINITIONS
@@ -69,7 +71,7 @@ _FILTERS = (
 
 
 def render_report(
-    result: R2C2Result,
+    result: Result,
     *,
     generated_by: str,
     max_questions: int = 300,
@@ -82,13 +84,18 @@ def render_report(
     """
     templates = environment()
     css, js = source("report.css"), source("report.js")
-    ac, pr = ac_board(result), pr_board(result)
+    found: Found = result.findings.detail
+    ac, pr = ac_board(found), pr_board(found)
     order = [row.run for row in ac.rows]
     wide = " many" if len(order) > _ALIGNED_RUNS else ""
-    questions, in_full = _questions(templates, result, order, wide, max_questions, max_bytes)
-    curves = _curves(result, ac.rows)
-    rewards = _reward_points(result, ac.rows)
-    missing = gaps(result)
+    questions, in_full = _questions(
+        templates, found, WhereUsed(result.used), order, wide, max_questions, max_bytes
+    )
+    curves = _curves(found, ac.rows)
+    rewards = _reward_points(found, ac.rows)
+    missing = gaps(found)
+    tasks = task_rows(result)
+    by_people = sum(task.by_people for task in tasks)
     html = templates.get_template("report.html.j2").render(
         r=result,
         generated_by=generated_by,
@@ -97,18 +104,18 @@ def render_report(
         js=Markup(js),  # noqa: S704
         csp=content_policy(css, js),
         about={part: d.says for d in DEFINITIONS for part in d.name.split(", ")},
-        lede=_lede(result, ac.rows),
-        facts=_facts(result),
+        lede=_lede(found, ac.rows),
+        facts=_facts(found, by_people),
         gaps=missing,
         grave=any(gap.grave for gap in missing),
-        complete=nothing_missing(result),
+        complete=nothing_missing(found),
         policy=policy_in_words(result.policy),
-        tasks=task_rows(result),
+        tasks=tasks,
         juries=result.juries,
         task_titles=TASK_TITLES,
         level=_level(result.settings),
         bins=_bins(result.settings),
-        acts_note=_acts_note(result),
+        acts_note=_acts_note(found),
         ac=ac,
         pr=pr,
         lower=LOWER_IS_BETTER,
@@ -116,20 +123,21 @@ def render_report(
         rule=READING_RULE,
         reward_map=reward_map(rewards) if rewards else None,
         whiskers=len(rewards) <= 8,
-        groups=top_groups(result),
+        groups=top_groups(found),
         numbered=len(order) > _NAMED_RUNS,
         risk_all=risk_coverage_plot(curves) if curves else None,
-        panels=_panels(result, ac.rows, curves),
-        grades_note=_grades_note(result),
-        no_relevant=_no_relevant(result),
-        declining=declining(result, [row.run for row in ac.rows]),
-        relevance_note=_relevance_note(result),
-        missed=_missed(result),
-        heat=heat_tables(result),
+        panels=_panels(found, result.settings, ac.rows, curves),
+        grades_note=_grades_note(found, result.settings),
+        no_relevant=_no_relevant(found),
+        declining=declining(found, [row.run for row in ac.rows]),
+        relevance_note=_relevance_note(found),
+        relevance=found.relevance,
+        missed=_missed(found),
+        heat=heat_tables(found),
         small_n=SMALL_N,
-        categories=list(dict.fromkeys(q.category for q in result.questions if q.category)),
+        categories=list(dict.fromkeys(q.category for q in found.questions if q.category)),
         outcomes=_FILTERS,
-        limited=_limited(len(result.questions), in_full, result.out),
+        limited=_limited(len(found.questions), in_full, result.out),
         questions=questions,
         wide=wide,
         definitions=DEFINITIONS,
@@ -141,7 +149,7 @@ def render_report(
 # --- words ---------------------------------------------------------------------------------------
 
 
-def _lede(result: R2C2Result, rows: Sequence[Row]) -> list[str]:
+def _lede(result: Found, rows: Sequence[Row]) -> list[str]:
     runs = counted(len(rows), "answering run"), counted(len(result.pr_runs), "passage run")
     sentences = [f"{runs[0]} and {runs[1]} on {counted(len(result.questions), 'question')}."]
     found = []
@@ -159,9 +167,8 @@ def _lede(result: R2C2Result, rows: Sequence[Row]) -> list[str]:
     return sentences + ([sentence + "."] if sentence else [])
 
 
-def _facts(result: R2C2Result) -> list[tuple[str, str]]:
+def _facts(result: Found, by_people: int) -> list[tuple[str, str]]:
     marks = mark_counts(result)
-    people = sum(task.by_people for task in task_rows(result))
     passages = sum(len(p) for run in result.pr_runs.values() for p in run.passages.values())
     return [
         ("Questions", f"{len(result.questions):,}"),
@@ -169,7 +176,7 @@ def _facts(result: R2C2Result) -> list[tuple[str, str]]:
         ("Passage runs", f"{len(result.pr_runs):,}"),
         ("Passages", f"{passages:,}"),
         ("Nuggets R · N · B", f"{marks['R']:,} · {marks['N']:,} · {marks['B']:,}"),
-        ("Labels by people", f"{people:,}"),
+        ("Labels by people", f"{by_people:,}"),
     ]
 
 
@@ -187,7 +194,7 @@ def _closed(settings: Mapping[str, object]) -> Closed:
     return "left" if settings.get("bins_closed") == "left" else "right"
 
 
-def _acts_note(result: R2C2Result) -> str:
+def _acts_note(result: Found) -> str:
     labelled = any(
         answer.act is not None for found in result.answers.values() for answer in found.values()
     )
@@ -196,13 +203,13 @@ def _acts_note(result: R2C2Result) -> str:
     return "Nobody labelled which answers decline, so that these scores are ranges."
 
 
-def _grades_note(result: R2C2Result) -> str:
-    own = result.settings.get("ideal") == "own"
+def _grades_note(result: Found, settings: Mapping[str, object]) -> str:
+    own = settings.get("ideal") == "own"
     parts = [
         "The ideal list of a question is taken from "
         + ("the run’s own passages." if own else "the passages of all runs.")
     ]
-    if result.settings.get("merge_identical"):
+    if settings.get("merge_identical"):
         parts.append("Identical passages of several runs are one relevance unit.")
     unsure = max(
         (score.missing for scores in result.pr_scores.values() for score in scores.values()),
@@ -213,7 +220,7 @@ def _grades_note(result: R2C2Result) -> str:
     return " ".join(parts)
 
 
-def _relevance_note(result: R2C2Result) -> str:
+def _relevance_note(result: Found) -> str:
     check = result.relevance
     if check is None:
         return ""
@@ -224,7 +231,7 @@ def _relevance_note(result: R2C2Result) -> str:
     return note
 
 
-def _missed(result: R2C2Result) -> list[Passage]:
+def _missed(result: Found) -> list[Passage]:
     """The passages that are judged relevant and earned no grade."""
     if result.relevance is None:
         return []
@@ -237,7 +244,7 @@ def _missed(result: R2C2Result) -> list[Passage]:
     return [known[place] for place in result.relevance.missed]
 
 
-def _no_relevant(result: R2C2Result) -> str:
+def _no_relevant(result: Found) -> str:
     n = len(result.no_relevant)
     if not n:
         return every_question_has_one(result)
@@ -274,7 +281,7 @@ def _short(row: Row, runs: int) -> str:
     return str(row.place) if runs > _NAMED_RUNS else shortened(row.run, 20)
 
 
-def _curves(result: R2C2Result, rows: Sequence[Row]) -> list[Curve]:
+def _curves(result: Found, rows: Sequence[Row]) -> list[Curve]:
     curves = []
     for row in rows:
         found = [
@@ -288,7 +295,7 @@ def _curves(result: R2C2Result, rows: Sequence[Row]) -> list[Curve]:
     return curves
 
 
-def _reward_points(result: R2C2Result, rows: Sequence[Row]) -> list[RewardPoint]:
+def _reward_points(result: Found, rows: Sequence[Row]) -> list[RewardPoint]:
     points = []
     for row in rows:
         over, under = (result.scores[row.run].get(name) for name in ("R_O", "R_U"))
@@ -306,7 +313,9 @@ def _reward_points(result: R2C2Result, rows: Sequence[Row]) -> list[RewardPoint]
     return points
 
 
-def _panels(result: R2C2Result, rows: Sequence[Row], curves: Sequence[Curve]) -> list[_Panel]:
+def _panels(
+    result: Found, settings: Mapping[str, object], rows: Sequence[Row], curves: Sequence[Curve]
+) -> list[_Panel]:
     drawn = {curve.name: curve for curve in curves}
     panels = []
     for row in rows:
@@ -318,7 +327,7 @@ def _panels(result: R2C2Result, rows: Sequence[Row], curves: Sequence[Curve]) ->
         summary += "".join(f"; {words}" for words in row.counts)
         summary += f" ({row.about})" if row.about else ""
         curve = drawn.get(row.run)
-        bins, closed = _bins(result.settings), _closed(result.settings)
+        bins, closed = _bins(settings), _closed(settings)
         pictures: tuple[Markup | None, Markup | None] = (None, None)
         if curve is not None:
             pictures = (
@@ -336,7 +345,8 @@ def _company(curve: Curve, curves: Sequence[Curve]) -> list[Curve]:
 
 def _questions(
     templates: Environment,
-    result: R2C2Result,
+    result: Found,
+    where: WhereUsed,
     order: Sequence[str],
     wide: str,
     max_questions: int,
@@ -347,16 +357,17 @@ def _questions(
     parts: list[Markup] = []
     in_full, size = 0, 0
 
-    def line(question: Question) -> Markup:
-        return Markup(module.line(question_view(result, question, order, full=False), wide))  # noqa: S704
+    def drawn(question: Question, *, full: bool) -> Markup:
+        view = question_view(result, where, question, order, full=full)
+        return Markup((module.full if full else module.line)(view, wide))  # noqa: S704
 
     for place, question in enumerate(result.questions):
         if in_full == place < max_questions:
-            text = Markup(module.full(question_view(result, question, order, full=True), wide))  # noqa: S704
+            text = drawn(question, full=True)
             size += len(text.encode())
             if size <= max_bytes:
                 parts.append(text)
                 in_full += 1
                 continue
-        parts.append(line(question))
+        parts.append(drawn(question, full=False))
     return Markup("").join(parts), in_full

@@ -6,7 +6,8 @@ from rich.table import Table
 from rich.text import Text
 
 from assay.measures.confidence import LOWER_IS_BETTER
-from assay.protocols.r2c2.results import R2C2Result
+from assay.protocols.r2c2.results import Found
+from assay.protocols.results import Result
 from assay.protocols.scores import ranks
 from assay.reports.leaderboards import ac_board, pr_measures, rank_texts
 from assay.reports.terminal import leaderboard, score_row
@@ -26,19 +27,20 @@ _FEW = 4
 _SHORT = {"NuggetPrecision": "NugP"}
 
 
-def leaderboard_tables(result: R2C2Result) -> list[Table]:
+def leaderboard_tables(result: Result) -> list[Table]:
     """Return the leaderboard of the answering runs and, where there are any, of the passage runs.
 
     Texts of files are put in as plain text, never as Rich markup. The policy stands in the title,
     what is missing in the caption.
     """
-    tables = [_ac_table(result)]
-    if result.pr_scores:
-        tables.append(_pr_table(result))
+    found: Found = result.findings.detail
+    tables = [_ac_table(found, policy_in_words(result.policy))]
+    if found.pr_scores:
+        tables.append(_pr_table(found))
     return tables
 
 
-def _ac_table(result: R2C2Result) -> Table:
+def _ac_table(result: Found, policy: str) -> Table:
     lines = [f"• {gap.count} {gap.what}." for gap in gaps(result)] or [
         f"Nothing is missing. {nothing_missing(result)}"
     ]
@@ -50,8 +52,7 @@ def _ac_table(result: R2C2Result) -> Table:
     if declined:
         lines.append(f"• Questions declined ({listing(declined)}).")
     caption = "\n".join(one_line(line) for line in lines)
-    policy = one_line(policy_in_words(result.policy))
-    table = leaderboard(f"Answering runs, by HMR (policy: {policy})", caption)
+    table = leaderboard(f"Answering runs, by HMR (policy: {one_line(policy)})", caption)
     for name in _AC_INTERVALS:
         table.add_column(name, no_wrap=True)
     for name in _AC_PLAIN:
@@ -68,7 +69,7 @@ def _ac_table(result: R2C2Result) -> Table:
     return table
 
 
-def _pr_table(result: R2C2Result) -> Table:
+def _pr_table(result: Found) -> Table:
     measures = pr_measures(result)
     n = len(result.no_relevant)
     caption = (

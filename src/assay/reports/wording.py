@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from assay.model.labels import LabellerId
-from assay.protocols.r2c2.results import AnswerResult, R2C2Result, RunNotes
+from assay.protocols.r2c2.results import AnswerResult, Found, RunNotes
 from assay.protocols.scores import Score
 from assay.reports.text import counted, interval, listing, percent, shortened
 
@@ -124,7 +124,7 @@ class Gap:
     grave: bool
 
 
-def gaps(result: R2C2Result) -> list[Gap]:
+def gaps(result: Found) -> list[Gap]:
     """Return what is missing, gravest first; empty where nothing is."""
     notes = list(result.notes.values())
     found: list[Gap] = []
@@ -195,7 +195,7 @@ def gaps(result: R2C2Result) -> list[Gap]:
     return found
 
 
-def nothing_missing(result: R2C2Result) -> str:
+def nothing_missing(result: Found) -> str:
     """Say what was checked where :func:`gaps` finds nothing."""
     return (
         "Every run answers every question, and every answer and every nugget has a usable label"
@@ -203,7 +203,7 @@ def nothing_missing(result: R2C2Result) -> str:
     )
 
 
-def every_question_has_one(result: R2C2Result) -> str:
+def every_question_has_one(result: Found) -> str:
     """Say of a result without questions that surely have no relevant passage how many have one."""
     open_questions = sum(not any(found.values()) for found in result.grades.values())
     if open_questions:

@@ -4,19 +4,15 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import StrEnum
-from functools import cached_property
 from typing import NamedTuple
 
 from assay.measures.abstention import SweepPoint
 from assay.measures.ranges import Range
-from assay.model.labels import Label, LabellerId
+from assay.model.labels import Label
 from assay.model.rag import Answer, Mark, Nugget, Passage, PassageKey, PassageRun, Question
-from assay.protocols.members import Jury
-from assay.protocols.places import Used, WhereUsed
 from assay.protocols.relevance import RelevanceCheck
-from assay.protocols.results import Result
 from assay.protocols.scores import Scores
 
 
@@ -184,38 +180,3 @@ class Found:
     by_category: Mapping[str, Scores]
     abstention: Mapping[str, Abstention]
     relevance: RelevanceCheck[PassageKey] | None = None
-
-
-@dataclass(frozen=True)
-class R2C2Result(Found):
-    """What an R2C2 report shows: what was found, and what it rests on
-    (:class:`assay.protocols.results.Result`)."""
-
-    title: str = ""
-    policy: str = ""
-    labellers: Mapping[str, LabellerId | None] = field(default_factory=dict)
-    settings: Mapping[str, object] = field(default_factory=dict)
-    warnings: tuple[str, ...] = ()
-    juries: tuple[Jury, ...] = ()
-    out: str = "out/"
-    used: Sequence[Used] = ()
-
-    @classmethod
-    def of(cls, result: Result) -> R2C2Result:
-        """A result whose findings are of R2C2."""
-        return cls(
-            **vars(result.findings.detail),
-            title=result.title,
-            policy=result.policy,
-            labellers=result.labellers,
-            settings=result.settings,
-            warnings=result.warnings,
-            juries=result.juries,
-            out=result.out,
-            used=result.used,
-        )
-
-    @cached_property
-    def where_used(self) -> WhereUsed:
-        """Where each label is used."""
-        return WhereUsed(self.used)
