@@ -10,6 +10,7 @@ import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from functools import lru_cache
 from typing import NamedTuple
 
 
@@ -230,6 +231,7 @@ def sub_narrative_name(text: str) -> str:
     return name
 
 
+@lru_cache(100_000)
 def sub_narrative_key(text: str) -> str:
     """What two texts of one sub-narrative have in common: letters, marks and digits, without case
     and width. Real files differ in commas and blanks."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -74,6 +74,12 @@ class Book:
             who = None if labeller is None else labeller.id
             found[task.name] = next((one for one in known if one == who), who)
         return found
+
+    def under(self, policy: Policy) -> Book:
+        """The same labels under another policy; they are not read again."""
+        other = replace(self, policy=policy)
+        other.__dict__["_columns"] = self._columns
+        return other
 
     def of(self, unit: str) -> list[Label]:
         """All labels of a unit under its own task, oldest first."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 
 from assay.model.trec_rag import RagNugget
 from assay.protocols.trec_rag.inputs import WITH_ASPECTS, Inputs, TrecRagSettings
@@ -26,7 +27,7 @@ class Needs:
         """Whether nuggets are of use: where there are answers, or where they are wanted anyway."""
         return self.settings.nuggets == "always" or bool(self.inputs.answers)
 
-    @property
+    @cached_property
     def nuggets(self) -> bool:
         """Whether nuggets are to be made for some topic."""
         inputs = self.inputs
@@ -38,12 +39,12 @@ class Needs:
             if topic in self.inputs.nuggets:
                 yield from self.inputs.nuggets[topic].nuggets
 
-    @property
+    @cached_property
     def importance(self) -> bool:
         """Whether some nugget has no importance yet, or is still to be made."""
         return self.bank and (self.nuggets or any(one.importance is None for one in self._given()))
 
-    @property
+    @cached_property
     def mapping(self) -> bool:
         """Whether some nugget is to be mapped to a sub-narrative."""
         unmapped = self.nuggets or any(one.sub_narrative is None for one in self._given())

@@ -90,17 +90,19 @@ def compare_settings(
 
 
 def _nuggets(machine: Bank, people: Bank, human: Bank) -> dict[str, Sheet]:
-    """The track's three settings, each where it is: ``EDITED`` where a person edited nuggets,
-    ``MANUAL`` where people assigned some of these, ``ASSIGNED`` where they assigned the
-    machine's."""
+    """The track's three settings, each where it is, and none but the first: ``EDITED`` where a
+    person edited nuggets, ``MANUAL`` where people assigned some of these, ``ASSIGNED`` where they
+    assigned the machine's."""
     inputs = people.inputs
     edited = any(people.post_edited(topic) for topic in inputs.topics)
-    wanted = [(AUTO, machine, machine)]
+    wanted = [(MANUAL if edited else ASSIGNED, people, human)]
     if edited:
         wanted.append((EDITED, people, machine))
-    wanted.append((MANUAL if edited else ASSIGNED, people, human))
+    wanted.append((AUTO, machine, machine))
     sheets: dict[str, Sheet] = {}
     for name, nuggets, answers in wanted:
+        if name is AUTO and not sheets:
+            break  # there is nothing to set it beside
         mixed = _Mixed(nuggets, answers)
         found = [
             one
@@ -112,14 +114,16 @@ def _nuggets(machine: Bank, people: Bank, human: Bank) -> dict[str, Sheet]:
         sheet = bank_sheet(nuggets, found) if labelled else None
         if sheet is not None:
             sheets[name] = sheet
-    return sheets
+    return dict(reversed(sheets.items()))
 
 
 def _support(machine: Bank, human: Bank) -> dict[str, Sheet]:
     """Support by machines and by people."""
     sheets: dict[str, Sheet] = {}
     citations, runs = human.settings.citations, human.inputs.answers
-    for name, bank in (("automatic support", machine), ("manual support", human)):
+    for name, bank in (("manual support", human), ("automatic support", machine)):
+        if bank is machine and not sheets:
+            break
         responses = Responses(bank)
         found = [
             responses.supported(answer)[0]
@@ -134,18 +138,20 @@ def _support(machine: Bank, human: Bank) -> dict[str, Sheet]:
             for cited in sentence.citations[: 1 if citations == "first" else None]
         ):
             sheets[name] = support_sheet(found, citations, bank.inputs.topics, runs=runs)[0]
-    return sheets
+    return dict(reversed(sheets.items()))
 
 
 def _relevance(machine: Bank, human: Bank) -> dict[str, Sheet]:
     """Retrieval by the grades of machines and of people."""
     sheets: dict[str, Sheet] = {}
-    for name, bank in (("automatic relevance", machine), ("manual relevance", human)):
+    for name, bank in (("manual relevance", human), ("automatic relevance", machine)):
+        if bank is machine and not sheets:
+            break
         pool = pooled(bank)
         sheet = retrieval_sheet(bank.inputs, bank.settings, pool)
         if sheet is not None and any(pool.grades.values()):
             sheets[name] = sheet
-    return sheets
+    return dict(reversed(sheets.items()))
 
 
 def _sides(
@@ -177,10 +183,7 @@ def _sides(
 def _bank(inputs: Inputs, settings: TrecRagSettings, book: LabelBook, policy: str) -> Bank:
     if book.book is None:
         raise ValueError("there is no ledger")
-    labels = LabelBook.open(
-        book.book.ledger, Policy.parse(policy), book.book.tasks, book.book.labellers
-    )
-    return Bank(inputs, settings, labels)
+    return Bank(inputs, settings, LabelBook(book.book.under(Policy.parse(policy))))
 
 
 def _correlated(

@@ -190,7 +190,9 @@ def _nugget_table(state: State, topic: str) -> list[Item]:
     kept = state.bank.nuggets(topic)
     if not kept:
         return []
-    mine = [one for (_, at), one in state.assigned.items() if at == topic]
+    mine = [
+        state.assigned[run, topic] for run in state.inputs.answers if (run, topic) in state.assigned
+    ]
     rows = []
     for place, one in enumerate(kept):
         full = sum(answer.nuggets[place].assigned is Assigned.SUPPORT for answer in mine)
