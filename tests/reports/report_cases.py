@@ -10,6 +10,7 @@ from assay.measures.names import parse_measure
 from assay.measures.ranges import Range
 from assay.model.labels import Label, LabellerId, Status
 from assay.model.rag import Answer, Mark, Nugget, Passage, PassageKey, PassageRun, Question
+from assay.protocols.confidence_scores import Abstention
 from assay.protocols.means import mean_score
 from assay.protocols.places import Place, Used
 from assay.protocols.r2c2 import scores
@@ -122,7 +123,7 @@ def assemble(questions, pr_runs, answers, *, title="Films", warnings=(), policy=
         },
         by_category={c: table([q.id for q in questions if q.category == c]) for c in categories},
         abstention={
-            run: scores.abstention_of(scores.Verdicts.of([*found.values()]).answers, RESAMPLING)
+            run: Abstention.of(scores.Verdicts.of([*found.values()]).answers, RESAMPLING)
             for run, found in answers.items()
         },
     )

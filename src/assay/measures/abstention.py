@@ -45,6 +45,17 @@ class Answers:
     given: Bools
     to_refuse: Bools
 
+    def only(self, places: Sequence[int]) -> Answers:
+        """Those to some questions, by their places."""
+        at = np.array(places, dtype=np.intp)
+        return Answers(**{name: values[at] for name, values in vars(self).items()})
+
+    def tried(self) -> list[int]:
+        """The places of the questions that were answered, or rightly declined; what may decline or
+        not is among them."""
+        declined = (self.refused == 1) & ~(self.correct == 1)
+        return np.flatnonzero(self.given & ~declined).tolist()
+
 
 @dataclass(frozen=True)
 class SweepPoint:

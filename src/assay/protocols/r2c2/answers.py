@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from assay.measures.ranges import Range
 from assay.model.labels import Label
@@ -12,10 +11,15 @@ from assay.protocols.carried import carried
 from assay.protocols.labels import LabelBook
 from assay.protocols.places import Place
 from assay.protocols.r2c2.acts import act_of, correctness, is_asked
+from assay.protocols.r2c2.requests import (
+    Content,
+    act_content,
+    answer_content,
+    entailment_content,
+)
 from assay.protocols.r2c2.results import AnswerResult, NuggetResult, State
 from assay.tasks.r2c2 import ANSWER, DIALOGUE_ACT, ENTAILMENT, Act
 
-Content = dict[str, Any]
 Helped = Mapping[int, tuple[bool, str | None]]
 """By position from 0: whether an entailed nugget helped, and why."""
 
@@ -47,7 +51,7 @@ class Answers:
         step3 = [self._nugget(one, passages[one.key], at) for one in answer.nuggets]
         unmarked = {one.state for one in step3} - {State.COUNTED}
         beside = _entailed(step3)
-        unit = _unit(question, answer, beside)
+        unit = answer_content(question, answer, beside)
         label, given_for = book.find(ANSWER, unit), unit
         state = State.COUNTED
         if label is None or (self._by_people and not label.labeller.is_human):
@@ -65,8 +69,8 @@ class Answers:
                 machine = book.machine(ANSWER, content)
                 overruled = machine or overruled
                 helps.update(_helps(machine, content["nuggets"], beside))
-        act_content = {"question": question.text, "answer": answer.text}
-        act_label = book.label(DIALOGUE_ACT, act_content, at._replace(position="dialogue act"))
+        act_place = at._replace(position="dialogue act")
+        act_label = book.label(DIALOGUE_ACT, act_content(question, answer), act_place)
         act = act_of(act_label, question, answer.text)
         correct = correctness(act, act_label, label, question, expected=self._acts_expected)
         if label is not None and not is_asked(act, question, len(beside)):
@@ -95,7 +99,7 @@ class Answers:
 
     def _nugget(self, nugget: Nugget, passage: Passage, at: Place) -> NuggetResult:
         """Step 3: a nugget that its passage does not entail is bogus."""
-        unit = {"passage": passage.text, "nugget": nugget.text}
+        unit = entailment_content(nugget, passage)
         place = Place(at.run, at.topic, f"nugget {nugget.num}")
         label = self._book.label(ENTAILMENT, unit, place)
         if label is None:
@@ -112,7 +116,7 @@ class Answers:
         """The label that counted for this very answer before labels changed which of its nuggets
         are entailed, with the unit that it was given for."""
         parts = [
-            (ENTAILMENT, {"passage": one.passage.text, "nugget": one.nugget.text})
+            (ENTAILMENT, entailment_content(one.nugget, one.passage))
             for one in step3
             if one.passage is not None
         ]
@@ -120,20 +124,10 @@ class Answers:
         def beside(said: Sequence[Label]) -> Content:
             entailed = zip(answer.nuggets, said, strict=True)
             texts = [n.text for n, one in entailed if (one.verdict or {}).get("entailed")]
-            return _unit(question, answer, texts)
+            return answer_content(question, answer, texts)
 
         found = carried(self._book, ANSWER, unit, parts, beside)
         return None if found is None else (found[0], dict(found[1]))
-
-
-def _unit(question: Question, answer: Answer, nuggets: Sequence[str]) -> Content:
-    """What an answer's label is about: the content of an ``AnswerUnit``."""
-    return {
-        "question": question.text,
-        "answer": answer.text,
-        "gold": list(question.gold),
-        "nuggets": list(nuggets),
-    }
 
 
 def _entailed(step3: Sequence[NuggetResult]) -> list[str]:

@@ -11,6 +11,7 @@ from assay.formats.r2c2 import write_marked
 from assay.measures.confidence import LOWER_IS_BETTER
 from assay.measures.ranges import Range
 from assay.model.rag import PassageKey
+from assay.protocols.confidence_scores import Abstention
 from assay.protocols.labels import LabelBook
 from assay.protocols.means import mean_scores
 from assay.protocols.output import csv_bytes
@@ -23,12 +24,11 @@ from assay.protocols.r2c2.scores import (
     Grades,
     Judged,
     Verdicts,
-    abstention_of,
+    attempted_scores,
     derive_grades,
     open_grades,
     ranked_passages,
     score_answers,
-    score_attempted,
 )
 from assay.protocols.ranked_scores import score_rankings
 from assay.protocols.relevance import RelevanceCheck, check_relevance
@@ -53,7 +53,7 @@ def findings(inputs: Inputs, settings: R2C2Settings, judged: Judged, book: Label
     attempted: Table = {}
     for name, found in verdicts.items():
         every = bool((found.answers.given & (found.answers.refused == 0)).all())
-        attempted[name] = scores[name] if every else score_attempted(name, found, settings)
+        attempted[name] = scores[name] if every else attempted_scores(name, found, settings)
     by_category: dict[str, Table] = {}
     for category, places in _categories(inputs).items():
         if len(places) == len(topics):
@@ -78,7 +78,7 @@ def findings(inputs: Inputs, settings: R2C2Settings, judged: Judged, book: Label
         pr_scores=pr_scores,
         attempted=attempted,
         by_category=by_category,
-        abstention={n: abstention_of(found.answers, settings) for n, found in verdicts.items()},
+        abstention={n: Abstention.of(found.answers, settings) for n, found in verdicts.items()},
         relevance=check,
     )
     missing = sum(notes.unlabelled for notes in detail.notes.values())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from assay.labellers.base import Request
 from assay.model.rag import Answer, Nugget, Passage, Question
@@ -39,21 +39,38 @@ ENTAILED_SHARE = 0.75
 """Share of nuggets taken as entailed where nothing is known yet, for estimates."""
 
 
-def entailment_unit(nugget: Nugget, passage: Passage) -> EntailmentUnit:
+Content = dict[str, Any]
+"""What a unit holds. Looking labels up needs no more, and units take a while to make."""
+
+
+def entailment_content(nugget: Nugget, passage: Passage) -> Content:
     """What step 3 asks about: the text that the cited PR run holds, and the nugget."""
-    return EntailmentUnit(passage=passage.text, nugget=nugget.text)
+    return {"passage": passage.text, "nugget": nugget.text}
 
 
-def answer_unit(question: Question, answer: Answer, entailed: tuple[str, ...]) -> AnswerUnit:
+def answer_content(question: Question, answer: Answer, entailed: Sequence[str]) -> Content:
     """What step 4 asks about."""
-    return AnswerUnit(
-        question=question.text, answer=answer.text, gold=question.gold, nuggets=entailed
-    )
+    return {
+        "question": question.text,
+        "answer": answer.text,
+        "gold": list(question.gold),
+        "nuggets": list(entailed),
+    }
 
 
-def act_unit(question: Question, answer: Answer) -> DialogueActUnit:
+def act_content(question: Question, answer: Answer) -> Content:
     """What the dialogue act is asked about."""
-    return DialogueActUnit(question=question.text, answer=answer.text)
+    return {"question": question.text, "answer": answer.text}
+
+
+def entailment_unit(nugget: Nugget, passage: Passage) -> EntailmentUnit:
+    """:func:`entailment_content` as a unit."""
+    return EntailmentUnit(**entailment_content(nugget, passage))
+
+
+def answer_unit(question: Question, answer: Answer, entailed: Sequence[str]) -> AnswerUnit:
+    """:func:`answer_content` as a unit."""
+    return AnswerUnit(**answer_content(question, answer, entailed))
 
 
 def relevance_unit(task: AnyTask, question: Question, passage: Passage) -> Unit:
@@ -75,7 +92,7 @@ def _answers(inputs: Inputs) -> Iterator[tuple[Question, Answer]]:
 def act_requests(inputs: Inputs) -> Iterator[Request]:
     """One dialogue act an answer."""
     for question, answer in _answers(inputs):
-        yield Request(DIALOGUE_ACT, act_unit(question, answer))
+        yield Request(DIALOGUE_ACT, DialogueActUnit(**act_content(question, answer)))
 
 
 def entailment_requests(inputs: Inputs) -> Iterator[Request]:
@@ -111,7 +128,7 @@ def answer_requests(inputs: Inputs, book: LabelBook, *, assume: bool = False) ->
             if answer is None:
                 continue
             labels = [
-                book.find(ENTAILMENT, entailment_unit(nugget, passages[nugget.key]))
+                book.find(ENTAILMENT, entailment_content(nugget, passages[nugget.key]))
                 for nugget in answer.nuggets
             ]
             unlabelled = [place for place, label in enumerate(labels) if label is None]
@@ -123,7 +140,9 @@ def answer_requests(inputs: Inputs, book: LabelBook, *, assume: bool = False) ->
                 for place, (nugget, label) in enumerate(zip(answer.nuggets, labels, strict=True))
                 if place in taken or (label and label.verdict and label.verdict["entailed"])
             )
-            act = act_of(book.find(DIALOGUE_ACT, act_unit(question, answer)), question, answer.text)
+            act = act_of(
+                book.find(DIALOGUE_ACT, act_content(question, answer)), question, answer.text
+            )
             if is_asked(act, question, len(texts)):
                 yield Request(ANSWER, answer_unit(question, answer, texts))
 

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import NamedTuple
 
-from assay.measures.abstention import SweepPoint
 from assay.measures.ranges import Range
 from assay.model.labels import Label
 from assay.model.rag import Answer, Mark, Nugget, Passage, PassageKey, PassageRun, Question
+from assay.protocols.confidence_scores import Abstention
 from assay.protocols.relevance import RelevanceCheck
 from assay.protocols.scores import Scores
 
@@ -142,21 +142,6 @@ class RunNotes:
     def unlabelled(self) -> int:
         """How many answers and nuggets have no usable label."""
         return self.missing_answers + self.failed_answers + self.unmarked_nuggets
-
-
-@dataclass(frozen=True, slots=True)
-class Abstention:
-    """How a run declines: ``refused`` answers, ``rightly`` so many of them, ``unknown`` where
-    nobody knows, of ``to_refuse`` questions that are to be refused
-    (:mod:`assay.measures.abstention`)."""
-
-    refused: int
-    rightly: int
-    unknown: int
-    to_refuse: int
-    precision: Range | None
-    recall: Range | None
-    sweep: tuple[SweepPoint, ...]
 
 
 @dataclass(frozen=True)

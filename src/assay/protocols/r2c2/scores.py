@@ -4,22 +4,19 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 
-from assay.measures.abstention import Answers, abstention, sweep
-from assay.measures.bootstrap import Interval, confidence_intervals
-from assay.measures.confidence import LOWER_IS_BETTER
-from assay.measures.confidence_ranges import Completion, confidence_ranges
+from assay.measures.abstention import Answers
 from assay.measures.names import parse_measure
 from assay.measures.ranges import Range
 from assay.model.rag import Mark, PassageKey, PassageRun
+from assay.protocols.confidence_scores import score_attempted, score_confidence
 from assay.protocols.means import mean_score
 from assay.protocols.r2c2.acts import is_to_refuse
 from assay.protocols.r2c2.inputs import Inputs, R2C2Settings
-from assay.protocols.r2c2.results import Abstention, AnswerResult
+from assay.protocols.r2c2.results import AnswerResult
 from assay.protocols.ranked import Ranked
 from assay.protocols.scores import Score
 
@@ -53,110 +50,27 @@ class Verdicts(NamedTuple):
 
     def only(self, places: Sequence[int]) -> Verdicts:
         """Those of some questions, by their places."""
-        at = np.array(places, dtype=np.intp)
-        chosen = {name: values[at] for name, values in vars(self.answers).items()}
-        return Verdicts(Answers(**chosen), [self.precision[place] for place in places])
-
-    def attempted(self) -> Verdicts:
-        """Those that the run answered, or rightly declined. What may decline or not counts from
-        wrong to right: a mean with it holds the mean without it."""
-        every = self.answers
-        declined = (every.refused == 1) & ~(every.correct == 1)
-        answers, precision = self.only(np.flatnonzero(every.given & ~declined).tolist())
-        unknown = np.isnan(answers.refused)
-        return Verdicts(
-            replace(answers, correct=np.where(unknown, np.nan, answers.correct)),
-            [
-                Range(0.0, 1.0) if open_ else ends
-                for ends, open_ in zip(precision, unknown, strict=True)
-            ],
-        )
+        return Verdicts(self.answers.only(places), [self.precision[place] for place in places])
 
 
 def score_answers(run: str, verdicts: Verdicts, settings: R2C2Settings) -> dict[str, Score]:
     """Accuracy, mean nugget precision, HMR with R_O and R_U, and the calibration measures of one
-    run over the given questions, each from floor to ceiling, with bootstrap intervals over
-    questions."""
-    given, count = verdicts.answers.given, len(verdicts.precision)
-    if not count:
-        return {name: Score.undefined(run, name) for name in AC_MEASURES}
-    left_out = int(count - given.sum())
-    correct = verdicts.answers.correct[given]
-    ranges = confidence_ranges(
-        verdicts.answers.p[given],
-        correct,
-        left_out=left_out,
-        bins=settings.bins,
-        closed=settings.bins_closed,
-    )
-    intervals: dict[bytes, dict[str, Interval]] = {}
-
-    def interval(completion: Completion, measure: str) -> Interval | None:
-        key = completion.p.tobytes() + completion.c.tobytes()
-        if key not in intervals:
-            intervals[key] = confidence_intervals(
-                completion.p,
-                completion.c,
-                bins=settings.bins,
-                closed=settings.bins_closed,
-                level=settings.level,
-                resamples=settings.resamples,
-                seed=settings.seed,
-            )
-        return intervals[key].get(measure)
-
-    scores = {}
-    for measure in AC_MEASURES:
-        if measure == PRECISION:
-            scores[measure] = mean_score(run, measure, verdicts.precision, settings)
-            continue
-        ends = ranges[measure]
-        if ends is None:
-            scores[measure] = Score.undefined(run, measure, topics=count)
-            continue
-        found = (interval(ends.floor, measure), interval(ends.ceiling, measure))
-        open_questions = int(np.isnan(correct).sum())
-        if measure not in ("Accuracy", "R_U"):
-            open_questions += left_out
-        scores[measure] = Score.between(
-            run,
-            measure,
-            ends.range,
-            *((one.low, one.high) for one in found if one is not None),
-            topics=count,
-            missing=0 if ends.range.value is not None else open_questions,
-        )
-    return scores
+    run over the given questions."""
+    scores = score_confidence(run, verdicts.answers, settings)
+    scores[PRECISION] = mean_score(run, PRECISION, verdicts.precision, settings)
+    return {measure: scores[measure] for measure in AC_MEASURES}
 
 
-def score_attempted(run: str, verdicts: Verdicts, settings: R2C2Settings) -> dict[str, Score]:
-    """The scores over the questions that a run tried. Where it is not known whether it did, only
-    means are bounded by what else is known."""
-    scores = score_answers(run, verdicts.attempted(), settings)
-    missing = int((verdicts.answers.given & np.isnan(verdicts.answers.refused)).sum())
-    if missing:
-        for measure, score in scores.items():
-            if measure not in ("Accuracy", PRECISION):
-                ends = Range(1.0, 0.0) if measure in LOWER_IS_BETTER else Range(0.0, 1.0)
-                scores[measure] = Score.between(
-                    run, measure, ends, (0.0, 1.0), topics=score.topics, missing=missing
-                )
-    return scores
-
-
-def abstention_of(answers: Answers, settings: R2C2Settings) -> Abstention:
-    """How a run declines, and what it would come to if it did so more often."""
-    precision, recall = abstention(answers)
-    refused = answers.given & (answers.refused == 1)
-    return Abstention(
-        refused=int(refused.sum()),
-        rightly=int((refused & answers.to_refuse).sum()),
-        unknown=int((answers.given & np.isnan(answers.refused)).sum()),
-        to_refuse=int(answers.to_refuse.sum()),
-        precision=precision,
-        recall=recall,
-        sweep=tuple(sweep(answers, bins=settings.bins, closed=settings.bins_closed)),
-    )
+def attempted_scores(run: str, verdicts: Verdicts, settings: R2C2Settings) -> dict[str, Score]:
+    """The scores over the questions that a run tried."""
+    tried = verdicts.only(verdicts.answers.tried())
+    known = ~np.isnan(tried.answers.refused)
+    precision = [
+        ends if sure else Range(0.0, 1.0) for ends, sure in zip(tried.precision, known, strict=True)
+    ]
+    scores = score_attempted(run, verdicts.answers, settings)
+    scores[PRECISION] = mean_score(run, PRECISION, precision, settings)
+    return {measure: scores[measure] for measure in AC_MEASURES}
 
 
 # -- passages -------------------------------------------------------------------------------------
