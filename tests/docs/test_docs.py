@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import doctest
 import re
 import runpy
 import shlex
@@ -75,3 +76,15 @@ def test_the_example_of_ranges_prints_what_the_page_says(capsys: pytest.CaptureF
     (code,) = re.findall(r"^```python\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
     exec(code, {})
     assert capsys.readouterr().out.strip() == re.search(r"# (.*)", code)[1]
+
+
+@pytest.mark.parametrize("name", ["label.md"])
+def test_the_python_of_a_page_gives_what_it_shows(
+    name: str, place: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.chdir(place)
+    failed, tried = doctest.testfile(
+        str(ROOT / "docs" / name), module_relative=False, encoding="utf-8"
+    )
+    assert tried
+    assert not failed

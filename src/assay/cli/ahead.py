@@ -9,23 +9,10 @@ from assay.cli.common import out, plain_table, print_json, safe
 from assay.judging.engine import Plan
 from assay.judging.progress import Tally
 from assay.judging.todo import Distinct
-from assay.labellers.base import Estimate, Labeller
+from assay.labellers.base import Estimate
 from assay.labellers.prices import checked
-from assay.model.errors import SettingsError
 
 TitledPlans = Iterable[tuple[str, Plan]]
-
-
-def require_prices(labellers: Iterable[Labeller], cure: str) -> None:
-    """A budget means nothing for a model whose price is unknown: say so before calling it.
-    ``cure`` says how a price is given; ``{model}`` in it is the model's name."""
-    for labeller in labellers:
-        for member in getattr(labeller, "members", (labeller,)):
-            if getattr(member, "price", 0) is None:
-                model = str(member.id.params.get("model", member.id.name))
-                raise SettingsError(
-                    f"A budget needs the price of '{model}'. {cure.replace('{model}', model)}"
-                )
 
 
 def told(tally: Tally) -> str:

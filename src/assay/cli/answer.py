@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, replace
@@ -13,7 +12,7 @@ from typing import Annotated, Any
 import orjson
 import typer
 
-from assay.cli.ahead import TitledPlans, print_ahead, print_prompts, require_prices, told
+from assay.cli.ahead import TitledPlans, print_ahead, print_prompts, told
 from assay.cli.answer_inputs import (
     check_ac_name,
     checked_run,
@@ -28,6 +27,7 @@ from assay.cli.common import (
     FetchLines,
     JsonOption,
     JudgingBar,
+    PriceOption,
     RetryOption,
     ShowPromptsOption,
     err,
@@ -42,7 +42,7 @@ from assay.formats.trec_rag_writing import write_answers
 from assay.judging.engine import plan
 from assay.judging.progress import Tally
 from assay.labellers.base import Labeller, Request, request_key
-from assay.labellers.prices import Price
+from assay.labellers.prices import given_prices, require_prices
 from assay.labellers.spec import LabellerOptions
 from assay.ledger import Ledger
 from assay.model.errors import Fault, SettingsError
@@ -70,7 +70,6 @@ from assay.systems.writers import WRITER_HELP, make_certainty, make_writer
 WORDS = 400
 SAMPLES = 5
 TEMPERATURE = 0.7
-_PRICE = re.compile(r"([0-9.]+)[/,]([0-9.]+)")
 _ASSUMED = "an answer of a few words"
 
 
@@ -148,14 +147,7 @@ def answer_command(
         Path | None,
         typer.Option("--ledger", help="Where the model's replies are kept (beside the run)."),
     ] = None,
-    price: Annotated[
-        str | None,
-        typer.Option(
-            "--price",
-            metavar="IN/OUT",
-            help="US dollars for a million tokens read and written (else the list price).",
-        ),
-    ] = None,
+    price: PriceOption = None,
     budget: BudgetOption = None,
     dry_run: DryRunOption = False,
     show_prompts: ShowPromptsOption = 0,
@@ -207,7 +199,9 @@ def answer_command(
         runs = read_pr_runs(files)
         sources = sources_of(runs, list(topics), passages)
     heat = (TEMPERATURE if temperature is None else temperature) if sampled else 0.0
-    options = LabellerOptions(temperature=heat, prices=_prices(model, price), fetching=FetchLines())
+    options = LabellerOptions(
+        temperature=heat, prices=given_prices(model, price), fetching=FetchLines()
+    )
     writer = make_writer(model, folder=Path(), options=options, temperature=heat)
     judge = None
     if confidence is Confidence.LOGPROB:
@@ -293,22 +287,6 @@ def _plain(settings: AnswerSettings) -> dict[str, Any]:
     if settings.confidence is not Confidence.SAMPLED:
         del kept["samples"]
     return kept
-
-
-def _prices(model: str, price: str | None) -> dict[str, Price]:
-    if price is None:
-        return {}
-    found = _PRICE.fullmatch(price.strip())
-    kind, _, rest = model.strip().partition(":")
-    try:
-        if found is None or kind != "openai":
-            raise ValueError
-        made = Price(float(found.group(1)), float(found.group(2)))
-    except ValueError:
-        raise SettingsError(
-            "--price is IN/OUT for an openai: model, in US dollars for a million tokens: 0.4/1.6."
-        ) from None
-    return {re.split(r"@(?=https?://)", rest)[0]: made}
 
 
 def _ahead(

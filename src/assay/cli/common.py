@@ -50,6 +50,14 @@ BudgetOption = Annotated[
     float | None,
     typer.Option("--budget", metavar="USD", min=0, help="Stop judging at this cost (US dollars)."),
 ]
+PriceOption = Annotated[
+    str | None,
+    typer.Option(
+        "--price",
+        metavar="IN/OUT",
+        help="US dollars for a million tokens read and written (else the list price).",
+    ),
+]
 JsonOption = Annotated[
     bool, typer.Option("--json", help="Print one JSON document and nothing else.")
 ]

@@ -15,7 +15,6 @@ from typing import Annotated
 import aiohttp
 import typer
 
-from assay import __version__
 from assay.cli.common import JsonOption, out, plain_table, print_json, safe
 from assay.cli.jobs import Job, open_job
 from assay.labellers.custom import known_entry_points
@@ -26,6 +25,7 @@ from assay.labellers.models import find_model
 from assay.labellers.openai import OpenAISettings
 from assay.labellers.spec import LabellerOptions, openai_settings, shadowed
 from assay.model.errors import AssayError, FormatError, PrerequisiteError, SettingsError
+from assay.model.version import __version__
 from assay.model.wording import counted
 from assay.protocols.folder import Folder
 

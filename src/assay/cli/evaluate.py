@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from assay.cli.ahead import print_ahead, print_prompts, require_prices, told
+from assay.cli.ahead import print_ahead, print_prompts, told
 from assay.cli.common import (
     BudgetOption,
     CsvOption,
@@ -31,6 +31,7 @@ from assay.cli.common import (
 from assay.cli.jobs import Job, Results, open_job
 from assay.judging.asking import INTERRUPTED
 from assay.judging.progress import Tally
+from assay.labellers.prices import require_prices
 from assay.ledger import Ledger
 from assay.model.errors import SettingsError
 from assay.model.secrets import without_keys

@@ -9,11 +9,11 @@ from pathlib import Path
 
 from rich.table import Table
 
-from assay import __version__
 from assay.cli.jobs import Outlook, Plans, Results
 from assay.judging.progress import Progress, Tally
 from assay.labellers.base import Labeller
 from assay.ledger import Ledger
+from assay.model.version import __version__
 from assay.protocols.evaluation import Evaluation
 from assay.protocols.folder import Folder
 from assay.protocols.r2c2.results import Found

@@ -12,7 +12,6 @@ import numpy as np
 from rich.table import Table as RichTable
 from rich.text import Text
 
-from assay import __version__
 from assay.cli.common import plain_table
 from assay.cli.jobs import Job as OneJob
 from assay.cli.jobs import Outlook, Plans, Results, job_of
@@ -21,6 +20,7 @@ from assay.labellers.base import Labeller
 from assay.ledger import Ledger
 from assay.ledger.policy import Policy
 from assay.model.secrets import without_keys
+from assay.model.version import __version__
 from assay.protocols.folder import Folder
 from assay.protocols.manifest import MANIFEST, REPORT, read_manifest, replace_manifest
 from assay.protocols.output import csv_bytes, sha256, write_bytes

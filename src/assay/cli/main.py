@@ -12,12 +12,12 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from assay import __version__
 from assay.cli.ending import INTERRUPTED, leave, open_streams, unwritable
 from assay.formats.parsed import printable
 from assay.model.errors import AssayError
 from assay.model.places import TRUSTED
 from assay.model.secrets import without_keys
+from assay.model.version import __version__
 
 # name -> (module, attribute, one line for --help). A Typer attribute is a command group.
 COMMANDS: dict[str, tuple[str, str, str]] = {
@@ -26,6 +26,7 @@ COMMANDS: dict[str, tuple[str, str, str]] = {
     "score": ("assay.cli.evaluate", "score_command", "Compute every score from the labels."),
     "report": ("assay.cli.evaluate", "report_command", "Write the HTML report."),
     "validate": ("assay.cli.validate", "validate_command", "Check files, list all faults."),
+    "label": ("assay.cli.label", "label_command", "Judge a list of pairs one by one."),
     "measure": ("assay.cli.measure", "measure_command", "Ranking measures of TREC runs."),
     "confidence": ("assay.cli.confidence", "confidence_command", "HMR and calibration of a CSV."),
     "nuggets": ("assay.cli.nuggets", "app", "Nugget scores of assignment files; edit nuggets."),

@@ -8,9 +8,9 @@ from typing import Any
 
 import orjson
 
-from assay import __version__
 from assay.formats.naming import run_name
 from assay.model.labels import LabellerId
+from assay.model.version import __version__
 from assay.protocols.output import digests_of, write_bytes
 
 

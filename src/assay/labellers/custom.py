@@ -120,7 +120,7 @@ def custom_labeller(spec: str) -> Labeller | None:
                 target = next(iter(found)).load()
         except (ImportError, AttributeError) as error:
             raise SettingsError(f"The labeller '{spec}' cannot be loaded: {error}.") from error
-        return _labeller(spec, target)
+        return labeller_from(spec, target)
     if not _PATH.fullmatch(spec):
         return None
     module, _, attribute = spec.partition(":")
@@ -136,7 +136,7 @@ def custom_labeller(spec: str) -> Labeller | None:
         target = getattr(loaded, attribute)
     except AttributeError as error:
         raise SettingsError(f"'{spec}': the module {module} has no '{attribute}'.") from error
-    return _labeller(spec, target)
+    return labeller_from(spec, target)
 
 
 def known_entry_points() -> list[str]:
@@ -144,7 +144,8 @@ def known_entry_points() -> list[str]:
     return sorted(point.name for point in entry_points(group=GROUP))
 
 
-def _labeller(spec: str, target: Any) -> Labeller:
+def labeller_from(spec: str, target: Any) -> Labeller:
+    """What a person gave as a labeller, under the name ``spec``: see :func:`custom_labeller`."""
     with turned(partial(_not_made, spec, "object")):
         if inspect.isclass(target) or getattr(target, "makes_labeller", False):
             made = _made(spec, target)

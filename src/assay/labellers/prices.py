@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
+from typing import Any
 from urllib.parse import urlsplit
 
 import orjson
 
+from assay.model.errors import SettingsError
+
+_PRICE = re.compile(r"([0-9.]+)[/,]([0-9.]+)")
 _WORD = re.compile(r"[^\W\d_]+|\d|[^\w\s]+|_+")
 _LETTERS = 7  # letters of a word up to which it is about one token
 # Kanji and hanzi, kana, bopomofo, hangul syllables: about a token each.
@@ -42,6 +46,35 @@ def list_price(model: str, base_urls: tuple[str, ...]) -> Price | None:
     (``prices.json``), else None: a model of the same name elsewhere may cost anything."""
     found = {_table().get(urlsplit(url).hostname or "", {}).get(model) for url in base_urls}
     return found.pop() if len(found) == 1 else None
+
+
+def given_prices(model: str, price: str | None) -> dict[str, Price]:
+    """What ``--price`` says (IN/OUT) of the model that a SPEC names."""
+    if price is None:
+        return {}
+    found = _PRICE.fullmatch(price.strip())
+    kind, _, rest = model.strip().partition(":")
+    try:
+        if found is None or kind != "openai":
+            raise ValueError
+        made = Price(float(found.group(1)), float(found.group(2)))
+    except ValueError:
+        raise SettingsError(
+            "--price is IN/OUT for an openai: model, in US dollars for a million tokens: 0.4/1.6."
+        ) from None
+    return {re.split(r"@(?=https?://)", rest)[0]: made}
+
+
+def require_prices(labellers: Iterable[Any], cure: str) -> None:
+    """A budget means nothing for a model whose price is unknown: say so before calling it.
+    ``cure`` says how a price is given; ``{model}`` in it is the model's name."""
+    for labeller in labellers:
+        for member in getattr(labeller, "members", (labeller,)):
+            if getattr(member, "price", 0) is None:
+                model = str(member.id.params.get("model", member.id.name))
+                raise SettingsError(
+                    f"A budget needs the price of '{model}'. {cure.replace('{model}', model)}"
+                )
 
 
 def checked() -> str:

@@ -46,7 +46,13 @@ class Asker:
         """The label of each request: None where it is missing, a failed one where the model's
         reply could not be used. Raises SettingsError where the labeller cannot do the task, and
         KeyboardInterrupt (with what was answered kept) where a person stops it."""
-        planned = plan(self.ledger, self.labeller, requests, retry_failed=self.retry_failed)
+        planned = plan(
+            self.ledger,
+            self.labeller,
+            requests,
+            retry_failed=self.retry_failed,
+            alike=False,  # what is handed back are labels of these very questions
+        )
         left = self.spending.left
         made = judge([(title, planned)], self.ledger, progress=self.progress, budget=left)
         self.spending.tally += made

@@ -118,7 +118,8 @@ def _tokenise(vocabulary: bytes) -> Tokenise:
 
 
 @cache
-def _packaged_tokenise() -> Tokenise:
+def packaged_tokenise() -> Tokenise:
+    """The tokeniser of the packaged network, which takes no time to load twice."""
     return _tokenise(_packaged("tokenizer.json"))
 
 
@@ -195,7 +196,7 @@ def size_ahead(question: Question) -> int:
     many where its tokeniser is not installed."""
     if empty(question):
         return 0
-    tokenise = _about_tokens if missing() else _packaged_tokenise()
+    tokenise = _about_tokens if missing() else packaged_tokenise()
     own = tokenise([question.first])[0]
     parts = parts_of_question(question, own, tokenise)
     return sum(len(own[:FIRST_TOKENS]) + len(part.tokens) + 3 for part in parts)

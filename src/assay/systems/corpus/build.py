@@ -19,9 +19,9 @@ from typing import Any, NamedTuple
 
 import orjson
 
-from assay import __version__
 from assay.labellers.gguf import usable_cores
 from assay.model.errors import Fault, SettingsError
+from assay.model.version import __version__
 from assay.systems.corpus.documents import Document, Item, Kind, Source, SourceSettings
 from assay.systems.corpus.markup import plain
 from assay.systems.corpus.passages import Passage, Window, passages

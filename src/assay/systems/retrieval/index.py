@@ -12,8 +12,8 @@ from typing import Any
 
 import orjson
 
-from assay import __version__
 from assay.model.errors import SettingsError
+from assay.model.version import __version__
 from assay.systems.corpus.passages import Passage
 from assay.systems.corpus.store import read_passages, write_whole
 from assay.systems.damage import read_about, told_of_damage

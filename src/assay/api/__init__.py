@@ -1,0 +1,1 @@
+"""What scripts, notebooks and the command line call."""

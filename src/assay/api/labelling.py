@@ -1,0 +1,221 @@
+"""Pairs judged one by one: ``assay.label`` and ``assay label``."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from os import PathLike
+from pathlib import Path
+from shutil import rmtree
+from typing import Any, Literal, NamedTuple, cast
+
+import polars as pl
+
+from assay.api.loops import outside_a_loop
+from assay.api.pairs import KINDS, Kind, probability
+from assay.api.remarks import warning
+from assay.formats.pairs import Id, Pair, PairTask, pairs_of
+from assay.judging.progress import Progress, Silent, Tally
+from assay.labellers.base import Labeller, Request
+from assay.labellers.custom import labeller_from
+from assay.labellers.prices import Price, require_prices
+from assay.labellers.spec import LabellerOptions, make_labeller
+from assay.ledger import Ledger
+from assay.model.errors import SettingsError
+from assay.model.labels import Label, Status
+from assay.systems.asking import Asker, Spending
+from assay.tasks.rendering import Renderer
+
+Records = Iterable[Mapping[str, Any]]
+AnyLabeller = str | Labeller | Callable[..., Any]
+
+
+class Labelled(NamedTuple):
+    """A pair's label: ``label`` is yes, partly or no, None where there is none; ``yes`` the
+    probability of yes, None where the labeller gives none."""
+
+    id: Id
+    task: str
+    label: str | None
+    yes: float | None
+    reason: str | None
+    warning: str | None
+
+
+COLUMNS = Labelled._fields
+
+
+@dataclass(frozen=True, slots=True)
+class PairJob:
+    """Pairs, what is asked about them, and who is asked."""
+
+    task: PairTask
+    pairs: Sequence[Pair]
+    labeller: Labeller
+    title: str = "Labels"
+
+    @property
+    def kind(self) -> Kind:
+        return KINDS[self.task]
+
+    def requests(self) -> list[Request]:
+        """What is asked, in the order of the pairs."""
+        return [self.kind.request(pair) for pair in self.pairs]
+
+    def label(self, asker: Asker) -> list[Labelled]:
+        """The pairs' labels, in their order; asks for those that the ledger lacks."""
+        found = asker.ask(self.title, self.requests())
+        stopped = asker.spending.tally.stopped is not None
+        return [
+            self._labelled(pair, label, stopped)
+            for pair, label in zip(self.pairs, found, strict=True)
+        ]
+
+    def _labelled(self, pair: Pair, label: Label | None, stopped: bool) -> Labelled:
+        level = yes = reason = None
+        if label is not None and label.status is Status.OK and label.verdict is not None:
+            level = self.kind.level(label.verdict)
+            yes = probability(label, level)
+            reason = label.reason
+        said = warning(self.task, self.kind, pair, label, level, stopped=stopped)
+        return Labelled(pair.id, self.task.value, level, yes, reason, said)
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """How far judging may go: ``budget`` in US dollars, and whether unusable replies are asked
+    for again."""
+
+    budget: float | None = None
+    retry_failed: bool = False
+    progress: Progress = field(default_factory=Silent)
+
+
+def label_pairs(job: PairJob, ledger: Path | None, bounds: Bounds) -> tuple[list[Labelled], Tally]:
+    """The labels of a job's pairs, and what was done for them. What the ledger at ``ledger`` holds
+    is not asked again; without a path, one is made for this call.
+
+    Raises LabellerUnreachable and KeyboardInterrupt with what was answered kept; where the ledger
+    was this call's own it then stays, and a note of the exception names it.
+    """
+    with _ledger_at(ledger) as opened:
+        opened.checked()  # before anything is asked that rests on a label
+        spending = Spending(bounds.budget)
+        asker = Asker(opened, job.labeller, bounds.progress, spending, bounds.retry_failed)
+        return job.label(asker), spending.tally
+
+
+@contextmanager
+def _ledger_at(path: Path | None) -> Iterator[Ledger]:
+    if path is not None:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with Ledger.open(path) as ledger:
+            yield ledger
+        return
+    folder = Path(tempfile.mkdtemp(prefix="assay-"))
+    held = 0
+    try:
+        with Ledger.open(folder / "labels.sqlite") as ledger:
+            try:
+                yield ledger
+            except BaseException:
+                held = ledger.size()
+                raise
+    except BaseException as error:
+        if held:
+            error.add_note(f"{held} answers are kept in {folder / 'labels.sqlite'}: give that as "
+                           "the ledger to go on from there.")  # fmt: skip
+        raise
+    finally:
+        if not held:
+            rmtree(folder, ignore_errors=True)
+
+
+def label(
+    task: Literal["support", "answers", "correct"] | PairTask,
+    records: Records | Any,
+    labeller: AnyLabeller = "embedded",
+    *,
+    ledger: str | PathLike[str] | None = None,
+    budget: float | None = None,
+    price: tuple[float, float] | None = None,
+    retry_failed: bool = False,
+    progress: Progress | None = None,
+) -> pl.DataFrame:
+    """Judge pairs of texts one by one: a frame with the columns ``id``, ``task``, ``label`` (yes,
+    partly or no), ``yes`` (the probability of yes), ``reason`` and ``warning``, in the order of
+    the records.
+
+    ``task`` is ``support`` (does ``passage`` support ``claim``?), ``answers`` (does ``passage``
+    answer ``question``?) or ``correct`` (is ``answer`` to ``question`` right by ``gold``, a list of
+    texts?). ``records`` are mappings with these fields and an ``id``, or a polars or pandas frame;
+    without any id, records are numbered from 0. ``labeller`` is a SPEC, a labeller or a function
+    ``(task, unit) -> verdict``. With a ``ledger`` (a file) what was asked before is not asked
+    again. ``budget`` is in US dollars, ``price`` what a million tokens read and written cost.
+
+    ``label`` and ``yes`` are null where there is none, and ``warning`` says why. Raises FormatError
+    with all faults of the records, and what stops a run: SettingsError, LabellerUnreachable.
+    """
+    kind = _task_of(task)
+    pairs = pairs_of(_rows(records), kind).require()
+    who = _labeller_of(labeller, price)
+    if budget is not None:
+        require_prices([who], "Give it: price=(IN, OUT), in US dollars for a million tokens.")
+    job = PairJob(kind, pairs, who)
+    path = None if ledger is None else Path(ledger)
+
+    def work(told: Progress) -> list[Labelled]:
+        return label_pairs(job, path, Bounds(budget, retry_failed, told))[0]
+
+    return frame_of(outside_a_loop(work, progress or Silent()))
+
+
+def frame_of(labels: Sequence[Labelled]) -> pl.DataFrame:
+    """Labels as a frame. Ids are whole numbers where all of them are, else texts."""
+    ids = [one.id for one in labels]
+    numbers = bool(ids) and all(isinstance(one, int) for one in ids)
+    return pl.DataFrame(
+        {
+            "id": ids if numbers else [str(one) for one in ids],
+            **{name: [getattr(one, name) for one in labels] for name in COLUMNS if name != "id"},
+        },
+        schema={
+            "id": pl.Int64 if numbers else pl.String,
+            **{name: pl.Float64 if name == "yes" else pl.String for name in COLUMNS[1:]},
+        },
+    )
+
+
+def _task_of(task: str) -> PairTask:
+    try:
+        return PairTask(task)
+    except ValueError:
+        known = ", ".join(f"'{one.value}'" for one in PairTask)
+        raise SettingsError(f"There is no task {task!r} for pairs. Tasks: {known}.") from None
+
+
+def _rows(records: Any) -> Iterable[object]:
+    """Mappings, whatever holds them: frames are known by what they can do, so that pandas need not
+    be there."""
+    if hasattr(records, "iter_rows"):
+        return cast("Iterable[object]", records.iter_rows(named=True))
+    if hasattr(records, "to_dict") and hasattr(records, "columns"):
+        return cast("Iterable[object]", records.to_dict("records"))
+    if isinstance(records, str | Mapping) or not isinstance(records, Iterable):
+        raise SettingsError(
+            "The records are neither a frame nor a list of mappings such as "
+            '{"id": …, "claim": …, "passage": …}.'
+        )
+    return records
+
+
+def _labeller_of(given: AnyLabeller, price: tuple[float, float] | None) -> Labeller:
+    if not isinstance(given, str):
+        name = getattr(given, "__qualname__", type(given).__qualname__)
+        return labeller_from(f"{getattr(given, '__module__', 'custom')}:{name}", given)
+    model = given.partition(":")[2].partition("@")[0]
+    prices = {} if price is None else {model: Price(*price)}
+    options = LabellerOptions(prices=prices)
+    return make_labeller(given, folder=Path(), renderer=Renderer(), options=options)

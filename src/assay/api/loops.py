@@ -1,0 +1,55 @@
+"""Judging where an event loop runs already, as in every notebook."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
+from typing import TypeVar
+
+from assay.judging.progress import Progress
+from assay.labellers.base import Outcome
+
+T = TypeVar("T")
+
+
+class Stoppable:
+    """A Progress that ends judging at the next answer once ``stop`` is set: what was answered is
+    kept."""
+
+    def __init__(self, progress: Progress, stop: threading.Event) -> None:
+        self._progress = progress
+        self._stop = stop
+
+    def begin(self, title: str, total: int, known: int) -> None:
+        self._progress.begin(title, total, known)
+
+    def step(self, outcome: Outcome | None) -> None:
+        if self._stop.is_set():
+            raise KeyboardInterrupt
+        self._progress.step(outcome)
+
+    def note(self, text: str) -> None:
+        self._progress.note(text)
+
+    def end(self) -> None:
+        self._progress.end()
+
+
+def outside_a_loop(work: Callable[[Progress], T], progress: Progress) -> T:
+    """What ``work`` gives. Judging needs an event loop of its own, which a thread may have only
+    one of: where one runs here, the work is done in another thread."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return work(progress)
+    stop = threading.Event()
+    with ThreadPoolExecutor(1, thread_name_prefix="assay-judging") as worker:
+        done = worker.submit(copy_context().run, work, Stoppable(progress, stop))
+        try:
+            return done.result()
+        except BaseException:  # above all Ctrl-C, which only this thread is told of
+            stop.set()
+            raise

@@ -1,0 +1,141 @@
+"""Pairs to be judged one by one: a claim and a passage, a question and a passage, an answer and
+the gold answers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from numbers import Integral
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+from assay.formats.jsonl import read_objects
+from assay.formats.parsed import FaultList, Parsed, quoted
+from assay.formats.text import read_text
+
+Id = str | int
+_LARGEST = 1 << 63
+
+
+class PairTask(StrEnum):
+    """What is asked of a pair: does the passage support the claim, does it answer the question,
+    is the answer correct by the gold answers?"""
+
+    SUPPORT = "support"
+    ANSWERS = "answers"
+    CORRECT = "correct"
+
+
+FIELDS: Mapping[PairTask, tuple[str, ...]] = {
+    PairTask.SUPPORT: ("claim", "passage"),
+    PairTask.ANSWERS: ("question", "passage"),
+    PairTask.CORRECT: ("question", "answer", "gold"),
+}
+"""The fields of a pair beside its id."""
+
+GOLD = "gold"
+"""The one field that holds several texts."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """A record: its id as it was given, its texts by field, and its gold answers."""
+
+    id: Id
+    texts: Mapping[str, str]
+    gold: tuple[str, ...] = ()
+
+
+def read_pairs(path: str | PathLike[str], task: PairTask) -> Parsed[list[Pair]]:
+    """The pairs of a file of JSON Lines. Further fields are ignored."""
+    source = read_text(Path(path))
+    faults = FaultList(source.file, source.faults)
+    pairs = _pairs(read_objects(source, faults), task, faults)
+    if not pairs and not faults.faulty:
+        faults.error(0, "The file holds no record.", _shape(task))
+    return Parsed(pairs, faults.done())
+
+
+def pairs_of(records: Iterable[object], task: PairTask) -> Parsed[list[Pair]]:
+    """The pairs of records in memory, numbered from 1 in faults. Where no record has an id, they
+    get the numbers from 0."""
+    faults = FaultList("records")
+    given = list(records)
+    named = any(isinstance(one, Mapping) and "id" in one for one in given)
+    numbered: list[tuple[int, Mapping[str, Any]]] = []
+    for number, one in enumerate(given, 1):
+        if isinstance(one, Mapping):
+            numbered.append((number, one if named else {"id": number - 1, **one}))
+        else:
+            faults.error(number, f"The record is a {type(one).__name__}.", _shape(task))
+    return Parsed(_pairs(numbered, task, faults), faults.done())
+
+
+def _pairs(
+    records: Iterable[tuple[int, Mapping[str, Any]]], task: PairTask, faults: FaultList
+) -> list[Pair]:
+    pairs: list[Pair] = []
+    seen: dict[str, int] = {}
+    for number, record in records:
+        own = _id(record.get("id"))
+        named = None if own is None else str(own)
+        if own is None:
+            faults.error(number, "The record has no id.", "Give a text or a whole number as 'id'.")
+        elif str(own) in seen:
+            why = f"The id {quoted(str(own))} stands in record {seen[str(own)]} already."
+            faults.error(number, why, "Give each record an id of its own.", named)
+        else:
+            seen[str(own)] = number
+        texts: dict[str, str] = {}
+        gold: tuple[str, ...] = ()
+        for name in FIELDS[task]:
+            value = record.get(name)
+            if name not in record:
+                faults.error(number, f"The record has no '{name}'.", _shape(task), named)
+            elif name == GOLD and (several := _texts(value)) is not None:
+                gold = several
+            elif name != GOLD and isinstance(value, str) and _is_text(value):
+                texts[name] = value
+            else:
+                what = "a list of texts" if name == GOLD else "a text"
+                faults.error(number, f"'{name}' is not {what}.", _shape(task), named)
+        if own is not None:
+            pairs.append(Pair(own, texts, gold))
+    return pairs
+
+
+def _id(value: object) -> Id | None:
+    if isinstance(value, str):
+        return value if value.strip() and _is_text(value) else None
+    if isinstance(value, Integral) and not isinstance(value, bool):
+        return int(value) if -_LARGEST <= int(value) < _LARGEST else None
+    return None
+
+
+def _texts(value: Any) -> tuple[str, ...] | None:
+    """Gold answers: a list of texts, or one text."""
+    if isinstance(value, str):
+        value = [value]
+    elif hasattr(value, "tolist"):  # an array
+        value = value.tolist()
+    if not isinstance(value, list | tuple) or not all(map(_is_text, value)):
+        return None
+    return tuple(one for one in value if one.strip())
+
+
+def _is_text(value: object) -> bool:
+    """Whether it is a text that can be written down (half a surrogate pair cannot)."""
+    if not isinstance(value, str):
+        return False
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _shape(task: PairTask) -> str:
+    texts = ", ".join(f'"{name}": {"[…]" if name == GOLD else "…"}' for name in FIELDS[task])
+    return f'Write {{"id": …, {texts}}}.'
