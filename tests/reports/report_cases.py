@@ -14,6 +14,8 @@ from assay.protocols.confidence_scores import Abstention
 from assay.protocols.means import mean_score
 from assay.protocols.places import Place, Used
 from assay.protocols.r2c2 import scores
+from assay.protocols.r2c2.definitions import DEFINITIONS
+from assay.protocols.r2c2.gaps import gaps
 from assay.protocols.r2c2.inputs import R2C2Settings
 from assay.protocols.r2c2.results import AnswerResult, Found, NuggetResult, RunNotes, State
 from assay.protocols.results import Findings, Result
@@ -132,7 +134,7 @@ def assemble(questions, pr_runs, answers, *, title="Films", warnings=(), policy=
         protocol_title="R2C2",
         title=title,
         policy=policy,
-        findings=Findings((), {}, {}, (), detail=found),
+        findings=Findings((), {}, {}, (), DEFINITIONS, detail=found),
         labellers={"r2c2.entailment": MODEL, "r2c2.answer": MODEL, "r2c2.dialogue_act": None},
         task_titles={},
         settings=SETTINGS,
@@ -140,7 +142,7 @@ def assemble(questions, pr_runs, answers, *, title="Films", warnings=(), policy=
         asked={},
         missing={},
         failed={},
-        gaps=(),
+        gaps=gaps(list(found.notes.values()), found.no_relevant),
         warnings=tuple(warnings),
     )
 

@@ -21,7 +21,6 @@ from assay.protocols.r2c2.results import Found
 from assay.protocols.results import Result
 from assay.protocols.scores import ranks
 from assay.reports.declining import declining
-from assay.reports.definitions import DEFINITIONS
 from assay.reports.groups import top_groups
 from assay.reports.leaderboards import (
     SMALL_N,
@@ -41,7 +40,6 @@ from assay.reports.wording import (
     READING_RULE,
     TASK_TITLES,
     every_question_has_one,
-    gaps,
     nothing_missing,
     policy_in_words,
 )
@@ -93,7 +91,6 @@ def render_report(
     )
     curves = _curves(found, ac.rows)
     rewards = _reward_points(found, ac.rows)
-    missing = gaps(found)
     tasks = task_rows(result)
     by_people = sum(task.by_people for task in tasks)
     html = templates.get_template("report.html.j2").render(
@@ -103,11 +100,11 @@ def render_report(
         css=Markup(css),  # noqa: S704
         js=Markup(js),  # noqa: S704
         csp=content_policy(css, js),
-        about={part: d.says for d in DEFINITIONS for part in d.name.split(", ")},
+        about={part: d.says for d in result.findings.definitions for part in d.name.split(", ")},
         lede=_lede(found, ac.rows),
         facts=_facts(found, by_people),
-        gaps=missing,
-        grave=any(gap.grave for gap in missing),
+        gaps=result.gaps,
+        grave=any(gap.grave for gap in result.gaps),
         complete=nothing_missing(found),
         policy=policy_in_words(result.policy),
         tasks=tasks,
@@ -140,7 +137,7 @@ def render_report(
         limited=_limited(len(found.questions), in_full, result.out),
         questions=questions,
         wide=wide,
-        definitions=DEFINITIONS,
+        definitions=result.findings.definitions,
         settings=[(key, setting(value)) for key, value in result.settings.items()],
     )
     return html if html.endswith("\n") else html + "\n"

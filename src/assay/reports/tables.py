@@ -14,7 +14,6 @@ from assay.reports.terminal import leaderboard, score_row
 from assay.reports.text import listing, one_line
 from assay.reports.wording import (
     every_question_has_one,
-    gaps,
     nothing_missing,
     policy_in_words,
 )
@@ -34,14 +33,14 @@ def leaderboard_tables(result: Result) -> list[Table]:
     what is missing in the caption.
     """
     found: Found = result.findings.detail
-    tables = [_ac_table(found, policy_in_words(result.policy))]
+    tables = [_ac_table(found, result)]
     if found.pr_scores:
         tables.append(_pr_table(found))
     return tables
 
 
-def _ac_table(result: Found, policy: str) -> Table:
-    lines = [f"• {gap.count} {gap.what}." for gap in gaps(result)] or [
+def _ac_table(result: Found, whole: Result) -> Table:
+    lines = [f"• {gap.count:,} {gap.what}." for gap in whole.gaps] or [
         f"Nothing is missing. {nothing_missing(result)}"
     ]
     declined = [
@@ -52,7 +51,8 @@ def _ac_table(result: Found, policy: str) -> Table:
     if declined:
         lines.append(f"• Questions declined ({listing(declined)}).")
     caption = "\n".join(one_line(line) for line in lines)
-    table = leaderboard(f"Answering runs, by HMR (policy: {one_line(policy)})", caption)
+    policy = one_line(policy_in_words(whole.policy))
+    table = leaderboard(f"Answering runs, by HMR (policy: {policy})", caption)
     for name in _AC_INTERVALS:
         table.add_column(name, no_wrap=True)
     for name in _AC_PLAIN:

@@ -12,6 +12,7 @@ import re
 
 from assay.measures.ranges import ROUNDING
 from assay.model.wording import counted as counted
+from assay.model.wording import listing as listing
 
 NOTHING = "–"
 """What stands for an undefined value."""
@@ -105,12 +106,3 @@ def percent(value: float | None) -> str:
     if value is None or not math.isfinite(value):
         return NOTHING
     return f"{value * 100:.0f}\u00a0%"
-
-
-def listing(items: list[str], most: int = 12) -> str:
-    """Return ``a, b and c``, or the first ones and how many more there are."""
-    if len(items) > most:
-        return ", ".join(items[:most]) + f" and {len(items) - most:,} more"
-    if len(items) < 2:
-        return "".join(items)
-    return ", ".join(items[:-1]) + " and " + items[-1]

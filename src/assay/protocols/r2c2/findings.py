@@ -16,6 +16,8 @@ from assay.protocols.labels import LabelBook
 from assay.protocols.means import mean_scores
 from assay.protocols.output import csv_bytes
 from assay.protocols.places import Place
+from assay.protocols.r2c2.definitions import DEFINITIONS
+from assay.protocols.r2c2.gaps import gaps
 from assay.protocols.r2c2.inputs import Inputs, R2C2Settings
 from assay.protocols.r2c2.requests import CHECKS, relevance_unit
 from assay.protocols.r2c2.results import Found, RunNotes
@@ -90,6 +92,8 @@ def findings(inputs: Inputs, settings: R2C2Settings, judged: Judged, book: Label
             Board("Answering runs", AC_MEASURES, lower_is_better=LOWER_IS_BETTER),
             Board("Passage runs", tuple(ranked.measures)),
         ),
+        definitions=DEFINITIONS,
+        gaps=gaps(list(detail.notes.values()), detail.no_relevant),
         files=dict(_files(inputs, detail)),
         ranked=ranked,
         document={

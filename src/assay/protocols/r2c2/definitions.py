@@ -1,18 +1,8 @@
-"""What the report's measures are, in a sentence each, with their sources."""
+"""What R2C2's measures are, in a sentence each, with their sources."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
-
-@dataclass(frozen=True)
-class Definition:
-    """A measure: its name, what it says, which way is better, where it comes from."""
-
-    name: str
-    says: str
-    source: str
-
+from assay.protocols.results import Definition
 
 DEFINITIONS = (
     Definition(
