@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from assay.ledger import Ledger
 from tests.cli.ground import make, toml
 from tests.conftest import ROOT
 from tests.engine.test_checking import damaged, tampered
@@ -104,3 +105,58 @@ def test_numbers_and_dates_that_nobody_thought_of(slide: Path, assay, row: dict,
     assert (done.returncode, why in done.stderr) == (2 if why else 0, True)
     for command in (("labels", "list"), ("labels", "stats"), ("labels", "verify"), ("report",)):
         assert assay(*command, slide).returncode == 0
+
+
+def forged(folder: Path) -> str:
+    """A folder whose first label says the contrary; its name."""
+    tampered(
+        folder / "labels.sqlite",
+        "UPDATE labels SET verdict = replace(verdict, 'false', 'true') "
+        "WHERE id = (SELECT min(id) FROM labels WHERE verdict LIKE '%\"entailed\":false%')",
+    )
+    with Ledger.open(folder / "labels.sqlite") as ledger:
+        return next(one.uid[:8] for one in ledger.faults() if one.uid)
+
+
+def test_nothing_is_made_of_a_changed_label(slide: Path, assay):
+    marked = next((slide / "out" / "marked").glob("*.txt"))
+    edited = slide / marked.name
+    edited.write_bytes(marked.read_bytes())
+    empty = slide / "empty.jsonl"
+    empty.write_text("")
+    name = forged(slide)
+    size = (slide / "labels.sqlite").stat().st_size
+    for command in (
+        ("judge", slide, "--import-batch", empty),
+        ("judge", slide, "--export-batch", slide / "batch.jsonl"),
+        ("judge", slide, "--dry-run"),
+        ("evaluate", slide, "--dry-run"),
+        ("labels", "import", slide, edited, "--by", "human:KIM"),
+        ("labels", "import", slide, edited, "--by", "human:KIM", "--dry-run"),
+        ("labels", "import", slide, empty, "--by", "human:KIM"),
+    ):
+        done = assay(*command)
+        assert (done.returncode, f"label {name}: what it says" in done.stderr) == (2, True), command
+    assert not (slide / "batch.jsonl").exists()
+    assert (slide / "labels.sqlite").stat().st_size == size
+
+
+@pytest.mark.parametrize("emptied", [False, True])
+def test_a_manifest_of_labels_that_are_gone_is_not_replaced(slide: Path, assay, emptied: bool):
+    manifest = slide / "out" / "manifest.json"
+    before = manifest.read_bytes()
+    if emptied:
+        for path in slide.glob("labels.sqlite*"):
+            path.unlink()
+        (slide / "labels.sqlite").touch()
+    else:
+        tampered(slide / "labels.sqlite", "DELETE FROM labels WHERE id = 7")
+    for command in ("score", "report", "evaluate"):
+        done = assay(command, slide)
+        assert done.returncode == 2
+        assert "out/manifest.json: was made from 7 labels" in done.stderr
+        assert "move what the other gave (out/) away first" in done.stderr
+    assert manifest.read_bytes() == before
+    assert assay("labels", "verify", slide).returncode == 1
+    (slide / "out").rename(slide / "other")
+    assert assay("evaluate", slide).returncode == 0

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import gc
 import json
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -218,6 +219,7 @@ def test_recorded_labels_of_either_question_serve(folder):
     assert (marks(folder), support(folder)) == ("RBB", ["2", "1", "0"])
     for file in folder.glob("labels.sqlite*"):
         file.unlink()
+    shutil.rmtree(folder / "out")
     ground.toml(folder, ["r2c2", "trec-rag"], TREC, 'default = "recorded:yes-no.jsonl"')
     found = evaluate(folder, status=1)
     assert (marks(folder), support(folder)) == ("RBB", ["2", None, None])

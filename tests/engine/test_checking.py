@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import os
 import random
@@ -15,8 +16,9 @@ import pytest
 
 from assay.ledger import Ledger
 from assay.ledger.checking import look
+from assay.ledger.hashes import packed
+from assay.ledger.lines import read_lines
 from assay.ledger.migrations import MIGRATIONS
-from assay.ledger.opening import packed
 from assay.model.errors import LedgerError
 from assay.tasks.base import unit_hash
 from tests.engine.test_ledger import label as any_label
@@ -91,6 +93,8 @@ _SAYS = "what it says, of what, by whom or when was changed"
         "status = 'failed', verdict = NULL",
         "uid = zeroblob(16)",
         "reason = CAST(x'ff' AS TEXT)",
+        "verdict = CAST(verdict AS BLOB)",
+        "overrules = lower(hex(zeroblob(16)))",
     ],
 )
 def test_a_changed_label_is_named(path: Path, change: str):
@@ -106,13 +110,108 @@ def test_a_changed_label_is_named(path: Path, change: str):
 
 @pytest.mark.parametrize(
     "change", ["tokens_in = 6", "cost = 0.26", "seconds = 1", "error = 'x'", "key = 'other'",
-               "detail = '{}'", "detail = x'00'"],
+               "detail = '{}'", "detail = x'00'", "cost = 9e999", "seconds = -9e999",
+               "tokens_out = 9e999"],
 )  # fmt: skip
 def test_what_no_uid_covers_is_named_too(path: Path, change: str):
     tampered(path, f"UPDATE labels SET {change} WHERE id = 3")
     named, why = found(path)
     assert named == uids(path)[2:3] if "x'" not in change else named
     assert "its key, error, tokens, cost, seconds or detail were changed" in why[0]
+
+
+_OTHER_FORMS = ("labels SET key", "labels SET uid", "units SET hash")
+
+
+@pytest.mark.parametrize("form", ["lower(hex({}))", "substr({}, 1, 15)"])
+@pytest.mark.parametrize("column", _OTHER_FORMS)
+def test_a_hash_that_no_look_up_would_find_is_a_fault(path: Path, column: str, form: str):
+    with Ledger.open(path) as ledger:
+        ledger.add([label(5, key="ab" * 16)])
+    last = column.rpartition(" ")[2]
+    tampered(path, f"UPDATE {column} = {form.format(last)} WHERE typeof({last}) = 'blob'")
+    named, why = found(path)
+    assert named
+    assert why[0].startswith(("its key,", "what it says", "the text of unit"))
+
+
+def test_a_text_stored_otherwise_than_as_text_is_a_fault(path: Path):
+    tampered(path, "UPDATE units SET content = CAST(content AS BLOB) WHERE id = 2",
+             "UPDATE tasks SET name = CAST(name AS BLOB)",
+             "UPDATE labellers SET params = CAST(params AS BLOB)")  # fmt: skip
+    named, why = found(path)
+    assert len(named) == 8
+    assert why[0].startswith("the text of unit")
+
+
+def test_what_has_a_number_below_1_is_a_fault(path: Path):
+    columns = "uid, key, task, version, unit, labeller, status, verdict, reason, created"
+    tampered(
+        path,
+        f"INSERT INTO labels (id, {columns}) SELECT -id, {columns} FROM labels WHERE id = 2",
+        "INSERT INTO units (id, hash, task, content) VALUES (0, x'00', 1, '{}')",
+    )
+    second = uids(path)[-3]
+    with Ledger.open(path) as ledger, pytest.raises(LedgerError, match="by other means"):
+        ledger.checked()
+    put_in = "was put in by other means than Assay's"
+    assert found(path) == ([second, ""], [f"it {put_in}", f"a unit {put_in}"])
+    tampered(path, "UPDATE labels SET id = -id WHERE id > 2")
+    assert found(path)[0][:3] == [uids(path)[0], uids(path)[1], second]
+
+
+@pytest.mark.parametrize("digest", ["NULL", "'text'"])
+def test_a_newest_digest_that_is_none_is_a_fault(path: Path, digest: str):
+    tampered(path, f"UPDATE labels SET digest = {digest} WHERE id = 4")
+    assert found(path)[0] == uids(path)[3:]
+    with Ledger.open(path) as ledger:
+        assert ledger.head().in_manifest() == {"labels": 4, "head": ""}
+
+
+def test_infinite_numbers_are_none(tmp_path: Path):
+    with Ledger.open(tmp_path / "l.sqlite") as ledger:
+        ledger.add([label(1, cost=math.inf, seconds=-math.inf, tokens_in=math.inf)])
+        (one,) = ledger.labels()
+        assert (one.cost, one.seconds, one.tokens_in) == (None, None, None)
+    tampered(tmp_path / "l.sqlite", "UPDATE labels SET cost = 9e999, tokens_out = -9e999")
+    (block,) = read_lines(tmp_path / "l.sqlite")
+    (line,) = block.lines()
+    assert json.loads(line + b"}")["cost"] is None
+    assert found(tmp_path / "l.sqlite")[0] == [one.uid]
+
+
+@pytest.mark.parametrize("version", [1, 2, 3])
+def test_a_version_that_the_tables_are_not_of_is_told(path: Path, version: int):
+    tampered(path, f"PRAGMA user_version = {version}")
+    with pytest.raises(LedgerError, match=f"are not those of version {version}, which the file"):
+        Ledger.open(path)
+
+
+def test_a_file_in_another_encoding_is_told_in_one_sentence(path: Path, tmp_path: Path):
+    other = tmp_path / "other.sqlite"
+    with closing(sqlite3.connect(path)) as old, closing(sqlite3.connect(other)) as new:
+        new.execute("PRAGMA encoding = 'UTF-16'")
+        new.executescript("\n".join(old.iterdump()))
+        new.execute(f"PRAGMA user_version = {len(MIGRATIONS)}")
+    (why,) = found(other)[1]
+    assert why.startswith("the file is in UTF-16")
+
+
+def test_names_of_tables_that_are_no_utf_8_are_a_message(path: Path):
+    with closing(sqlite3.connect(path)) as db:
+        db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        db.execute("PRAGMA journal_mode = DELETE")
+    data = path.read_bytes()
+    at = data.index(b"CREATE TABLE units")
+    told = 0
+    for place in range(at, at + 18):
+        path.write_bytes(data[:place] + b"\xff" + data[place + 1 :])
+        try:
+            with Ledger.open(path) as ledger:
+                ledger.checked()
+        except LedgerError:
+            told += 1
+    assert told > 12
 
 
 def test_a_changed_text_is_named_with_its_labels(path: Path):

@@ -14,8 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.ledger import Ledger, NewLabel
+from assay.ledger.hashes import packed, unpacked
 from assay.ledger.migrations import MIGRATIONS
-from assay.ledger.opening import packed, unpacked
 from assay.model.errors import LedgerError
 from assay.model.labels import LabellerId, Status
 
@@ -142,7 +142,7 @@ def test_a_ledger_of_version_2_is_found_by_unit_and_key(tmp_path: Path):
             INSERT INTO units VALUES (1, x'000102030405060708090a0b0c0d0e0f', 1, '{"n":1}');
             INSERT INTO labellers VALUES (1, 'openai:m', 'model', '{}');
             INSERT INTO labels (uid, key, task, version, unit, labeller, status, verdict, created)
-                VALUES (x'aa', 'k', 1, '1', 1, 1, 'ok', '{"entailed":true}', '2026');
+                VALUES (zeroblob(16), 'k', 1, '1', 1, 1, 'ok', '{"entailed":true}', '2026');
             PRAGMA user_version = 2
             """
         )

@@ -7,6 +7,7 @@ name of its file in ``data/``.
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
@@ -188,6 +189,7 @@ def films_missing(folder: Path) -> Pins:
     stage.judge()
     found = {"missing": stage.pins()}
     (stage.folder / "labels.sqlite").unlink()
+    shutil.rmtree(stage.folder / "out")  # of labels that are gone
     spoilt = [
         {**row, "verdict": {"no": "such"}} if not n % 13 else row for n, row in enumerate(rows)
     ]

@@ -90,6 +90,7 @@ def generate_command(
         Request(GENERATE, GENERATE.unit.model_validate(content)) for content in asked.values()
     ]
     with opened.open_ledger() as ledger:
+        ledger.checked()  # before anything is asked
         limit = budget if budget is not None else opened.config.judging.budget
         tally = judge(
             [("questions", plan(ledger, who, requests))],

@@ -11,6 +11,7 @@ from assay.cli.jobs import Job, Plans
 from assay.judging.batch import export_batch, import_batch
 from assay.judging.engine import judge
 from assay.model.wording import counted
+from assay.protocols.checked import checked_ledger
 from assay.protocols.output import write_bytes
 
 _SHOWN = 10  # reasons for missing answers
@@ -26,7 +27,8 @@ def run(
 ) -> None:
     """Import results if there are any, then export what can be asked now."""
     document: dict[str, Any] = {}
-    with job.folder.open_ledger() as ledger:
+    with checked_ledger(job.folder) as ledger:
+        ledger.checked()  # before anything is asked or made that rests on a label
 
         def plans() -> Plans:
             return job.plans_now(ledger, retry_failed=retry_failed)

@@ -176,7 +176,9 @@ def _require_prices(job: Job) -> None:
 
 def _print_ahead(job: Job, *, as_json: bool) -> None:
     exists = job.folder.ledger_path.exists()
-    with job.folder.open_ledger() if exists else nullcontext() as ledger:
+    with checked_ledger(job.folder) if exists else nullcontext() as ledger:
+        if ledger is not None:
+            ledger.checked()
         ahead = job.look_ahead(ledger)
     print_ahead(
         ahead.plans,

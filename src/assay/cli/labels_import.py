@@ -113,9 +113,8 @@ def _import_lines(
 ) -> Imported:
     job = job_of(folder, None) if dry_run else None
     with ledger.trial() as trial:  # of two imports at once, the second is to see the first's labels
+        ledger.checked()  # before anybody's label takes the place of another
         read = read_file(ledger, path, who)
-        if job is not None:
-            ledger.checked()
         before = None if job is None else job.score(ledger)
         trial.add(read.new)
         follows = None if job is None or before is None else consequences(before, job.score(ledger))

@@ -133,6 +133,7 @@ def import_marked(
     inputs: Inputs = evaluation.inputs
     said = _said(words, paths, inputs)
     with ledger.trial() as trial:  # of two imports at once, the second is to see the first's labels
+        ledger.checked()  # before anybody's label takes the place of another
         before = evaluation.score(ledger, whole=True)
         published = before.findings.detail
         edits = read_edits(paths, inputs, published, who, said=said, reason=reason)

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
-from typing import Any
-
 import typer
 
 from assay.cli.common import FolderArgument, JsonOption, out, print_json, safe
 from assay.ledger.checking import Fault
 from assay.protocols.folder import Folder, relative_to
-from assay.protocols.manifest import MANIFEST, read_manifest
+from assay.protocols.manifest import heads
 
 
 def verify_command(folder: FolderArgument, as_json: JsonOption = False) -> None:
@@ -25,7 +21,7 @@ def verify_command(folder: FolderArgument, as_json: JsonOption = False) -> None:
     with opened.open_ledger(create=False) as ledger:
         found = list(ledger.faults())
         head, count = ledger.head(), 0
-        for path, named in _manifests(opened.path / "out"):
+        for path, named in heads(opened.path / "out"):
             count += 1
             why = ledger.faulty_head(named)
             if why is not None:
@@ -39,11 +35,3 @@ def verify_command(folder: FolderArgument, as_json: JsonOption = False) -> None:
         what = f"{head.labels:,} labels, head {head.digest.hex()}, {count} manifests"
         out().print(f"{what}: {f'{len(found):,} faults' if found else 'all as written'}.")
     raise typer.Exit(1 if found else 0)
-
-
-def _manifests(folder: Path) -> Iterator[tuple[Path, Any]]:
-    """The manifests under a folder that name a ledger's head, with what they name."""
-    for path in sorted(folder.rglob(MANIFEST)):
-        document = read_manifest(path.parent)
-        if "ledger" in document:
-            yield path, document["ledger"]

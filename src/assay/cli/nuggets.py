@@ -208,6 +208,7 @@ def edit_command(
     if name is None and not show_only:
         raise typer.BadParameter("is needed: who edits?", param_hint="--as")
     with job.folder.open_ledger() as ledger:
+        ledger.checked()  # before anybody's label takes the place of another
         bank = Bank(inputs, evaluation.settings, evaluation.book(ledger))
         kept = bank.nuggets(topic)
         if kept is None:

@@ -69,6 +69,7 @@ def weights_command(
     if not isinstance(settings, SgssSettings):  # pragma: no cover (opened with SGSS)
         raise TypeError("not an SGSS folder")
     with opened.folder.open_ledger(create=False) as ledger:
+        ledger.checked()  # before a number rests on a label
         labellers, _ = opened.folder.labellers_for_scoring(opened.tasks)
         book = LabelBook.open(ledger, opened.policy, tasks(settings), labellers)
         learned = learn(

@@ -10,7 +10,7 @@ from typing import overload
 import orjson
 
 from assay.labellers.base import Request
-from assay.ledger.opening import packed
+from assay.ledger.hashes import packed
 from assay.model.errors import LedgerError
 from assay.tasks.base import AnyTask
 

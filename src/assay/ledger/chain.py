@@ -7,16 +7,23 @@ seconds and detail), and that no label before it is gone, its digest does.
 from __future__ import annotations
 
 import hashlib
+import math
 import sqlite3
+from collections import deque
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import orjson
+
+from assay.ledger.hashes import as_packed
 
 LINKED = "labels.id, uid, key, error, tokens_in, tokens_out, cost, seconds, detail"
 """The columns that :func:`linked` takes."""
 SINCE = 4
 """The version of the ledger that has digests."""
 _SIZE = 16  # bytes of a digest
+_INFINITE = frozenset((math.inf, -math.inf))  # which JSON could not tell from nothing
+_CHAIN = f"SELECT {LINKED} FROM labels WHERE id > 0 ORDER BY id"  # noqa: S608 (constants)
 
 
 class Head(NamedTuple):
@@ -33,23 +40,49 @@ class Head(NamedTuple):
 def linked(before: bytes, number: int, uid: bytes | str, key: bytes | str, *rest: object) -> bytes:
     """The digest of a label, from that of the one before it and its columns ``LINKED`` as they are
     stored. Raises TypeError for what is no label."""
-    own = uid.hex() if type(uid) is bytes else uid
-    asked = key.hex() if type(key) is bytes else key
-    return hashlib.sha256(before + orjson.dumps([number, own, asked, *rest])).digest()[:_SIZE]
+    if not _INFINITE.isdisjoint(rest):
+        raise TypeError("a label holds no infinite number")
+    parts = [number, as_packed(uid), as_packed(key), *rest]
+    return hashlib.sha256(before + orjson.dumps(parts)).digest()[:_SIZE]
+
+
+def has_digests(db: sqlite3.Connection) -> bool:
+    """Whether labels have digests: an older ledger that cannot be written has none."""
+    found = "SELECT count(*) FROM pragma_table_info('labels') WHERE name = 'digest'"
+    return bool(db.execute(found).fetchone()[0])
 
 
 def head(db: sqlite3.Connection) -> Head:
-    """The head as it is stored."""
-    newest = "SELECT id, digest FROM labels ORDER BY id DESC LIMIT 1"
-    return Head(*(db.execute(newest).fetchone() or Head()))
+    """The head as it is stored; that of an older ledger as it would be."""
+    newest = Head()
+    if has_digests(db):
+        row = db.execute("SELECT id, digest FROM labels ORDER BY id DESC LIMIT 1").fetchone()
+        return newest if row is None else Head(row[0], row[1] if type(row[1]) is bytes else b"")
+    return next(iter(deque(_links(db), 1)), newest)
+
+
+def digest_of(db: sqlite3.Connection, number: int) -> bytes | None:
+    """The digest of a label, of none for number 0; None where there is no such label."""
+    if number == 0:
+        return Head().digest
+    if has_digests(db):
+        row = db.execute("SELECT digest FROM labels WHERE id = ?", [number]).fetchone()
+        return None if row is None else row[0]
+    return next((one.digest for one in _links(db) if one.labels == number), None)
 
 
 def extend(db: sqlite3.Connection) -> None:
     """Give every label of an older ledger its digest, within the transaction under way."""
-    digest = Head().digest
-    rows = db.execute(f"SELECT {LINKED} FROM labels ORDER BY id")  # noqa: S608 (constants)
-    links = []
-    for row in rows:
-        digest = linked(digest, *row)
-        links.append((digest, row[0]))
+    links = [(one.digest, one.labels) for one in _links(db)]
     db.executemany("UPDATE labels SET digest = ? WHERE id = ?", links)
+
+
+def _links(db: sqlite3.Connection) -> Iterator[Head]:
+    """The head at each label of a ledger without digests."""
+    digest = Head().digest
+    for row in db.execute(_CHAIN):
+        try:
+            digest = linked(digest, *row)
+        except TypeError as error:
+            raise sqlite3.DatabaseError(f"label number {row[0]} is malformed: {error}") from None
+        yield Head(row[0], digest)

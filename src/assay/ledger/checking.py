@@ -12,14 +12,19 @@ from typing import Any, NamedTuple
 
 import orjson
 
-from assay.ledger.chain import LINKED, SINCE, Head, head, linked
-from assay.ledger.opening import explained, opened, unpacked
+from assay.ledger.chain import LINKED, Head, has_digests, head, linked
+from assay.ledger.hashes import as_packed, packed, unpacked
+from assay.ledger.opening import explained, opened
 from assay.model.errors import LedgerError
 from assay.tasks.base import canonical, content_hash, unit_hash
 
 CURE = (
     "Take labels.sqlite from a backup; or export the labels, take the lines concerned out and "
     "import the rest into a new ledger. 'assay labels verify FOLDER' names all that was changed."
+)
+GONE = (
+    "Take labels.sqlite from a backup; or, where this is the ledger to go on with, move what the "
+    "other gave (out/) away first."
 )
 _AT_ONCE = 1000
 _VERDICTS = 10_000  # different ones that are remembered
@@ -30,10 +35,14 @@ _LABELS = (  # of constants
     "labels.task LEFT JOIN units ON units.id = labels.unit WHERE labels.id > ? ORDER BY labels.id"
 )
 _UNITS = (
-    "SELECT units.id, hash, name, CAST(content AS BLOB) FROM units "
+    "SELECT units.id, hash, name, CAST(content AS BLOB), typeof(content) FROM units "
     "LEFT JOIN tasks ON tasks.id = units.task WHERE units.id > ? ORDER BY units.id"
 )
+_UNNUMBERED = "SELECT uid FROM labels WHERE id < 1"
+_UNNUMBERED_UNITS = "SELECT count(*) FROM units WHERE id < 1"
 _COUNT, _NOT = "SELECT count(*) FROM labels {}", "NOT INDEXED"
+_FOREIGN = "it was put in by other means than Assay's"
+_UTF_8 = "which writes UTF-8: 'sqlite3 OLD .dump | sqlite3 NEW' gives that back"
 _BESIDE = "its key, error, tokens, cost, seconds or detail were changed"
 
 
@@ -79,14 +88,9 @@ def first_fault(
         if found is not None:
             return after, str(found)
         unit = db.execute("SELECT max(id) FROM units").fetchone()[0] or 0
-        return Checked(head(db) if has_digests(db) else Head(), unit), None
+        return Checked(head(db), unit), None
     finally:
         db.execute("RELEASE checking")
-
-
-def has_digests(db: sqlite3.Connection) -> bool:
-    """Whether labels have digests: an older ledger that cannot be written has none."""
-    return int(db.execute("PRAGMA user_version").fetchone()[0]) >= SINCE
 
 
 def faults(
@@ -96,7 +100,12 @@ def faults(
     only how long they are where nothing is looked up in them."""
     try:
         if not after.head.labels:
+            encoding = db.execute("PRAGMA encoding").fetchone()[0]
+            if encoding != "UTF-8":
+                yield Fault(f"the file is in {encoding}, and so not written by Assay ({_UTF_8})")
+                return
             yield from _structure(db, by_index)
+        yield from _unnumbered(db)
         units = set()
         for number, why in _units(db, after.unit):
             units.add(number)
@@ -118,15 +127,25 @@ def _structure(db: sqlite3.Connection, by_index: bool) -> Iterator[Fault]:
         yield Fault("labels are gone, or are in the file twice")
 
 
+def _unnumbered(db: sqlite3.Connection) -> Iterator[Fault]:
+    """What has a number below 1, at which the chain and every look begin."""
+    for (uid,) in db.execute(_UNNUMBERED):
+        yield Fault(_FOREIGN, unpacked(uid) if uid is not None else None)
+    if db.execute(_UNNUMBERED_UNITS).fetchone()[0]:
+        yield Fault("a unit was put in by other means than Assay's")
+
+
 def _units(db: sqlite3.Connection, after: int) -> Iterator[tuple[int, str]]:
     """The units whose text is another than the one that was hashed, by number."""
     begins: dict[str | None, bytes] = {}
-    for number, stored, task, content in _rows(db, _UNITS, after):
-        begin = begins.get(task) or begins.setdefault(task, b"[%b," % orjson.dumps(task))
-        if hashlib.sha256(begin + content + b"]").digest()[:16] == stored:
-            continue
-        try:  # a text that was not written as it is hashed
-            fine = unit_hash(task, orjson.loads(content)) == unpacked(stored)
+    for number, stored, task, content, kind in _rows(db, _UNITS, after):
+        try:
+            begin = begins.get(task) or begins.setdefault(task, b"[%b," % orjson.dumps(task))
+            fine = kind == "text" and (
+                hashlib.sha256(begin + content + b"]").digest()[:16] == stored
+                # Or it is a text that was not written as it is hashed.
+                or unit_hash(task, orjson.loads(content)) == as_packed(stored)
+            )
         except (TypeError, ValueError):
             fine = False
         if not fine:
@@ -158,7 +177,7 @@ def _fine(
         says = zip(
             tasks, versions, map(bytes.hex, units), map(who.__getitem__, labellers), statuses,
             map(said.__getitem__, verdicts), *more,
-            [None if one is None else unpacked(one) for one in overruled], created, strict=True,
+            [None if one is None else as_packed(one) for one in overruled], created, strict=True,
         )  # fmt: skip
         sha, dumps = hashlib.sha256, orjson.dumps
         uids = [sha(dumps(one)).digest()[:16] for one in says]
@@ -182,17 +201,19 @@ def _each(
     last, digest = before
     for row in rows:
         number, stored = row[0], row[9]
-        uid = row[1].hex() if type(row[1]) is bytes else str(row[1])
+        uid = str(unpacked(row[1]))
         why = None
         if row[11] is None or row[13] is None or row[14] not in who:
             why = "its task, its text or its labeller is not there"
-        elif _uid(who, said, *row[11:]) != uid:
+        elif packed(_uid(who, said, *row[11:]) or "") != row[1]:
             why = "what it says, of what, by whom or when was changed"
         elif row[10] in units:
             why = "the text that it is about was changed"
         elif digests:
             why = _unlinked(last, digest, row, stored)
-        if why is not None:
+        if row[1] is None:  # a row that is cut off
+            yield Fault(f"label number {number} is damaged")
+        elif why is not None:
             yield Fault(why, uid)
         last, digest = number, stored if type(stored) is bytes else b""
 
@@ -204,7 +225,7 @@ def _unlinked(last: int, digest: bytes, row: tuple[Any, ...], stored: object) ->
     except TypeError:  # a column that no label has so
         return _BESIDE
     if stored is None:
-        return "it was put in by other means than Assay's"
+        return _FOREIGN
     if row[0] != last + 1:
         return f"{row[0] - last - 1} labels before it are gone"
     return f"{_BESIDE}, or the label before it"
@@ -214,6 +235,8 @@ def _labellers(db: sqlite3.Connection) -> dict[int, orjson.Fragment]:
     """Labellers by number, as uids cover them."""
     found = {}
     for number, name, kind, params in _rows(db, "SELECT id, name, kind, params FROM labellers"):
+        if type(params) is not str:
+            continue
         try:
             found[number] = orjson.Fragment(canonical([name, kind, orjson.loads(params)]))
         except (TypeError, ValueError):
@@ -222,9 +245,12 @@ def _labellers(db: sqlite3.Connection) -> dict[int, orjson.Fragment]:
 
 
 class _Verdicts(dict[str | None, orjson.Fragment | None]):
-    """Verdicts by their text, as uids cover them; as many as are worth remembering."""
+    """Verdicts by their text, as uids cover them; as many as are worth remembering. Raises
+    TypeError for what is no text."""
 
     def __missing__(self, text: str) -> orjson.Fragment:
+        if type(text) is not str:
+            raise TypeError("a verdict is text")
         made = orjson.Fragment(canonical(orjson.loads(text)))
         if len(self) < _VERDICTS:
             self[text] = made
@@ -244,12 +270,10 @@ def _uid(
 ) -> str | None:
     """The uid that a label's columns come to (as ``NewLabel.uid``); None for what is no label."""
     reason, sample, overrules, created = rest
-    about = unit.hex() if type(unit) is bytes else unit
-    corrected = overrules.hex() if type(overrules) is bytes else overrules
-    parts: list[object] = [task, version, about, who[labeller], status]
     try:
-        parts += [said[verdict], reason, sample, corrected, created]
-        return content_hash(orjson.dumps(parts))
+        corrected = None if overrules is None else as_packed(overrules)
+        parts = [task, version, as_packed(unit), who[labeller], status, said[verdict], reason]
+        return content_hash(orjson.dumps([*parts, sample, corrected, created]))
     except (TypeError, ValueError):
         return None
 

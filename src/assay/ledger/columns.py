@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import orjson
 
-from assay.ledger.opening import packed
+from assay.ledger.hashes import packed
 from assay.model.labels import Label, Status
 
 if TYPE_CHECKING:

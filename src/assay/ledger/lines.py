@@ -61,9 +61,11 @@ _HASH = (
     "iif(typeof({0}) = 'blob', lower(hex({0})), "
     "substr(json_quote({0}), 2, length(json_quote({0})) - 2))"
 )
-_NUMBER = "ifnull({}, 'null')"
+_TEXT = "ifnull({}, 'null')"
+_FINITE = "{0} > -9e999 AND {0} < 9e999"  # JSON has no infinite numbers
+_NUMBER = f"iif({_FINITE}, {{0}}, 'null')"
 # 17 digits give the same number back; SQLite's own JSON keeps 15.
-_REAL = "iif({0} IS NULL, 'null', printf('%!.17g', {0}))"
+_REAL = f"iif({_FINITE}, printf('%!.17g', {{0}}), 'null')"
 _FIELDS = (
     ('"uid":"%s"', _HASH.format("uid")),
     ('"key":"%s"', _HASH.format("key")),
@@ -74,7 +76,7 @@ _FIELDS = (
     ("%s", "who.text"),
     ('"sample":%s', "sample"),
     ('"status":"%s"', "status"),
-    ('"verdict":%s', _NUMBER.format("verdict")),
+    ('"verdict":%s', _TEXT.format("verdict")),
     ('"reason":%s', _QUOTED.format("reason")),
     ('"error":%s', _QUOTED.format("error")),
     (

@@ -8,7 +8,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from assay.ledger.chain import SINCE, extend
+from assay.ledger.chain import SINCE, extend, has_digests
+from assay.ledger.hashes import packed
 from assay.ledger.migrations import MIGRATIONS
 from assay.model.errors import LedgerError
 
@@ -60,22 +61,6 @@ def _writable(path: Path) -> bool:
     return not path.exists() or (os.access(path, os.W_OK) and os.access(path.parent, os.W_OK))
 
 
-def packed(text: str) -> bytes | str:
-    """A hash of 32 hexadecimal digits as its 16 bytes; any other text as it is."""
-    if len(text) != 32:
-        return text
-    try:
-        found = bytes.fromhex(text)
-    except ValueError:
-        return text
-    return found if found.hex() == text else text
-
-
-def unpacked(stored: bytes | str) -> str:
-    """What ``packed`` was given."""
-    return stored.hex() if isinstance(stored, bytes) else stored
-
-
 def _check_version(db: sqlite3.Connection, path: Path, oldest: int = _READABLE) -> int:
     """The version of the ledger's tables, which must be one that can be read."""
     version = int(db.execute("PRAGMA user_version").fetchone()[0])
@@ -88,6 +73,11 @@ def _check_version(db: sqlite3.Connection, path: Path, oldest: int = _READABLE) 
         raise LedgerError(
             f"{path}: may not be written, and is no ledger or that of an older Assay, whose tables "
             "have to be made anew. Copy the folder to where you may write."
+        )
+    if (version >= SINCE) != has_digests(db):
+        raise LedgerError(
+            f"{path}: its tables are not those of version {version}, which the file names: the "
+            "version was changed, or the file is damaged. Take labels.sqlite from a backup."
         )
     return version
 
@@ -149,7 +139,7 @@ def explained(path: Path) -> Iterator[None]:
     """Turn what SQLite says into what a person can do."""
     try:
         yield
-    except sqlite3.DatabaseError as error:
+    except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
         text = str(error)
         if "readonly" in text or "unable to open" in text:
             cure = "Check that the folder exists and that you may write to it."

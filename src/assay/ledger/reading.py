@@ -9,7 +9,8 @@ from typing import Any
 
 import orjson
 
-from assay.ledger.opening import explained, packed, unpacked
+from assay.ledger.hashes import packed, unpacked
+from assay.ledger.opening import explained
 from assay.model.labels import Label, LabellerId, Status
 
 Asked = tuple[str, str]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -9,14 +10,15 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
-from types import TracebackType
+from types import MappingProxyType, TracebackType
 from typing import Any, Self
 
 import orjson
 
-from assay.ledger.chain import Head, head, linked
-from assay.ledger.checking import CURE, Checked, Fault, faults, first_fault, has_digests
-from assay.ledger.opening import connect, explained, packed, roll_back, unpacked
+from assay.ledger.chain import Head, digest_of, head, linked
+from assay.ledger.checking import CURE, GONE, Checked, Fault, faults, first_fault
+from assay.ledger.hashes import packed, unpacked
+from assay.ledger.opening import connect, explained, roll_back
 from assay.ledger.reading import REST, Reading
 from assay.model.errors import LedgerError
 from assay.model.labels import LabellerId, Status
@@ -80,6 +82,7 @@ class Ledger(Reading):
         self._task_ids: dict[str, int] = {}
         self._checked = Checked()
         self._look: Callable[[], tuple[Checked, str | None]] | None = None
+        self._named: Mapping[str, object] = {}
 
     @classmethod
     def open(cls, path: Path, *, create: bool = True) -> Self:
@@ -108,9 +111,14 @@ class Ledger(Reading):
 
     # -- checking --------------------------------------------------------------------------
 
-    def check_with(self, look: Callable[[], tuple[Checked, str | None]]) -> None:
-        """Let ``look`` (which gives what ``checking.look`` gives) do what :meth:`checked` does."""
-        self._look = look
+    def check_with(
+        self,
+        look: Callable[[], tuple[Checked, str | None]],
+        named: Mapping[str, object] = MappingProxyType({}),
+    ) -> None:
+        """Let ``look`` (which gives what ``checking.look`` gives) do what :meth:`checked` does.
+        ``named`` are the heads that manifests name, by file: each must have been this ledger's."""
+        self._look, self._named = look, named
 
     def _blamed(self, error: Exception) -> None:
         """Raise LedgerError where what could not be dealt with is a damaged ledger."""
@@ -120,8 +128,9 @@ class Ledger(Reading):
             raise LedgerError(f"{self.path}: {fault}. {CURE}") from error
 
     def checked(self) -> Head:
-        """The head of the running digest, once all labels are found to be as they were written.
-        Raises LedgerError with the first that is not. What was checked once is not again."""
+        """The head of the running digest, once all labels are found to be as they were written and
+        none is gone that a manifest knows. Raises LedgerError with the first that is not. What was
+        checked once is not again."""
         look, self._look = self._look, None
         fault = None
         if look is not None:
@@ -131,6 +140,11 @@ class Ledger(Reading):
                 self._checked, fault = first_fault(self._db, self._checked)
         if fault is not None:
             raise LedgerError(f"{self.path}: {fault}. {CURE}")
+        for path, head_ in self._named.items():
+            why = self.faulty_head(head_)
+            if why is not None:
+                raise LedgerError(f"{path}: {why}. {GONE}")
+        self._named = {}
         return self._checked.head
 
     def faults(self) -> Iterator[Fault]:
@@ -141,7 +155,7 @@ class Ledger(Reading):
     def head(self) -> Head:
         """The number of the newest label and its digest, as they are stored."""
         with explained(self.path):
-            return head(self._db) if has_digests(self._db) else Head()
+            return head(self._db)
 
     def faulty_head(self, named: object) -> str | None:
         """Why the head that a manifest names never was this ledger's; None where it was."""
@@ -149,11 +163,9 @@ class Ledger(Reading):
         digest = named.get("head") if isinstance(named, Mapping) else None
         if type(number) is not int or not 0 <= number < 1 << 63 or not isinstance(digest, str):
             return "names no head of a ledger"
-        if not has_digests(self._db):
-            return None
         with explained(self.path):
-            stored = self._db.execute("SELECT digest FROM labels WHERE id = ?", [number]).fetchone()
-        if (Head().digest if not number else stored and stored[0]) == packed(digest):
+            stored = digest_of(self._db, number)
+        if stored is not None and stored == packed(digest):
             return None
         return (
             f"was made from {number:,} labels whose head was {digest[:8]}, which this ledger's "
@@ -282,9 +294,11 @@ class Ledger(Reading):
 
 def _whole(value: float | None) -> float | None:
     """A number as a column of integers stores it."""
-    return int(value) if type(value) is not int and value is not None and value % 1 == 0 else value
+    found = _real(value)
+    return found if value is None or found is None or value % 1 else int(value)
 
 
 def _real(value: float | None) -> float | None:
-    """A number as a column of reals stores it: there is no -0, and what is no number is NULL."""
-    return None if value is None or value != value else value + 0.0
+    """A number as a column of reals stores it: there is no -0, and what is no number, or no finite
+    one, is NULL."""
+    return value + 0.0 if value is not None and -math.inf < value < math.inf else None

@@ -7,7 +7,8 @@ from contextlib import contextmanager
 
 from assay.ledger import Ledger
 from assay.protocols.aside import Aside
-from assay.protocols.folder import Folder
+from assay.protocols.folder import Folder, relative_to
+from assay.protocols.manifest import heads
 
 _LOOK = "assay.ledger.checking"
 _MANY = 20_000
@@ -21,13 +22,14 @@ four thousand bytes where all are held."""
 def checked_ledger(
     folder: Folder, *, create: bool = True, by_index: bool = True
 ) -> Iterator[Ledger]:
-    """The folder's ledger; :meth:`assay.ledger.Ledger.checked` waits for what is begun here.
+    """The folder's ledger; :meth:`assay.ledger.Ledger.checked` waits for what is begun here, and
+    wants every head that stands in ``out/``.
     Without ``by_index`` labels are not looked up, as long as the ledger is not large."""
     with (
         folder.open_ledger(create=create) as ledger,
         Aside(_LOOK, start=ledger.size() >= _MANY) as aside,
     ):
-        ledger.check_with(
-            aside.call(_LOOK, "look", (ledger.path, by_index or ledger.size() > LARGE))
-        )
+        look = aside.call(_LOOK, "look", (ledger.path, by_index or ledger.size() > LARGE))
+        named = {str(relative_to(folder.path, path)): head for path, head in heads(folder.out)}
+        ledger.check_with(look, named)
         yield ledger

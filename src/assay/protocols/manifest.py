@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -22,6 +22,14 @@ def read_manifest(out: Path) -> dict[str, Any]:
         return {}
     ours = isinstance(document, dict) and "assay" in document
     return document if ours and isinstance(document.get("outputs"), dict) else {}
+
+
+def heads(out: Path) -> Iterator[tuple[Path, Any]]:
+    """The manifests under a folder that name a ledger's head, with what they name."""
+    for path in sorted(out.rglob(MANIFEST)):
+        document = read_manifest(path.parent)
+        if "ledger" in document:
+            yield path, document["ledger"]
 
 
 def replace_manifest(out: Path, document: Mapping[str, Any]) -> Path:

@@ -10,8 +10,8 @@ from typing import Protocol
 
 from assay.formats.parsed import printable
 from assay.ledger.chain import Head
+from assay.ledger.hashes import packed
 from assay.ledger.lines import Block
-from assay.ledger.opening import packed
 from assay.model.labels import Label, LabellerId
 from assay.model.version import __version__
 from assay.protocols.folder import Folder, relative_to

@@ -73,6 +73,7 @@ def moved(folder: Folder, old: Bank, new: Bank, policy: str | None = None) -> Mo
     reading the folder does."""
     opened = Evaluation.open(folder, EXAM, policy)
     with folder.open_ledger(create=False) as ledger:
+        ledger.checked()  # before a number rests on a label
         before, after = (_side(opened, bank, opened.book(ledger)) for bank in (old, new))
     return Moved(
         _differences(before.labels, after.labels),
