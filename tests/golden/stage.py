@@ -10,10 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from typer.testing import CliRunner
-
-from assay.cli.main import app
-from assay.model.errors import AssayError
+from tests.command import run_here
 from tests.golden import pins
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -29,12 +26,10 @@ Row = dict[str, Any]
 
 def assay(*arguments: object, status: int | None = 0) -> str:
     """Run the command in this process; its standard output. ``status`` None: 0 or 1."""
-    done = CliRunner().invoke(app, [str(one) for one in arguments])
-    if done.exception is not None and not isinstance(done.exception, SystemExit | AssayError):
-        raise done.exception
+    done = run_here(*arguments)
     wanted = (0, 1) if status is None else (status,)
-    if done.exit_code not in wanted:
-        raise AssertionError(f"{arguments} ended with {done.exit_code}: {done.exception}")
+    if done.returncode not in wanted:
+        raise AssertionError(f"{arguments} ended with {done.returncode}: {done.stderr}")
     return done.stdout
 
 
