@@ -5,24 +5,88 @@ What is named here is loaded when it is first used: ``import assay`` itself load
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
 from assay.model.version import __version__ as __version__
 
+TYPE_CHECKING = False  # true for type checkers; that of typing takes ten times as long to load
+
 if TYPE_CHECKING:
+    from assay.api.comparing import agree as agree
+    from assay.api.comparing import compare as compare
+    from assay.api.comparing import correlate as correlate
     from assay.api.labelling import label as label
+    from assay.api.measuring import measure as measure
+    from assay.api.measuring import read_qrels as read_qrels
+    from assay.api.measuring import read_run as read_run
+    from assay.measures import AP as AP
+    from assay.measures import ERR as ERR
+    from assay.measures import RBP as RBP
+    from assay.measures import RR as RR
+    from assay.measures import Judged as Judged
+    from assay.measures import P as P
+    from assay.measures import Q as Q
+    from assay.measures import Recall as Recall
+    from assay.measures import Rprec as Rprec
+    from assay.measures import Success as Success
+    from assay.measures import alpha_nDCG as alpha_nDCG
+    from assay.measures import iRBU as iRBU
+    from assay.measures import nDCG as nDCG
+    from assay.measures import nDCG_JK as nDCG_JK
+    from assay.measures import nERR as nERR
+    from assay.measures import niRBU as niRBU
 
-__all__ = ["__version__", "label"]
+_COMPARING = frozenset(("agree", "compare", "correlate"))
+_MEASURING = frozenset(("measure", "read_qrels", "read_run"))
+_MEASURES = frozenset(
+    (
+        "AP", "ERR", "Judged", "P", "Q", "RBP", "RR", "Recall", "Rprec", "Success", "alpha_nDCG",
+        "iRBU", "nDCG", "nDCG_JK", "nERR", "niRBU",
+    )
+)  # fmt: skip
+
+__all__ = [
+    "AP",
+    "ERR",
+    "RBP",
+    "RR",
+    "Judged",
+    "P",
+    "Q",
+    "Recall",
+    "Rprec",
+    "Success",
+    "__version__",
+    "agree",
+    "alpha_nDCG",
+    "compare",
+    "correlate",
+    "iRBU",
+    "label",
+    "measure",
+    "nDCG",
+    "nDCG_JK",
+    "nERR",
+    "niRBU",
+    "read_qrels",
+    "read_run",
+]
 
 
-def __getattr__(name: str) -> Any:
-    # Late, as a script needs few of these, and their rooms take much longer to load than the rest.
-    if name == "label":
-        from assay.api import labelling as room  # noqa: PLC0415
-    else:
-        raise AttributeError(f"module 'assay' has no attribute '{name}'")
-    found = globals()[name] = getattr(room, name)
-    return found
+if not TYPE_CHECKING:  # which see above what there is, and what is not
+
+    def __getattr__(name: str) -> object:
+        # Late, as a script needs few of these, and some of their rooms take long to load.
+        if name in _MEASURES:
+            import assay.measures as room  # noqa: PLC0415
+        elif name in _MEASURING:
+            from assay.api import measuring as room  # noqa: PLC0415
+        elif name in _COMPARING:
+            from assay.api import comparing as room  # noqa: PLC0415
+        elif name == "label":
+            from assay.api import labelling as room  # noqa: PLC0415
+        else:
+            raise AttributeError(f"module 'assay' has no attribute '{name}'")
+        found = globals()[name] = getattr(room, name)
+        return found
 
 
 def __dir__() -> list[str]:

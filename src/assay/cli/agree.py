@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import typer
 from rich.text import Text
 
-from assay.cli.agree_inputs import LabelPair, parse_scale
+from assay.cli.agree_inputs import parse_scale
 from assay.cli.common import CsvOption, JsonOption, out, plain_table, print_csv, print_json
 from assay.cli.statistics import (
     LEVEL,
@@ -26,6 +26,7 @@ from assay.cli.statistics import (
     undefined_resamples,
     undefined_values,
 )
+from assay.formats.label_pairs import LabelPair
 from assay.formats.label_tables import Unit, read_labels
 from assay.formats.parsed import listed, printable
 from assay.model.errors import SettingsError

@@ -11,6 +11,7 @@ from typing import Annotated, cast
 
 import typer
 
+from assay.api.run_files import score_files
 from assay.cli.common import (
     CsvOption,
     JsonOption,
@@ -23,17 +24,13 @@ from assay.cli.common import (
 from assay.cli.measure_table import measure_tables
 from assay.cli.measure_trec import OFFICIAL, trec_lines
 from assay.formats.parsed import listed, printable
-from assay.formats.trec import read_qrels, read_topic_list
-from assay.formats.trec_fast import read_runs
-from assay.formats.trec_subtopics import read_subtopic_qrels
 from assay.measures.base import Measure
-from assay.measures.diversity import AlphaNDCG
-from assay.measures.frames import IDEALS, Ideal, RunScores, run_scores, to_judgements
+from assay.measures.frames import IDEALS, Ideal, RunScores
 from assay.measures.hits import Judgements
 from assay.measures.names import parse_measure
 from assay.measures.order import TIES, Ties
 from assay.measures.tables import TOPICS, Row, Topics, rows
-from assay.model.errors import Fault, FormatError, SettingsError
+from assay.model.errors import SettingsError
 
 DEFAULTS = ("nDCG@20", "AP", "RR")
 HEADER = ("run", "topic", "measure", "value")
@@ -146,9 +143,19 @@ def measure_command(
         raise typer.BadParameter("choose one of --json, --csv and --trec")
     wanted = _measures(measures or (OFFICIAL if as_trec else DEFAULTS))
     try:
-        scored = _score(qrels, runs, wanted, settings, g_max)
+        scores, judged = score_files(
+            qrels,
+            runs,
+            wanted.values(),
+            only=settings.only,
+            ties=settings.ties,
+            ideal=settings.ideal,
+            g_max=g_max,
+            note=_note,
+        )
     except ValueError as error:
         raise SettingsError(str(error)) from None
+    scored = _Scored(scores, wanted, judged, settings)
     _notes(scored)
     if as_json:
         _print_json(scored, per_topic=per_topic)
@@ -191,89 +198,6 @@ def _spelt_out(name: str) -> list[str]:
     if name in _TREC_EVAL_CUTOFFS:
         return [f"{name}_{cutoff}" for cutoff in _TREC_EVAL_CUTOFFS[name]]
     return [name]
-
-
-# --- reading and scoring -------------------------------------------------------------------------
-
-
-def _score(
-    qrels: Path,
-    paths: Sequence[Path],
-    measures: Mapping[str, Measure],
-    settings: _Settings,
-    g_max: float | None,
-) -> _Scored:
-    """Read everything, so that all faults of all files come at once, and score it."""
-    by_subtopic = any(isinstance(measure, AlphaNDCG) for measure in measures.values())
-    judged, faults = _judgements(qrels, g_max, by_subtopic=by_subtopic)
-    try:
-        if settings.only is not None:
-            topics = read_topic_list(settings.only).require()
-            judged = judged and judged.over(topics)
-    except FormatError as error:
-        judged, faults = None, [*faults, *error.faults]
-    judged = judged and judged.needed(measures.values())
-    checked = judged or Judgements({"": {}})
-    names: list[str] = []
-    files: list[Path] = []
-    scores: list[RunScores] = []
-    try:
-        for batch in read_runs(paths, checked, ties=settings.ties):
-            for warnings in batch.warnings:
-                for fault in warnings:
-                    _note(str(fault))
-            if judged is None:
-                continue
-            names += batch.names
-            files += batch.paths
-            scores += run_scores(
-                batch.hits, judged, measures.values(), batch.unjudged, ideal=settings.ideal
-            )
-    except FormatError as error:
-        faults += error.faults
-    if faults or judged is None:
-        raise FormatError(faults)
-    return _Scored(_named(names, files, scores), measures, judged, settings)
-
-
-def _judgements(
-    path: Path, g_max: float | None, *, by_subtopic: bool
-) -> tuple[Judgements | None, list[Fault]]:
-    """The qrels, or all their faults."""
-    try:
-        if by_subtopic:
-            several = read_subtopic_qrels(path)
-            faults, found = several.faults, several.require()
-            judged = to_judgements(found.grades, g_max=g_max, subtopics=found.subtopics)
-        else:
-            parsed = read_qrels(path)
-            faults, judged = parsed.faults, to_judgements(parsed.require().grades, g_max=g_max)
-    except FormatError as error:
-        return None, list(error.faults)
-    for fault in faults:
-        _note(str(fault))
-    return judged, []
-
-
-def _named(
-    names: Sequence[str], paths: Sequence[Path], scores: Sequence[RunScores]
-) -> dict[str, RunScores]:
-    """Scores by run; runs of one name get their files' names added."""
-    if len(set(paths)) < len(paths):
-        raise SettingsError("A run file is given twice: give each file once.")
-    twice = {name for name in names if names.count(name) > 1}
-    shown = [
-        f"{name} ({printable(str(path))})" if name in twice else name
-        for name, path in zip(names, paths, strict=True)
-    ]
-    if len(set(shown)) < len(shown):  # one name looks like another one with its path
-        shown = [f"{number}: {name}" for number, name in enumerate(shown, 1)]
-    if twice:
-        _note(
-            f"Several files hold a run of the same name ({listed(sorted(twice), 5)}): "
-            "their paths are added to the names."
-        )
-    return dict(zip(shown, scores, strict=True))
 
 
 # --- what is shown -------------------------------------------------------------------------------

@@ -1,0 +1,244 @@
+"""Agreement, correlation and comparison from Python: ``assay.agree``, ``correlate``, ``compare``.
+
+Each does what the command of its name does, and gives the rows of its ``--csv`` as a frame.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from os import PathLike
+from typing import Any
+
+import polars as pl
+
+from assay.api.measuring import required
+from assay.formats.label_pairs import LabelPair
+from assay.formats.label_tables import LabelTable, Unit, read_labels
+from assay.formats.parsed import FaultList, Parsed
+from assay.formats.score_matrices import complete, read_matrix
+from assay.formats.score_tables import read_scores
+from assay.measures.confidence import LOWER_IS_BETTER
+from assay.measures.tables import ALL
+from assay.statistics import agreement, correlation
+from assay.statistics.comparison import Test, compare_runs
+from assay.statistics.correlation import CorrelationReport, Missing
+
+Scores = dict[str, dict[str, float | None]]
+
+_AGREE = ("measure", "value", "low", "high")
+_CORRELATE = ("setting", "measure", "value", "low", "high", "n")
+_COMPARE = (
+    "measure", "run_a", "run_b", "difference", "low", "high", "p", "p_adjusted", "effect",
+)  # fmt: skip
+
+
+def agree(
+    a: Any,
+    b: Any,
+    *,
+    scale: Sequence[float] | None = None,
+    clip: bool = False,
+    seed: int = 0,
+) -> pl.DataFrame:
+    """How well two labellers agree: raw agreement, κ and α with 95 % intervals over topics.
+
+    ``a`` and ``b`` are files (qrels, or CSV with topic, doc and label), frames with the columns
+    ``label`` and whichever of ``topic``, ``run`` and ``doc`` (or ``id``) there are, or lists of
+    labels of the same things in the same order. ``scale`` are the labels that there are. Raises
+    FormatError for files, ValueError where nothing was labelled by both.
+    """
+    pair = LabelPair(_labels(a), _labels(b), scale, "a and b")
+    result = agreement.agree(
+        [pair.first.get(unit) for unit in pair.units],  # type: ignore[arg-type]
+        [pair.second.get(unit) for unit in pair.units],  # type: ignore[arg-type]
+        topics=[unit[0] for unit in pair.units],
+        scale=scale,
+        clip=clip,
+        seed=seed,
+    )
+    return _frame(
+        _AGREE,
+        ((name, one.value, *(_ends(one.interval))) for name, one in result.estimates.items()),
+    )
+
+
+def correlate(
+    a: Any,
+    b: Any,
+    *,
+    score: str | tuple[str, str] | None = None,
+    missing: Missing = "topics",
+    p: float = 0.9,
+    seed: int = 0,
+) -> pl.DataFrame:
+    """How two tables of scores correlate: τ, ρ, AP correlation and RBO of the runs, and where
+    both have topics, over topics and over pairs.
+
+    ``a`` (the truth of AP correlation) and ``b`` are files, frames (``run``, ``topic`` if there
+    are any, and the score), or run → score, or run → topic → score. ``score`` names the column or
+    measure, one for each where they differ; ``p`` is RBO's persistence. Raises FormatError for
+    files, ValueError for scores that cannot be correlated.
+    """
+    names = score if isinstance(score, tuple) else (score, score)
+    first, second = (_scores(one, name) for one, name in zip((a, b), names, strict=True))
+    report: CorrelationReport
+    if first[1] and second[1]:
+        report = correlation.correlate(first[1], second[1], p=p, missing=missing, seed=seed)
+    else:
+        report = correlation.correlate_runs(
+            first[0] or first[1], second[0] or second[1], p=p, missing=missing
+        )
+    return _frame(
+        _CORRELATE,
+        ((one.setting, one.measure, one.value, *_ends(one.interval), one.n) for one in report.rows),
+    )
+
+
+def compare(
+    scores: Any,
+    measures: Iterable[str] | str | None = None,
+    *,
+    test: Test = "tukey",
+    alpha: float = 0.05,
+    seed: int = 0,
+) -> pl.DataFrame:
+    """Which differences between runs are real: every pair of runs with the difference, its 95 %
+    interval, p-value (adjusted for all pairs) and effect size.
+
+    ``scores`` are a frame with the columns ``run``, ``topic``, ``value`` and, for several measures,
+    ``measure``, as ``measure(…, per_topic=True)`` gives; run → topic → score; or a CSV file.
+    ``measures`` are those that are compared, all by default. Topics that some run lacks are left
+    out with a warning. Raises ValueError, or FormatError, where fewer than two runs or topics are
+    left.
+    """
+    wanted = [measures] if isinstance(measures, str) else measures
+    rows: list[tuple[Any, ...]] = []
+    for name, runs, matrix in _matrices(scores, None if wanted is None else list(wanted)):
+        result = compare_runs(
+            matrix, runs, test=test, alpha=alpha, seed=seed, lower_is_better=name in LOWER_IS_BETTER
+        )
+        rows += (
+            (name, one.run_a, one.run_b, one.difference, one.low, one.high,
+             one.p_adjusted if result.test == "tukey" else one.p, one.p_adjusted, one.effect)
+            for one in result.pairs
+        )  # fmt: skip
+    return _frame(_COMPARE, rows)
+
+
+# -- what is given --------------------------------------------------------------------------------
+
+
+def _labels(given: Any) -> LabelTable:
+    if isinstance(given, str | PathLike):
+        return required(read_labels(given))
+    if not hasattr(given, "columns"):
+        return LabelTable({("", "", str(n)): one for n, one in enumerate(given)}, qrels=False)
+    frame = _polars(given)
+    doc = next((name for name in ("doc", "docid", "id") if name in frame.columns), None)
+    blank = pl.lit("")
+    topic, run, document = (
+        pl.col(name).cast(pl.String) if name in frame.columns else blank
+        for name in ("topic", "run", doc or "")
+    )
+    labels: dict[Unit, float | None] = {}
+    for *place, label in frame.select(
+        topic.alias("topic"), run.alias("run"), document.alias("doc"), pl.col("label")
+    ).iter_rows():
+        unit: Unit = (place[0], place[1], place[2])
+        if unit in labels:
+            raise ValueError(f"{' '.join(filter(None, unit))} is labelled twice")
+        labels[unit] = label
+    return LabelTable(labels, qrels=False, runs="run" in frame.columns)
+
+
+def _scores(given: Any, name: str | None) -> tuple[dict[str, float | None], Scores]:
+    """One score a run, and the scores of topics; one of them may be empty."""
+    if isinstance(given, str | PathLike):
+        table = required(read_scores(given, name))
+        by_topic = {run: dict(scores) for run, scores in table.by_topic.items()}
+        return (dict(table.means) if table.has_own_means else {}), by_topic
+    if isinstance(given, Mapping):
+        if any(isinstance(one, Mapping) for one in given.values()):
+            return {}, {run: dict(scores) for run, scores in given.items()}
+        return dict(given), {}
+    frame = _polars(given)
+    if name is not None and "measure" in frame.columns:
+        frame, name = frame.filter(pl.col("measure") == name), "value"
+    column = name or _only_score(frame)
+    if "topic" not in frame.columns:
+        return dict(frame.select("run", column).iter_rows()), {}
+    means = frame.filter(pl.col("topic") == ALL)
+    return dict(means.select("run", column).iter_rows()), _by_topic(frame, column)
+
+
+def _only_score(frame: pl.DataFrame) -> str:
+    others = [name for name in frame.columns if name not in ("run", "topic", "measure")]
+    if len(others) != 1 or ("measure" in frame.columns and frame["measure"].n_unique() > 1):
+        raise ValueError("the frame holds several scores: name one by score=")
+    return others[0]
+
+
+def _by_topic(frame: pl.DataFrame, column: str) -> Scores:
+    found: Scores = {}
+    single = frame.filter(pl.col("topic") != ALL)
+    for run, topic, value in single.select("run", "topic", column).iter_rows():
+        own = found.setdefault(str(run), {})
+        if str(topic) in own:
+            raise ValueError(f"run {run} has two scores of topic {topic}")
+        own[str(topic)] = value
+    return found
+
+
+def _matrices(
+    given: Any, wanted: list[str] | None
+) -> Iterable[tuple[str, tuple[str, ...], list[tuple[float, ...]]]]:
+    """Each score's name, its runs, and a row for each topic."""
+    if isinstance(given, str | PathLike):
+        for name in [None] if wanted is None else wanted:
+            found = required(read_matrix(given, name, option="measures="))
+            yield found.name, found.runs, list(found.scores)
+        return
+    if isinstance(given, Mapping):
+        yield _whole("value" if wanted is None else wanted[0], given)
+        return
+    frame = _polars(given)
+    if "measure" not in frame.columns:
+        yield _whole("value", _by_topic(frame, "value"))
+        return
+    known = frame["measure"].unique(maintain_order=True).to_list()
+    for name in known if wanted is None else wanted:
+        if name not in known:
+            raise ValueError(f"there is no measure {name!r}; there are {', '.join(known)}")
+        yield _whole(name, _by_topic(frame.filter(pl.col("measure") == name), "value"))
+
+
+def _whole(
+    name: str, by_run: Mapping[str, Mapping[str, float | None]]
+) -> tuple[str, tuple[str, ...], list[tuple[float, ...]]]:
+    faults = FaultList(name)
+    runs, _, rows, _ = complete(by_run, faults)
+    required(Parsed(rows, faults.done()))
+    return name, runs, list(rows.values())
+
+
+def _polars(given: Any) -> pl.DataFrame:
+    """A frame with texts as ids and null where pandas has NaN."""
+    if isinstance(given, pl.DataFrame):
+        frame = given
+    else:
+        frame = pl.DataFrame({str(name): list(given[name]) for name in given.columns})
+    ids = [name for name in ("topic", "run") if name in frame.columns]
+    return frame.with_columns(pl.col(ids).cast(pl.String)).fill_nan(None)
+
+
+def _ends(interval: Any) -> tuple[float | None, float | None]:
+    return (None, None) if interval is None else (interval.low, interval.high)
+
+
+def _frame(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> pl.DataFrame:
+    texts = ("measure", "setting", "run_a", "run_b")
+    schema = {
+        name: pl.String if name in texts else pl.Int64 if name == "n" else pl.Float64
+        for name in columns
+    }
+    return pl.DataFrame(list(rows), schema=schema, orient="row")

@@ -1,0 +1,115 @@
+"""Runs scored from Python: ``assay.measure``, ``read_run`` and ``read_qrels``."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable, Mapping
+from os import PathLike
+from pathlib import Path
+from typing import Any, TypeVar
+
+import polars as pl
+
+from assay.api.run_files import score_files
+from assay.formats import trec
+from assay.formats.parsed import Parsed
+from assay.measures.base import Measure
+from assay.measures.frames import Ideal
+from assay.measures.library import evaluate
+from assay.measures.names import parse_measure
+from assay.measures.order import Ties
+from assay.measures.tables import Topics, rows
+
+T = TypeVar("T")
+Name = str | PathLike[str]
+
+COLUMNS = ("run", "topic", "measure", "value")
+DEFAULTS = ("nDCG@20", "AP", "RR")
+_SCHEMA = {**dict.fromkeys(COLUMNS, pl.String), "value": pl.Float64}
+
+
+def read_run(path: Name) -> dict[str, dict[str, float]]:
+    """A TREC run: topic → document → score. Raises FormatError with all faults of the file."""
+    run = required(trec.read_trec_run(path))
+    return {topic: dict(scores) for topic, scores in run.scores.items()}
+
+
+def read_qrels(path: Name) -> dict[str, dict[str, int]]:
+    """TREC qrels: topic → document → grade. Raises FormatError with all faults of the file."""
+    return {topic: dict(judged) for topic, judged in required(trec.read_qrels(path)).grades.items()}
+
+
+def measure(
+    qrels: Any,
+    runs: Any,
+    measures: Iterable[Measure | str] | Measure | str = DEFAULTS,
+    *,
+    per_topic: bool = False,
+    topics: Topics = "qrels",
+    ties: Ties = "trec",
+    g_max: float | None = None,
+    ideal: Ideal = "qrels",
+) -> pl.DataFrame:
+    """Score runs against relevance grades: a frame with the columns ``run``, ``topic`` (``all``
+    for the mean), ``measure`` and ``value`` (null where it is not defined).
+
+    ``qrels`` is a file, topic → document → grade, or a frame; ``runs`` a file or several, name →
+    run (a file, topic → document → score, or topic → documents in their order), or a frame. All
+    else is as in :func:`assay.measures.evaluate` and ``assay measure``. Raises FormatError for
+    files, ValueError for what is in memory.
+    """
+    given = [runs] if isinstance(runs, str | PathLike) else runs
+    if not isinstance(given, Mapping) and _are_files(given) and isinstance(qrels, str | PathLike):
+        several = [measures] if isinstance(measures, str | Measure) else measures
+        wanted = [parse_measure(one) if isinstance(one, str) else one.ready() for one in several]
+        scores, _ = score_files(
+            Path(qrels),
+            [Path(one) for one in given],
+            wanted,
+            note=_warn,
+            ties=ties,
+            ideal=ideal,
+            g_max=g_max,
+        )
+        named = {str(one): one for one in wanted}
+        table = [row[:4] for row in rows(scores, named, topics, per_topic=per_topic)]
+        return pl.DataFrame(table, schema=_SCHEMA, orient="row")
+    if _are_files(given) and not isinstance(given, Mapping):
+        given = dict(_run_of(one) for one in given)
+    elif isinstance(given, Mapping):
+        given = {
+            name: read_run(run) if isinstance(run, str | PathLike) else run
+            for name, run in given.items()
+        }
+    judged = read_qrels(qrels) if isinstance(qrels, str | PathLike) else qrels
+    return evaluate(
+        judged,
+        given,
+        measures,
+        per_topic=per_topic,
+        topics=topics,
+        ties=ties,
+        g_max=g_max,
+        ideal=ideal,
+    ).select(COLUMNS)
+
+
+def required(parsed: Parsed[T]) -> T:
+    """The value of a file, its warnings as Python's. Raises FormatError with all its faults."""
+    value = parsed.require()
+    for fault in parsed.warnings:
+        _warn(str(fault))
+    return value
+
+
+def _run_of(path: Name) -> tuple[str, dict[str, dict[str, float]]]:
+    run = required(trec.read_trec_run(path))
+    return run.name, {topic: dict(scores) for topic, scores in run.scores.items()}
+
+
+def _are_files(given: Any) -> bool:
+    return isinstance(given, list | tuple) and all(isinstance(one, str | PathLike) for one in given)
+
+
+def _warn(text: str) -> None:
+    warnings.warn(text, stacklevel=3)

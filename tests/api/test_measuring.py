@@ -1,0 +1,138 @@
+"""Measuring and comparing from Python: the same numbers as the commands print."""
+
+from __future__ import annotations
+
+import csv
+import io
+from pathlib import Path
+
+import pandas as pd
+import polars as pl
+import pytest
+
+import assay as package
+from assay import AP, RR, agree, compare, correlate, measure, nDCG, read_qrels, read_run
+from assay.model.errors import FormatError
+from tests.conftest import ROOT, Assay
+
+FILES = ROOT / "examples" / "statistics"
+QRELS = "t1 0 a 2\nt1 0 b 0\nt2 0 a 1\nt2 0 c 3\nt3 0 d 1\n"
+RUNS = {
+    "one": "t1 Q0 a 1 2 one\nt1 Q0 b 2 1 one\nt2 Q0 c 1 3 one\nt3 Q0 d 1 1 one\n",
+    "two": "t1 Q0 b 1 2 two\nt1 Q0 a 2 1 two\nt2 Q0 a 1 3 two\nt3 Q0 e 1 1 two\n",
+}
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> tuple[Path, list[Path]]:
+    qrels = tmp_path / "qrels.txt"
+    qrels.write_text(QRELS)
+    paths = [tmp_path / f"{name}.txt" for name in RUNS]
+    for path, text in zip(paths, RUNS.values(), strict=True):
+        path.write_text(text)
+    return qrels, paths
+
+
+def table(text: str) -> list[tuple[str | float | None, ...]]:
+    """CSV that a command printed, numbers as numbers."""
+
+    def cell(value: str) -> str | float | None:
+        try:
+            return float(value) if value else None
+        except ValueError:
+            return value
+
+    return [tuple(map(cell, row)) for row in list(csv.reader(io.StringIO(text)))[1:]]
+
+
+def same(frame: pl.DataFrame, text: str) -> None:
+    assert [tuple(row) for row in frame.rows()] == table(text)
+
+
+def test_files_give_what_the_command_prints(assay: Assay, files: tuple[Path, list[Path]]):
+    qrels, paths = files
+    for options in ((), ("--per-topic",)):
+        done = assay("measure", qrels, *paths, "-m", "nDCG@5", "-m", "AP", "--csv", *options)
+        found = measure(qrels, paths, [nDCG @ 5, "AP"], per_topic=bool(options))
+        same(found, done.stdout)
+    assert found.columns == ["run", "topic", "measure", "value"]
+
+
+def test_files_dicts_and_frames_mean_the_same(files: tuple[Path, list[Path]]):
+    qrels, paths = files
+    wanted = [nDCG(k=5), AP, RR]
+    whole = measure(qrels, paths, wanted)
+    grades, runs = read_qrels(qrels), {path.stem: read_run(path) for path in paths}
+    assert runs["one"]["t1"] == {"a": 2.0, "b": 1.0}
+    assert grades["t2"] == {"a": 1, "c": 3}
+    assert measure(grades, runs, wanted).equals(whole)
+    assert measure(grades, paths, wanted).equals(whole)
+    assert measure(qrels, {path.stem: path for path in paths}, wanted).equals(whole)
+    judged = pd.DataFrame(
+        [(t, d, g) for t, own in grades.items() for d, g in own.items()],
+        columns=["qid", "docno", "label"],
+    )
+    assert measure(judged, runs, wanted).equals(whole)
+    assert measure(qrels, paths[0], "AP")["run"].to_list() == ["one"]
+
+
+def test_faults_of_files_are_told(tmp_path: Path, files: tuple[Path, list[Path]]):
+    bad = tmp_path / "bad.txt"
+    bad.write_text("t1 Q0 a 1 x one\n")
+    with pytest.raises(FormatError, match=r"bad\.txt:1"):
+        measure(files[0], [bad])
+    with pytest.raises(FormatError, match=r"bad\.txt:1"):
+        read_run(bad)
+
+
+def test_agreement_is_that_of_the_command(assay: Assay):
+    a, b = FILES / "person.txt", FILES / "judge.txt"
+    found = agree(a, b, scale=[0, 1, 2, 3, 4])
+    same(found, assay("agree", a, b, "--scale", "0:4", "--csv").stdout)
+    frames = [
+        pl.DataFrame(
+            [(t, d, float(g)) for t, own in read_qrels(path).items() for d, g in own.items()],
+            schema=["topic", "doc", "label"],
+            orient="row",
+        )
+        for path in (a, b)
+    ]
+    assert agree(*frames, scale=[0, 1, 2, 3, 4]).equals(found)
+    assert agree(frames[0].to_pandas(), frames[1], scale=[0, 1, 2, 3, 4]).equals(found)
+    plain = agree([1, 0, 1, None], [1, 1, 1, 0])
+    assert plain.row(0) == ("agreement", pytest.approx(2 / 3), None, None)
+    with pytest.raises(ValueError, match="labelled twice"):
+        agree(pl.concat([frames[0]] * 2), frames[1])
+
+
+def test_correlation_is_that_of_the_command(assay: Assay):
+    a, b = FILES / "manual.csv", FILES / "automatic.csv"
+    done = assay("correlate", a, b, "--csv")
+    same(correlate(a, b), done.stdout)
+    frames = pl.read_csv(a), pl.read_csv(b)
+    assert correlate(*frames).equals(correlate(a, b))
+    found = correlate({"x": 1.0, "y": 2.0, "z": 3.0}, {"x": 1.0, "y": 3.0, "z": 2.0})
+    assert found["setting"].unique().to_list() == ["runs"]
+    assert found.filter(pl.col("measure") == "tau")["value"][0] == pytest.approx(1 / 3)
+
+
+def test_comparison_is_that_of_the_command(assay: Assay, files: tuple[Path, list[Path]]):
+    qrels, paths = files
+    scores = measure(qrels, paths, ["AP", "nDCG@5"], per_topic=True)
+    done = assay("compare", qrels, *paths, "-m", "AP", "-m", "nDCG@5", "--csv")
+    same(compare(scores), done.stdout)
+    assert compare(scores, "AP")["measure"].unique().to_list() == ["AP"]
+    by_run = {
+        run: dict(rows.select("topic", "value").filter(pl.col("topic") != "all").iter_rows())
+        for (run,), rows in scores.filter(pl.col("measure") == "AP").group_by("run")
+    }
+    assert compare(by_run).drop("measure").equals(compare(scores, "AP").drop("measure"))
+    matrix = FILES / "scores.csv"
+    same(compare(matrix), assay("compare", "--matrix", matrix, "--csv").stdout)
+    with pytest.raises(ValueError, match="no measure 'RR'; there are AP, nDCG@5"):
+        compare(scores, "RR")
+
+
+def test_measures_are_objects_by_name():
+    assert str(package.nDCG @ 10) == "nDCG@10"
+    assert {"P", "Q", "Recall", "iRBU", "alpha_nDCG"} <= set(package.__all__)
