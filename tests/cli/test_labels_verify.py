@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from assay.cli.common import err, out, plain_table
 from assay.ledger import Ledger
 from tests.cli.ground import make, toml
 from tests.conftest import ROOT
@@ -160,3 +161,25 @@ def test_a_manifest_of_labels_that_are_gone_is_not_replaced(slide: Path, assay, 
     assert assay("labels", "verify", slide).returncode == 1
     (slide / "out").rename(slide / "other")
     assert assay("evaluate", slide).returncode == 0
+
+
+def test_whoever_looks_at_a_changed_label_is_told(slide: Path, assay):
+    uid = json.loads(assay("labels", "export", slide).stdout.splitlines()[0])["uid"]
+    name = forged(slide)
+    for command in (("list",), ("show", uid), ("export",), ("stats",)):
+        done = assay("labels", command[0], slide, *command[1:])
+        assert done.returncode == 0
+        assert f"Note: label {name}: what it says" in done.stderr
+        assert "'assay labels verify' tells all" in done.stderr
+    assert f"label {name}: what it says" in " ".join(assay("doctor", slide).stdout.split())
+
+
+def test_no_colons_become_pictures(capsys):
+    err().print("openai:m: is no emoji", markup=False)
+    table = plain_table("t")
+    table.add_column("by")
+    table.add_row("openai:m:")
+    out().print(table)
+    captured = capsys.readouterr()
+    assert "openai:m: is" in captured.err
+    assert "openai:m:" in captured.out

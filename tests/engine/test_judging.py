@@ -49,7 +49,8 @@ def entailed(body, number):
 
 def labeller(url: str, **settings) -> OpenAILabeller:
     limits = Limits(settings.pop("concurrency", 32))
-    return OpenAILabeller(OpenAISettings("m", (url,), limits=limits, **settings), Renderer())
+    urls = (url, *settings.pop("more_urls", ()))
+    return OpenAILabeller(OpenAISettings("m", urls, limits=limits, **settings), Renderer())
 
 
 def run(path: Path, url: str, wanted, **more):

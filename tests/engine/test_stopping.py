@@ -30,6 +30,10 @@ class Notes(Silent):
         self.notes.append(text)
 
 
+def passage_of(body):
+    return int(ask_of(body).split("passage ")[1].split()[0])
+
+
 def statuses(path):
     with Ledger.open(path) as ledger:
         return [label.status for label in ledger.labels()]
@@ -74,7 +78,7 @@ def test_what_came_to_nothing_is_told_with_what_it_cost(tmp_path):
 
 def test_an_answer_between_them_makes_faults_the_questions_own(tmp_path):
     def script(body, number):
-        n = int(ask_of(body).split("passage ")[1].split()[0])
+        n = passage_of(body)
         return entailed(body, number) if n % 10 == 0 else (400, {"error": "bad"})
 
     with serve(script) as server:
@@ -89,9 +93,31 @@ def test_other_faults_between_them_do_too_as_does_the_end(tmp_path):
         return (400, {"error": "bad"}) if number % 9 else (400, {"error": "worse"})
 
     with serve(script) as server:
-        tally = run(tmp_path / "l", server.url, requests(80), settings={"concurrency": 1})
-    assert (tally.asked, tally.failed) == (80, 80)
-    assert len(statuses(tmp_path / "l")) == 80
+        tally = run(tmp_path / "l", server.url, requests(50), settings={"concurrency": 1})
+    assert (tally.asked, tally.failed) == (50, 50)
+    assert len(statuses(tmp_path / "l")) == 50
+
+
+WORDS = ("one", "two", "three", "four", "five", "six", "seven")
+UNLIKE = {
+    "letters": lambda n: (400, {"error": f"request {WORDS[n % 7]}{'x' * n} failed"}),
+    "in turn": lambda n: (400, {"error": WORDS[n % 3]}),
+    "two kinds": lambda n: completion("no") if n % 2 else (400, {"error": "bad"}),
+}
+
+
+@pytest.mark.parametrize("fault", UNLIKE)
+@pytest.mark.parametrize("good", [0, 30])
+def test_faults_of_any_kind_in_a_row_stop_a_run_too(tmp_path, fault, good):
+    path = tmp_path / "l"
+
+    def script(body, number):
+        return entailed(body, number) if number <= good else UNLIKE[fault](passage_of(body))
+
+    with serve(script) as server:
+        with pytest.raises(LabellerUnreachable, match="asked 15 questions in a row and no answer"):
+            run(path, server.url, requests(200), give_up_after=5, settings={"concurrency": 1})
+    assert statuses(path) == [Status.OK] * good
 
 
 def test_a_model_that_refuses_or_is_filtered_is_no_reason_to_stop(tmp_path):
@@ -112,7 +138,9 @@ def test_a_fault_that_begins_late_keeps_what_was_answered(tmp_path):
         return entailed(body, number) if number <= 100 else (400, {"error": "gone"})
 
     with serve(script) as server:
-        with pytest.raises(LabellerUnreachable, match="100 answers of this run are kept"):
+        with pytest.raises(
+            LabellerUnreachable, match="100 labels of this run are kept \\(100 by openai:m\\)"
+        ):
             run(tmp_path / "l", server.url, requests(900), settings={"concurrency": 1})
     assert statuses(tmp_path / "l") == [Status.OK] * 100
 
@@ -154,6 +182,78 @@ def test_another_model_in_mid_run_is_told_at_once(tmp_path):
         run(tmp_path / "l", server.url, requests(40), progress=notes, settings={"concurrency": 1})
     (told,) = notes.notes
     assert "was 'm-1' and is 'm-2' now" in told
+
+
+def test_names_that_never_end_are_counted(tmp_path):
+    notes = Notes()
+
+    def script(body, number):
+        return entailed(body, number) | {"model": f"m-{number}"}
+
+    with serve(script) as server:
+        run(tmp_path / "l", server.url, requests(60), progress=notes)
+    assert len(notes.notes) == 4
+    assert "has given its model 10 names so far" in notes.notes[-1]
+
+
+@pytest.mark.parametrize("asked", ["60", "1e308", "Fri, 01 Jan 2100 00:00:00 GMT"])
+def test_a_server_that_asks_for_long_waits_is_told_of_once(tmp_path, monkeypatch, asked):
+    monkeypatch.setattr(endpoints, "_LONGEST_WAIT", 0.05)
+    monkeypatch.setattr(endpoints, "_LONG", 0.04)
+    notes = Notes()
+
+    def script(body, number):
+        return entailed(body, number) if number > 4 else (429, {}, {"Retry-After": asked})
+
+    with serve(script) as server:
+        run(tmp_path / "l", server.url, requests(3), progress=notes, settings={"concurrency": 1})
+    (told,) = notes.notes
+    assert "HTTP 429" in told
+    assert "question" in told
+    assert "the server asks for " in told
+    assert len(told) < 250
+
+
+def test_a_spent_limit_is_told_of(tmp_path, monkeypatch):
+    monkeypatch.setattr(endpoints, "_LONGEST_WAIT", 0.05)
+    monkeypatch.setattr(endpoints, "_LONG", 0.04)
+    notes = Notes()
+    spent = {"x-ratelimit-remaining-requests": "0", "x-ratelimit-reset-requests": "99999h"}
+    with serve(lambda body, number: (200, entailed(body, number), spent)) as server:
+        run(tmp_path / "l", server.url, requests(3), progress=notes)
+    (told,) = notes.notes
+    assert "nothing is left of its rate limit" in told
+
+
+@pytest.mark.parametrize("status", [400, 401, 402, 404])
+def test_an_address_that_refuses_what_another_answers_is_left_alone(tmp_path, status):
+    notes = Notes()
+    broken = lambda body, number: (status, {"error": "no such thing"})  # noqa: E731
+    with serve(entailed) as good, serve(broken) as bad:
+        settings = {"more_urls": (bad.url,), "concurrency": 4}
+        tally = run(tmp_path / "l", good.url, requests(120), progress=notes, settings=settings)
+        assert (tally.asked, tally.failed) == (120, 0)
+        assert len(bad.requests) < 25
+    (told,) = notes.notes
+    assert "refuses what another address answers" in told
+    assert f"HTTP {status}" in told
+
+
+def test_what_all_addresses_refuse_is_the_questions_own_fault(tmp_path):
+    def script(body, number):
+        bad = passage_of(body) == 7
+        return (400, {"error": "too odd"}) if bad else entailed(body, number)
+
+    with serve(script) as one, serve(script) as other:
+        settings = {"more_urls": (other.url,)}
+        tally = run(tmp_path / "l", one.url, requests(20), settings=settings)
+    assert (tally.asked, tally.failed) == (20, 1)
+
+
+def test_an_account_without_credit_is_told_as_such(tmp_path):
+    with serve(lambda body, number: (402, {"error": "payment required"})) as server:
+        with pytest.raises(LabellerUnreachable, match="wants to be paid first"):
+            run(tmp_path / "l", server.url, requests(3))
 
 
 HUGE = "9" * 400

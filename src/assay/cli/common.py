@@ -95,12 +95,12 @@ class _Console(Console):
 
 def out() -> Console:
     """Console for results: standard output, never wider than the screen."""
-    return _Console(highlight=False)
+    return _Console(highlight=False, emoji=False)
 
 
 def err() -> Console:
     """Console for progress and remarks: standard error."""
-    return _Console(stderr=True, highlight=False)
+    return _Console(stderr=True, highlight=False, emoji=False)
 
 
 def print_json(document: Any) -> None:
@@ -186,7 +186,7 @@ class JudgingBar:
             return
         if self._console.is_terminal:
             self._bar = Progress(
-                TextColumn("{task.description}"),
+                TextColumn("{task.description}", markup=False),
                 BarColumn(bar_width=24),
                 MofNCompleteColumn(),
                 TextColumn("{task.fields[rate]}"),

@@ -17,6 +17,7 @@ import typer
 
 from assay.cli.common import JsonOption, out, plain_table, print_json, safe
 from assay.cli.jobs import Job, open_job
+from assay.cli.labels_shown import faults_in_words
 from assay.labellers.custom import known_entry_points
 from assay.labellers.endpoints import headers_for
 from assay.labellers.judge.model import Network, settings
@@ -192,6 +193,9 @@ def _ledger(folder: Folder) -> Iterator[Finding]:
         with folder.open_ledger() as ledger:
             count = sum(row["labels"] for row in ledger.stats())
             yield Finding("ledger", True, f"{counted(count, 'label')}, version {ledger.version()}")
+            remark = faults_in_words(ledger)
+            if remark:
+                yield Finding("labels", False, remark)
     except AssayError as error:
         yield Finding("ledger", False, str(error))
 

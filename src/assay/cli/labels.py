@@ -23,7 +23,7 @@ from assay.cli.common import (
 )
 from assay.cli.labels_import import import_command
 from assay.cli.labels_places import where_used
-from assay.cli.labels_shown import in_words
+from assay.cli.labels_shown import in_words, shown_ledger
 from assay.cli.labels_verify import verify_command
 from assay.ledger import Ledger
 from assay.ledger.exchange import label_row
@@ -31,7 +31,6 @@ from assay.ledger.lines import read_lines
 from assay.model.errors import SettingsError
 from assay.model.labels import Label
 from assay.model.wording import counted
-from assay.protocols.folder import Folder
 from assay.protocols.output import write_pieces
 from assay.protocols.places import WhereUsed
 from assay.tasks.registry import REGISTRY
@@ -51,10 +50,6 @@ LabellerFilter = Annotated[
 StatusOption = Annotated[str | None, typer.Option("--status", help="Only ok, or only failed.")]
 
 
-def _open(folder: Path) -> Ledger:
-    return Folder.open(folder).open_ledger(create=False)
-
-
 def _tasks(name: str | None) -> list[str] | None:
     """Full names of the task that ``name`` (whole, or its last part) means."""
     if name is None:
@@ -70,7 +65,7 @@ def stats_command(
     folder: FolderArgument, as_json: JsonOption = False, as_csv: CsvOption = False
 ) -> None:
     """Count labels, tokens and cost by task and labeller."""
-    with _open(folder) as ledger:
+    with shown_ledger(folder) as ledger:
         rows = ledger.stats()
     if as_json:
         print_json(rows)
@@ -120,7 +115,7 @@ def list_command(
     as_json: JsonOption = False,
 ) -> None:
     """List labels, newest first: id, task, verdict, what it is about, who gave it."""
-    with _open(folder) as ledger:
+    with shown_ledger(folder) as ledger:
         found = list(_filtered(ledger, _tasks(task), by, status, contains))
         found.reverse()
         shown = found[:limit] if limit else found
@@ -196,7 +191,7 @@ def show_command(
     as_json: JsonOption = False,
 ) -> None:
     """Show one label whole, with every other label of the same unit."""
-    with _open(folder) as ledger:
+    with shown_ledger(folder) as ledger:
         found = ledger.find(uid)
         if len(found) != 1:
             what = "No label's id begins" if not found else f"{len(found)} labels' ids begin"
@@ -238,7 +233,7 @@ def export_command(
                 places = where.of(unit.group(1).decode() if unit else "", rowid)
                 yield b'%b,"places":%b}\n' % (line, orjson.dumps([p._asdict() for p in places]))
 
-    with _open(folder) as ledger:
+    with shown_ledger(folder) as ledger:
         where = where_used(folder, ledger)
         if output is None:
             sys.stdout.buffer.writelines(pieces(ledger.path, where))
@@ -262,7 +257,7 @@ def diff_command(
     as_json: JsonOption = False,
 ) -> None:
     """Compare two labellers on the units that both labelled. Exit status 1 where they differ."""
-    with _open(folder) as ledger:
+    with shown_ledger(folder) as ledger:
         contents = ledger.units(_tasks(task))
         sides: tuple[dict[str, Label], dict[str, Label]] = ({}, {})
         for label in ledger.labels(_tasks(task)):

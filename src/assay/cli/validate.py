@@ -101,7 +101,7 @@ def validate_command(
         if as_json:
             print_json({"ok": False, "error": str(error), "files": []})
         else:
-            Console(stderr=True, soft_wrap=True, highlight=False).print(
+            Console(stderr=True, soft_wrap=True, highlight=False, emoji=False).print(
                 Text("\n".join(map(printable, str(error).splitlines())))
             )
         raise typer.Exit(error.exit_status) from None
@@ -153,7 +153,7 @@ def _fix(
 
 
 def _print_fixes(fixes: list[Fix]) -> None:
-    console = Console(soft_wrap=True, highlight=False)
+    console = Console(soft_wrap=True, highlight=False, emoji=False)
     for one in fixes:
         for change in one.changes:
             topic = f" [{change.topic}]" if change.topic else ""
@@ -175,7 +175,7 @@ def _fixes(fixes: list[Fix]) -> list[dict[str, object]]:
 
 def _print_report(report: ValidationReport) -> None:
     """Faults and summaries; file text reaches the terminal escaped and never as markup."""
-    console = Console(soft_wrap=True, highlight=False)
+    console = Console(soft_wrap=True, highlight=False, emoji=False)
     for one in report.files:
         for fault in one.faults:
             place = f"{fault.file}:{fault.line}" if fault.line else fault.file

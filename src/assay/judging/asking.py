@@ -28,6 +28,8 @@ _FEW = 4  # questions under way until the first is answered: none is paid in vai
 _STARTED = 8  # workers that begin in the same round of the event loop
 _GRACE = 3.0  # seconds for the answers under way once a person wants to leave
 _CLOSING = 1.0  # seconds to close connections after that
+_UNLIKE = 3  # times as many faults in a row end a run where they are not the same
+_NAMES = 4  # names of a model that are told one by one
 _LOOK = 0.05  # seconds between looks at who only waits
 _PARTICULAR = re.compile(r"'[^']*'|\"[^\"]*\"|\S*\d\S*")
 
@@ -44,10 +46,11 @@ class Part(Protocol):
 
 @dataclass(slots=True)
 class _Held:
-    """Equal faults in a row of one labeller: no labels before something shows that it was the
-    requests' fault."""
+    """Faults in a row of one labeller, the last ``equal`` ones of the same ``cause``: no labels
+    before an answer shows that it was the requests' fault."""
 
     cause: str = ""
+    equal: int = 0
     labels: list[NewLabel] = field(default_factory=list)
 
 
@@ -62,7 +65,7 @@ class Run:
     progress: Progress
     budget: float | None
     give_up_after: int
-    models: dict[int, list[str]]
+    models: dict[int, dict[str, None]]
     stop: str | None = None
     unreachable: LabellerUnreachable | None = None
     reserved: float = 0.0
@@ -163,17 +166,16 @@ class Run:
             if id(labeller) in self.given_up:
                 return
             cause = _PARTICULAR.sub("…", outcome.error or "")
-            before = []
-            if cause != held.cause:
-                before, held.cause = self._let_go(held), cause
+            held.equal = held.equal + 1 if cause == held.cause else 1
+            held.cause = cause
             held.labels.append(label)
-            if len(held.labels) >= self.give_up_after:
+            count, same = len(held.labels), held.equal >= self.give_up_after
+            if same or count >= _UNLIKE * self.give_up_after:
                 self.given_up.add(id(labeller))
                 held.labels.clear()
-                self._end(_useless(labeller, self.give_up_after, outcome.error or ""))
-            await self.keeper.keep(*before)
+                self._end(_useless(labeller, count, outcome.error or "", same=same))
         else:
-            before, held.cause = self._let_go(held), ""
+            before, held.equal = self._let_go(held), 0
             self._count(label)
             await self.keeper.keep(*before, label)
 
@@ -191,15 +193,20 @@ class Run:
     def _notice(self, labeller: Labeller, outcome: Outcome) -> None:
         """Tell of a model whose name is another all at once."""
         name = outcome.detail.get("model")
-        known = self.models.setdefault(id(labeller), [])
+        known = self.models.setdefault(id(labeller), {})
         if not isinstance(name, str) or name in known:
             return
-        known.append(name)
-        if len(known) > 1:
-            before, now = map(printable, known[-2:])
+        before = next(reversed(known), None)
+        known[name] = None
+        if before is not None and len(known) <= _NAMES:
             self.progress.note(
-                f"{labeller.id.name}: the server's model was '{before}' and is '{now}' now. Its "
-                "labels count all the same; the report says how many are by which."
+                f"{labeller.id.name}: the server's model was '{printable(before)}' and is "
+                f"'{printable(name)}' now. Its labels count all the same; the report says how many "
+                "are by which."
+            )
+        elif len(known) > _NAMES and str(len(known)).rstrip("0") == "1":  # 10, 100, …
+            self.progress.note(
+                f"{labeller.id.name}: the server has given its model {len(known):,} names so far."
             )
 
     def _end(self, error: LabellerUnreachable) -> None:
@@ -277,9 +284,10 @@ class Run:
         self.settled.set()
 
 
-def _useless(labeller: Labeller, count: int, error: str) -> LabellerUnreachable:
+def _useless(labeller: Labeller, count: int, error: str, *, same: bool) -> LabellerUnreachable:
+    came = "the same came of each" if same else "no answer came of any; the last"
     return LabellerUnreachable(
-        f"{labeller.id.name} was asked {count} questions in a row and the same came of each: "
+        f"{labeller.id.name} was asked {count} questions in a row and {came}: "
         f"{error}. They stay open, and the next run asks them. See to the cause first; where the "
         "questions are at fault, raise give_up_after in [judging] of assay.toml (0: never stop)."
     )

@@ -6,9 +6,11 @@ it asks the next question, so a kill at any moment loses at most what was under 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 
+from assay.formats.parsed import listed
 from assay.judging.asking import GIVE_UP_AFTER, INTERRUPTED, Run
 from assay.judging.claims import claimed
 from assay.judging.keeper import Keeper, new_label
@@ -250,7 +252,8 @@ def _carry_out(
     give_up_after: int,
 ) -> Tally:
     total = Tally()
-    models: dict[int, list[str]] = {}
+    models: dict[int, dict[str, None]] = {}
+    made: Counter[str] = Counter()
     for title, each in plans:
         left = None if budget is None else budget - total.spent
         if total.stopped:
@@ -265,8 +268,10 @@ def _carry_out(
         run = Run(Tally(), Keeper(ledger), told, left, give_up_after, models)
         _execute(each, ledger, run, title)
         total += run.tally
+        made[each.labeller.id.name] += run.tally.asked
         if run.unreachable is not None and total.stopped != INTERRUPTED:
-            kept = f"{total.asked} answers of this run are kept" if total.asked else "Nothing lost"
+            by = listed((f"{count:,} by {name}" for name, count in made.items() if count), 5)
+            kept = f"{total.asked} labels of this run are kept ({by})" if by else "Nothing lost"
             raise LabellerUnreachable(
                 f"{run.unreachable}\n{kept}{_spent(total)}; run again to go on from here."
             )

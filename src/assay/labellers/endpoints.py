@@ -12,8 +12,8 @@ import math
 import random
 import re
 import time
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
@@ -27,16 +27,28 @@ from assay.labellers.transport import Oversized, Reply, Silence, Transport, Tran
 from assay.labellers.watch import idling, tell
 from assay.model.errors import LabellerUnreachable
 from assay.model.secrets import without_keys
+from assay.model.wording import counted
 from assay.tasks.schemas import LIST_LENGTHS
 
 _FEW_ATTEMPTS = 7  # then the run ends, if nobody else is answered either
 _MANY_ATTEMPTS = 15  # then the request is given up
+_LONG = 5.0  # seconds of waiting of which a person is told
+_TELL_EVERY = 60.0  # seconds between two such messages
 _SILENT = 2  # time-outs in a row of which a person is told
 _TIRED = 3  # failures in a row after which an address is left alone for a while
 _LONGEST_WAIT = 60.0  # seconds between two attempts, also where Retry-After asks for more
 _FORMAT_WORDS = ("response_format", "json_schema", "json_object", "guided", "grammar", "schema")
 _LENGTH_WORDS = ("context length", "context_length", "maximum context", "too long", "too many tok")
 _SEED = re.compile(r"\bseed\b")
+_FOREVER = 1e8  # seconds
+_KEY = "Check the API key (OPENAI_API_KEY, or ASSAY_<NAME>_API_KEY)."
+_CURES = {
+    401: _KEY,
+    402: "The endpoint wants to be paid first: see to the account's credit, then run again.",
+    403: _KEY,
+    404: "Check the address (it should end in /v1) and the model's name.",
+    429: "The endpoint's rate limit or quota holds; run again later.",
+}
 _sleep = asyncio.sleep  # tests wait less
 
 
@@ -101,6 +113,7 @@ class _Endpoint:
     rests: int = 0
     rested_at: float = 0.0
     rests_until: float = 0.0
+    told: bool = False
 
     def __post_init__(self) -> None:
         self.target = self.url.rstrip("/") + "/chat/completions"
@@ -147,11 +160,14 @@ class Endpoints:
         self._timeout = timeout
         self._transport = transport
         self.form = Form()
+        self._waiting = 0
+        self._told_at = -math.inf
 
     def fresh(self) -> None:
         """Forget waits of an event loop that is over; what was learnt of the server is kept."""
         for endpoint in self._endpoints:
             endpoint.pace.reset()
+        self._waiting = 0
 
     async def call(self, make: Callable[[Form], bytes], tokens: int) -> Mapping[str, Any]:
         """Send the request that ``make`` gives for a form, about ``tokens`` long, and return the
@@ -162,10 +178,11 @@ class Endpoints:
         """
         attempt = 0
         before = self._answered()
+        refused: dict[str, tuple[_Endpoint, float, Refused | LabellerUnreachable]] = {}
         while True:
             sent = self.form.copy()
-            endpoint = self._next()
-            with idling():
+            endpoint = self._next(refused)
+            with self._idling():
                 await endpoint.pace.enter(tokens)
             started = time.monotonic()
             try:
@@ -174,6 +191,12 @@ class Endpoints:
             except Oversized as error:
                 endpoint.lives()
                 raise Refused(str(error)) from error
+            except (Refused, LabellerUnreachable) as error:
+                # Another address may answer it: then it was not the request's fault.
+                refused[endpoint.url] = endpoint, started, error
+                if len(refused) < len(self._endpoints):
+                    continue
+                raise self._of_all(refused.values()) from None
             except TransportError as error:
                 why, wait = str(error), None
                 if isinstance(error, Silence):  # a connection that breaks says nothing of the load
@@ -181,6 +204,8 @@ class Endpoints:
                     self._silent(endpoint)
             else:
                 if isinstance(found, Mapping):
+                    for other, at, why_not in refused.values():
+                        self._refuses_alone(other, at, why_not)
                     return found
                 if found is None:
                     continue  # another form: not an attempt that failed
@@ -194,8 +219,57 @@ class Endpoints:
             if attempt >= _MANY_ATTEMPTS:
                 raise Refused(f"{self.redact(why)} ({attempt} attempts; others were answered)")
             backoff = min(_LONGEST_WAIT, 0.5 * 2 ** (attempt - 1)) * random.uniform(0.5, 1)  # noqa: S311
+            seconds = min(_LONGEST_WAIT, max(wait or 0.0, backoff))
+            with self._idling():
+                self._tell_of_waiting(endpoint, wait or 0.0, seconds, why)
+                await _sleep(seconds)
+
+    @contextmanager
+    def _idling(self) -> Iterator[None]:
+        self._waiting += 1
+        try:
             with idling():
-                await _sleep(min(_LONGEST_WAIT, max(wait or 0.0, backoff)))
+                yield
+        finally:
+            self._waiting -= 1
+
+    def _tell_of_waiting(self, endpoint: _Endpoint, asked: float, seconds: float, why: str) -> None:
+        """Tell a person, now and then, for how long questions wait, and why."""
+        now = time.monotonic()
+        if seconds < _LONG or now < self._told_at + _TELL_EVERY:
+            return
+        self._told_at = now
+        wanted = f" (the server asks for {asked:,.0f} s)" if seconds < asked < _FOREVER else ""
+        wanted = " (the server asks for years)" if asked >= _FOREVER else wanted
+        tell(
+            self.redact(
+                f"{self._name} at {endpoint.url}: {why}. {counted(self._waiting, 'question')} "
+                f"waiting; the next try is in {seconds:.0f} s{wanted}. Ctrl-C stops."
+            )
+        )
+
+    @staticmethod
+    def _of_all(
+        refused: Iterable[tuple[_Endpoint, float, Refused | LabellerUnreachable]],
+    ) -> Exception:
+        """What it comes to that every address refuses a request: where one takes others, the
+        request's own fault."""
+        errors = []
+        for endpoint, _, error in refused:
+            if isinstance(error, Refused):
+                endpoint.lives()
+            errors.append(error)
+        return min(errors, key=lambda one: isinstance(one, LabellerUnreachable))
+
+    def _refuses_alone(self, endpoint: _Endpoint, started: float, why: Exception) -> None:
+        """It refused what another address has answered."""
+        endpoint.fails(started, time.monotonic())
+        if endpoint.rests and not endpoint.told:
+            endpoint.told = True
+            tell(
+                f"{self._name} at {endpoint.url} refuses what another address answers, and is left "
+                f"alone (a question tries it now and then): {why}"
+            )
 
     def _silent(self, endpoint: _Endpoint) -> None:
         endpoint.silences += 1
@@ -208,10 +282,11 @@ class Endpoints:
                 )
             )
 
-    def _next(self) -> _Endpoint:
+    def _next(self, without: Container[str] = ()) -> _Endpoint:
         """The address that the next request goes to: of those that answer, the idlest."""
         now = time.monotonic()
-        able = [one for one in self._endpoints if one.rests_until <= now] or self._endpoints
+        open_ = [one for one in self._endpoints if one.url not in without]
+        able = [one for one in open_ if one.rests_until <= now] or open_
         chosen = min(able, key=lambda one: one.pace.load)
         chosen.take(now)
         return chosen
@@ -226,7 +301,9 @@ class Endpoints:
         request's form was lowered."""
         spent = rate_limit_wait(reply.headers)
         if spent:
-            endpoint.pace.pause(min(spent, _LONGEST_WAIT))
+            seconds = min(spent, _LONGEST_WAIT)
+            endpoint.pace.pause(seconds)
+            self._tell_of_waiting(endpoint, spent, seconds, "nothing is left of its rate limit")
         if reply.status == 200:
             parsed = json_object(reply.body)
             if parsed is None:
@@ -241,10 +318,9 @@ class Endpoints:
             why = f"HTTP {reply.status} (in a reply with HTTP 200): {message_of(reply)}"
         else:
             why = f"HTTP {reply.status}: {message_of(reply)}"
-        if reply.status in (400, 404, 413, 415, 422):
+        if reply.status in (400, 404, 413, 415, 422) and self.form.lower(reply, sent):
             endpoint.lives()
-            if self.form.lower(reply, sent):
-                return None
+            return None
         if reply.status in (400, 413, 422):
             raise Refused(self.redact(why))
         if reply.status in (408, 409, 425, 429) or reply.status >= 500:
@@ -260,13 +336,8 @@ class Endpoints:
         return sum(endpoint.answered for endpoint in self._endpoints)
 
     def _unreachable(self, endpoint: _Endpoint, why: str) -> LabellerUnreachable:
-        cure = "Check the address and that the server runs."
-        if "HTTP 401" in why or "HTTP 403" in why:
-            cure = "Check the API key (OPENAI_API_KEY, or ASSAY_<NAME>_API_KEY)."
-        elif "HTTP 404" in why:
-            cure = "Check the address (it should end in /v1) and the model's name."
-        elif "HTTP 429" in why:
-            cure = "The endpoint's rate limit or quota holds; run again later."
+        cures = (cure for status, cure in _CURES.items() if f"HTTP {status}" in why)
+        cure = next(cures, "Check the address and that the server runs.")
         text = f"{self._name} at {endpoint.url} does not answer: {why}. {cure}"
         return LabellerUnreachable(self.redact(text))
 
