@@ -109,7 +109,7 @@ def test_an_endpoint_that_dies_stops_the_run_and_keeps_what_was_done(tmp_path):
         return entailed(body, number) if number <= 7 else (401, {"error": "key expired"})
 
     with serve(script) as server:
-        with pytest.raises(LabellerUnreachable, match=r"7 answers of this run are kept"):
+        with pytest.raises(LabellerUnreachable, match=r"7 labels of this run are kept"):
             run(tmp_path / "l", server.url, requests(50), settings={"concurrency": 1})
         assert len(server.requests) == 8
     with Ledger.open(tmp_path / "l") as ledger:
