@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import io
-import re
 from pathlib import Path
 from typing import Annotated
 
@@ -140,7 +139,9 @@ def _ac_run(text: SourceText, run: AnswerRun, fitted: Map) -> bytes:
     for answer in run.answers.values():
         mapped = round(float(fitted(np.array([answer.confidence / 100]))[0]) * 100)
         line = lines[answer.line - 1]
-        lines[answer.line - 1] = re.sub(rb"[^;]*?(\s*)$", rb"%d\1" % mapped, line, count=1)
+        stated = line.rstrip()
+        before = stated[: stated.rfind(b";") + 1]
+        lines[answer.line - 1] = b"%b%d%b" % (before, mapped, line[len(stated) :])
     return text.separator.join(lines)
 
 

@@ -162,7 +162,7 @@ def retrieve_command(
 
         embedder = None
         if method is not Method.BM25:
-            embedder = make_embedder(dense or index.dense.spec, named=dense is not None)
+            embedder = make_embedder(dense or index.dense.spec, named=bool(dense))
         found = retrieve(
             index,
             topics,

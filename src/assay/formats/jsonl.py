@@ -13,7 +13,8 @@ from assay.formats.parsed import FaultList, listed
 from assay.formats.text import SourceText
 
 _CURE = "Write one JSON object a line."
-_TEXT_OR_NAN = re.compile(r'"(?:[^"\\]|\\.)*"|\bNaN\b')
+# A text that never ends goes to the end: to look for its end from every quote would take for ever.
+_TEXT_OR_NAN = re.compile(r'"(?:[^"\\]|\\.)*+"?|\bNaN\b')
 
 
 def read_json(text: str) -> tuple[Any, bool]:

@@ -26,6 +26,7 @@ from assay.labellers.base import BaseLabeller, Labeller, Outcome, Request
 from assay.labellers.guarded import GuardedLabeller, at_once, shown, told, turned, unreachable
 from assay.model.errors import SettingsError
 from assay.model.labels import LabellerId, Status
+from assay.model.modules import check_module
 
 GROUP = "assay.labellers"
 """The entry point group: ``my-judge = "my_package.judge:make"`` makes the SPEC ``my-judge``."""
@@ -106,11 +107,12 @@ class FunctionLabeller(BaseLabeller):
             return self._function(task, unit)
 
 
-def custom_labeller(spec: str) -> Labeller | None:
+def custom_labeller(spec: str, *, named: bool = True) -> Labeller | None:
     """The labeller that ``module:attribute`` or an entry point of :data:`GROUP` names, else None.
 
     The attribute may be a function (see :class:`FunctionLabeller`), a labeller, or a class or
-    factory (an attribute ``makes_labeller = True``) that makes one without arguments. Raises
+    factory (an attribute ``makes_labeller = True``) that makes one without arguments. Unless it is
+    ``named`` by a person, its module must be one of the person's own (assay.model.modules). Raises
     SettingsError where it cannot be imported or made, or is none of these.
     """
     found = entry_points(group=GROUP, name=spec)
@@ -124,6 +126,8 @@ def custom_labeller(spec: str) -> Labeller | None:
     if not _PATH.fullmatch(spec):
         return None
     module, _, attribute = spec.partition(":")
+    if not named:
+        check_module(module, spec)
     try:
         with turned(partial(_not_imported, spec, f"the module {module}"), ImportError):
             loaded = import_module(module)

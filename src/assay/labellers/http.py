@@ -10,6 +10,7 @@ from collections.abc import Mapping
 import aiohttp
 from yarl import URL
 
+from assay.labellers.keys import this_machine
 from assay.labellers.transport import MAX_REPLY, Oversized, Reply, Silence, TransportError
 
 
@@ -23,6 +24,7 @@ class AiohttpTransport:
         self._most = most
         self._session: aiohttp.ClientSession | None = None
         self._targets: dict[str, URL] = {}  # addresses, parsed once
+        self._proxies = urllib.request.getproxies()
         self._timeouts: dict[float, aiohttp.ClientTimeout] = {}
 
     async def post(
@@ -31,9 +33,6 @@ class AiohttpTransport:
         if self._session is None:
             self._session = aiohttp.ClientSession(
                 connector=aiohttp.TCPConnector(limit=self._connections),
-                # Proxies come from the environment, as people expect of a command-line tool.
-                # Where there are none aiohttp need not look for them at every request.
-                trust_env=bool(urllib.request.getproxies()),
                 cookie_jar=aiohttp.DummyCookieJar(),
             )
         target = self._targets.get(url)
@@ -49,6 +48,7 @@ class AiohttpTransport:
                 headers=headers,
                 timeout=limit,
                 allow_redirects=False,
+                proxy=self._proxy(target),
             ) as response:
                 return Reply(
                     response.status,
@@ -59,6 +59,16 @@ class AiohttpTransport:
             raise Silence(f"no reply within {timeout:g} s") from error
         except (aiohttp.ClientError, ssl.SSLError, OSError, asyncio.IncompleteReadError) as error:
             raise TransportError(f"{type(error).__name__}: {error}") from error
+
+    def _proxy(self, target: URL) -> URL | None:
+        """The proxy that the environment names for an address, as people expect of a command-line
+        tool. What goes to this machine goes through none. (aiohttp's own look at the environment
+        would also send passwords of ~/.netrc to whatever host it is about.)"""
+        host = target.host or ""
+        if not self._proxies or this_machine(host) or urllib.request.proxy_bypass(host):
+            return None
+        found = self._proxies.get(target.scheme) or self._proxies.get("all")
+        return URL(found) if found else None
 
     async def _body(self, response: aiohttp.ClientResponse) -> bytes:
         """All of the reply, as unpacked: a small one may be packed from a very large one."""

@@ -19,6 +19,8 @@ KEYS = "OPENAI_API_KEY or ASSAY_<NAME>_API_KEY"
 # "m@user:PW@host", with or without a scheme; not "@cf/meta/llama" nor "claude@2024".
 USER_AND_PASSWORD = re.compile(r"@/{0,2}[^@/]*:[^@]*@|//[^@/]*:[^@/]*@")
 
+_LIKE_A_HOST = re.compile(r"[A-Za-z0-9_-]+(?:[.][A-Za-z0-9_-]+)*[.][A-Za-z]{2,}")
+
 
 def key_for(url: str, model: str, *, named: bool) -> str | None:
     """The key that requests for ``model`` carry to ``url``, None for none. ``named``: the person
@@ -36,8 +38,10 @@ def key_for(url: str, model: str, *, named: bool) -> str | None:
                 f"The key in {own} would go to {host} over plain http, where others can read it. "
                 f"Write https://, or set {own} to nothing to call {host} without a key."
             )
-        return key or None
-    names = (f"ASSAY_{_variable_part(model)}_API_KEY", "OPENAI_API_KEY")
+        return key.strip() or None
+    # A model that is called as a host would get that host's key.
+    own_names = () if _LIKE_A_HOST.fullmatch(model) else (f"ASSAY_{_variable_part(model)}_API_KEY",)
+    names = (*own_names, "OPENAI_API_KEY")
     name = next((each for each in names if os.environ.get(each)), None)
     if name is None:
         return None
@@ -48,7 +52,7 @@ def key_for(url: str, model: str, *, named: bool) -> str | None:
             "commas), or name the address on the command line: --labeller openai:MODEL@URL. "
             f"{own} set to nothing calls {host} without a key."
         )
-    return os.environ[name] if _safe(url, host) else None
+    return os.environ[name].strip() if _safe(url, host) else None
 
 
 def host_of(url: str) -> str:
@@ -84,14 +88,15 @@ def trusted(host: str) -> bool:
     hosts.add(urlsplit(DEFAULT_BASE_URL).hostname or "")
     if base := os.environ.get("OPENAI_BASE_URL"):
         hosts.add(host_of(base))
-    return host in hosts - {""} or _this_machine(host)
+    return host in hosts - {""} or this_machine(host)
 
 
 def _safe(url: str, host: str) -> bool:
-    return urlsplit(url).scheme == "https" or _this_machine(host)
+    return urlsplit(url).scheme == "https" or this_machine(host)
 
 
-def _this_machine(host: str) -> bool:
+def this_machine(host: str) -> bool:
+    """Whether a host is the machine that this runs on."""
     try:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:

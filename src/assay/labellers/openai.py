@@ -244,7 +244,7 @@ class OpenAILabeller:
         suspect: bool = False,
     ) -> Outcome:
         # A server or proxy may repeat the key; a reply that gives no label is kept for people.
-        kept = {"raw": self._endpoints.redact(raw[:_KEPT_REPLY])} if raw else {}
+        kept = {"raw": self._endpoints.redact(raw)[:_KEPT_REPLY]} if raw else {}
         return Outcome(
             status=Status.FAILED,
             error=self._endpoints.redact(error),

@@ -177,6 +177,7 @@ class _Bucket:
 
 
 _SPAN = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h)")
+_LONGEST_SPAN = 100  # characters
 _SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
 
 
@@ -191,7 +192,9 @@ def rate_limit_wait(headers: Mapping[str, str]) -> float | None:
         left = headers.get(f"x-ratelimit-remaining-{what}", "").strip()
         reset = headers.get(f"x-ratelimit-reset-{what}", "").strip()
         if left == "0" and reset:
-            span = sum(float(n) * _SECONDS[unit] for n, unit in _SPAN.findall(reset))
+            span = sum(
+                float(n) * _SECONDS[unit] for n, unit in _SPAN.findall(reset[:_LONGEST_SPAN])
+            )
             with suppress(ValueError):
                 waits.append(span or float(reset))
     return max(filter(math.isfinite, waits), default=None)

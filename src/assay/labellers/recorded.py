@@ -75,6 +75,8 @@ class RecordedLabeller(BaseLabeller):
 
     def _read(self) -> dict[tuple[str, str], Mapping[str, Any]]:
         try:
+            if self._path.exists() and not self._path.is_file():
+                raise SettingsError(f"The recorded labels {self._path} are no file.")
             lines = self._path.read_bytes().splitlines()
         except OSError as error:
             raise SettingsError(

@@ -79,12 +79,17 @@ def _without_thoughts(reply: str) -> str:
     return " ".join([*kept, reply[place:]])
 
 
+_SEARCHED = 200_000
+"""Characters of a reply that are searched for JSON between other text."""
+
+
 def _objects(text: str) -> Iterator[dict[str, Any]]:
     """Every outermost JSON object in the text, the last first."""
     whole = _loads(text.strip())
     if whole is not None:
         yield whole
         return
+    text = text[:_SEARCHED]
     # Where quotes are unbalanced they hide braces: then all braces count.
     for tokens in (_STRINGS_AND_BRACES, _BRACES):
         found = False

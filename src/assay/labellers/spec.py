@@ -62,8 +62,8 @@ def make_labeller(
         made = _kind("judge.labeller").JudgeLabeller()
     elif kind == "embedded":
         model = rest
-        if (model.endswith(".gguf") or "/" in model) and not Path(model).is_absolute():
-            model = str(folder / model)
+        if model.endswith(".gguf") or "/" in model:
+            model = str(folder / model if options.named else inside(folder, model, "A labeller"))
         made = _kind("embedded").EmbeddedLabeller(
             model, renderer, reasons=options.reasons, progress=options.fetching
         )
@@ -80,7 +80,7 @@ def make_labeller(
             "They already count before any machine's."
         )
     else:
-        made = _kind("custom").custom_labeller(spec.strip())
+        made = _kind("custom").custom_labeller(spec.strip(), named=options.named)
     if made is None:
         raise SettingsError(f"'{spec}' is no labeller. Use one of: {SPEC_HELP}.")
     return made

@@ -16,7 +16,10 @@ def inside(folder: Path, name: Path | str, what: str) -> Path:
     what a link leads to, lies neither in the folder nor in a place that the person has named.
     ``what`` begins the message: what it is that names the file."""
     path = folder / name
-    real = path.resolve()
+    try:
+        real = path.resolve()
+    except (OSError, RuntimeError, ValueError) as error:  # a loop of links; a NUL
+        raise SettingsError(f"{what} names no path: {error}.") from error
     places = (folder, *TRUSTED.get())
     if any(real.is_relative_to(place.resolve()) for place in places):
         return path

@@ -19,6 +19,7 @@ from assay.ledger.chain import Head
 from assay.ledger.lines import Block, read_lines
 from assay.ledger.policy import Policy
 from assay.model.errors import SettingsError
+from assay.model.places import inside
 from assay.protocols.aside import Aside
 from assay.protocols.base import CommonSettings, Protocol, Reading, Step
 from assay.protocols.digest import labels_digest
@@ -294,6 +295,8 @@ class Evaluation:
                 ranked_files(found.ranked),
             )
         }
+        for path in files:  # a folder in out/ may be a link
+            inside(out, path.relative_to(out), f"{self.folder.path}: out/")
         digests = {path: write_bytes(path, data) for path, data in files.items()}
         with Aside("", start=False) as here:
             check_ranked(found.ranked, out, found.scores, here)

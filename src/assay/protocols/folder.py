@@ -150,7 +150,8 @@ class Folder:
         except (ValueError, OSError) as error:  # also of a whole number of 5,000 digits
             raise SettingsError(f"{file}: cannot be read: {error}.") from error
         for name, number in _too_large(raw):
-            raise SettingsError(f"{file}: {name}: {number} is no number of 64 bits.")
+            shown = number if abs(number) < 1 << 99 else "what stands there"
+            raise SettingsError(f"{file}: {name}: {shown} is no number of 64 bits.")
         try:
             config = Config.model_validate(raw)
         except ValidationError as error:
@@ -235,10 +236,10 @@ class Folder:
     def out(self) -> Path:
         """Where results are written: ``out/``, and ``out/POLICY`` for another policy than the
         folder's own, so that no folder holds results of two."""
-        base = self.path / "out"
+        base = Path("out")
         if self._apart:
             base /= file_name(str(self.policy))
-        return base / self.part if self.part else base
+        return inside(self.path, base / self.part if self.part else base, f"{self.path}: out/")
 
     @property
     def out_in_words(self) -> str:
@@ -266,8 +267,11 @@ class Folder:
             return []
         files: dict[Path, None] = {}
         for pattern in [entry] if isinstance(entry, str) else entry:
-            found = sorted(glob.glob(pattern, root_dir=self.path, recursive=True))
             entry_name = self._entry(f"[inputs] {name}")
+            # What comes before the first wildcard, so that nothing else is searched.
+            start = re.split(r"[*?[]", pattern)[0]
+            inside(self.path, start[: start.rfind("/") + 1], entry_name)
+            found = sorted(glob.glob(pattern, root_dir=self.path, recursive=True))
             matches = [
                 inside(self.path, match, entry_name)
                 for match in found

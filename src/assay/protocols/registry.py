@@ -7,6 +7,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from assay.model.errors import SettingsError
+from assay.model.modules import check_module
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoints
@@ -54,6 +55,8 @@ def find_protocol(name: str) -> Any:
     if not _PATH.fullmatch(target):
         raise SettingsError(f"There is no protocol '{name}'. Protocols: {', '.join(names())}.")
     module, _, attribute = target.partition(":")
+    if target == name:  # named by a file, and by no package
+        check_module(module, name)
     try:
         protocol = getattr(import_module(module), attribute)
     except (ImportError, AttributeError) as error:

@@ -35,7 +35,7 @@ def _only_number(text: str, highest: int) -> int | None:
     if len(found) != 1:
         return None
     (said,) = found
-    return int(said) if said.isdigit() and int(said) <= highest else None
+    return int(said) if re.fullmatch(r"[0-9]{1,9}", said) and int(said) <= highest else None
 
 
 # -- self-rating ------------------------------------------------------------------------------

@@ -1,0 +1,94 @@
+"""A folder that somebody sends runs no code, takes no file and writes nowhere else."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+import time
+
+import pytest
+
+from assay.formats.jsonl import read_json
+from assay.labellers.keys import key_for
+from assay.labellers.pace import rate_limit_wait
+from assay.model.errors import SettingsError
+from assay.model.modules import check_module
+from tests.conftest import ROOT
+
+
+@pytest.fixture
+def slide(tmp_path):
+    copied = shutil.ignore_patterns("out", "*.sqlite*")
+    return shutil.copytree(ROOT / "examples" / "slide", tmp_path / "slide", ignore=copied)
+
+
+def labelled_by(folder, spec):
+    path = folder / "assay.toml"
+    path.write_text(path.read_text().replace("recorded:recorded.jsonl", spec))
+    return folder
+
+
+@pytest.mark.parametrize(
+    "spec",
+    ["logging.config:fileConfig", "os:system", "this:s", "numpy:load", "assay.cli.main:main"],
+)
+def test_no_function_that_is_only_installed_is_called(assay, slide, spec):
+    done = assay("evaluate", labelled_by(slide, spec))
+    assert done.returncode == 2
+    assert "is no module of yours" in done.stderr
+    assert "this" not in sys.modules
+
+
+def test_nor_is_a_protocol_imported(assay, slide):
+    path = slide / "assay.toml"
+    path.write_text(path.read_text().replace('"r2c2"', '"this:s"'))
+    assert "is no module of yours" in assay("score", slide).stderr
+    assert "this" not in sys.modules
+
+
+def test_whoever_may_decide_can_name_such_a_module(monkeypatch):
+    with pytest.raises(SettingsError, match=r"ASSAY_TRUSTED_MODULES=numpy.linalg"):
+        check_module("numpy.linalg", "numpy.linalg:norm")
+    monkeypatch.setenv("ASSAY_TRUSTED_MODULES", "other, numpy")
+    check_module("numpy.linalg", "numpy.linalg:norm")
+
+
+@pytest.mark.parametrize("name", ["out", "out/marked", "out/runs"])
+def test_results_are_not_written_through_links(assay, slide, tmp_path, name):
+    victim = tmp_path / "victim"
+    victim.mkdir()
+    (slide / name).parent.mkdir(exist_ok=True)
+    (slide / name).symlink_to(victim)
+    done = assay("evaluate", slide)
+    assert done.returncode == 2
+    assert "outside of the folder" in done.stderr
+    assert not list(victim.iterdir())
+
+
+def test_no_file_outside_is_read_for_a_model(assay, slide):
+    done = assay("judge", labelled_by(slide, "embedded:/etc/passwd"))
+    assert done.returncode == 2
+    assert "outside of the folder" in done.stderr
+
+
+def test_no_other_folder_is_searched(assay, slide):
+    path = slide / "assay.toml"
+    path.write_text(path.read_text().replace("pr/*.txt", "/**/none.txt"))
+    assert "outside of the folder" in assay("judge", slide).stderr
+
+
+def test_a_model_called_as_a_host_does_not_get_its_key(monkeypatch):
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    monkeypatch.setenv("ASSAY_API_GROQ_COM_API_KEY", "gsk-secret-key")
+    assert key_for("http://127.0.0.1:1/v1", "api.groq.com", named=False) is None
+    assert key_for("https://api.groq.com/v1", "m", named=False) == "gsk-secret-key"
+
+
+def test_hostile_texts_take_no_time():
+    started = time.process_time()
+    for text in ('{"a": x' + '\\"' * 50_000, '"\n' * 50_000):
+        with pytest.raises(ValueError, match=r"."):
+            read_json(text)
+    headers = {"x-ratelimit-remaining-requests": "0", "x-ratelimit-reset-requests": "1" * 7900}
+    rate_limit_wait(headers)
+    assert time.process_time() - started < 5
