@@ -7,10 +7,13 @@ import sys
 import time
 
 import pytest
+from yarl import URL
 
 from assay.formats.jsonl import read_json
+from assay.labellers.http import AiohttpTransport
 from assay.labellers.keys import key_for
 from assay.labellers.pace import rate_limit_wait
+from assay.labellers.replies import _objects as parse_objects
 from assay.model.errors import SettingsError
 from assay.model.modules import check_module
 from tests.conftest import ROOT
@@ -92,3 +95,18 @@ def test_hostile_texts_take_no_time():
     headers = {"x-ratelimit-remaining-requests": "0", "x-ratelimit-reset-requests": "1" * 7900}
     rate_limit_wait(headers)
     assert time.process_time() - started < 5
+
+
+def test_a_proxy_is_for_other_machines_alone(monkeypatch):
+    monkeypatch.setenv("HTTP_PROXY", "proxy.example:3128")
+    monkeypatch.setenv("ALL_PROXY", "socks5://proxy.example:1080")
+    transport = AiohttpTransport()
+    assert str(transport._proxy(URL("http://model.example/v1"))) == "http://proxy.example:3128"
+    assert transport._proxy(URL("https://model.example/v1")) is None
+    for host in ("127.0.0.1", "localhost", "[::1]"):
+        assert transport._proxy(URL(f"http://{host}:8000/v1")) is None
+
+
+def test_what_a_model_says_after_long_thoughts_is_found():
+    thoughts = "{ so then " * 100_000
+    assert next(parse_objects(thoughts + '{"reason": "so", "rating": 4}'))["rating"] == 4

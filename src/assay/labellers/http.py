@@ -67,8 +67,10 @@ class AiohttpTransport:
         host = target.host or ""
         if not self._proxies or this_machine(host) or urllib.request.proxy_bypass(host):
             return None
-        found = self._proxies.get(target.scheme) or self._proxies.get("all")
-        return URL(found) if found else None
+        found = self._proxies.get(target.scheme)
+        if not found:
+            return None
+        return URL(found if "://" in found else f"http://{found}")
 
     async def _body(self, response: aiohttp.ClientResponse) -> bytes:
         """All of the reply, as unpacked: a small one may be packed from a very large one."""

@@ -52,7 +52,7 @@ def key_for(url: str, model: str, *, named: bool) -> str | None:
             "commas), or name the address on the command line: --labeller openai:MODEL@URL. "
             f"{own} set to nothing calls {host} without a key."
         )
-    return os.environ[name].strip() if _safe(url, host) else None
+    return (os.environ[name].strip() or None) if _safe(url, host) else None
 
 
 def host_of(url: str) -> str:

@@ -80,7 +80,7 @@ def _without_thoughts(reply: str) -> str:
 
 
 _SEARCHED = 200_000
-"""Characters of a reply that are searched for JSON between other text."""
+"""Characters at the end of a reply that are searched for JSON between other text."""
 
 
 def _objects(text: str) -> Iterator[dict[str, Any]]:
@@ -89,7 +89,7 @@ def _objects(text: str) -> Iterator[dict[str, Any]]:
     if whole is not None:
         yield whole
         return
-    text = text[:_SEARCHED]
+    text = text[-_SEARCHED:]  # a model's thoughts come first
     # Where quotes are unbalanced they hide braces: then all braces count.
     for tokens in (_STRINGS_AND_BRACES, _BRACES):
         found = False

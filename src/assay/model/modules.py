@@ -30,8 +30,8 @@ def check_module(module: str, spec: str) -> None:
     if top in sys.stdlib_module_names or top == "assay" or _installed(top):
         raise SettingsError(
             f"'{spec}': {module} is no module of yours: it came with Python, Assay or an installed "
-            "package, and a file alone cannot have it run. If you mean it, name the labeller on "
-            f"the command line, or set {TRUSTED}={module}."
+            "package, and a file alone cannot have it run. If you mean it, set "
+            f"{TRUSTED}={module}; a labeller can also be named on the command line."
         )
 
 

@@ -86,7 +86,7 @@ def _names_secret(name: str) -> bool:
 def keys_of_environment() -> list[str]:
     """The keys that stand in variables that Assay reads keys from."""
     return [
-        value
+        value.strip()
         for name, value in os.environ.items()
         if name == "OPENAI_API_KEY" or (name.startswith("ASSAY_") and name.endswith("_API_KEY"))
     ]

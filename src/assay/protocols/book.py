@@ -6,17 +6,19 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from assay.judging.again import PROMPT, SETTINGS
 from assay.labellers.base import Labeller, Request, request_key
 from assay.ledger import Ledger
-from assay.ledger.columns import Columns
 from assay.ledger.policy import Policy, choose, other_labellers
 from assay.model.labels import Label, LabellerId, Status
 from assay.protocols.alike import Alike
 from assay.tasks.base import AnyTask, unit_hash
 from assay.tasks.shared import Source, sources
+
+if TYPE_CHECKING:
+    from assay.ledger.columns import Columns
 
 
 @dataclass
@@ -61,6 +63,8 @@ class Book:
 
     @cached_property
     def _columns(self) -> Columns:
+        from assay.ledger.columns import Columns  # noqa: PLC0415 (numpy, of little use to judging)
+
         return Columns(self.ledger, self._versions)
 
     @cached_property
