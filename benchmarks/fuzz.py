@@ -29,10 +29,12 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Thread
 from types import FrameType
+from unittest.mock import patch
 
 from typer.testing import CliRunner
 
 from assay.cli.main import app
+from assay.labellers import endpoints
 from assay.model.errors import AssayError
 
 EXAMPLES = Path(__file__).resolve().parents[1] / "examples"
@@ -373,7 +375,8 @@ def limited(seconds: float) -> Iterator[None]:
 def run(command: list[str], seconds: float, statuses: Container[int] = range(4)) -> str | None:
     """What is wrong with how ``command`` ends, or None. ``statuses`` are those that are right."""
     try:
-        with limited(seconds):
+        # Waits between attempts are no harm of a file.
+        with limited(seconds), patch.object(endpoints, "_LONGEST_WAIT", 0.01):
             found = CliRunner().invoke(app, command)
     except TooSlow:
         return f"took more than {seconds:g} s"
