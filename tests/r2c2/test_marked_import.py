@@ -16,7 +16,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from assay.cli.jobs import open_job
+from assay.api.opened import Opened
 from assay.cli.labels_marked import import_marked
 from assay.formats.r2c2 import write_marked
 from assay.judging.progress import Silent
@@ -142,17 +142,17 @@ CHANGES = [
 
 @pytest.mark.parametrize("changes", CHANGES, ids=lambda them: " ".join(new for _, new in them))
 def test_each_change_of_a_mark(slide: Path, changes):
-    job = open_job(slide)
-    with job.folder.open_ledger() as ledger:
-        job.judge(ledger, progress=Silent(), budget=None, retry_failed=False)
-        job.write(ledger)
+    opened = Opened.open(slide)
+    with opened.folder.open_ledger() as ledger:
+        opened.judge(ledger, progress=Silent(), budget=None, retry_failed=False)
+        opened.write(ledger)
         file = edited(slide, *changes)
-        done = import_marked(job.folder, ledger, [file], KIM, (), None, dry_run=False)
+        done = import_marked(opened.folder, ledger, [file], KIM, (), None, dry_run=False)
         assert done.added > 0
-        job.write(ledger)
+        opened.write(ledger)
         assert (slide / "out" / "marked" / "SLIDE.txt").read_bytes() == file.read_bytes()
         assert accuracy(slide) == 1, "without a relevant nugget an answer stays what it was"
-        again = import_marked(job.folder, ledger, [file], KIM, (), None, dry_run=False)
+        again = import_marked(opened.folder, ledger, [file], KIM, (), None, dry_run=False)
         assert again.added == 0
 
 

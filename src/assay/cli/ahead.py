@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
+from assay.api.ahead import TitledPlans, ahead_rows, prompts
 from assay.cli.common import out, plain_table, print_json, safe
-from assay.judging.engine import Plan
 from assay.judging.progress import Tally
-from assay.judging.todo import Distinct
-from assay.labellers.base import Estimate
 from assay.labellers.prices import checked
-
-TitledPlans = Iterable[tuple[str, Plan]]
 
 
 def told(tally: Tally) -> str:
@@ -54,7 +50,7 @@ def print_ahead(
     **more: Any,
 ) -> None:
     """Calls, tokens and cost of ``plans``; ``more`` goes into the JSON document."""
-    rows = _rows(plans)
+    rows = ahead_rows(plans)
     if as_json:
         print_json({"ahead": rows, **more})
         return
@@ -85,47 +81,9 @@ def print_ahead(
         console.print(note, markup=False)
 
 
-def _rows(plans: TitledPlans) -> list[dict[str, Any]]:
-    rows = []
-    seen = Distinct()  # what several steps or protocols need is asked once
-    for title, plan in plans:
-        for part in plan.asked:
-            count, estimate = 0, Estimate()
-            for key, request in part.todo:
-                if seen.new(key):
-                    count += 1
-                    estimate += part.labeller.estimate(request)
-            rows.append(
-                {
-                    "task": title,
-                    "labeller": part.labeller.id.name,
-                    "known": part.known,
-                    "shared": len(part.todo) - count,
-                    "to_ask": count,
-                    "calls": estimate.calls,
-                    "tokens_in": estimate.tokens_in,
-                    "tokens_out": estimate.tokens_out,
-                    "cost": estimate.cost,
-                }
-            )
-    return rows
-
-
 def print_prompts(plans: TitledPlans, count: int, *, as_json: bool) -> None:
     """The first ``count`` prompts of each plan, as they would be sent."""
-    document: list[dict[str, Any]] = []
-    for title, plan in plans:
-        for _, request in plan.todo[:count]:
-            messages = plan.labeller.preview(request)
-            if messages:
-                document.append(
-                    {
-                        "task": request.task.name,
-                        "labeller": plan.labeller.id.name,
-                        "title": title,
-                        "messages": [dict(message) for message in messages],
-                    }
-                )
+    document = list(prompts(plans, count))
     if as_json:
         print_json(document)
         return

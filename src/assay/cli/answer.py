@@ -12,7 +12,8 @@ from typing import Annotated, Any
 import orjson
 import typer
 
-from assay.cli.ahead import TitledPlans, print_ahead, print_prompts, told
+from assay.api.ahead import TitledPlans
+from assay.cli.ahead import print_ahead, print_prompts, told
 from assay.cli.answer_inputs import (
     check_ac_name,
     checked_run,

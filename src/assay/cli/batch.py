@@ -6,19 +6,18 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from assay.api.opened import Opened, Plans
 from assay.cli.common import JudgingBar, out, print_json, safe
-from assay.cli.jobs import Job, Plans
 from assay.judging.batch import export_batch, import_batch
 from assay.judging.engine import judge
 from assay.model.wording import counted
-from assay.protocols.checked import checked_ledger
 from assay.protocols.output import write_bytes
 
 _SHOWN = 10  # reasons for missing answers
 
 
 def run(
-    job: Job,
+    opened: Opened,
     batch_out: Path | None,
     batch_in: Path | None,
     *,
@@ -27,11 +26,11 @@ def run(
 ) -> None:
     """Import results if there are any, then export what can be asked now."""
     document: dict[str, Any] = {}
-    with checked_ledger(job.folder) as ledger:
+    with opened.ledger() as ledger:
         ledger.checked()  # before anything is asked or made that rests on a label
 
         def plans() -> Plans:
-            return job.plans_now(ledger, retry_failed=retry_failed)
+            return opened.plans_now(ledger, retry_failed=retry_failed)
 
         if batch_in is not None:
             taken = import_batch(plans(), ledger, batch_in)

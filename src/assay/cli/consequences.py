@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
 from itertools import groupby
 from typing import Any
@@ -10,11 +10,10 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
+from assay.api.results import Results
 from assay.cli.common import plain_table
-from assay.cli.jobs import Results
 from assay.measures.confidence import LOWER_IS_BETTER
 from assay.protocols.r2c2.results import AnswerResult, Found
-from assay.protocols.results import Result
 from assay.protocols.scores import Score, ranks
 from assay.reports.text import span
 
@@ -85,7 +84,7 @@ def consequences(before: Results, after: Results) -> Consequences:
 
 
 def _detail(results: Results) -> Any:
-    return results.value.findings.detail if isinstance(results.value, Result) else None
+    return None if results.only is None else results.only.findings.detail
 
 
 Values = Iterable[tuple[tuple[str, str, str], str | int | None]]
@@ -126,7 +125,7 @@ def _grades(result: Found) -> Values:
 def _scores(before: Results, after: Results) -> Iterator[ScoreChange]:
     old, new = _by_run(before), _by_run(after)
     measures = dict.fromkeys(one.measure for one in after.scores)
-    lower = _lower(after.value)
+    lower = after.lower_is_better
     stood = {name: ranks(old, name, lower_is_better=name in lower) for name in measures}
     stands = {name: ranks(new, name, lower_is_better=name in lower) for name in measures}
     for run, scores in new.items():
@@ -142,16 +141,6 @@ def _by_run(results: Results) -> dict[str, dict[str, Score]]:
     for one in results.scores:
         found.setdefault(one.run, {})[one.measure] = one
     return found
-
-
-def _lower(value: Any, prefix: str = "") -> frozenset[str]:
-    """Names of the measures of which a lower value is better."""
-    if isinstance(value, Mapping):  # several protocols
-        return frozenset(
-            name for part, one in value.items() for name in _lower(one.value, f"{part}: ")
-        )
-    boards = value.findings.boards
-    return frozenset(prefix + name for board in boards for name in board.lower_is_better)
 
 
 def _ends(score: Score | None) -> dict[str, float | None] | None:

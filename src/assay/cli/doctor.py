@@ -15,8 +15,9 @@ from typing import Annotated
 import aiohttp
 import typer
 
+from assay.api.opened import Opened
 from assay.cli.common import JsonOption, out, plain_table, print_json, safe
-from assay.cli.jobs import Job, open_job
+from assay.cli.folders import open_folder
 from assay.cli.labels_shown import faults_in_words
 from assay.labellers.custom import known_entry_points
 from assay.labellers.endpoints import headers_for
@@ -151,30 +152,30 @@ def _folder(path: Path) -> Iterator[Finding]:
         yield Finding("assay.toml", False, str(error))
         return
     yield Finding("assay.toml", True, f"protocol {', '.join(folder.protocols)}")
-    job: Job | None = None
+    opened: Opened | None = None
     try:
-        job = open_job(path)
+        opened = open_folder(path)
     except FormatError as error:
         yield Finding("inputs", False, f"{len(error.faults)} faults.", "Run 'assay validate'.")
     except AssayError as error:
         yield Finding("inputs", False, str(error))
     else:
-        yield Finding("inputs", True, job.inputs_in_words())
+        yield Finding("inputs", True, opened.inputs_in_words())
     yield from _ledger(folder)
-    if job is not None:
-        yield from _labellers(job)
+    if opened is not None:
+        yield from _labellers(opened)
     for spec in dict.fromkeys(folder.config.labellers.values()):
         if spec.startswith("openai:"):
             yield from _endpoints(spec)
 
 
-def _labellers(job: Job) -> Iterator[Finding]:
+def _labellers(opened: Opened) -> Iterator[Finding]:
     try:
-        labellers = job.labellers()
+        labellers = opened.labellers()
     except AssayError as error:
         yield Finding("labellers", False, str(error))
         return
-    for task in job.tasks():
+    for task in opened.tasks():
         if task.by_people:
             continue
         labeller = labellers[task.name]

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext
 from dataclasses import asdict
-from importlib import import_module
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from assay.api.opened import Opened
+from assay.api.results import Results
+from assay.cli import batch
 from assay.cli.ahead import print_ahead, print_prompts, told
 from assay.cli.common import (
     BudgetOption,
@@ -28,16 +29,11 @@ from assay.cli.common import (
     print_json,
     safe,
 )
-from assay.cli.jobs import Job, Results, open_job
+from assay.cli.folders import open_folder, tables
 from assay.judging.asking import INTERRUPTED
 from assay.judging.progress import Tally
-from assay.labellers.prices import require_prices
 from assay.ledger import Ledger
 from assay.model.errors import SettingsError
-from assay.model.secrets import without_keys
-from assay.protocols.checked import checked_ledger
-from assay.protocols.manifest import REPORT
-from assay.protocols.output import write_bytes
 from assay.protocols.scores import SCORE_COLUMNS, score_row
 
 
@@ -56,16 +52,16 @@ def evaluate_command(
     Run it again at any time: what the ledger holds is never asked twice. Exit status 1 where
     labels are still missing.
     """
-    job = open_job(folder, labeller, policy)
+    opened = open_folder(folder, labeller, policy)
     if dry_run:
-        _print_ahead(job, as_json=as_json)
+        _print_ahead(opened, as_json=as_json)
         return
     quiet = as_json or as_csv
-    job.labellers()  # what is wrong with one is said before a ledger is made
-    with checked_ledger(job.folder) as ledger:
-        tally = _judge(job, ledger, budget=budget, retry_failed=retry_failed, quiet=quiet)
-        results, files = job.write(ledger)
-        report = _write_report(job, results)
+    opened.labellers()  # what is wrong with one is said before a ledger is made
+    with opened.ledger() as ledger:
+        tally = _judge(opened, ledger, budget=budget, retry_failed=retry_failed, quiet=quiet)
+        results, files = opened.write(ledger)
+        report = opened.write_report(results)
     _show(results, tally, [*files, report], as_json=as_json, as_csv=as_csv)
 
 
@@ -92,25 +88,24 @@ def judge_command(
     With batch files: export, have the file run (by an endpoint's batch service, or vllm
     run-batch), import the results; then again, for the answers that wait for step 3.
     """
-    job = open_job(folder, labeller, policy)
+    opened = open_folder(folder, labeller, policy)
     if batch_out is not None or batch_in is not None:
         if dry_run or show_prompts or budget is not None:
             raise SettingsError(
                 "Batch files go with none of --dry-run, --show-prompts and --budget: a batch file "
                 "asks nobody by itself. Give those without it, to see what it would cost."
             )
-        batch = import_module("assay.cli.batch")  # late: seldom wanted
-        batch.run(job, batch_out, batch_in, retry_failed=retry_failed, as_json=as_json)
+        batch.run(opened, batch_out, batch_in, retry_failed=retry_failed, as_json=as_json)
         return
     if show_prompts:
-        print_prompts(job.look_ahead(None).plans, show_prompts, as_json=as_json)
+        print_prompts(opened.anew().plans, show_prompts, as_json=as_json)
         return
     if dry_run:
-        _print_ahead(job, as_json=as_json)
+        _print_ahead(opened, as_json=as_json)
         return
-    job.labellers()  # what is wrong with one is said before a ledger is made
-    with checked_ledger(job.folder) as ledger:
-        tally = _judge(job, ledger, budget=budget, retry_failed=retry_failed, quiet=as_json)
+    opened.labellers()  # what is wrong with one is said before a ledger is made
+    with opened.ledger() as ledger:
+        tally = _judge(opened, ledger, budget=budget, retry_failed=retry_failed, quiet=as_json)
     if as_json:
         print_json(asdict(tally))
     if tally.failed or tally.known_failed or tally.unanswered or tally.skipped:
@@ -125,9 +120,9 @@ def score_command(
     as_csv: CsvOption = False,
 ) -> None:
     """Recompute every score from the ledger; asks no labeller. Exit status 1 where labels miss."""
-    job = open_job(folder, labeller, policy)
-    with checked_ledger(job.folder, create=False, by_index=False) as ledger:
-        results, files = job.write(ledger, whole=False)
+    opened = open_folder(folder, labeller, policy)
+    with opened.ledger(create=False, by_index=False) as ledger:
+        results, files = opened.write(ledger, whole=False)
     _show(results, None, files, as_json=as_json, as_csv=as_csv)
 
 
@@ -135,10 +130,10 @@ def report_command(
     folder: FolderArgument, policy: PolicyOption = None, labeller: LabellerOption = None
 ) -> None:
     """Write out/ with its report from the ledger; asks no labeller."""
-    job = open_job(folder, labeller, policy)
-    with checked_ledger(job.folder, create=False) as ledger:
-        results, _ = job.write(ledger)
-    report = _write_report(job, results)
+    opened = open_folder(folder, labeller, policy)
+    with opened.ledger(create=False) as ledger:
+        results, _ = opened.write(ledger)
+    report = opened.write_report(results)
     out().print(f"Report: {safe(report)}", soft_wrap=True)
     raise typer.Exit(1 if results.missing else 0)
 
@@ -147,14 +142,10 @@ def report_command(
 
 
 def _judge(
-    job: Job, ledger: Ledger, *, budget: float | None, retry_failed: bool, quiet: bool
+    opened: Opened, ledger: Ledger, *, budget: float | None, retry_failed: bool, quiet: bool
 ) -> Tally:
-    limit = budget if budget is not None else job.folder.config.judging.budget
-    if limit is not None:
-        _require_prices(job)
-    ledger.checked()  # before anything is asked that rests on a label
-    tally = job.judge(
-        ledger, progress=JudgingBar(quiet=quiet), budget=limit, retry_failed=retry_failed
+    tally = opened.judge(
+        ledger, progress=JudgingBar(quiet=quiet), budget=budget, retry_failed=retry_failed
     )
     if not quiet:
         err().print(told(tally), markup=False)
@@ -163,39 +154,18 @@ def _judge(
     return tally
 
 
-_PRICE = '[prices."MODEL"] in assay.toml'
-
-
-def _require_prices(job: Job) -> None:
-    require_prices(
-        job.labellers().values(),
-        'Add to assay.toml:\n[prices."{model}"]\n'
-        "input = 0.0   # US dollars for a million tokens\noutput = 0.0",
-    )
-
-
-def _print_ahead(job: Job, *, as_json: bool) -> None:
-    exists = job.folder.ledger_path.exists()
-    with checked_ledger(job.folder) if exists else nullcontext() as ledger:
-        if ledger is not None:
-            ledger.checked()
-        ahead = job.look_ahead(ledger)
+def _print_ahead(opened: Opened, *, as_json: bool) -> None:
+    ahead = opened.look_ahead()
     print_ahead(
         ahead.plans,
         as_json=as_json,
-        price_cure=_PRICE,
+        price_cure='[prices."MODEL"] in assay.toml',
         notes=(ahead.note,) if ahead.note else (),
         answers_assumed=ahead.assumed,
     )
 
 
 # -- results ------------------------------------------------------------------------------------
-
-
-def _write_report(job: Job, results: Results) -> Path:
-    path = job.folder.out / REPORT
-    write_bytes(path, without_keys(job.report(results)).encode())
-    return path
 
 
 def _show(
@@ -205,23 +175,20 @@ def _show(
         print_json(
             {
                 "policy": results.policy,
-                "labellers": dict(results.labellers),
+                "labellers": results.labellers,
                 "judging": None if tally is None else asdict(tally),
                 "scores": [asdict(one) for one in results.scores],
-                **results.more,
+                **results.document,
                 "missing": results.missing,
                 "warnings": list(results.warnings),
                 "files": [str(path) for path in files],
             }
         )
     elif as_csv:
-        print_csv(
-            SCORE_COLUMNS,
-            map(score_row, results.scores),
-        )
+        print_csv(SCORE_COLUMNS, map(score_row, results.scores))
     else:
         console = out()
-        for table in results.tables():
+        for table in tables(results):
             console.print(table)
         for warning in results.warnings:
             err().print(f"Note: {warning}", markup=False, soft_wrap=True)

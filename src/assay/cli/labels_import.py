@@ -7,9 +7,9 @@ from typing import Annotated
 
 import typer
 
+from assay.api.opened import Opened
 from assay.cli.common import FolderArgument, JsonOption, expanded, out, print_json
 from assay.cli.consequences import consequences
-from assay.cli.jobs import job_of
 from assay.cli.labels_marked import Imported, import_marked
 from assay.formats.parsed import printable
 from assay.formats.text import read_text
@@ -111,12 +111,14 @@ def _is_marked(path: Path) -> bool:
 def _import_lines(
     folder: Folder, ledger: Ledger, path: Path, who: LabellerId | None, *, dry_run: bool
 ) -> Imported:
-    job = job_of(folder, None) if dry_run else None
+    opened = Opened.of(folder) if dry_run else None
     with ledger.trial() as trial:  # of two imports at once, the second is to see the first's labels
         ledger.checked()  # before anybody's label takes the place of another
         read = read_file(ledger, path, who)
-        before = None if job is None else job.score(ledger)
+        before = None if opened is None else opened.score(ledger)
         trial.add(read.new)
-        follows = None if job is None or before is None else consequences(before, job.score(ledger))
+        follows = None
+        if opened is not None and before is not None:
+            follows = consequences(before, opened.score(ledger))
         trial.keep = not dry_run
     return Imported(len(read.new), read.known, read.outdated, follows=follows)

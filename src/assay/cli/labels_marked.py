@@ -10,9 +10,9 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
+from assay.api.results import Results
 from assay.cli.common import err, plain_table, safe
 from assay.cli.consequences import Consequences, consequences, show
-from assay.cli.job_general import results
 from assay.cli.labels_shown import in_words
 from assay.formats.naming import normal_id, run_name
 from assay.formats.parsed import listed, printable
@@ -158,7 +158,8 @@ def import_marked(
             markup=False,
             soft_wrap=True,
         )
-    return Imported(len(labels), 0, 0, labels, consequences(results(before), results(after)))
+    was, now = (Results(policy.name, {folder.protocol: one}) for one in (before, after))
+    return Imported(len(labels), 0, 0, labels, consequences(was, now))
 
 
 def _said(words: Iterable[tuple[str, bool]], paths: Sequence[Path], inputs: Inputs) -> Said:

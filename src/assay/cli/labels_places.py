@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any
 
 from assay.cli.common import err
-from assay.cli.jobs import open_job
+from assay.cli.folders import open_folder
 from assay.ledger import Ledger
 from assay.model.errors import AssayError
-from assay.protocols.places import Used, WhereUsed
+from assay.protocols.places import WhereUsed
 
 MANY = 300_000
 """Labels in a ledger from which on places are left out: scoring, which finds them, holds some four
@@ -24,16 +22,8 @@ def where_used(path: Path, ledger: Ledger) -> WhereUsed:
         err().print(f"Note: more than {MANY:,} labels: the places they are used at are left out.")
         return WhereUsed(())
     try:
-        results = open_job(path).score(ledger)
+        results = open_folder(path).score(ledger)
     except AssayError as error:
         err().print(f"Note: the places that labels are used at are left out: {error}", markup=False)
         return WhereUsed(())
-    return WhereUsed(_used(results.value))
-
-
-def _used(value: Any) -> Iterable[Used]:
-    """The labels of a protocol's result, or of those of several."""
-    if isinstance(value, Mapping):
-        return (one for results in value.values() for one in _used(results.value))
-    used: Iterable[Used] = value.used
-    return used
+    return WhereUsed(used for one in results.by_protocol.values() for used in one.used)

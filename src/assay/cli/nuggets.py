@@ -22,7 +22,7 @@ from assay.cli.answer_scores import (
     tell,
 )
 from assay.cli.common import CsvOption, FolderArgument, JsonOption, err, out, print_json
-from assay.cli.jobs import open_job
+from assay.cli.folders import open_folder
 from assay.formats.csv_cells import for_terminal
 from assay.formats.nugget_text import NuggetLine, nugget_text, parse_nugget_text
 from assay.formats.parsed import listed
@@ -34,7 +34,7 @@ from assay.model.trec_rag import AssignedAnswer, AssignedNugget
 from assay.model.wording import counted
 from assay.protocols.trec_rag.bank import Bank
 from assay.protocols.trec_rag.editing import edit_nuggets
-from assay.protocols.trec_rag.inputs import Inputs
+from assay.protocols.trec_rag.inputs import Inputs, TrecRagSettings
 from assay.protocols.trec_rag.scoring import nugget_sheet
 
 
@@ -197,19 +197,19 @@ def edit_command(
     Reword, split, merge, drop, add, change importance or sub-narrative. What the machine made
     stays on record; 'assay score --policy machine' scores without the edits.
     """
-    job = open_job(folder, policy="people")
-    evaluation = getattr(job, "evaluation", None)
-    inputs = None if evaluation is None else evaluation.inputs
-    if evaluation is None or not isinstance(inputs, Inputs):
+    opened = open_folder(folder, policy="people")
+    (evaluation, *others) = opened.parts.values()
+    inputs, settings = evaluation.inputs, evaluation.settings
+    if others or not isinstance(inputs, Inputs) or not isinstance(settings, TrecRagSettings):
         raise SettingsError(f"{folder} is not a trec-rag evaluation, so that it has no nuggets.")
     if topic not in inputs.narratives:
         known = listed(inputs.topics, 20)
         raise SettingsError(f"There is no narrative '{topic}'; there are {known}.")
     if name is None and not show_only:
         raise typer.BadParameter("is needed: who edits?", param_hint="--as")
-    with job.folder.open_ledger() as ledger:
+    with opened.folder.open_ledger() as ledger:
         ledger.checked()  # before anybody's label takes the place of another
-        bank = Bank(inputs, evaluation.settings, evaluation.book(ledger))
+        bank = Bank(inputs, settings, evaluation.book(ledger))
         kept = bank.nuggets(topic)
         if kept is None:
             raise SettingsError(f"Narrative {topic} has no nuggets yet. Run 'assay judge' first.")

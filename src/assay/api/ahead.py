@@ -1,0 +1,59 @@
+"""What lies ahead of judging, in plain values: calls, tokens, cost, and prompts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from assay.judging.engine import Plan
+from assay.judging.todo import Distinct
+from assay.labellers.base import Estimate
+
+TitledPlans = Iterable[tuple[str, Plan]]
+
+COLUMNS = (
+    "task", "labeller", "known", "shared", "to_ask", "calls", "tokens_in", "tokens_out", "cost",
+)  # fmt: skip
+
+
+def ahead_rows(plans: TitledPlans) -> list[dict[str, Any]]:
+    """For each plan and labeller, under :data:`COLUMNS`: how many labels are ``known``, ``shared``
+    with a row above, or ``to_ask``; the calls and tokens that takes, estimated from words, and US
+    dollars (None where a price is unknown)."""
+    rows = []
+    seen = Distinct()  # what several steps or protocols need is asked once
+    for title, plan in plans:
+        for part in plan.asked:
+            count, estimate = 0, Estimate()
+            for key, request in part.todo:
+                if seen.new(key):
+                    count += 1
+                    estimate += part.labeller.estimate(request)
+            cells = (
+                title,
+                part.labeller.id.name,
+                part.known,
+                len(part.todo) - count,
+                count,
+                estimate.calls,
+                estimate.tokens_in,
+                estimate.tokens_out,
+                estimate.cost,
+            )
+            rows.append(dict(zip(COLUMNS, cells, strict=True)))
+    return rows
+
+
+def prompts(plans: TitledPlans, count: int) -> Iterator[dict[str, Any]]:
+    """The first ``count`` prompts of each plan, as they would be sent; none of labellers that use
+    no prompts."""
+    for title, plan in plans:
+        for _, request in plan.todo[:count]:
+            messages = plan.labeller.preview(request)
+            if messages:
+                yield {
+                    "task": request.task.name,
+                    "labeller": plan.labeller.id.name,
+                    "title": title,
+                    "messages": [dict(message) for message in messages],
+                }

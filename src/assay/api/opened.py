@@ -1,0 +1,253 @@
+"""An evaluation folder, opened and read: judging, scoring, and writing what comes of it.
+
+Whatever the protocol is, and whether there is one or several, the commands and
+:class:`assay.api.evaluation.Evaluation` do the same with it. Ledgers are given, so that one can be
+used for several steps.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Self
+
+from assay.judging.engine import Plan
+from assay.judging.progress import Progress, Tally
+from assay.labellers.base import Labeller
+from assay.labellers.prices import require_prices
+from assay.ledger import Ledger
+from assay.ledger.policy import Policy
+from assay.model.secrets import without_keys
+from assay.model.version import __version__
+from assay.protocols.checked import checked_ledger
+from assay.protocols.evaluation import Evaluation
+from assay.protocols.folder import Folder
+from assay.protocols.manifest import MANIFEST, REPORT, read_manifest, replace_manifest
+from assay.protocols.output import csv_bytes, sha256, write_bytes
+from assay.protocols.registry import find_protocol
+from assay.tasks.base import AnyTask
+
+if TYPE_CHECKING:
+    from assay.api.results import Results
+    from assay.protocols.results import Result
+
+Plans = list[tuple[str, Plan]]
+Fetching = Callable[[str, int, int], None]
+"""Told of a model being fetched: what, bytes done, bytes in all."""
+
+AGREEMENT = "agreement.csv"
+
+
+@dataclass(frozen=True)
+class Outlook:
+    """What judging would ask now (title, plan); ``note`` says what the figures assume, and
+    ``assumed`` whether they assume anything."""
+
+    plans: Sequence[tuple[str, Plan]]
+    note: str = ""
+    assumed: bool = False
+
+
+@dataclass(frozen=True)
+class Opened:
+    """A folder with all that it names read and checked, under each of its protocols."""
+
+    folder: Folder
+    parts: Mapping[str, Evaluation]
+
+    @classmethod
+    def open(
+        cls,
+        path: Path,
+        *,
+        labeller: str | None = None,
+        policy: str | None = None,
+        fetching: Fetching | None = None,
+    ) -> Self:
+        """Open the folder at ``path``. ``labeller`` (a SPEC) and ``policy`` stand for the folder's
+        own. Raises SettingsError, or FormatError with all faults of the inputs."""
+        return cls.of(Folder.open(path, labeller=labeller, fetching=fetching), policy)
+
+    @classmethod
+    def of(cls, folder: Folder, policy: str | None = None) -> Self:
+        """The same for a folder whose ``assay.toml`` is read already."""
+        several = len(folder.protocols) > 1
+        views = {name: folder.under(name) if several else folder for name in folder.protocols}
+        parts = {
+            name: Evaluation.open(view, find_protocol(name), policy) for name, view in views.items()
+        }
+        return cls(replace(folder, policy=policy or None), parts)
+
+    @property
+    def several(self) -> bool:
+        """Whether the folder has more than one protocol."""
+        return len(self.parts) > 1
+
+    @property
+    def policy(self) -> Policy:
+        """Which labels count."""
+        return next(iter(self.parts.values())).policy
+
+    def inputs_in_words(self) -> str:
+        """What was read: ``14 questions, 3 PR runs, 4 AC runs``."""
+        return "; ".join(
+            self._prefix(name) + one.protocol.inputs_in_words(one.inputs)
+            for name, one in self.parts.items()
+        )
+
+    def tasks(self) -> Sequence[AnyTask]:
+        """The labelling tasks that the inputs leave something to ask of."""
+        return list(
+            {s.task.name: s.task for one in self.parts.values() for s in one.steps}.values()
+        )
+
+    def labellers(self) -> Mapping[str, Labeller]:
+        """The labeller of each task, by the task's name. Raises SettingsError, or
+        PrerequisiteError, where one cannot be made."""
+        return {name: who for one in self.parts.values() for name, who in one.labellers().items()}
+
+    @contextmanager
+    def ledger(self, *, create: bool = True, by_index: bool = True) -> Iterator[Ledger]:
+        """The folder's ledger, checked as :func:`assay.protocols.checked.checked_ledger` does."""
+        with checked_ledger(self.folder, create=create, by_index=by_index) as ledger:
+            yield ledger
+
+    # -- judging -----------------------------------------------------------------------------
+
+    def look_ahead(self) -> Outlook:
+        """What judging would ask, given the ledger as it is, if there is one. Asks nobody and
+        writes nothing."""
+        exists = self.folder.ledger_path.exists()
+        with self.ledger() if exists else nullcontext() as ledger:
+            if ledger is not None:
+                ledger.checked()
+            return self._look_ahead(ledger)
+
+    def anew(self) -> Outlook:
+        """What judging would ask if nothing were known."""
+        return self._look_ahead(None)
+
+    def _look_ahead(self, ledger: Ledger | None) -> Outlook:
+        ahead = {name: one.look_ahead(ledger) for name, one in self.parts.items()}
+        plans = [
+            (self._prefix(name) + title, plan)
+            for name, one in ahead.items()
+            for title, plan in one.plans
+        ]
+        notes = [one.note for one in ahead.values() if one.note]
+        return Outlook(plans, " ".join(notes), bool(notes))
+
+    def plans_now(self, ledger: Ledger, *, retry_failed: bool) -> Plans:
+        """All that can be asked before any further label is known (for batch files)."""
+        return [
+            (self._prefix(name) + title, plan)
+            for name, one in self.parts.items()
+            for title, plan in one.plans_now(ledger, retry_failed=retry_failed)
+        ]
+
+    def judge(
+        self,
+        ledger: Ledger,
+        *,
+        progress: Progress,
+        budget: float | None = None,
+        retry_failed: bool = False,
+    ) -> Tally:
+        """Fill the ledger with what is missing, within ``budget`` US dollars (else that of
+        ``[judging]``). Raises LabellerUnreachable and SettingsError, with what was answered kept;
+        a person's Ctrl-C is told by the tally alone."""
+        limit = budget if budget is not None else self.folder.config.judging.budget
+        if limit is not None:
+            require_prices(
+                self.labellers().values(),
+                'Add to assay.toml:\n[prices."{model}"]\n'
+                "input = 0.0   # US dollars for a million tokens\noutput = 0.0",
+            )
+        ledger.checked()  # before anything is asked that rests on a label
+        total = Tally()
+        for one in self.parts.values():
+            left = None if limit is None else limit - total.spent
+            total += one.judge(ledger, progress=progress, budget=left, retry_failed=retry_failed)
+            if total.stopped:
+                break
+        return total
+
+    # -- scoring -----------------------------------------------------------------------------
+
+    def score(self, ledger: Ledger | None, *, whole: bool = False) -> Results:
+        """Every score from the ledger; asks nobody. None is a ledger that is not there yet; with
+        ``whole`` there is all that a report shows."""
+        return self._results(
+            {name: one.score(ledger, whole=whole) for name, one in self.parts.items()}
+        )
+
+    def write(self, ledger: Ledger, *, whole: bool = True) -> tuple[Results, list[Path]]:
+        """Score, and write ``out/`` but for the report; returns the files. Without ``whole`` the
+        results may lack what only a report shows."""
+        found: dict[str, Result] = {}
+        files: list[Path] = []
+        for name, one in self.parts.items():
+            found[name], written = one.write(ledger, whole=whole)
+            files += written
+        results = self._results(found)
+        if self.several:
+            files += self._write_agreement(results, ledger)
+        return results, files
+
+    def _results(self, found: Mapping[str, Result]) -> Results:
+        from assay.api.results import Results  # noqa: PLC0415 (numpy, which judging needs none of)
+
+        return Results(self.policy.name, found)
+
+    def _write_agreement(self, results: Results, ledger: Ledger) -> list[Path]:
+        from assay.api.results import AGREEMENT_COLUMNS  # noqa: PLC0415 (as above)
+
+        out = self.folder.out
+        rows = (one.row for one in results.agreements)
+        digest = write_bytes(out / AGREEMENT, csv_bytes(AGREEMENT_COLUMNS, rows))
+        manifest = replace_manifest(
+            out,
+            {
+                "assay": __version__,
+                "protocol": list(results.by_protocol),
+                "policy": results.policy,
+                "ledger": ledger.checked().in_manifest(),
+                "report": REPORT,
+                "outputs": {AGREEMENT: digest, **self._outputs()},
+            },
+        )
+        return [out / AGREEMENT, manifest]
+
+    def _outputs(self) -> dict[str, str]:
+        """What the protocols wrote, under its names in ``out/``, with its digests."""
+        outputs: dict[str, str] = {}
+        for one in self.parts.values():
+            out, part = one.folder.out, one.folder.part
+            outputs |= {f"{part}/{name}": d for name, d in read_manifest(out)["outputs"].items()}
+            outputs[f"{part}/{MANIFEST}"] = sha256(out / MANIFEST)
+        return outputs
+
+    def write_report(self, results: Results, path: Path | None = None) -> Path:
+        """Write the report of results that are ``whole``, to ``out/`` or elsewhere. Of several
+        protocols it is the page over all; the reports that it links are written under it."""
+        from assay.api.overview import overview  # noqa: PLC0415 (judging needs no report)
+
+        path = path or self.folder.out / REPORT
+        only = results.only
+        if only is None:
+            for name, one in results.by_protocol.items():
+                part = path.parent / self.parts[name].folder.part
+                _write_page(part / REPORT, one)
+        _write_page(path, only or overview(self.folder, results))
+        return path
+
+    def _prefix(self, name: str) -> str:
+        return f"{name}: " if self.several else ""
+
+
+def _write_page(path: Path, result: Result) -> None:
+    from assay.api.pages import page_of  # noqa: PLC0415 (as above)
+
+    write_bytes(path, without_keys(page_of(result)).encode())

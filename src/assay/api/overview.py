@@ -1,0 +1,102 @@
+"""The page that stands over the reports of a folder's several protocols."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from assay.api.results import Results, board_scores
+from assay.protocols.folder import Folder
+from assay.protocols.manifest import REPORT
+from assay.protocols.parts import Part, Table, Value
+from assay.protocols.results import Definition, Findings, Gap, Result
+
+DEFINITIONS = (
+    Definition(
+        "τ-b",
+        "Kendall’s rank correlation of the two leaderboards’ scores over the runs that both have; "
+        "1: the same order, −1: the reverse.",
+        "Kendall 1945",
+    ),
+    Definition("ρ", "Spearman’s rank correlation over the same runs.", "Spearman 1904"),
+)
+
+
+def uncompared(count: int, of: int) -> str:
+    """Why pairs of leaderboards are not compared."""
+    which = "No two leaderboards have" if count == of else f"{count} of {of} pairs do not have"
+    return f"{which} two runs in common: a run counts as the same where its name is the same."
+
+
+def overview(folder: Folder, results: Results) -> Result:
+    """The first measure of every leaderboard, run by run, and how the leaderboards agree; the
+    reports of the protocols are linked as they lie under the page."""
+    found = results.by_protocol
+    boards = {
+        f"{name}: {measure}": scores
+        for name, one in found.items()
+        for measure, scores in board_scores(one).items()
+    }
+    runs = sorted({run for board in boards.values() for run in board})
+    scores: list[tuple[Value, ...]] = [
+        (run, *(board.get(run) for board in boards.values())) for run in runs
+    ]
+    agreement: list[tuple[Value, ...]] = [one.row for one in results.agreements if one.runs > 1]
+    alone = len(results.agreements) - len(agreement)
+    where: list[tuple[Value, ...]] = [
+        (name, f"{folder.under(name).part}/{REPORT}", one.unlabelled.count)
+        for name, one in found.items()
+    ]
+    parts = (
+        Part(
+            "Leaderboards",
+            "The first measure of every leaderboard. Each protocol has a report of its own.",
+            (
+                Table("Scores", ("run", *boards), scores),
+                Table(
+                    "Reports",
+                    ("protocol", "report", "labels missing"),
+                    where,
+                    links=frozenset({"report"}),
+                ),
+            ),
+        ),
+        Part(
+            "How the leaderboards agree",
+            "Kendall’s τ-b and Spearman’s ρ over the runs that both leaderboards have."
+            + (f" {uncompared(alone, len(results.agreements))}" if alone else ""),
+            (Table("", ("leaderboard", "and", "τ-b", "ρ", "runs"), agreement),),
+        ),
+    )
+    return Result(
+        protocol=", ".join(found),
+        protocol_title=" · ".join(found),
+        title=folder.config.evaluation.title or folder.path.resolve().name,
+        policy=results.policy,
+        findings=Findings((), {}, {}, (), DEFINITIONS, parts=parts),
+        labellers={},
+        task_titles={},
+        settings={},
+        used=(),
+        asked={"": _labels(found)},
+        missing={"": results.missing} if results.missing else {},
+        failed={},
+        gaps=tuple(gap for name, one in found.items() for gap in _gaps(name, one)),
+        warnings=results.warnings,
+        out=f"{folder.out_in_words}PROTOCOL/",
+    )
+
+
+def _gaps(name: str, one: Result) -> Iterator[Gap]:
+    """What a protocol lacks, under its name."""
+    if one.findings.unlabelled is None:
+        for gap in one.gaps:
+            yield Gap(gap.count, f"{name}: {gap.what}", gap.so, gap.grave)
+    elif one.unlabelled.count:
+        what = f"{name}: {one.unlabelled.what} have no usable label"
+        so = "“assay judge” asks for the labels that are missing."
+        yield Gap(one.unlabelled.count, what, so)
+
+
+def _labels(found: Mapping[str, Result]) -> int:
+    """How many labels the scores of all protocols rest on, those that they share counted once."""
+    return len({label.rowid for one in found.values() for label, _ in one.used})
