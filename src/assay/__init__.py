@@ -13,6 +13,9 @@ if TYPE_CHECKING:
     from assay.api.comparing import agree as agree
     from assay.api.comparing import compare as compare
     from assay.api.comparing import correlate as correlate
+    from assay.api.evaluation import Evaluation as Evaluation
+    from assay.api.evaluation import evaluate as evaluate
+    from assay.api.evaluation import open as open  # noqa: A004 (assay.open)
     from assay.api.labelling import label as label
     from assay.api.measuring import measure as measure
     from assay.api.measuring import read_qrels as read_qrels
@@ -34,6 +37,7 @@ if TYPE_CHECKING:
     from assay.measures import nERR as nERR
     from assay.measures import niRBU as niRBU
 
+_EVALUATION = frozenset(("Evaluation", "evaluate", "open"))
 _COMPARING = frozenset(("agree", "compare", "correlate"))
 _MEASURING = frozenset(("measure", "read_qrels", "read_run"))
 _MEASURES = frozenset(
@@ -43,11 +47,13 @@ _MEASURES = frozenset(
     )
 )  # fmt: skip
 
+# Not open: ``from assay import *`` is not to take the place of Python's own.
 __all__ = [
     "AP",
     "ERR",
     "RBP",
     "RR",
+    "Evaluation",
     "Judged",
     "P",
     "Q",
@@ -59,6 +65,7 @@ __all__ = [
     "alpha_nDCG",
     "compare",
     "correlate",
+    "evaluate",
     "iRBU",
     "label",
     "measure",
@@ -81,6 +88,8 @@ if not TYPE_CHECKING:  # which see above what there is, and what is not
             from assay.api import measuring as room  # noqa: PLC0415
         elif name in _COMPARING:
             from assay.api import comparing as room  # noqa: PLC0415
+        elif name in _EVALUATION:
+            from assay.api import evaluation as room  # noqa: PLC0415
         elif name == "label":
             from assay.api import labelling as room  # noqa: PLC0415
         else:
@@ -90,4 +99,4 @@ if not TYPE_CHECKING:  # which see above what there is, and what is not
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    return sorted({*globals(), *__all__, "open"})

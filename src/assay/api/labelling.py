@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from os import PathLike
@@ -13,13 +13,13 @@ from typing import Any, Literal, NamedTuple, cast
 
 import polars as pl
 
+from assay.api.given import AnyLabeller, as_spec
 from assay.api.loops import outside_a_loop
 from assay.api.pairs import KINDS, Kind, probability
 from assay.api.remarks import warning
 from assay.formats.pairs import Id, Pair, PairTask, pairs_of
 from assay.judging.progress import Progress, Silent, Tally
 from assay.labellers.base import Labeller, Request
-from assay.labellers.custom import labeller_from
 from assay.labellers.prices import Price, require_prices
 from assay.labellers.spec import LabellerOptions, make_labeller
 from assay.ledger import Ledger
@@ -29,7 +29,6 @@ from assay.systems.asking import Asker, Spending
 from assay.tasks.rendering import Renderer
 
 Records = Iterable[Mapping[str, Any]]
-AnyLabeller = str | Labeller | Callable[..., Any]
 
 
 class Labelled(NamedTuple):
@@ -212,10 +211,10 @@ def _rows(records: Any) -> Iterable[object]:
 
 
 def _labeller_of(given: AnyLabeller, price: tuple[float, float] | None) -> Labeller:
-    if not isinstance(given, str):
-        name = getattr(given, "__qualname__", type(given).__qualname__)
-        return labeller_from(f"{getattr(given, '__module__', 'custom')}:{name}", given)
-    model = given.partition(":")[2].partition("@")[0]
+    spec, made = as_spec(given)
+    if made is not None:
+        return made
+    model = spec.partition(":")[2].partition("@")[0]
     prices = {} if price is None else {model: Price(*price)}
     options = LabellerOptions(prices=prices)
-    return make_labeller(given, folder=Path(), renderer=Renderer(), options=options)
+    return make_labeller(spec, folder=Path(), renderer=Renderer(), options=options)

@@ -15,9 +15,13 @@ from assay.labellers.base import Outcome
 T = TypeVar("T")
 
 
+class Stopped(Exception):
+    """Judging was told to end."""
+
+
 class Stoppable:
-    """A Progress that ends judging at the next answer once ``stop`` is set: what was answered is
-    kept."""
+    """A Progress that ends judging at the next answer once ``stop`` is set, by Stopped: what was
+    answered is kept."""
 
     def __init__(self, progress: Progress, stop: threading.Event) -> None:
         self._progress = progress
@@ -28,7 +32,7 @@ class Stoppable:
 
     def step(self, outcome: Outcome | None) -> None:
         if self._stop.is_set():
-            raise KeyboardInterrupt
+            raise Stopped
         self._progress.step(outcome)
 
     def note(self, text: str) -> None:
@@ -53,3 +57,19 @@ def outside_a_loop(work: Callable[[Progress], T], progress: Progress) -> T:
         except BaseException:  # above all Ctrl-C, which only this thread is told of
             stop.set()
             raise
+
+
+async def beside_a_loop(work: Callable[[Progress], T], progress: Progress) -> T:
+    """What ``work`` gives, done in another thread while the running loop goes on. Cancelled, it
+    ends with the next answer, and is waited for: nothing is written behind anybody's back."""
+    stop = threading.Event()
+    worker = ThreadPoolExecutor(1, thread_name_prefix="assay-judging")
+    done = asyncio.wrap_future(worker.submit(copy_context().run, work, Stoppable(progress, stop)))
+    try:
+        return await asyncio.shield(done)
+    except asyncio.CancelledError:
+        stop.set()
+        await asyncio.wait([done])
+        raise
+    finally:
+        worker.shutdown(wait=False)

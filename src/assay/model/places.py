@@ -25,5 +25,6 @@ def inside(folder: Path, name: Path | str, what: str) -> Path:
         return path
     raise SettingsError(
         f"{what} names {path}, which lies outside of the folder: {real}. Copy it into the folder, "
-        "or name its place on the command line: assay --trust DIRECTORY COMMAND …"
+        "or name its place on the command line: assay --trust DIRECTORY COMMAND … (from Python: "
+        "trust=[DIRECTORY])."
     )

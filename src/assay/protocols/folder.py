@@ -5,8 +5,8 @@ from __future__ import annotations
 import glob
 import re
 import tomllib
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeVar
@@ -115,15 +115,16 @@ class Config(_Section):
 
 @dataclass(frozen=True)
 class Folder:
-    """An evaluation on disk. ``labeller`` overrides every labeller of ``assay.toml``;
-    ``fetching`` is told of a model being fetched (what, bytes done, bytes in all). ``beside`` is
-    the folder as the other protocols see it, where there are several. ``policy`` is the one that
-    was asked for, None where it is the folder's own."""
+    """An evaluation on disk. ``labeller`` overrides every labeller of ``assay.toml``; ``given`` are
+    labellers that were made already, by SPEC. ``fetching`` is told of a model being fetched (what,
+    bytes done, bytes in all). ``beside`` is the folder as the other protocols see it, where there
+    are several. ``policy`` is the one that was asked for, None where it is the folder's own."""
 
     path: Path
     config: Config
     labeller: str | None = None
     fetching: Callable[[str, int, int], None] | None = None
+    given: Mapping[str, Labeller] = field(default_factory=dict)
     part: str = ""
     beside: tuple[Folder, ...] = ()
     policy: str | None = None
@@ -135,6 +136,7 @@ class Folder:
         *,
         labeller: str | None = None,
         fetching: Callable[[str, int, int], None] | None = None,
+        given: Mapping[str, Labeller] | None = None,
     ) -> Folder:
         """Read ``assay.toml``; raises SettingsError that names each wrong entry."""
         file = path / "assay.toml" if path.is_dir() else path
@@ -156,7 +158,7 @@ class Folder:
             config = Config.model_validate(raw)
         except ValidationError as error:
             raise SettingsError(f"{file}:\n{explain(error)}") from error
-        folder = cls(file.parent, config, labeller, fetching)
+        folder = cls(file.parent, config, labeller, fetching, given or {})
         for name in folder.protocols:
             if not registry.known(name):
                 raise SettingsError(
@@ -324,7 +326,9 @@ class Folder:
         made = {} if made is None else made
         name = spec.strip()
         if name not in made:
-            if name.startswith("ensemble:"):
+            if name in self.given:
+                made[name] = self.given[name]
+            elif name.startswith("ensemble:"):
                 made[name] = self._ensemble(name.removeprefix("ensemble:"), made)
             else:
                 made[name] = self._single(name, self.config.judging.temperature)

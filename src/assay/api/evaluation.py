@@ -1,0 +1,318 @@
+"""An evaluation folder in scripts and notebooks: ``assay.open`` and ``assay.evaluate``."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from os import PathLike
+from pathlib import Path
+from typing import Any, TypeVar
+
+import polars as pl
+
+from assay.api import frames
+from assay.api.ahead import COLUMNS, ahead_rows, prompts
+from assay.api.given import AnyLabeller, as_spec
+from assay.api.loops import beside_a_loop, outside_a_loop
+from assay.api.opened import Opened
+from assay.api.results import Results
+from assay.api.telling import progress_of
+from assay.judging.asking import INTERRUPTED
+from assay.judging.progress import Progress, Tally
+from assay.ledger import Ledger
+from assay.ledger.chain import Head
+from assay.model.places import TRUSTED
+from assay.protocols.folder import Folder
+from assay.protocols.manifest import read_manifest
+
+Name = str | PathLike[str]
+T = TypeVar("T")
+
+
+class Evaluation:
+    """An evaluation folder, opened: made by :func:`open`.
+
+    Inputs are read once, when the folder is opened; labels are looked at whenever something is
+    asked, so that scores are always those of the ledger as it is. A notebook shows the
+    leaderboards. What goes wrong is raised as the command line says it: SettingsError,
+    FormatError, LedgerError, LabellerUnreachable (all of them AssayError).
+    """
+
+    def __init__(
+        self,
+        folder: Name,
+        *,
+        labeller: AnyLabeller | None = None,
+        policy: str | None = None,
+        trust: Sequence[Name] = (),
+    ) -> None:
+        self._path = Path(folder)
+        self._policy = policy
+        self._trust = tuple(map(Path, trust))
+        self._opened = self._open(labeller)
+        self._found: tuple[Head | None, Results] | None = None
+
+    def _open(self, labeller: AnyLabeller | None) -> Opened:
+        with self._trusting():
+            if labeller is None:
+                return Opened.open(self._path, policy=self._policy)
+            spec, made = as_spec(labeller)
+            given = {} if made is None else {spec: made}
+            return Opened.of(Folder.open(self._path, labeller=spec, given=given), self._policy)
+
+    @property
+    def folder(self) -> Path:
+        """The folder."""
+        return self._opened.folder.path
+
+    @property
+    def protocols(self) -> tuple[str, ...]:
+        """The protocols that it is evaluated under, usually one."""
+        return self._opened.folder.protocols
+
+    @property
+    def policy(self) -> str:
+        """Which labels count."""
+        return self._opened.policy.name
+
+    # -- judging -----------------------------------------------------------------------------
+
+    def judge(
+        self,
+        *,
+        labeller: AnyLabeller | None = None,
+        budget: float | None = None,
+        retry_failed: bool = False,
+        progress: Progress | bool = False,
+    ) -> Tally:
+        """Ask labellers for every label that is missing, and keep each as it comes; what the
+        ledger holds is not asked again.
+
+        ``labeller`` (a SPEC, a labeller, or a function ``(task, unit) -> verdict``) is asked for
+        all tasks, from now on, and its labels count. ``budget`` is in US dollars, ``retry_failed``
+        asks again where a reply was unusable, ``progress=True`` writes lines to standard error.
+        Works in a notebook, too. Raises LabellerUnreachable, and KeyboardInterrupt where a person
+        stops it, with what was answered kept.
+        """
+        return outside_a_loop(
+            self._judging(labeller, budget, retry_failed=retry_failed), progress_of(progress)
+        )
+
+    async def judge_async(
+        self,
+        *,
+        labeller: AnyLabeller | None = None,
+        budget: float | None = None,
+        retry_failed: bool = False,
+        progress: Progress | bool = False,
+    ) -> Tally:
+        """:meth:`judge` beside whatever else the running event loop does. Cancelled, it ends with
+        the answer under way, which is kept."""
+        return await beside_a_loop(
+            self._judging(labeller, budget, retry_failed=retry_failed), progress_of(progress)
+        )
+
+    def _judging(
+        self, labeller: AnyLabeller | None, budget: float | None, *, retry_failed: bool
+    ) -> Callable[[Progress], Tally]:
+        if labeller is not None:
+            self._opened = self._open(labeller)
+            self._found = None
+        opened = self._opened
+
+        def work(told: Progress) -> Tally:
+            with self._trusting():
+                opened.labellers()  # what is wrong with one is said before a ledger is made
+                with opened.ledger() as ledger:
+                    return _finished(
+                        opened.judge(
+                            ledger, progress=told, budget=budget, retry_failed=retry_failed
+                        )
+                    )
+
+        return work
+
+    def dry_run(self) -> pl.DataFrame:
+        """What :meth:`judge` would ask now, as a frame: the labels that are ``known``, ``shared``
+        with a row above or ``to_ask``, with calls, tokens (estimated from words) and US dollars
+        (null where the price is unknown) by task and labeller. What the figures assume is a
+        warning. Asks nobody and writes nothing."""
+        with self._trusting():
+            ahead = self._opened.look_ahead()
+        if ahead.note:
+            warnings.warn(ahead.note, stacklevel=2)
+        return frames.frame(COLUMNS, (tuple(row.values()) for row in ahead_rows(ahead.plans)))
+
+    def prompts(self, count: int = 1) -> list[dict[str, Any]]:
+        """The first ``count`` prompts of each step, as they would be sent: task, labeller, title
+        and messages."""
+        with self._trusting():
+            return list(prompts(self._opened.anew().plans, count))
+
+    def _evaluate(self, progress: Progress, budget: float | None, *, retry_failed: bool) -> None:
+        opened = self._opened
+        with self._trusting():
+            opened.labellers()  # what is wrong with one is said before a ledger is made
+            with opened.ledger() as ledger:
+                tally = opened.judge(
+                    ledger, progress=progress, budget=budget, retry_failed=retry_failed
+                )
+                _finished(tally)
+                results, _ = opened.write(ledger)
+                self._found = ledger.checked(), results
+            opened.write_report(results)
+
+    # -- scores ------------------------------------------------------------------------------
+
+    @property
+    def scores(self) -> pl.DataFrame:
+        """A row for each run and measure, as in ``scores.csv``: ``value`` (null where it hangs on
+        labels that are missing), the interval from ``low`` to ``high``, the number of topics and
+        of those with missing labels, ``floor`` and ``ceiling``."""
+        return frames.scores(self._results())
+
+    @property
+    def per_topic(self) -> pl.DataFrame:
+        """A row for each run, topic and measure, with value, floor and ceiling."""
+        return frames.per_topic(self._results())
+
+    @property
+    def missing(self) -> pl.DataFrame:
+        """The tasks that usable labels are missing of: how many were ``wanted``, how many are
+        ``missing`` and how many ``failed``. Empty where nothing is missing."""
+        return frames.missing(self._results())
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """What people should know of the scores, in sentences."""
+        return self._results().warnings
+
+    @property
+    def labels(self) -> pl.DataFrame:
+        """The labels that the scores rest on: who gave which ``verdict`` (JSON) and why, what it
+        cost (US dollars), and the ``places`` (run, topic, position) that it is used at."""
+        with self._looking() as ledger:
+            return frames.labels(self._scored(ledger), ledger)
+
+    @property
+    def units(self) -> pl.DataFrame:
+        """Everything that labellers are asked about: its ``content`` (JSON) and the label that
+        counts, ``status`` being ``ok``, ``failed`` or ``missing``."""
+        with self._looking() as ledger:
+            return frames.units(self._opened.parts, self._scored(ledger), ledger)
+
+    @property
+    def manifest(self) -> dict[str, Any]:
+        """``out/manifest.json`` as it was written last; empty where nothing was written yet."""
+        with self._trusting():
+            return read_manifest(self._opened.folder.out)
+
+    def _results(self) -> Results:
+        with self._looking() as ledger:
+            return self._scored(ledger)
+
+    def _scored(self, ledger: Ledger | None) -> Results:
+        """The results for the ledger as it is, which are computed once."""
+        head = None if ledger is None else ledger.head()
+        if self._found is None or self._found[0] != head:
+            results = self._opened.score(ledger)
+            if ledger is not None:
+                head = ledger.checked()  # before anything rests on a label
+            self._found = head, results
+        return self._found[1]
+
+    # -- files -------------------------------------------------------------------------------
+
+    def write(self) -> list[Path]:
+        """Score and write ``out/`` as ``assay score`` does; returns the files. Raises LedgerError
+        where there are no labels yet, SettingsError where a file cannot be written."""
+        with self._trusting(), self._opened.ledger(create=False, by_index=False) as ledger:
+            results, files = self._opened.write(ledger, whole=False)
+            self._found = ledger.checked(), results
+        return files
+
+    def report(self, path: Name | None = None) -> Path:
+        """Write the HTML report of the labels there are, to ``path`` or ``out/report.html``, and
+        return where it is. Of several protocols it is the page over all, and the reports that it
+        links are written beside it."""
+        with self._looking() as ledger:
+            results = self._opened.score(ledger, whole=True)
+            if ledger is not None:
+                ledger.checked()  # before anything is written
+            return self._opened.write_report(results, None if path is None else Path(path))
+
+    # -- around it ---------------------------------------------------------------------------
+
+    @contextmanager
+    def _trusting(self) -> Iterator[None]:
+        """The places that the caller trusts hold as those of ``assay --trust`` do."""
+        before = TRUSTED.set((*TRUSTED.get(), *self._trust))
+        try:
+            yield
+        finally:
+            TRUSTED.reset(before)
+
+    @contextmanager
+    def _looking(self) -> Iterator[Ledger | None]:
+        """The ledger, if there is one yet."""
+        with self._trusting():
+            if not self._opened.folder.ledger_path.exists():
+                yield None
+                return
+            with self._opened.ledger(create=False) as ledger:
+                yield ledger
+
+    def __repr__(self) -> str:
+        return f"<assay.Evaluation {str(self._path)!r}: {self._opened.inputs_in_words()}>"
+
+    def _repr_html_(self) -> str:
+        from assay.api.shown import as_html  # noqa: PLC0415 (the reports, for notebooks alone)
+
+        return as_html(self._results())
+
+
+def open(  # noqa: A001 (it is called as assay.open)
+    folder: Name,
+    *,
+    labeller: AnyLabeller | None = None,
+    policy: str | None = None,
+    trust: Sequence[Name] = (),
+) -> Evaluation:
+    """Open an evaluation folder (or its ``assay.toml``) with everything that it names.
+
+    ``labeller`` stands for all labellers of ``assay.toml``, as ``--labeller`` does, and may be a
+    labeller or a function, too; ``policy`` says which labels count; ``trust`` are folders outside
+    of this one that its files may lie in, as ``assay --trust`` has them. What the caller gives
+    counts as named by the person who runs Assay: a file's word alone gets no key and no module.
+    Raises SettingsError, or FormatError with all faults of all inputs.
+    """
+    return Evaluation(folder, labeller=labeller, policy=policy, trust=trust)
+
+
+def evaluate(
+    folder: Name,
+    *,
+    labeller: AnyLabeller | None = None,
+    policy: str | None = None,
+    budget: float | None = None,
+    retry_failed: bool = False,
+    trust: Sequence[Name] = (),
+    progress: Progress | bool = False,
+) -> Evaluation:
+    """Open a folder, judge what is missing, score, and write ``out/`` with its report, as ``assay
+    evaluate`` does. The arguments are those of :func:`open` and :meth:`Evaluation.judge`, which
+    also say what is raised."""
+    found = Evaluation(folder, labeller=labeller, policy=policy, trust=trust)
+    outside_a_loop(
+        lambda told: found._evaluate(told, budget, retry_failed=retry_failed),
+        progress_of(progress),
+    )
+    return found
+
+
+def _finished(tally: Tally) -> Tally:
+    """Raise KeyboardInterrupt where a person stopped it."""
+    if tally.stopped == INTERRUPTED:
+        raise KeyboardInterrupt
+    return tally

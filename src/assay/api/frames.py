@@ -1,0 +1,140 @@
+"""What scoring found, as polars frames."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+import orjson
+import polars as pl
+
+from assay.api.results import Results
+from assay.ledger import Ledger
+from assay.model.labels import Label
+from assay.protocols.evaluation import Evaluation
+from assay.protocols.places import WhereUsed
+from assay.protocols.scores import SCORE_COLUMNS, VALUE_COLUMNS, score_row, value_row
+
+_TEXTS = frozenset(
+    ("run", "topic", "measure", "protocol", "task", "uid", "unit", "content", "labeller", "status",
+     "verdict", "reason", "error", "created")
+)  # fmt: skip
+_WHOLE = frozenset(
+    ("topics", "missing", "failed", "wanted", "known", "shared", "to_ask", "calls", "tokens_in",
+     "tokens_out")
+)  # fmt: skip
+_LABELS = (
+    "protocol", "task", "uid", "unit", "labeller", "status", "verdict", "reason", "error",
+    "tokens_in", "tokens_out", "cost", "created", "places",
+)  # fmt: skip
+_UNITS = (
+    "protocol", "task", "unit", "content", "status", "verdict", "labeller", "uid", "places",
+)  # fmt: skip
+_MISSING = ("protocol", "task", "wanted", "missing", "failed")
+_NONE = "missing"
+"""The status of a unit without a label."""
+_PLACE = pl.Struct({"run": pl.String, "topic": pl.String, "position": pl.String})
+
+
+def frame(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> pl.DataFrame:
+    """A frame whose columns have the same types however few rows there are."""
+    schema = {
+        name: pl.List(_PLACE)
+        if name == "places"
+        else pl.String
+        if name in _TEXTS
+        else pl.Int64
+        if name in _WHOLE
+        else pl.Float64
+        for name in columns
+    }
+    return pl.DataFrame(list(rows), schema=schema, orient="row")
+
+
+def scores(results: Results) -> pl.DataFrame:
+    """The rows of ``scores.csv``."""
+    return frame(SCORE_COLUMNS, map(score_row, results.scores))
+
+
+def per_topic(results: Results) -> pl.DataFrame:
+    """The value of each topic with its floor and ceiling; all null where it is undefined."""
+    return frame(
+        VALUE_COLUMNS,
+        (
+            value_row(run, topic, results.prefix(name) + measure, ends)
+            for name, one in results.by_protocol.items()
+            for run, by_measure in one.findings.per_topic.items()
+            for measure, values in by_measure.items()
+            for topic, ends in values.items()
+        ),
+    )
+
+
+def missing(results: Results) -> pl.DataFrame:
+    """The tasks that usable labels are missing of, with how many of those ``wanted`` are."""
+    return frame(
+        _MISSING,
+        (
+            (name, task, wanted, one.missing.get(task, 0), one.failed.get(task, 0))
+            for name, one in results.by_protocol.items()
+            for task, wanted in one.asked.items()
+            if one.missing.get(task) or one.failed.get(task)
+        ),
+    )
+
+
+def labels(results: Results, ledger: Ledger | None) -> pl.DataFrame:
+    """The labels that the scores rest on, with the places that each is used at."""
+    return frame(_LABELS, _labels(results, ledger))
+
+
+def _labels(results: Results, ledger: Ledger | None) -> Iterator[Sequence[Any]]:
+    if ledger is None:
+        return
+    for name, one in results.by_protocol.items():
+        places: dict[tuple[int, str], list[dict[str, str]]] = {}
+        found: dict[tuple[int, str], Label] = {}
+        for label, place in one.used:
+            key = label.rowid, label.task
+            found[key] = label
+            places.setdefault(key, []).append(place._asdict())
+        for key, label in zip(found, ledger.whole(found.values()), strict=True):
+            yield (
+                name, label.task, label.uid, label.unit, label.labeller.name, label.status.value,
+                _json(label.verdict), label.reason, label.error, label.tokens_in, label.tokens_out,
+                label.cost, label.created, places[key],
+            )  # fmt: skip
+
+
+def units(parts: Mapping[str, Evaluation], results: Results, ledger: Ledger | None) -> pl.DataFrame:
+    """Everything that labellers are asked about, with the label that counts; ``status`` is
+    ``missing`` where there is none."""
+    return frame(_UNITS, _units(parts, results, ledger))
+
+
+def _units(
+    parts: Mapping[str, Evaluation], results: Results, ledger: Ledger | None
+) -> Iterator[Sequence[Any]]:
+    for name, part in parts.items():
+        where = WhereUsed(results.by_protocol[name].used)
+        book = part.book(ledger)
+        rows: dict[str, tuple[str, Mapping[str, Any], Label | None]] = {}
+        for step in part.steps:
+            for request in step.requests(book):
+                if request.unit_hash not in rows:
+                    label = book.find(request.task, request.content)
+                    rows[request.unit_hash] = (request.task.name, request.content, label)
+        counted = [one for _, _, one in rows.values() if one is not None]
+        whole = iter(()) if ledger is None else ledger.whole(counted)
+        for unit, (task, content, label) in rows.items():
+            said = label and next(whole)
+            places = where.of(unit, said.rowid if said else 0)
+            yield (
+                name, task, unit, _json(content), said.status.value if said else _NONE,
+                _json(said.verdict) if said else None, said.labeller.name if said else None,
+                said.uid if said else None, [place._asdict() for place in places],
+            )  # fmt: skip
+
+
+def _json(value: Mapping[str, Any] | None) -> str | None:
+    return None if value is None else orjson.dumps(dict(value)).decode()

@@ -1,0 +1,53 @@
+"""Progress of judging as lines of text, for scripts and notebooks."""
+
+from __future__ import annotations
+
+import sys
+import time
+
+from assay.judging.progress import Progress, Silent
+from assay.labellers.base import Outcome
+from assay.model.labels import Status
+
+_EVERY = 5.0  # seconds between two lines
+
+
+class Lines:
+    """A Progress that writes a line to standard error now and then."""
+
+    def __init__(self) -> None:
+        self._title = ""
+        self._todo = self._done = self._failed = 0
+        self._cost = 0.0
+        self._told = 0.0
+
+    def begin(self, title: str, total: int, known: int) -> None:
+        self._title, self._todo = title, total - known
+        self._done = self._failed = 0
+        self._told = time.monotonic()
+        if self._todo:
+            self.note(f"{title}: {self._todo:,} to ask, {known:,} known")
+
+    def step(self, outcome: Outcome | None) -> None:
+        self._done += 1
+        if outcome is not None:
+            self._failed += outcome.status is Status.FAILED
+            self._cost += outcome.cost or 0.0
+        if self._done == self._todo or time.monotonic() - self._told >= _EVERY:
+            self._told = time.monotonic()
+            told = [f"{self._done:,}/{self._todo:,}"]
+            told += [f"${self._cost:.4f}"] if self._cost else []
+            told += [f"{self._failed:,} failed"] if self._failed else []
+            self.note(f"{self._title}: {', '.join(told)}")
+
+    def note(self, text: str) -> None:
+        print(text, file=sys.stderr, flush=True)
+
+    def end(self) -> None: ...
+
+
+def progress_of(given: Progress | bool) -> Progress:
+    """The Progress that a caller means: lines, silence, or one of their own."""
+    if isinstance(given, bool):
+        return Lines() if given else Silent()
+    return given

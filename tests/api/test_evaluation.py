@@ -1,0 +1,326 @@
+"""Evaluation folders from Python: ``assay.open`` and ``assay.evaluate``, beside the commands."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+import shutil
+import threading
+import time
+from collections import Counter
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+import assay as package
+from assay.model.errors import AssayError, LabellerUnreachable, LedgerError, SettingsError
+from tests.cli.ground import QUESTION, make, toml
+from tests.cli.ground import judge as ground_judge
+from tests.conftest import ROOT, Assay
+
+SLIDE = ROOT / "examples" / "slide"
+SETTINGS = """
+[settings.trec-rag]
+relevance = "none"
+nuggets = false
+mapping = false
+[settings.exam]
+grading = "qa"
+"""
+ALL = ["r2c2", "trec-rag", "sgss", "exam"]
+
+
+@pytest.fixture
+def slide(tmp_path: Path) -> Path:
+    ignore = shutil.ignore_patterns("out", "labels.sqlite*")
+    return Path(shutil.copytree(SLIDE, tmp_path / "slide", ignore=ignore))
+
+
+@pytest.fixture
+def ground(tmp_path: Path) -> Path:
+    folder = make(tmp_path / "ground")
+    toml(folder, ALL, SETTINGS)
+    return folder
+
+
+class Judge:
+    """Every nugget follows and every answer is right; counts what it is asked."""
+
+    version = "1"
+
+    def __init__(self) -> None:
+        self.asked: Counter[str] = Counter()
+
+    def __call__(self, task: str, unit: Mapping[str, Any]) -> Mapping[str, Any]:
+        self.asked[task] += 1
+        if task == "r2c2.entailment":
+            return {"reason": "", "entailed": True}
+        helped = [{"nugget": n, "helped": True} for n, _ in enumerate(unit["nuggets"], 1)]
+        return {"reason": "", "correct": True, "nuggets": helped}
+
+
+def csv(path: Path) -> list[tuple[Any, ...]]:
+    return pl.read_csv(path, infer_schema_length=None, null_values=[""]).rows()
+
+
+def value(scores: pl.DataFrame, measure: str) -> float | None:
+    found: float | None = scores.filter(measure=measure)["value"].item()
+    return found
+
+
+def tree(out: Path) -> dict[str, bytes]:
+    return {str(p.relative_to(out)): p.read_bytes() for p in out.rglob("*") if p.is_file()}
+
+
+def test_scores_are_those_of_the_ledger_as_it_is(slide: Path, assay: Assay):
+    found = package.open(slide)
+    assert found.missing["missing"].to_list() == [5, 1, 1]
+    before = found.scores
+    assert value(before, "HMR") is None
+    assert not (slide / "labels.sqlite").exists(), "looking makes no ledger"
+    tally = found.judge()
+    assert (tally.asked, tally.known) == (7, 0)
+    assert found.missing.is_empty()
+    assert value(found.scores, "HMR") == pytest.approx(0.947, abs=1e-3)
+    assert value(before, "HMR") is None, "what was given does not change"
+    assert found.judge().known == 7
+    # What others put into the ledger is seen, too.
+    (slide / "say.jsonl").write_text(
+        json.dumps(
+            {
+                **found.units.filter(task="r2c2.answer").select("task").to_dicts()[0],
+                "unit": json.loads(found.units.filter(task="r2c2.answer")["content"].item()),
+                "verdict": {"reason": "no", "correct": False, "nuggets": []},
+            }
+        )
+    )
+    done = assay("labels", "import", slide, slide / "say.jsonl", "--by", "human:KIM")
+    assert done.returncode == 0, done.stderr
+    assert value(found.scores, "Accuracy") == 0
+
+
+def test_frames_and_files_are_those_of_the_commands(ground: Path, tmp_path: Path, assay: Assay):
+    other = Path(shutil.copytree(ground, tmp_path / "other" / "ground"))
+    assert assay("evaluate", other).returncode in (0, 1)
+    found = package.evaluate(ground)
+    assert found.protocols == tuple(ALL)
+    shown = json.loads(assay("score", other, "--json").stdout)
+    assert found.scores.to_dicts() == [
+        {name: score[name] for name in found.scores.columns} for score in shown["scores"]
+    ]
+    assert list(found.remarks) == shown["warnings"]
+    assert found.scores["missing"].sum() == sum(one["missing"] for one in shown["scores"])
+    assert assay("score", other).returncode == int(not found.missing.is_empty())
+    for protocol in ALL:
+        rows = csv(ground / "out" / protocol / "scores.csv")
+        own = found.scores.filter(pl.col("measure").str.starts_with(f"{protocol}: "))
+        assert [row[0] for row in rows] == own["run"].to_list()
+        topics = csv(ground / "out" / protocol / "per_topic.csv")
+        own = found.per_topic.filter(pl.col("measure").str.starts_with(f"{protocol}: "))
+        assert [row[:2] for row in topics] == own.select("run", "topic").rows()
+        assert [row[3] for row in topics] == own["value"].to_list()
+    ours, theirs = tree(ground / "out"), tree(other / "out")
+    assert ours.keys() == theirs.keys()
+    for name in ours:
+        if name.endswith((".csv", ".txt", ".res")):
+            assert ours[name] == theirs[name], name
+    assert found.manifest["protocol"] == ALL
+    assert str(ground / "out" / "manifest.json") in map(str, found.write())
+
+
+def test_labels_and_units_say_who_said_what_of_what(slide: Path):
+    found = package.open(slide)
+    assert found.labels.is_empty()
+    units = found.units
+    assert units["status"].unique().to_list() == ["missing"]
+    found.judge()
+    labels = found.labels
+    assert labels.height == 7
+    answer = labels.filter(task="r2c2.answer").row(0, named=True)
+    assert json.loads(answer["verdict"])["correct"] is True
+    assert answer["places"] == [{"run": "SLIDE", "topic": "0001", "position": "answer"}]
+    assert answer["labeller"] == "recorded:recorded.jsonl"
+    units = found.units
+    assert units["status"].unique().to_list() == ["ok"]
+    assert set(units["uid"]) == set(labels["uid"])
+    assert "Captain America" in json.loads(units["content"][0])["question"]
+    assert labels.to_pandas()["task"].tolist() == labels["task"].to_list()
+
+
+def test_a_labeller_of_ones_own_is_asked_and_counts(slide: Path):
+    judge = Judge()
+    found = package.open(slide)
+    found.judge()
+    assert value(found.scores, "NuggetPrecision") == 0.4
+    assert found.judge(labeller=judge).asked == 6
+    assert judge.asked == {"r2c2.entailment": 5, "r2c2.answer": 1}
+    assert value(found.scores, "NuggetPrecision") == 1
+    assert value(package.open(slide).scores, "NuggetPrecision") == 0.4, "the folder's own counts"
+    again = package.open(slide, labeller=judge)
+    assert again.judge().known == 7
+    assert value(again.scores, "NuggetPrecision") == 1
+
+
+def test_judging_beside_a_running_loop(slide: Path):
+    found = package.open(slide)
+    ticks = 0
+
+    async def cell() -> None:
+        nonlocal ticks
+
+        async def tick() -> None:
+            nonlocal ticks
+            while True:
+                ticks += 1
+                await asyncio.sleep(0.001)
+
+        ticking = asyncio.create_task(tick())
+        assert (await found.judge_async()).asked == 7
+        ticking.cancel()
+        assert found.judge().known == 7  # in the loop, as a notebook's cell does
+
+    asyncio.run(cell())
+    assert ticks > 1
+    assert found.missing.is_empty()
+
+
+def test_judging_that_is_cancelled_keeps_what_was_answered(slide: Path):
+    begun, go_on = threading.Event(), threading.Event()
+    judge = Judge()
+
+    def slow(task: str, unit: Mapping[str, Any]) -> Mapping[str, Any]:
+        if sum(judge.asked.values()) == 2:
+            begun.set()
+            go_on.wait(10)
+        return judge(task, unit)
+
+    found = package.open(slide, labeller=slow)
+
+    async def cell() -> None:
+        judging = asyncio.create_task(found.judge_async())
+        await asyncio.to_thread(begun.wait, 10)
+        judging.cancel()
+        await asyncio.sleep(0)
+        go_on.set()
+        with pytest.raises(asyncio.CancelledError):
+            await judging
+
+    asyncio.run(cell())
+    asked = sum(judge.asked.values())
+    assert asked < 6
+    time.sleep(0.1)
+    assert sum(judge.asked.values()) == asked, "nobody is asked behind anybody's back"
+    kept = found.units["status"].to_list().count("ok")
+    assert kept >= 3
+    assert package.open(slide, labeller=slow).judge().known == kept
+
+
+def test_what_fails_says_what_the_command_says(slide: Path, assay: Assay):
+    def told(*words: object) -> str:
+        return str(assay(*words).stderr).partition("assay: ")[2].strip()
+
+    def raised(kind: type[AssayError], what: Any) -> str:
+        with pytest.raises(kind) as caught:
+            what()
+        return str(caught.value).strip()
+
+    assert raised(LedgerError, package.open(slide).write) == told("score", slide)
+    assert raised(SettingsError, lambda: package.open(slide / "none")) == told(
+        "score", slide / "none"
+    )
+    gone = "openai:m@http://127.0.0.1:9/v1"
+    says = raised(LabellerUnreachable, lambda: package.open(slide, labeller=gone).judge())
+    assert says.split("\n")[0] == told("judge", slide, "--labeller", gone).split("\n")[0]
+    priced = raised(SettingsError, lambda: package.open(slide, labeller=gone).judge(budget=1))
+    assert priced == told("judge", slide, "--labeller", gone, "--budget", 1)
+    (slide / "ac" / "SLIDE.txt").write_text("nonsense\n")
+    assert raised(AssayError, lambda: package.open(slide)) == told("judge", slide)
+
+
+def test_places_and_keys_that_only_a_file_names_are_not_trusted(
+    slide: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-of-the-person")
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    shutil.move(slide / "questions.tsv", elsewhere)
+    text = (slide / "assay.toml").read_text()
+    (slide / "assay.toml").write_text(
+        text.replace('"questions.tsv"', '"../elsewhere/questions.tsv"')
+    )
+    with pytest.raises(SettingsError, match=r"trust=\[DIRECTORY\]"):
+        package.open(slide)
+    found = package.open(slide, trust=[elsewhere])
+    found.judge()
+    assert found.missing.is_empty()
+    with pytest.raises(SettingsError, match="outside"):
+        package.open(slide)  # what one call trusts the next one does not
+    shutil.move(elsewhere / "questions.tsv", slide)
+    foreign = "openai:m@https://llm.example.org/v1"
+    (slide / "assay.toml").write_text(text.replace("recorded:recorded.jsonl", foreign))
+    with pytest.raises(SettingsError, match="which only a file names"):
+        package.open(slide).dry_run()
+    with pytest.warns(UserWarning, match="are judged after"):
+        named = package.open(slide, labeller=foreign).dry_run()
+    assert named["to_ask"].to_list() == [0, 5, 1]
+
+
+@pytest.mark.filterwarnings("ignore:Answers are judged after")
+def test_a_dry_run_asks_nobody(slide: Path, assay: Assay):
+    judge = Judge()
+    found = package.open(slide, labeller=judge).dry_run()
+    assert not judge.asked
+    assert not (slide / "labels.sqlite").exists()
+    shown = json.loads(assay("judge", slide, "--dry-run", "--json").stdout)["ahead"]
+    mine = package.open(slide).dry_run().to_dicts()
+    assert mine == shown
+    assert found["to_ask"].sum() == 7
+    (prompt, *_) = package.open(slide, labeller="openai:m").prompts()
+    assert prompt["messages"][0]["role"] == "system"
+
+
+def test_a_notebook_shows_leaderboards_and_what_is_missing(ground: Path):
+    toml(ground, ["r2c2"])
+    run = ground / "ac" / "ACX.txt"
+    run.rename(run.with_name("A&B.txt"))
+    found = package.open(ground)
+    html = found._repr_html_()
+    assert "A&amp;B" in html
+    assert "A&B" not in html
+    assert re.search(r"<p>3 .*labels are missing", html)
+    found.judge(labeller=ground_judge)
+    html = found._repr_html_()
+    assert "missing" not in html
+    assert "<td>1</td><td>A&amp;B</td>" in html
+    assert "1 question" in repr(found)
+
+
+def test_a_report_lies_where_it_is_wanted(ground: Path, tmp_path: Path):
+    found = package.open(ground)
+    page = found.report(tmp_path / "r" / "report.html")
+    assert page == tmp_path / "r" / "report.html"
+    links = re.findall(r'href="([^"#]+/report\.html)"', page.read_text())
+    assert len(links) == len(ALL)
+    for link in links:
+        assert QUESTION in (page.parent / link).read_text() or (page.parent / link).stat().st_size
+    assert not (ground / "out").exists()
+    assert found.report() == ground / "out" / "report.html"
+
+
+def test_progress_is_told_when_it_is_wanted(slide: Path, capsys: pytest.CaptureFixture[str]):
+    package.open(slide).judge()
+    assert capsys.readouterr().err == ""
+    package.open(slide, labeller=Judge()).judge(progress=True)
+    assert "bogus nuggets: 5 to ask, 0 known\nbogus nuggets: 5/5\n" in capsys.readouterr().err
+
+
+def test_the_names_of_the_package():
+    names: dict[str, Any] = {}
+    exec("from assay import *", names)
+    assert names["evaluate"] is package.evaluate
+    assert "open" not in names, "Python's own stays"
+    assert "open" in dir(package)
