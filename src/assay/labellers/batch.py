@@ -16,6 +16,7 @@ import orjson
 from assay.labellers.base import Outcome, Request
 from assay.labellers.openai import OpenAILabeller
 from assay.model.errors import Fault, FormatError
+from assay.model.secrets import excerpt
 
 _REFUSALS = frozenset({400, 413, 422})
 
@@ -84,7 +85,7 @@ def _reply(line: bytes) -> BatchReply | str:
     status = response.get("status_code", 200) if isinstance(response, dict) else None
     if row.get("error") or status != 200 or not isinstance(body, dict):
         why = f"{row['error']}" if row.get("error") else f"HTTP {status}: {_said(body)}"
-        return BatchReply(row["custom_id"], None, why[:300], status in _REFUSALS)
+        return BatchReply(row["custom_id"], None, excerpt(why), status in _REFUSALS)
     return BatchReply(row["custom_id"], body, None)
 
 

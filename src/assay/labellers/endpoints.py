@@ -26,7 +26,7 @@ from assay.labellers.pace import Limits, Pace, rate_limit_wait
 from assay.labellers.transport import Oversized, Reply, Silence, Transport, TransportError
 from assay.labellers.watch import idling, tell
 from assay.model.errors import LabellerUnreachable
-from assay.model.secrets import without_keys
+from assay.model.secrets import excerpt, without_keys
 from assay.model.wording import counted
 from assay.tasks.schemas import LIST_LENGTHS
 
@@ -315,9 +315,9 @@ class Endpoints:
                 return parsed
             # Some proxies hand on the fault of whoever is behind them so.
             reply = replace(reply, status=_status_in(parsed["error"]))
-            why = f"HTTP {reply.status} (in a reply with HTTP 200): {message_of(reply)}"
+            why = f"HTTP {reply.status} (in a reply with HTTP 200): {self._said(reply)}"
         else:
-            why = f"HTTP {reply.status}: {message_of(reply)}"
+            why = f"HTTP {reply.status}: {self._said(reply)}"
         if reply.status in (400, 404, 413, 415, 422) and self.form.lower(reply, sent):
             endpoint.lives()
             return None
@@ -331,6 +331,9 @@ class Endpoints:
                 endpoint.pace.pushed_back(min(wait or 0.0, _LONGEST_WAIT), started)
             return why, wait
         raise self._unreachable(endpoint, why)
+
+    def _said(self, reply: Reply) -> str:
+        return message_of(reply, self._keys.values())
 
     def _answered(self) -> int:
         return sum(endpoint.answered for endpoint in self._endpoints)
@@ -378,13 +381,13 @@ def json_object(body: bytes) -> Mapping[str, Any] | None:
     return value if isinstance(value, dict) else None
 
 
-def message_of(reply: Reply) -> str:
-    """What an error reply says, shortened."""
+def message_of(reply: Reply, keys: Iterable[str] = ()) -> str:
+    """What an error reply says, without keys and shortened."""
     body = json_object(reply.body)
     error: Any = (body or {}).get("error", body)
     if isinstance(error, dict):
         code = error.get("code") or error.get("type") or ""
         text = f"{error.get('message') or error.get('detail') or error} {code}".strip()
     else:
-        text = str(error) if error else reply.body[:300].decode("utf-8", "replace")
-    return " ".join(text.split())[:300]
+        text = str(error) if error else reply.body.decode("utf-8", "replace")
+    return excerpt(text, keys)

@@ -18,6 +18,7 @@ import orjson
 from assay.labellers.base import Estimate, Outcome, Request
 from assay.model.errors import AssayError, LabellerUnreachable, SettingsError
 from assay.model.labels import LabellerId, Status
+from assay.model.secrets import secret_in, secret_told, without_keys
 from assay.tasks.base import AnyTask, canonical
 from assay.tasks.rendering import Messages
 
@@ -109,7 +110,7 @@ class GuardedLabeller:
         if problem:
             why = f"the verdict does not fit: {problem}"
             return replace(said, status=Status.FAILED, verdict=None, error=why, suspect=True)
-        return said
+        return replace(said, error=without_keys(said.error)) if said.error else said
 
     async def __aenter__(self) -> Self:
         await self._passed("__aenter__")
@@ -181,6 +182,9 @@ def _checked_id(spec: str, found: Any) -> LabellerId:
         name, kind, params = orjson.loads(canonical([found.name, found.kind, dict(found.params)]))
     except TypeError as error:
         raise SettingsError(f"{where} has parts that are not JSON: {error}. {cure}") from error
+    secret = secret_in([name, params])
+    if secret is not None:
+        raise SettingsError(f"{where}: {secret_told(secret)}")
     return LabellerId(name, kind, params)
 
 

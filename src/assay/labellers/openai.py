@@ -8,7 +8,7 @@ then the failure is recorded with the raw reply.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from types import TracebackType
@@ -24,6 +24,7 @@ from assay.labellers.prices import Price, tokens
 from assay.labellers.replies import UnusableReply, parse_reply
 from assay.labellers.transport import MAX_REPLY, HttpTransport, Transport
 from assay.model.labels import LabellerId, Status
+from assay.model.secrets import excerpt
 from assay.tasks.base import AnyTask, Verdict, canonical
 from assay.tasks.rendering import Messages, Renderer
 from assay.tasks.schemas import LIST_LENGTHS, TEXT_LENGTHS, Schema, without
@@ -176,7 +177,7 @@ class OpenAILabeller:
         """What a reply got without a repair turn (from a batch file) comes to."""
         usage = _Usage()
         usage.add(reply, self._endpoints.redact)
-        text, problem = content_of(reply)
+        text, problem = content_of(reply, self._settings.keys.values())
         if text is None:
             return self._outcome(usage, None, error=problem)
         try:
@@ -202,7 +203,7 @@ class OpenAILabeller:
             except Refused as refused:
                 return self._outcome(usage, started, error=str(refused), raw=raw, suspect=True)
             usage.add(reply, self._endpoints.redact)
-            text, problem = content_of(reply)
+            text, problem = content_of(reply, self._settings.keys.values())
             if text is None:
                 return self._outcome(usage, started, error=problem, raw=raw)
             raw = text
@@ -317,8 +318,9 @@ def _size(messages: list[dict[str, str]]) -> int:
     return sum(len(message["content"]) for message in messages) // 4
 
 
-def content_of(reply: Mapping[str, Any]) -> tuple[str | None, str]:
-    """The reply's text and what was odd about it; None where there is nothing to parse."""
+def content_of(reply: Mapping[str, Any], keys: Iterable[str] = ()) -> tuple[str | None, str]:
+    """The reply's text and what was odd about it (without keys); None where there is nothing to
+    parse."""
     choices = reply.get("choices")
     if not isinstance(choices, list) or not choices or not isinstance(choices[0], dict):
         return "", "the reply has no choices"
@@ -326,7 +328,7 @@ def content_of(reply: Mapping[str, Any]) -> tuple[str | None, str]:
     if not isinstance(message, dict):
         return "", "the reply's choice has no message"
     if message.get("refusal"):
-        return None, f"the model refused: {str(message['refusal'])[:300]}"
+        return None, f"the model refused: {excerpt(str(message['refusal']), keys)}"
     finish = choices[0].get("finish_reason")
     if finish == "content_filter":
         return None, "the endpoint's content filter withheld the reply"

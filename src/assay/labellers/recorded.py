@@ -17,6 +17,7 @@ from pydantic import ValidationError
 from assay.labellers.base import BaseLabeller, Outcome, Request
 from assay.model.errors import Fault, FormatError, SettingsError
 from assay.model.labels import LabellerId, Status
+from assay.model.secrets import secret_in, secret_told
 from assay.tasks.base import unit_hash
 from assay.tasks.shared import sources
 
@@ -90,6 +91,11 @@ class RecordedLabeller(BaseLabeller):
             row, problem = _row(line)
             if row is None:
                 cure = "Give task, unit and verdict, as 'assay labels export' writes them."
+                faults.append(Fault(str(self._path), number, None, problem, cure))
+                continue
+            secret = secret_in(row.get("labeller"))
+            if secret is not None:
+                problem, cure = "The 'labeller' holds a secret.", secret_told(secret)
                 faults.append(Fault(str(self._path), number, None, problem, cure))
                 continue
             unit = row.get("unit")

@@ -57,6 +57,8 @@ def make_labeller(
     as ``module:attribute``. Raises SettingsError for a SPEC that cannot be understood.
     """
     kind, _, rest = spec.strip().partition(":")
+    if kind != "openai":  # whose address says more
+        no_key_in("The name of a labeller", kind, rest)
     made: Labeller | None
     if kind == "embedded" and rest in ("", JUDGE):
         made = _kind("judge.labeller").JudgeLabeller()
@@ -98,6 +100,15 @@ def _kind(module: str) -> Any:
     return import_module(f"assay.labellers.{module}")
 
 
+def no_key_in(what: str, *parts: str) -> None:
+    """Raise SettingsError, which repeats none, where ``parts`` of ``what`` hold a key."""
+    if any(map(looks_secret, parts)):
+        raise SettingsError(
+            f"{what} holds what looks like a key: it would stand in the ledger, in "
+            f"reports and logs. Take it out, and put it into {KEYS}."
+        )
+
+
 def openai_settings(rest: str, options: LabellerOptions) -> OpenAISettings:
     """Settings of ``openai:`` from ``MODEL[@BASE_URL[@BASE_URL…]]``; several addresses of one
     model share the load. Keys come from the environment (:mod:`assay.labellers.keys`).
@@ -116,11 +127,7 @@ def openai_settings(rest: str, options: LabellerOptions) -> OpenAISettings:
         host_of(url)
     if not model:
         raise SettingsError("'openai:' names no model. Write openai:MODEL[@BASE_URL].")
-    if any(looks_secret(part) for part in (model, *urls)):
-        raise SettingsError(
-            "What follows 'openai:' holds what looks like a key: it would stand in the ledger, in "
-            f"reports and logs. Take it out, and put it into {KEYS}."
-        )
+    no_key_in("What follows 'openai:'", model, *urls)
     keys = {url: key for url in urls if (key := key_for(url, model, named=named))}
     settings: OpenAISettings = _kind("openai").OpenAISettings(
         model=model,

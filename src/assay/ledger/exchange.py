@@ -15,6 +15,7 @@ from assay.formats.text import read_text
 from assay.ledger.sqlite import Ledger, NewLabel
 from assay.model.errors import SettingsError
 from assay.model.labels import Label, LabellerId, Status
+from assay.model.secrets import secret_in, secret_told
 from assay.tasks.base import AnyTask, canonical, content_hash, unit_hash
 from assay.tasks.registry import REGISTRY
 
@@ -197,6 +198,9 @@ def _label_from(
     if labeller is None:
         cure = f'Write "human:NAME", or an object with name, kind ({", ".join(_KINDS)}), params.'
         return _Problem("There is no usable 'labeller'.", cure)
+    secret = secret_in(row.get("labeller"))
+    if secret is not None:
+        return _Problem("The 'labeller' holds a secret.", secret_told(secret))
 
     unit = row.get("unit", contents.get(str(row.get("unit_hash"))))
     if unit is None:

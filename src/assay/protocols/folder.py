@@ -15,7 +15,6 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 
 from assay.labellers.base import Labeller
 from assay.labellers.ensemble import EnsembleLabeller
-from assay.labellers.keys import KEYS
 from assay.labellers.pace import Limits
 from assay.labellers.prices import Price
 from assay.labellers.spec import LabellerOptions, make_labeller
@@ -23,7 +22,7 @@ from assay.labellers.transport import MAX_REPLY
 from assay.ledger import Ledger
 from assay.model.errors import PrerequisiteError, SettingsError
 from assay.model.places import inside
-from assay.model.secrets import secret_in
+from assay.model.secrets import secret_in, secret_told
 from assay.protocols import registry
 from assay.protocols.output import file_name
 from assay.tasks.base import AnyTask
@@ -65,11 +64,7 @@ class JudgingSection(_Section):
         """``extra`` tells labellers apart: it is written to the ledger, manifest and report."""
         name = secret_in(extra)
         if name is not None:
-            raise ValueError(
-                f"'{name}' is the name of a secret or holds what looks like one, and what stands "
-                "here is written to the ledger and to reports. Take it out, and put the key into "
-                f"{KEYS}."
-            )
+            raise ValueError(secret_told(name))
         return extra
 
 

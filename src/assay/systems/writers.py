@@ -329,7 +329,7 @@ class EndpointCertainty(BaseLabeller):
             found = []
         if found:
             return found
-        text, problem = content_of(reply)
+        text, problem = content_of(reply, self._settings.keys.values())
         if not text:
             raise EngineFailure(problem or "the model gave an empty reply")
         raise self._without("its reply holds none")

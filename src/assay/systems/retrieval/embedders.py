@@ -18,13 +18,12 @@ import numpy as np
 import orjson
 from numpy.typing import NDArray
 
-from assay.labellers.endpoints import headers_for
+from assay.labellers.endpoints import headers_for, message_of
 from assay.labellers.gguf import usable_cores
 from assay.labellers.openai import OpenAISettings
 from assay.labellers.spec import LabellerOptions, openai_settings
 from assay.labellers.transport import HttpTransport, Oversized, Transport, TransportError
 from assay.model.errors import LabellerUnreachable, PrerequisiteError, SettingsError
-from assay.model.secrets import without_keys
 
 Vectors = NDArray[np.float32]
 
@@ -261,8 +260,7 @@ class Endpoint:
                 continue
             if reply.status == 200:
                 return _rows(reply.body, len(texts), url)
-            said = reply.body[:200].decode(errors="replace")
-            why = without_keys(f"status {reply.status}: {said}", settings.keys.values())
+            why = f"status {reply.status}: {message_of(reply, settings.keys.values())}"
             if reply.status not in (408, 409, 429) and reply.status < 500:
                 break
         raise LabellerUnreachable(f"No embeddings from {url}: {why}")
