@@ -10,6 +10,9 @@ from assay.model.version import __version__ as __version__
 TYPE_CHECKING = False  # true for type checkers; that of typing takes ten times as long to load
 
 if TYPE_CHECKING:
+    from assay.api import corpus as corpus
+    from assay.api import index as index
+    from assay.api.answering import answer as answer
     from assay.api.comparing import agree as agree
     from assay.api.comparing import compare as compare
     from assay.api.comparing import correlate as correlate
@@ -20,6 +23,7 @@ if TYPE_CHECKING:
     from assay.api.measuring import measure as measure
     from assay.api.measuring import read_qrels as read_qrels
     from assay.api.measuring import read_run as read_run
+    from assay.api.retrieving import retrieve as retrieve
     from assay.measures import AP as AP
     from assay.measures import ERR as ERR
     from assay.measures import RBP as RBP
@@ -63,10 +67,13 @@ __all__ = [
     "__version__",
     "agree",
     "alpha_nDCG",
+    "answer",
     "compare",
+    "corpus",
     "correlate",
     "evaluate",
     "iRBU",
+    "index",
     "label",
     "measure",
     "nDCG",
@@ -75,6 +82,7 @@ __all__ = [
     "niRBU",
     "read_qrels",
     "read_run",
+    "retrieve",
 ]
 
 
@@ -92,6 +100,13 @@ if not TYPE_CHECKING:  # which see above what there is, and what is not
             from assay.api import evaluation as room  # noqa: PLC0415
         elif name == "label":
             from assay.api import labelling as room  # noqa: PLC0415
+        elif name == "retrieve":
+            from assay.api import retrieving as room  # noqa: PLC0415
+        elif name == "answer":
+            from assay.api import answering as room  # noqa: PLC0415
+        elif name in ("corpus", "index"):
+            from assay import api as room  # noqa: PLC0415
+            from assay.api import corpus, index  # noqa: F401, PLC0415 (which puts them there)
         else:
             raise AttributeError(f"module 'assay' has no attribute '{name}'")
         found = globals()[name] = getattr(room, name)

@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from assay.cli.answer import AnswerProtocol, answer_command
-from assay.cli.answer_inputs import check_ac_name, pr_run_files, rules_of
+from assay.api.answer_inputs import check_ac_name, pr_run_files, rules_of
+from assay.api.answering import AnswerProtocol
+from assay.cli.answer import answer_command
 from assay.formats.r2c2_ac import read_ac_run
 from assay.formats.r2c2_pr import read_pr_run
 from assay.formats.trec_rag_answers import read_answers

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import tempfile
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from os import PathLike
 from pathlib import Path
-from shutil import rmtree
 from typing import Any, Literal, NamedTuple, cast
 
 import polars as pl
 
 from assay.api.given import AnyLabeller, as_spec
+from assay.api.ledgers import ledger_at
 from assay.api.loops import outside_a_loop
 from assay.api.pairs import KINDS, Kind, probability
 from assay.api.remarks import warning
@@ -22,7 +20,6 @@ from assay.judging.progress import Progress, Silent, Tally
 from assay.labellers.base import Labeller, Request
 from assay.labellers.prices import Price, require_prices
 from assay.labellers.spec import LabellerOptions, make_labeller
-from assay.ledger import Ledger
 from assay.model.errors import SettingsError
 from assay.model.labels import Label, Status
 from assay.systems.asking import Asker, Spending
@@ -99,37 +96,11 @@ def label_pairs(job: PairJob, ledger: Path | None, bounds: Bounds) -> tuple[list
     Raises LabellerUnreachable and KeyboardInterrupt with what was answered kept; where the ledger
     was this call's own it then stays, and a note of the exception names it.
     """
-    with _ledger_at(ledger) as opened:
+    with ledger_at(ledger) as opened:
         opened.checked()  # before anything is asked that rests on a label
         spending = Spending(bounds.budget)
         asker = Asker(opened, job.labeller, bounds.progress, spending, bounds.retry_failed)
         return job.label(asker), spending.tally
-
-
-@contextmanager
-def _ledger_at(path: Path | None) -> Iterator[Ledger]:
-    if path is not None:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with Ledger.open(path) as ledger:
-            yield ledger
-        return
-    folder = Path(tempfile.mkdtemp(prefix="assay-"))
-    held = 0
-    try:
-        with Ledger.open(folder / "labels.sqlite") as ledger:
-            try:
-                yield ledger
-            except BaseException:
-                held = ledger.size()
-                raise
-    except BaseException as error:
-        if held:
-            error.add_note(f"{held} answers are kept in {folder / 'labels.sqlite'}: give that as "
-                           "the ledger to go on from there.")  # fmt: skip
-        raise
-    finally:
-        if not held:
-            rmtree(folder, ignore_errors=True)
 
 
 def label(

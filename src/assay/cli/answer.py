@@ -2,26 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from contextlib import ExitStack
-from dataclasses import asdict, replace
-from enum import StrEnum
+from contextlib import nullcontext
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
-import orjson
 import typer
 
-from assay.api.ahead import TitledPlans
-from assay.cli.ahead import print_ahead, print_prompts, told
-from assay.cli.answer_inputs import (
-    check_ac_name,
-    checked_run,
-    pr_run_files,
-    rag_sources,
-    read_pr_runs,
-    rules_of,
+from assay.api.answering import (
+    SAMPLES,
+    TEMPERATURE,
+    WORDS,
+    Answered,
+    Answering,
+    AnswerOptions,
+    AnswerProtocol,
+    ledger_beside,
 )
+from assay.cli.ahead import print_ahead, print_prompts, told
 from assay.cli.common import (
     BudgetOption,
     DryRunOption,
@@ -36,49 +33,11 @@ from assay.cli.common import (
     print_json,
     safe,
 )
-from assay.cli.manifest import write_manifest
-from assay.formats.naming import run_name
 from assay.formats.trec_rag_rules import RULES
-from assay.formats.trec_rag_writing import write_answers
-from assay.judging.engine import plan
-from assay.judging.progress import Tally
-from assay.labellers.base import Labeller, Request, request_key
-from assay.labellers.prices import given_prices, require_prices
-from assay.labellers.spec import LabellerOptions
 from assay.ledger import Ledger
-from assay.model.errors import Fault, SettingsError
-from assay.model.rag import PassageRun
-from assay.protocols.output import write_bytes
-from assay.systems.answer_text import one_line
-from assay.systems.answering import (
-    DONT_KNOW,
-    AnswerSettings,
-    Confidence,
-    Made,
-    Source,
-    answer_r2c2,
-    answer_requests,
-    answer_trec_rag,
-    answer_units,
-    certainty_request,
-    report_requests,
-    sources_of,
-)
-from assay.systems.asking import Asker, Spending, usable
+from assay.systems.answering import DONT_KNOW, Confidence
 from assay.systems.topics import load_topics
-from assay.systems.writers import WRITER_HELP, make_certainty, make_writer
-
-WORDS = 400
-SAMPLES = 5
-TEMPERATURE = 0.7
-_ASSUMED = "an answer of a few words"
-
-
-class AnswerProtocol(StrEnum):
-    """Whose answers."""
-
-    R2C2 = "r2c2"
-    TREC_RAG = "trec-rag"
+from assay.systems.writers import WRITER_HELP
 
 
 def answer_command(
@@ -162,185 +121,64 @@ def answer_command(
     made from. Replies are kept in the ledger: run the same command again, and only what is missing
     is asked. Exit status 1 where a topic has no answer.
     """
+    options = AnswerOptions(
+        protocol=protocol,
+        pr_runs=pr_runs or (),
+        candidates=candidates,
+        trec_run=trec_run,
+        corpus=corpus,
+        confidence=confidence,
+        samples=samples,
+        temperature=temperature,
+        passages=passages,
+        unknown_below=unknown_below,
+        unknown_text=unknown_text,
+        team=team,
+        year=year,
+        words=words,
+    )
     topics = load_topics(topics_file)
-    sampled = confidence is Confidence.SAMPLED
-    if sampled and temperature == 0:
-        raise SettingsError("Samples at temperature 0 are all the same: --temperature 0.7.")
-    is_rag = protocol is AnswerProtocol.TREC_RAG
-    if is_rag and (confidence is not Confidence.VERBALISED or unknown_below is not None):
-        raise SettingsError(
-            "Answers of trec-rag have no confidence: leave out --confidence and --unknown-below."
-        )
-    if not is_rag and (candidates is not None or trec_run is not None or words is not None):
-        raise SettingsError(
-            "--candidates, --trec-run and --words are of --protocol trec-rag; r2c2 takes --pr-runs."
-        )
-    if not sampled and (samples is not None or temperature is not None):
-        raise SettingsError("--samples and --temperature are of --confidence sampled.")
-    settings = AnswerSettings(
-        confidence,
-        passages,
-        samples or SAMPLES,
-        unknown_below,
-        _line(unknown_text),
-        words or WORDS,
+    job = Answering.of(
+        topics, output, options, model, price=price, budget=budget, fetching=FetchLines()
     )
-    runs: list[PassageRun] = []
-    sources: dict[str, list[Source]]
-    if is_rag:
-        rules = rules_of(year, output, team, words)
-        if rules.max_words is not None:
-            settings = replace(settings, words=min(settings.words, rules.max_words))
-        sources, files = rag_sources(
-            pr_runs or [], candidates, trec_run, corpus, list(topics), passages
-        )
-    else:
-        check_ac_name(output)
-        files = pr_run_files(pr_runs or [])
-        runs = read_pr_runs(files)
-        sources = sources_of(runs, list(topics), passages)
-    heat = (TEMPERATURE if temperature is None else temperature) if sampled else 0.0
-    options = LabellerOptions(
-        temperature=heat, prices=given_prices(model, price), fetching=FetchLines()
-    )
-    writer = make_writer(model, folder=Path(), options=options, temperature=heat)
-    judge = None
-    if confidence is Confidence.LOGPROB:
-        judge = make_certainty(model, folder=Path(), options=options)
-    askable = [writer] if judge is None else [writer, judge]
-    if budget is not None:
-        require_prices(askable, "Give it: --price IN/OUT, in US dollars for a million tokens.")
-    path = ledger_file or output.parent / "answers.sqlite"
+    path = ledger_file or ledger_beside(output)
     if dry_run or show_prompts:
-        with ExitStack() as closing:
-            known = None
-            if path.exists() and not show_prompts:
-                known = closing.enter_context(Ledger.open(path))
-            if is_rag:
-                requests = report_requests(topics, sources, settings)
-            else:
-                requests = answer_requests(answer_units(topics, sources), settings)
-            plans, assumed = _ahead(known, writer, judge, requests, retry_failed=retry_failed)
-        if show_prompts:
-            print_prompts(plans, show_prompts, as_json=as_json)
-            return
-        note = f"For {assumed} answers that are not there yet, a short one is assumed."
-        cure = "--price IN/OUT"
-        notes = [note] if assumed else []
-        print_ahead(plans, as_json=as_json, price_cure=cure, notes=notes, answers_assumed=assumed)
+        _look_ahead(job, path, show_prompts, retry_failed=retry_failed, as_json=as_json)
         return
-    with ExitStack() as closing:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        ledger = closing.enter_context(Ledger.open(path))
-        ledger.checked()  # before anything is asked
-        spending = Spending(budget)
-        askers = [
-            Asker(ledger, one, JudgingBar(quiet=as_json), spending, retry_failed) for one in askable
-        ]
-        if is_rag:
-            answers, made = answer_trec_rag(
-                topics,
-                sources,
-                settings,
-                askers[0],
-                run=run_name(output),
-                team=team,
-                most_citations=rules.max_citations,
-                most_references=rules.max_references,
-            )
-            said = f"assay answer with {writer.id.name}"
-            data = write_answers((replace(one, description=said) for one in answers), year)
-        else:
-            data, made = answer_r2c2(topics, runs, settings, askers[0], *askers[1:])
-        head = ledger.checked()
-    tally = spending.tally
-    beside: list[Fault] = []
-    side = output.with_name(f"{run_name(output)}.unusable.jsonl")
-    if data:
-        beside = checked_run(data, output, topics=topics, runs=runs, year=year if is_rag else None)
-        write_bytes(output, data)
-    write_bytes(side, b"".join(orjson.dumps(row) + b"\n" for row in made.unusable))
-    if data:
-        write_manifest(
-            output,
-            "answer",
-            {
-                "protocol": protocol,
-                **({"year": year, "team": team, "words": settings.words} if is_rag else {}),
-                **({} if is_rag else _plain(settings)),
-                "passages": passages,
-                "temperature": heat,
-            },
-            labellers=[one.id for one in askable],
-            inputs=[topics_file, *files],
-            outputs=[output, side],
-            ledger=head.in_manifest(),
-        )
-    _say(output if data else None, side, made, tally, len(topics), beside, as_json=as_json)
-    if made.missing or made.failed:
+    answered = job.answered(
+        path, progress=JudgingBar(quiet=as_json), budget=budget, retry_failed=retry_failed
+    )
+    job.write(answered, topics_file)
+    _say(job, answered, as_json=as_json)
+    if answered.made.missing or answered.made.failed:
         raise typer.Exit(1)
 
 
-def _plain(settings: AnswerSettings) -> dict[str, Any]:
-    """The settings that matter to AC runs."""
-    kept = asdict(settings)
-    del kept["words"]
-    if settings.confidence is not Confidence.SAMPLED:
-        del kept["samples"]
-    return kept
-
-
-def _ahead(
-    ledger: Ledger | None,
-    writer: Labeller,
-    judge: Labeller | None,
-    requests: Sequence[Request],
-    *,
-    retry_failed: bool,
-) -> tuple[TitledPlans, int]:
-    """What would be asked, and for how many answers that are not there yet one was assumed."""
-    plans = [("Answers", plan(ledger, writer, requests, retry_failed=retry_failed))]
-    if judge is None:
-        return plans, 0
-    keys = [request_key(writer, request) for request in requests]
-    labels = (
-        {}
-        if ledger is None
-        else ledger.by_key((r.unit_hash, k) for r, k in zip(requests, keys, strict=True))
-    )
-    known = [usable(labels.get(key)) for key in keys]
-    second: list[Request] = []
-    for request, verdict in zip(requests, known, strict=True):
-        answer = _ASSUMED if verdict is None else str(verdict["answer"])
-        second.append(certainty_request(request.unit, answer))  # type: ignore[arg-type]
-    plans.append(("Certainty", plan(ledger, judge, second, retry_failed=retry_failed)))
-    return plans, known.count(None)
-
-
-def _line(text: str) -> str:
-    line = one_line(text)
-    if not line or ";" in line:
-        raise SettingsError("--unknown-text is one line without semicolons.")
-    return line
-
-
-def _say(
-    output: Path | None,
-    side: Path,
-    made: Made,
-    tally: Tally,
-    topics: int,
-    beside: list[Fault],
-    *,
-    as_json: bool,
+def _look_ahead(
+    job: Answering, path: Path, prompts: int, *, retry_failed: bool, as_json: bool
 ) -> None:
-    answered = topics - len(made.missing) - len(made.failed)
+    with Ledger.open(path) if path.exists() and not prompts else nullcontext() as ledger:
+        plans, assumed = job.ahead(ledger, retry_failed=retry_failed)
+    if prompts:
+        print_prompts(plans, prompts, as_json=as_json)
+        return
+    note = f"For {assumed} answers that are not there yet, a short one is assumed."
+    cure = "--price IN/OUT"
+    notes = [note] if assumed else []
+    print_ahead(plans, as_json=as_json, price_cure=cure, notes=notes, answers_assumed=assumed)
+
+
+def _say(job: Answering, answered: Answered, *, as_json: bool) -> None:
+    made, tally, beside = answered.made, answered.tally, answered.minded
+    output = job.run if answered.data else None
+    side, topics = job.unusable, len(job.topics)
+    lacking = len(made.missing) + len(made.failed)
     if as_json:
         print_json(
             {
                 "run": None if output is None else str(output),
                 "topics": topics,
-                "answered": answered,
+                "answered": topics - lacking,
                 "missing": made.missing,
                 "failed": made.failed,
                 "without_passages": made.bare,
@@ -362,7 +200,9 @@ def _say(
     if output is None:
         console.print("No topic has an answer: no run is written.")
     else:
-        console.print(f"{answered} of {topics} topics answered in {safe(output)}", soft_wrap=True)
+        console.print(
+            f"{topics - lacking} of {topics} topics answered in {safe(output)}", soft_wrap=True
+        )
     console.print(told(tally), markup=False)
     if made.bare:
         shown = ", ".join(map(safe, made.bare[:20]))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import errno
-import glob
 import sys
 import time
 from collections.abc import Iterable, Sequence
@@ -134,17 +133,6 @@ def plain_table(title: str, *, header: bool = True) -> Table:
     return Table(
         title=title, title_justify="left", box=SIMPLE_HEAD, pad_edge=False, show_header=header
     )
-
-
-def expanded(given: Path) -> list[Path]:
-    """The files of a folder, or those that match a pattern; else the path itself."""
-    if given.is_dir():
-        return sorted(
-            path for path in given.iterdir() if path.is_file() and not path.name.startswith(".")
-        )
-    if not given.exists() and any(mark in str(given) for mark in "*?["):
-        return [Path(path) for path in sorted(glob.glob(str(given)))] or [given]
-    return [given]
 
 
 class FetchLines:

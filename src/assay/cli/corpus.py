@@ -11,14 +11,13 @@ from typing import Annotated, Any
 import typer
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
+from assay.api import corpus as corpora
 from assay.cli.common import JsonOption, err, out, print_json, safe
 from assay.model.errors import SettingsError
 from assay.model.wording import counted
-from assay.systems.corpus.build import BuildSettings, Built, build_corpus
-from assay.systems.corpus.documents import SourceFormat, SourceSettings
-from assay.systems.corpus.passages import Window
-from assay.systems.corpus.store import Documents, Layout, read_passages, write_passages
-from assay.systems.corpus.wikitext import CleanSettings
+from assay.systems.corpus.build import Built
+from assay.systems.corpus.documents import SourceFormat
+from assay.systems.corpus.store import Layout
 
 app = typer.Typer(
     add_completion=False,
@@ -94,22 +93,27 @@ def build_command(
     templates, tags, references and comments out. A build that was stopped goes on when the same
     command is run again. Exit status 1 where something could not be read.
     """
-    if ids not in ("id", "title"):
-        raise SettingsError("--ids is 'id' or 'title'.")
-    settings = BuildSettings(
-        source=SourceSettings(source_format, _numbers(namespaces), ids),
-        clean=CleanSettings(categories, captions),
-        window=Window.of(words, overlap),
-        layout=layout,
-        disambiguations=disambiguations,
-        page_seconds=page_seconds,
-    )
     started = time.perf_counter()
     with _bar(quiet=as_json) as told:
-        built = build_corpus(
-            source, folder, settings, processes=processes, restart=restart, told=told
+        made = corpora.build(
+            source,
+            folder,
+            format=source_format,
+            words=words,
+            overlap=overlap,
+            layout=layout,
+            ids=ids,
+            namespaces=_numbers(namespaces),
+            categories=categories,
+            captions=captions,
+            disambiguations=disambiguations,
+            page_seconds=page_seconds,
+            processes=processes,
+            restart=restart,
+            told=told,
         )
     seconds = time.perf_counter() - started
+    built = made.built
     if as_json:
         print_json(
             {
@@ -136,9 +140,7 @@ def convert_command(
     layout: Annotated[Layout, typer.Option("--layout")] = Layout.JSONL,
 ) -> None:
     """Write the passages of a corpus in another layout."""
-    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise SettingsError(f"{folder} is there already. Give a new or empty folder.")
-    count = write_passages(read_passages(corpus), folder, layout)
+    count = corpora.convert(corpus, folder, layout=layout)
     out().print(f"{counted(count, 'passage')} in {safe(folder)}", markup=False)
 
 
@@ -149,9 +151,7 @@ def show_command(
     as_json: JsonOption = False,
 ) -> None:
     """Print the passages of a document."""
-    found = Documents(corpus).passages(document)
-    if not found:
-        raise SettingsError(f"There is no document {safe(document)!r} in {corpus}.")
+    found = corpora.open(corpus).of(document)
     if as_json:
         print_json([passage._asdict() for passage in found])
         return

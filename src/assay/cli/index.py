@@ -8,12 +8,11 @@ from typing import Annotated
 
 import typer
 
+from assay.api import index as indexes
 from assay.cli.common import JsonOption, err, out, print_json, safe
 from assay.model.wording import counted
-from assay.systems.retrieval.analysis import Analysis
 from assay.systems.retrieval.dense import ANN_ABOVE
 from assay.systems.retrieval.embedders import DEFAULT, SPEC_HELP
-from assay.systems.retrieval.index import IndexSettings, build_index
 
 app = typer.Typer(
     add_completion=False,
@@ -69,9 +68,6 @@ def build_command(
     A BM25 index that is there is kept and vectors are added to it; embedding goes on where it was
     stopped when the same command is run again. k1 and b are chosen when searching.
     """
-    settings = IndexSettings(
-        Analysis(language, stemming, stopwords), title, dense, ann_above, memory
-    )
     started = last = time.perf_counter()
 
     def told(what: str, done: int) -> None:
@@ -82,7 +78,21 @@ def build_command(
             rate = done / (now - started)
             err().print(f"{what}: {done:,} passages, {rate:,.0f}/s")
 
-    count = build_index(corpus, folder, settings, restart=restart, told=told)
+    count = len(
+        indexes.build(
+            corpus,
+            folder,
+            dense=dense,
+            language=language,
+            stemming=stemming,
+            stopwords=stopwords,
+            title=title,
+            ann_above=ann_above,
+            memory=memory,
+            restart=restart,
+            told=told,
+        )
+    )
     seconds = time.perf_counter() - started
     if as_json:
         print_json({"index": str(folder), "passages": count, "seconds": seconds})

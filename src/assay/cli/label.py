@@ -12,6 +12,7 @@ from typing import Annotated
 import typer
 
 from assay.api.labelling import COLUMNS, Bounds, Labelled, PairJob, label_pairs
+from assay.api.run_manifest import write_manifest
 from assay.cli.ahead import print_ahead, print_prompts, told
 from assay.cli.common import (
     BudgetOption,
@@ -30,7 +31,6 @@ from assay.cli.common import (
     print_json,
     safe,
 )
-from assay.cli.manifest import write_manifest
 from assay.formats.jsonl import dump_line
 from assay.formats.pairs import PairTask, read_pairs
 from assay.judging.engine import plan

@@ -8,7 +8,8 @@ from typing import Annotated
 import typer
 
 from assay.api.opened import Opened
-from assay.cli.common import FolderArgument, JsonOption, expanded, out, print_json
+from assay.api.paths import expanded
+from assay.cli.common import FolderArgument, JsonOption, out, print_json
 from assay.cli.consequences import consequences
 from assay.cli.labels_marked import Imported, import_marked
 from assay.formats.parsed import printable

@@ -11,8 +11,8 @@ import numpy as np
 import orjson
 import typer
 
+from assay.api.run_manifest import write_manifest
 from assay.cli.common import JsonOption, err, out, plain_table, print_json, safe
-from assay.cli.manifest import write_manifest
 from assay.formats.confidence import ConfidenceRow, ConfidenceTable, read_confidence
 from assay.formats.csv_cells import csv_cell
 from assay.formats.naming import clean

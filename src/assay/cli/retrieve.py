@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import time
-from collections import Counter
-from contextlib import ExitStack
-from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+from assay.api.retrieving import Models, RunFormat, search, settings_for
 from assay.cli.common import (
     BudgetOption,
     FetchLines,
@@ -21,32 +19,14 @@ from assay.cli.common import (
     print_json,
     safe,
 )
-from assay.formats.naming import run_name
-from assay.formats.r2c2_pr import MAX_RANK
-from assay.labellers.spec import LabellerOptions
-from assay.ledger import Ledger
-from assay.model.errors import SettingsError
-from assay.protocols.output import write_bytes
-from assay.systems.asking import Asker, Spending
-from assay.systems.retrieval.bm25 import BM25Settings
-from assay.systems.retrieval.embedders import make_embedder
 from assay.systems.retrieval.fusion import K
 from assay.systems.retrieval.index import Index
 from assay.systems.retrieval.rerank import STRIDE, WINDOW
-from assay.systems.retrieval.runs import pr_run, trec_run
-from assay.systems.retrieval.search import Method, Rerank, RetrievalSettings, retrieve
+from assay.systems.retrieval.search import Method, Rerank
 from assay.systems.topics import load_topics
-from assay.systems.writers import WRITER_HELP, make_writer
+from assay.systems.writers import WRITER_HELP
 
 _REASONS = 3  # why replies could not be used, the commonest
-
-
-class RunFormat(StrEnum):
-    """What is written."""
-
-    PR = "pr"
-    TREC = "trec"
-    TREC_DOCUMENTS = "trec-documents"
 
 
 def retrieve_command(
@@ -120,22 +100,18 @@ def retrieve_command(
     missing is asked. Exit status 1 where a model's reply could not be used or is missing; the
     order before stands there.
     """
-    is_pr = run_format is RunFormat.PR
-    wanted = k or (MAX_RANK if is_pr else 100)
-    if is_pr and wanted > MAX_RANK:
-        raise SettingsError(
-            f"A PR run holds at most {MAX_RANK} passages a question: --k {MAX_RANK}."
-        )
-    if (rerank is None) != (rerank_with is None):
-        raise SettingsError("--rerank and --rerank-with go together.")
-    settings = RetrievalSettings(
+    settings = settings_for(
+        run_format,
         method=method,
-        k=wanted,
-        depth=max(depth, wanted, rerank_depth if rerank else 0),
-        bm25=BM25Settings(k1, b, exact=not fast),
-        rrf_k=rrf_k,
+        k=k,
+        k1=k1,
+        b=b,
+        fast=fast,
         exact=exact,
+        depth=depth,
+        rrf_k=rrf_k,
         rerank=rerank,
+        rerank_with=rerank_with,
         rerank_depth=rerank_depth,
         window=window,
         stride=stride,
@@ -143,46 +119,12 @@ def retrieve_command(
     topics = load_topics(topics_file)
     index = Index(index_folder)
     started = time.perf_counter()
-    with ExitStack() as closing:
-        askers: list[Asker] = []
-        spending = Spending(budget)
-
-        def asker(spec: str | None) -> Asker | None:
-            if spec is None:
-                return None
-            path = ledger_file or index_folder / "labels.sqlite"
-            ledger = closing.enter_context(Ledger.open(path))
-            ledger.checked()  # before anything rests on a reply
-            options = LabellerOptions(fetching=FetchLines())
-            # A model that answers yes or no can rerank pointwise; all else needs written replies.
-            model = make_writer(spec, folder=Path(), options=options)
-            made = Asker(ledger, model, JudgingBar(quiet=as_json), spending)
-            askers.append(made)
-            return made
-
-        embedder = None
-        if method is not Method.BM25:
-            embedder = make_embedder(dense or index.dense.spec, named=bool(dense))
-        found = retrieve(
-            index,
-            topics,
-            settings,
-            embedder=embedder,
-            decomposer=asker(decompose),
-            reranker=asker(rerank_with),
-        )
-        tally = spending.tally
-        faults = sum((one.faults for one in askers), start=Counter())
+    progress = JudgingBar(quiet=as_json)
+    models = Models(dense, decompose, rerank_with, ledger_file, budget, progress, FetchLines())
+    found = search(index, topics, settings, models)
     seconds = time.perf_counter() - started
-    lists = {topic: rows for topic, rows in found.lists.items() if rows}
-    if is_pr:
-        data = pr_run(
-            lists, topics, max_chars=max_passage_chars, terms=lambda text: index.bm25.terms(text)
-        )
-    else:
-        data = trec_run(lists, run_name(output), documents=run_format is RunFormat.TREC_DOCUMENTS)
-    write_bytes(output, data)
-    silent = [topic for topic in topics if topic not in lists]
+    found.write(output, run_format, max_chars=max_passage_chars)
+    lists, silent, tally, faults = found.lists, found.silent, found.tally, found.faults
     document: dict[str, Any] = {
         "run": str(output),
         "topics": len(topics),
@@ -206,7 +148,7 @@ def retrieve_command(
         )
         if silent:
             out().print(f"Nothing found for {', '.join(map(safe, silent[:20]))}", soft_wrap=True)
-        if askers:
+        if decompose or rerank_with:
             out().print(
                 f"Asked {tally.asked}, known {tally.known}, unusable {found.failed}, "
                 f"missing {found.missing}"

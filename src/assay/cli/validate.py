@@ -10,7 +10,8 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
-from assay.cli.common import expanded, print_json
+from assay.api.paths import expanded
+from assay.cli.common import print_json
 from assay.formats.parsed import printable
 from assay.formats.registry import FORMATS, FileReport, ValidationReport, validate
 from assay.formats.text import read_text

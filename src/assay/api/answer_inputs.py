@@ -1,14 +1,15 @@
-"""The passages that ``assay answer`` answers from, and what its runs must keep to."""
+"""The passages that answers are made from, and what their runs must keep to."""
 
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from assay.cli.common import expanded, safe
+from assay.api.paths import expanded
 from assay.formats.naming import check_run_name, run_name
-from assay.formats.parsed import FaultList
+from assay.formats.parsed import FaultList, printable
 from assay.formats.r2c2_ac import read_ac_run
 from assay.formats.r2c2_pr import read_pr_run
 from assay.formats.trec import read_trec_run
@@ -16,12 +17,13 @@ from assay.formats.trec_rag_answers import read_answers
 from assay.formats.trec_rag_passages import read_candidates
 from assay.formats.trec_rag_rules import RULES, Rules
 from assay.model.errors import AssayError, Fault, FormatError, SettingsError
-from assay.model.rag import PassageKey, PassageRun
+from assay.model.rag import AnswerRun, PassageKey, PassageRun
+from assay.model.trec_rag import RagRun
 from assay.systems.answering import Source, sources_of
 from assay.systems.corpus.store import Documents
 
 
-def pr_run_files(given: list[str]) -> list[Path]:
+def pr_run_files(given: Sequence[str]) -> list[Path]:
     """The files of ``--pr-runs``, each once. Raises SettingsError where there are none, or where
     two runs have one name."""
     paths = [path for one in given for path in expanded(Path(one))]
@@ -32,7 +34,8 @@ def pr_run_files(given: list[str]) -> list[Path]:
         first = names.setdefault(run_name(path), path)
         if first.resolve() != path.resolve():
             raise SettingsError(
-                f"{safe(first)} and {safe(path)} are both the run {safe(run_name(path))}: a "
+                f"{printable(str(first))} and {printable(str(path))} are both the run "
+                f"{printable(run_name(path))}: a "
                 "nugget could not say which it cites. Rename one of them."
             )
     return list(names.values())
@@ -53,7 +56,7 @@ def read_pr_runs(paths: list[Path]) -> list[PassageRun]:
 
 
 def rag_sources(
-    pr_runs: list[str],
+    pr_runs: Sequence[str],
     candidates: Path | None,
     trec_run: Path | None,
     corpus: Path | None,
@@ -93,7 +96,7 @@ def _texts(ids: tuple[str, ...], documents: Documents, corpus: Path) -> list[Sou
         if not found:  # MS MARCO: the document's id ends before the first mark
             found = {p.id: p for p in documents.passages(one.partition("#")[0])}
         if one not in found:
-            raise SettingsError(f"The corpus {corpus} has no passage {safe(one)}.")
+            raise SettingsError(f"The corpus {corpus} has no passage {printable(one)}.")
         sources.append(Source(PassageKey("", rank), one, found[one].text))
     return sources
 
@@ -116,8 +119,9 @@ def rules_of(year: str, output: Path, team: str, words: int | None) -> Rules:
     name = run_name(output)
     if rules.run_id is not None and not rules.run_id.fullmatch(name):
         raise SettingsError(
-            f"The run_id {safe(name)!r}, from the name of the file, breaks the rules of {year}: at "
-            "most 20 letters, digits, '-', '_' and '.', no '.' at the start. Give another -o."
+            f"The run_id {printable(name)!r}, from the name of the file, breaks the rules of "
+            f"{year}: at most 20 letters, digits, '-', '_' and '.', no '.' at the start. Give "
+            "another -o."
         )
     if not team.strip():
         raise SettingsError("--team is empty.")
@@ -133,10 +137,10 @@ def checked_run(
     topics: dict[str, str],
     runs: list[PassageRun],
     year: str | None,
-) -> list[Fault]:
+) -> tuple[AnswerRun | RagRun, list[Fault]]:
     """Read a run back before it is written: with errors none is. ``year`` is None for AC runs.
-    Returns what the track would mind beside (its document ids, above all); raises AssayError with
-    the first errors."""
+    Returns the run, and what the track would mind beside (its document ids, above all); raises
+    AssayError with the first errors."""
     with tempfile.TemporaryDirectory(prefix="assay-") as folder:
         path = Path(folder) / output.name
         path.write_bytes(data)
@@ -152,7 +156,7 @@ def checked_run(
             f"  line {fault.line} [{fault.topic}] {fault.why}" for fault in parsed.errors[:10]
         )
         raise AssayError(
-            f"The run does not pass its validator, and {safe(output)} is not written; what was "
-            f"answered is kept in the ledger. This is a fault of Assay's:\n{faults}"
+            f"The run does not pass its validator, and {printable(str(output))} is not written; "
+            f"what was answered is kept in the ledger. This is a fault of Assay's:\n{faults}"
         )
-    return beside
+    return (parsed.value.run if year is None else parsed.value), beside

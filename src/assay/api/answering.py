@@ -1,0 +1,438 @@
+"""From passages to answers: ``assay.answer``, and what ``assay answer`` stands on."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from enum import StrEnum
+from os import PathLike
+from pathlib import Path
+from typing import Any, Self
+
+import orjson
+import polars as pl
+
+from assay.api.ahead import TitledPlans
+from assay.api.answer_inputs import (
+    check_ac_name,
+    checked_run,
+    pr_run_files,
+    rag_sources,
+    read_pr_runs,
+    rules_of,
+)
+from assay.api.ledgers import ledger_at
+from assay.api.loops import outside_a_loop
+from assay.api.options import one_of
+from assay.api.retrieving import Fetching, Topics, topic_texts
+from assay.api.run_manifest import write_manifest
+from assay.api.telling import progress_of
+from assay.formats.naming import run_name
+from assay.formats.trec_rag_rules import Rules
+from assay.formats.trec_rag_writing import write_answers
+from assay.judging.engine import plan
+from assay.judging.progress import Progress, Silent, Tally
+from assay.labellers.base import Labeller, Request, request_key
+from assay.labellers.prices import given_prices, require_prices
+from assay.labellers.spec import LabellerOptions
+from assay.ledger import Ledger
+from assay.ledger.chain import Head
+from assay.model.errors import Fault, SettingsError
+from assay.model.rag import AnswerRun, PassageRun
+from assay.model.trec_rag import RagRun
+from assay.protocols.output import write_bytes
+from assay.systems.answer_text import one_line
+from assay.systems.answering import (
+    DONT_KNOW,
+    AnswerSettings,
+    Confidence,
+    Made,
+    Source,
+    answer_r2c2,
+    answer_requests,
+    answer_trec_rag,
+    answer_units,
+    certainty_request,
+    report_requests,
+    sources_of,
+)
+from assay.systems.asking import Asker, Spending, usable
+from assay.systems.writers import make_certainty, make_writer
+
+Name = str | PathLike[str]
+
+WORDS = 400
+SAMPLES = 5
+TEMPERATURE = 0.7
+_ASSUMED = "an answer of a few words"
+_NUGGET = pl.Struct({"run": pl.String, "rank": pl.Int64, "text": pl.String})
+_SENTENCE = pl.Struct({"text": pl.String, "citations": pl.List(pl.String)})
+_ANSWERS: dict[str, pl.DataType] = {
+    "topic": pl.String(),
+    "answer": pl.String(),
+    "confidence": pl.Int64(),
+    "nuggets": pl.List(_NUGGET),
+}
+_REPORTS: dict[str, pl.DataType] = {
+    "topic": pl.String(),
+    "answer": pl.String(),
+    "sentences": pl.List(_SENTENCE),
+}
+
+
+class AnswerProtocol(StrEnum):
+    """Whose answers."""
+
+    R2C2 = "r2c2"
+    TREC_RAG = "trec-rag"
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerOptions:
+    """What is answered from, and how, as the options of ``assay answer`` have it. None is the
+    default of an option that goes with some others alone."""
+
+    protocol: AnswerProtocol = AnswerProtocol.R2C2
+    pr_runs: Sequence[str] = ()
+    candidates: Path | None = None
+    trec_run: Path | None = None
+    corpus: Path | None = None
+    confidence: Confidence = Confidence.VERBALISED
+    samples: int | None = None
+    temperature: float | None = None
+    passages: int = 8
+    unknown_below: int | None = None
+    unknown_text: str = DONT_KNOW
+    team: str = "assay"
+    year: str = "2025"
+    words: int | None = None
+
+    @property
+    def is_rag(self) -> bool:
+        """Whether answers are TREC RAG's."""
+        return self.protocol is AnswerProtocol.TREC_RAG
+
+    @property
+    def heat(self) -> float:
+        """The temperature that the model writes at."""
+        if self.confidence is not Confidence.SAMPLED:
+            return 0.0
+        return TEMPERATURE if self.temperature is None else self.temperature
+
+    def settings(self) -> AnswerSettings:
+        """The settings of the system. Raises SettingsError for options that do not go together."""
+        sampled = self.confidence is Confidence.SAMPLED
+        if sampled and self.temperature == 0:
+            raise SettingsError("Samples at temperature 0 are all the same: --temperature 0.7.")
+        if self.is_rag and (
+            self.confidence is not Confidence.VERBALISED or self.unknown_below is not None
+        ):
+            raise SettingsError(
+                "Answers of trec-rag have no confidence: leave out --confidence and "
+                "--unknown-below."
+            )
+        of_rag = (self.candidates, self.trec_run, self.words)
+        if not self.is_rag and any(one is not None for one in of_rag):
+            raise SettingsError(
+                "--candidates, --trec-run and --words are of --protocol trec-rag; r2c2 takes "
+                "--pr-runs."
+            )
+        if not sampled and (self.samples is not None or self.temperature is not None):
+            raise SettingsError("--samples and --temperature are of --confidence sampled.")
+        unknown = one_line(self.unknown_text)
+        if not unknown or ";" in unknown:
+            raise SettingsError("--unknown-text is one line without semicolons.")
+        return AnswerSettings(
+            self.confidence,
+            self.passages,
+            self.samples or SAMPLES,
+            self.unknown_below,
+            unknown,
+            self.words or WORDS,
+        )
+
+
+@dataclass(frozen=True)
+class Answered:
+    """A run that was made: its bytes (none where no topic has an answer), what is in it, what
+    could not be used (``made``), which rules of its track it breaks (``minded``), and what was
+    asked for it."""
+
+    data: bytes
+    run: AnswerRun | RagRun | None
+    made: Made
+    minded: Sequence[Fault]
+    tally: Tally
+    head: Head
+
+    def frame(self) -> pl.DataFrame:
+        """The answers: ``topic``, ``answer``, ``confidence`` (0-100) and ``nuggets`` (run, rank
+        and text); of TREC RAG ``topic``, ``answer`` and ``sentences`` (text and citations)."""
+        if isinstance(self.run, RagRun):
+            return pl.DataFrame(
+                [
+                    (topic, one.text,
+                     [{"text": s.text, "citations": list(s.citations)} for s in one.sentences])
+                    for topic, one in self.run.answers.items()
+                ],
+                schema=_REPORTS,
+                orient="row",
+            )  # fmt: skip
+        answers = {} if self.run is None else self.run.answers
+        return pl.DataFrame(
+            [
+                (topic, one.text, one.confidence,
+                 [{"run": n.key.run, "rank": n.key.rank, "text": n.text} for n in one.nuggets])
+                for topic, one in answers.items()
+            ],
+            schema=_ANSWERS,
+            orient="row",
+        )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Answering:
+    """Topics, the passages that they are answered from, and the model that answers. ``run`` is
+    the file that the run is called after."""
+
+    topics: dict[str, str]
+    run: Path
+    options: AnswerOptions
+    settings: AnswerSettings
+    runs: list[PassageRun]
+    sources: dict[str, list[Source]]
+    files: list[Path]
+    rules: Rules | None
+    writer: Labeller
+    certainty: Labeller | None
+
+    @classmethod
+    def of(
+        cls,
+        topics: dict[str, str],
+        run: Path,
+        options: AnswerOptions,
+        model: str,
+        *,
+        price: str | None = None,
+        budget: float | None = None,
+        fetching: Fetching | None = None,
+    ) -> Self:
+        """Read the passages and make the model. Raises SettingsError, and FormatError with all
+        faults of the files, before anybody is asked."""
+        settings = options.settings()
+        runs: list[PassageRun] = []
+        rules = None
+        if options.is_rag:
+            rules = rules_of(options.year, run, options.team, options.words)
+            if rules.max_words is not None:
+                settings = replace(settings, words=min(settings.words, rules.max_words))
+            sources, files = rag_sources(
+                options.pr_runs,
+                options.candidates,
+                options.trec_run,
+                options.corpus,
+                list(topics),
+                options.passages,
+            )
+        else:
+            check_ac_name(run)
+            files = pr_run_files(options.pr_runs)
+            runs = read_pr_runs(files)
+            sources = sources_of(runs, list(topics), options.passages)
+        given = LabellerOptions(
+            temperature=options.heat, prices=given_prices(model, price), fetching=fetching
+        )
+        writer = make_writer(model, folder=Path(), options=given, temperature=options.heat)
+        certainty = None
+        if options.confidence is Confidence.LOGPROB:
+            certainty = make_certainty(model, folder=Path(), options=given)
+        made = cls(topics, run, options, settings, runs, sources, files, rules, writer, certainty)
+        if budget is not None:
+            require_prices(
+                made.models, "Give it: --price IN/OUT, in US dollars for a million tokens."
+            )
+        return made
+
+    @property
+    def models(self) -> list[Labeller]:
+        """Who is asked: the writer, and who says whether an answer is certain."""
+        return [self.writer] if self.certainty is None else [self.writer, self.certainty]
+
+    def ahead(self, ledger: Ledger | None, *, retry_failed: bool) -> tuple[TitledPlans, int]:
+        """What would be asked, and for how many answers that are not there yet one was assumed."""
+        if self.options.is_rag:
+            requests = report_requests(self.topics, self.sources, self.settings)
+        else:
+            requests = answer_requests(answer_units(self.topics, self.sources), self.settings)
+        plans = [("Answers", plan(ledger, self.writer, requests, retry_failed=retry_failed))]
+        if self.certainty is None:
+            return plans, 0
+        keys = [request_key(self.writer, request) for request in requests]
+        labels = (
+            {}
+            if ledger is None
+            else ledger.by_key((r.unit_hash, k) for r, k in zip(requests, keys, strict=True))
+        )
+        known = [usable(labels.get(key)) for key in keys]
+        second: list[Request] = []
+        for request, verdict in zip(requests, known, strict=True):
+            answer = _ASSUMED if verdict is None else str(verdict["answer"])
+            second.append(certainty_request(request.unit, answer))  # type: ignore[arg-type]
+        plans.append(("Certainty", plan(ledger, self.certainty, second, retry_failed=retry_failed)))
+        return plans, known.count(None)
+
+    def answered(
+        self,
+        ledger_file: Path | None,
+        *,
+        progress: Progress | None = None,
+        budget: float | None = None,
+        retry_failed: bool = False,
+    ) -> Answered:
+        """Ask for what the ledger does not hold yet, within ``budget`` US dollars, and make the
+        run, which is read back as its track would. Raises LabellerUnreachable, and
+        KeyboardInterrupt where a person stops it, with what was answered kept."""
+        spending = Spending(budget)
+        with ledger_at(ledger_file) as ledger:
+            ledger.checked()  # before anything is asked
+            askers = [
+                Asker(ledger, one, progress or Silent(), spending, retry_failed)
+                for one in self.models
+            ]
+            data, made = self._asked(askers)
+            head = ledger.checked()
+        run: AnswerRun | RagRun | None = None
+        minded: list[Fault] = []
+        if data:
+            year = self.options.year if self.options.is_rag else None
+            run, minded = checked_run(data, self.run, topics=self.topics, runs=self.runs, year=year)
+        return Answered(data, run, made, minded, spending.tally, head)
+
+    def _asked(self, askers: Sequence[Asker]) -> tuple[bytes, Made]:
+        if self.rules is None:
+            return answer_r2c2(self.topics, self.runs, self.settings, askers[0], *askers[1:])
+        answers, made = answer_trec_rag(
+            self.topics,
+            self.sources,
+            self.settings,
+            askers[0],
+            run=run_name(self.run),
+            team=self.options.team,
+            most_citations=self.rules.max_citations,
+            most_references=self.rules.max_references,
+        )
+        said = f"assay answer with {self.writer.id.name}"
+        described = (replace(one, description=said) for one in answers)
+        return write_answers(described, self.options.year), made
+
+    @property
+    def unusable(self) -> Path:
+        """The file beside the run for what the model gave that could not be used."""
+        return self.run.with_name(f"{run_name(self.run)}.unusable.jsonl")
+
+    def write(self, answered: Answered, topics: Path | None = None) -> None:
+        """Write the run with its manifest, and what could not be used. Without any answer no run
+        is written. ``topics`` is the file that they came from."""
+        if answered.data:
+            write_bytes(self.run, answered.data)
+        rows = b"".join(orjson.dumps(row) + b"\n" for row in answered.made.unusable)
+        write_bytes(self.unusable, rows)
+        if answered.data:
+            write_manifest(
+                self.run,
+                "answer",
+                self._in_manifest(),
+                labellers=[one.id for one in self.models],
+                inputs=[*([] if topics is None else [topics]), *self.files],
+                outputs=[self.run, self.unusable],
+                ledger=answered.head.in_manifest(),
+            )
+
+    def _in_manifest(self) -> dict[str, Any]:
+        """The settings that matter to the run."""
+        options = self.options
+        found: dict[str, Any] = {"protocol": options.protocol}
+        if options.is_rag:
+            found |= {"year": options.year, "team": options.team, "words": self.settings.words}
+        else:
+            found |= asdict(self.settings)
+            del found["words"]
+            if options.confidence is not Confidence.SAMPLED:
+                del found["samples"]
+        return {**found, "passages": options.passages, "temperature": options.heat}
+
+
+def answer(
+    topics: Topics,
+    pr_runs: Name | Sequence[Name] = (),
+    *,
+    model: str,
+    output: Name | None = None,
+    protocol: str = "r2c2",
+    candidates: Name | None = None,
+    trec_run: Name | None = None,
+    corpus: Name | None = None,
+    confidence: str = "verbalised",
+    ledger: Name | None = None,
+    price: tuple[float, float] | None = None,
+    budget: float | None = None,
+    retry_failed: bool = False,
+    progress: Progress | bool = False,
+    **more: Any,
+) -> pl.DataFrame:
+    """Have a model answer topics from passages: a frame with ``topic``, ``answer``, ``confidence``
+    and ``nuggets``, or for TREC RAG ``topic``, ``answer`` and ``sentences`` with citations. With
+    ``output`` a run is written, too, with its manifest, as ``assay answer`` does.
+
+    ``topics`` is a file (R2C2 questions, TREC RAG topics) or topic → text; ``pr_runs`` are PR runs
+    with the passages (files, folders, patterns), for trec-rag also ``candidates``, or ``trec_run``
+    with ``corpus``. ``model`` is a SPEC, ``confidence`` verbalised, sampled or logprob. What the
+    model said is kept in ``ledger`` (``answers.sqlite`` beside the run; forgotten where there is
+    neither) and not asked again. ``budget`` is in US dollars, ``price`` what a million tokens read
+    and written cost. ``more`` are further options of the command: samples, temperature, passages,
+    unknown_below, unknown_text, team, year, words. Topics without an answer are a warning.
+
+    Raises SettingsError, FormatError with all faults of the files, and LabellerUnreachable.
+    """
+    several = [pr_runs] if isinstance(pr_runs, str | PathLike) else pr_runs
+    options = AnswerOptions(
+        protocol=one_of(AnswerProtocol, protocol, "protocol"),
+        pr_runs=[str(one) for one in several],
+        candidates=_path(candidates),
+        trec_run=_path(trec_run),
+        corpus=_path(corpus),
+        confidence=one_of(Confidence, confidence, "confidence"),
+        **more,
+    )
+    run = _path(output) or Path("ANSWERS.txt")
+    job = Answering.of(
+        topic_texts(topics),
+        run,
+        options,
+        model,
+        price=None if price is None else f"{price[0]}/{price[1]}",
+        budget=budget,
+    )
+    path = _path(ledger) or (None if output is None else ledger_beside(run))
+
+    def work(told: Progress) -> Answered:
+        return job.answered(path, progress=told, budget=budget, retry_failed=retry_failed)
+
+    found = outside_a_loop(work, progress_of(progress))
+    if output is not None:
+        job.write(found, None if isinstance(topics, Mapping) else Path(topics))
+    lacking = [*found.made.missing, *found.made.failed]
+    if lacking:
+        warnings.warn(f"Without an answer: {', '.join(lacking)}.", stacklevel=2)
+    return found.frame()
+
+
+def ledger_beside(run: Path) -> Path:
+    """Where what a model said for a run is kept, unless told otherwise."""
+    return run.parent / "answers.sqlite"
+
+
+def _path(given: Name | None) -> Path | None:
+    return None if given is None else Path(given)

@@ -1,0 +1,127 @@
+"""Corpora of passages from Python: ``assay.corpus.build``, ``open`` and ``convert``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from os import PathLike
+from pathlib import Path
+
+import polars as pl
+
+from assay.api.options import one_of
+from assay.model.errors import SettingsError
+from assay.systems.corpus.build import BuildSettings, Built, Told, build_corpus
+from assay.systems.corpus.documents import SourceFormat, SourceSettings
+from assay.systems.corpus.passages import Passage, Window
+from assay.systems.corpus.store import Documents, Layout, read_passages, write_passages
+from assay.systems.corpus.wikitext import CleanSettings
+
+Name = str | PathLike[str]
+
+_SCHEMA = {
+    "id": pl.String, "doc": pl.String, "title": pl.String, "number": pl.Int64, "text": pl.String,
+    "words": pl.Int64, "overlap": pl.Int64, "start": pl.Int64,
+}  # fmt: skip
+
+
+class Corpus:
+    """Passages on disk. ``built`` says what making it gave: ``counts`` (documents, passages,
+    words, and what was left out) and the ``faults`` of the source; empty where it was opened."""
+
+    def __init__(self, folder: Name, built: Built | None = None) -> None:
+        self.folder = Path(folder)
+        self.built = built or Built({}, (), 0, 0)
+
+    def __iter__(self) -> Iterator[Passage]:
+        """Every passage in order, one at a time. Raises FormatError for what cannot be read,
+        SettingsError where there is no corpus."""
+        return read_passages(self.folder)
+
+    @property
+    def passages(self) -> pl.DataFrame:
+        """All passages: ``id``, ``doc``, ``title``, ``number`` within the document from 0,
+        ``text``, ``words``, how many of them the passage before holds too (``overlap``), and where
+        the text begins (``start``). Held in memory: go through the corpus itself where it is
+        large."""
+        return passage_frame(self)
+
+    def document(self, doc: str) -> pl.DataFrame:
+        """The passages of a document. Raises SettingsError where there is none of that id."""
+        return passage_frame(self.of(doc))
+
+    def of(self, doc: str) -> list[Passage]:
+        """The same as plain values."""
+        found = Documents(self.folder).passages(doc)
+        if not found:
+            raise SettingsError(f"There is no document {doc!r} in {self.folder}.")
+        return found
+
+    def __repr__(self) -> str:
+        return f"<assay.corpus.Corpus {str(self.folder)!r}>"
+
+
+def build(
+    source: Name,
+    folder: Name,
+    *,
+    format: str = "auto",  # noqa: A002 (as the option is called)
+    words: int = 400,
+    overlap: float = 0.15,
+    layout: str = "jsonl",
+    ids: str = "id",
+    namespaces: Sequence[int] = (0,),
+    categories: bool = True,
+    captions: bool = True,
+    disambiguations: bool = False,
+    page_seconds: float = 30.0,
+    processes: int | None = None,
+    restart: bool = False,
+    told: Told | None = None,
+) -> Corpus:
+    """Make a corpus of overlapping passages in ``folder``, as ``assay corpus build`` does.
+
+    ``source`` is a MediaWiki dump, a .jsonl or .tsv file, or a folder of such or of .wikitext
+    files. A passage has ``words`` words, a share ``overlap`` of which repeats the one before.
+    ``layout`` is jsonl, jsonl.gz, parquet or documents. A build that was stopped goes on when it
+    is called again. ``told`` hears how much of the source is done, of how much, and how many
+    passages there are. What could not be read is in ``built.faults`` of the corpus.
+
+    It starts ``processes`` (one a core where None): a script calls it under
+    ``if __name__ == "__main__":``. Raises SettingsError for settings that cannot be used, and where
+    ``folder`` holds a corpus (``restart`` replaces it) or another build.
+    """
+    if ids not in ("id", "title"):
+        raise SettingsError("--ids is 'id' or 'title'.")
+    settings = BuildSettings(
+        source=SourceSettings(one_of(SourceFormat, format, "format"), tuple(namespaces), ids),
+        clean=CleanSettings(categories, captions),
+        window=Window.of(words, overlap),
+        layout=one_of(Layout, layout, "layout"),
+        disambiguations=disambiguations,
+        page_seconds=page_seconds,
+    )
+    hears = {} if told is None else {"told": told}
+    built = build_corpus(
+        Path(source), Path(folder), settings, processes=processes, restart=restart, **hears
+    )
+    return Corpus(folder, built)
+
+
+def open(folder: Name) -> Corpus:  # noqa: A001 (it is called as corpus.open)
+    """The corpus in ``folder`` (or file), in any layout, whoever made it."""
+    return Corpus(folder)
+
+
+def convert(corpus: Name | Corpus, folder: Name, *, layout: str = "jsonl") -> int:
+    """Copy a corpus to ``folder`` in another layout; returns how many passages it has. Raises
+    SettingsError where ``folder`` holds anything."""
+    target = Path(folder)
+    if target.exists() and (not target.is_dir() or any(target.iterdir())):
+        raise SettingsError(f"{folder} is there already. Give a new or empty folder.")
+    given = corpus if isinstance(corpus, Corpus) else Corpus(corpus)
+    return write_passages(given, target, one_of(Layout, layout, "layout"))
+
+
+def passage_frame(passages: Iterable[Passage]) -> pl.DataFrame:
+    """Passages as a frame, a column for each of their fields."""
+    return pl.DataFrame(list(passages), schema=_SCHEMA, orient="row")

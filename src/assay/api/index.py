@@ -1,0 +1,51 @@
+"""Indexes of passages from Python: ``assay.index.build`` and ``open``."""
+
+from __future__ import annotations
+
+from os import PathLike
+from pathlib import Path
+
+from assay.api.corpus import Corpus
+from assay.api.retrieving import SearchIndex
+from assay.systems.retrieval.analysis import Analysis
+from assay.systems.retrieval.dense import ANN_ABOVE
+from assay.systems.retrieval.index import IndexSettings, Told, build_index
+
+Name = str | PathLike[str]
+
+
+def build(
+    corpus: Name | Corpus,
+    folder: Name,
+    *,
+    dense: str | None = None,
+    language: str = "en",
+    stemming: bool = True,
+    stopwords: bool = False,
+    title: bool = True,
+    ann_above: int = ANN_ABOVE,
+    memory: int = 256,
+    restart: bool = False,
+    told: Told | None = None,
+) -> SearchIndex:
+    """Build an index of ``corpus`` in ``folder``, as ``assay index build`` does.
+
+    ``dense`` names an embedder (``minilm``, ``e5``, ``openai:MODEL`` …) whose vectors are made,
+    too. ``language`` (ISO 639-1) chooses the stemmer and the stop words, ``title`` indexes a
+    passage's title with its text, ``memory`` is in megabytes. What is there already is kept and
+    gone on with. ``told`` hears what is being built and how many passages are done. Raises
+    SettingsError where ``folder`` holds the index of something else, unless ``restart`` says to
+    replace it.
+    """
+    settings = IndexSettings(
+        Analysis(language, stemming, stopwords), title, dense, ann_above, memory
+    )
+    path = corpus.folder if isinstance(corpus, Corpus) else Path(corpus)
+    hears = {} if told is None else {"told": told}
+    build_index(path, Path(folder), settings, restart=restart, **hears)
+    return SearchIndex(folder)
+
+
+def open(folder: Name) -> SearchIndex:  # noqa: A001 (it is called as index.open)
+    """The index in ``folder``. Raises SettingsError where there is none."""
+    return SearchIndex(folder)

@@ -1,0 +1,273 @@
+"""From topics to runs: ``assay.retrieve``, and what ``assay retrieve`` stands on."""
+
+from __future__ import annotations
+
+import warnings
+from collections import Counter
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from enum import StrEnum
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from assay.api.loops import outside_a_loop
+from assay.api.options import one_of
+from assay.api.telling import progress_of
+from assay.formats.naming import run_name
+from assay.formats.r2c2_pr import MAX_RANK
+from assay.judging.progress import Progress, Silent, Tally
+from assay.labellers.spec import LabellerOptions
+from assay.ledger import Ledger
+from assay.model.errors import SettingsError
+from assay.protocols.output import write_bytes
+from assay.systems.asking import Asker, Spending
+from assay.systems.retrieval.bm25 import BM25Settings
+from assay.systems.retrieval.embedders import make_embedder
+from assay.systems.retrieval.fusion import K
+from assay.systems.retrieval.index import Index
+from assay.systems.retrieval.rerank import STRIDE, WINDOW, Ranked
+from assay.systems.retrieval.runs import pr_run, trec_run
+from assay.systems.retrieval.search import Method, Rerank, RetrievalSettings
+from assay.systems.retrieval.search import retrieve as retrieve_passages
+from assay.systems.topics import load_topics
+from assay.systems.writers import make_writer
+
+Name = str | PathLike[str]
+Topics = Name | Mapping[str, str]
+"""A file of topics, or their texts by id."""
+Fetching = Callable[[str, int, int], None]
+
+TREC_DEPTH = 100
+"""Passages a topic of a TREC run, unless told otherwise."""
+
+_SCHEMA = {
+    "topic": pl.String, "rank": pl.Int64, "score": pl.Float64, "id": pl.String, "doc": pl.String,
+    "title": pl.String, "text": pl.String,
+}  # fmt: skip
+
+
+class RunFormat(StrEnum):
+    """What is written."""
+
+    PR = "pr"
+    TREC = "trec"
+    TREC_DOCUMENTS = "trec-documents"
+
+
+@dataclass(frozen=True, slots=True)
+class Models:
+    """Whose help is had, by SPEC: ``dense`` embeds the queries (empty: the index's own embedder),
+    ``decompose`` takes questions apart, ``rerank`` puts passages in order. What they say is kept
+    in ``ledger`` (INDEX/labels.sqlite where None); ``budget`` is in US dollars."""
+
+    dense: str = ""
+    decompose: str | None = None
+    rerank: str | None = None
+    ledger: Path | None = None
+    budget: float | None = None
+    progress: Progress = field(default_factory=Silent)
+    fetching: Fetching | None = None
+
+
+@dataclass(frozen=True)
+class Found:
+    """Ranked passages of the topics that have any. ``failed`` replies of models could not be used
+    (``faults`` counts why), ``missing`` ones are not there."""
+
+    topics: Mapping[str, str]
+    lists: Mapping[str, list[Ranked]]
+    index: Index
+    failed: int
+    missing: int
+    faults: Counter[str]
+    tally: Tally
+
+    @property
+    def silent(self) -> list[str]:
+        """The topics that nothing was found for."""
+        return [topic for topic in self.topics if topic not in self.lists]
+
+    def frame(self) -> pl.DataFrame:
+        """``topic``, ``rank`` (from 1), ``score``, ``id``, ``doc``, ``title`` and ``text``."""
+        rows = [
+            (topic, rank, row.score, row.passage.id, row.passage.doc, row.passage.title,
+             row.passage.text)
+            for topic, ranked in self.lists.items()
+            for rank, row in enumerate(ranked, start=1)
+        ]  # fmt: skip
+        return pl.DataFrame(rows, schema=_SCHEMA, orient="row")
+
+    def write(self, path: Path, kind: RunFormat, *, max_chars: int | None = None) -> None:
+        """Write a run, which is called as its file is; ``max_chars`` cuts the passages of a PR run
+        to their best part. Raises SettingsError for ids that the format cannot hold."""
+        if kind is RunFormat.PR:
+            data = pr_run(
+                dict(self.lists), self.topics, max_chars=max_chars, terms=self.index.bm25.terms
+            )
+        else:
+            documents = kind is RunFormat.TREC_DOCUMENTS
+            data = trec_run(dict(self.lists), run_name(path), documents=documents)
+        write_bytes(path, data)
+
+
+def search(
+    index: Index, topics: Mapping[str, str], settings: RetrievalSettings, models: Models
+) -> Found:
+    """The passages of each topic. What a model was asked before is not asked again. Raises
+    SettingsError where something that the settings need is not there, LabellerUnreachable, and
+    KeyboardInterrupt where a person stops it, with what was answered kept."""
+    spending = Spending(models.budget)
+    askers: list[Asker] = []
+    with ExitStack() as closing:
+
+        def asker(spec: str | None) -> Asker | None:
+            if spec is None:
+                return None
+            path = models.ledger or index.folder / "labels.sqlite"
+            ledger = closing.enter_context(Ledger.open(path))
+            ledger.checked()  # before anything rests on a reply
+            options = LabellerOptions(fetching=models.fetching)
+            # A model that answers yes or no can rerank pointwise; all else needs written replies.
+            model = make_writer(spec, folder=Path(), options=options)
+            askers.append(Asker(ledger, model, models.progress, spending))
+            return askers[-1]
+
+        embedder = None
+        if settings.method is not Method.BM25:
+            spec = models.dense or index.dense.spec
+            embedder = make_embedder(spec, named=bool(models.dense))
+        found = retrieve_passages(
+            index,
+            topics,
+            settings,
+            embedder=embedder,
+            decomposer=asker(models.decompose),
+            reranker=asker(models.rerank),
+        )
+    lists = {topic: rows for topic, rows in found.lists.items() if rows}
+    faults = sum((one.faults for one in askers), start=Counter[str]())
+    return Found(topics, lists, index, found.failed, found.missing, faults, spending.tally)
+
+
+def settings_for(
+    kind: RunFormat,
+    *,
+    method: str = "bm25",
+    k: int | None = None,
+    k1: float = 1.2,
+    b: float = 0.75,
+    fast: bool = False,
+    exact: bool = False,
+    depth: int = 100,
+    rrf_k: float = K,
+    rerank: str | None = None,
+    rerank_with: str | None = None,
+    rerank_depth: int = 50,
+    window: int = WINDOW,
+    stride: int = STRIDE,
+) -> RetrievalSettings:
+    """The settings of a run, as the options of ``assay retrieve`` have them. Raises SettingsError
+    for more passages than the format holds, and for options that do not go together."""
+    wanted = k or (MAX_RANK if kind is RunFormat.PR else TREC_DEPTH)
+    if kind is RunFormat.PR and wanted > MAX_RANK:
+        raise SettingsError(
+            f"A PR run holds at most {MAX_RANK} passages a question: --k {MAX_RANK}."
+        )
+    if (rerank is None) != (rerank_with is None):
+        raise SettingsError("--rerank and --rerank-with go together.")
+    return RetrievalSettings(
+        method=one_of(Method, method, "method"),
+        k=wanted,
+        depth=max(depth, wanted, rerank_depth if rerank else 0),
+        bm25=BM25Settings(k1, b, exact=not fast),
+        rrf_k=rrf_k,
+        exact=exact,
+        rerank=None if rerank is None else one_of(Rerank, rerank, "rerank"),
+        rerank_depth=rerank_depth,
+        window=window,
+        stride=stride,
+    )
+
+
+def retrieve(
+    index: Name | SearchIndex,
+    topics: Topics,
+    *,
+    output: Name | None = None,
+    format: str = "pr",  # noqa: A002 (as the option is called)
+    method: str = "bm25",
+    k: int | None = None,
+    dense: str = "",
+    decompose: str | None = None,
+    rerank: str | None = None,
+    rerank_with: str | None = None,
+    max_passage_chars: int | None = None,
+    ledger: Name | None = None,
+    budget: float | None = None,
+    progress: Progress | bool = False,
+    **more: Any,
+) -> pl.DataFrame:
+    """Retrieve passages for topics: a frame with ``topic``, ``rank``, ``score``, ``id``, ``doc``,
+    ``title`` and ``text``; with ``output`` also a run, as ``assay retrieve`` writes it.
+
+    ``topics`` is a file (R2C2 questions, TREC RAG topics) or topic → text. ``format`` is pr (R2C2),
+    trec or trec-documents, ``method`` bm25, dense or fused, ``k`` how many passages a topic gets
+    (20, TREC 100). ``decompose`` and ``rerank_with`` are SPECs of models, ``rerank`` is pointwise
+    or listwise; what models said is kept in ``ledger`` (INDEX/labels.sqlite), and ``budget`` is in
+    US dollars. ``more`` are further options of the command: k1, b, fast, exact, depth, rrf_k,
+    rerank_depth, window, stride. Replies that could not be used or are missing are a warning.
+
+    Raises SettingsError, FormatError for the topics, and LabellerUnreachable.
+    """
+    kind = one_of(RunFormat, format, "format")
+    settings = settings_for(
+        kind, method=method, k=k, rerank=rerank, rerank_with=rerank_with, **more
+    )
+    opened = index.index if isinstance(index, SearchIndex) else Index(Path(index))
+    texts = topic_texts(topics)
+    kept = None if ledger is None else Path(ledger)
+
+    def work(told: Progress) -> Found:
+        return search(
+            opened, texts, settings, Models(dense, decompose, rerank_with, kept, budget, told)
+        )
+
+    found = outside_a_loop(work, progress_of(progress))
+    if output is not None:
+        found.write(Path(output), kind, max_chars=max_passage_chars)
+    if found.failed or found.missing:
+        why = "; ".join(f"{count} × {what}" for what, count in found.faults.most_common(3))
+        said = f"{found.failed} replies could not be used, {found.missing} are missing"
+        warnings.warn(f"{said}: {why}" if why else said, stacklevel=2)
+    return found.frame()
+
+
+def topic_texts(topics: Topics) -> dict[str, str]:
+    """Topic id → text. Raises FormatError with all faults of a file."""
+    return dict(topics) if isinstance(topics, Mapping) else load_topics(Path(topics))
+
+
+class SearchIndex:
+    """An index on disk, to be searched; ``len`` of it is how many passages it holds. Raises
+    SettingsError where ``folder`` holds none."""
+
+    def __init__(self, folder: Name) -> None:
+        self.folder = Path(folder)
+        self.index = Index(self.folder)
+
+    def __len__(self) -> int:
+        return len(self.index)
+
+    def search(self, query: str, k: int = 10, *, method: str = "bm25") -> pl.DataFrame:
+        """The ``k`` best passages for ``query``, best first: ``rank``, ``score``, ``id``, ``doc``,
+        ``title`` and ``text``. ``method`` is bm25, dense or fused. Raises SettingsError where the
+        index has no vectors and the method needs them."""
+        settings = settings_for(RunFormat.TREC, method=method, k=k)
+        return search(self.index, {"": query}, settings, Models()).frame().drop("topic")
+
+    def __repr__(self) -> str:
+        return f"<assay.index.SearchIndex {str(self.folder)!r}: {len(self):,} passages>"
