@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import sys
 import time
+from pathlib import Path
 
 import pytest
 from yarl import URL
@@ -16,6 +18,7 @@ from assay.labellers.pace import rate_limit_wait
 from assay.labellers.replies import _objects as parse_objects
 from assay.model.errors import SettingsError
 from assay.model.modules import check_module
+from assay.model.places import files_like
 from tests.conftest import ROOT
 
 
@@ -110,3 +113,89 @@ def test_a_proxy_is_for_other_machines_alone(monkeypatch):
 def test_what_a_model_says_after_long_thoughts_is_found():
     thoughts = "{ so then " * 100_000
     assert next(parse_objects(thoughts + '{"reason": "so", "rating": 4}'))["rating"] == 4
+
+
+@pytest.mark.parametrize("pattern", ["**/*.txt", "r/**/*.txt", "*/*/*/*/*.txt", "r/**"])
+def test_no_link_has_the_machine_searched(assay, slide, pattern):
+    (slide / "r").symlink_to("/")
+    path = slide / "assay.toml"
+    path.write_text(path.read_text().replace("pr/*.txt", pattern))
+    started = time.monotonic()
+    done = assay("judge", slide)
+    assert done.returncode == 2
+    assert "outside of the folder" in done.stderr
+    assert time.monotonic() - started < 5
+
+
+def test_links_in_circles_end(slide):
+    deep = slide / "pr" / "more"
+    deep.mkdir()
+    (deep / "b.txt").write_text("x")
+    for name in ("one", "two"):
+        (deep / name).symlink_to(slide / "pr")
+        (slide / "pr" / name).symlink_to(deep)
+    started = time.monotonic()
+    names = [path.name for path in files_like(slide, "pr/**/*.txt", "It")]
+    assert sorted(names) == sorted(path.name for path in slide.glob("pr/**/*.txt"))
+    files_like(slide, "/".join("*" * 40), "It")
+    assert time.monotonic() - started < 5
+
+
+@pytest.mark.parametrize(
+    ("pattern", "found"),
+    [
+        ("a.txt", ["a.txt"]),
+        ("*.txt", ["a.txt"]),
+        ("**/*.txt", ["a.txt", "d/b.txt", "d/e/c.txt"]),
+        ("**", ["a.txt", "d/b.txt", "d/e/c.txt", "d/e/f.tsv"]),
+        ("d/**/c.txt", ["d/e/c.txt"]),
+        ("*/?.txt", ["d/b.txt"]),
+        ("./d//[bx].txt", ["d/b.txt"]),
+        ("d/.*.txt", ["d/.hidden.txt"]),
+        ("d/../a.txt", ["d/../a.txt"]),
+        ("nothing/*.txt", []),
+        ("d", []),
+    ],
+)
+def test_patterns_of_inputs(tmp_path, monkeypatch, pattern, found):
+    (tmp_path / "s" / "d" / "e").mkdir(parents=True)
+    for name in ("a.txt", "d/b.txt", "d/.hidden.txt", "d/e/c.txt", "d/e/f.tsv"):
+        (tmp_path / "s" / name).touch()
+    monkeypatch.chdir(tmp_path)
+    for folder in (Path("s"), tmp_path / "s"):
+        files = files_like(folder, pattern, "It")
+        assert [path.relative_to(folder).as_posix() for path in files] == found
+        assert [folder / name for name in found] == files
+    assert files_like(Path("s"), f"{tmp_path}/s/*.txt", "It") == [tmp_path / "s" / "a.txt"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a" + ".a" * 100_000 + " = 1",
+        "[settings]\n" + "".join("b." * 2000 + f"k{n} = 1\n" for n in range(100)),
+        "".join("['" + "'.\"".join(["x"] * 3000) + f"'.b{n}]\nx = 1\n" for n in range(100)),
+        "".join(f"[t.a{n}]\nx = 1\n" for n in range(100_000)),
+        "x = " + "[" * 100_000,
+        "x = " + "{a = " * 100_000,
+        '"' * 900_000,
+        "a." * 450_000,
+        "x = 1." + "9" * 900_000,
+    ],
+    ids=lambda text: text[:12],
+)
+def test_settings_made_to_hurt_are_told_at_once(assay, slide, text):
+    path = slide / "assay.toml"
+    path.write_text(path.read_text() + "\n" + text)
+    started = time.monotonic()
+    done = assay("score", slide)
+    assert done.returncode == 2
+    assert "assay.toml" in done.stderr
+    assert len(done.stderr) < 2000
+    assert time.monotonic() - started < 5
+
+
+def test_settings_that_are_no_file_are_not_waited_for(assay, slide):
+    (slide / "assay.toml").unlink()
+    os.mkfifo(slide / "assay.toml")
+    assert "no plain file" in assay("score", slide).stderr

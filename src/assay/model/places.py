@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import fnmatch
+import os
+import re
+from collections.abc import Iterator
 from contextvars import ContextVar
 from pathlib import Path
 
@@ -28,3 +32,55 @@ def inside(folder: Path, name: Path | str, what: str) -> Path:
         "or name its place on the command line: assay --trust DIRECTORY COMMAND … (from Python: "
         "trust=[DIRECTORY])."
     )
+
+
+def files_like(folder: Path, pattern: str, what: str) -> list[Path]:
+    """The files that ``pattern`` (``*``, ``?``, ``[…]``, and ``**`` for any folders), which is
+    relative to ``folder``, matches, sorted. Raises as :func:`inside` where a folder that is looked
+    into, or a file, lies elsewhere: a link to ``/`` must not have the machine searched. A folder
+    that several links lead to is looked into once."""
+    start = Path(pattern).anchor
+    *parts, last = pattern[len(start) :].split("/")
+    places = [Path(start)]
+    for part in [*filter(None, parts), *(["**"] if last == "**" else [])]:
+        places = list(_folders(folder, places, part, what))
+    name = "*" if last == "**" else last
+    files = sorted(file for place in places for file in _entries(folder, place, name, what))
+    return [inside(folder, file, what) for file in files if (folder / file).is_file()]
+
+
+def _folders(folder: Path, places: list[Path], part: str, what: str) -> Iterator[Path]:
+    """The folders, each once, that ``part`` of a pattern leads to from ``places``."""
+    waiting = list(places)
+    if part != "**":
+        waiting = [entry for place in places for entry in _entries(folder, place, part, what)]
+    seen: set[Path] = set()
+    for place in waiting:
+        path = folder / place
+        if path.is_dir() and (real := path.resolve()) not in seen:
+            seen.add(real)
+            yield place
+            if part == "**":
+                waiting.extend(_entries(folder, place, "*", what))
+
+
+def _entries(folder: Path, place: Path, part: str, what: str) -> list[Path]:
+    """What ``part`` of a pattern matches in ``place``; all of them relative to ``folder``."""
+    if not re.search(r"[*?[]", part):
+        return [place / part]
+    path = inside(folder, place, what)
+    try:
+        names = sorted(os.listdir(path)) if path.is_dir() else []
+    except OSError:
+        return []
+    hidden = part.startswith(".")
+    return [place / name for name in fnmatch.filter(names, part) if hidden or name[:1] != "."]
+
+
+def check_file(path: Path, most: int | None, what: str) -> None:
+    """Raise SettingsError where ``path`` is no file that ends by itself (a pipe, a device: reading
+    it could wait forever), or is larger than ``most`` bytes. ``what`` begins the message."""
+    if not path.is_file():
+        raise SettingsError(f"{what}: {path} is no plain file. Put a file in its place.")
+    if most is not None and path.stat().st_size > most:
+        raise SettingsError(f"{what}: {path} is larger than {most / 1e6:g} MB. Make it smaller.")

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import glob
 import re
-import tomllib
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -21,10 +19,11 @@ from assay.labellers.spec import LabellerOptions, make_labeller
 from assay.labellers.transport import MAX_REPLY
 from assay.ledger import Ledger
 from assay.model.errors import PrerequisiteError, SettingsError
-from assay.model.places import inside
+from assay.model.places import files_like, inside
 from assay.model.secrets import secret_in, secret_told
 from assay.protocols import registry
 from assay.protocols.output import file_name
+from assay.protocols.settings_file import read_settings
 from assay.tasks.base import AnyTask
 from assay.tasks.overrides import check_overrides
 from assay.tasks.rendering import Renderer
@@ -140,15 +139,7 @@ class Folder:
                 f"{file}: not found. An evaluation is a folder with an assay.toml; "
                 "see 'Evaluation folders' in the documentation."
             )
-        try:
-            raw = tomllib.loads(file.read_text(encoding="utf-8-sig"))
-        except RecursionError:
-            raise SettingsError(f"{file}: lists or tables nest too deeply.") from None
-        except (ValueError, OSError) as error:  # also of a whole number of 5,000 digits
-            raise SettingsError(f"{file}: cannot be read: {error}.") from error
-        for name, number in _too_large(raw):
-            shown = number if abs(number) < 1 << 99 else "what stands there"
-            raise SettingsError(f"{file}: {name}: {shown} is no number of 64 bits.")
+        raw = read_settings(file)
         try:
             config = Config.model_validate(raw)
         except ValidationError as error:
@@ -268,12 +259,7 @@ class Folder:
             # What comes before the first wildcard, so that nothing else is searched.
             start = re.split(r"[*?[]", pattern)[0]
             inside(self.path, start[: start.rfind("/") + 1], entry_name)
-            found = sorted(glob.glob(pattern, root_dir=self.path, recursive=True))
-            matches = [
-                inside(self.path, match, entry_name)
-                for match in found
-                if (self.path / match).is_file()
-            ]
+            matches = files_like(self.path, pattern, entry_name)
             if not matches:
                 raise SettingsError(
                     f"{self.path / 'assay.toml'}: [inputs] {name} = '{pattern}' matches no file."
@@ -433,18 +419,6 @@ class Folder:
             raise SettingsError(
                 f"{self.path / 'assay.toml'}: [{place}]\n{explain(error)}"
             ) from error
-
-
-def _too_large(value: object, name: str = "") -> Iterator[tuple[str, int]]:
-    """Whole numbers that no ledger and no manifest can hold, with the names of their entries."""
-    if isinstance(value, int) and not -(2**63) <= value < 2**63:
-        yield name, value
-    if isinstance(value, dict):
-        for key, inner in value.items():
-            yield from _too_large(inner, f"{name}.{key}" if name else str(key))
-    if isinstance(value, list):
-        for inner in value:
-            yield from _too_large(inner, name)
 
 
 def explain(error: ValidationError) -> str:

@@ -16,8 +16,11 @@ MANIFEST, REPORT = "manifest.json", "report.html"
 
 def read_manifest(out: Path) -> dict[str, Any]:
     """The manifest of ``out``; empty where there is none of ours."""
+    path = out / MANIFEST
+    if not path.is_file():  # a pipe would be waited for
+        return {}
     try:
-        document = orjson.loads((out / MANIFEST).read_bytes())
+        document = orjson.loads(path.read_bytes())
     except (OSError, orjson.JSONDecodeError):
         return {}
     ours = isinstance(document, dict) and "assay" in document

@@ -8,7 +8,10 @@ from importlib.resources import files
 from pathlib import Path
 
 from assay.model.errors import SettingsError
-from assay.model.places import inside
+from assay.model.places import check_file, inside
+
+LARGEST = 1_000_000
+"""Bytes that a template's file may have."""
 
 _SIMILAR = 0.8  # how like a template's a name must be that another's protocol may want
 
@@ -21,9 +24,10 @@ def check_overrides(prompts: Path, more: Iterable[str] | None = None) -> None:
     that are not Assay's: where there are such, only a name much like a template's is a fault, as
     they may have further templates that are not asked for now.
     """
-    found = {path.name: path for path in sorted(prompts.glob("*.j2")) if path.is_file()}
+    found = {path.name: path for path in sorted(prompts.glob("*.j2")) if not path.is_dir()}
     for name, path in found.items():
         inside(prompts.parent, path.absolute(), f"The prompt template {name}")
+        check_file(path, LARGEST, f"The prompt template {name}")
     known = {one.name for one in files("assay.tasks").joinpath("templates").iterdir()}
     known.update(more or ())
     unknown = [name for name in found if name not in known and not _is_part(name, found)]

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from assay.tasks.base import AnyTask, Unit
 
 if TYPE_CHECKING:
-    from assay.tasks.template_files import Templates
+    from assay.tasks.template_files import SandboxedTemplates, Templates
 
 Messages = tuple[Mapping[str, str], ...]
 
@@ -34,9 +34,14 @@ class Renderer:
     overrides: Path | None = None
 
     @cached_property
-    def _templates(self) -> Templates:
+    def _templates(self) -> Templates | SandboxedTemplates:
         # Late: Jinja2 takes a tenth of the time that a command takes to start.
-        made: Templates = import_module("assay.tasks.template_files").Templates(self.overrides)
+        files = import_module("assay.tasks.template_files")
+        made: Templates | SandboxedTemplates
+        if self.overrides is not None and any(self.overrides.glob("*.j2")):
+            made = files.SandboxedTemplates(self.overrides)
+        else:
+            made = files.Templates(None)
         return made
 
     def chat(self, task: AnyTask, unit: Unit) -> Messages:
@@ -55,10 +60,9 @@ class Renderer:
     def _messages(
         self, name: str, system: str, user: str, unit: Unit, extra: Mapping[str, Any]
     ) -> Messages:
-        templates = self._templates
-        template = templates.template(name)
         context = {**vars(unit), **extra}  # units have no fields beyond their own
-        return (
-            {"role": "system", "content": templates.block(template, system, context)},
-            {"role": "user", "content": templates.block(template, user, context)},
+        texts = self._templates.render(name, (system, user), context)
+        return tuple(
+            {"role": role, "content": text}
+            for role, text in zip(("system", "user"), texts, strict=True)
         )

@@ -4,7 +4,8 @@ needed only once a prompt is rendered."""
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+import traceback
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -18,11 +19,17 @@ from jinja2 import (
     Template,
 )
 from jinja2 import nodes as syntax
-from jinja2.exceptions import TemplateError, TemplateNotFound
-from jinja2.sandbox import SandboxedEnvironment
+from jinja2.exceptions import TemplateError, TemplateNotFound, TemplateSyntaxError
+from jinja2.loaders import split_template_path
+from jinja2.sandbox import ImmutableSandboxedEnvironment
 
+from assay.model.confined import Confined
 from assay.model.errors import SettingsError
-from assay.model.places import inside
+from assay.model.places import TRUSTED, check_file, inside
+from assay.tasks.overrides import LARGEST
+
+LONGEST = 16_000_000
+"""Characters that a prompt may come to."""
 
 _BRACKETS = re.compile(r"<+|>+")
 
@@ -54,18 +61,53 @@ class _FolderLoader(FileSystemLoader):
     def get_source(
         self, environment: Environment, template: str
     ) -> tuple[str, str, Callable[[], bool]]:
-        source, path, fresh = super().get_source(environment, template)
-        inside(self._folder, Path(path).absolute(), f"The prompt template {template}")
-        return source, path, fresh
+        what = f"The prompt template {template}"
+        for folder in self.searchpath:
+            path = Path(folder, *split_template_path(template)).absolute()
+            if path.exists() and not path.is_dir():
+                inside(self._folder, path, what)
+                check_file(path, LARGEST, what)
+        return super().get_source(environment, template)
+
+
+class SandboxedTemplates:
+    """Templates of which any is somebody else's: what renders them is a process of its own."""
+
+    def __init__(self, overrides: Path) -> None:
+        self._overrides = overrides
+        self._own = Templates(overrides)
+        self._render = Confined("assay.tasks.template_files:rendered")
+        self.source = self._own.source
+
+    def render(self, name: str, blocks: Sequence[str], context: Mapping[str, Any]) -> list[str]:
+        what = f"The prompt template {self._overrides / name}"
+        places = [str(place.absolute()) for place in TRUSTED.get()]
+        overrides = str(self._overrides.absolute())
+        texts: list[str] = self._render(what, overrides, places, name, blocks, context)
+        return texts
+
+
+def rendered(
+    overrides: str, places: Sequence[str], name: str, blocks: Sequence[str], context: dict[str, Any]
+) -> list[str]:
+    """In a process of its own: as :meth:`Templates.render`."""
+    TRUSTED.set(tuple(map(Path, places)))
+    return _of_folder(overrides).render(name, blocks, context)
+
+
+@lru_cache(maxsize=1)
+def _of_folder(overrides: str) -> Templates:
+    return Templates(Path(overrides))
 
 
 class Templates:
     """The package's templates, and those in the folder ``overrides``, which go first."""
 
     def __init__(self, overrides: Path | None) -> None:
+        self._overrides = overrides
         own = PackageLoader("assay.tasks", "templates")
         self._loader = ChoiceLoader([_FolderLoader(overrides), own]) if overrides else own
-        environment = SandboxedEnvironment(
+        environment = ImmutableSandboxedEnvironment(
             loader=self._loader,
             autoescape=False,
             undefined=StrictUndefined,
@@ -85,8 +127,12 @@ class Templates:
         """The text of a template."""
         return self._loader.get_source(self._environment, name)[0]
 
-    def block(self, template: Template, block: str, context: Mapping[str, Any]) -> str:
-        """What a block of a template comes to."""
+    def render(self, name: str, blocks: Sequence[str], context: Mapping[str, Any]) -> list[str]:
+        """What blocks of the template ``name`` come to."""
+        template = self.template(name)
+        return [self._block(template, block, context) for block in blocks]
+
+    def _block(self, template: Template, block: str, context: Mapping[str, Any]) -> str:
         plain = self._plain[template.name or ""].get(block)
         if plain is not None:
             return plain
@@ -95,14 +141,18 @@ class Templates:
                 f"The prompt template {template.filename or template.name} has no block "
                 f"'{block}'; it has {', '.join(sorted(template.blocks)) or 'none'}."
             )
+        size, parts = 0, []
         try:
             # Globals and variables put together here: what Jinja does itself takes longer.
             variables = template.new_context({**self._globals, **context}, shared=True)
-            return "".join(template.blocks[block](variables)).strip()
-        except TemplateError as error:
-            raise SettingsError(
-                f"The prompt template {template.filename or template.name} fails: {error}"
-            ) from error
+            for part in template.blocks[block](variables):
+                size += len(part)
+                if size > LONGEST:
+                    raise ValueError(f"it comes to more than {LONGEST / 1e6:g} million characters")
+                parts.append(part)
+        except Exception as error:  # a template is code, and may raise anything
+            raise self._failed(template.filename or template.name or "", error) from error
+        return "".join(parts).strip()
 
     def _load(self, name: str) -> Template:
         try:
@@ -112,8 +162,28 @@ class Templates:
             return template
         except TemplateNotFound:
             raise SettingsError(f"There is no prompt template {name}.") from None
-        except TemplateError as error:
-            raise SettingsError(f"The prompt template {name} cannot be read: {error}") from error
+        except SettingsError:
+            raise
+        except Exception as error:  # what Jinja makes of it is Python, which has limits of its own
+            own = self._overrides and self._overrides / name
+            raise self._failed(str(own) if own and own.exists() else name, error) from error
+
+    def _failed(self, name: str, error: Exception) -> SettingsError:
+        """What went wrong in a template, with its line where that is known."""
+        try:
+            self._environment.handle_exception()  # whose lines are those of the Python made of it
+        except Exception as same:  # noqa: BLE001 (always, and whatever it is)
+            frames = traceback.extract_tb(same.__traceback__)
+        lines = [frame.lineno for frame in frames if frame.filename.endswith(".j2")]
+        if isinstance(error, TemplateSyntaxError):
+            name, lines = error.filename or name, [error.lineno]
+        kind = "" if isinstance(error, TemplateError | ValueError) else type(error).__name__
+        said = ": ".join(filter(None, (kind, " ".join(str(error).split())[:300].rstrip("."))))
+        line = f", line {lines[-1]}," if lines else ""
+        return SettingsError(
+            f"The prompt template {name}{line} fails: {said}. Correct it, or remove the file to "
+            "use Assay's own."
+        )
 
     def _plain_blocks(self, name: str) -> dict[str, str]:
         tree = self._environment.parse(self.source(name))
