@@ -152,4 +152,4 @@ def test_an_answer_is_open_while_it_is_not_known_which_nuggets_are_entailed(two:
     # B's second nugget has no label: A's answer label need not be about B's answer.
     assert found.answers["A"]["0001"].correct is True
     assert found.answers["B"]["0001"].correct is None
-    assert found.scores["B"]["Accuracy"].ends == (0.0, 1.0)
+    assert two.result().findings.scores["B"]["Accuracy"].ends == (0.0, 1.0)

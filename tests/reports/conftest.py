@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from assay.reports.r2c2 import render_report
 from tests.reports import report_cases
 
 
@@ -15,4 +14,4 @@ def films():
 
 @pytest.fixture(scope="session")
 def films_html(films):
-    return render_report(films, generated_by="assay test")
+    return report_cases.html(films)

@@ -3,23 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 from assay.formats.r2c2 import read_ac_run, read_pr_run, read_questions
-from assay.measures.evaluation import evaluate
-from assay.measures.names import parse_measure
 from assay.measures.ranges import Range
+from assay.measures.scores import Score
 from assay.model.labels import Label, LabellerId, Status
 from assay.model.rag import Answer, Mark, Nugget, Passage, PassageKey, PassageRun, Question
-from assay.protocols.confidence_scores import Abstention
-from assay.protocols.means import mean_score
+from assay.protocols.pages import page_of
 from assay.protocols.places import Place, Used
-from assay.protocols.r2c2 import scores
-from assay.protocols.r2c2.definitions import DEFINITIONS
-from assay.protocols.r2c2.gaps import gaps
-from assay.protocols.r2c2.inputs import R2C2Settings
-from assay.protocols.r2c2.results import AnswerResult, Found, NuggetResult, RunNotes, State
-from assay.protocols.results import Findings, Result
-from assay.protocols.scores import Score
+from assay.protocols.r2c2.findings import findings
+from assay.protocols.r2c2.inputs import Inputs, R2C2Settings
+from assay.protocols.r2c2.results import AnswerResult, NuggetResult, State
+from assay.protocols.results import Result
+from assay.reports.general import render_report
 from tests.films import FILMS
 
 MODEL = LabellerId(
@@ -65,11 +62,6 @@ def label(task, verdict, reason="", labeller=MODEL, *, uid=None, detail=None, er
 RESAMPLING = R2C2Settings(resamples=300, seed=1)
 
 
-def score_answers(run, results):
-    """Scores of a run over the given answers."""
-    return scores.score_answers(run, scores.Verdicts.of(results), RESAMPLING)
-
-
 def certain(run, name, value, interval=None, topics=3, missing=0):
     """A score that hangs on nothing."""
     if value is None:
@@ -80,71 +72,30 @@ def certain(run, name, value, interval=None, topics=3, missing=0):
 
 def assemble(questions, pr_runs, answers, *, title="Films", warnings=(), policy="people"):
     """A result from questions, PR runs and answers[run][question]."""
-    grades = {}
-    for q in questions:
-        found = {p.key: 0 for run in pr_runs.values() for p in run.passages.get(q.id, ())}
-        for by_question in answers.values():
-            for nugget in by_question[q.id].nuggets:
-                if nugget.mark is Mark.RELEVANT and nugget.nugget.key in found:
-                    found[nugget.nugget.key] += 1
-        grades[q.id] = found
-    measures = [parse_measure(name) for name in PR_MEASURES]
-    qrels = {q: {str(k): float(g) for k, g in by.items()} for q, by in grades.items()}
-    per_topic = {}
-    for name, run in pr_runs.items():
-        ranking = {q: [str(p.key) for p in found] for q, found in run.passages.items()}
-        done = evaluate(ranking, qrels, measures)
-        per_topic[name] = {
-            str(m): {topic: Range.certain(value) for topic, value in by.items()}
-            for m, by in done.scores.items()
-        }
-    categories = dict.fromkeys(q.category for q in questions if q.category)
-
-    def table(ids):
-        rows = {run: score_answers(run, [found[i] for i in ids]) for run, found in answers.items()}
-        for run in pr_runs:
-            rows[run] = {
-                m: mean_score(run, m, [by[i] for i in ids], RESAMPLING)
-                for m, by in per_topic[run].items()
-            }
-        return rows
-
-    overall = table([q.id for q in questions])
-    found = Found(
-        questions=tuple(questions),
-        pr_runs=pr_runs,
-        answers=answers,
-        notes={run: RunNotes.of(run, list(found.values())) for run, found in answers.items()},
-        grades=grades,
-        no_relevant=tuple(q for q, by in grades.items() if not any(by.values())),
-        scores={run: overall[run] for run in answers},
-        pr_scores={run: overall[run] for run in pr_runs},
-        attempted={
-            run: score_answers(run, [r for r in found.values() if r.answer and not r.refused])
-            for run, found in answers.items()
-        },
-        by_category={c: table([q.id for q in questions if q.category == c]) for c in categories},
-        abstention={
-            run: Abstention.of(scores.Verdicts.of([*found.values()]).answers, RESAMPLING)
-            for run, found in answers.items()
-        },
-    )
+    inputs = Inputs(tuple(questions), pr_runs, {})
+    rests_on = tuple(used(answers))
+    found = findings(inputs, RESAMPLING, answers, SimpleNamespace(used=rests_on))
     return Result(
         protocol="r2c2",
         protocol_title="R2C2",
         title=title,
         policy=policy,
-        findings=Findings((), {}, {}, (), DEFINITIONS, detail=found),
+        findings=found,
         labellers={"r2c2.entailment": MODEL, "r2c2.answer": MODEL, "r2c2.dialogue_act": None},
         task_titles={},
         settings=SETTINGS,
-        used=tuple(used(answers)),
-        asked={},
+        used=rests_on,
+        asked={"r2c2.answer": len(answers)},
         missing={},
         failed={},
-        gaps=gaps(list(found.notes.values()), found.no_relevant),
+        gaps=found.gaps,
         warnings=tuple(warnings),
     )
+
+
+def html(result, **options):
+    """The report of a result."""
+    return render_report(page_of(result), generated_by="assay test", **options)
 
 
 def used(answers):

@@ -15,8 +15,6 @@ import pytest
 from assay.protocols.evaluation import Evaluation
 from assay.protocols.folder import Folder
 from assay.protocols.registry import find_protocol
-from assay.reports.general import render_report as render_general
-from assay.reports.r2c2 import render_report
 from tests.reports import report_cases as cases
 from tests.trec_rag.cases import make
 
@@ -54,9 +52,9 @@ DRIVE = """
     box.dispatchEvent(new Event("input"));
     out.found = shown();
     out.count = find("#f-count").textContent;
-    const first = () => find("#ac tbody th").textContent.trim();
+    const first = () => find("#board-1 tbody th bdi").textContent.trim();
     out.before = first();
-    const heads = [...doc.querySelectorAll("#ac thead th")];
+    const heads = [...doc.querySelectorAll("#board-1 thead th")];
     heads.find((head) => head.textContent.startsWith("R_O")).querySelector("button").click();
     out.after = first();"""
 
@@ -170,7 +168,7 @@ def test_the_report_fits_and_works(chromium, films_html, width, tmp_path):
     ids=["hostile", "24 runs"],
 )
 def test_unusual_reports_fit_a_phone(chromium, make, tmp_path):
-    html = render_report(make(), generated_by="assay test")
+    html = cases.html(make())
     found, requests, console = opened(chromium, html, 360, tmp_path)
     assert found["closed"] <= 360
     assert found["open"] <= 360
@@ -186,7 +184,7 @@ def answers_html(tmp_path_factory):
     with evaluation.folder.open_ledger() as ledger:
         evaluation.judge(ledger)
         result = evaluation.score(ledger)
-    return render_general(result, generated_by="assay test")
+    return cases.html(result)
 
 
 @pytest.mark.parametrize("width", [360, 1280])

@@ -6,24 +6,40 @@ import io
 import xml.etree.ElementTree as ET
 from dataclasses import replace
 
+import numpy as np
 import pytest
 from rich.console import Console
 
+from assay.measures.abstention import Answers
 from assay.measures.bootstrap import Interval
 from assay.measures.ranges import Range
-from assay.protocols.scores import Score
+from assay.measures.scores import Score
+from assay.page.parts import (
+    Bin,
+    Contour,
+    Curve,
+    Curves,
+    Lines,
+    Point,
+    Reliability,
+    Scatter,
+    Series,
+)
+from assay.protocols.confidence_parts import Stated, reading
+from assay.protocols.confidence_scores import Abstention
+from assay.protocols.pages import page_of
 from assay.reports.confidence import plot_confidence, save_confidence_plot
-from assay.reports.plots import interval_bar, reliability, risk_coverage_plot
-from assay.reports.tables import leaderboard_tables
+from assay.reports.figures import figure
+from assay.reports.plots import interval_bar
+from assay.reports.terminal import board_tables
 from assay.reports.text import interval, number, percent, span, visible
-from assay.reports.wording import read_run
 from tests.reports import report_cases as cases
 
 
 def shown(result, width):
     target = io.StringIO()
     console = Console(file=target, width=width, color_system=None)
-    for table in leaderboard_tables(result):
+    for table in board_tables(page_of(result, sections=False)):
         console.print(table)
     return target.getvalue()
 
@@ -60,31 +76,34 @@ def scored(hmr, over, under, wide=0.05):
     }
 
 
+def read(scores):
+    """A run with two right answers and two wrong ones, in a word and a sentence."""
+    half, none = np.array([1.0, 0, 1, 0]), np.zeros(4)
+    answers = Answers(half, half, none, np.ones(4, dtype=bool), np.zeros(4, dtype=bool))
+    return reading(Stated("A", answers, scores, Abstention.of(answers, cases.RESAMPLING)))
+
+
 @pytest.mark.parametrize(
     ("over", "under", "word"),
     [(0.1, 0.9, "Overconfident"), (0.9, 0.1, "Underconfident"), (0.9, 0.9, "Modest"),
      (0.5, 0.5, "Middling")],
 )  # fmt: skip
 def test_a_run_is_read_by_the_stated_rule(over, under, word):
-    result = cases.small(4, correct=lambda run, i: i % 2 == 0)
-    results = list(result.findings.detail.answers["A"].values())
     hmr = 2 * over * under / (over + under)
-    assert read_run(scored(hmr, over, under), results, None).word == word
-    assert read_run(scored(None, None, None), results, None).word == "No score"
+    assert read(scored(hmr, over, under))[0] == word
+    assert read(scored(None, None, None))[0] == "No score"
 
 
 @pytest.mark.parametrize(("over", "under"), [(0.3, 0.7), (0.7, 0.3)])
 def test_intervals_that_meet_make_no_run_over_or_underconfident(over, under):
-    result = cases.small(4, correct=lambda run, i: i % 2 == 0)
-    results = list(result.findings.detail.answers["A"].values())
-    said = {wide: read_run(scored(0.42, over, under, wide), results, None) for wide in (0.19, 0.21)}
-    assert said[0.21].word == "Middling"
-    assert said[0.19].word == ("Overconfident" if over < under else "Underconfident")
-    assert "R_O" in said[0.21].sentence
-    assert ".09–.51" in said[0.21].sentence
+    said = {wide: read(scored(0.42, over, under, wide)) for wide in (0.19, 0.21)}
+    assert said[0.21][0] == "Middling"
+    assert said[0.19][0] == ("Overconfident" if over < under else "Underconfident")
+    assert "R_O" in said[0.21][1]
+    assert ".09–.51" in said[0.21][1]
     without = {name: replace(one, low=None, high=None) for name, one in scored(1, 1, 1).items()}
     without["R_O"] = replace(without["R_O"], floor=0.1, ceiling=0.1, value=0.1)
-    assert read_run(without, results, None).word == "Modest"
+    assert read(without)[0] == "Modest"
 
 
 @pytest.mark.parametrize(
@@ -117,6 +136,12 @@ def test_hidden_characters_become_visible_and_others_stay():
     assert visible("映画\u3000\u00e9\n\t👩\u200d🚀") == "映画\u3000\u00e9\n\t👩\u200d🚀"
 
 
+def drawn(*figures):
+    """The pictures, for readers who know runs by their colours and for those who do not."""
+    name = "<b>&\"'"
+    return [figure(one, kinds) for one in figures for kinds in ({}, {name: 3, "other": 9})]
+
+
 def test_drawings_are_well_formed_xml_and_escape_names():
     name = "<b>&\"'"
     for svg in (
@@ -125,9 +150,25 @@ def test_drawings_are_well_formed_xml_and_escape_names():
             Score.between("r", name, Range(0.4, 0.6), (0.2, 0.7), topics=3), name=name, kind=0
         ),
         interval_bar(None, name=name, kind=None),
-        reliability([0.1, 0.9, 1.0, 0.0], [0, 1, 1, 0], name=name),
-        reliability([1.0], [0], name=name, bins=100),
-        risk_coverage_plot([]),
+        *drawn(
+            Reliability(name, (Bin(0.0, 0.5, 3, 1, 0.2, 0.75), Bin(0.5, 1.0, 0, 0, None, None))),
+            Reliability(name, tuple(Bin(i / 99, (i + 1) / 99, 0, 1, 0, 0) for i in range(99))),
+            Curves(name, name, name, ()),
+            Curves(name, name, name, (Curve(name, ((0.5, 0), (1, 1)), (name, name)),)),
+            Curves(name, name, name, (Curve(name, ()), Curve("other", ((1, 1),))), focus=name),
+            Scatter(name, name, name, ()),
+            Scatter(name, name, name, tuple(Point(f"{name}{i}", i, -i) for i in range(20))),
+            Scatter(
+                name,
+                name,
+                name,
+                (Point(name, 0.5, 0.5, (0.1, 0.9), (0.5, 0.6)),),
+                corners=(name, name),
+                diagonal=True,
+                contours=(Contour(((0, 0), (1, 1)), name, (0.5, 0.5)),),
+            ),
+            Lines(name, (name, "b"), (Series(name, (0.5, None), ((0.4, 0.6), None)),), name, name),
+        ),
     ):
         ET.fromstring(svg)
         assert "<b>" not in svg

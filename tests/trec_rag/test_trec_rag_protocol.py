@@ -174,7 +174,7 @@ def test_ways_of_asking_for_relevance_are_set_beside_each_other(tmp_path: Path):
         tmp_path / "e", settings='relevance = "at-once"\nrelevance_also = ["counted", "yes-no"]'
     )
     _, result = judged(folder)
-    part = next(one for one in result.findings.parts if one.title.startswith("Relevance"))
+    part = next(one for one in result.findings.parts() if one.title.startswith("Relevance"))
     table = part.items[0]
     assert {row[:2] for row in table.rows} == {
         ("at-once", "counted"), ("at-once", "yes-no"), ("counted", "yes-no"),
@@ -380,7 +380,7 @@ def test_given_labels_are_scored_and_nobody_is_asked(tmp_path: Path):
     assert "The support labels of 3 of 3 answers are given." in notes["Answers: support"]
     cited = [
         one.who
-        for part in result.findings.parts
+        for part in result.findings.parts()
         for _, items in part.groups
         for item in items
         for sentence in getattr(item, "sentences", ())
@@ -422,7 +422,7 @@ def test_manual_and_automatic_assignment_side_by_side(tmp_path: Path):
     }
     auto, manual = found[AUTO, "good", "strict_vital"], found[ASSIGNED, "good", "strict_vital"]
     assert manual == pytest.approx(auto + 1 / 4 / 2)
-    parts = [one for one in result.findings.parts if one.title.endswith("manual and automatic")]
+    parts = [one for one in result.findings.parts() if one.title.endswith("manual and automatic")]
     assert [one.title.partition(":")[0] for one in parts] == ["Nuggets", "Support", "Relevance"]
     assert all(any(getattr(item, "points", ()) for item in part.items) for part in parts)
     key = ("good", "weighted_recall")

@@ -247,7 +247,7 @@ class Opened:
         return f"{name}: " if self.several else ""
 
 
-def _write_page(path: Path, result: Result) -> None:
-    from assay.api.pages import page_of  # noqa: PLC0415 (as above)
+def _write_page(path: Path, page: Page | Result) -> None:
+    from assay.api.pages import html_of  # noqa: PLC0415 (as above)
 
-    write_bytes(path, without_keys(page_of(result)).encode())
+    write_bytes(path, without_keys(html_of(page)).encode())

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from assay.api.results import Results, board_scores
+from assay.page.page import Definition, Gap, Page
+from assay.page.parts import Part, Table, Value
 from assay.protocols.folder import Folder
 from assay.protocols.manifest import REPORT
-from assay.protocols.parts import Part, Table, Value
-from assay.protocols.results import Definition, Findings, Gap, Result
+from assay.protocols.pages import all_usable, policy_in_words
+from assay.protocols.results import Result
 
 DEFINITIONS = (
     Definition(
@@ -27,7 +29,7 @@ def uncompared(count: int, of: int) -> str:
     return f"{which} two runs in common: a run counts as the same where its name is the same."
 
 
-def overview(folder: Folder, results: Results) -> Result:
+def overview(folder: Folder, results: Results) -> Page:
     """The first measure of every leaderboard, run by run, and how the leaderboards agree; the
     reports of the protocols are linked as they lie under the page."""
     found = results.by_protocol
@@ -67,20 +69,18 @@ def overview(folder: Folder, results: Results) -> Result:
             (Table("", ("leaderboard", "and", "τ-b", "ρ", "runs"), agreement),),
         ),
     )
-    return Result(
-        protocol=", ".join(found),
-        protocol_title=" · ".join(found),
+    return Page(
         title=folder.config.evaluation.title or folder.path.resolve().name,
+        protocol=" · ".join(found),
         policy=results.policy,
-        findings=Findings((), {}, {}, (), DEFINITIONS, parts=parts),
-        labellers={},
-        task_titles={},
+        policy_says=policy_in_words(results.policy),
+        scores={},
+        boards=(),
+        parts=parts,
+        definitions=DEFINITIONS,
         settings={},
-        used=(),
-        asked={"": _labels(found)},
-        missing={"": results.missing} if results.missing else {},
-        failed={},
         gaps=tuple(gap for name, one in found.items() for gap in _gaps(name, one)),
+        nothing=all_usable(_labels(found)),
         warnings=results.warnings,
         out=f"{folder.out_in_words}PROTOCOL/",
     )

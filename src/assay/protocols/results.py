@@ -3,51 +3,19 @@ made from."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from assay.model.labels import LabellerId
+from assay.page.page import Board as Board
+from assay.page.page import Definition as Definition
+from assay.page.page import Gap as Gap
+from assay.page.parts import Part
 from assay.protocols.members import Jury
-from assay.protocols.parts import Part
 from assay.protocols.places import Used
 from assay.protocols.ranked import Ranked
 from assay.protocols.scores import PerTopic, Scores
-
-
-@dataclass(frozen=True, slots=True)
-class Gap:
-    """Something that is missing: ``count`` of ``what``, and what follows from it. A ``grave`` one
-    is a label; others are worth knowing."""
-
-    count: int
-    what: str
-    so: str
-    grave: bool = True
-
-
-@dataclass(frozen=True, slots=True)
-class Board:
-    """A leaderboard: its runs are those of ``scores`` that have the first measure, best first.
-
-    ``lower_is_better`` names the measures of which that is true. ``columns`` are further facts of
-    each run by heading, such as how many passages it has.
-    """
-
-    title: str
-    measures: tuple[str, ...]
-    note: str = ""
-    lower_is_better: frozenset[str] = frozenset()
-    columns: Mapping[str, Mapping[str, float | int | str | None]] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True)
-class Definition:
-    """A measure in a sentence, with where it comes from."""
-
-    name: str
-    says: str
-    source: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,14 +30,15 @@ class Unlabelled:
 class Findings:
     """What a protocol computes from its inputs and labels.
 
-    ``boards`` say how ``scores`` are shown. ``facts`` head the report. ``gaps`` are added to those
-    of the labels, which the machinery counts. ``files`` are the protocol's own results by name
+    ``boards`` say how ``scores`` are shown. ``facts`` head the report, after the sentences
+    ``lede``; ``nothing`` is said where nothing is missing. ``gaps`` are added to those of the
+    labels, which the machinery counts. ``files`` are the protocol's own results by name
     under ``out/``, ``ranked`` the rankings that files are written of; ``more_scores`` are further
     tables of scores by name (``scores_NAME.csv``), ``by_category`` the scores over the topics of
-    each category (None where topics have none). ``parts`` are its sections of the report,
-    ``document`` what ``--json`` adds, and ``detail`` is what the protocol itself makes of its
-    findings. ``unlabelled`` says what has no usable label where that is told in other things than
-    labels; its ``gaps`` are then all.
+    each category (None where topics have none). ``parts`` makes its sections of the
+    report where one is wanted, ``document`` is what ``--json`` adds, and ``detail`` is what the
+    protocol itself makes of its findings. ``unlabelled`` says what has no usable label where that
+    is told in other things than labels; its ``gaps`` are then all.
     """
 
     topics: Sequence[str]
@@ -78,10 +47,12 @@ class Findings:
     boards: tuple[Board, ...]
     definitions: tuple[Definition, ...] = ()
     facts: tuple[tuple[str, str], ...] = ()
+    lede: tuple[str, ...] = ()
+    nothing: str = ""
     gaps: tuple[Gap, ...] = ()
     files: Mapping[str, bytes] = field(default_factory=dict)
     ranked: Ranked | None = None
-    parts: tuple[Part, ...] = ()
+    parts: Callable[[], Iterable[Part]] = tuple
     document: Mapping[str, object] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
     more_scores: Mapping[str, Scores] = field(default_factory=dict)

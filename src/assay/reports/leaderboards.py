@@ -1,4 +1,4 @@
-"""The report's tables as plain values: leaderboards, scores by category, labellers."""
+"""Leaderboards as the rows of a page's tables."""
 
 from __future__ import annotations
 
@@ -8,27 +8,13 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from assay.model.labels import Label
-from assay.model.rag import Mark
-from assay.protocols.r2c2.results import Found, RunNotes
-from assay.protocols.results import Result
-from assay.protocols.scores import Score, ranks
+from assay.measures.scores import Score, Scores, ranks
+from assay.page.page import Board, Fact
 from assay.reports.plots import interval_bar
-from assay.reports.text import NOTHING, counted, interval, slug, span
-from assay.reports.wording import (
-    TASK_TITLES,
-    Reading,
-    model_in_words,
-    read_run,
-    refusals_in_words,
-)
+from assay.reports.text import NOTHING, broken, counted, interval, number, slug, span
 
-AC_COLUMNS = (
-    "R_O", "R_U", "Accuracy", "NuggetPrecision", "ECE", "MCE", "Brier", "KS", "AUROC",
-)  # fmt: skip
-CATEGORY_MEASURES = ("Accuracy", "HMR", "NuggetPrecision")
-SMALL_N = 10
-"""Categories with fewer questions than this are marked as small."""
+_BARS = 4
+"""With more measures than this only the first is drawn as a bar."""
 
 
 @dataclass(frozen=True)
@@ -52,31 +38,30 @@ class Row:
     anchor: str
     kind: int
     cells: tuple[Cell, ...]
-    counts: tuple[str, ...] = ()
-    reading: Reading | None = None
-    about: str = ""
+    remarks: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
-class Board:
-    """A leaderboard."""
+class Heading:
+    """A column's heading, in lines; ``bars`` where it stands over bars, ``apart`` where a line
+    parts it from the columns before."""
 
-    columns: tuple[str, ...]
+    name: str
+    lines: tuple[str, ...]
+    lower: bool = False
+    bars: bool = False
+    apart: bool = False
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """A leaderboard, drawn."""
+
+    board: Board
+    headings: tuple[Heading, ...]
     rows: tuple[Row, ...]
-
-
-def cell(score: Score | None) -> Cell:
-    """Return a cell for a score; it is sorted by the floor."""
-    if score is None or score.floor is None:
-        return Cell(NOTHING)
-    shown = span(score.floor, score.ceiling)
-    return Cell(shown, interval(score.low, score.high), score.floor)
-
-
-def barred(score: Score | None, kind: int | None, name: str) -> Cell:
-    """Return a cell with an interval bar."""
-    plain = cell(score)
-    return Cell(plain.text, plain.below, plain.key, interval_bar(score, name=name, kind=kind))
+    lower: tuple[str, ...]
+    bars: bool
 
 
 def rank_texts(found: Mapping[str, int | None]) -> dict[str, str]:
@@ -88,194 +73,67 @@ def rank_texts(found: Mapping[str, int | None]) -> dict[str, str]:
     }
 
 
-def counts_in_words(notes: RunNotes | None) -> tuple[str, ...]:
-    """Return what a reader must know beside a run's scores, only what is not zero."""
-    if notes is None:
-        return ()
-    refused = sum(notes.refusals.values())
-    parts = [
-        (len(notes.left_out), f"{len(notes.left_out)} left out"),
-        (refused, f"{refused} declined"),
-        (notes.missing_answers, counted(notes.missing_answers, "label") + " missing"),
-        (notes.failed_answers, f"{notes.failed_answers} failed"),
-        (notes.carried_answers, f"{notes.carried_answers} carried"),
-        (notes.unmarked_nuggets, counted(notes.unmarked_nuggets, "nugget") + " unmarked"),
+def ranked(scores: Scores, board: Board) -> dict[str, str]:
+    """The board's runs by its first measure, best first, each with its rank as text."""
+    first = board.measures[0] if board.measures else ""
+    return rank_texts(ranks(scores, first, lower_is_better=first in board.lower_is_better))
+
+
+def drawn(scores: Scores, board: Board) -> Drawn:
+    """Return a leaderboard's headings and rows."""
+    order = ranked(scores, board)
+    barred = [
+        name
+        for place, name in enumerate(board.measures)
+        if (not place or len(board.measures) <= _BARS) and _within(scores, order, name)
     ]
-    return tuple(words for n, words in parts if n)
-
-
-def ac_board(result: Found) -> Board:
-    """Return the leaderboard of the answering runs, by HMR."""
-    columns = tuple(
-        name for name in AC_COLUMNS if any(name in scores for scores in result.scores.values())
-    )
-    rows = []
-    order = rank_texts(ranks(result.scores, "HMR"))
-    for place, (run, rank) in enumerate(order.items(), start=1):
-        scores, notes = result.scores[run], result.notes.get(run)
-        tried = result.attempted.get(run, {})
-        cells = (
-            barred(scores.get("HMR"), place - 1, "HMR"),
-            *(cell(scores.get(name)) for name in columns),
-            cell(tried.get("HMR")),
-            cell(tried.get("Accuracy")),
-        )
-        results = list(result.answers.get(run, {}).values())
-        rows.append(
-            Row(
-                place,
-                rank,
-                run,
-                slug("run", run),
-                place - 1,
-                cells,
-                counts_in_words(notes),
-                read_run(scores, results, notes),
-                refusals_in_words(notes) if notes else "",
-            )
-        )
-    return Board(columns, tuple(rows))
-
-
-def pr_measures(result: Found) -> tuple[str, ...]:
-    """Return the measures of the passage runs, in the order that they were asked for."""
-    return tuple(dict.fromkeys(name for scores in result.pr_scores.values() for name in scores))
-
-
-def pr_board(result: Found) -> Board:
-    """Return the leaderboard of the passage runs, by its first measure."""
-    measures = pr_measures(result)
-    order = rank_texts(ranks(result.pr_scores, measures[0])) if measures else {}
+    headings = [
+        Heading(name, broken(name), name in board.lower_is_better, name in barred,
+                name in board.apart)
+        for name in board.measures
+    ]  # fmt: skip
+    headings += [
+        Heading(name, broken(name), apart=not place) for place, name in enumerate(board.columns)
+    ]
     rows = []
     for place, (run, rank) in enumerate(order.items(), start=1):
-        scores = result.pr_scores[run]
-        passages = result.pr_runs[run].passages if run in result.pr_runs else {}
-        n = sum(len(found) for found in passages.values())
-        grades = [
-            grade
-            for by_key in result.grades.values()
-            for key, grade in by_key.items()
-            if key.run == run
-        ]
-        relevant = sum(grade > 0 for grade in grades)
-        silent = sum(not passages.get(question.id) for question in result.questions)
-        best = sum(
-            any(key.run == run and grade > 0 for key, grade in by_key.items())
-            for by_key in result.grades.values()
-        )
-        cells = (
-            *(barred(scores.get(name), None, name) for name in measures),
-            Cell(f"{n:,}", key=n),
-            Cell(f"{relevant:,}", key=relevant),
-            Cell(f"{best:,}", key=best),
-        )
-        notes = (f"{counted(silent, 'question')} without a passage",) if silent else ()
-        rows.append(Row(place, rank, run, slug("pr", run), place - 1, cells, notes))
-    return Board(measures, tuple(rows))
+        cells = []
+        for name in board.measures:
+            score = scores[run].get(name)
+            bar = interval_bar(score, name=name, kind=place - 1) if name in barred else None
+            cells.append(cell(score, bar))
+        cells += [_fact(by_run.get(run)) for by_run in board.columns.values()]
+        remarks = _remarks(scores[run], board) if board.remarks is None else board.remarks.get(run)
+        rows.append(Row(place, rank, run, slug("run", run), place - 1, tuple(cells), remarks or ()))
+    lower = tuple(name for name in board.measures if name in board.lower_is_better)
+    return Drawn(board, tuple(headings), tuple(rows), lower, bool(barred))
 
 
-# --- categories ----------------------------------------------------------------------------------
+def _within(scores: Scores, runs: Mapping[str, str], name: str) -> bool:
+    """Whether all of a measure lies on the axis, which runs from 0 to 1."""
+    found = [one for run in runs if (one := scores[run].get(name)) is not None]
+    ends = [end for one in found for end in (one.floor, one.ceiling, one.high, one.low)]
+    return all(end is None or 0 <= end <= 1 for end in ends)
 
 
-@dataclass(frozen=True)
-class HeatCell:
-    """A score in a colour step from 0 to 10; ``None`` where undefined."""
-
-    text: str
-    n: int
-    step: int | None
-    about: str
+def _remarks(scores: Mapping[str, Score], board: Board) -> tuple[str, ...]:
+    missing = max((scores[name].missing for name in board.measures if name in scores), default=0)
+    return (f"{counted(missing, 'topic')} with missing labels",) if missing else ()
 
 
-@dataclass(frozen=True)
-class HeatTable:
-    """One measure by category: a row a run."""
-
-    measure: str
-    columns: tuple[tuple[str, int], ...]
-    rows: tuple[tuple[str, int, tuple[HeatCell, ...]], ...]
-
-
-def heat_tables(result: Found) -> list[HeatTable]:
-    """Return the scores by category, a table a measure; none without categories."""
-    if not result.by_category:
-        return []
-    sizes = Counter(question.category for question in result.questions)
-    columns = tuple((category, sizes[category]) for category in result.by_category)
-    tables = []
-    first = pr_measures(result)[:1]
-    for measures, overall, order in (
-        (CATEGORY_MEASURES, result.scores, ranks(result.scores, "HMR")),
-        (first, result.pr_scores, ranks(result.pr_scores, first[0]) if first else {}),
-    ):
-        for measure in measures:
-            rows = []
-            for kind, run in enumerate(order):
-                found = [result.by_category[name].get(run, {}).get(measure) for name, _ in columns]
-                cells = tuple(_heat(score) for score in (*found, overall[run].get(measure)))
-                rows.append((run, kind, cells))
-            if rows:
-                tables.append(
-                    HeatTable(measure, (*columns, ("All", len(result.questions))), tuple(rows))
-                )
-    return tables
-
-
-def _heat(score: Score | None) -> HeatCell:
+def cell(score: Score | None, bar: Markup | None = None) -> Cell:
+    """Return a cell for a score; it is sorted by the floor."""
     if score is None or score.floor is None:
-        return HeatCell(NOTHING, 0 if score is None else score.topics, None, "undefined")
-    bounds = interval(score.low, score.high)
-    about = f"{counted(score.topics, 'question')}" + (f", interval {bounds}" if bounds else "")
-    if score.missing:
-        about += f", {score.missing} without a label"
-    step = min(10, max(0, round(score.floor * 10)))
-    return HeatCell(span(score.floor, score.ceiling, 2), score.topics, step, about)
+        return Cell(NOTHING, bar=bar)
+    shown = span(score.floor, score.ceiling)
+    return Cell(shown, interval(score.low, score.high), score.floor, bar)
 
 
-# --- labellers -----------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class TaskRow:
-    """Who labelled for a task: the labeller named for it, and whose labels counted."""
-
-    task: str
-    title: str
-    labeller: str
-    kind: str
-    model: str
-    counted: str
-    by_people: int
-
-
-def task_rows(result: Result) -> list[TaskRow]:
-    """Return who labelled, a row a task."""
-    by_task: dict[str, dict[int, Label]] = {task: {} for task in result.labellers}
-    for label, _ in result.used:
-        by_task.setdefault(label.task, {})[label.rowid] = label
-    rows = []
-    for task, labels in by_task.items():
-        labeller = result.labellers.get(task)
-        names = Counter(label.labeller.name for label in labels.values())
-        people = sum(label.labeller.is_human for label in labels.values())
-        shown = ", ".join(f"{n:,} by {name}" for name, n in names.most_common(6))
-        rows.append(
-            TaskRow(
-                task,
-                TASK_TITLES.get(task, task),
-                "" if labeller is None else labeller.name,
-                "" if labeller is None else labeller.kind,
-                model_in_words(labeller),
-                shown or "none",
-                people,
-            )
-        )
-    return rows
-
-
-def mark_counts(result: Found) -> dict[str, int]:
-    """Return how many nuggets of all runs bear each mark."""
-    total: Counter[str] = Counter()
-    for notes in result.notes.values():
-        total.update({str(mark): n for mark, n in notes.marks.items()})
-    return {mark.value: total[mark.value] for mark in Mark}
+def _fact(value: Fact) -> Cell:
+    if value is None:
+        return Cell(NOTHING)
+    if isinstance(value, Score):
+        return cell(value)
+    if isinstance(value, str):
+        return Cell(value)
+    return Cell(f"{value:,}" if isinstance(value, int) else number(value), key=float(value))

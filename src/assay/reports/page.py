@@ -11,6 +11,7 @@ from importlib.resources import files
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
+from assay.reports.plots import meter
 from assay.reports.svg import el, marker
 from assay.reports.text import NOTHING, visible
 
@@ -27,7 +28,14 @@ def environment() -> Environment:
         finalize=_shown,
     )
     made.globals["swatch"] = swatch
+    made.globals["meter"] = meter
     return made
+
+
+def macro(template: str, name: str, *arguments: object) -> Markup:
+    """What a macro of a template makes of its arguments."""
+    module = environment().get_template(f"{template}.html.j2").module
+    return Markup(getattr(module, name)(*arguments))  # noqa: S704 (made by an escaping template)
 
 
 def _shown(value: object) -> object:

@@ -1,55 +1,40 @@
-"""Text for people: numbers rounded in one way, and texts from files made safe to look at.
-
-Runs and corpora are written by strangers. Escaping for HTML is the templates' work (autoescape);
-here belongs what HTML does not escape: characters that hide text or turn its direction.
-"""
+"""Texts for a page: ids, headings; and the wording of ``assay.page.wording``."""
 
 from __future__ import annotations
 
 import hashlib
-import math
 import re
 
-from assay.measures.ranges import ROUNDING
 from assay.model.wording import counted as counted
 from assay.model.wording import listing as listing
+from assay.page.wording import NOTHING as NOTHING
+from assay.page.wording import interval as interval
+from assay.page.wording import narrow as narrow
+from assay.page.wording import number as number
+from assay.page.wording import one_line as one_line
+from assay.page.wording import percent as percent
+from assay.page.wording import shortened as shortened
+from assay.page.wording import span as span
+from assay.page.wording import visible as visible
 
-NOTHING = "–"
-"""What stands for an undefined value."""
-
-_NOISE = 1e-9
-"""What an end may be beyond its last digit, as .41 is no binary fraction."""
-
-# Controls (but not tab and line feed), soft hyphen, direction marks, zero-width characters (but
-# not the joiners that scripts need), line separators, fillers, surrogates, tags, noncharacters.
-_HIDDEN = re.compile(
-    "[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180e\u200b\u200e\u200f"
-    "\u2028-\u202e\u2060-\u206f\u3164\ufdd0-\ufdef\ufeff\uffa0\ufff0-\ufffb\ufffe\uffff"
-    "\ud800-\udfff\U000e0000-\U000e00ff]"
-)
+_HUMP = re.compile(r"(?<=[a-z])(?=[A-Z])|(?<=_)")
+_LONG = 12
+"""Longer headings are broken."""
 _SAFE_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 _NOT_SLUG = re.compile(r"[^a-z0-9]+")
-
-
-def visible(text: str) -> str:
-    """Return *text* with every character escaped (``\\u202e``) that hides or reorders others."""
-    return _HIDDEN.sub(lambda m: m[0].encode("unicode_escape").decode("ascii"), text)
-
-
-def one_line(text: str) -> str:
-    """Return *text* made :func:`visible` and on one line."""
-    return " ".join(visible(text).split())
-
-
-def shortened(text: str, most: int) -> str:
-    """Return *text* on one line in at most *most* characters, an ellipsis where it was cut."""
-    line = one_line(text)
-    return line if len(line) <= most else line[: most - 1].rstrip() + "…"
 
 
 def closed(text: str) -> str:
     """``text`` with a full stop, unless it ends a sentence already."""
     return text if text.endswith((".", "?", "!")) else f"{text}."
+
+
+def broken(name: str) -> tuple[str, ...]:
+    """A heading in lines: a long one ends them after an underscore or before a capital, one of
+    several words before the last."""
+    if " " in name:
+        return tuple(name.rsplit(" ", 1)) if len(name) > _LONG else (name,)
+    return tuple(_HUMP.split(name)) if len(name) > _LONG else (name,)
 
 
 def slug(prefix: str, name: str) -> str:
@@ -64,45 +49,3 @@ def question_anchor(question: str) -> str:
     if _SAFE_ID.fullmatch(question):
         return f"q-{question}"
     return slug("qx", question)
-
-
-def number(value: float | None, digits: int = 3) -> str:
-    """Return *value* rounded, ``–`` where it is undefined."""
-    if value is None or not math.isfinite(value):
-        return NOTHING
-    shown = f"{value:.{digits}f}"
-    return shown.lstrip("-") if float(shown) == 0 else shown
-
-
-def interval(low: float | None, high: float | None, digits: int = 2) -> str:
-    """Return ``.64–1.00``, or nothing where there is no interval."""
-    if low is None or high is None or not (math.isfinite(low) and math.isfinite(high)):
-        return ""
-    ends = (number(low, digits), number(high, digits))
-    return "–".join(map(narrow, ends))
-
-
-def narrow(shown: str) -> str:
-    """A number without the 0 before its point."""
-    return shown.replace("0.", ".", 1) if shown.startswith("0.") else shown
-
-
-def span(floor: float | None, ceiling: float | None, digits: int = 3) -> str:
-    """Return a score as people see it: one number, or from its lower to its upper end (``.41–.47``)
-    where it hangs on what is missing. Ends are rounded outwards, so that a floor never looks above
-    a value that it is below."""
-    if floor is None or ceiling is None or abs(floor - ceiling) <= ROUNDING:
-        return number(floor if ceiling is not None else None, digits)
-    low, high = sorted((floor, ceiling))
-    places = 2 if number(low, 2) != number(high, 2) else 3
-    scale = 10**places
-    return interval(
-        math.floor(low * scale + _NOISE) / scale, math.ceil(high * scale - _NOISE) / scale, places
-    )
-
-
-def percent(value: float | None) -> str:
-    """Return a share as ``94 %``."""
-    if value is None or not math.isfinite(value):
-        return NOTHING
-    return f"{value * 100:.0f}\u00a0%"

@@ -117,7 +117,7 @@ class Exam(Protocol[ExamSettings, ExamInputs]):
             gaps=_gaps(inputs, scorer, values, settings),
             files=own_files(inputs, settings, bank, pool, scorer, scores, values, swept),
             ranked=scorer.ranked(inputs.runs, measures, answered=settings.silent != "zero"),
-            parts=(
+            parts=lambda: (
                 *leaderboard_part(inputs, scores, values, settings),
                 *sweep_part(inputs, swept, settings),
                 *agreement_part(agreed),

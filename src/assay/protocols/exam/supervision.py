@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from assay.model.exam import Bank
 from assay.model.wording import counted
+from assay.page.parts import Grid, Item, Part, Table
 from assay.protocols.exam.grading import Pool
 from assay.protocols.exam.inputs import ExamInputs, ExamSettings
 from assay.protocols.exam.scoring import ExamScorer
-from assay.protocols.parts import Grid, Item, Part, Table
 
 MOST_QUERIES = 60
 """Queries that the report shows in full."""

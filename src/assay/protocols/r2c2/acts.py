@@ -13,6 +13,14 @@ from assay.model.labels import Label
 from assay.model.rag import Question
 from assay.tasks.r2c2 import Act
 
+IN_WORDS = {
+    "answer": "answers",
+    "dont_know": "says that it does not know",
+    "false_premise": "says that the question rests on a false premise",
+    "other_refusal": "declines to answer",
+}
+"""What an answer does, by its act."""
+
 TO_REFUSE = frozenset(("false premise", "unanswerable"))
 """Categories, in lower case, of questions that are to be refused."""
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict
+from functools import partial
 from typing import Any
 
 from assay.formats.confidence import COLUMNS as CONFIDENCE_COLUMNS
 from assay.formats.r2c2 import write_marked
-from assay.measures.confidence import LOWER_IS_BETTER
 from assay.measures.ranges import Range
 from assay.model.rag import PassageKey
 from assay.protocols.confidence_scores import Abstention
@@ -16,13 +16,10 @@ from assay.protocols.labels import LabelBook
 from assay.protocols.means import mean_scores
 from assay.protocols.output import csv_bytes
 from assay.protocols.places import Place
-from assay.protocols.r2c2.definitions import DEFINITIONS
-from assay.protocols.r2c2.gaps import gaps
 from assay.protocols.r2c2.inputs import Inputs, R2C2Settings
 from assay.protocols.r2c2.requests import CHECKS, relevance_unit
 from assay.protocols.r2c2.results import Found, RunNotes
 from assay.protocols.r2c2.scores import (
-    AC_MEASURES,
     Grades,
     Judged,
     Verdicts,
@@ -32,9 +29,19 @@ from assay.protocols.r2c2.scores import (
     ranked_passages,
     score_answers,
 )
+from assay.protocols.r2c2.views import (
+    DEFINITIONS,
+    answer_board,
+    facts,
+    gaps,
+    lede,
+    nothing_missing,
+    parts,
+    passage_board,
+)
 from assay.protocols.ranked_scores import score_rankings
 from assay.protocols.relevance import RelevanceCheck, check_relevance
-from assay.protocols.results import Board, Findings, Unlabelled
+from assay.protocols.results import Findings, Unlabelled
 from assay.protocols.scores import PerTopic, Score
 
 RELEVANT = 2
@@ -67,6 +74,7 @@ def findings(inputs: Inputs, settings: R2C2Settings, judged: Judged, book: Label
             **{name: mean_scores(name, by, some, settings) for name, by in pr_values.items()},
         }
     check = _checked(inputs, settings, grades, book)
+    measures = tuple(ranked.measures)
     detail = Found(
         questions=inputs.questions,
         pr_runs=inputs.pr_runs,
@@ -76,29 +84,30 @@ def findings(inputs: Inputs, settings: R2C2Settings, judged: Judged, book: Label
         no_relevant=tuple(
             topic for topic in topics if topic not in rising and not any(grades[topic].values())
         ),
-        scores=scores,
-        pr_scores=pr_scores,
-        attempted=attempted,
-        by_category=by_category,
-        abstention={n: Abstention.of(found.answers, settings) for n, found in verdicts.items()},
         relevance=check,
     )
+    abstention = {name: Abstention.of(v.answers, settings) for name, v in verdicts.items()}
+    every_score: Table = {**scores, **pr_scores}
     missing = sum(notes.unlabelled for notes in detail.notes.values())
     return Findings(
         topics=topics,
-        scores={**scores, **pr_scores},
+        scores=every_score,
         per_topic={**_per_topic(judged), **pr_values},
         boards=(
-            Board("Answering runs", AC_MEASURES, lower_is_better=LOWER_IS_BETTER),
-            Board("Passage runs", tuple(ranked.measures)),
+            answer_board(detail, attempted),
+            *([passage_board(detail, settings, measures, pr_scores)] if pr_scores else ()),
         ),
         definitions=DEFINITIONS,
-        gaps=gaps(list(detail.notes.values()), detail.no_relevant),
+        facts=facts(detail, book.used),
+        lede=lede(detail, scores),
+        nothing=nothing_missing(detail),
+        gaps=gaps(detail),
         files=dict(_files(inputs, detail)),
         ranked=ranked,
+        parts=partial(parts, detail, verdicts, scores, abstention, settings, book.used),
         document={
             "attempted": [asdict(one) for by in attempted.values() for one in by.values()],
-            "abstention": {name: _plain(asdict(one)) for name, one in detail.abstention.items()},
+            "abstention": {name: _plain(asdict(one)) for name, one in abstention.items()},
             "runs": {name: asdict(notes) for name, notes in detail.notes.items()},
         },
         more_scores={"attempted": attempted},

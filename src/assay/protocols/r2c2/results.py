@@ -11,9 +11,7 @@ from typing import NamedTuple
 from assay.measures.ranges import Range
 from assay.model.labels import Label
 from assay.model.rag import Answer, Mark, Nugget, Passage, PassageKey, PassageRun, Question
-from assay.protocols.confidence_scores import Abstention
 from assay.protocols.relevance import RelevanceCheck
-from assay.protocols.scores import Scores
 
 
 class State(StrEnum):
@@ -139,6 +137,11 @@ class RunNotes:
         )
 
     @property
+    def declined(self) -> int:
+        """How many answers decline."""
+        return sum(self.refusals.values())
+
+    @property
     def unlabelled(self) -> int:
         """How many answers and nuggets have no usable label."""
         return self.missing_answers + self.failed_answers + self.unmarked_nuggets
@@ -146,11 +149,10 @@ class RunNotes:
 
 @dataclass(frozen=True)
 class Found:
-    """Everything that an R2C2 evaluation found, in the order of the question file.
+    """What an R2C2 evaluation found of answers and passages, in the order of the question file.
 
     ``answers[run][question]``; ``grades[question][PassageKey]`` are the derived grades of every
-    passage of every PR run; ``no_relevant`` lists questions without any relevant passage.
-    ``scores`` are those of AC runs, ``attempted`` over the questions that they did not decline.
+    passage of every PR run; ``no_relevant`` lists questions that surely have no relevant passage.
     """
 
     questions: tuple[Question, ...]
@@ -159,9 +161,4 @@ class Found:
     notes: Mapping[str, RunNotes]
     grades: Mapping[str, Mapping[PassageKey, int]]
     no_relevant: tuple[str, ...]
-    scores: Scores
-    pr_scores: Scores
-    attempted: Scores
-    by_category: Mapping[str, Scores]
-    abstention: Mapping[str, Abstention]
     relevance: RelevanceCheck[PassageKey] | None = None

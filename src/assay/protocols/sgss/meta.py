@@ -9,9 +9,9 @@ import numpy as np
 
 from assay.measures.ranges import Range
 from assay.model.labels import Label, Status
+from assay.page.parts import Part, Table, Value
 from assay.protocols.labels import LabelBook
 from assay.protocols.means import mean_score
-from assay.protocols.parts import Part, Table, Value
 from assay.protocols.scores import Score
 from assay.protocols.sgss.inputs import SgssInputs, SgssSettings
 from assay.protocols.sgss.labels import SUPPORTED, contents, tasks

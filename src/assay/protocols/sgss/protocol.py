@@ -113,6 +113,7 @@ class Sgss(Protocol[SgssSettings, SgssInputs]):
             for content in requests(inputs, settings, PREFERENCE):
                 book.label(PREFERENCE, content.unit, "preference")
         summaries = sum(len(by_run) for by_run in scored.values())
+        people = tuple(people_part(book, inputs, settings))
         return Findings(
             topics=tuple(inputs.summaries),
             scores=scores,
@@ -130,10 +131,10 @@ class Sgss(Protocol[SgssSettings, SgssInputs]):
             ),
             gaps=_gaps(inputs, scored, compared, settings),
             files=own_files(scored, compared, settings),
-            parts=(
+            parts=lambda: (
                 plot_part(scores, scored),
                 *preference_part(compared, settings),
-                *people_part(book, inputs, settings),
+                *people,
                 line_part(inputs, scored),
             ),
             document={

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from assay.measures.ranges import Range
 from assay.measures.summaries import Value, heading_representativeness
 from assay.model.summaries import LineKind
-from assay.protocols.parts import Item, Lines, Part, Point, Scatter, Series, Text
+from assay.page.parts import Item, Lines, Part, Point, Scatter, Series, Text
 from assay.protocols.scores import Scores
 from assay.protocols.sgss.inputs import SgssInputs
 from assay.protocols.sgss.labels import Judged

@@ -66,6 +66,7 @@ def score(inputs: Inputs, settings: TrecRagSettings, book: LabelBook) -> Finding
         files["relevance.csv"] = csv_bytes(
             RELEVANCE_COLUMNS, relevance_rows(bank, state.pool.grades)
         )
+    shown = parts(state, ways, sides, per_topic)
     return Findings(
         topics=inputs.topics,
         scores=scores,
@@ -76,7 +77,7 @@ def score(inputs: Inputs, settings: TrecRagSettings, book: LabelBook) -> Finding
         gaps=_gaps(state, nuggets, support),
         files=files,
         ranked=ranked_runs(inputs, settings, state.pool),
-        parts=parts(state, ways, sides, per_topic),
+        parts=lambda: shown,
         document={
             "settings": [
                 dict(zip(SETTING_COLUMNS, row, strict=True)) for row in setting_rows(sides)

@@ -15,7 +15,7 @@ from assay.model.trec_rag import (
     Support,
     SupportAnswer,
 )
-from assay.protocols.parts import (
+from assay.page.parts import (
     Cited,
     Grid,
     Item,

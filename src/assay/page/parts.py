@@ -1,7 +1,8 @@
-"""Sections of a protocol's report as plain values: what is shown, not how.
+"""Sections of a report as plain values: what is shown, not how.
 
 Protocols know nothing of HTML; ``assay.reports.parts`` draws these. Texts may come from runs and
-corpora: they are escaped where they are drawn.
+corpora: they are escaped where they are drawn. Names of runs have the colour that they have in the
+first leaderboard.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from assay.measures.ranges import Range
+from assay.page.cards import Cards
 
 Value = str | int | float | Range | None
 
@@ -36,18 +38,30 @@ class Table:
 @dataclass(frozen=True, slots=True)
 class Grid:
     """A matrix of numbers in colour steps between ``low`` and ``high``: ``cells[row][column]``,
-    None where nothing is known. ``about`` explains a row or column by its name."""
+    None where nothing is known. What follows a line end in a column's name is set small. ``about``
+    explains a row or column by its name; ``faint`` columns stand on little, the ``total`` apart."""
 
     title: str
     rows: tuple[str, ...]
     columns: tuple[str, ...]
-    cells: Sequence[Sequence[float | None]]
+    cells: Sequence[Sequence[float | Range | Shade | None]]
     low: float = 0.0
     high: float = 1.0
     note: str = ""
     about: Mapping[str, str] = field(default_factory=dict)
     digits: int = 0
     folded: bool = False
+    faint: frozenset[str] = frozenset()
+    total: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Shade:
+    """A cell of a grid with what is to be known of it: ``below`` the value, and ``about`` it."""
+
+    value: Range | None
+    about: str = ""
+    below: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,8 +76,17 @@ class Point:
 
 
 @dataclass(frozen=True, slots=True)
+class Contour:
+    """A line that joins what is equal: ``name`` stands at the place ``at``."""
+
+    line: tuple[tuple[float, float], ...]
+    name: str = ""
+    at: tuple[float, float] = (0.0, 0.0)
+
+
+@dataclass(frozen=True, slots=True)
 class Scatter:
-    """Points in a plane."""
+    """Points in a plane; ``corners`` say what the upper left and the lower right mean."""
 
     title: str
     x: str
@@ -71,6 +94,50 @@ class Scatter:
     points: tuple[Point, ...]
     note: str = ""
     diagonal: bool = False
+    contours: tuple[Contour, ...] = ()
+    corners: tuple[str, str] = ("", "")
+
+
+@dataclass(frozen=True, slots=True)
+class Curve:
+    """A line through points of a plane from 0 to 1, with what is said about each."""
+
+    name: str
+    points: tuple[tuple[float, float], ...]
+    about: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Curves:
+    """Curves in a plane from 0 to 1; with ``focus`` that one before the others."""
+
+    title: str
+    x: str
+    y: str
+    curves: tuple[Curve, ...]
+    note: str = ""
+    focus: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Bin:
+    """Answers of a confidence from ``low`` to ``high``: how many are ``right`` and ``wrong``, their
+    mean ``confidence`` and ``accuracy`` (None without any)."""
+
+    low: float
+    high: float
+    right: int
+    wrong: int
+    confidence: float | None
+    accuracy: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Reliability:
+    """Accuracy against confidence, bin by bin, over how many answers each holds."""
+
+    name: str
+    bins: tuple[Bin, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +208,32 @@ class Marked:
     note: str = ""
 
 
-Item = Table | Grid | Scatter | Lines | Text | Marked
+@dataclass(frozen=True, slots=True)
+class Sentences:
+    """Names (runs), each in a word and a sentence."""
+
+    rows: tuple[tuple[str, str, str], ...]
+    note: str = ""
+
+
+Figure = Scatter | Curves | Reliability
+
+
+@dataclass(frozen=True, slots=True)
+class Beside:
+    """Figures beside each other, as far as there is room."""
+
+    figures: tuple[Figure, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Panels:
+    """Figures of each run, under its name and a note: (name, note, figures)."""
+
+    panels: tuple[tuple[str, str, tuple[Figure, ...]], ...]
+
+
+Item = Table | Grid | Figure | Lines | Text | Marked | Sentences | Beside | Panels | Cards
 
 
 @dataclass(frozen=True, slots=True)

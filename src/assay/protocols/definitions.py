@@ -1,10 +1,10 @@
-"""What R2C2's measures are, in a sentence each, with their sources."""
+"""What measures are that several protocols may have, in a sentence each, with their sources."""
 
 from __future__ import annotations
 
-from assay.protocols.results import Definition
+from assay.page.page import Definition
 
-DEFINITIONS = (
+CONFIDENCE = (
     Definition(
         "HMR",
         "Harmonic mean of the two rewards R_O and R_U: how modest a run is, neither over- nor"
@@ -27,13 +27,6 @@ DEFINITIONS = (
         "Accuracy",
         "Right answers over all questions; a question that a run leaves out is wrong. Higher is"
         " better.",
-        "R2C2 task paper, step 5",
-    ),
-    Definition(
-        "NuggetPrecision",
-        "Relevant nuggets over all nuggets of a question (0 without nuggets), averaged over the"
-        " questions. Relevant: entailed by its passage and of help in finding a right answer."
-        " Bogus: not entailed. Higher is better.",
         "R2C2 task paper, step 5",
     ),
     Definition(
@@ -72,6 +65,10 @@ DEFINITIONS = (
         " to be refused, the share that is declined. Higher is better.",
         "Wen et al., TACL 13, 2025",
     ),
+)
+"""Of runs whose answers state a confidence."""
+
+RANKING = (
     Definition(
         "nDCG",
         "Discounted cumulated gain over that of the ideal list, the “Microsoft” version: gain over"
@@ -97,3 +94,4 @@ DEFINITIONS = (
         "Amigó et al., SIGIR 2018; Sakai and Zeng, SIGIR 2019",
     ),
 )
+"""Of rankings."""

@@ -1,0 +1,115 @@
+"""A score of a run over topics, and how runs rank by it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Self
+
+from assay.measures.ranges import ROUNDING, Range
+
+Ends = tuple[float, float]
+"""Low and high end of a bootstrap interval."""
+
+
+@dataclass(frozen=True, slots=True)
+class Score:
+    """A score of a run over topics (questions).
+
+    ``floor`` and ``ceiling`` are its values if everything missing turned out worst and best for
+    the run (:class:`assay.measures.ranges.Range`); ``value`` is None where they differ. All three
+    are None where the score is undefined. ``low`` and ``high`` bound its bootstrap interval over
+    topics, which then holds the intervals of both. The score is over ``topics`` topics; the values
+    of ``missing`` of them hang on a label that is not there.
+    """
+
+    run: str
+    measure: str
+    value: float | None
+    low: float | None
+    high: float | None
+    topics: int
+    missing: int
+    floor: float | None
+    ceiling: float | None
+
+    @classmethod
+    def undefined(cls, run: str, measure: str, *, topics: int = 0, missing: int = 0) -> Self:
+        """A score that no completion of the labels would define."""
+        return cls(run, measure, None, None, None, topics, missing, None, None)
+
+    @classmethod
+    def between(
+        cls,
+        run: str,
+        measure: str,
+        ends: Range,
+        *intervals: Ends,
+        topics: int,
+        missing: int = 0,
+    ) -> Self:
+        """A score from its floor to its ceiling; the bootstrap ``intervals`` are of these."""
+        low = min((low for low, _ in intervals), default=None)
+        high = max((high for _, high in intervals), default=None)
+        # A safe end may lie beyond all that was resampled, a value by rounding.
+        slack = ROUNDING if ends.value is not None else float("inf")
+        if low is not None and 0 < low - min(ends) <= slack:
+            low = min(ends)
+        if high is not None and 0 < max(ends) - high <= slack:
+            high = max(ends)
+        return cls(
+            run,
+            measure,
+            ends.value,
+            low,
+            high,
+            topics,
+            missing,
+            ends.floor,
+            ends.ceiling,
+        )
+
+    @property
+    def ends(self) -> Range | None:
+        """Floor and ceiling; None where the score is undefined."""
+        if self.floor is None or self.ceiling is None:
+            return None
+        return Range(self.floor, self.ceiling)
+
+
+Scores = Mapping[str, Mapping[str, Score]]
+"""run → measure → score."""
+
+PerTopic = Mapping[str, Mapping[str, Mapping[str, Range | None]]]
+"""run → measure → topic → value; None where it is undefined whatever the labels are."""
+
+
+def ranks(scores: Scores, measure: str, *, lower_is_better: bool = False) -> dict[str, int | None]:
+    """The runs that have a measure, best first, each with its rank.
+
+    They stand by floor, then by ceiling, then by name. Two runs whose ranges overlap share a rank,
+    and so does whatever lies between them; the run after n others has rank n + 1 where it is
+    surely worse than all of them. Runs whose score is undefined come last, without a rank.
+    """
+    sign = -1.0 if lower_is_better else 1.0
+    known: list[tuple[float, float, str]] = []
+    undefined = []
+    for run, by_measure in scores.items():
+        if measure in by_measure:
+            ends = by_measure[measure].ends
+            if ends is None:
+                undefined.append(run)
+            else:
+                known.append((-sign * ends.floor, -sign * ends.ceiling, run))
+    known.sort()
+    found: dict[str, int | None] = {}
+    # Signs are turned. From the worst run up: a run is surely worse than all before it where no
+    # run from it on can reach the floor of the one before.
+    reach, together = float("inf"), []
+    for place in range(len(known) - 1, -1, -1):
+        together.append(known[place][2])
+        reach = min(reach, known[place][1])
+        if not place or reach > known[place - 1][0] + ROUNDING:
+            found.update(dict.fromkeys(together, place + 1))
+            together = []
+    return {run: found.get(run) for run in (*(one[2] for one in known), *sorted(undefined))}

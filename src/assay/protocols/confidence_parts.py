@@ -1,0 +1,336 @@
+"""How runs whose answers state a confidence are shown: which way they err, how reliable they are,
+what they would come to if they declined more often."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+
+import numpy as np
+
+from assay.measures.abstention import Answers
+from assay.measures.confidence import (
+    LOWER_IS_BETTER,
+    bin_numbers,
+    reliability_bins,
+    risk_coverage,
+)
+from assay.measures.scores import Score
+from assay.model.wording import counted, listing
+from assay.page.parts import (
+    Beside,
+    Bin,
+    Contour,
+    Curve,
+    Curves,
+    Figure,
+    Item,
+    Panels,
+    Part,
+    Point,
+    Reliability,
+    Scatter,
+    Sentences,
+    Table,
+    Value,
+)
+from assay.page.wording import interval, number, percent
+from assay.protocols.confidence_scores import Abstention, Binned
+from assay.statistics.comparison import compare_confidences
+
+GOOD = 0.8
+"""A balanced run with an HMR of at least this is called modest."""
+
+_RULE = (
+    "Overconfident: the interval of R_O lies below that of R_U. Underconfident: the interval of R_U"
+    f" lies below that of R_O. Otherwise modest where HMR is at least {GOOD:.1f}, else middling."
+    " The mean confidence of the wrong answers is 1 − R_O, that of the right ones is R_U."
+)
+_MOST_BARS = 8
+"""With more runs than this the map has no intervals."""
+
+_COMPANY = 10
+"""Curves of other runs behind a run's own, so that a page stays small."""
+
+_MOST_RUNS = {"HMR": 20, "ECE": 20, "AUROC": 8}
+_MOST_TOPICS = 1_000
+"""How much is compared for a page: what takes a few seconds."""
+_ALPHA = 0.05
+
+
+@dataclass(frozen=True)
+class Stated:
+    """A run with its answers, scores (:mod:`assay.protocols.confidence_scores`) and how it
+    declines; ``summary`` says what else must be known of it."""
+
+    run: str
+    answers: Answers
+    scores: Mapping[str, Score]
+    abstention: Abstention
+    summary: str = ""
+
+    @property
+    def right(self) -> int:
+        """How many answers are right."""
+        return int((self.answers.given & (self.answers.correct == 1)).sum())
+
+    @property
+    def wrong(self) -> int:
+        """How many answers are wrong; a question left out is."""
+        return int((~self.answers.given | (self.answers.correct == 0)).sum())
+
+    @property
+    def known(self) -> tuple[np.ndarray, np.ndarray]:
+        """Confidence and correctness of the answers that have both."""
+        known = self.answers.given & ~np.isnan(self.answers.correct)
+        return self.answers.p[known], self.answers.correct[known]
+
+
+def confidence_parts(runs: Sequence[Stated], settings: Binned, *, topics: str) -> list[Part]:
+    """The sections of runs, best first; ``topics`` is what their answers are to."""
+    if not runs:
+        return []
+    curves = {one.run: curve for one in runs if (curve := _curve(one)) is not None}
+    words = {one.run: reading(one) for one in runs}
+    sentences = tuple((run, *said) for run, said in words.items())
+    found = [
+        Part(
+            "In a sentence",
+            _groups(runs, topics),
+            (Sentences(sentences, _RULE),),
+        )
+    ]
+    title, note = "Over- and underconfidence", ""
+    figures: list[Figure] = []
+    if points := _points(runs):
+        figures.append(_reward_map(points))
+    if curves:
+        figures.append(
+            Curves(
+                "Risk and coverage", _COVERAGE, _RISK, tuple(curves.values()),
+                "What would be wrong if a run answered only from some confidence up and said “I "
+                "don’t know” below. Lower is better; a curve that climbs to the right belongs to a "
+                "run that knows when it is right.",
+            )
+        )  # fmt: skip
+    else:
+        note = "No run has an answer with a usable label yet, so there is nothing to draw."
+    found.append(Part(title, note, (Beside(tuple(figures)),) if figures else ()))
+    panels: list[tuple[str, str, tuple[Figure, ...]]] = []
+    for one in runs:
+        summary = f"{words[one.run][0]}. {one.right} right, {one.wrong} wrong"
+        summary += f"; {one.summary}." if one.summary else "."
+        if one.run not in curves:
+            panels.append((one.run, f"{summary} No answer has a usable label.", ()))
+            continue
+        company = [curves[one.run], *(c for run, c in curves.items() if run != one.run)]
+        own = Curves("Risk and coverage", _COVERAGE, _RISK, tuple(company[: _COMPANY + 1]),
+                     focus=one.run)  # fmt: skip
+        panels.append((one.run, summary, (_reliability(one, settings), own)))
+    note = (
+        f"Left: accuracy against confidence in {settings.bins} bins. A dot is a bin, n the answers "
+        "in it; the bar to the diagonal is its calibration error, orange where confidence is above "
+        "accuracy, blue where it is below. Below it the answers by confidence, right ones upwards, "
+        "wrong ones downwards. Right: this run’s risk–coverage curve before those of the others."
+    )
+    found.append(Part("Each run", note, (Panels(tuple(panels)),)))
+    found.append(_declining(runs))
+    return found
+
+
+# -- in words -------------------------------------------------------------------------------------
+
+
+def reading(one: Stated) -> tuple[str, str]:
+    """Say in a word and a sentence, by the rule that the page states, how well a run's confidence
+    fits."""
+    over, under, hmr = (one.scores.get(name) for name in ("R_O", "R_U", "HMR"))
+    ends = [score.ends if score else None for score in (over, under, hmr)]
+    if over is None or under is None or None in ends or not (one.right or one.wrong):
+        return "No score", "no answer has a usable label yet."
+    at_wrong = _shares(*(None if end is None else 1 - end for end in (over.ceiling, over.floor)))
+    at_right = _shares(under.floor, under.ceiling)
+    sentence = (
+        f"wrong answers at {at_wrong} confidence on average, right ones at {at_right}"
+        f" (R_O {interval(over.low, over.high)}, R_U {interval(under.low, under.high)})."
+    )
+    known = one.right + one.wrong == len(one.answers.given)
+    if known and not one.wrong:
+        word = "Never wrong"
+        sentence = f"R_O is 1 by definition; right answers at {at_right} confidence on average."
+    elif known and not one.right:
+        word = "Never right"
+        sentence = f"R_U is 1 by definition; wrong answers at {at_wrong} confidence on average."
+    elif _below(over, under):
+        word = "Overconfident"
+    elif _below(under, over):
+        word = "Underconfident"
+    else:
+        word = "Modest" if hmr and hmr.floor is not None and hmr.floor >= GOOD else "Middling"
+    if left_out := int((~one.answers.given).sum()):
+        sentence += f" {counted(left_out, 'question')} left out: wrong, with an unknown confidence."
+    return word, sentence
+
+
+def _below(one: Score, other: Score) -> bool:
+    """Whether the whole interval of a score lies below that of another."""
+    return one.high is not None and other.low is not None and one.high < other.low
+
+
+def _shares(low: float | None, high: float | None) -> str:
+    """A share, or from its least to its greatest where it hangs on what is missing."""
+    return "–".join(dict.fromkeys((percent(low), percent(high))))
+
+
+def _groups(runs: Sequence[Stated], topics: str) -> str:
+    """The runs that do not differ from the best, by HMR, ECE and AUROC, in words; empty where there
+    are no two runs to compare, or too many.
+
+    Randomisation tests of all pairs of the runs whose answers all have a label, with Holm's
+    correction, as ``assay compare out/per_topic.csv`` makes them; a question left out counts as the
+    worst that could have been handed in.
+    """
+    compared = [one for one in runs if one.right + one.wrong == len(one.answers.given)]
+    count = len(runs[0].answers.given)
+    if len(compared) < 2 or not 2 <= count <= _MOST_TOPICS:
+        return ""
+    p = np.array([np.where(one.answers.given, one.answers.p, 1.0) for one in compared]).T
+    c = np.array([np.where(one.answers.given, one.answers.correct, 0.0) for one in compared]).T
+    found = []
+    for measure in (name for name, most in _MOST_RUNS.items() if len(compared) <= most):
+        with suppress(ValueError):  # AUROC may be undefined
+            tested = compare_confidences(
+                p.tolist(), c.tolist(), [one.run for one in compared],
+                measure=measure, alpha=_ALPHA, resamples=1, seed=0,
+            )  # fmt: skip
+            low = " (low is good)" if measure in LOWER_IS_BETTER else ""
+            found.append(f"by {measure}{low} {listing(list(tested.top))}")
+    if not found:
+        return ""
+    over = counted(count, topics)
+    if left := len(runs) - len(compared):
+        over += f" of the runs without a missing label, {left} left out"
+    return (
+        f"Not told apart from the best run: {'; '.join(found)}. (Paired randomisation tests over "
+        f"{over}, Holm’s correction for all pairs, 5 %; assay compare per_topic.csv -m HMR shows "
+        "every pair.)"
+    )
+
+
+# -- figures --------------------------------------------------------------------------------------
+
+_COVERAGE, _RISK = "coverage: share answered", "risk: share of it wrong"
+
+
+def _points(runs: Sequence[Stated]) -> list[Point]:
+    points = []
+    bars = len(runs) <= _MOST_BARS
+    for one in runs:
+        over, under = (one.scores.get(name) for name in ("R_O", "R_U"))
+        if over is None or under is None or over.ends is None or under.ends is None:
+            continue
+        if over.value is None and under.value is None:
+            continue  # it could stand anywhere
+        ranges = [(s.low, s.high) if bars and s.low is not None and s.high is not None else None
+                  for s in (over, under)]  # fmt: skip
+        points.append(Point(one.run, over.ends.floor, under.ends.floor, *ranges))
+    return points
+
+
+def _reward_map(points: Sequence[Point]) -> Scatter:
+    """R_O against R_U over contours of equal HMR."""
+    contours = []
+    for tenth in range(1, 10):
+        h = tenth / 10
+        over = np.linspace(h / (2 - h), 1.0, 60)
+        line = tuple(zip(over.tolist(), (h * over / (2 * over - h)).tolist(), strict=True))
+        contours.append(Contour(line, "" if tenth % 2 else f"HMR .{tenth}", (h, h)))
+    note = (
+        "Up and to the right is better. Curves join points of equal HMR; on the dashed line both "
+        "rewards are equal. Where something is missing a run stands at the floors."
+    )
+    if any(point.x_range or point.y_range for point in points):
+        note += " Thin bars are the intervals of R_O and R_U."
+    return Scatter(
+        "Which way a run errs",
+        "R_O: overconfidence suppressed →",
+        "R_U: underconfidence suppressed →",
+        tuple(points),
+        note,
+        diagonal=True,
+        contours=tuple(contours),
+        corners=("↖ overconfident", "underconfident ↘"),
+    )
+
+
+def _curve(one: Stated) -> Curve | None:
+    p, c = one.known
+    if not len(p):
+        return None
+    steps = risk_coverage(p, c)
+    return Curve(
+        one.run,
+        tuple((step.coverage, step.risk) for step in steps),
+        tuple(
+            f"answering from confidence {step.threshold * 100:.0f} up covers"
+            f" {percent(step.coverage)}, {percent(step.risk)} of it wrong"
+            for step in steps
+        ),
+    )
+
+
+def _reliability(one: Stated, settings: Binned) -> Reliability:
+    p, c = one.known
+    numbers = bin_numbers(p, settings.bins, settings.bins_closed)
+    right = np.bincount(numbers[c == 1], minlength=settings.bins)
+    wrong = np.bincount(numbers[c == 0], minlength=settings.bins)
+    table = reliability_bins(p, c, bins=settings.bins, closed=settings.bins_closed)
+    bins = (
+        Bin(b.low, b.high, int(r), int(w), b.mean_confidence, b.accuracy)
+        for b, r, w in zip(table, right, wrong, strict=True)
+    )
+    return Reliability(one.run, tuple(bins))
+
+
+# -- declining ------------------------------------------------------------------------------------
+
+_SWEEP = (
+    "t", "coverage", "withheld", "accuracy", "HMR", "accuracy, attempted", "HMR, attempted",
+    "withheld that are wrong", "wrong that are withheld",
+)  # fmt: skip
+
+
+def _declining(runs: Sequence[Stated]) -> Part:
+    rows: list[tuple[Value, ...]] = []
+    sweeps: list[Item] = []
+    for one in runs:
+        own = one.abstention
+        refused: Value = own.refused
+        if own.unknown:
+            refused = f"{own.refused} to {own.refused + own.unknown}"
+        rows.append((one.run, refused, own.rightly, own.to_refuse, own.precision, own.recall))
+        points = [
+            (
+                number(point.threshold, 1), point.coverage, point.withheld, point.accuracy,
+                point.hmr, point.attempted_accuracy, point.attempted_hmr, point.precision,
+                point.recall,
+            )
+            for point in own.sweep
+        ]  # fmt: skip
+        if points:
+            title = f"{one.run}: declining below a confidence"
+            sweeps.append(Table(title, _SWEEP, points, folded=True))
+    columns = (
+        "run", "declined", "rightly", "to be refused", "abstention precision", "abstention recall",
+    )  # fmt: skip
+    note = (
+        "A refusal is wrong, unless its question is to be refused: by its category, or because its "
+        "gold answers decline. Precision: rightly declined over declined. Recall: rightly declined "
+        "over those to be refused. – is undefined: nothing was declined, or nothing was to be. "
+        "Below, for each run, what it would have come to had it declined every answer of a "
+        "confidence below t: attempted scores are over what is answered or rightly declined; of the"
+        " withheld answers the share that is wrong, and of the wrong answers the share that is "
+        "withheld."
+    )
+    return Part("Declining", note, (Table("", columns, rows), *sweeps))

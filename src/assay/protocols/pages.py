@@ -1,0 +1,235 @@
+"""A result as the page that people see: what is the same for all protocols."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+from assay.measures.scores import Score, Scores, ranks
+from assay.model.labels import Label, LabellerId
+from assay.model.wording import counted, listing
+from assay.page.page import Board, Labelled, Page
+from assay.page.parts import Grid, Part, Shade, Table
+from assay.page.wording import interval, shortened, span
+from assay.protocols.members import Jury
+from assay.protocols.results import Result
+
+SMALL = 10
+"""Categories with fewer topics than this are shown as small."""
+
+_MOST_CELLS = 6_000
+"""Values that a table of topics by runs has at most."""
+
+_POLICIES = {
+    "people": "a person’s label counts before the machine’s",
+    "machine": "only the machine’s labels count; people’s are left out",
+    "human": "only people’s labels count",
+}
+
+
+def page_of(result: Result, *, sections: bool = True) -> Page:
+    """The page of a result, with its ``sections`` or (for the terminal) without."""
+    found = result.findings
+    asked = sum(result.asked.values())
+    level = result.settings.get("level")
+    return Page(
+        title=result.title,
+        protocol=result.protocol_title,
+        policy=result.policy,
+        policy_says=policy_in_words(result.policy),
+        scores=found.scores,
+        boards=found.boards,
+        parts=(*found.parts(), *_categories(result), *_topics(result)) if sections else (),
+        definitions=found.definitions,
+        settings=result.settings,
+        gaps=result.gaps,
+        nothing=found.nothing or all_usable(asked),
+        usable=all_usable(asked) if asked and not result.lacking else "",
+        lede=found.lede,
+        facts=found.facts,
+        warnings=result.warnings,
+        labelled=tuple(_labelled(result)),
+        juries=tuple(_jury(jury, result.task_titles.get(jury.task, jury.task))
+                     for jury in result.juries),
+        level=level if isinstance(level, float) else None,
+        out=result.out,
+    )  # fmt: skip
+
+
+def all_usable(asked: int) -> str:
+    """What is said where none of the labels that scores rest on is missing."""
+    if not asked:
+        return "No labels are needed."
+    return f"Every one of the {counted(asked, 'label')} that the scores rest on is usable."
+
+
+def policy_in_words(policy: str) -> str:
+    """Say which label counts under a policy."""
+    if policy.startswith("only:"):
+        return f"only the labels of {policy.removeprefix('only:')} count"
+    return _POLICIES.get(policy, policy)
+
+
+def best_in_words(scores: Scores, measures: Sequence[str], words: Sequence[str]) -> str:
+    """Say which runs are first by some measures, each with its word: ``A has the highest HMR``."""
+    found = []
+    for measure, word in zip(measures, words, strict=True):
+        order = ranks(scores, measure)
+        first = [run for run, rank in order.items() if rank == 1]
+        if len(first) == 1:
+            score = scores[first[0]][measure]
+            shown = span(score.floor, score.ceiling)
+            found.append(f"{first[0]} has {word}, {shown} ({interval(score.low, score.high)})")
+        elif first and len(first) == len(order):
+            found.append(f"no run is surely ahead by {measure}")
+        elif first:
+            found.append(f"{listing(first)} share {word}")
+    return "; ".join(found) + "." if found else ""
+
+
+# -- who labelled ---------------------------------------------------------------------------------
+
+
+def _labelled(result: Result) -> Iterator[Labelled]:
+    by_task: dict[str, dict[int, Label]] = {task: {} for task in result.labellers}
+    for label, _ in result.used:
+        by_task.setdefault(label.task, {})[label.rowid] = label
+    for task, labels in by_task.items():
+        if not labels and not result.asked.get(task):
+            continue  # nothing of it was needed
+        labeller = result.labellers.get(task)
+        names = Counter(label.labeller.name for label in labels.values())
+        shown = ", ".join(f"{n:,} by {name}" for name, n in names.most_common(6))
+        yield Labelled(
+            task,
+            result.task_titles.get(task, task),
+            "" if labeller is None else labeller.name,
+            "" if labeller is None else labeller.kind,
+            _model(labeller),
+            shown or "none",
+            sum(label.labeller.is_human for label in labels.values()),
+        )
+
+
+def _model(labeller: LabellerId | None) -> str:
+    """What is behind a labeller: its model and the settings that change its answers."""
+    if labeller is None:
+        return ""
+    parts = []
+    for key, value in sorted(labeller.params.items(), key=lambda item: str(item[0])):
+        shown = str(value)
+        if "sha" in str(key).lower() and len(shown) > 20:
+            shown = shown[:12] + "…"
+        parts.append(f"{key}: {shortened(shown, 90)}")
+    return "; ".join(parts)
+
+
+def _jury(jury: Jury, title: str) -> Table:
+    alpha = "undefined" if jury.alpha is None else f"{jury.alpha:.3f}"
+    return Table(
+        f"How the members of {jury.ensemble} agree: {title}",
+        ("member", "votes", "unusable", "agreement", "κ"),
+        [
+            (
+                one.labeller + (f" (sample {one.sample + 1})" if one.sample else ""),
+                one.votes, one.unusable, one.agreement, one.kappa,
+            )
+            for one in jury.members
+        ],
+        note=f"{jury.units} values; all members say the same in {jury.unanimous}. Krippendorff’s α "
+        f"({jury.metric}) of “{jury.value}” over all members: {alpha}. Agreement and κ compare a "
+        "member’s votes with the joint label, in which its own vote has a part.",
+        folded=True,
+    )  # fmt: skip
+
+
+# -- by category, by topic ------------------------------------------------------------------------
+
+
+def _categories(result: Result) -> Iterator[Part]:
+    by_category = result.findings.by_category
+    grids = [
+        grid
+        for board in result.findings.boards
+        for measure in board.by_category or board.measures[:1]
+        if by_category and (grid := _by_category(result, board, measure)) is not None
+    ]
+    if grids:
+        note = (
+            "The stronger the colour, the higher the score. n is the number of topics; categories "
+            f"with fewer than {SMALL} are set in italics: a single topic moves them much."
+        )
+        yield Part("Scores by category", note, tuple(grids))
+
+
+def _by_category(result: Result, board: Board, measure: str) -> Grid | None:
+    found = {**(result.findings.by_category or {}), "All": result.findings.scores}
+    runs = _runs(result, board)
+    if not runs:
+        return None
+    sizes = {
+        name: max((s.topics for run in runs if (s := by.get(run, {}).get(measure))), default=0)
+        for name, by in found.items()
+    }
+    return Grid(
+        measure,
+        tuple(runs),
+        tuple(f"{name}\nn = {n}" for name, n in sizes.items()),
+        [
+            [_shade(by.get(run, {}).get(measure), sizes[name]) for name, by in found.items()]
+            for run in runs
+        ],
+        digits=2,
+        faint=frozenset(f"{name}\nn = {n}" for name, n in sizes.items() if n < SMALL),
+        total=f"All\nn = {sizes['All']}",
+    )
+
+
+def _shade(score: Score | None, of: int) -> Shade:
+    if score is None:
+        return Shade(None, "undefined")
+    about = counted(score.topics, "topic")
+    if score.ends is None:
+        about += ", undefined"
+    elif bounds := interval(score.low, score.high):
+        about += f", interval {bounds}"
+    if score.missing:
+        about += f", {score.missing} without a label"
+    return Shade(score.ends, about, f"n = {score.topics}" if score.topics != of else "")
+
+
+def _topics(result: Result) -> Iterator[Part]:
+    """The first measure of each leaderboard that has values, topic by topic."""
+    grids = []
+    for board in result.findings.boards:
+        measure = next((m for m in board.measures if _has(result, board, m)), "")
+        runs = [r for r in _runs(result, board) if measure in result.findings.per_topic.get(r, {})]
+        topics = list(result.findings.topics)
+        if not runs or len(topics) < 2 or len(runs) * len(topics) > _MOST_CELLS:
+            continue
+        cells = [
+            [result.findings.per_topic[run][measure].get(topic) for run in runs] for topic in topics
+        ]
+        ends = [end for row in cells for one in row if one is not None for end in one]
+        if ends:
+            low, high = min(0.0, *ends), max(1.0, *ends)
+            title = f"{board.title}: {measure}"
+            grids.append(
+                Grid(title, tuple(topics), tuple(runs), cells, low, high, digits=2, folded=True)
+            )
+    if grids:
+        note = "Where runs differ: the stronger the colour, the higher the value of the topic."
+        yield Part("Topic by topic", note, tuple(grids))
+
+
+def _has(result: Result, board: Board, measure: str) -> bool:
+    per_topic = result.findings.per_topic
+    return any(measure in per_topic.get(run, {}) for run in _runs(result, board))
+
+
+def _runs(result: Result, board: Board) -> list[str]:
+    """The runs of a leaderboard, best first."""
+    first = board.measures[0] if board.measures else ""
+    return list(
+        ranks(result.findings.scores, first, lower_is_better=first in board.lower_is_better)
+    )

@@ -1,0 +1,215 @@
+"""The questions of an R2C2 evaluation as cards: every answer, nugget and label with who gave it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from assay.model.rag import Mark, PassageKey, Question
+from assay.page.cards import Badge, Body, Card, Cards, Chip, Entry, Quotation, Ranked, Remark
+from assay.page.parts import Part
+from assay.page.wording import one_line, span
+from assay.protocols.places import Place, WhereUsed
+from assay.protocols.r2c2.acts import IN_WORDS
+from assay.protocols.r2c2.results import AnswerResult, Found, NuggetResult, State
+from assay.protocols.remarks import remarks, shared
+
+MOST_QUESTIONS = 300
+"""Questions that a report shows in full."""
+
+_OUTCOMES = {
+    "right": Badge("right", "✓", "right"),
+    "wrong": Badge("wrong", "✗", "wrong"),
+    "declined": Badge("declined", "–", "declined"),
+    "out": Badge("out", "∅", "left out"),
+    "missing": Badge("missing", "?", "no label yet"),
+    "failed": Badge("failed", "!", "label failed"),
+}
+_MARKS = {
+    Mark.RELEVANT: ("good", "relevant"),
+    Mark.NONRELEVANT: ("neutral", "nonrelevant"),
+    Mark.BOGUS: ("bad", "bogus"),
+}
+_FILTERS = (
+    ("right", "right"),
+    ("wrong", "wrong"),
+    ("declined", "declined"),
+    ("out", "left out"),
+    ("missing", "without a label"),
+    ("failed", "label failed"),
+    ("mixed", "runs disagree"),
+    ("bogus", "some nugget bogus"),
+    ("overruled", "overruled by a person"),
+)
+
+
+def question_part(found: Found, order: Sequence[str], where: WhereUsed) -> Part:
+    """The section of the questions; the runs stand in ``order``."""
+    cards = tuple(
+        _card(found, question, order, where if place < MOST_QUESTIONS else None)
+        for place, question in enumerate(found.questions)
+    )
+    note = (
+        "✓ right, ✗ wrong, – declined, ∅ left out, ? no label yet, ! label failed; the number is "
+        "the confidence. Open a question for its answers, nuggets, passages and the labellers’ "
+        "reasons. Nuggets: R relevant, N nonrelevant, B bogus. On paper, closed questions stay in "
+        "one line."
+    )
+    whole = "The answers and labels of every question are in marked/ and labels.jsonl."
+    return Part("Questions", note, (Cards(tuple(order), cards, _FILTERS, "question", whole),))
+
+
+def _card(found: Found, question: Question, order: Sequence[str], where: WhereUsed | None) -> Card:
+    """A question's card, with a body where it is known ``where`` labels are used."""
+    answers = {run: found.answers[run][question.id] for run in order}
+    body = None
+    if where is not None:
+        body = Body(
+            "Gold answers: " if question.gold else "No gold answers were given.",
+            question.gold,
+            tuple(_entry(answer, where) for answer in answers.values()),
+            "Passages with derived grades",
+            _rankings(found, question, answers),
+        )
+    return Card(
+        question.id,
+        question.text,
+        question.category or "",
+        _tags(list(answers.values())),
+        tuple(_chip(answer, number) for number, answer in enumerate(answers.values(), 1)),
+        body,
+    )
+
+
+def _outcome(result: AnswerResult) -> str:
+    if result.answer is None:
+        return "out"
+    if result.correct is None:
+        return "failed" if result.state is State.FAILED else "missing"
+    if result.correct:
+        return "right"
+    return "declined" if result.refused else "wrong"
+
+
+def _chip(result: AnswerResult, number: int) -> Chip:
+    badge = _OUTCOMES[_outcome(result)]
+    confidence = "" if result.answer is None else str(result.answer.confidence)
+    about = f"{number} {one_line(result.run)}: {badge.word}"
+    return Chip(number, badge, confidence, about + (confidence and f", confidence {confidence}"))
+
+
+def _tags(results: Sequence[AnswerResult]) -> tuple[str, ...]:
+    kinds = {_outcome(result) for result in results}
+    if {"right", "wrong"} <= kinds or {"right", "declined"} <= kinds:
+        kinds.add("mixed")
+    nuggets = [nugget for result in results for nugget in result.nuggets]
+    if any(nugget.mark is Mark.BOGUS for nugget in nuggets):
+        kinds.add("bogus")
+    overruled = [one.overruled for one in results] + [one.overruled for one in nuggets]
+    if any(one is not None for one in overruled):
+        kinds.add("overruled")
+    return tuple(sorted(kinds))
+
+
+def _entry(result: AnswerResult, where: WhereUsed) -> Entry:
+    badge = _OUTCOMES[_outcome(result)]
+    answer = result.answer
+    if answer is None:
+        nothing = (
+            "This run leaves the question out: it counts as wrong, with an unknown confidence and "
+            "nugget precision 0."
+        )
+        return Entry(result.run, badge, None, remarks=(nothing,))
+    at = Place(result.run, result.question.id)
+    carried = result.state is State.CARRIED
+    given = remarks(
+        result.label, result.overruled, "correct", ("correct", "not correct"), before="Judged "
+    )
+    said = [
+        # A label that was carried here is not about what this answer holds now.
+        "" if carried else shared(result.label, at._replace(position="answer"), where),
+        "" if given else "No label has been given to this answer yet.",
+        "Carried over: the label was given beside other entailed nuggets, before a person changed "
+        "some mark."
+        if carried
+        else "",
+        _act(result),
+        "" if result.nuggets else "No nuggets: nugget precision 0.",
+    ]
+    return Entry(
+        result.run,
+        badge,
+        answer.text,
+        result.confidence or 0.0,
+        f"confidence {answer.confidence}",
+        f"nugget precision {span(*result.precision, 2)}" if result.nuggets else "",
+        (*given, *filter(None, said)),
+        tuple(_nugget(nugget, at, where) for nugget in result.nuggets),
+    )
+
+
+def _act(result: AnswerResult) -> str:
+    if result.act is None or not result.refused:
+        return ""
+    by = f" ({result.act_label.labeller.name})" if result.act_label else ""
+    return f"The answer {IN_WORDS.get(result.act, result.act)}{by}."
+
+
+def _nugget(result: NuggetResult, at: Place, where: WhereUsed) -> Quotation:
+    num = result.nugget.num
+    if result.mark is not None:
+        kind, word = _MARKS[result.mark]
+        badge = Badge(kind, f"{result.mark}{num}", word)
+    else:
+        failed = result.state is State.FAILED
+        word = "unmarked: label failed" if failed else "unmarked"
+        badge = Badge("open", f"{'!' if failed else '?'}{num}", word)
+    helped = {
+        True: "helped to find the answer", False: "did not help to find the answer", None: ""
+    }[result.helped]  # fmt: skip
+    said: list[Remark | str] = [
+        *remarks(result.entailment, result.overruled, "entailed", ("entailed", "not entailed"))
+    ]
+    if elsewhere := shared(result.entailment, at._replace(position=f"nugget {num}"), where):
+        said.append(elsewhere)
+    if helped or result.help_reason:
+        said.append(Remark(helped, result.help_reason or ""))
+    passage = result.passage
+    return Quotation(
+        badge,
+        result.nugget.text,
+        None if passage is None else passage.text,
+        str(result.nugget.key),
+        "" if passage is None else passage.doc,
+        tuple(said),
+    )
+
+
+def _rankings(
+    found: Found, question: Question, answers: Mapping[str, AnswerResult]
+) -> tuple[tuple[str, tuple[Ranked, ...]], ...]:
+    why: dict[PassageKey, list[str]] = {}
+    for run, answer in answers.items():
+        for one in answer.nuggets:
+            if one.mark is Mark.RELEVANT:
+                why.setdefault(one.nugget.key, []).append(f"{run} {one.nugget.num}")
+    grades = found.grades.get(question.id, {})
+    return tuple(
+        (
+            name,
+            tuple(
+                Ranked(
+                    passage.key.rank,
+                    grades.get(passage.key, 0),
+                    passage.text,
+                    passage.doc,
+                    _why(why.get(passage.key)),
+                )
+                for passage in run.passages.get(question.id, ())
+            ),
+        )
+        for name, run in found.pr_runs.items()
+    )
+
+
+def _why(nuggets: Sequence[str] | None) -> str:
+    return f"relevant nuggets: {', '.join(nuggets)}" if nuggets else ""
