@@ -257,7 +257,7 @@ def test_relevance_labels_check_the_derived_grades(slide, assay):
         ["0", "0"], ["0", "0"], ["0", "1"], ["1", "1"], ["1", "1"],
     ]  # fmt: skip
     report = (slide / "out" / "report.html").read_text()
-    assert "1 relevant passage that earned no grade" in report
+    assert "Relevant passages that earned no grade (1)" in report
 
 
 def test_hostile_texts_reach_no_terminal_and_no_page_unescaped(slide, assay):
