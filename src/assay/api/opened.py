@@ -31,6 +31,7 @@ from assay.tasks.base import AnyTask
 
 if TYPE_CHECKING:
     from assay.api.results import Results
+    from assay.page.page import Page
     from assay.protocols.results import Result
 
 Plans = list[tuple[str, Plan]]

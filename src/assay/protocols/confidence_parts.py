@@ -37,7 +37,6 @@ from assay.page.parts import (
 )
 from assay.page.wording import interval, number, percent
 from assay.protocols.confidence_scores import Abstention, Binned
-from assay.statistics.comparison import compare_confidences
 
 GOOD = 0.8
 """A balanced run with an HMR of at least this is called modest."""
@@ -191,6 +190,8 @@ def _groups(runs: Sequence[Stated], topics: str) -> str:
     correction, as ``assay compare out/per_topic.csv`` makes them; a question left out counts as the
     worst that could have been handed in.
     """
+    from assay.statistics.comparison import compare_confidences  # noqa: PLC0415 (scipy)
+
     compared = [one for one in runs if one.right + one.wrong == len(one.answers.given)]
     count = len(runs[0].answers.given)
     if len(compared) < 2 or not 2 <= count <= _MOST_TOPICS:
