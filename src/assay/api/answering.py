@@ -8,10 +8,9 @@ from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
 from os import PathLike
 from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import orjson
-import polars as pl
 
 from assay.api.ahead import TitledPlans
 from assay.api.answer_inputs import (
@@ -60,25 +59,15 @@ from assay.systems.answering import (
 from assay.systems.asking import Asker, Spending, usable
 from assay.systems.writers import make_certainty, make_writer
 
+if TYPE_CHECKING:
+    import polars as pl
+
 Name = str | PathLike[str]
 
 WORDS = 400
 SAMPLES = 5
 TEMPERATURE = 0.7
 _ASSUMED = "an answer of a few words"
-_NUGGET = pl.Struct({"run": pl.String, "rank": pl.Int64, "text": pl.String})
-_SENTENCE = pl.Struct({"text": pl.String, "citations": pl.List(pl.String)})
-_ANSWERS: dict[str, pl.DataType] = {
-    "topic": pl.String(),
-    "answer": pl.String(),
-    "confidence": pl.Int64(),
-    "nuggets": pl.List(_NUGGET),
-}
-_REPORTS: dict[str, pl.DataType] = {
-    "topic": pl.String(),
-    "answer": pl.String(),
-    "sentences": pl.List(_SENTENCE),
-}
 
 
 class AnswerProtocol(StrEnum):
@@ -169,26 +158,9 @@ class Answered:
     def frame(self) -> pl.DataFrame:
         """The answers: ``topic``, ``answer``, ``confidence`` (0-100) and ``nuggets`` (run, rank
         and text); of TREC RAG ``topic``, ``answer`` and ``sentences`` (text and citations)."""
-        if isinstance(self.run, RagRun):
-            return pl.DataFrame(
-                [
-                    (topic, one.text,
-                     [{"text": s.text, "citations": list(s.citations)} for s in one.sentences])
-                    for topic, one in self.run.answers.items()
-                ],
-                schema=_REPORTS,
-                orient="row",
-            )  # fmt: skip
-        answers = {} if self.run is None else self.run.answers
-        return pl.DataFrame(
-            [
-                (topic, one.text, one.confidence,
-                 [{"run": n.key.run, "rank": n.key.rank, "text": n.text} for n in one.nuggets])
-                for topic, one in answers.items()
-            ],
-            schema=_ANSWERS,
-            orient="row",
-        )  # fmt: skip
+        from assay.api.system_frames import answer_frame  # noqa: PLC0415 (polars, for this alone)
+
+        return answer_frame(self.run)
 
 
 @dataclass(frozen=True)

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from os import PathLike
 from pathlib import Path
-
-import polars as pl
+from typing import TYPE_CHECKING
 
 from assay.api.options import one_of
 from assay.model.errors import SettingsError
@@ -16,12 +15,10 @@ from assay.systems.corpus.passages import Passage, Window
 from assay.systems.corpus.store import Documents, Layout, read_passages, write_passages
 from assay.systems.corpus.wikitext import CleanSettings
 
-Name = str | PathLike[str]
+if TYPE_CHECKING:
+    import polars as pl
 
-_SCHEMA = {
-    "id": pl.String, "doc": pl.String, "title": pl.String, "number": pl.Int64, "text": pl.String,
-    "words": pl.Int64, "overlap": pl.Int64, "start": pl.Int64,
-}  # fmt: skip
+Name = str | PathLike[str]
 
 
 class Corpus:
@@ -43,11 +40,11 @@ class Corpus:
         ``text``, ``words``, how many of them the passage before holds too (``overlap``), and where
         the text begins (``start``). Held in memory: go through the corpus itself where it is
         large."""
-        return passage_frame(self)
+        return _frame(self)
 
     def document(self, doc: str) -> pl.DataFrame:
         """The passages of a document. Raises SettingsError where there is none of that id."""
-        return passage_frame(self.of(doc))
+        return _frame(self.of(doc))
 
     def of(self, doc: str) -> list[Passage]:
         """The same as plain values."""
@@ -122,6 +119,7 @@ def convert(corpus: Name | Corpus, folder: Name, *, layout: str = "jsonl") -> in
     return write_passages(given, target, one_of(Layout, layout, "layout"))
 
 
-def passage_frame(passages: Iterable[Passage]) -> pl.DataFrame:
-    """Passages as a frame, a column for each of their fields."""
-    return pl.DataFrame(list(passages), schema=_SCHEMA, orient="row")
+def _frame(passages: Iterable[Passage]) -> pl.DataFrame:
+    from assay.api.system_frames import passage_frame  # noqa: PLC0415 (polars, for this alone)
+
+    return passage_frame(passages)

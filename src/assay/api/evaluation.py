@@ -17,6 +17,7 @@ from assay.api.given import AnyLabeller, as_spec
 from assay.api.loops import beside_a_loop, outside_a_loop
 from assay.api.opened import Opened
 from assay.api.results import Results
+from assay.api.shown import as_html
 from assay.api.telling import progress_of
 from assay.judging.asking import INTERRUPTED
 from assay.judging.progress import Progress, Tally
@@ -267,8 +268,6 @@ class Evaluation:
         return f"<assay.Evaluation {str(self._path)!r}: {self._opened.inputs_in_words()}>"
 
     def _repr_html_(self) -> str:
-        from assay.api.shown import as_html  # noqa: PLC0415 (the reports, for notebooks alone)
-
         return as_html(self._results())
 
 

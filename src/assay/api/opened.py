@@ -11,8 +11,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Self
+from typing import Self
 
+from assay.api.overview import overview
+from assay.api.pages import html_of
+from assay.api.results import AGREEMENT_COLUMNS, Results
 from assay.judging.engine import Plan
 from assay.judging.progress import Progress, Tally
 from assay.labellers.base import Labeller
@@ -21,18 +24,15 @@ from assay.ledger import Ledger
 from assay.ledger.policy import Policy
 from assay.model.secrets import without_keys
 from assay.model.version import __version__
+from assay.page.page import Page
 from assay.protocols.checked import checked_ledger
 from assay.protocols.evaluation import Evaluation
 from assay.protocols.folder import Folder
 from assay.protocols.manifest import MANIFEST, REPORT, read_manifest, replace_manifest
 from assay.protocols.output import csv_bytes, sha256, write_bytes
 from assay.protocols.registry import find_protocol
+from assay.protocols.results import Result
 from assay.tasks.base import AnyTask
-
-if TYPE_CHECKING:
-    from assay.api.results import Results
-    from assay.page.page import Page
-    from assay.protocols.results import Result
 
 Plans = list[tuple[str, Plan]]
 Fetching = Callable[[str, int, int], None]
@@ -198,13 +198,9 @@ class Opened:
         return results, files
 
     def _results(self, found: Mapping[str, Result]) -> Results:
-        from assay.api.results import Results  # noqa: PLC0415 (numpy, which judging needs none of)
-
         return Results(self.policy.name, found)
 
     def _write_agreement(self, results: Results, ledger: Ledger) -> list[Path]:
-        from assay.api.results import AGREEMENT_COLUMNS  # noqa: PLC0415 (as above)
-
         out = self.folder.out
         rows = (one.row for one in results.agreements)
         digest = write_bytes(out / AGREEMENT, csv_bytes(AGREEMENT_COLUMNS, rows))
@@ -233,8 +229,6 @@ class Opened:
     def write_report(self, results: Results, path: Path | None = None) -> Path:
         """Write the report of results that are ``whole``, to ``out/`` or elsewhere. Of several
         protocols it is the page over all; the reports that it links are written under it."""
-        from assay.api.overview import overview  # noqa: PLC0415 (judging needs no report)
-
         path = path or self.folder.out / REPORT
         only = results.only
         if only is None:
@@ -249,6 +243,4 @@ class Opened:
 
 
 def _write_page(path: Path, page: Page | Result) -> None:
-    from assay.api.pages import html_of  # noqa: PLC0415 (as above)
-
     write_bytes(path, without_keys(html_of(page)).encode())

@@ -10,9 +10,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from os import PathLike
 from pathlib import Path
-from typing import Any
-
-import polars as pl
+from typing import TYPE_CHECKING, Any
 
 from assay.api.loops import outside_a_loop
 from assay.api.options import one_of
@@ -36,6 +34,9 @@ from assay.systems.retrieval.search import retrieve as retrieve_passages
 from assay.systems.topics import load_topics
 from assay.systems.writers import make_writer
 
+if TYPE_CHECKING:
+    import polars as pl
+
 Name = str | PathLike[str]
 Topics = Name | Mapping[str, str]
 """A file of topics, or their texts by id."""
@@ -43,11 +44,6 @@ Fetching = Callable[[str, int, int], None]
 
 TREC_DEPTH = 100
 """Passages a topic of a TREC run, unless told otherwise."""
-
-_SCHEMA = {
-    "topic": pl.String, "rank": pl.Int64, "score": pl.Float64, "id": pl.String, "doc": pl.String,
-    "title": pl.String, "text": pl.String,
-}  # fmt: skip
 
 
 class RunFormat(StrEnum):
@@ -93,13 +89,9 @@ class Found:
 
     def frame(self) -> pl.DataFrame:
         """``topic``, ``rank`` (from 1), ``score``, ``id``, ``doc``, ``title`` and ``text``."""
-        rows = [
-            (topic, rank, row.score, row.passage.id, row.passage.doc, row.passage.title,
-             row.passage.text)
-            for topic, ranked in self.lists.items()
-            for rank, row in enumerate(ranked, start=1)
-        ]  # fmt: skip
-        return pl.DataFrame(rows, schema=_SCHEMA, orient="row")
+        from assay.api.system_frames import ranked_frame  # noqa: PLC0415 (polars, for this alone)
+
+        return ranked_frame(self.lists)
 
     def write(self, path: Path, kind: RunFormat, *, max_chars: int | None = None) -> None:
         """Write a run, which is called as its file is; ``max_chars`` cuts the passages of a PR run
