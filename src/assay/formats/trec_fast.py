@@ -10,7 +10,6 @@ from __future__ import annotations
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from importlib import import_module
 from itertools import pairwise
 from os import PathLike
 from pathlib import Path
@@ -208,10 +207,11 @@ class _Reader:
 
     def passages(self, path: Path, source: SourceText | None = None) -> Iterator[RunBatch]:
         """Read an R2C2 passage run, whose ranks are its order."""
+        # Who measures TREC runs needs none of it.
+        from assay.formats.r2c2_rankings import read_rankings  # noqa: PLC0415
+
         try:
-            # Late: who measures TREC runs needs none of it.
-            rankings_of = import_module("assay.formats.r2c2_rankings").read_rankings
-            name, parsed = rankings_of(source or path)
+            name, parsed = read_rankings(source or path)
             rankings = parsed.require()
         except FormatError as error:
             self.faults += error.faults

@@ -17,12 +17,13 @@ from typing import Any, Self
 import orjson
 
 from assay.labellers.base import Estimate, Outcome, Request
+from assay.labellers.connecting import HttpTransport
 from assay.labellers.endpoints import Endpoints, Form, Mode, Refused
 from assay.labellers.keys import DEFAULT_BASE_URL
 from assay.labellers.pace import Limits
 from assay.labellers.prices import Price, tokens
 from assay.labellers.replies import UnusableReply, parse_reply
-from assay.labellers.transport import MAX_REPLY, HttpTransport, Transport
+from assay.labellers.transport import MAX_REPLY, Transport
 from assay.model.labels import LabellerId, Status
 from assay.model.secrets import excerpt
 from assay.tasks.base import AnyTask, Verdict, canonical

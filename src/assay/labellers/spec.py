@@ -6,7 +6,6 @@ import os
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -60,29 +59,40 @@ def make_labeller(
     if kind != "openai":  # whose address says more
         no_key_in("The name of a labeller", kind, rest)
     made: Labeller | None
+    # Kinds are imported where one is named: a command needs few, and some take long to load.
     if kind == "embedded" and rest in ("", JUDGE):
-        made = _kind("judge.labeller").JudgeLabeller()
+        from assay.labellers.judge.labeller import JudgeLabeller  # noqa: PLC0415
+
+        made = JudgeLabeller()
     elif kind == "embedded":
         model = rest
         if model.endswith(".gguf") or "/" in model:
             model = str(folder / model if options.named else inside(folder, model, "A labeller"))
-        made = _kind("embedded").EmbeddedLabeller(
-            model, renderer, reasons=options.reasons, progress=options.fetching
-        )
+        from assay.labellers.embedded import EmbeddedLabeller  # noqa: PLC0415
+
+        made = EmbeddedLabeller(model, renderer, reasons=options.reasons, progress=options.fetching)
     elif kind == "openai" and rest:
-        made = _kind("openai").OpenAILabeller(openai_settings(rest, options), renderer)
+        from assay.labellers.openai import OpenAILabeller  # noqa: PLC0415
+
+        made = OpenAILabeller(openai_settings(rest, options), renderer)
     elif kind == "recorded" and rest:
         path = folder / rest if options.named else inside(folder, rest, "A labeller")
-        made = _kind("recorded").RecordedLabeller(path, name=rest)
+        from assay.labellers.recorded import RecordedLabeller  # noqa: PLC0415
+
+        made = RecordedLabeller(path, name=rest)
     elif spec.strip() == "rules":
-        made = _kind("rules").RulesLabeller()
+        from assay.labellers.rules import RulesLabeller  # noqa: PLC0415
+
+        made = RulesLabeller()
     elif kind == "human" and rest:
         raise SettingsError(
             f"'{spec}': a person's labels come in through 'assay labels import', not by judging. "
             "They already count before any machine's."
         )
     else:
-        made = _kind("custom").custom_labeller(spec.strip(), named=options.named)
+        from assay.labellers.custom import custom_labeller  # noqa: PLC0415
+
+        made = custom_labeller(spec.strip(), named=options.named)
     if made is None:
         raise SettingsError(f"'{spec}' is no labeller. Use one of: {SPEC_HELP}.")
     return made
@@ -93,11 +103,6 @@ def shadowed(name: str) -> bool:
     kind, colon, _ = name.partition(":")
     own = ("embedded", "openai", "recorded", "human", "ensemble")
     return name in ("embedded", "rules") or bool(colon and kind in own)
-
-
-def _kind(module: str) -> Any:
-    """The module of a kind of labeller: loaded when one is named, as a command needs few."""
-    return import_module(f"assay.labellers.{module}")
 
 
 def no_key_in(what: str, *parts: str) -> None:
@@ -129,7 +134,9 @@ def openai_settings(rest: str, options: LabellerOptions) -> OpenAISettings:
         raise SettingsError("'openai:' names no model. Write openai:MODEL[@BASE_URL].")
     no_key_in("What follows 'openai:'", model, *urls)
     keys = {url: key for url in urls if (key := key_for(url, model, named=named))}
-    settings: OpenAISettings = _kind("openai").OpenAISettings(
+    from assay.labellers.openai import OpenAISettings  # noqa: PLC0415 (as above)
+
+    return OpenAISettings(
         model=model,
         base_urls=tuple(urls),
         keys=keys,
@@ -140,4 +147,3 @@ def openai_settings(rest: str, options: LabellerOptions) -> OpenAISettings:
         price=options.prices.get(model) or list_price(model, tuple(urls)),
         extra=options.extra,
     )
-    return settings

@@ -12,13 +12,8 @@ from assay.model.modules import check_module
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoints
 
-OWN: dict[str, str] = {
-    "r2c2": "assay.protocols.r2c2.protocol:R2C2",
-    "exam": "assay.protocols.exam.protocol:EXAM",
-    "trec-rag": "assay.protocols.trec_rag.protocol:TREC_RAG",
-    "sgss": "assay.protocols.sgss.protocol:SGSS",
-}
-"""Assay's own protocols: name → ``module:attribute``, imported when used."""
+OWN = ("r2c2", "exam", "trec-rag", "sgss")
+"""Assay's own protocols."""
 
 GROUP = "assay.protocols"
 """The entry point group: ``mine = "my_package.protocol:MINE"`` makes ``protocol = "mine"``."""
@@ -26,14 +21,15 @@ GROUP = "assay.protocols"
 _PATH = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*")
 
 
-def _entry_points(**which: str) -> EntryPoints:
-    found: EntryPoints = import_module("importlib.metadata").entry_points(**which)  # slow to load
-    return found
+def _entry_points(name: str | None = None) -> EntryPoints:
+    from importlib.metadata import entry_points  # noqa: PLC0415 (slow to load)
+
+    return entry_points(group=GROUP) if name is None else entry_points(group=GROUP, name=name)
 
 
 def names() -> list[str]:
     """Every protocol by name."""
-    return [*OWN, *sorted(point.name for point in _entry_points(group=GROUP))]
+    return [*OWN, *sorted(point.name for point in _entry_points())]
 
 
 def known(name: str) -> bool:
@@ -46,12 +42,31 @@ def is_own(name: str) -> bool:
     return name in OWN
 
 
+def _own(name: str) -> Any:
+    # Imported where one is named: a command needs one of them.
+    if name == "r2c2":
+        from assay.protocols.r2c2.protocol import R2C2  # noqa: PLC0415
+
+        return R2C2
+    if name == "exam":
+        from assay.protocols.exam.protocol import EXAM  # noqa: PLC0415
+
+        return EXAM
+    if name == "trec-rag":
+        from assay.protocols.trec_rag.protocol import TREC_RAG  # noqa: PLC0415
+
+        return TREC_RAG
+    from assay.protocols.sgss.protocol import SGSS  # noqa: PLC0415
+
+    return SGSS
+
+
 def find_protocol(name: str) -> Any:
     """The protocol of that name. Raises SettingsError where it cannot be imported."""
-    target = OWN.get(name)
-    if target is None:
-        found = _entry_points(group=GROUP, name=name)
-        target = next(iter(found)).value if found else name
+    if is_own(name):
+        return _own(name)
+    found = _entry_points(name)
+    target = next(iter(found)).value if found else name
     if not _PATH.fullmatch(target):
         raise SettingsError(f"There is no protocol '{name}'. Protocols: {', '.join(names())}.")
     module, _, attribute = target.partition(":")

@@ -16,6 +16,7 @@ import orjson
 from pydantic import ValidationError
 
 from assay.labellers.base import BaseLabeller, Estimate, Labeller, Outcome, Request
+from assay.labellers.connecting import HttpTransport
 from assay.labellers.endpoints import Endpoints, Form, Refused
 from assay.labellers.gguf import EngineFailure, GgufEngine, yes_no_margin
 from assay.labellers.known_models import DEFAULT_MODEL
@@ -24,7 +25,7 @@ from assay.labellers.models import fetch_model, find_model, known_model
 from assay.labellers.openai import OpenAISettings, content_of
 from assay.labellers.prices import Price, tokens
 from assay.labellers.spec import LabellerOptions, make_labeller, openai_settings
-from assay.labellers.transport import HttpTransport, Transport
+from assay.labellers.transport import Transport
 from assay.model.errors import SettingsError
 from assay.model.labels import LabellerId, Status
 from assay.tasks.answering import CERTAINTY, Certainty

@@ -18,11 +18,12 @@ import numpy as np
 import orjson
 from numpy.typing import NDArray
 
+from assay.labellers.connecting import HttpTransport
 from assay.labellers.endpoints import headers_for, message_of
 from assay.labellers.gguf import usable_cores
 from assay.labellers.openai import OpenAISettings
 from assay.labellers.spec import LabellerOptions, openai_settings
-from assay.labellers.transport import HttpTransport, Oversized, Transport, TransportError
+from assay.labellers.transport import Oversized, Transport, TransportError
 from assay.model.errors import LabellerUnreachable, PrerequisiteError, SettingsError
 
 Vectors = NDArray[np.float32]

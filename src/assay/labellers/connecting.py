@@ -1,0 +1,34 @@
+"""The transport that labellers are made with: it connects with the first request."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from assay.labellers.transport import MAX_REPLY, Reply, Transport
+
+
+class HttpTransport:
+    """The real transport, :class:`assay.labellers.http.AiohttpTransport`, once there is a request.
+    ``connections`` at once,
+    0 for no limit here (the pace decides how many requests are under way); ``most`` bytes a
+    reply."""
+
+    def __init__(self, connections: int = 0, most: int = MAX_REPLY) -> None:
+        self._connections = connections
+        self._most = most
+        self._real: Transport | None = None
+
+    async def post(
+        self, url: str, headers: Mapping[str, str], body: bytes, timeout: float
+    ) -> Reply:
+        if self._real is None:
+            # aiohttp takes long to import, and whoever only scores makes no request.
+            from assay.labellers.http import AiohttpTransport  # noqa: PLC0415
+
+            self._real = AiohttpTransport(self._connections, self._most)
+        return await self._real.post(url, headers, body, timeout)
+
+    async def close(self) -> None:
+        if self._real is not None:
+            await self._real.close()
+            self._real = None
