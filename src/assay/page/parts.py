@@ -100,7 +100,7 @@ class Scatter:
 
 @dataclass(frozen=True, slots=True)
 class Curve:
-    """A line through points of a plane from 0 to 1, with what is said about each."""
+    """A line through points of a plane from 0 to 1, with what is said about each, if anything."""
 
     name: str
     points: tuple[tuple[float, float], ...]

@@ -108,7 +108,7 @@ class _Plane:
 
     def named(self, x: str, y: str, at: float) -> list[Markup]:
         """What the axes are, that of x at a height."""
-        upright = turned(12, self.top + self.high / 2)
+        upright = turned(10, self.top + self.high / 2)
         parts = [label(self.left + self.wide / 2, at, x, "axis")] if x else []
         return [*parts, *([label(0, 0, y, "axis", transform=upright)] if y else [])]
 
@@ -259,8 +259,8 @@ def _curves(plot: Curves, kinds: Kinds) -> Markup:
         parts.append(path(line, class_=f"curve c{kind % 8} d{kind // 8 % 3}"))
         if len(line) <= _STEPS:
             parts += [
-                marker(x, y, kind, f"{curve.name}: {about}", size=2.6)
-                for (x, y), about in zip(line, curve.about, strict=True)
+                marker(x, y, kind, ": ".join(filter(None, (curve.name, about))), size=2.6)
+                for (x, y), about in zip(line, curve.about or [""] * len(line), strict=True)
             ]
         if line:
             name = str(kind + 1) if numbered else shortened(curve.name, 20)
@@ -354,9 +354,9 @@ def _series(
 
 def _reliability(plot: Reliability) -> Markup:
     """A reliability diagram over a histogram of right (up) and wrong (down) answers."""
-    plane = _Plane(40.0, 10.0, 210.0, 210.0)
+    plane = _Plane(44.0, 10.0, 210.0, 210.0)
     below, band = plane.bottom + 24, 84.0
-    width, height = 262.0, below + band + 36
+    width, height = 266.0, below + band + 36
     parts = [*plane.frame(), *plane.below(height - 20 - plane.bottom, lambda x: f"{x * 100:.0f}")]
     parts.append(path([plane.at(0, 0), plane.at(1, 1)], class_="balance"))
     most = max((one.right + one.wrong for one in plot.bins), default=0)

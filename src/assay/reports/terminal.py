@@ -86,9 +86,11 @@ def _board_table(
         title = f"{board.title}, continued"
     table = leaderboard(title, "\n".join(map(one_line, lines)))
     for name in measures:
-        # Long names are broken and may be after a hyphen, numbers never.
-        shown = board.brief.get(name) or "\n".join(broken(name))
-        shown = shown.replace("-", "- ") if len(name) > _LONG else shown
+        # Long names are broken, shorter ones may be after a hyphen; numbers never.
+        whole = "\n".join(broken(name))
+        if whole == name and len(name) > _LONG:
+            whole = name.replace("-", "- ")
+        shown = board.brief.get(name) or whole
         longest = max(map(len, shown.split()))
         table.add_column(Text(shown), overflow="fold", min_width=min(longest, 2 * _LONG))
     order = ranked(page.scores, board)

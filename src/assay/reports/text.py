@@ -17,7 +17,7 @@ from assay.page.wording import shortened as shortened
 from assay.page.wording import span as span
 from assay.page.wording import visible as visible
 
-_HUMP = re.compile(r"(?<=[a-z])(?=[A-Z])|(?<=_)")
+_HUMP = re.compile(r"(?<=[a-z])(?=[A-Z])|(?<=[_-])")
 _LONG = 12
 """Longer headings are broken."""
 _SAFE_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
@@ -30,11 +30,15 @@ def closed(text: str) -> str:
 
 
 def broken(name: str) -> tuple[str, ...]:
-    """A heading in lines: a long one ends them after an underscore or before a capital, one of
-    several words before the last."""
-    if " " in name:
-        return tuple(name.rsplit(" ", 1)) if len(name) > _LONG else (name,)
-    return tuple(_HUMP.split(name)) if len(name) > _LONG else (name,)
+    """A heading in lines: a long one of several words in two, as even as can be, a long word after
+    underscores and hyphens and before capitals."""
+    if len(name) <= _LONG:
+        return (name,)
+    words = name.split(" ")
+    if len(words) == 1:
+        return tuple(_HUMP.split(name))
+    pairs = ((" ".join(words[:at]), " ".join(words[at:])) for at in range(1, len(words)))
+    return min(pairs, key=lambda pair: max(map(len, pair)))
 
 
 def slug(prefix: str, name: str) -> str:

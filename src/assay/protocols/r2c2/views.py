@@ -210,6 +210,9 @@ def _gaps(found: Found) -> Iterator[Gap]:
         if n := sum(counts):
             where = [f"{note.run}: {n}" for note, n in zip(notes, counts, strict=True) if n]
             yield Gap(n, f"{named(n, one, many)} ({listing(where)})", so, grave)
+    if found.relevance is not None and (n := found.relevance.missing):
+        what = f"{named(n, 'passage')} judged on {named(n, 'its', 'their')} own without a label"
+        yield Gap(n, what, "The check of the derived grades is without them.")
     if n := len(found.no_relevant):
         what = named(n, "question has no relevant passage", "questions have no relevant passage")
         which = listing(list(found.no_relevant), most=30)
