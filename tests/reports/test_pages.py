@@ -103,7 +103,8 @@ def test_hostile_values_are_only_ever_text():
         page(
             *items(HOSTILE), text=HOSTILE, title=HOSTILE, gaps=(Gap(1, HOSTILE, HOSTILE),),
             lede=(HOSTILE,), facts=((HOSTILE, HOSTILE),), warnings=(HOSTILE,), out=HOSTILE,
-            labelled=(Labelled(*[HOSTILE] * 6, 0),), juries=(Table(HOSTILE, (HOSTILE,), [(HOSTILE,)], folded=True),),
+            labelled=(Labelled(*[HOSTILE] * 6, 0),),
+            juries=(Table(HOSTILE, (HOSTILE,), [(HOSTILE,)], folded=True),),
         )
     )  # fmt: skip
     for raw in ("<script>alert", "</style><img", "onerror=alert(2)>", "<!--", "\u202e", "\ud800"):

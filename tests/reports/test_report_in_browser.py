@@ -73,7 +73,7 @@ DRIVE_ANSWERS = """
     const seen = passage.getBoundingClientRect(), said = sentence.querySelector("summary");
     out.beside = seen.left >= said.getBoundingClientRect().right;
     out.passage = passage.textContent;
-    out.heat = [...doc.querySelectorAll("table.heat.grid tbody tr")].map((row) =>
+    out.heat = [...group.querySelectorAll("table.heat.grid tbody tr")].map((row) =>
       [...row.children].map((one) => one.textContent));
     doc.querySelectorAll("details").forEach((item) => { item.open = true; });
     out.open = wide();"""
