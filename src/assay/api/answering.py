@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
 from os import PathLike
@@ -232,8 +233,18 @@ class Answering:
         """Who is asked: the writer, and who says whether an answer is certain."""
         return [self.writer] if self.certainty is None else [self.writer, self.certainty]
 
-    def ahead(self, ledger: Ledger | None, *, retry_failed: bool) -> tuple[TitledPlans, int]:
-        """What would be asked, and for how many answers that are not there yet one was assumed."""
+    def look_ahead(self, ledger_file: Path, *, retry_failed: bool) -> tuple[TitledPlans, int]:
+        """What would be asked, given the ledger if there is one yet, and for how many answers that
+        are not there yet one was assumed. Asks nobody."""
+        exists = ledger_file.exists()
+        with Ledger.open(ledger_file) if exists else nullcontext() as ledger:
+            return self._look_ahead(ledger, retry_failed=retry_failed)
+
+    def anew(self) -> TitledPlans:
+        """What would be asked if nothing were known."""
+        return self._look_ahead(None, retry_failed=False)[0]
+
+    def _look_ahead(self, ledger: Ledger | None, *, retry_failed: bool) -> tuple[TitledPlans, int]:
         if self.options.is_rag:
             requests = report_requests(self.topics, self.sources, self.settings)
         else:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from os import PathLike
 from pathlib import Path
@@ -16,10 +17,12 @@ from assay.api.loops import outside_a_loop
 from assay.api.pairs import KINDS, Kind, probability
 from assay.api.remarks import warning
 from assay.formats.pairs import Id, Pair, PairTask, pairs_of
+from assay.judging.engine import Plan, plan
 from assay.judging.progress import Progress, Silent, Tally
 from assay.labellers.base import Labeller, Request
 from assay.labellers.prices import Price, require_prices
 from assay.labellers.spec import LabellerOptions, make_labeller
+from assay.ledger import Ledger
 from assay.model.errors import SettingsError
 from assay.model.labels import Label, Status
 from assay.systems.asking import Asker, Spending
@@ -59,6 +62,15 @@ class PairJob:
     def requests(self) -> list[Request]:
         """What is asked, in the order of the pairs."""
         return [self.kind.request(pair) for pair in self.pairs]
+
+    def look_ahead(self, ledger: Path | None, *, retry_failed: bool) -> Plan:
+        """What would be asked, given the ledger if there is one yet. Asks nobody."""
+        with (
+            Ledger.open(ledger) if ledger is not None and ledger.exists() else nullcontext()
+        ) as known:
+            return plan(
+                known, self.labeller, self.requests(), retry_failed=retry_failed, alike=False
+            )
 
     def label(self, asker: Asker) -> list[Labelled]:
         """The pairs' labels, in their order; asks for those that the ledger lacks."""

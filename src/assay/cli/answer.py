@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext
 from pathlib import Path
 from typing import Annotated
 
@@ -34,7 +33,6 @@ from assay.cli.common import (
     safe,
 )
 from assay.formats.trec_rag_rules import RULES
-from assay.ledger import Ledger
 from assay.systems.answering import DONT_KNOW, Confidence
 from assay.systems.topics import load_topics
 from assay.systems.writers import WRITER_HELP
@@ -142,8 +140,19 @@ def answer_command(
         topics, output, options, model, price=price, budget=budget, fetching=FetchLines()
     )
     path = ledger_file or ledger_beside(output)
-    if dry_run or show_prompts:
-        _look_ahead(job, path, show_prompts, retry_failed=retry_failed, as_json=as_json)
+    if show_prompts:
+        print_prompts(job.anew(), show_prompts, as_json=as_json)
+        return
+    if dry_run:
+        plans, assumed = job.look_ahead(path, retry_failed=retry_failed)
+        note = f"For {assumed} answers that are not there yet, a short one is assumed."
+        print_ahead(
+            plans,
+            as_json=as_json,
+            price_cure="--price IN/OUT",
+            notes=[note] if assumed else [],
+            answers_assumed=assumed,
+        )
         return
     answered = job.answered(
         path, progress=JudgingBar(quiet=as_json), budget=budget, retry_failed=retry_failed
@@ -152,20 +161,6 @@ def answer_command(
     _say(job, answered, as_json=as_json)
     if answered.made.missing or answered.made.failed:
         raise typer.Exit(1)
-
-
-def _look_ahead(
-    job: Answering, path: Path, prompts: int, *, retry_failed: bool, as_json: bool
-) -> None:
-    with Ledger.open(path) if path.exists() and not prompts else nullcontext() as ledger:
-        plans, assumed = job.ahead(ledger, retry_failed=retry_failed)
-    if prompts:
-        print_prompts(plans, prompts, as_json=as_json)
-        return
-    note = f"For {assumed} answers that are not there yet, a short one is assumed."
-    cure = "--price IN/OUT"
-    notes = [note] if assumed else []
-    print_ahead(plans, as_json=as_json, price_cure=cure, notes=notes, answers_assumed=assumed)
 
 
 def _say(job: Answering, answered: Answered, *, as_json: bool) -> None:

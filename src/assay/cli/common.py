@@ -102,6 +102,11 @@ def err() -> Console:
     return _Console(stderr=True, highlight=False, emoji=False)
 
 
+def remark(text: str) -> None:
+    """A remark on standard error."""
+    err().print(f"Note: {text}", markup=False, soft_wrap=True)
+
+
 def print_json(document: Any) -> None:
     """One JSON document on standard output; numbers at full precision, undefined ones null, and
     nothing in it that a terminal acts on."""

@@ -1,158 +1,18 @@
-"""What follows from labels: the results before and after, set beside each other."""
+"""What follows from labels, for people."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import asdict, dataclass
 from itertools import groupby
-from typing import Any
 
 from rich.console import Console
 from rich.text import Text
 
-from assay.api.results import Results
+from assay.api.consequences import Change, Consequences
 from assay.cli.common import plain_table
-from assay.measures.confidence import LOWER_IS_BETTER
-from assay.protocols.r2c2.results import AnswerResult, Found
-from assay.protocols.scores import Score, ranks
+from assay.protocols.scores import Score
 from assay.reports.text import span
 
 _NO = "–"
-
-
-@dataclass(frozen=True, slots=True)
-class Change:
-    """What was one thing and is another: an answer (right or wrong), a mark, a grade, by the place
-    it has. None is unknown."""
-
-    run: str
-    topic: str
-    position: str
-    before: str | int | None
-    after: str | int | None
-
-
-@dataclass(frozen=True, slots=True)
-class ScoreChange:
-    """A run's score by a measure; None where there is none."""
-
-    run: str
-    measure: str
-    before: Score | None
-    after: Score | None
-    rank_before: int | None
-    rank_after: int | None
-
-
-@dataclass(frozen=True)
-class Consequences:
-    """All that changes. ``missing`` is how many labels are missing before and after."""
-
-    answers: tuple[Change, ...]
-    marks: tuple[Change, ...]
-    grades: tuple[Change, ...]
-    scores: tuple[ScoreChange, ...]
-    missing: tuple[int, int]
-
-    def document(self) -> dict[str, Any]:
-        """As JSON has it."""
-        return {
-            "answers": [asdict(one) for one in self.answers],
-            "marks": [asdict(one) for one in self.marks],
-            "grades": [asdict(one) for one in self.grades],
-            "scores": [
-                {**asdict(one), "before": _ends(one.before), "after": _ends(one.after)}
-                for one in self.scores
-            ],
-            "missing": {"before": self.missing[0], "after": self.missing[1]},
-        }
-
-
-def consequences(before: Results, after: Results) -> Consequences:
-    """What changed from one result of a folder to another."""
-    first, second = _detail(before), _detail(after)
-    answers: tuple[Change, ...] = ()
-    marks: tuple[Change, ...] = ()
-    grades: tuple[Change, ...] = ()
-    if isinstance(first, Found) and isinstance(second, Found):
-        answers = tuple(_differing(_answers(first), _answers(second)))
-        marks = tuple(_differing(_marks(first), _marks(second)))
-        grades = tuple(_differing(_grades(first), _grades(second)))
-    return Consequences(
-        answers, marks, grades, tuple(_scores(before, after)), (before.missing, after.missing)
-    )
-
-
-def _detail(results: Results) -> Any:
-    return None if results.only is None else results.only.findings.detail
-
-
-Values = Iterable[tuple[tuple[str, str, str], str | int | None]]
-
-
-def _differing(before: Values, after: Values) -> Iterator[Change]:
-    known = dict(before)
-    for place, value in after:
-        if known[place] != value:
-            yield Change(*place, known[place], value)
-
-
-def _each(result: Found) -> Iterator[tuple[str, str, AnswerResult]]:
-    for run, by_question in result.answers.items():
-        for question, answer in by_question.items():
-            yield run, question, answer
-
-
-def _answers(result: Found) -> Values:
-    words = {True: "right", False: "wrong", None: None}
-    for run, question, answer in _each(result):
-        yield (run, question, "answer"), words[answer.correct]
-
-
-def _marks(result: Found) -> Values:
-    for run, question, answer in _each(result):
-        for one in answer.nuggets:
-            mark = None if one.mark is None else str(one.mark)
-            yield (run, question, f"nugget {one.nugget.num}"), mark
-
-
-def _grades(result: Found) -> Values:
-    for question, grades in result.grades.items():
-        for key, grade in grades.items():
-            yield (key.run, question, f"passage {key.rank}"), grade
-
-
-def _scores(before: Results, after: Results) -> Iterator[ScoreChange]:
-    old, new = _by_run(before), _by_run(after)
-    measures = dict.fromkeys(one.measure for one in after.scores)
-    lower = after.lower_is_better
-    stood = {name: ranks(old, name, lower_is_better=name in lower) for name in measures}
-    stands = {name: ranks(new, name, lower_is_better=name in lower) for name in measures}
-    for run, scores in new.items():
-        for name, score in scores.items():
-            was = old.get(run, {}).get(name)
-            places = (stood[name].get(run), stands[name].get(run))
-            if _ends(was) != _ends(score) or places[0] != places[1]:
-                yield ScoreChange(run, name, was, score, *places)
-
-
-def _by_run(results: Results) -> dict[str, dict[str, Score]]:
-    found: dict[str, dict[str, Score]] = {}
-    for one in results.scores:
-        found.setdefault(one.run, {})[one.measure] = one
-    return found
-
-
-def _ends(score: Score | None) -> dict[str, float | None] | None:
-    if score is None:
-        return None
-    return {"value": score.value, "floor": score.floor, "ceiling": score.ceiling}
-
-
-# -- for people -----------------------------------------------------------------------------------
-
-_UNRANKED = LOWER_IS_BETTER | {"AUROC"}
-"""Measures of confidence that are shown beside HMR for comparison; ``--json`` has them."""
 
 
 def show(console: Console, found: Consequences) -> None:
@@ -170,7 +30,7 @@ def show(console: Console, found: Consequences) -> None:
                 shown = ", ".join(_arrow(one) for one in some)
                 table.add_row(Text(run), Text(topic), Text(shown))
             console.print(table)
-    scores = [one for one in found.scores if one.measure not in _UNRANKED]
+    scores = found.ranked
     if scores:
         table = plain_table("Scores")
         for name in ("run", "measure", "before", "after", "rank"):

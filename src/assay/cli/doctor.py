@@ -15,10 +15,10 @@ from typing import Annotated
 import aiohttp
 import typer
 
+from assay.api.labels import faults_in_words
 from assay.api.opened import Opened
 from assay.cli.common import JsonOption, out, plain_table, print_json, safe
 from assay.cli.folders import open_folder
-from assay.cli.labels_shown import faults_in_words
 from assay.labellers.custom import known_entry_points
 from assay.labellers.endpoints import headers_for
 from assay.labellers.judge.model import Network, settings

@@ -32,7 +32,6 @@ from assay.cli.common import (
 from assay.cli.folders import open_folder, tables
 from assay.judging.asking import INTERRUPTED
 from assay.judging.progress import Tally
-from assay.ledger import Ledger
 from assay.model.errors import SettingsError
 from assay.protocols.scores import SCORE_COLUMNS, score_row
 
@@ -59,7 +58,10 @@ def evaluate_command(
     quiet = as_json or as_csv
     opened.labellers()  # what is wrong with one is said before a ledger is made
     with opened.ledger() as ledger:
-        tally = _judge(opened, ledger, budget=budget, retry_failed=retry_failed, quiet=quiet)
+        tally = opened.judge(
+            ledger, progress=JudgingBar(quiet=quiet), budget=budget, retry_failed=retry_failed
+        )
+        _tell(tally, quiet=quiet)
         results, files = opened.write(ledger)
         report = opened.write_report(results)
     _show(results, tally, [*files, report], as_json=as_json, as_csv=as_csv)
@@ -105,7 +107,10 @@ def judge_command(
         return
     opened.labellers()  # what is wrong with one is said before a ledger is made
     with opened.ledger() as ledger:
-        tally = _judge(opened, ledger, budget=budget, retry_failed=retry_failed, quiet=as_json)
+        tally = opened.judge(
+            ledger, progress=JudgingBar(quiet=as_json), budget=budget, retry_failed=retry_failed
+        )
+    _tell(tally, quiet=as_json)
     if as_json:
         print_json(asdict(tally))
     if tally.failed or tally.known_failed or tally.unanswered or tally.skipped:
@@ -141,17 +146,12 @@ def report_command(
 # -- judging ------------------------------------------------------------------------------------
 
 
-def _judge(
-    opened: Opened, ledger: Ledger, *, budget: float | None, retry_failed: bool, quiet: bool
-) -> Tally:
-    tally = opened.judge(
-        ledger, progress=JudgingBar(quiet=quiet), budget=budget, retry_failed=retry_failed
-    )
+def _tell(tally: Tally, *, quiet: bool) -> None:
+    """Say what was asked; raises KeyboardInterrupt where a person stopped it."""
     if not quiet:
         err().print(told(tally), markup=False)
     if tally.stopped == INTERRUPTED:
         raise KeyboardInterrupt
-    return tally
 
 
 def _print_ahead(opened: Opened, *, as_json: bool) -> None:

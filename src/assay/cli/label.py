@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from contextlib import ExitStack
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
@@ -33,11 +32,9 @@ from assay.cli.common import (
 )
 from assay.formats.jsonl import dump_line
 from assay.formats.pairs import PairTask, read_pairs
-from assay.judging.engine import plan
 from assay.judging.progress import Tally
 from assay.labellers.prices import given_prices, require_prices
 from assay.labellers.spec import SPEC_HELP, LabellerOptions, make_labeller
-from assay.ledger import Ledger
 from assay.model.errors import SettingsError
 from assay.protocols.output import write_bytes
 from assay.tasks.rendering import Renderer
@@ -104,8 +101,13 @@ def label_command(
     path = ledger_file
     if path is None and output is not None:
         path = output.with_suffix(".sqlite")
-    if dry_run or show_prompts:
-        _look_ahead(job, path, show_prompts, retry_failed=retry_failed, as_json=as_json)
+    if show_prompts:
+        plans = [(job.title, job.look_ahead(None, retry_failed=retry_failed))]
+        print_prompts(plans, show_prompts, as_json=as_json)
+        return
+    if dry_run:
+        plans = [(job.title, job.look_ahead(path, retry_failed=retry_failed))]
+        print_ahead(plans, as_json=as_json, price_cure="--price IN/OUT")
         return
     quiet = as_json or as_csv
     try:
@@ -124,21 +126,6 @@ def label_command(
     _show(job, labels, tally, output, as_json=as_json, as_csv=as_csv)
     if any(one.label is None for one in labels):
         raise typer.Exit(1)
-
-
-def _look_ahead(
-    job: PairJob, path: Path | None, prompts: int, *, retry_failed: bool, as_json: bool
-) -> None:
-    with ExitStack() as closing:
-        known = None
-        if path is not None and path.exists() and not prompts:
-            known = closing.enter_context(Ledger.open(path))
-        planned = plan(known, job.labeller, job.requests(), retry_failed=retry_failed, alike=False)
-        plans = [(job.title, planned)]
-        if prompts:
-            print_prompts(plans, prompts, as_json=as_json)
-        else:
-            print_ahead(plans, as_json=as_json, price_cure="--price IN/OUT")
 
 
 def _show(

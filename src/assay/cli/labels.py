@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
-import re
 import sys
 from collections.abc import Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
 import orjson
 import typer
 
+from assay.api.labels import (
+    differences,
+    export_lines,
+    exported,
+    found_labels,
+    one_label,
+    shown_ledger,
+    where_used,
+)
+from assay.api.verdicts import in_words
 from assay.cli.common import (
     CsvOption,
     FolderArgument,
@@ -19,27 +29,19 @@ from assay.cli.common import (
     plain_table,
     print_csv,
     print_json,
+    remark,
     safe,
 )
+from assay.cli.folders import open_folder
 from assay.cli.labels_import import import_command
-from assay.cli.labels_places import where_used
-from assay.cli.labels_shown import in_words, shown_ledger
 from assay.cli.labels_verify import verify_command
-from assay.ledger import Ledger
-from assay.ledger.exchange import label_row
-from assay.ledger.lines import read_lines
-from assay.model.errors import SettingsError
-from assay.model.labels import Label
 from assay.model.wording import counted
 from assay.protocols.output import write_pieces
-from assay.protocols.places import WhereUsed
 from assay.tasks.registry import REGISTRY
 
 app = typer.Typer(
     add_completion=False, no_args_is_help=True, rich_markup_mode=None, help="The ledger of labels."
 )
-
-_UNIT = re.compile(rb'"unit_hash":"([^"]*)"')
 
 TaskOption = Annotated[
     str | None, typer.Option("--task", help=f"Only this task: {', '.join(REGISTRY)}.")
@@ -50,22 +52,12 @@ LabellerFilter = Annotated[
 StatusOption = Annotated[str | None, typer.Option("--status", help="Only ok, or only failed.")]
 
 
-def _tasks(name: str | None) -> list[str] | None:
-    """Full names of the task that ``name`` (whole, or its last part) means."""
-    if name is None:
-        return None
-    found = [task for task in REGISTRY if name in (task, task.rpartition(".")[2])]
-    if not found:
-        raise SettingsError(f"There is no task '{name}'. Tasks: {', '.join(REGISTRY)}.")
-    return found
-
-
 @app.command("stats")
 def stats_command(
     folder: FolderArgument, as_json: JsonOption = False, as_csv: CsvOption = False
 ) -> None:
     """Count labels, tokens and cost by task and labeller."""
-    with shown_ledger(folder) as ledger:
+    with shown_ledger(folder, remark) as ledger:
         rows = ledger.stats()
     if as_json:
         print_json(rows)
@@ -115,13 +107,13 @@ def list_command(
     as_json: JsonOption = False,
 ) -> None:
     """List labels, newest first: id, task, verdict, what it is about, who gave it."""
-    with shown_ledger(folder) as ledger:
-        found = list(_filtered(ledger, _tasks(task), by, status, contains))
+    with shown_ledger(folder, remark) as ledger:
+        found = list(found_labels(ledger, task=task, by=by, status=status, contains=contains))
         found.reverse()
         shown = found[:limit] if limit else found
-        where = where_used(folder, ledger)
+        where = where_used(partial(open_folder, folder), ledger, remark)
     if as_json:
-        print_json([_row(label, content, where) for label, content in shown])
+        print_json([exported(label, content, where) for label, content in shown])
         return
     table = plain_table(f"{len(shown)} of {len(found)} labels")
     console = out()
@@ -151,34 +143,6 @@ def list_command(
             )
 
 
-def _filtered(
-    ledger: Ledger,
-    tasks: list[str] | None,
-    by: str | None,
-    status: str | None,
-    contains: str | None,
-) -> Iterator[tuple[Label, Mapping[str, Any]]]:
-    contents = ledger.units(tasks)
-    wanted = None if contains is None else contains.casefold()
-    for label in ledger.labels(tasks):
-        if by is not None and label.labeller.name != by:
-            continue
-        if status is not None and label.status.value != status:
-            continue
-        content = contents[label.unit]
-        if wanted is not None:
-            text = f"{orjson.dumps(dict(content)).decode()} {label.reason or ''}"
-            if wanted not in text.casefold():
-                continue
-        yield label, content
-
-
-def _row(label: Label, content: Mapping[str, Any], where: WhereUsed) -> dict[str, Any]:
-    """A label as an export has it."""
-    places = where.of(label.unit, label.rowid)
-    return {**label_row(label, content), "places": [place._asdict() for place in places]}
-
-
 def _about(content: Mapping[str, Any]) -> str:
     texts = [value for value in content.values() if isinstance(value, str) and value]
     return " | ".join(reversed(texts))
@@ -191,18 +155,11 @@ def show_command(
     as_json: JsonOption = False,
 ) -> None:
     """Show one label whole, with every other label of the same unit."""
-    with shown_ledger(folder) as ledger:
-        found = ledger.find(uid)
-        if len(found) != 1:
-            what = "No label's id begins" if not found else f"{len(found)} labels' ids begin"
-            raise SettingsError(f"{what} with '{uid}'. 'assay labels list' shows ids.")
-        labels = list(ledger.labels())
-        label = next(one for one in labels if one.uid == found[0])
-        same = [one for one in labels if one.unit == label.unit and one.uid != label.uid]
-        content = ledger.units([label.task])[label.unit]
-        where = where_used(folder, ledger)
-    others = [_row(other, content, where) for other in same]
-    document = {**_row(label, content, where), "others": others}
+    with shown_ledger(folder, remark) as ledger:
+        label, content, same = one_label(ledger, uid)
+        where = where_used(partial(open_folder, folder), ledger, remark)
+    others = [exported(other, content, where) for other in same]
+    document = {**exported(label, content, where), "others": others}
     if as_json:
         print_json(document)
         return
@@ -223,22 +180,18 @@ def export_command(
     it is used at. 'import' reads them back."""
     count = 0
 
-    def pieces(path: Path, where: WhereUsed) -> Iterator[bytes]:
+    def counting(lines: Iterator[bytes]) -> Iterator[bytes]:
         nonlocal count
-        for block in read_lines(path, _tasks(task)):
-            lines = block.lines()
-            count += len(lines)
-            for rowid, line in zip(block.rowids(), lines, strict=True):
-                unit = _UNIT.search(line)
-                places = where.of(unit.group(1).decode() if unit else "", rowid)
-                yield b'%b,"places":%b}\n' % (line, orjson.dumps([p._asdict() for p in places]))
+        for line in lines:
+            count += 1
+            yield line
 
-    with shown_ledger(folder) as ledger:
-        where = where_used(folder, ledger)
+    with shown_ledger(folder, remark) as ledger:
+        where = where_used(partial(open_folder, folder), ledger, remark)
         if output is None:
-            sys.stdout.buffer.writelines(pieces(ledger.path, where))
+            sys.stdout.buffer.writelines(export_lines(ledger, task, where))
             return
-        write_pieces(output, pieces(ledger.path, where))
+        write_pieces(output, counting(export_lines(ledger, task, where)))
     out().print(f"{counted(count, 'label')} written to {safe(output)}", soft_wrap=True)
 
 
@@ -257,39 +210,21 @@ def diff_command(
     as_json: JsonOption = False,
 ) -> None:
     """Compare two labellers on the units that both labelled. Exit status 1 where they differ."""
-    with shown_ledger(folder) as ledger:
-        contents = ledger.units(_tasks(task))
-        sides: tuple[dict[str, Label], dict[str, Label]] = ({}, {})
-        for label in ledger.labels(_tasks(task)):
-            for side, name in zip(sides, (first, second), strict=True):
-                if label.labeller.name == name and label.verdict is not None:
-                    side[label.unit] = label
-    both = [unit for unit in sides[0] if unit in sides[1]]
-    if not both:
-        raise SettingsError(f"No unit was labelled by both '{first}' and '{second}'.")
-    differ = [unit for unit in both if in_words(sides[0][unit]) != in_words(sides[1][unit])]
+    with shown_ledger(folder, remark) as ledger:
+        both, differ = differences(ledger, first, second, task)
     if as_json:
-        rows = [
-            {
-                "task": sides[0][unit].task,
-                "unit": dict(contents[unit]),
-                first: label_row(sides[0][unit], contents[unit]),
-                second: label_row(sides[1][unit], contents[unit]),
-            }
-            for unit in differ
-        ]
-        print_json({"both": len(both), "differ": len(differ), "rows": rows})
+        rows = [one.document(first, second) for one in differ]
+        print_json({"both": both, "differ": len(differ), "rows": rows})
     else:
-        table = plain_table(f"{len(differ)} of {len(both)} units differ")
+        table = plain_table(f"{len(differ)} of {both} units differ")
         for name in ("task", "about", first, second):
             table.add_column(safe(name), ratio=2 if name == "about" else 1)
-        for unit in differ:
-            a, b = sides[0][unit], sides[1][unit]
+        for one in differ:
             cells = (
-                a.task.rpartition(".")[2],
-                _about(contents[unit]),
-                in_words(a),
-                in_words(b),
+                one.first.task.rpartition(".")[2],
+                _about(one.content),
+                in_words(one.first),
+                in_words(one.second),
             )
             table.add_row(*(safe(cell) for cell in cells))
         out().print(table)

@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
 import typer
+from rich.console import Console
+from rich.text import Text
 
-from assay.api.opened import Opened
+from assay.api.label_import import import_labels
+from assay.api.marked_import import Imported, Written
 from assay.api.paths import expanded
-from assay.cli.common import FolderArgument, JsonOption, out, print_json
-from assay.cli.consequences import consequences
-from assay.cli.labels_marked import Imported, import_marked
-from assay.formats.parsed import printable
-from assay.formats.text import read_text
-from assay.ledger import Ledger
-from assay.ledger.exchange import person, read_file
-from assay.model.errors import SettingsError
-from assay.model.labels import LabellerId
-from assay.protocols.folder import Folder
+from assay.cli.common import (
+    FolderArgument,
+    JsonOption,
+    out,
+    plain_table,
+    print_json,
+    remark,
+    safe,
+)
+from assay.cli.consequences import show
+from assay.formats.parsed import listed, printable
 
 
 def import_command(
@@ -64,62 +69,55 @@ def import_command(
     that: what differs from what scoring would write now becomes labels. The old labels stay beside
     the new ones. Importing a file twice adds nothing.
     """
-    opened = Folder.open(folder)
-    who = None if by is None else person(by)
-    paths = [path for given in files for path in expanded(given)]
-    marked = [path for path in paths if _is_marked(path)]
-    if marked and len(marked) < len(paths):
-        raise SettingsError("Give either marked answer runs or labels as JSON Lines, not both.")
-    if not marked and (correct or wrong or reason):
-        raise SettingsError(
-            "--correct, --wrong and --reason are for marked answer runs; in JSON Lines each line "
-            "says it."
-        )
-    if marked:
-        if "r2c2" not in opened.protocols:
-            raise SettingsError(
-                f"{printable(str(marked[0]))} is not labels as JSON Lines. Marked answer runs are "
-                f"R2C2's; under {', '.join(opened.protocols)} change the lines that 'assay labels "
-                "export' writes."
-            )
-        if who is None:
-            raise SettingsError("Say whose the marks are: --by human:NAME.")
-        words = [
-            *((text, True) for text in correct or ()),
-            *((text, False) for text in wrong or ()),
-        ]
-        with opened.open_ledger(create=False) as ledger:
-            done = import_marked(opened, ledger, marked, who, words, reason, dry_run=dry_run)
-    elif len(paths) != 1:
-        raise SettingsError("Give one file of labels at a time.")
-    else:
-        with opened.open_ledger(create=not dry_run) as ledger:
-            done = _import_lines(opened, ledger, paths[0], who, dry_run=dry_run)
+    done = import_labels(
+        folder,
+        [path for given in files for path in expanded(given)],
+        by=by,
+        correct=correct or (),
+        wrong=wrong or (),
+        reason=reason,
+        dry_run=dry_run,
+        note=remark,
+    )
     if as_json:
         print_json({**done.document(), "dry_run": dry_run})
     else:
-        done.show(out(), dry_run=dry_run)
+        _show(out(), done, dry_run=dry_run)
 
 
-def _is_marked(path: Path) -> bool:
-    """Whether a file is an answer run; anything that does not look like JSON is taken for one."""
-    if path.name.endswith((".jsonl", ".json")):
-        return False
-    first = next((line for line in read_text(path).lines if line.strip()), "")
-    return not first.lstrip().startswith("{")
+def _show(console: Console, done: Imported, *, dry_run: bool) -> None:
+    verb = "would be added" if dry_run else "added"
+    if done.labels is None:
+        console.print(f"{done.added} labels {verb}, {done.known} were known.")
+    elif not done.labels:
+        console.print("Nothing differs from what is published: 0 labels added.")
+    else:
+        _show_labels(console, done.labels)
+    if done.outdated:
+        console.print(
+            f"Of the known ones {done.outdated} do not count: the same person has said "
+            "otherwise since. To go back to one, change the person's newer label (labels "
+            "export).",
+            soft_wrap=True,
+        )
+    if done.follows is not None:
+        show(console, done.follows)
+    if done.labels:
+        console.print(f"{done.added} labels {verb}.")
 
 
-def _import_lines(
-    folder: Folder, ledger: Ledger, path: Path, who: LabellerId | None, *, dry_run: bool
-) -> Imported:
-    opened = Opened.of(folder) if dry_run else None
-    with ledger.trial() as trial:  # of two imports at once, the second is to see the first's labels
-        ledger.checked()  # before anybody's label takes the place of another
-        read = read_file(ledger, path, who)
-        before = None if opened is None else opened.score(ledger)
-        trial.add(read.new)
-        follows = None
-        if opened is not None and before is not None:
-            follows = consequences(before, opened.score(ledger))
-        trial.keep = not dry_run
-    return Imported(len(read.new), read.known, read.outdated, follows=follows)
+def _show_labels(console: Console, labels: Sequence[Written]) -> None:
+    table = plain_table("Labels")
+    for name in ("of", "says", "over"):
+        table.add_column(name, overflow="fold")
+    for one in labels:
+        over = "" if one.before is None else f"{one.before} ({one.before_by})"
+        cells = (str(one.place), one.after, over)
+        table.add_row(*(Text(printable(cell)) for cell in cells))
+    console.print(table)
+    for one in labels:
+        if one.also:
+            places = listed(map(str, one.also), 8)
+            console.print(
+                f"{safe(one.place)} is equal to {safe(places)}: one label.", soft_wrap=True
+            )

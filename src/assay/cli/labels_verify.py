@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import typer
 
+from assay.api.labels import verified
 from assay.cli.common import FolderArgument, JsonOption, out, print_json, safe
-from assay.ledger.checking import Fault
-from assay.protocols.folder import Folder, relative_to
-from assay.protocols.manifest import heads
 
 
 def verify_command(folder: FolderArgument, as_json: JsonOption = False) -> None:
@@ -17,21 +15,14 @@ def verify_command(folder: FolderArgument, as_json: JsonOption = False) -> None:
     it says), the running digest over all labels, and whether the digest that each manifest.json in
     out/ names was once the ledger's.
     """
-    opened = Folder.open(folder)
-    with opened.open_ledger(create=False) as ledger:
-        found = list(ledger.faults())
-        head, count = ledger.head(), 0
-        for path, named in heads(opened.path / "out"):
-            count += 1
-            why = ledger.faulty_head(named)
-            if why is not None:
-                found.append(Fault(f"{relative_to(opened.path, path)}: {why}"))
+    found = verified(folder)
     if as_json:
-        faults = [{"label": one.uid, "why": one.why} for one in found]
-        print_json({**head.in_manifest(), "manifests": count, "faults": faults})
+        faults = [{"label": one.uid, "why": one.why} for one in found.faults]
+        print_json({**found.head.in_manifest(), "manifests": found.manifests, "faults": faults})
     else:
-        for fault in found:
+        for fault in found.faults:
             out().print(safe(fault), soft_wrap=True)
-        what = f"{head.labels:,} labels, head {head.digest.hex()}, {count} manifests"
-        out().print(f"{what}: {f'{len(found):,} faults' if found else 'all as written'}.")
-    raise typer.Exit(1 if found else 0)
+        head, many = found.head, len(found.faults)
+        what = f"{head.labels:,} labels, head {head.digest.hex()}, {found.manifests} manifests"
+        out().print(f"{what}: {f'{many:,} faults' if many else 'all as written'}.")
+    raise typer.Exit(1 if found.faults else 0)

@@ -1,46 +1,16 @@
-"""Labels in few words."""
+"""Verdicts in few words."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
-from contextlib import contextmanager
-from itertools import islice
-from pathlib import Path
 from typing import Any
 
-from assay.cli.common import err
-from assay.formats.parsed import printable
-from assay.ledger import Ledger, NewLabel
+from assay.ledger import NewLabel
 from assay.model.labels import Label
-from assay.protocols.folder import Folder
 from assay.tasks.registry import REGISTRY
 
 _FEW = 4
 """Texts of a verdict that are shown; of longer lists only the number is."""
-
-_NAMED = 5
-"""Faults of a ledger that are told in a remark."""
-
-
-@contextmanager
-def shown_ledger(folder: Path) -> Iterator[Ledger]:
-    """The folder's ledger to look at; what of it is not as it was written is told at the end."""
-    with Folder.open(folder).open_ledger(create=False) as ledger:
-        yield ledger
-        remark = faults_in_words(ledger)
-    if remark:
-        err().print(f"Note: {remark}", markup=False, soft_wrap=True)
-
-
-def faults_in_words(ledger: Ledger) -> str:
-    """What of a ledger is not as it was written, as a remark; empty where all is."""
-    faults = list(islice(ledger.faults(), _NAMED + 1))
-    if not faults:
-        return ""
-    more = "; and more" if len(faults) > _NAMED else ""
-    named = printable("; ".join(map(str, faults[:_NAMED])))
-    return f"{named}{more}. No score uses this ledger. 'assay labels verify' tells all of it."
 
 
 def in_words(label: Label | NewLabel) -> str:

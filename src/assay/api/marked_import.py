@@ -1,19 +1,15 @@
-"""Edited marked answer runs, into the ledger; and what an import did, shown."""
+"""Edited marked answer runs, into the ledger."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from rich.console import Console
-from rich.text import Text
-
+from assay.api.consequences import Consequences, consequences
 from assay.api.results import Results
-from assay.cli.common import err, plain_table, safe
-from assay.cli.consequences import Consequences, consequences, show
-from assay.cli.labels_shown import in_words
+from assay.api.verdicts import in_words
 from assay.formats.naming import normal_id, run_name
 from assay.formats.parsed import listed, printable
 from assay.ledger import Ledger, NewLabel
@@ -26,6 +22,8 @@ from assay.protocols.r2c2.inputs import Inputs
 from assay.protocols.r2c2.marked import Said, read_edits, unlike
 from assay.protocols.r2c2.protocol import R2C2
 from assay.protocols.results import Result
+
+Note = Callable[[str], None]
 
 
 @dataclass(frozen=True)
@@ -71,43 +69,6 @@ class Imported:
             "consequences": None if self.follows is None else self.follows.document(),
         }
 
-    def show(self, console: Console, *, dry_run: bool) -> None:
-        """Print it."""
-        verb = "would be added" if dry_run else "added"
-        if self.labels is None:
-            console.print(f"{self.added} labels {verb}, {self.known} were known.")
-        elif not self.labels:
-            console.print("Nothing differs from what is published: 0 labels added.")
-        else:
-            self._show_labels(console, self.labels)
-        if self.outdated:
-            console.print(
-                f"Of the known ones {self.outdated} do not count: the same person has said "
-                "otherwise since. To go back to one, change the person's newer label (labels "
-                "export).",
-                soft_wrap=True,
-            )
-        if self.follows is not None:
-            show(console, self.follows)
-        if self.labels:
-            console.print(f"{self.added} labels {verb}.")
-
-    def _show_labels(self, console: Console, labels: Sequence[Written]) -> None:
-        table = plain_table("Labels")
-        for name in ("of", "says", "over"):
-            table.add_column(name, overflow="fold")
-        for one in labels:
-            over = "" if one.before is None else f"{one.before} ({one.before_by})"
-            cells = (str(one.place), one.after, over)
-            table.add_row(*(Text(printable(cell)) for cell in cells))
-        console.print(table)
-        for one in labels:
-            if one.also:
-                places = listed(map(str, one.also), 8)
-                console.print(
-                    f"{safe(one.place)} is equal to {safe(places)}: one label.", soft_wrap=True
-                )
-
 
 def import_marked(
     opened: Folder,
@@ -118,10 +79,11 @@ def import_marked(
     reason: str | None,
     *,
     dry_run: bool,
+    note: Note = lambda _text: None,
 ) -> Imported:
     """Write what ``who`` changed in marked answer runs; ``words`` say outright of answers
-    (``[RUN/]QUESTION``) whether they are right. Raises FormatError or SettingsError where anything
-    is wrong; then nothing is written."""
+    (``[RUN/]QUESTION``) whether they are right, and ``note`` hears what the person should know.
+    Raises FormatError or SettingsError where anything is wrong; then nothing is written."""
     folder = opened.seen_by("r2c2")
     evaluation = Evaluation.open(folder, R2C2, None)
     policy = evaluation.policy
@@ -138,8 +100,8 @@ def import_marked(
         published = before.findings.detail
         edits = read_edits(paths, inputs, published, who, said=said, reason=reason)
         for path in edits.spaced:
-            note = "blanks or line ends differ from the answer run's, which are kept."
-            err().print(f"Note: {printable(str(path))}: {note}", markup=False, soft_wrap=True)
+            kept = "blanks or line ends differ from the answer run's, which are kept."
+            note(f"{printable(str(path))}: {kept}")
         if not edits.labels:
             return Imported(0, 0, 0, labels=())
         trial.add(edits.labels)
@@ -151,12 +113,10 @@ def import_marked(
     labels = tuple(_written(edits.labels, before, after))
     over = [one.before_by for one in labels if (one.before_by or "").startswith("human:")]
     if over:
-        err().print(
-            f"Note: {len(over)} of these labels take the place of people's "
+        note(
+            f"{len(over)} of these labels take the place of people's "
             f"({printable(listed(sorted(set(filter(None, over)))))}). Where that is not meant, the "
-            "copy is older than theirs: run 'assay score' and change a fresh one.",
-            markup=False,
-            soft_wrap=True,
+            "copy is older than theirs: run 'assay score' and change a fresh one."
         )
     was, now = (Results(policy.name, {folder.protocol: one}) for one in (before, after))
     return Imported(len(labels), 0, 0, labels, consequences(was, now))

@@ -1,0 +1,209 @@
+"""A folder's labels, to look at: found, exported, compared, checked."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from assay.api.opened import Opened
+from assay.api.verdicts import in_words
+from assay.formats.parsed import printable
+from assay.ledger import Ledger
+from assay.ledger.chain import Head
+from assay.ledger.checking import Fault
+from assay.ledger.exchange import label_row
+from assay.ledger.lines import read_lines
+from assay.model.errors import AssayError, SettingsError
+from assay.model.labels import Label
+from assay.protocols.folder import Folder, relative_to
+from assay.protocols.manifest import heads
+from assay.protocols.places import WhereUsed
+from assay.tasks.registry import REGISTRY
+
+Note = Callable[[str], None]
+Content = Mapping[str, Any]
+"""What a label is about, as plain JSON."""
+
+MANY = 300_000
+"""Labels in a ledger from which on places are left out: scoring, which finds them, holds some four
+thousand bytes a label."""
+
+_NAMED = 5
+"""Faults of a ledger that are told in a remark."""
+_UNIT = re.compile(rb'"unit_hash":"([^"]*)"')
+
+
+@contextmanager
+def shown_ledger(folder: Path, note: Note) -> Iterator[Ledger]:
+    """The folder's ledger to look at; ``note`` hears at the end what of it is not as it was
+    written. Raises LedgerError where there is none."""
+    with Folder.open(folder).open_ledger(create=False) as ledger:
+        yield ledger
+        remark = faults_in_words(ledger)
+    if remark:
+        note(remark)
+
+
+def faults_in_words(ledger: Ledger) -> str:
+    """What of a ledger is not as it was written, as a remark; empty where all is."""
+    faults = list(islice(ledger.faults(), _NAMED + 1))
+    if not faults:
+        return ""
+    more = "; and more" if len(faults) > _NAMED else ""
+    named = printable("; ".join(map(str, faults[:_NAMED])))
+    return f"{named}{more}. No score uses this ledger. 'assay labels verify' tells all of it."
+
+
+def where_used(open_folder: Callable[[], Opened], ledger: Ledger, note: Note) -> WhereUsed:
+    """Where each label of a folder is used under its policy; nowhere, with a note, where the
+    inputs cannot be read."""
+    if ledger.size() > MANY:
+        note(f"more than {MANY:,} labels: the places they are used at are left out.")
+        return WhereUsed(())
+    try:
+        results = open_folder().score(ledger)
+    except AssayError as error:
+        note(f"the places that labels are used at are left out: {error}")
+        return WhereUsed(())
+    return WhereUsed(used for one in results.by_protocol.values() for used in one.used)
+
+
+def tasks_named(name: str | None) -> list[str] | None:
+    """Full names of the task that ``name`` (whole, or its last part) means, None for all. Raises
+    SettingsError where there is none."""
+    if name is None:
+        return None
+    found = [task for task in REGISTRY if name in (task, task.rpartition(".")[2])]
+    if not found:
+        raise SettingsError(f"There is no task '{name}'. Tasks: {', '.join(REGISTRY)}.")
+    return found
+
+
+def found_labels(
+    ledger: Ledger,
+    *,
+    task: str | None = None,
+    by: str | None = None,
+    status: str | None = None,
+    contains: str | None = None,
+) -> Iterator[tuple[Label, Content]]:
+    """Labels with what they are about, oldest first: of one task, by one labeller, of one status,
+    whose unit or reason holds a text."""
+    tasks = tasks_named(task)
+    contents = ledger.units(tasks)
+    wanted = None if contains is None else contains.casefold()
+    for label in ledger.labels(tasks):
+        if by is not None and label.labeller.name != by:
+            continue
+        if status is not None and label.status.value != status:
+            continue
+        content = contents[label.unit]
+        if wanted is not None:
+            text = f"{orjson.dumps(dict(content)).decode()} {label.reason or ''}"
+            if wanted not in text.casefold():
+                continue
+        yield label, content
+
+
+def one_label(ledger: Ledger, uid: str) -> tuple[Label, Content, list[Label]]:
+    """The label whose id begins with ``uid``, what it is about, and the other labels of that.
+    Raises SettingsError where there is none, or several."""
+    found = ledger.find(uid)
+    if len(found) != 1:
+        what = "No label's id begins" if not found else f"{len(found)} labels' ids begin"
+        raise SettingsError(f"{what} with '{uid}'. 'assay labels list' shows ids.")
+    labels = list(ledger.labels())
+    label = next(one for one in labels if one.uid == found[0])
+    same = [one for one in labels if one.unit == label.unit and one.uid != label.uid]
+    return label, ledger.units([label.task])[label.unit], same
+
+
+def exported(label: Label, content: Content, where: WhereUsed) -> dict[str, Any]:
+    """A label as an export has it."""
+    places = where.of(label.unit, label.rowid)
+    return {**label_row(label, content), "places": [place._asdict() for place in places]}
+
+
+def export_lines(ledger: Ledger, task: str | None, where: WhereUsed) -> Iterator[bytes]:
+    """Every label as a line of JSON, oldest first, with the places that it is used at."""
+    for block in read_lines(ledger.path, tasks_named(task)):
+        for rowid, line in zip(block.rowids(), block.lines(), strict=True):
+            unit = _UNIT.search(line)
+            places = where.of(unit.group(1).decode() if unit else "", rowid)
+            yield b'%b,"places":%b}\n' % (line, orjson.dumps([p._asdict() for p in places]))
+
+
+@dataclass(frozen=True, slots=True)
+class Differing:
+    """What two labellers say of one unit, and what it is about."""
+
+    first: Label
+    second: Label
+    content: Content
+
+    def document(self, first: str, second: str) -> dict[str, Any]:
+        """As JSON has it, under the labellers' names."""
+        return {
+            "task": self.first.task,
+            "unit": dict(self.content),
+            first: label_row(self.first, self.content),
+            second: label_row(self.second, self.content),
+        }
+
+
+def differences(
+    ledger: Ledger, first: str, second: str, task: str | None
+) -> tuple[int, list[Differing]]:
+    """How many units two labellers both labelled, and those of which they say different things.
+    Raises SettingsError where there are none."""
+    tasks = tasks_named(task)
+    contents = ledger.units(tasks)
+    sides: tuple[dict[str, Label], dict[str, Label]] = ({}, {})
+    for label in ledger.labels(tasks):
+        for side, name in zip(sides, (first, second), strict=True):
+            if label.labeller.name == name and label.verdict is not None:
+                side[label.unit] = label
+    both = [unit for unit in sides[0] if unit in sides[1]]
+    if not both:
+        raise SettingsError(f"No unit was labelled by both '{first}' and '{second}'.")
+    found = [
+        Differing(sides[0][unit], sides[1][unit], contents[unit])
+        for unit in both
+        if in_words(sides[0][unit]) != in_words(sides[1][unit])
+    ]
+    return len(both), found
+
+
+@dataclass(frozen=True, slots=True)
+class Verified:
+    """The head of a ledger, how many manifests name one, and all that is not as it was written."""
+
+    head: Head
+    manifests: int
+    faults: Sequence[Fault]
+
+
+def verified(folder: Path) -> Verified:
+    """Look at every label of a folder, and at the heads that the manifests in ``out/`` name. Raises
+    LedgerError where there is no ledger."""
+    opened = Folder.open(folder)
+    with opened.open_ledger(create=False) as ledger:
+        named = list(heads(opened.path / "out"))
+        faults = [*ledger.faults(), *_strange_heads(opened, ledger, named)]
+        return Verified(ledger.head(), len(named), faults)
+
+
+def _strange_heads(
+    folder: Folder, ledger: Ledger, named: Iterable[tuple[Path, object]]
+) -> Iterator[Fault]:
+    for path, head in named:
+        why = ledger.faulty_head(head)
+        if why is not None:
+            yield Fault(f"{relative_to(folder.path, path)}: {why}")
