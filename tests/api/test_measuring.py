@@ -133,6 +133,21 @@ def test_comparison_is_that_of_the_command(assay: Assay, files: tuple[Path, list
         compare(scores, "RR")
 
 
+def test_confidences_of_a_file_are_compared_as_by_the_command(assay: Assay, tmp_path: Path):
+    rows = [
+        f"{run},{n},{10 * (n % 8) + add},{int(n % add > 0)}"
+        for run, add in (("a", 3), ("b", 20))
+        for n in range(16)
+    ]
+    table = tmp_path / "confidence.csv"
+    table.write_text("\n".join(["run,topic,confidence,correct", *rows]) + "\n")
+    done = assay("compare", table, "-m", "HMR", "-m", "Brier", "--csv")
+    assert done.returncode == 0, done.stderr
+    same(compare(table, ["HMR", "Brier"]), done.stdout)
+    with pytest.raises(ValueError, match="its test is 'randomisation'"):
+        compare(table, "HMR", test="t")
+
+
 def test_measures_are_objects_by_name():
     assert str(package.nDCG @ 10) == "nDCG@10"
     assert {"P", "Q", "Recall", "iRBU", "alpha_nDCG"} <= set(package.__all__)

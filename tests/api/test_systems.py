@@ -140,6 +140,29 @@ def test_answers_are_the_commands_and_their_frame(tmp_path: Path, assay: Assay):
     assert list(tmp_path.glob("ANSWERS*")) == []
 
 
+def test_reports_are_the_commands_and_their_frame(tmp_path: Path, assay: Assay):
+    topics = tmp_path / "topics.jsonl"
+    topics.write_text('{"id": "1", "title": "Who played Apollo Creed?"}\n')
+    (tmp_path / "PR.txt").write_text("1;1;Rocky;Carl Weathers plays Apollo Creed.\n")
+    said = {"sentences": [{"text": "Weathers played Creed.", "citations": [1]}]}
+    with serve(lambda _body, _n: completion(json.dumps(said))) as server:
+        model = f"openai:m@{server.url}"
+        found = package.answer(
+            topics, str(tmp_path / "PR.*"), model=model, protocol="trec-rag", words=50,
+            output=tmp_path / "A.jsonl",
+        )  # fmt: skip
+        command = ["answer", topics, "-o", tmp_path / "B.jsonl", "--model", model, "--words", "50"]
+        command += ["--protocol", "trec-rag", "--pr-runs", tmp_path / "PR.txt"]
+        assert assay(*command).returncode == 0
+        assert len(server.requests) == 1, "the command finds what was said beside the run"
+    assert found.rows(named=True) == [
+        {"topic": "1", "answer": "Weathers played Creed.",
+         "sentences": [{"text": "Weathers played Creed.", "citations": ["Rocky"]}]}
+    ]  # fmt: skip
+    ours, theirs = ((tmp_path / f"{name}.jsonl").read_text() for name in "AB")
+    assert ours == theirs.replace('"run_id":"B"', '"run_id":"A"')
+
+
 def test_faults_come_before_anybody_is_asked(tmp_path: Path):
     (tmp_path / "PR.txt").write_text("1;1;Rocky;A text.\n")
     model = "openai:m@http://127.0.0.1:9/v1"

@@ -5,22 +5,23 @@ Each does what the command of its name does, and gives the rows of its ``--csv``
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from os import PathLike
+from pathlib import Path
 from typing import Any
 
 import polars as pl
 
-from assay.api.measuring import required
+from assay.api.compare_inputs import Comparable, compared, read_tables
+from assay.api.measuring import required, warn
 from assay.formats.label_pairs import LabelPair
 from assay.formats.label_tables import LabelTable, Unit, read_labels
 from assay.formats.parsed import FaultList, Parsed
-from assay.formats.score_matrices import complete, read_matrix
+from assay.formats.score_matrices import ScoreMatrix, complete
 from assay.formats.score_tables import read_scores
-from assay.measures.confidence import LOWER_IS_BETTER
 from assay.measures.tables import ALL
 from assay.statistics import agreement, correlation
-from assay.statistics.comparison import Test, compare_runs
+from assay.statistics.comparison import Test
 from assay.statistics.correlation import CorrelationReport, Missing
 
 Scores = dict[str, dict[str, float | None]]
@@ -98,7 +99,7 @@ def compare(
     scores: Any,
     measures: Iterable[str] | str | None = None,
     *,
-    test: Test = "tukey",
+    test: Test | None = None,
     alpha: float = 0.05,
     seed: int = 0,
 ) -> pl.DataFrame:
@@ -107,20 +108,19 @@ def compare(
 
     ``scores`` are a frame with the columns ``run``, ``topic``, ``value`` and, for several measures,
     ``measure``, as ``measure(…, per_topic=True)`` gives; run → topic → score; or a CSV file.
-    ``measures`` are those that are compared, all by default. Topics that some run lacks are left
-    out with a warning. Raises ValueError, or FormatError, where fewer than two runs or topics are
-    left.
+    ``measures`` are those that are compared, all by default; of a file also measures of confidence
+    (HMR …) and ends of ranges (``AP:floor``). ``test`` is tukey, t, randomisation or bootstrap; of
+    confidences always randomisation. Topics that some run lacks are left out with a warning. Raises
+    ValueError, or FormatError, where fewer than two runs or topics are left.
     """
     wanted = [measures] if isinstance(measures, str) else measures
     rows: list[tuple[Any, ...]] = []
-    for name, runs, matrix in _matrices(scores, None if wanted is None else list(wanted)):
-        result = compare_runs(
-            matrix, runs, test=test, alpha=alpha, seed=seed, lower_is_better=name in LOWER_IS_BETTER
-        )
+    for one in _comparable(scores, None if wanted is None else list(wanted)):
+        result = compared(one, warn, test=test, alpha=alpha, seed=seed)
         rows += (
-            (name, one.run_a, one.run_b, one.difference, one.low, one.high,
-             one.p_adjusted if result.test == "tukey" else one.p, one.p_adjusted, one.effect)
-            for one in result.pairs
+            (one.name, pair.run_a, pair.run_b, pair.difference, pair.low, pair.high,
+             pair.p_adjusted if result.test == "tukey" else pair.p, pair.p_adjusted, pair.effect)
+            for pair in result.pairs
         )  # fmt: skip
     return _frame(_COMPARE, rows)
 
@@ -189,14 +189,10 @@ def _by_topic(frame: pl.DataFrame, column: str) -> Scores:
     return found
 
 
-def _matrices(
-    given: Any, wanted: list[str] | None
-) -> Iterable[tuple[str, tuple[str, ...], list[tuple[float, ...]]]]:
-    """Each score's name, its runs, and a row for each topic."""
+def _comparable(given: Any, wanted: list[str] | None) -> Iterator[Comparable]:
     if isinstance(given, str | PathLike):
-        for name in [None] if wanted is None else wanted:
-            found = required(read_matrix(given, name, option="measures="))
-            yield found.name, found.runs, list(found.scores)
+        names: list[str | None] = [None] if wanted is None else [*wanted]
+        yield from read_tables(Path(given), names, warn, option="measures=")
         return
     if isinstance(given, Mapping):
         yield _whole("value" if wanted is None else wanted[0], given)
@@ -212,13 +208,11 @@ def _matrices(
         yield _whole(name, _by_topic(frame.filter(pl.col("measure") == name), "value"))
 
 
-def _whole(
-    name: str, by_run: Mapping[str, Mapping[str, float | None]]
-) -> tuple[str, tuple[str, ...], list[tuple[float, ...]]]:
+def _whole(name: str, by_run: Mapping[str, Mapping[str, float | None]]) -> ScoreMatrix:
     faults = FaultList(name)
-    runs, _, rows, _ = complete(by_run, faults)
+    runs, silent, rows, left_out = complete(by_run, faults)
     required(Parsed(rows, faults.done()))
-    return name, runs, list(rows.values())
+    return ScoreMatrix(name, tuple(rows), runs, tuple(rows.values()), left_out, silent)
 
 
 def _polars(given: Any) -> pl.DataFrame:

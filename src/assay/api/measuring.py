@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 
 import polars as pl
 
+from assay.api.reading import used
 from assay.api.run_files import score_files
 from assay.formats import trec
 from assay.formats.parsed import Parsed
@@ -66,7 +67,7 @@ def measure(
             Path(qrels),
             [Path(one) for one in given],
             wanted,
-            note=_warn,
+            note=warn,
             ties=ties,
             ideal=ideal,
             g_max=g_max,
@@ -96,10 +97,7 @@ def measure(
 
 def required(parsed: Parsed[T]) -> T:
     """The value of a file, its warnings as Python's. Raises FormatError with all its faults."""
-    value = parsed.require()
-    for fault in parsed.warnings:
-        _warn(str(fault))
-    return value
+    return used(parsed, warn)
 
 
 def _run_of(path: Name) -> tuple[str, dict[str, dict[str, float]]]:
@@ -111,5 +109,6 @@ def _are_files(given: Any) -> bool:
     return isinstance(given, list | tuple) and all(isinstance(one, str | PathLike) for one in given)
 
 
-def _warn(text: str) -> None:
-    warnings.warn(text, stacklevel=3)
+def warn(text: object) -> None:
+    """A warning of Python's, at whoever called the api."""
+    warnings.warn(str(text), stacklevel=3)

@@ -8,8 +8,9 @@ from typing import Annotated, Any, cast
 
 import typer
 
+from assay.api.compare_inputs import Comparable, compared
 from assay.cli.common import CsvOption, JsonOption, out, print_csv, print_json, topics_file
-from assay.cli.compare_inputs import Confidences, confidence_measure, read_matrices
+from assay.cli.compare_inputs import read_matrices
 from assay.cli.compare_shown import (
     HEADER,
     TESTS,
@@ -23,12 +24,12 @@ from assay.cli.compare_shown import (
     without_p,
 )
 from assay.cli.statistics import LEVEL, note, one_of, one_output, plot_file
-from assay.formats.parsed import listed, printable
+from assay.formats.confidence_matrices import ConfidenceMatrix
+from assay.formats.parsed import printable
 from assay.formats.score_matrices import ScoreMatrix
-from assay.measures.confidence import LOWER_IS_BETTER
 from assay.model.errors import SettingsError
 from assay.reports.statistics_plots import save_differences
-from assay.statistics.comparison import Test, compare_confidences, compare_runs
+from assay.statistics.comparison import Test
 
 
 def compare_command(
@@ -107,16 +108,16 @@ def compare_command(
     settings: dict[str, Any] = {
         "alpha": alpha, "level": LEVEL, "permutations": permutations, "seed": seed,
     }  # fmt: skip
-    compared = []
+    found = []
     given = files or []
     if matrix is None and len(given) == 1:
         matrix = given.pop()
     for one in read_matrices(given, matrix, measures or [], topics):
         try:
-            compared.append(_compared(one, test, settings))
+            found.append(_compared(one, test, settings))
         except ValueError as error:
             raise SettingsError(f"{one.name}: {error}.") from None
-        result = compared[-1].result
+        result = found[-1].result
         cannot_tell = hopeless(result)
         if cannot_tell:
             note(cannot_tell)
@@ -124,47 +125,34 @@ def compare_command(
         if without and (as_json or as_csv):
             note(f"{one.name}: {without}")
     if plot is not None:
-        save_differences(plot, [panel(one) for one in compared])
-    rows = [row for one in compared for row in pair_rows(one)]
+        save_differences(plot, [panel(one) for one in found])
+    rows = [row for one in found for row in pair_rows(one)]
     policy = "matrix" if matrix is not None else topics
     if as_json:
-        tests = list(dict.fromkeys(one.result.test for one in compared))
+        tests = list(dict.fromkeys(one.result.test for one in found))
         used = {"test": tests[0] if len(tests) == 1 else tests, "topics": policy, **settings}
-        print_json(document(rows, compared, used))
+        print_json(document(rows, found, used))
     elif as_csv:
-        for done in compared:
+        for done in found:
             for line in undefined("Empty", done):
                 note(line)
         print_csv(HEADER, rows)
     else:
-        for done in compared:
+        for done in found:
             show(done, policy, seed)
         if plot is not None:
             out().print(f"Plot: {printable(str(plot))}", markup=False, soft_wrap=True)
 
 
-def _compared(
-    one: ScoreMatrix | Confidences, test: str | None, settings: Mapping[str, Any]
-) -> Compared:
-    measure = confidence_measure(one.name)
+def _compared(one: Comparable, test: str | None, settings: Mapping[str, Any]) -> Compared:
     if isinstance(one, ScoreMatrix):
-        result = compare_runs(
-            one.scores,
-            one.runs,
-            test=cast("Test", test or "tukey"),
-            lower_is_better=measure in LOWER_IS_BETTER,
-            **settings,
-        )
-        return Compared(one.name, one, result)
-    if test not in (None, "randomisation"):
-        raise typer.BadParameter(
-            f"{one.name} is no mean over topics: its test is 'randomisation'", param_hint="--test"
-        )
-    table = one.matrix
-    result = compare_confidences(
-        table.confidences, table.correct, table.runs, measure=measure or one.name, **settings
-    )
-    without = [run for run in table.runs if run not in result.means]
-    if without:
-        note(f"{one.name} is undefined, so that it is left out, of {listed(without, 10)}.")
-    return Compared(one.name, table, result)
+        matrix: ScoreMatrix | ConfidenceMatrix = one
+    else:
+        matrix = one.matrix
+        if test not in (None, "randomisation"):
+            raise typer.BadParameter(
+                f"{one.name} is no mean over topics: its test is 'randomisation'",
+                param_hint="--test",
+            )
+    result = compared(one, note, test=cast("Test | None", test), **settings)
+    return Compared(one.name, matrix, result)

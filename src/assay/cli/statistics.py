@@ -8,9 +8,9 @@ from typing import TypeVar
 
 import typer
 
+from assay.api import reading
 from assay.cli.common import err
 from assay.formats.parsed import Parsed, listed, printable
-from assay.model.errors import Fault, FormatError
 from assay.reports.statistics_plots import checked_plot
 
 T = TypeVar("T")
@@ -46,38 +46,15 @@ def plot_file(plot: Path | None) -> None:
 
 
 def used(parsed: Parsed[T]) -> T:
-    """The value of a file, with its warnings on standard error.
-
-    Raises:
-        FormatError: the file has errors.
-    """
-    value = parsed.require()
-    for fault in parsed.warnings:
-        note(fault)
-    return value
+    """The value of a file, with its warnings on standard error. Raises FormatError with its
+    errors."""
+    return reading.used(parsed, note)
 
 
 def all_used(readers: Iterable[Callable[[], Parsed[T]]]) -> list[T]:
     """The values of several files, with their warnings on standard error, each of them once.
-
-    Raises:
-        FormatError: some have errors; it holds those of all files.
-    """
-    values: list[T] = []
-    warnings: list[Fault] = []
-    faults: list[Fault] = []
-    for read in readers:
-        try:
-            parsed = read()
-            values.append(parsed.require())
-            warnings += parsed.warnings
-        except FormatError as error:
-            faults += error.faults
-    for fault in dict.fromkeys(warnings):
-        note(fault)
-    if faults:
-        raise FormatError(tuple(dict.fromkeys(faults)))
-    return values
+    Raises FormatError with the errors of all files."""
+    return reading.all_used(readers, note)
 
 
 def note(text: object) -> None:

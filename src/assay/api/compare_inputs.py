@@ -1,0 +1,220 @@
+"""Matrices of topics × runs to be compared: from a table of scores, or from qrels and runs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from assay.api.reading import Note, all_used, used
+from assay.formats.confidence_matrices import ConfidenceMatrix, read_confidences
+from assay.formats.parsed import Parsed, listed, printable
+from assay.formats.score_cells import same_name, split_end
+from assay.formats.score_matrices import ScoreMatrix, read_matrix
+from assay.formats.trec import read_qrels, read_topic_list
+from assay.formats.trec_fast import read_runs
+from assay.measures import Measure
+from assay.measures.confidence import LOWER_IS_BETTER
+from assay.measures.frames import RunScores, run_scores, to_judgements
+from assay.measures.hits import Judgements
+from assay.model.errors import Fault, FormatError, SettingsError
+from assay.model.wording import counted
+from assay.statistics.comparison import (
+    Comparison,
+    Test,
+    compare_confidences,
+    compare_runs,
+)
+from assay.statistics.confidence import MEASURES
+
+
+@dataclass(frozen=True, slots=True)
+class Confidences:
+    """What to compare by a measure of confidence, or by an end of it (``HMR:floor``)."""
+
+    name: str
+    matrix: ConfidenceMatrix
+
+
+def confidence_measure(name: str) -> str | None:
+    """The measure of confidence that a score, or an end of it, is of; None where it is none."""
+    return next((one for one in MEASURES if same_name(one, split_end(name)[0])), None)
+
+
+Comparable = ScoreMatrix | Confidences
+
+
+def read_tables(
+    path: Path, names: Sequence[str | None], note: Note, *, option: str = "-m"
+) -> list[Comparable]:
+    """The scores that ``names`` say of a table (None: its only one); those of a measure of
+    confidence that it has no scores of single topics for are taken from the confidences that it
+    holds. ``option`` is how messages call a name. Raises FormatError with all faults."""
+    return all_used((partial(_table, path, name, option) for name in names), note)
+
+
+def _table(path: Path, name: str | None, option: str) -> Parsed[Comparable]:
+    scores = read_matrix(path, name, option=option)
+    measure = name and confidence_measure(name)
+    if scores.ok or not name or not measure:
+        return Parsed(scores.value, scores.faults)
+    end = split_end(name)[1]
+    found = read_confidences(path, measure, end)
+    if found.value is None or not found.ok:
+        return Parsed(None, found.faults)
+    shown = measure if end is None else f"{measure}:{end}"
+    return Parsed(Confidences(shown, found.value), found.faults)
+
+
+def compared(
+    one: Comparable,
+    note: Note,
+    *,
+    test: Test | None = None,
+    alpha: float = 0.05,
+    level: float = 0.95,
+    permutations: int = 10_000,
+    seed: int = 0,
+) -> Comparison:
+    """Every pair of runs of a matrix. ``test`` is that of scores of topics (tukey where None); of
+    confidences it is randomisation. Raises ValueError for what cannot be compared."""
+    measure = confidence_measure(one.name)
+    if isinstance(one, ScoreMatrix):
+        return compare_runs(
+            one.scores,
+            one.runs,
+            test=test or "tukey",
+            lower_is_better=measure in LOWER_IS_BETTER,
+            alpha=alpha,
+            level=level,
+            permutations=permutations,
+            seed=seed,
+        )
+    if test not in (None, "randomisation"):
+        raise ValueError(f"{one.name} is no mean over topics: its test is 'randomisation'")
+    table = one.matrix
+    result = compare_confidences(
+        table.confidences,
+        table.correct,
+        table.runs,
+        measure=measure or one.name,
+        alpha=alpha,
+        level=level,
+        permutations=permutations,
+        seed=seed,
+    )
+    without = [run for run in table.runs if run not in result.means]
+    if without:
+        note(f"{one.name} is undefined, so that it is left out, of {listed(without, 10)}.")
+    return result
+
+
+def score_runs(
+    qrels: Path,
+    files: Sequence[Path],
+    wanted: Mapping[str, Measure],
+    note: Note,
+    *,
+    only: Path | None = None,
+    answered: bool = False,
+) -> list[ScoreMatrix]:
+    """The scores of runs that ``assay measure`` takes its means of, a matrix a measure: over the
+    topics of the file ``only`` where there is one, and with ``answered`` without those that some
+    run is silent on. Everything is read, so that all faults of all files come at once
+    (FormatError). Raises SettingsError for two runs of one name, and too few topics."""
+    names: list[str] = []
+    scores: list[RunScores] = []
+    faults: list[Fault] = []
+    try:
+        judged, faults = _judgements(qrels, only, note)
+        for batch in read_runs(files, judged):
+            for fault in (fault for warnings in batch.warnings for fault in warnings):
+                note(fault)
+            if faults:
+                continue
+            names += batch.names
+            scores += run_scores(batch.hits, judged, list(wanted.values()), batch.unjudged)
+    except FormatError as error:
+        faults += error.faults
+    except ValueError as error:
+        raise SettingsError(f"{error}.") from None
+    if faults:
+        raise FormatError(faults)
+    _check_names(names, files)
+    names = [printable(name) for name in names]
+    kept = np.ones(len(judged.topics), dtype=np.bool_)
+    for name, one in zip(names, scores, strict=True):
+        _say_what_lacks(name, one, note)
+        if answered:
+            kept &= one.answered
+    return [_matrix(name, measure, names, scores, kept, note) for name, measure in wanted.items()]
+
+
+def _judgements(qrels: Path, topics: Path | None, note: Note) -> tuple[Judgements, list[Fault]]:
+    """The qrels, over the topics of a file where there is one; or all their faults, and none of
+    their topics for the runs to be read against."""
+    try:
+        judged = to_judgements(used(read_qrels(qrels), note).grades)
+        if topics is not None:
+            wanted = used(read_topic_list(topics), note)
+            judged = judged.over(wanted)
+        return judged, []
+    except FormatError as error:
+        return Judgements({"": {}}), list(error.faults)
+
+
+def _check_names(names: Sequence[str], files: Sequence[Path]) -> None:
+    seen: dict[str, Path] = {}
+    for name, file in zip(names, files, strict=True):
+        if name in seen:
+            both = printable(f"{seen[name]} and {file}")
+            raise SettingsError(
+                f"{both} are both runs named {printable(name)}: give each a name of its own in "
+                "the last column, and each file once."
+            )
+        seen[name] = file
+
+
+def _say_what_lacks(name: str, scores: RunScores, note: Note) -> None:
+    if scores.missing:
+        count = counted(len(scores.missing), "topic")
+        note(f"Run {name} is silent on {count}: {listed(scores.missing, 10)}.")
+    if scores.unjudged:
+        count = counted(len(scores.unjudged), "topic")
+        note(f"Run {name} has {count} not counted: {listed(scores.unjudged, 10)}.")
+
+
+def _matrix(
+    name: str,
+    measure: Measure,
+    runs: Sequence[str],
+    scores: Sequence[RunScores],
+    kept: npt.NDArray[np.bool_],
+    note: Note,
+) -> ScoreMatrix:
+    table = np.column_stack([one.values[measure] for one in scores])
+    undefined = np.asarray(~np.isfinite(table).all(axis=1))
+    topics = scores[0].topics
+    if undefined[kept].any():
+        lost = [topics[place] for place in np.flatnonzero(undefined & kept)]
+        note(
+            f"{name} is undefined for some run on {counted(len(lost), 'topic')}, left out for all "
+            f"runs: {listed(lost, 10)}."
+        )
+    used_topics = kept & ~undefined
+    count = int(used_topics.sum())
+    if count < 2:
+        raise SettingsError(
+            f"{name}: {counted(count, 'topic')} left to compare on, at least 2 are needed."
+        )
+    return ScoreMatrix(
+        name=name,
+        topics=tuple(topics[place] for place in np.flatnonzero(used_topics)),
+        runs=tuple(runs),
+        scores=tuple(map(tuple, table[used_topics].tolist())),
+        left_out=tuple(topics[place] for place in np.flatnonzero(~used_topics)),
+    )
