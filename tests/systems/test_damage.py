@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 import shutil
 
 import numpy as np
@@ -70,6 +71,30 @@ def test_files_of_tantivy_that_are_gone_or_cut(here):
             except AssayError as error:
                 assert "damaged" in str(error)
         path.write_bytes(kept)
+
+
+def test_files_of_tantivy_with_bytes_that_are_others(here, capfd):
+    draw = random.Random(5)
+    panics = 0
+    for path in sorted((here / "index" / "bm25").iterdir()):
+        kept = path.read_bytes() or b" "
+        for _ in range(25):
+            data = bytearray(kept)
+            for _ in range(draw.choice((1, 4, 40))):
+                data[draw.randrange(len(data))] = draw.randrange(256)
+            path.unlink()  # an index that is still mapped keeps the old file
+            path.write_bytes(data)
+            try:
+                bm25 = Index(here / "index").bm25
+                hits = bm25.search("aqueduct of the city", 5, BM25Settings())
+                _ = [bm25.passage(hit.number) for hit in hits]
+            except AssayError as error:
+                assert "bm25 is damaged" in str(error)
+                panics += "Panic" in type(error.__cause__).__name__
+        path.unlink()
+        path.write_bytes(kept)
+    capfd.readouterr()  # what Rust says of it
+    assert panics
 
 
 def test_a_look_up_that_is_no_database(here):

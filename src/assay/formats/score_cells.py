@@ -49,7 +49,7 @@ _KEY = ("run", "topic", "measure")
 _NOTHING = frozenset({"", "na", "n/a", "nan", "null", "none", "–", "-"})
 _TRUTHS = {"true": "1", "false": "0"}
 _NUMBER_LIKE = re.compile(
-    r"[-+]?(?:inf(?:inity)?|[\d.,]*\d[\d.,]*(?:e[-+]?\d+)?)\s*%?", re.IGNORECASE
+    r"[-+]?(?:inf(?:inity)?|[.,]*+\d[\d.,]*+(?:e[-+]?\d+)?)\s*%?", re.IGNORECASE
 )
 _ORDERS = (
     ("run", "topic", "measure", "value"),  # ir_measures

@@ -31,7 +31,7 @@ _CLOSING = 1.0  # seconds to close connections after that
 _UNLIKE = 3  # times as many faults in a row end a run where they are not the same
 _NAMES = 4  # names of a model that are told one by one
 _LOOK = 0.05  # seconds between looks at who only waits
-_PARTICULAR = re.compile(r"'[^']*'|\"[^\"]*\"|\S*\d\S*")
+_PARTICULAR = re.compile(r"'[^']*'|\"[^\"]*\"|(?<!\S)\S*\d\S*")
 
 
 class Part(Protocol):

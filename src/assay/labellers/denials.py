@@ -79,8 +79,8 @@ _CJK_AFTER = re.compile(
     r"[은는이가]?\s?아니|[은는이가]?\s?아닙|[은는이가]?\s?아닌)"
 )
 _KIN = (
-    r"(?:(?:half-?|step-?|god|foster |grand|great-)*(?:father|mother|parent|brother|sister|sibling|"
-    r"twin|son|daughter|child|children|wife|husband|spouse|widow|widower|uncle|aunt|nephew|niece|"
+    r"(?:(?:half-?|step-?|god|foster |grand|great-){0,6}(?:father|mother|parent|brother|sister|"
+    r"sibling|twin|son|daughter|child|children|wife|husband|spouse|widow|widower|uncle|aunt|nephew|niece|"
     r"cousin|friend|rival|assistant|student|teacher|predecessor|successor)s?(?:-in-law)?|"
     r"vater|mutter|bruder|schwester|sohn|tochter|père|mère|frère|sœur|fils|fille|padre|madre|"
     r"hermano|hermana|hijo|hija|fratello|sorella|figlio|figlia|pai|mãe|irmão|irmã|filho|filha|"

@@ -90,17 +90,24 @@ def edit_distance(a: str, b: str, most: int | None = None) -> int:
         a, b = b, a
     if most is not None and len(a) - len(b) > most:
         return most + 1
-    row = list(range(len(b) + 1))
-    for i, char in enumerate(a, 1):
-        before, row[0] = row[0], i
-        least = i
-        for j, other in enumerate(b, 1):
-            here = min(row[j] + 1, row[j - 1] + 1, before + (char != other))
-            before, row[j] = row[j], here
-            least = min(least, here)
-        if most is not None and least > most:
+    # All rows of a column at once, as the bits of whole numbers that say where the distance grows
+    # by 1 from row to row and where it falls (Myers 1999, Hyyrö 2001).
+    every, last, distance = (1 << len(a)) - 1, 1 << len(a) >> 1, len(a)
+    places = {
+        char: int("".join("01"[c == char] for c in reversed(a)), 2) for char in set(a) & set(b)
+    }
+    grows, falls = every, 0
+    for left, char in enumerate(b, 1 - len(b)):
+        same = places.get(char, 0)
+        vertical = same | falls
+        diagonal = (((same & grows) + grows) ^ grows) | same
+        right, wrong = falls | (every & ~(diagonal | grows)), grows & diagonal
+        distance += bool(right & last) - bool(wrong & last)
+        if most is not None and distance + left > most:
             return most + 1
-    return row[-1]
+        right, wrong = (right << 1 | 1) & every, wrong << 1 & every
+        grows, falls = wrong | (every & ~(vertical | right)), right & vertical
+    return distance
 
 
 def matches(answer: str, gold: str) -> bool:

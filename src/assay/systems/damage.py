@@ -25,7 +25,10 @@ def told_of_damage(path: Path, cure: str) -> Iterator[None]:
     """Raise SettingsError, with the ``cure``, for whatever goes wrong while ``path`` is read."""
     try:
         yield
-    except _SIGNS as error:
+    except BaseException as error:
+        # What tantivy's Rust fails by is no Exception, and has no name that can be imported.
+        if not isinstance(error, _SIGNS) and type(error).__name__ != "PanicException":
+            raise
         said = " ".join(str(error).split())[:200] or type(error).__name__
         raise SettingsError(
             f"{path} is damaged, or is no file of Assay's: {said}. {cure}"

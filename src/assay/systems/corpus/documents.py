@@ -88,7 +88,7 @@ _ENDINGS = {
     ".tsv": SourceFormat.TSV,
 }
 _KEPT_FAULTS = 100
-_HEADER = re.compile(r"#[ \t]*(QID|ID|TITLE|LANG)[ \t]*:[ \t]*(.*?)[ \t]*\r?$", re.I | re.M)
+_HEADER = re.compile(r"[\r\n]*#[ \t]*(QID|ID|TITLE|LANG)[ \t]*:(.*)", re.IGNORECASE)
 _NO_ID = "The id is blank or holds characters that cannot be printed."
 _IDS = ("docid", "doc_id", "id", "_id", "pid", "document_id")
 _TEXTS = ("segment", "text", "contents", "body", "content", "passage", "wikitext")
@@ -267,10 +267,11 @@ class Source:
         """A file with one page; header lines (``# QID: …``) give id and title."""
         text = self._decoded(path, stream.read())
         header: dict[str, str] = {}
-        rest = text.lstrip("\r\n")
-        while found := _HEADER.match(rest):
-            header.setdefault(found.group(1).upper(), found.group(2))
-            rest = rest[found.end() :].lstrip("\r\n")
+        start = 0
+        while found := _HEADER.match(text, start):
+            header.setdefault(found.group(1).upper(), found.group(2).strip())
+            start = found.end()
+        rest = text[start:].lstrip("\r\n")
         stem = path.name
         for ending in (*PACKED, *_ENDINGS):
             stem = stem.removesuffix(ending)
