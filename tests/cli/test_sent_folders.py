@@ -12,13 +12,16 @@ import pytest
 from yarl import URL
 
 from assay.formats.jsonl import read_json
+from assay.formats.score_cells import looks_like_number
 from assay.labellers.http import AiohttpTransport
 from assay.labellers.keys import key_for
 from assay.labellers.pace import rate_limit_wait
 from assay.labellers.replies import _objects as parse_objects
+from assay.measures.answers import matches
 from assay.model.errors import SettingsError
 from assay.model.modules import check_module
 from assay.model.places import files_like
+from assay.systems.corpus.documents import Source, SourceSettings
 from tests.conftest import ROOT
 
 
@@ -90,13 +93,19 @@ def test_a_model_called_as_a_host_does_not_get_its_key(monkeypatch):
     assert key_for("https://api.groq.com/v1", "m", named=False) == "gsk-secret-key"
 
 
-def test_hostile_texts_take_no_time():
+def test_hostile_texts_take_no_time(tmp_path):
     started = time.process_time()
     for text in ('{"a": x' + '\\"' * 50_000, '"\n' * 50_000):
         with pytest.raises(ValueError, match=r"."):
             read_json(text)
     headers = {"x-ratelimit-remaining-requests": "0", "x-ratelimit-reset-requests": "1" * 7900}
     rate_limit_wait(headers)
+    for text in ("1" * 200_000 + "!", ".," * 100_000):
+        looks_like_number(text)
+    matches("ab" * 10_000, "ba" * 10_000)
+    path = tmp_path / "page.wiki"
+    path.write_text("# ID: x" + " " * 200_000 + "y" + "\n# TITLE: t" * 50_000)
+    list(Source(path, SourceSettings()).items())
     assert time.process_time() - started < 5
 
 

@@ -1,5 +1,6 @@
 """Keys go where they belong, are never looked for in what a model says, and stand in no file."""
 
+import asyncio
 import json
 import shutil
 
@@ -7,7 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from assay.labellers.http import AiohttpTransport
 from assay.labellers.keys import key_for
+from assay.labellers.transport import TransportError
 from assay.model.errors import SettingsError
 from assay.model.secrets import without_keys
 from tests.conftest import ROOT
@@ -47,6 +50,62 @@ def test_a_general_key_goes_to_hosts_that_the_person_trusts(env, variable):
         assert variable in str(caught.value)
         assert "general-1" not in str(caught.value)
         assert key_for(f"https://{host}/v1", "m", named=True) == "general-1"
+
+
+@pytest.mark.parametrize(
+    ("entry", "host"),
+    [
+        ("https://judge.example", "judge.example"),
+        ("https://judge.example:8000/v1", "judge.example"),
+        ("JUDGE.Example:8000", "judge.example."),
+        ("judge.example.", "judge.example"),
+        ("  judge.example , other.example ", "JUDGE.EXAMPLE"),
+        ("[fd00::1]", "[fd00::1]:8000"),
+        ("fd00::1", "[fd00:0:0::1]"),
+        ("[fd00:0::1]:8000", "[fd00::1]"),
+        ("http://[fd00::1]:8000/v1", "[FD00::1]"),
+        ("10.0.0.7", "10.0.0.7:443"),
+    ],
+)
+def test_how_trusted_hosts_are_written(env, entry, host):
+    env(OPENAI_API_KEY="general-1", ASSAY_TRUSTED_HOSTS=entry)
+    assert key_for(f"https://{host}/v1", "m", named=False) == "general-1"
+    with pytest.raises(SettingsError, match="only a file names"):
+        key_for("https://evil.example/v1", "m", named=False)
+
+
+@pytest.mark.parametrize(
+    "entry",
+    ["*", "*.example", "judge example", "judge..example", "me:hunter2@judge.example", "[::1"],
+)
+def test_what_is_no_host_is_told_and_not_shown(env, entry):
+    env(OPENAI_API_KEY="general-1", ASSAY_TRUSTED_HOSTS=f"judge.example, {entry}")
+    with pytest.raises(
+        SettingsError, match=r"entry 2 names no host. .*judge\.example, 10"
+    ) as caught:
+        key_for("https://evil.example/v1", "m", named=False)
+    assert "hunter2" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "place",
+    [
+        *("a..b", ".a", "[::1]x", "[::1", "", "a b", "a%zz.example", "%31%32", "bücher.example"),
+        *("☃", "\ud800", "a\tb", "a\x00b", "127.1", "256.1.1.1", "h:99999", "h:-1", "h:x"),
+        *("x" * 64, "a。b", "[]"),
+    ],
+)
+def test_an_address_that_cannot_be_one_is_told(place):
+    with pytest.raises(SettingsError, match="cannot be understood"):
+        key_for(f"http://{place}/v1", "m", named=True)
+
+
+def test_whatever_yarl_refuses_is_no_traceback():
+    async def post(url):
+        return await AiohttpTransport().post(url, {}, b"{}", 1.0)
+
+    with pytest.raises(TransportError):
+        asyncio.run(post("http://a..b/v1"))
 
 
 def test_what_makes_a_host_trusted(env):

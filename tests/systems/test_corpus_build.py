@@ -494,6 +494,28 @@ def test_a_dump_that_unpacks_to_many_times_its_size_is_said(assay, tmp_path, pac
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+@pytest.mark.parametrize(
+    ("begin", "end"), [("<!--", "-->"), ("<?a ", "?>"), ('<a a="', '"/>'), ("<a ", "/>")]
+)
+def test_a_dump_with_a_comment_or_tag_of_70_megabytes(tmp_path, begin, end):
+    before, root, after = dump(page(1, "x"), page(2, "y")).partition(b"<page>")
+    path = tmp_path / "dump.xml"
+    path.write_bytes(before + begin.encode() + b"x" * 70_000_000 + end.encode() + root + after)
+    started = time.process_time()
+    found = [type(item).__name__ for item in Source(path, SourceSettings()).items()]
+    assert found == ["Document", "Document"]
+    assert time.process_time() - started < 20
+
+
+def test_a_dump_with_elements_without_number(tmp_path):
+    begin = dump(page(1, "x")).removesuffix(b"</mediawiki>").rstrip()
+    path = tmp_path / "dump.xml"
+    path.write_bytes(begin + b"<a>" * 1_200_000 + page(2, "y").encode())
+    source = Source(path, SourceSettings())
+    assert [item.title for item in source.items()] == ["Page 1", "Page 2"]
+    assert "elements without number" in str(source.faults[0])
+
+
 def test_wrong_use(assay, tmp_path, source):
     full = tmp_path / "full"
     full.mkdir()

@@ -13,6 +13,14 @@ from yarl import URL
 from assay.labellers.keys import this_machine
 from assay.labellers.transport import MAX_REPLY, Oversized, Reply, Silence, TransportError
 
+_FAULTS = (
+    aiohttp.ClientError,
+    ssl.SSLError,
+    OSError,
+    asyncio.IncompleteReadError,
+    ValueError,  # of an address or a key that cannot be sent
+)
+
 
 class AiohttpTransport:
     """Requests over one session, which opens with the first. A kept library knows TLS, proxies
@@ -35,13 +43,13 @@ class AiohttpTransport:
                 connector=aiohttp.TCPConnector(limit=self._connections),
                 cookie_jar=aiohttp.DummyCookieJar(),
             )
-        target = self._targets.get(url)
-        if target is None:
-            target = self._targets[url] = URL(url)
         limit = self._timeouts.get(timeout)
         if limit is None:
             limit = self._timeouts[timeout] = aiohttp.ClientTimeout(total=timeout)
         try:
+            target = self._targets.get(url)
+            if target is None:
+                target = self._targets[url] = URL(url)
             async with self._session.post(
                 target,
                 data=body,
@@ -57,7 +65,7 @@ class AiohttpTransport:
                 )
         except TimeoutError as error:
             raise Silence(f"no reply within {timeout:g} s") from error
-        except (aiohttp.ClientError, ssl.SSLError, OSError, asyncio.IncompleteReadError) as error:
+        except _FAULTS as error:
             raise TransportError(f"{type(error).__name__}: {error}") from error
 
     def _proxy(self, target: URL) -> URL | None:

@@ -19,6 +19,9 @@ KEYS = "OPENAI_API_KEY or ASSAY_<NAME>_API_KEY"
 # "m@user:PW@host", with or without a scheme; not "@cf/meta/llama" nor "claude@2024".
 USER_AND_PASSWORD = re.compile(r"@/{0,2}[^@/]*:[^@]*@|//[^@/]*:[^@/]*@")
 
+_PLACE = re.compile(r"(?:\[[^\[\]]+\]|[^\[\]:]+)(?::\d*)?")
+# Its last part is no number: what would be an address of four such has been tried.
+_HOST = re.compile(r"(?:[A-Za-z0-9_-]{1,63}[.])*(?!\d+$)[A-Za-z0-9_-]{1,63}")
 _LIKE_A_HOST = re.compile(r"[A-Za-z0-9_-]+(?:[.][A-Za-z0-9_-]+)*[.][A-Za-z]{2,}")
 
 
@@ -56,17 +59,17 @@ def key_for(url: str, model: str, *, named: bool) -> str | None:
 
 
 def host_of(url: str) -> str:
-    """The host of an endpoint's address. Raises SettingsError for an address that cannot be used,
-    without showing it: it may hold a secret."""
+    """The host of an endpoint's address, in lower case and without a dot at its end. Raises
+    SettingsError for an address that cannot be used, without showing it: it may hold a secret."""
+    malformed = SettingsError(
+        "The address of an endpoint cannot be understood: its host or port is malformed. "
+        f"Write http://HOST:PORT/v1, without a password; the key goes into {KEYS}."
+    )
     try:
         parts = urlsplit(url)
-        host = parts.hostname or ""
         _ = parts.port
     except ValueError:  # whose text holds a piece of the address
-        raise SettingsError(
-            "The address of an endpoint cannot be understood: its host or port is malformed. "
-            f"Write http://HOST:PORT/v1, without a password; the key goes into {KEYS}."
-        ) from None
+        raise malformed from None
     if parts.username or parts.password or USER_AND_PASSWORD.search(url):
         raise SettingsError(
             "The address of an endpoint must not hold a password: it would stand in files "
@@ -74,21 +77,44 @@ def host_of(url: str) -> str:
         )
     if "?" in url or "#" in url:
         raise SettingsError(
-            f"The address of an endpoint at {host} must not have a query or a fragment (what "
-            "follows '?' or '#'): '/chat/completions' is put after it, and a key in it would "
+            f"The address of an endpoint at {parts.hostname} must not have a query or a fragment "
+            "(what follows '?' or '#'): '/chat/completions' is put after it, and a key in it would "
             f"stand in files and logs. End the address before it, and put the key into {KEYS}."
         )
-    return host
+    if re.search(r"[\s\x00-\x1f\x7f]", url) or not _PLACE.fullmatch(parts.netloc):
+        raise malformed
+    host = (parts.hostname or "").removesuffix(".")
+    try:
+        return str(ipaddress.ip_address(host))
+    except ValueError:
+        if not _HOST.fullmatch(host):
+            raise malformed from None
+        return host
 
 
 def trusted(host: str) -> bool:
     """Whether ``OPENAI_API_KEY`` may go to ``host``, whoever names it."""
     named = os.environ.get("ASSAY_TRUSTED_HOSTS", "").split(",")
-    hosts = {each.strip().rpartition("//")[2].split(":")[0].lower() for each in named}
-    hosts.add(urlsplit(DEFAULT_BASE_URL).hostname or "")
+    hosts = {_named(each.strip(), number) for number, each in enumerate(named, 1) if each.strip()}
+    hosts.add(host_of(DEFAULT_BASE_URL))
     if base := os.environ.get("OPENAI_BASE_URL"):
         hosts.add(host_of(base))
-    return host in hosts - {""} or this_machine(host)
+    return host in hosts or this_machine(host)
+
+
+def _named(entry: str, number: int) -> str:
+    """The host that an entry of ``ASSAY_TRUSTED_HOSTS`` names, as a name or an address."""
+    try:  # IPv6 also without brackets, which urlsplit takes for a port
+        return str(ipaddress.ip_address(re.sub(r"^\[(.*)\]$", r"\1", entry)))
+    except ValueError:
+        pass
+    try:
+        return host_of(entry if "://" in entry else f"https://{entry}")
+    except SettingsError:
+        raise SettingsError(
+            f"ASSAY_TRUSTED_HOSTS: entry {number} names no host. Write hosts, separated by commas, "
+            "such as judge.example, 10.0.0.7 or [fd00::1]; each is written out, without *."
+        ) from None
 
 
 def _safe(url: str, host: str) -> bool:

@@ -108,7 +108,8 @@ def looks_secret(text: str, *, digest: bool = False) -> bool:
     if any(_changes(_MARKS.sub("", run)) >= _MORE_CHANGES for run in _MARKED_RUN.findall(text)):
         return True
     return not digest and any(
-        not _SAID_DIGEST.search(text, max(0, hit.start() - 20), hit.start())
+        any(map(str.isdigit, hit.group()))
+        and not _SAID_DIGEST.search(text, max(0, hit.start() - 20), hit.start())
         for hit in _HEXADECIMAL.finditer(text)
     )
 

@@ -6,7 +6,9 @@ import xml.etree.ElementTree as ElementTree
 from collections.abc import Iterator
 from typing import IO, Any, NamedTuple
 
-_CHUNK = 65_536
+_CHUNK, _LARGEST_CHUNK = 1 << 16, 1 << 25  # bytes
+_SILENT = 1 << 28  # bytes without the beginning or end of an element: no page is that long
+_ELEMENTS = 1_000_000  # of one page
 _PAGE = b"<page>"
 _ROOT = b"<mediawiki>"
 
@@ -32,38 +34,51 @@ def pages(stream: IO[bytes]) -> Iterator[dict[str, Any] | Broken]:
     least = 0  # where in ``data`` the page after a fault can begin
     root = ""
     found = False
+    silent = elements = 0  # bytes since the last event, elements since the last page
     while True:
+        fault: tuple[int, str, int] | None = None  # line, why, where in ``data`` to go on
         try:
             if data:
                 parser.feed(data)
             else:
                 parser.close()
+            silent += len(data)
             for event, element in parser.read_events():
+                silent = 0
                 if event == "start":
+                    elements += 1
                     top = element if top is None else top
                     root = root or local(element.tag)
                 elif local(element.tag) == "page":
                     found = True
+                    elements = 0
                     yield {local(child.tag): child for child in element}
                     element.clear()
                     top.clear()
+            if silent > _SILENT or elements > _ELEMENTS:
+                why = "A comment, tag or text has no end, or elements without number are here"
+                fault = line, why, len(data)
         except ElementTree.ParseError as error:
-            at = shift + error.position[0]
-            yield Broken(at, str(error).partition(": line ")[0])
-            start = _place(data, at - line, error.position[1], column)
-            data, line = _from_page(stream, data, line, max(start, least))
+            start = _place(data, shift + error.position[0] - line, error.position[1], column)
+            why = str(error).partition(": line ")[0]
+            fault = shift + error.position[0], why, max(start, least)
+        if fault is not None:
+            yield Broken(*fault[:2])
+            data, line = _from_page(stream, data, line, fault[2])
             if not data:
                 return
             parser, top = _parser(), None
             parser.feed(_ROOT)
             shift, column, least = line - 1, len(_ROOT), 1
+            silent = elements = 0
             continue
         if not data:
             break
         line += data.count(b"\n")
         last = data.rfind(b"\n")
         column = len(data) - last - 1 if last >= 0 else column + len(data)
-        data, least = stream.read(_CHUNK), 0
+        # The parser reads what has no end anew with each chunk: twice as large a one each time.
+        data, least = stream.read(min(max(_CHUNK, silent), _LARGEST_CHUNK)), 0
     if not found and root != "mediawiki":
         yield Broken(0, f"This is no MediaWiki export: the XML begins with <{root}>.")
 
