@@ -21,6 +21,7 @@ from assay.model.errors import AssayError, LabellerUnreachable, LedgerError, Set
 from tests.cli.ground import QUESTION, make, toml
 from tests.cli.ground import judge as ground_judge
 from tests.conftest import ROOT, Assay
+from tests.engine.server import completion
 
 SLIDE = ROOT / "examples" / "slide"
 SETTINGS = """
@@ -281,6 +282,31 @@ def test_a_dry_run_asks_nobody(slide: Path, assay: Assay):
     assert found["to_ask"].sum() == 7
     (prompt, *_) = package.open(slide, labeller="openai:m").prompts()
     assert prompt["messages"][0]["role"] == "system"
+
+
+def test_batch_files_go_out_and_come_back(slide: Path, tmp_path: Path, assay: Assay):
+    labeller = "openai:m@http://127.0.0.1:9/v1"
+    found = package.open(slide, labeller=labeller)
+    made = found.export_batch(tmp_path / "a.jsonl")
+    assert (made.count, made.left_out) == (5, {})
+    other = ["judge", slide, "--labeller", labeller, "--export-batch", tmp_path / "b.jsonl"]
+    assert assay(*other).returncode == 0
+    assert (tmp_path / "a.jsonl").read_bytes() == (tmp_path / "b.jsonl").read_bytes()
+    replies = [
+        {
+            "custom_id": json.loads(line)["custom_id"],
+            "response": {
+                "status_code": 200,
+                "body": completion(json.dumps({"reason": "", "entailed": True})),
+            },
+        }
+        for line in (tmp_path / "a.jsonl").read_text().splitlines()
+    ]
+    (tmp_path / "r.jsonl").write_text("".join(json.dumps(one) + "\n" for one in replies))
+    taken = found.import_batch(tmp_path / "r.jsonl")
+    assert (taken.added, taken.failed) == (5, 0)
+    assert found.missing["task"].to_list() == ["r2c2.answer"]
+    assert found.export_batch(tmp_path / "a.jsonl").count == 1, "the answer can be asked now"
 
 
 def test_a_notebook_shows_leaderboards_and_what_is_missing(ground: Path):

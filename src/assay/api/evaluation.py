@@ -20,7 +20,8 @@ from assay.api.results import Results
 from assay.api.shown import as_html
 from assay.api.telling import progress_of
 from assay.judging.asking import INTERRUPTED
-from assay.judging.progress import Progress, Tally
+from assay.judging.batch import Exported, Taken
+from assay.judging.progress import Progress, Silent, Tally
 from assay.ledger import Ledger
 from assay.ledger.chain import Head
 from assay.model.places import TRUSTED
@@ -163,6 +164,25 @@ class Evaluation:
                 results, _ = opened.write(ledger)
                 self._found = ledger.checked(), results
             opened.write_report(results)
+
+    def export_batch(self, path: Name, *, retry_failed: bool = False) -> Exported:
+        """Write what endpoints would be asked now as an OpenAI batch file, and say how many
+        questions it holds and which cannot go into one. Raises SettingsError where no endpoint is
+        asked."""
+
+        def work(told: Progress) -> Exported:
+            with self._trusting(), self._opened.ledger() as ledger:
+                return self._opened.export_batch(
+                    ledger, Path(path), progress=told, retry_failed=retry_failed
+                )
+
+        return outside_a_loop(work, Silent())
+
+    def import_batch(self, path: Name, *, retry_failed: bool = False) -> Taken:
+        """Take the results of a batch file as labels; export again for what they leave open, until
+        nothing is. Raises FormatError for a file that cannot be read."""
+        with self._trusting(), self._opened.ledger() as ledger:
+            return self._opened.import_batch(ledger, Path(path), retry_failed=retry_failed)
 
     # -- scores ------------------------------------------------------------------------------
 

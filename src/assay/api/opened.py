@@ -16,7 +16,8 @@ from typing import Self
 from assay.api.overview import overview
 from assay.api.pages import html_of
 from assay.api.results import AGREEMENT_COLUMNS, Results
-from assay.judging.engine import Plan
+from assay.judging.batch import Exported, Taken, export_batch, import_batch
+from assay.judging.engine import Plan, judge
 from assay.judging.progress import Progress, Tally
 from assay.labellers.base import Labeller
 from assay.labellers.prices import require_prices
@@ -174,6 +175,24 @@ class Opened:
             if total.stopped:
                 break
         return total
+
+    def export_batch(
+        self, ledger: Ledger, path: Path, *, progress: Progress, retry_failed: bool = False
+    ) -> Exported:
+        """Write what can be asked now as an OpenAI batch file; what costs nothing is done at once,
+        as it has no place there. Raises SettingsError where no endpoint is asked."""
+        ledger.checked()  # before anything is asked or made that rests on a label
+        now = self.plans_now(ledger, retry_failed=retry_failed)
+        judge([one for one in now if one[1].labeller.id.kind == "rules"], ledger, progress=progress)
+        made = export_batch(self.plans_now(ledger, retry_failed=retry_failed))
+        write_bytes(path, made.data)
+        return made
+
+    def import_batch(self, ledger: Ledger, path: Path, *, retry_failed: bool = False) -> Taken:
+        """Take the results of a batch file. Raises FormatError and SettingsError as
+        :func:`assay.judging.batch.import_batch` does."""
+        ledger.checked()  # before a label is made that rests on another
+        return import_batch(self.plans_now(ledger, retry_failed=retry_failed), ledger, path)
 
     # -- scoring -----------------------------------------------------------------------------
 

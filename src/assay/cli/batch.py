@@ -6,12 +6,9 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from assay.api.opened import Opened, Plans
+from assay.api.opened import Opened
 from assay.cli.common import JudgingBar, out, print_json, safe
-from assay.judging.batch import export_batch, import_batch
-from assay.judging.engine import judge
 from assay.model.wording import counted
-from assay.protocols.output import write_bytes
 
 _SHOWN = 10  # reasons for missing answers
 
@@ -27,13 +24,8 @@ def run(
     """Import results if there are any, then export what can be asked now."""
     document: dict[str, Any] = {}
     with opened.ledger() as ledger:
-        ledger.checked()  # before anything is asked or made that rests on a label
-
-        def plans() -> Plans:
-            return opened.plans_now(ledger, retry_failed=retry_failed)
-
         if batch_in is not None:
-            taken = import_batch(plans(), ledger, batch_in)
+            taken = opened.import_batch(ledger, batch_in, retry_failed=retry_failed)
             document["imported"] = asdict(taken)
             if not as_json:
                 out().print(
@@ -43,11 +35,9 @@ def run(
                 for why, count in sorted(taken.errors.items(), key=lambda one: -one[1])[:_SHOWN]:
                     out().print(f"  {count} × {safe(why)}", soft_wrap=True)
         if batch_out is not None:
-            # What costs nothing is done at once; it has no place in a batch file.
-            free = [(t, p) for t, p in plans() if p.labeller.id.kind == "rules"]
-            judge(free, ledger, progress=JudgingBar(quiet=as_json))
-            made = export_batch(plans())
-            write_bytes(batch_out, made.data)
+            made = opened.export_batch(
+                ledger, batch_out, progress=JudgingBar(quiet=as_json), retry_failed=retry_failed
+            )
             document |= {"exported": made.count, "left_out": dict(made.left_out)}
             if not as_json:
                 out().print(
