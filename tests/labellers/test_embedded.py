@@ -29,6 +29,7 @@ from assay.labellers.gguf import (
 from assay.labellers.gguf_header import GgufHeader, read_header
 from assay.labellers.known_models import DEFAULT_MODEL, MODELS
 from assay.labellers.models import fetch_model
+from assay.model.confined import Confined
 from assay.model.errors import PrerequisiteError, SettingsError
 from assay.model.labels import Status
 from assay.tasks.r2c2 import ANSWER, DIALOGUE_ACT, ENTAILMENT, AnswerUnit, EntailmentUnit
@@ -171,6 +172,21 @@ def test_the_beginning_of_text_token_stands_once() -> None:
     assert Prompter(header(add_bos=True))(chat("x"))[0] == 3
     with_bos = Prompter(header("{{ bos_token }}" + CHATML, add_bos=True))(chat("x"))
     assert [piece for piece in with_bos if piece == 3] == [3]
+
+
+@pytest.mark.parametrize("text", ["{{ 1 / 0 }}", "{{ 'a' * 10**10 }}", "{{ nothing.of.it }}"])
+def test_a_chat_template_that_fails_is_told(text: str) -> None:
+    with pytest.raises(EngineFailure, match="chat template fails"):
+        Prompter(header(text + CHATML))(chat("x"))
+
+
+def test_a_chat_template_that_takes_too_long_ends_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Confined.__init__, "__defaults__", (1.0,))
+    loop = "{% for i in range(90000) %}{% for j in range(90000) %}{% endfor %}{% endfor %}"
+    with pytest.raises(SettingsError, match="takes longer than 1 s"):
+        Prompter(header(loop + CHATML))(chat("x"))
+    with pytest.raises(SettingsError, match="cannot be read"):
+        Prompter(header("{% if %}"))
 
 
 def test_a_model_without_a_chat_template_is_refused() -> None:

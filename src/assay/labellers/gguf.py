@@ -22,6 +22,7 @@ from jinja2.exceptions import TemplateError
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from assay.labellers.gguf_header import GgufHeader, read_header
+from assay.model.confined import Confined, Raised
 from assay.model.errors import PrerequisiteError, SettingsError
 from assay.tasks.rendering import Messages
 
@@ -92,12 +93,12 @@ class Prompter:
         if not header.chat_template:
             raise SettingsError(f"{source} holds no chat template: use an instruction-tuned model.")
         self.header = header
-        self._environment = ImmutableSandboxedEnvironment(trim_blocks=True, lstrip_blocks=True)
-        self._environment.globals["raise_exception"] = _raise
         try:
-            self._template = self._environment.from_string(header.chat_template)
-        except TemplateError as error:
+            ImmutableSandboxedEnvironment().parse(header.chat_template)
+        except (TemplateError, RecursionError) as error:
             raise SettingsError(f"The chat template of {source} cannot be read: {error}") from error
+        self._what = f"The chat template of {source}"
+        self._render = Confined("assay.labellers.chat_template:rendered")
         self._special = sorted(header.special, key=len, reverse=True)
 
     def __call__(self, messages: Messages, prefill: str = "") -> list[int | str]:
@@ -105,7 +106,7 @@ class Prompter:
         texts = [message["content"] for message in messages]
         try:
             frame = self._frame(tuple(message["role"] for message in messages))
-        except (TemplateError, ValueError) as error:
+        except (Raised, ValueError) as error:
             raise EngineFailure(f"the model's chat template fails: {error}") from error
         pieces: list[int | str] = []
         for part in frame:
@@ -122,14 +123,8 @@ class Prompter:
         if roles in self._frames:
             return self._frames[roles]
         marks = [f"\x02{number}\x03" for number in range(len(roles))]
-        rendered = self._template.render(
-            messages=[
-                {"role": role, "content": mark} for role, mark in zip(roles, marks, strict=True)
-            ],
-            add_generation_prompt=True,
-            bos_token=self.header.bos,
-            eos_token=self.header.eos,
-            tools=None,
+        rendered: str = self._render(
+            self._what, self.header.chat_template, roles, marks, self.header.bos, self.header.eos
         )
         if self.header.add_bos and self.header.bos and not rendered.startswith(self.header.bos):
             rendered = self.header.bos + rendered
@@ -175,10 +170,6 @@ class Prompter:
                 cut.append(piece)
             pieces = cut
         return [piece for piece in pieces if piece]
-
-
-def _raise(message: str) -> None:
-    raise ValueError(message)
 
 
 class GgufEngine:

@@ -27,6 +27,10 @@ _LOOK = 0.1  # seconds between two looks at the time
 _START = "import sys; sys.path[:] = sys.argv[3:]; from assay.model.confined import serve; serve()"
 
 
+class Raised(SettingsError):
+    """The function raised something itself: its process lives, and others may be asked of it."""
+
+
 class Confined:
     """A function, ``module:name``, of plain JSON to plain JSON. Its process starts with the first
     call, and again after one that had to be ended."""
@@ -38,13 +42,13 @@ class Confined:
         self._worker: _Worker | None = None
 
     def __call__(self, what: str, *args: Any) -> Any:
-        """What the function says to ``args``. Raises SettingsError, about ``what``, for what the
-        function raises and where it comes to its limits."""
+        """What the function says to ``args``. Raises SettingsError, about ``what``, where it
+        comes to its limits, and Raised for what the function raises."""
         line = json.dumps(args, default=vars).encode() + b"\n"
         with self._lock:
             reply = self._asked(line, what)
         if "error" in reply:
-            raise SettingsError(reply["error"])
+            raise Raised(reply["error"])
         return reply["said"]
 
     def _asked(self, line: bytes, what: str) -> dict[str, Any]:
