@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -37,3 +39,12 @@ def test_modules_of_assay_are_imported_by_statements():
             assert not text.startswith(("assay", ".")), f"{path}: import {text} by a statement"
             if not isinstance(named, ast.Constant | ast.JoinedStr):
                 assert str(path.relative_to(source)) in NAMED_ELSEWHERE, path
+
+
+def test_who_measures_waits_for_no_labeller():
+    """Importing is most of the time that a command on small files takes."""
+    code = "import sys, assay.cli.measure; print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    loaded = set(done.stdout.split())
+    assert "numpy" in loaded
+    assert not loaded & {"pydantic", "asyncio", "assay.labellers", "assay.ledger", "polars"}

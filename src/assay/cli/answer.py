@@ -18,19 +18,15 @@ from assay.api.answering import (
     ledger_beside,
 )
 from assay.cli.ahead import print_ahead, print_prompts, told
-from assay.cli.common import (
+from assay.cli.common import JsonOption, err, out, print_json, safe
+from assay.cli.judging import (
     BudgetOption,
     DryRunOption,
     FetchLines,
-    JsonOption,
     JudgingBar,
     PriceOption,
     RetryOption,
     ShowPromptsOption,
-    err,
-    out,
-    print_json,
-    safe,
 )
 from assay.formats.trec_rag_rules import RULES
 from assay.systems.answering import DONT_KNOW, Confidence

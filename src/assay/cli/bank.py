@@ -10,19 +10,21 @@ import typer
 
 from assay.cli.bank_diff import print_diff
 from assay.cli.common import (
-    BudgetOption,
     CsvOption,
-    FetchLines,
     JsonOption,
-    JudgingBar,
-    LabellerOption,
-    PolicyOption,
     err,
     out,
     plain_table,
     print_csv,
     print_json,
     safe,
+)
+from assay.cli.judging import (
+    BudgetOption,
+    FetchLines,
+    JudgingBar,
+    LabellerOption,
+    PolicyOption,
 )
 from assay.formats.exam_bank import open_bank, question_id, read_bank
 from assay.formats.parsed import printable

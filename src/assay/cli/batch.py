@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from assay.api.opened import Opened
-from assay.cli.common import JudgingBar, out, print_json, safe
+from assay.cli.common import out, print_json, safe
+from assay.cli.judging import JudgingBar
 from assay.model.wording import counted
 
 _SHOWN = 10  # reasons for missing answers

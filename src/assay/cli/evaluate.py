@@ -13,16 +13,9 @@ from assay.api.results import Results
 from assay.cli import batch
 from assay.cli.ahead import print_ahead, print_prompts, told
 from assay.cli.common import (
-    BudgetOption,
     CsvOption,
-    DryRunOption,
     FolderArgument,
     JsonOption,
-    JudgingBar,
-    LabellerOption,
-    PolicyOption,
-    RetryOption,
-    ShowPromptsOption,
     err,
     out,
     print_csv,
@@ -30,6 +23,15 @@ from assay.cli.common import (
     safe,
 )
 from assay.cli.folders import open_folder, tables
+from assay.cli.judging import (
+    BudgetOption,
+    DryRunOption,
+    JudgingBar,
+    LabellerOption,
+    PolicyOption,
+    RetryOption,
+    ShowPromptsOption,
+)
 from assay.judging.asking import INTERRUPTED
 from assay.judging.progress import Tally
 from assay.model.errors import SettingsError

@@ -12,7 +12,8 @@ from assay.api.opened import Opened
 from assay.api.overview import uncompared
 from assay.api.pages import tables_of
 from assay.api.results import BoardAgreement, Results
-from assay.cli.common import FetchLines, plain_table
+from assay.cli.common import plain_table
+from assay.cli.judging import FetchLines
 from assay.reports.text import number
 
 

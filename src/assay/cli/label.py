@@ -14,21 +14,23 @@ from assay.api.labelling import COLUMNS, Bounds, Labelled, PairJob, label_pairs
 from assay.api.run_manifest import write_manifest
 from assay.cli.ahead import print_ahead, print_prompts, told
 from assay.cli.common import (
-    BudgetOption,
     CsvOption,
-    DryRunOption,
-    FetchLines,
     JsonOption,
-    JudgingBar,
-    PriceOption,
-    RetryOption,
-    ShowPromptsOption,
     err,
     out,
     plain_table,
     print_csv,
     print_json,
     safe,
+)
+from assay.cli.judging import (
+    BudgetOption,
+    DryRunOption,
+    FetchLines,
+    JudgingBar,
+    PriceOption,
+    RetryOption,
+    ShowPromptsOption,
 )
 from assay.formats.jsonl import dump_line
 from assay.formats.pairs import PairTask, read_pairs

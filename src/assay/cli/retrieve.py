@@ -9,16 +9,8 @@ from typing import Annotated, Any
 import typer
 
 from assay.api.retrieving import Models, RunFormat, search, settings_for
-from assay.cli.common import (
-    BudgetOption,
-    FetchLines,
-    JsonOption,
-    JudgingBar,
-    err,
-    out,
-    print_json,
-    safe,
-)
+from assay.cli.common import JsonOption, err, out, print_json, safe
+from assay.cli.judging import BudgetOption, FetchLines, JudgingBar
 from assay.systems.retrieval.fusion import K
 from assay.systems.retrieval.index import Index
 from assay.systems.retrieval.rerank import STRIDE, WINDOW

@@ -9,16 +9,8 @@ from typing import Annotated
 import orjson
 import typer
 
-from assay.cli.common import (
-    JsonOption,
-    LabellerOption,
-    PolicyOption,
-    err,
-    out,
-    plain_table,
-    print_json,
-    safe,
-)
+from assay.cli.common import JsonOption, err, out, plain_table, print_json, safe
+from assay.cli.judging import LabellerOption, PolicyOption
 from assay.formats.summaries import read_summaries, write_summaries
 from assay.model.wording import counted
 from assay.protocols.evaluation import Evaluation
