@@ -6,6 +6,8 @@ from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
+from assay.model.wording import counted
+from assay.page.parts import Part, Table
 from assay.statistics.agreement import cohen_kappa
 
 Key = TypeVar("Key", bound=Hashable)
@@ -56,3 +58,30 @@ def check_relevance(
         kappa=cohen_kappa([d for d, _ in pairs], [s for _, s in pairs]) if pairs else None,
         missed=tuple(missed),
     )
+
+
+def relevance_part(check: RelevanceCheck[Key], texts: Mapping[tuple[str, Key], str]) -> Part:
+    """The check as a section, with the ``texts`` of what earned no grade."""
+    kappa = "undefined" if check.kappa is None else f"{check.kappa:.3f}"
+    note = f"Each passage was also judged on its own. Agreement with the grades: Cohen’s κ {kappa}."
+    if check.missing:
+        note += f" {counted(check.missing, 'passage')} without a usable label."
+    table = Table(
+        "",
+        ("passages", "judged relevant", "judged not relevant"),
+        (
+            ("grade 1 or more", check.both, check.derived_only),
+            ("grade 0", check.judged_only, check.neither),
+        ),
+    )
+    missed = Table(
+        "Relevant passages that earned no grade",
+        ("topic", "passage", "text"),
+        [(place[0], str(place[1]), texts[place]) for place in check.missed],
+        note="relevance.csv holds all.",
+        texts=frozenset(("text",)),
+        most=200,
+        folded=True,
+    )
+    items = (table, missed) if check.missed else (table,)
+    return Part("Do the derived grades miss relevant passages?", note, items)

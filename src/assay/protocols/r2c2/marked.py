@@ -18,6 +18,7 @@ from pathlib import Path
 from assay.formats.naming import run_name
 from assay.formats.parsed import listed, printable, quoted
 from assay.formats.r2c2 import read_ac_run, write_marked
+from assay.formats.r2c2_edited import changed_otherwise
 from assay.ledger import NewLabel
 from assay.ledger.exchange import said_by
 from assay.model.errors import Fault, FormatError
@@ -158,19 +159,16 @@ class _Reader:
             return
         original = self.inputs.ac_files[run]
         unread = {fault.topic for fault in parsed.errors}
-        if not parsed.errors:
-            self._lost(path, original.run, edited.run)
+        changed = changed_otherwise(path, original.run, edited.run, unread=unread)
+        self.faults += changed
         self.files[run] = path, edited.run
         if write_marked(edited, {}) != write_marked(original, {}):
             self.spaced.append(path)
+        otherwise = {fault.topic for fault in changed}
         for question, answer in edited.run.answers.items():
-            first = original.run.answers.get(question)
-            if first is None:
-                why = "The run has no answer to this question."
-                self._fault(path, answer.line, question, why, "Take the block out.")
-            elif question not in unread:
-                same = self._same(path, first, answer)
-                self._answer(path, answer, self.published.answers[run][question], same=same)
+            if question in original.run.answers and question not in unread:
+                result = self.published.answers[run][question]
+                self._answer(path, answer, result, same=question not in otherwise)
 
     def done(self) -> None:
         """Raise what was found, if anything was."""
@@ -181,44 +179,6 @@ class _Reader:
 
     def _fault(self, path: Path, line: int, topic: str | None, why: str, cure: str) -> None:
         self.faults.append(Fault(printable(str(path)), line, topic, why, cure))
-
-    # -- nothing but marks may differ --------------------------------------------------------
-
-    def _lost(self, path: Path, original: AnswerRun, edited: AnswerRun) -> None:
-        for question in (one for one in original.answers if one not in edited.answers):
-            why = f"The block of question {printable(question)} is lost."
-            cure = f"Put it back as it stands in the run {printable(original.name)}."
-            self._fault(path, 0, question, why, cure)
-
-    def _same(self, path: Path, first: Answer, answer: Answer) -> bool:
-        """Whether nothing but marks differs; all else is a fault."""
-        before = len(self.faults)
-        cure = "A marked run tells of marks alone; to evaluate another answer, change the run."
-
-        def fault(line: int, why: str) -> None:
-            self._fault(path, line, answer.question, why, cure)
-
-        if answer.text != first.text:
-            fault(answer.line, f"The answer was changed; it is {quoted(first.text)}.")
-        if answer.confidence != first.confidence:
-            fault(answer.line, f"The confidence was changed; it is {first.confidence}.")
-        known = {one.num: one for one in first.nuggets}
-        for nugget in answer.nuggets:
-            own = known.pop(nugget.num, None)
-            if own is None:
-                fault(nugget.line, f"The answer has no nugget {nugget.num}.")
-                continue
-            if nugget.key != own.key:
-                fault(nugget.line, f"Nugget {own.num} cites another passage; it cites {own.key}.")
-            if nugget.text != own.text:
-                fault(nugget.line, f"Nugget {own.num} was changed; it is {quoted(own.text)}.")
-        for num in known:
-            fault(answer.line, f"Nugget {num} is lost.")
-        order = [one.num for one in first.nuggets]
-        if not known and [one.num for one in answer.nuggets] != order:
-            numbers = listed(map(str, order))
-            fault(answer.line, f"The nuggets stand in another order; it is {numbers}.")
-        return len(self.faults) == before
 
     # -- what changed marks say --------------------------------------------------------------
 

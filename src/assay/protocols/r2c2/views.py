@@ -7,10 +7,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from assay.measures.confidence import LOWER_IS_BETTER
 from assay.measures.scores import Score, Scores, ranks
-from assay.model.rag import PassageKey
 from assay.model.wording import counted, listing, named
 from assay.page.page import Board, Definition, Gap
-from assay.page.parts import Part, Table
+from assay.page.parts import Part
 from assay.protocols.confidence_parts import Stated, confidence_parts
 from assay.protocols.confidence_scores import Abstention
 from assay.protocols.definitions import CONFIDENCE, RANKING
@@ -21,7 +20,7 @@ from assay.protocols.r2c2.cards import question_part
 from assay.protocols.r2c2.inputs import R2C2Settings
 from assay.protocols.r2c2.results import Found, RunNotes
 from assay.protocols.r2c2.scores import AC_MEASURES, PRECISION, Verdicts
-from assay.protocols.relevance import RelevanceCheck
+from assay.protocols.relevance import relevance_part
 
 DEFINITIONS = (
     *CONFIDENCE,
@@ -244,7 +243,13 @@ def parts(
     ]
     yield from confidence_parts(runs, settings, topics="question")
     if found.relevance is not None:
-        yield _relevance(found, found.relevance)
+        texts = {
+            (question, passage.key): passage.text
+            for run in found.pr_runs.values()
+            for question, passages in run.passages.items()
+            for passage in passages
+        }
+        yield relevance_part(found.relevance, texts)
     yield question_part(found, order, WhereUsed(used))
 
 
@@ -254,35 +259,3 @@ def _about(notes: RunNotes) -> str:
         f"{n} × {IN_WORDS.get(act, act)}" for act, n in sorted(notes.refusals.items()) if n
     )
     return "; ".join(_counts(notes)) + (f" ({acts})" if acts else "")
-
-
-def _relevance(found: Found, check: RelevanceCheck[PassageKey]) -> Part:
-    kappa = "undefined" if check.kappa is None else f"{check.kappa:.3f}"
-    note = f"Each passage was also judged on its own. Agreement with the grades: Cohen’s κ {kappa}."
-    if check.missing:
-        note += f" {counted(check.missing, 'passage')} without a usable label."
-    known = {
-        (question, passage.key): passage
-        for run in found.pr_runs.values()
-        for question, passages in run.passages.items()
-        for passage in passages
-    }
-    table = Table(
-        "",
-        ("passages", "judged relevant", "judged not relevant"),
-        (
-            ("grade 1 or more", check.both, check.derived_only),
-            ("grade 0", check.judged_only, check.neither),
-        ),
-    )
-    missed = Table(
-        "Relevant passages that earned no grade",
-        ("question", "passage", "text"),
-        [(place[0], str(place[1]), known[place].text) for place in check.missed],
-        note="relevance.csv holds all.",
-        texts=frozenset(("text",)),
-        most=200,
-        folded=True,
-    )
-    items = (table, missed) if check.missed else (table,)
-    return Part("Do the derived grades miss relevant passages?", note, items)

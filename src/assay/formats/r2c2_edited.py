@@ -1,0 +1,59 @@
+"""Answer runs that a person edited: whatever was changed but marks is a fault."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from pathlib import Path
+
+from assay.formats.parsed import listed, printable, quoted
+from assay.model.errors import Fault
+from assay.model.rag import Answer, AnswerRun
+
+
+def changed_otherwise(
+    path: Path, original: AnswerRun, edited: AnswerRun, *, unread: Collection[str | None] = ()
+) -> list[Fault]:
+    """What differs between a run and an edited copy of it, marks left aside. Blocks of the
+    questions in ``unread`` could not be read: of them, and of what may be lost, nothing is said."""
+    file = printable(str(path))
+    faults = []
+    if not unread:
+        for question in (one for one in original.answers if one not in edited.answers):
+            why = f"The block of question {printable(question)} is lost."
+            cure = f"Put it back as it stands in the run {printable(original.name)}."
+            faults.append(Fault(file, 0, question, why, cure))
+    for question, answer in edited.answers.items():
+        first = original.answers.get(question)
+        if first is None:
+            why = "The run has no answer to this question."
+            faults.append(Fault(file, answer.line, question, why, "Take the block out."))
+        elif question not in unread:
+            cure = "A marked run tells of marks alone; to evaluate another answer, change the run."
+            faults += [
+                Fault(file, line, question, why, cure) for line, why in _changes(first, answer)
+            ]
+    return faults
+
+
+def _changes(first: Answer, answer: Answer) -> Iterator[tuple[int, str]]:
+    """What was changed in an answer, with its line."""
+    if answer.text != first.text:
+        yield answer.line, f"The answer was changed; it is {quoted(first.text)}."
+    if answer.confidence != first.confidence:
+        yield answer.line, f"The confidence was changed; it is {first.confidence}."
+    known = {one.num: one for one in first.nuggets}
+    for nugget in answer.nuggets:
+        own = known.pop(nugget.num, None)
+        if own is None:
+            yield nugget.line, f"The answer has no nugget {nugget.num}."
+            continue
+        if nugget.key != own.key:
+            yield nugget.line, f"Nugget {own.num} cites another passage; it cites {own.key}."
+        if nugget.text != own.text:
+            yield nugget.line, f"Nugget {own.num} was changed; it is {quoted(own.text)}."
+    for num in known:
+        yield answer.line, f"Nugget {num} is lost."
+    order = [one.num for one in first.nuggets]
+    if not known and [one.num for one in answer.nuggets] != order:
+        numbers = listed(map(str, order))
+        yield answer.line, f"The nuggets stand in another order; it is {numbers}."
