@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -11,7 +11,7 @@ from typing import Literal
 from pydantic import Field
 
 from assay.formats.r2c2 import AnswerRunFile, read_ac_run, read_pr_run, read_questions
-from assay.model.rag import Passage, PassageKey, PassageRun, Question
+from assay.model.rag import Answer, Passage, PassageKey, PassageRun, Question
 from assay.protocols import registry
 from assay.protocols.base import CommonSettings, MeasureNames, Reading
 from assay.protocols.folder import Folder
@@ -72,6 +72,15 @@ class Inputs:
             for run in self.pr_runs.values()
             for passage in run.passages.get(question, ())
         }
+
+    def answers(self) -> Iterator[tuple[Question, Mapping[PassageKey, Passage], Answer]]:
+        """Every answer that was given, with its question and the passages of that."""
+        for question in self.questions:
+            passages = self.passages(question.id)
+            for file in self.ac_files.values():
+                answer = file.run.answers.get(question.id)
+                if answer is not None:
+                    yield question, passages, answer
 
 
 def load(folder: Folder, settings: R2C2Settings, reading: Reading) -> Inputs:

@@ -80,37 +80,24 @@ def relevance_unit(task: AnyTask, question: Question, passage: Passage) -> Unit:
     return SharedUnit(question=question.text, passage=passage.text)
 
 
-def _answers(inputs: Inputs) -> Iterator[tuple[Question, Answer]]:
-    """Every answer that was given."""
-    for question in inputs.questions:
-        for file in inputs.ac_files.values():
-            answer = file.run.answers.get(question.id)
-            if answer is not None:
-                yield question, answer
-
-
 def act_requests(inputs: Inputs) -> Iterator[Request]:
     """One dialogue act an answer."""
-    for question, answer in _answers(inputs):
+    for question, _, answer in inputs.answers():
         yield Request(DIALOGUE_ACT, DialogueActUnit(**act_content(question, answer)))
 
 
 def entailment_requests(inputs: Inputs) -> Iterator[Request]:
     """Step 3: one request a nugget of every AC run (equal ones are asked once)."""
-    for question in inputs.questions:
-        passages = inputs.passages(question.id)
-        for file in inputs.ac_files.values():
-            answer = file.run.answers.get(question.id)
-            for nugget in answer.nuggets if answer else ():
-                yield Request(ENTAILMENT, entailment_unit(nugget, passages[nugget.key]))
+    for _, passages, answer in inputs.answers():
+        for nugget in answer.nuggets:
+            yield Request(ENTAILMENT, entailment_unit(nugget, passages[nugget.key]))
 
 
 def relevance_requests(inputs: Inputs, task: AnyTask) -> Iterator[Request]:
     """One request a passage of every PR run (equal ones are asked once)."""
     for question in inputs.questions:
-        for run in inputs.pr_runs.values():
-            for passage in run.passages.get(question.id, ()):
-                yield Request(task, relevance_unit(task, question, passage))
+        for passage in inputs.passages(question.id).values():
+            yield Request(task, relevance_unit(task, question, passage))
 
 
 def answer_requests(inputs: Inputs, book: LabelBook, *, assume: bool = False) -> Iterator[Request]:
@@ -121,30 +108,23 @@ def answer_requests(inputs: Inputs, book: LabelBook, *, assume: bool = False) ->
     ``assume``, a share of the unlabelled nuggets is taken as entailed (for estimates only).
     """
     likely = Likely()
-    for question in inputs.questions:
-        passages = inputs.passages(question.id)
-        for file in inputs.ac_files.values():
-            answer = file.run.answers.get(question.id)
-            if answer is None:
-                continue
-            labels = [
-                book.find(ENTAILMENT, entailment_content(nugget, passages[nugget.key]))
-                for nugget in answer.nuggets
-            ]
-            unlabelled = [place for place, label in enumerate(labels) if label is None]
-            if unlabelled and not assume:
-                continue
-            taken = set(likely.of(unlabelled))
-            texts = tuple(
-                nugget.text
-                for place, (nugget, label) in enumerate(zip(answer.nuggets, labels, strict=True))
-                if place in taken or (label and label.verdict and label.verdict["entailed"])
-            )
-            act = act_of(
-                book.find(DIALOGUE_ACT, act_content(question, answer)), question, answer.text
-            )
-            if is_asked(act, question, len(texts)):
-                yield Request(ANSWER, answer_unit(question, answer, texts))
+    for question, passages, answer in inputs.answers():
+        labels = [
+            book.find(ENTAILMENT, entailment_content(nugget, passages[nugget.key]))
+            for nugget in answer.nuggets
+        ]
+        unlabelled = [place for place, label in enumerate(labels) if label is None]
+        if unlabelled and not assume:
+            continue
+        taken = set(likely.of(unlabelled))
+        texts = tuple(
+            nugget.text
+            for place, (nugget, label) in enumerate(zip(answer.nuggets, labels, strict=True))
+            if place in taken or (label and label.verdict and label.verdict["entailed"])
+        )
+        act = act_of(book.find(DIALOGUE_ACT, act_content(question, answer)), question, answer.text)
+        if is_asked(act, question, len(texts)):
+            yield Request(ANSWER, answer_unit(question, answer, texts))
 
 
 class Likely:
