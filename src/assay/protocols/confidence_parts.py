@@ -10,26 +10,19 @@ from dataclasses import dataclass
 import numpy as np
 
 from assay.measures.abstention import Answers
-from assay.measures.confidence import (
-    LOWER_IS_BETTER,
-    bin_numbers,
-    reliability_bins,
-    risk_coverage,
-)
+from assay.measures.confidence import LOWER_IS_BETTER
 from assay.measures.scores import Score
 from assay.model.wording import counted, listing
+from assay.page.confidence import reliability, risk_curve
 from assay.page.parts import (
     Beside,
-    Bin,
     Contour,
-    Curve,
     Curves,
     Figure,
     Item,
     Panels,
     Part,
     Point,
-    Reliability,
     Scatter,
     Sentences,
     Table,
@@ -90,7 +83,7 @@ def confidence_parts(runs: Sequence[Stated], settings: Binned, *, topics: str) -
     """The sections of runs, best first; ``topics`` is what their answers are to."""
     if not runs:
         return []
-    curves = {one.run: curve for one in runs if (curve := _curve(one)) is not None}
+    curves = {one.run: risk_curve(one.run, *one.known) for one in runs if len(one.known[0])}
     words = {one.run: reading(one) for one in runs}
     sentences = tuple((run, *said) for run, said in words.items())
     found = [
@@ -126,7 +119,8 @@ def confidence_parts(runs: Sequence[Stated], settings: Binned, *, topics: str) -
         company = [curves[one.run], *(c for run, c in curves.items() if run != one.run)]
         own = Curves("Risk and coverage", _COVERAGE, _RISK, tuple(company[: _COMPANY + 1]),
                      focus=one.run)  # fmt: skip
-        panels.append((one.run, summary, (_reliability(one, settings), own)))
+        bins = reliability(one.run, *one.known, bins=settings.bins, closed=settings.bins_closed)
+        panels.append((one.run, summary, (bins, own)))
     note = (
         f"Left: accuracy against confidence in {settings.bins} bins. A dot is a bin, n the answers "
         "in it; the bar to the diagonal is its calibration error, orange where confidence is above "
@@ -263,35 +257,6 @@ def _reward_map(points: Sequence[Point]) -> Scatter:
         contours=tuple(contours),
         corners=("↖ overconfident", "underconfident ↘"),
     )
-
-
-def _curve(one: Stated) -> Curve | None:
-    p, c = one.known
-    if not len(p):
-        return None
-    steps = risk_coverage(p, c)
-    return Curve(
-        one.run,
-        tuple((step.coverage, step.risk) for step in steps),
-        tuple(
-            f"answering from confidence {step.threshold * 100:.0f} up covers"
-            f" {percent(step.coverage)}, {percent(step.risk)} of it wrong"
-            for step in steps
-        ),
-    )
-
-
-def _reliability(one: Stated, settings: Binned) -> Reliability:
-    p, c = one.known
-    numbers = bin_numbers(p, settings.bins, settings.bins_closed)
-    right = np.bincount(numbers[c == 1], minlength=settings.bins)
-    wrong = np.bincount(numbers[c == 0], minlength=settings.bins)
-    table = reliability_bins(p, c, bins=settings.bins, closed=settings.bins_closed)
-    bins = (
-        Bin(b.low, b.high, int(r), int(w), b.mean_confidence, b.accuracy)
-        for b, r, w in zip(table, right, wrong, strict=True)
-    )
-    return Reliability(one.run, tuple(bins))
 
 
 # -- declining ------------------------------------------------------------------------------------

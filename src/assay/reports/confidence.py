@@ -8,13 +8,15 @@ from __future__ import annotations
 
 import io
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy.typing as npt
 
-from assay.measures.confidence import Closed, check, reliability_bins, risk_coverage
+from assay.measures.confidence import Closed
+from assay.page.confidence import reliability, risk_curve
+from assay.page.parts import Curve, Reliability
 from assay.reports.text import number, shortened
 
 __all__ = ["ConfidenceData", "plot_confidence", "save_confidence_plot"]
@@ -79,15 +81,16 @@ def _drawn(data: ConfidenceData, bins: int, closed: Closed, kind: str) -> bytes:
 
     if not data:
         raise ValueError("there is no run to plot")
-    checked = {}
+    drawn = []
     for run, (p, c) in data.items():
         try:
-            checked[run] = check(p, c)
+            bars = reliability(run, p, c, bins=bins, closed=closed)
+            drawn.append((risk_curve(run, p, c), bars))
         except ValueError as error:
             raise ValueError(f"run {run}: {error}") from None
     with mpl.rc_context(_STYLE):
         figure = Figure(layout="constrained")
-        _fill(figure, checked, bins, closed)
+        _fill(figure, drawn)
         target = io.BytesIO()
         with warnings.catch_warnings():
             if kind == "svg":  # its text stays text: the reader's fonts have the glyphs
@@ -96,20 +99,19 @@ def _drawn(data: ConfidenceData, bins: int, closed: Closed, kind: str) -> bytes:
     return target.getvalue()
 
 
-def _fill(figure: Any, data: Mapping[str, Any], bins: int, closed: Closed) -> None:
+def _fill(figure: Any, data: Sequence[tuple[Curve, Reliability]]) -> None:
     """Lay out the panels: the curves of all runs first, then a reliability diagram a run."""
-    shown = list(data)[:_MOST_PANELS]
+    shown = [bars for _, bars in data][:_MOST_PANELS]
     columns = min(4, max(2, len(shown)))
     rows = -(-len(shown) // columns)
     figure.set_size_inches(2.35 * columns + 0.4, 3.1 + 2.75 * rows)
     grid = figure.add_gridspec(rows + 1, columns, height_ratios=[1.1, *[1.0] * rows])
-    _risk(figure.add_subplot(grid[0, :]), data)
-    for place, run in enumerate(shown):
+    _risk(figure.add_subplot(grid[0, :]), [curve for curve, _ in data])
+    for place, one in enumerate(shown):
         row, column = divmod(place, columns)
         axes = figure.add_subplot(grid[row + 1, column])
-        p, c = data[run]
-        _reliability(axes, p, c, bins, closed)
-        axes.set_title(shortened(run, 28), fontsize=9, fontweight="bold", loc="left")
+        _reliability(axes, one)
+        axes.set_title(shortened(one.name, 28), fontsize=9, fontweight="bold", loc="left")
         if column == 0:
             axes.set_ylabel("accuracy")
         axes.set_xlabel("confidence")
@@ -119,18 +121,16 @@ def _fill(figure: Any, data: Mapping[str, Any], bins: int, closed: Closed) -> No
         )
 
 
-def _risk(axes: Any, data: Mapping[str, Any]) -> None:
-    for place, (run, (p, c)) in enumerate(data.items()):
-        curve = risk_coverage(p, c)
+def _risk(axes: Any, curves: Sequence[Curve]) -> None:
+    for place, curve in enumerate(curves):
         axes.plot(
-            [point.coverage for point in curve],
-            [point.risk for point in curve],
+            *zip(*curve.points, strict=True),
             color=_COLOURS[place % len(_COLOURS)],
             linestyle=_DASHES[place // len(_COLOURS) % len(_DASHES)],
-            marker=_MARKERS[place % len(_MARKERS)] if len(curve) <= 30 else None,
+            marker=_MARKERS[place % len(_MARKERS)] if len(curve.points) <= 30 else None,
             markersize=3.2,
             linewidth=1.5,
-            label=shortened(run, 32).lstrip("_") or "_",
+            label=shortened(curve.name, 32).lstrip("_") or "_",
         )
     axes.set(xlim=(0, 1.01), ylim=(-0.01, None), xlabel="coverage", ylabel="risk")
     axes.set_title("Risk–coverage", fontsize=9, fontweight="bold", loc="left")
@@ -141,30 +141,36 @@ def _risk(axes: Any, data: Mapping[str, Any]) -> None:
         bbox_to_anchor=(1.01, 1.0),
         frameon=False,
         fontsize=8,
-        ncols=1 + len(data) // 14,
+        ncols=1 + len(curves) // 14,
         borderaxespad=0,
     )
 
 
-def _reliability(axes: Any, p: npt.ArrayLike, c: npt.ArrayLike, bins: int, closed: Closed) -> None:
+def _reliability(axes: Any, plot: Reliability) -> None:
     axes.plot([0, 1], [0, 1], color="#888888", linestyle=(0, (3, 3)), linewidth=0.9)
-    few = bins <= 12
-    for bar in reliability_bins(p, c, bins=bins, closed=closed):
-        if bar.accuracy is None or bar.mean_confidence is None:
+    few = len(plot.bins) <= 12
+    for bar in plot.bins:
+        if bar.accuracy is None or bar.confidence is None:
             continue
         middle, width = (bar.low + bar.high) / 2, bar.high - bar.low
-        over = bar.mean_confidence > bar.accuracy
+        over = bar.confidence > bar.accuracy
         axes.bar(middle, bar.accuracy, width * 0.92, color="#9ec5e3", edgecolor="none")
         axes.plot(
-            [bar.mean_confidence] * 2,
-            [bar.mean_confidence, bar.accuracy],
+            [bar.confidence] * 2,
+            [bar.confidence, bar.accuracy],
             color="#d55e00" if over else "#0072b2",
             linewidth=1.6,
         )
-        axes.plot(bar.mean_confidence, bar.accuracy, "o", color="#1a1d20", markersize=3.4)
+        axes.plot(bar.confidence, bar.accuracy, "o", color="#1a1d20", markersize=3.4)
         if few:
             axes.text(
-                middle, 1.03, str(bar.n), ha="center", va="bottom", fontsize=6.5, color="#555"
+                middle,
+                1.03,
+                str(bar.right + bar.wrong),
+                ha="center",
+                va="bottom",
+                fontsize=6.5,
+                color="#555",
             )
     axes.set(xlim=(0, 1), ylim=(0, 1.12), aspect="equal")
     ticks = [0.0, 0.5, 1.0]

@@ -7,12 +7,12 @@ run is drawn in the colour and shape that it has in the first leaderboard (``Kin
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 
 from markupsafe import Markup
 
 from assay.page.parts import Curves, Figure, Lines, Point, Reliability, Scatter, Series
+from assay.reports.axes import Plane, reach
 from assay.reports.svg import (
     drawing,
     el,
@@ -21,7 +21,6 @@ from assay.reports.svg import (
     marker,
     path,
     text_width,
-    turned,
 )
 from assay.reports.text import number, shortened
 
@@ -59,85 +58,6 @@ def _kinds(names: Sequence[str], kinds: Kinds) -> list[int]:
     return list(range(len(names)))
 
 
-# --- axes ----------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class _Plane:
-    """A rectangle of the drawing, and the numbers that its sides stand for."""
-
-    left: float
-    top: float
-    wide: float
-    high: float
-    xs: tuple[float, float] = (0.0, 1.0)
-    ys: tuple[float, float] = (0.0, 1.0)
-
-    def x(self, value: float) -> float:
-        return self.left + (value - self.xs[0]) / (self.xs[1] - self.xs[0]) * self.wide
-
-    def y(self, value: float) -> float:
-        return self.bottom - (value - self.ys[0]) / (self.ys[1] - self.ys[0]) * self.high
-
-    def at(self, x: float, y: float) -> tuple[float, float]:
-        return self.x(x), self.y(y)
-
-    @property
-    def bottom(self) -> float:
-        return self.top + self.high
-
-    @property
-    def right(self) -> float:
-        return self.left + self.wide
-
-    def frame(self) -> list[Markup]:
-        """The rectangle with lines across at round numbers of y."""
-        parts = [
-            el("rect", x=self.left, y=self.top, width=self.wide, height=self.high, class_="area")
-        ]
-        for tick in _ticks(*self.ys):
-            y = self.y(tick)
-            parts.append(el("line", x1=self.left, x2=self.right, y1=y, y2=y, class_="gr"))
-            parts.append(label(self.left - 6, y + 4, _tick_text(tick), anchor="end"))
-        return parts
-
-    def below(self, by: float = 15.0, shown: Callable[[float], str] | None = None) -> list[Markup]:
-        """Round numbers of x."""
-        text = shown or _tick_text
-        return [label(self.x(tick), self.bottom + by, text(tick)) for tick in _ticks(*self.xs)]
-
-    def named(self, x: str, y: str, at: float) -> list[Markup]:
-        """What the axes are, that of x at a height."""
-        upright = turned(10, self.top + self.high / 2)
-        parts = [label(self.left + self.wide / 2, at, x, "axis")] if x else []
-        return [*parts, *([label(0, 0, y, "axis", transform=upright)] if y else [])]
-
-
-def _ticks(low: float, high: float) -> list[float]:
-    """Round places on an axis, some four to eight."""
-    width = high - low
-    if width <= 0:
-        return [low]
-    step = 10 ** math.floor(math.log10(width))
-    for divisor in (1, 2, 5):
-        if width / (step / divisor) >= 4:
-            step /= divisor
-            break
-    start = math.ceil(low / step - 1e-9)
-    return [k * step for k in range(start, math.floor(high / step + 1e-9) + 1)]
-
-
-def _span(values: Sequence[float], low: float | None, high: float | None) -> tuple[float, float]:
-    least = min([*values, *([] if low is None else [low])], default=0.0)
-    most = max([*values, *([] if high is None else [high])], default=1.0)
-    return (least, most) if most > least else (least - 0.5, most + 0.5)
-
-
-def _tick_text(value: float) -> str:
-    shown = f"{value:.3f}".rstrip("0").rstrip(".")
-    return "0" if shown in ("-0", "") else shown
-
-
 # --- points --------------------------------------------------------------------------------------
 
 
@@ -146,11 +66,11 @@ def _scatter(plot: Scatter, kinds: Kinds) -> Markup:
     points = plot.points
     numbered = len(points) > _NAMED
     side, top = 352.0, 24.0 if plot.corners[0] else 12.0
-    xs = _span([v for p in points for v in (p.x, *(p.x_range or ()))], 0.0, 1.0)
-    ys = _span([v for p in points for v in (p.y, *(p.y_range or ()))], 0.0, 1.0)
+    xs = reach([v for p in points for v in (p.x, *(p.x_range or ()))], 0.0, 1.0)
+    ys = reach([v for p in points for v in (p.y, *(p.y_range or ()))], 0.0, 1.0)
     if plot.diagonal:
         xs = ys = min(xs[0], ys[0]), max(xs[1], ys[1])
-    plane = _Plane(46.0, top, side, side, xs, ys)
+    plane = Plane(46.0, top, side, side, xs, ys)
     deepest = plane.bottom + (52 if plot.corners[1] else 40)
     height = max(deepest, top + 14.0 * len(points) + 10 if numbered else 0.0)
     width = plane.right + (190.0 if numbered else 22.0)
@@ -197,7 +117,7 @@ def _scatter(plot: Scatter, kinds: Kinds) -> Markup:
     return drawing(width, height, spoken, *parts, class_="plot map")
 
 
-def _whiskers(point: Point, kind: int, plane: _Plane) -> tuple[list[Markup], list[_Box]]:
+def _whiskers(point: Point, kind: int, plane: Plane) -> tuple[list[Markup], list[_Box]]:
     """The lines of a point's intervals and the boxes that they take."""
     lines, boxes = [], []
     for ends in (
@@ -243,7 +163,7 @@ def _free_place(
 def _curves(plot: Curves, kinds: Kinds) -> Markup:
     """Curves over a plane from 0 to 1; with a focus that one is coloured, the others grey."""
     small = bool(plot.focus)
-    plane = _Plane(50.0, 10.0, 200.0, 210.0) if small else _Plane(52.0, 24.0, 230.0, 352.0)
+    plane = Plane(50.0, 10.0, 200.0, 210.0) if small else Plane(52.0, 24.0, 230.0, 352.0)
     width, height = (262.0, plane.bottom + 40) if small else (420.0, plane.bottom + 48)
     parts = [*plane.frame(), *plane.below()]
     numbered = len(plot.curves) > _NAMED
@@ -273,7 +193,7 @@ def _curves(plot: Curves, kinds: Kinds) -> Markup:
     return drawing(width, height, said, *parts, class_="plot" if small else "plot map")
 
 
-def _end_labels(named: Sequence[tuple[float, str, int]], plane: _Plane) -> list[Markup]:
+def _end_labels(named: Sequence[tuple[float, str, int]], plane: Plane) -> list[Markup]:
     """Names beside the ends of their curves, none on another."""
     step = min(14.0, plane.high / max(1, len(named)))
     order = sorted(named, key=lambda one: (one[0], one[2]))
@@ -302,8 +222,8 @@ def _lines(plot: Lines, kinds: Kinds) -> Markup:
     below = 20.0 + (longest * 4.6 if slanted else 12) + (18 if plot.x else 0)
     values = [v for s in plot.series for v in s.values if v is not None]
     values += [end for s in plot.series for r in s.ranges if r is not None for end in r]
-    span = _span(values, plot.low, plot.high)
-    plane = _Plane(46.0, 12.0, _WIDTH - 60.0, 230.0, (-0.5, max(1, len(plot.places)) - 0.5), span)
+    span = reach(values, plot.low, plot.high)
+    plane = Plane(46.0, 12.0, _WIDTH - 60.0, 230.0, (-0.5, max(1, len(plot.places)) - 0.5), span)
     height = plane.bottom + below + 18.0 * ((len(plot.series) + 2) // 3) + 6
     parts = plane.frame()
     for place, name in enumerate(plot.places):
@@ -327,9 +247,7 @@ def _lines(plot: Lines, kinds: Kinds) -> Markup:
     return drawing(_WIDTH, height, said, *parts)
 
 
-def _series(
-    series: Series, kind: int, shift: float, plane: _Plane, *, joined: bool
-) -> list[Markup]:
+def _series(series: Series, kind: int, shift: float, plane: Plane, *, joined: bool) -> list[Markup]:
     parts: list[Markup] = []
     dots: list[Markup] = []
     stretch: list[tuple[float, float]] = []
@@ -354,7 +272,7 @@ def _series(
 
 def _reliability(plot: Reliability) -> Markup:
     """A reliability diagram over a histogram of right (up) and wrong (down) answers."""
-    plane = _Plane(44.0, 10.0, 210.0, 210.0)
+    plane = Plane(44.0, 10.0, 210.0, 210.0)
     below, band = plane.bottom + 24, 84.0
     width, height = 266.0, below + band + 36
     parts = [*plane.frame(), *plane.below(height - 20 - plane.bottom, lambda x: f"{x * 100:.0f}")]
@@ -391,7 +309,7 @@ def _reliability(plot: Reliability) -> Markup:
     return drawing(width, height, spoken, *parts)
 
 
-def _histogram(plot: Reliability, plane: _Plane, top: float, height: float) -> Markup:
+def _histogram(plot: Reliability, plane: Plane, top: float, height: float) -> Markup:
     """The bars: right answers upwards, wrong ones downwards, on one scale."""
     right = max((one.right for one in plot.bins), default=0)
     wrong = max((one.wrong for one in plot.bins), default=0)
