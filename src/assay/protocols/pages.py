@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from assay.measures.scores import Score, Scores, ranks
 from assay.model.labels import Label, LabellerId
 from assay.model.wording import counted, listing
+from assay.page.cards import Cards
 from assay.page.page import Board, Labelled, Page
 from assay.page.parts import Grid, Part, Shade, Table
 from assay.page.wording import interval, shortened, span
@@ -39,7 +40,7 @@ def page_of(result: Result, *, sections: bool = True) -> Page:
         policy_says=policy_in_words(result.policy),
         scores=found.scores,
         boards=found.boards,
-        parts=(*_categories(result), *_topics(result), *found.parts()) if sections else (),
+        parts=_sections(result) if sections else (),
         definitions=found.definitions,
         settings=result.settings,
         gaps=result.gaps,
@@ -54,6 +55,14 @@ def page_of(result: Result, *, sections: bool = True) -> Page:
         level=level if isinstance(level, float) else None,
         out=result.out,
     )  # fmt: skip
+
+
+def _sections(result: Result) -> tuple[Part, ...]:
+    """The protocol's own sections and those that all have; cards, which are many, come last."""
+    own = list(result.findings.parts())
+    cards = [one for one in own if any(isinstance(item, Cards) for item in one.items)]
+    first = [one for one in own if not any(one is other for other in cards)]
+    return (*first, *_categories(result), *_topics(result), *cards)
 
 
 def all_usable(asked: int) -> str:

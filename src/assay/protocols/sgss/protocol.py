@@ -21,7 +21,7 @@ from assay.protocols.sgss.labels import judge_all, requests, tasks
 from assay.protocols.sgss.meta import Compared, people_part, preference_part, preference_scores
 from assay.protocols.sgss.preferences import assumed, is_there, pairs, rates
 from assay.protocols.sgss.scoring import LABELS, SCORES, Scored, covers_nothing, nothing, score
-from assay.protocols.sgss.shown import line_part, plot_part
+from assay.protocols.sgss.views import line_part, plot_part
 from assay.tasks.base import AnyTask
 from assay.tasks.sgss import PREFERENCE
 

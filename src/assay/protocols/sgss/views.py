@@ -8,6 +8,7 @@ from assay.measures.ranges import Range
 from assay.measures.summaries import Value, heading_representativeness
 from assay.model.summaries import LineKind
 from assay.page.parts import Item, Lines, Part, Point, Scatter, Series, Text
+from assay.page.wording import span
 from assay.protocols.scores import Scores
 from assay.protocols.sgss.inputs import SgssInputs
 from assay.protocols.sgss.labels import Judged
@@ -88,13 +89,13 @@ def line_part(inputs: SgssInputs, scored: Mapping[str, Mapping[str, Scored]]) ->
 
 
 def _text(run: str, one: Scored) -> Text:
-    shown = ", ".join(f"{name} {_span(v)}" for name, v in one.values.items() if v is not None)
+    shown = ", ".join(f"{name} {span(*v)}" for name, v in one.values.items() if v is not None)
     rows = tuple(
         (
             line.kind.value,
             line.text,
             x.value,
-            about if x.value is not None else f"{about} X(l) {_span(x)}",
+            about if x.value is not None else f"{about} X(l) {span(*x)}",
         )
         for line, x, about in zip(
             one.judged.summary.lines(), one.x, line_labels(one.judged), strict=True
@@ -130,9 +131,3 @@ def line_labels(judged: Judged) -> list[str]:
 
 def _said(value: Value) -> str:
     return "?" if value is None else f"{value:.2g}"
-
-
-def _span(ends: Range) -> str:
-    if ends.value is not None:
-        return f"{ends.value:.3f}"
-    return f"{ends.floor:.3f} to {ends.ceiling:.3f}"
