@@ -10,7 +10,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from hashlib import sha256
 from os import PathLike
+from pathlib import Path
 from typing import NamedTuple
 
 from assay.formats.naming import KnownIds, check_run_name, clean, normal_id, run_name
@@ -23,8 +25,8 @@ from assay.formats.r2c2_nuggets import (
     read_answer,
 )
 from assay.formats.text import read_text
-from assay.model.errors import AssayError
-from assay.model.rag import Answer, AnswerRun, Mark, Nuggets, PassageRun, Question
+from assay.model.errors import AssayError, Fault, FormatError
+from assay.model.rag import Answer, AnswerRun, Answers, Mark, PassageRun, Question
 
 _LETTERS = {mark: mark.value.encode("ascii") for mark in Mark}
 _TAG = re.compile("<([^<>;]*)>")
@@ -36,13 +38,24 @@ _CLOSING_TAG = re.compile(r"<(\s*/[^<>;]*)>$")
 class AnswerRunFile:
     """An AC run with what is needed to write the same file back with other marks.
 
-    ``data`` is the file, decompressed; ``places`` says for each nugget, in the file's order,
-    where in it the mark belongs.
+    ``path`` is the file and ``digest`` the SHA-256 of its bytes, decompressed; ``places`` says for
+    each nugget, in the file's order, where in them the mark belongs.
     """
 
     run: AnswerRun
-    data: bytes = field(repr=False)
+    path: Path = field(repr=False)
+    digest: bytes = field(repr=False)
     places: MarkPlaces = field(repr=False)
+
+    @property
+    def data(self) -> bytes:
+        """The file, decompressed: read again, as a hundred runs are large. Raises
+        :class:`FormatError` where it has changed."""
+        data = read_text(self.path).data
+        if sha256(data).digest() != self.digest:
+            why = "The file was changed after it had been read."
+            raise FormatError([Fault(str(self.path), 0, None, why, "Run the command again.")])
+        return data
 
     @property
     def marks(self) -> dict[str, dict[int, Mark]]:
@@ -127,7 +140,8 @@ def read_ac_run(
         at += taken
     answers = reader.done()
     run = AnswerRun(name, answers, marked=nuggets.marked > 0)
-    return Parsed(AnswerRunFile(run, source.data, reader.places), faults.done())
+    file = AnswerRunFile(run, source.path, sha256(source.data).digest(), reader.places)
+    return Parsed(file, faults.done())
 
 
 class _Line(NamedTuple):
@@ -159,7 +173,7 @@ class _Reader:
         self.faults = faults
         self.known = known
         self.nuggets = nuggets
-        self.answers: dict[str, Answer] = {}
+        self.answers = Answers()
         self.places = MarkPlaces()
         self.opened: dict[str, int] = {}
         self.block: _Block | None = None
@@ -200,7 +214,7 @@ class _Reader:
     def _take(self, one: str, answer: tuple[str, int, int] | None, found: NuggetBlock) -> None:
         if answer is not None:
             text, confidence, number = answer
-            self.answers[one] = Answer(one, text, confidence, Nuggets.of(found.nuggets), number)
+            self.answers.add(Answer(one, text, confidence, tuple(found.nuggets), number))
             self.places.add(one, found)
 
     def line(self, line: _Line) -> None:
@@ -370,7 +384,7 @@ class _Reader:
         )
         return later, [line for line in block.lines if line is not later]
 
-    def done(self) -> dict[str, Answer]:
+    def done(self) -> Answers:
         """Closes what is open at the end of the file and reports what the whole run lacks."""
         if self.block is not None:
             self._unclosed("at the end of the file")

@@ -30,7 +30,7 @@ from assay.tasks.base import AnyTask, Verdict, canonical
 from assay.tasks.rendering import Messages, Renderer
 from assay.tasks.schemas import LIST_LENGTHS, TEXT_LENGTHS, Schema, without
 
-_SHOWN = 10_000  # prompts kept from planning to sending: 20 MB where each has 2 kB
+_SHOWN = 1000  # prompts kept from planning to sending: 2 MB where each has 2 kB
 _MOST_TOKENS = 10**12
 _KEPT_REPLY = 4000  # characters of an unusable reply that are kept in the ledger
 

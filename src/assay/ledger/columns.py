@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from array import array
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 import orjson
 
 from assay.ledger.hashes import packed
@@ -19,42 +19,48 @@ if TYPE_CHECKING:
 
 _NOTHING: Mapping[str, Any] = {}  # the detail that nearly all labels have
 _REMEMBERED = 10_000
+_HELD = 8 << 20  # characters of texts that are held; others are read when they are looked at
 _SIZE = 16  # bytes of a hash
 
 
 class Columns:
-    """The labels of some tasks in their present versions, looked up by unit.
+    """The labels of some tasks in their present versions, in the order of their units, some forty
+    bytes each.
 
-    ``versions`` are those of the tasks. Of a label what scores need is held; its uid, reason,
+    ``versions`` are those of the tasks. Of a label what scores need is held; its uid, key, reason,
     error, overrules, tokens, cost, seconds and time are had from the ledger
-    (:meth:`assay.ledger.Ledger.whole`).
+    (:meth:`assay.ledger.Ledger.whole`, :meth:`assay.ledger.Ledger.keys`).
     """
 
     def __init__(self, ledger: Reading, versions: Mapping[str, str]) -> None:
+        self._ledger = ledger
         self._labellers = ledger.labellers()
-        self._versions = versions
-        self._units, self._keys = _Hashes(), _Hashes()
-        self._verdicts, self._details = _Texts(), _Texts()
-        self._row, self._who, self._task = array("q"), array("i"), array("i")
-        self._sample, self._failed = array("q"), array("b")
-        for block in ledger.of_versions(versions):
-            rows, keys, units, tasks, who, failed, verdicts, samples, details = zip(
-                *block, strict=True
-            )
-            self._row.extend(rows)
-            self._keys.extend(keys)
-            self._units.extend(units)
-            self._task.extend(tasks)
-            self._who.extend(who)
-            self._failed.extend(failed)
-            self._verdicts.extend(verdicts)
-            self._sample.extend(samples)
-            self._details.extend(details)
         self._tasks = ledger.task_names()
-        halves = np.frombuffer(self._units.data, dtype=">u8").astype(np.uint64).reshape(-1, 2)
-        order = np.lexsort((np.frombuffer(self._row, np.int64), halves[:, 1], halves[:, 0]))
-        self._order: Sequence[int] = memoryview(order)  # type: ignore[arg-type]
-        self._high, self._low = (memoryview(halves[order, half]) for half in (0, 1))
+        self._versions = versions
+        self._verdicts, self._details = _Texts(), _Texts()
+        self._samples: dict[int, int] = {}  # by number, where it is not 0
+        self._odd: dict[int, str] = {}  # units that are no hashes, by number
+        most = ledger.size()  # what is not written to takes no memory
+        high, low = np.empty(most, np.uint64), np.empty(most, np.uint64)
+        rows, who, tasks = (np.empty(most, kind) for kind in (np.int64, np.int32, np.int32))
+        failed, said, more = (np.empty(most, kind) for kind in (np.int8, np.int32, np.int32))
+        count = 0
+        for block in ledger.of_versions(versions):
+            numbers, units, task, by, fails, verdicts, samples, details = zip(*block, strict=True)
+            some = slice(count, count := count + len(block))
+            halves = np.frombuffer(b"".join(map(_head, units)), ">u8").reshape(-1, 2)
+            high[some], low[some] = halves.T
+            rows[some], tasks[some], who[some], failed[some] = numbers, task, by, fails
+            said[some] = self._verdicts.codes(verdicts)
+            more[some] = self._details.codes(details)
+            self._samples.update(pair for pair in zip(numbers, samples, strict=True) if pair[1])
+            odd = (pair for pair in zip(numbers, units, strict=True) if isinstance(pair[1], str))
+            self._odd.update(odd)
+        order = np.argsort(high[:count], kind="stable")  # of one unit the oldest first
+        self._high, self._low, self._row, self._task, self._who, self._failed = (
+            _sorted(column, order) for column in (high, low, rows, tasks, who, failed)
+        )
+        self._verdict, self._detail = _sorted(said, order), _sorted(more, order)
 
     def __len__(self) -> int:
         return len(self._row)
@@ -67,42 +73,37 @@ class Columns:
         found = []
         while place < len(self._high) and self._high[place] == high:
             if self._low[place] == low:
-                found.append(self._label(self._order[place], unit))
+                found.append(self._label(place, unit))
             place += 1
         return found
 
     def of_task(self, name: str) -> Iterator[Label]:
         """The labels of a task, oldest first."""
-        number = next((number for number, task in self._tasks.items() if task == name), None)
-        for at, task in enumerate(self._task):
-            if task == number:
-                yield self._label(at, self._units[at])
+        number = next((number for number, task in self._tasks.items() if task == name), -1)
+        places = np.flatnonzero(np.asarray(self._task) == number)
+        for at in places[np.argsort(np.asarray(self._row)[places])].tolist():
+            unit = self._odd.get(self._row[at], f"{self._high[at]:016x}{self._low[at]:016x}")
+            yield self._label(at, unit)
 
     def _label(self, at: int, unit: str) -> Label:
         task = self._tasks[self._task[at]]
+        row, said, more = self._row[at], self._verdict[at], self._detail[at]
+        if said < 0 or more < 0:
+            verdict, detail = map(_read, self._ledger.said(row))
+        else:
+            verdict, detail = self._verdicts[said], self._details[more]
         return Label(
-            "", self._keys[at], task, self._versions[task], unit, self._labellers[self._who[at]],
-            Status.FAILED if self._failed[at] else Status.OK, self._verdicts[at],
-            sample=self._sample[at], detail=self._details[at] or _NOTHING, rowid=self._row[at],
+            "", "", task, self._versions[task], unit, self._labellers[self._who[at]],
+            Status.FAILED if self._failed[at] else Status.OK, verdict,
+            sample=self._samples.get(row, 0), detail=detail or _NOTHING, rowid=row,
         )  # fmt: skip
 
 
-class _Hashes:
-    """A column of hashes, 16 bytes each; what is none is held beside it."""
-
-    def __init__(self) -> None:
-        self.data = bytearray()
-        self._odd: dict[int, str] = {}
-
-    def extend(self, values: Sequence[bytes | str]) -> None:
-        for at, value in enumerate(values, len(self.data) // _SIZE):
-            if isinstance(value, str):
-                self._odd[at] = value
-        self.data += b"".join(map(_head, values))
-
-    def __getitem__(self, at: int) -> str:
-        odd = self._odd.get(at) if self._odd else None
-        return self.data[at * _SIZE : (at + 1) * _SIZE].hex() if odd is None else odd
+def _sorted(values: npt.NDArray[Any], order: npt.NDArray[np.intp]) -> Sequence[int]:
+    """A column in another order, as plain integers are had of it fastest."""
+    values[: len(order)] = values[order]  # in its own place
+    found: Sequence[int] = memoryview(values[: len(order)])  # type: ignore[arg-type]
+    return found
 
 
 def _head(value: bytes | str) -> bytes:
@@ -111,28 +112,33 @@ def _head(value: bytes | str) -> bytes:
 
 
 class _Texts:
-    """A column of JSON texts, of which many are equal: each is held once."""
+    """JSON texts of which many labels' are equal: each has a code, and is held once. Where nearly
+    all differ most are not held: they have the code −1."""
 
     def __init__(self) -> None:
-        self._codes = array("i")
+        self._size = 0
         self._texts: list[str | None] = []
         self._known: dict[str | None, int] = {}
         self._read: dict[int, Any] = {}
 
-    def extend(self, texts: Sequence[str | None]) -> None:
+    def codes(self, texts: Sequence[str | None]) -> list[int]:
+        """The code of each text, which is new where the text is."""
         for text in dict.fromkeys(texts):
-            if text not in self._known:
+            if text not in self._known and self._size < _HELD:
                 self._known[text] = len(self._texts)
                 self._texts.append(text)
-        self._codes.extend(map(self._known.__getitem__, texts))
+                self._size += len(text or "")
+        return [self._known.get(text, -1) for text in texts]
 
-    def __getitem__(self, at: int) -> Any:
+    def __getitem__(self, code: int) -> Any:
         """What a text says; None where there is none."""
-        code = self._codes[at]
         if code in self._read:
             return self._read[code]
-        text = self._texts[code]
-        value = None if text is None else orjson.loads(text)
+        value = _read(self._texts[code])
         if len(self._read) < _REMEMBERED:
             self._read[code] = value
         return value
+
+
+def _read(text: str | None) -> Any:
+    return None if text is None else orjson.loads(text)

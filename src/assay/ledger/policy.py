@@ -58,13 +58,13 @@ def choose(
     labels: Sequence[Label],
     policy: Policy,
     configured: LabellerId | None,
-    exact_key: Callable[[], str] | None = None,
+    present: Callable[[Sequence[Label]], Sequence[Label]] | None = None,
 ) -> Label | None:
     """The label that counts among those of one unit (oldest first), or None.
 
-    Where one machine gave several (after a prompt was changed), ``exact_key`` gives the key of
-    the question as it is asked now; the label under it counts, else the newest. A usable label
-    goes before a failed one of the same weight.
+    Where one machine gave several (after a prompt was changed), ``present`` gives those to the
+    question as it is asked now, or all where there are none; of these the newest counts. A usable
+    label goes before a failed one of the same weight.
     """
     if len(labels) == 1:  # nearly always
         return labels[0] if policy.rank(labels[0], configured) else None
@@ -79,11 +79,10 @@ def choose(
         best.append(label)
     if not best:
         return None
-    if len(best) > 1 and weight == 1 and exact_key is not None:
-        key = exact_key()
-        best = [label for label in best if label.key == key] or best
-    usable = [label for label in best if label.status is Status.OK]
-    return (usable or best)[-1]
+    several = len(best) > 1 and weight == 1
+    found = best if present is None or not several else present(best)
+    usable = [label for label in found if label.status is Status.OK]
+    return (usable or found)[-1]
 
 
 def other_labellers(labels: Iterable[Label], policy: Policy, configured: LabellerId | None) -> str:

@@ -25,8 +25,8 @@ _OF_ASKED = (
     "CROSS JOIN labels ON labels.unit = units.id AND labels.key = asked_key"
 )
 _CHUNK = 500  # bound variables in one look-up; far below SQLite's limit
-_SMALL_CACHE = 64 << 10  # KiB
-_BLOCK = 20_000
+_SMALL_CACHE = 4 << 10  # KiB
+_BLOCK = 5_000
 
 
 class Reading:
@@ -136,15 +136,15 @@ class Reading:
 
     def of_versions(self, versions: Mapping[str, str]) -> Iterator[list[tuple[Any, ...]]]:
         """Labels of these tasks in these versions, oldest first, some at a time, as far as scores
-        need them: number, key and unit (packed), numbers of task and labeller, whether it failed,
-        verdict, sample and detail (JSON; None where there is none)."""
+        need them: number, unit (packed), numbers of task and labeller, whether it failed, verdict,
+        sample and detail (JSON; None where there is none)."""
         numbers = {name: number for number, name in self.task_names().items()}
         wanted = [(numbers[name], version) for name, version in versions.items() if name in numbers]
         if not wanted:
             return
         with explained(self.path):
             rows = self._db.execute(
-                "SELECT labels.id, key, hash, labels.task, labeller, status = 'failed', verdict, "  # noqa: S608
+                "SELECT labels.id, hash, labels.task, labeller, status = 'failed', verdict, "  # noqa: S608
                 "sample, nullif(detail, '{}') FROM labels JOIN units ON units.id = unit "
                 f"WHERE (labels.task, version) IN (VALUES {','.join(['(?,?)'] * len(wanted))}) "
                 "ORDER BY labels.id",
@@ -167,6 +167,26 @@ class Reading:
                     task=one.task, version=one.version, unit=one.unit, verdict=one.verdict,
                     detail=one.detail,
                 )  # fmt: skip
+
+    def said(self, rowid: int) -> tuple[str | None, str | None]:
+        """Verdict and detail of the label with this number, as :meth:`of_versions` has them."""
+        with explained(self.path):
+            found: tuple[str | None, str | None] = self._db.execute(
+                "SELECT verdict, nullif(detail, '{}') FROM labels WHERE id = ?", [rowid]
+            ).fetchone()
+        return found
+
+    def keys(self, rowids: Iterable[int]) -> dict[int, str]:
+        """The keys of the labels with these numbers."""
+        wanted = list(rowids)
+        found: dict[int, str] = {}
+        for start in range(0, len(wanted), _CHUNK):
+            chunk = wanted[start : start + _CHUNK]
+            some = f"SELECT id, key FROM labels WHERE id IN ({','.join('?' * len(chunk))})"  # noqa: S608
+            with explained(self.path):
+                rows = self._db.execute(some, chunk)
+                found.update((number, unpacked(key)) for number, key in rows)
+        return found
 
     def by_key(self, asked: Iterable[Asked]) -> dict[str, Label]:
         """The newest label of each (unit, key), by key, a usable one before failed ones; what was

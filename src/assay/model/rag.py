@@ -130,34 +130,6 @@ class Nugget(NamedTuple):
     line: int = 0
 
 
-class Nuggets(_Packed[Nugget]):
-    """The unmarked nuggets of an answer that stand on lines one after the other."""
-
-    __slots__ = ("_first", "_keys", "_nums", "_texts")
-
-    @classmethod
-    def of(cls, nuggets: Sequence[Nugget]) -> Sequence[Nugget]:
-        """The nuggets, packed where that can be done."""
-        odd = not nuggets or any(
-            not 0 < one.num < 256 or one.mark or "\n" in one.text or one.line != line
-            for line, one in enumerate(nuggets, nuggets[0].line)
-        )
-        return tuple(nuggets) if odd else cls(nuggets)
-
-    def __init__(self, nuggets: Sequence[Nugget]) -> None:
-        self._nums = bytes([one.num for one in nuggets])
-        self._keys = tuple([one.key for one in nuggets])
-        self._texts = "\n".join([one.text for one in nuggets])
-        self._first = nuggets[0].line
-
-    def __len__(self) -> int:
-        return len(self._nums)
-
-    def __iter__(self) -> Iterator[Nugget]:
-        texts = self._texts.split("\n")
-        return map(Nugget, self._nums, self._keys, texts, repeat(None), count(self._first))
-
-
 @dataclass(frozen=True, slots=True)
 class Answer:
     """One block of an AC run. ``confidence`` is an integer 0-100."""
@@ -167,6 +139,71 @@ class Answer:
     confidence: int
     nuggets: Sequence[Nugget] = ()
     line: int = 0
+
+
+class Answers(Mapping[str, Answer]):
+    """The answers of a run by question id, in the order of the file.
+
+    They are held as columns and made when they are looked at: a shared task has hundreds of
+    thousands, and objects would take several times as much as their texts.
+    """
+
+    def __init__(self) -> None:
+        self._at: dict[str, int] = {}
+        self._odd: dict[str, Answer] = {}  # those that do not fit
+        self._texts: list[str] = []  # the answer and its nuggets, a line each
+        self._confidences = bytearray()
+        self._lines, self._first_nuggets = array("L"), array("L")
+        self._starts = array("L", [0])  # of each answer's nuggets in the columns below, and the end
+        self._nums = bytearray()
+        self._cited = array("L")
+        self._keys: dict[PassageKey, int] = {}
+        self._keys_in_order: list[PassageKey] = []
+
+    def add(self, answer: Answer) -> None:
+        """Add an answer to a question that has none yet."""
+        nuggets = answer.nuggets
+        first = nuggets[0].line if nuggets else 0
+        self._at[answer.question] = len(self._texts)
+        odd = "\n" in answer.text or any(
+            one.mark is not None or one.line != line or "\n" in one.text or not 0 < one.num < 256
+            for line, one in enumerate(nuggets, first)
+        )
+        if odd:
+            self._odd[answer.question] = answer
+            return
+        self._texts.append("\n".join([answer.text, *(one.text for one in nuggets)]))
+        self._confidences.append(answer.confidence)
+        self._lines.append(answer.line)
+        self._first_nuggets.append(first)
+        self._nums.extend([one.num for one in nuggets])
+        for one in nuggets:
+            if one.key not in self._keys:
+                self._keys[one.key] = len(self._keys_in_order)
+                self._keys_in_order.append(one.key)
+            self._cited.append(self._keys[one.key])
+        self._starts.append(len(self._nums))
+
+    def __len__(self) -> int:
+        return len(self._at)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._at)
+
+    def __contains__(self, question: object) -> bool:
+        return question in self._at
+
+    def __getitem__(self, question: str) -> Answer:
+        if question in self._odd:
+            return self._odd[question]
+        at = self._at[question]
+        text, *texts = self._texts[at].split("\n")
+        some = slice(self._starts[at], self._starts[at + 1])
+        keys = map(self._keys_in_order.__getitem__, self._cited[some])
+        nuggets = map(
+            Nugget, self._nums[some], keys, texts, repeat(None), count(self._first_nuggets[at])
+        )
+        return Answer(question, text, self._confidences[at], tuple(nuggets), self._lines[at])
 
 
 @dataclass(frozen=True, slots=True)

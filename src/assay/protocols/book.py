@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 from assay.judging.again import PROMPT, SETTINGS
@@ -133,10 +133,20 @@ class Book:
         labeller = self.labellers.get(task.name)
         if labeller is None:
             return labels
-        key = request_key(labeller, Request(task, task.unit.model_validate(content)))
-        if all(one.key != key for one in machines):
+        now = {one.rowid for one in self._asked_now(task, content, machines)}
+        return [one for one in labels if one.rowid in now or one.labeller != labeller.id]
+
+    def _asked_now(
+        self, task: AnyTask, content: Mapping[str, Any], labels: Sequence[Label]
+    ) -> Sequence[Label]:
+        """Those of a unit's labels that were given to the question as its labeller is asked it now;
+        all where none was."""
+        labeller = self.labellers.get(task.name)
+        if labeller is None:
             return labels
-        return [one for one in labels if one.key == key or one.labeller != labeller.id]
+        key = request_key(labeller, Request(task, task.unit.model_validate(content)))
+        keys = self.ledger.keys(one.rowid for one in labels)
+        return [one for one in labels if keys[one.rowid] == key] or labels
 
     def choose(
         self, task: AnyTask, unit: str, content: Mapping[str, Any], before: int | None = None
@@ -148,15 +158,8 @@ class Book:
             labels = [label for label in labels if label.rowid < before]
         if not labels:
             return None
-        labeller = self.labellers.get(task.name)
-
-        def exact_key() -> str:
-            if labeller is None:
-                return ""
-            request = Request(task, task.unit.model_validate(content))
-            return request_key(labeller, request)
-
-        found = choose(labels, self.policy, self.configured[task.name], exact_key)
+        present = partial(self._asked_now, task, content)
+        found = choose(labels, self.policy, self.configured[task.name], present)
         if found is None or task.name not in self._sources:
             return found
         own = any(found.rowid == one.rowid for one in self.of(unit))

@@ -61,7 +61,9 @@ class Responses:
         contents = book.ledger.units([ASSIGNMENT.name])
         labeller = book.labellers.get(ASSIGNMENT.name)
         keys: dict[str, str] = {}
-        for label in book.of_task(ASSIGNMENT):
+        labels = list(book.of_task(ASSIGNMENT))
+        given = book.ledger.keys(label.rowid for label in labels)
+        for label in labels:
             rank = book.policy.rank(label, book.configured[ASSIGNMENT.name])
             if not rank:
                 continue
@@ -69,7 +71,7 @@ class Responses:
             if labeller is not None and label.unit not in keys:
                 asked = Request(ASSIGNMENT, AssignmentUnit.model_validate(unit))
                 keys[label.unit] = request_key(labeller, asked)
-            exact = keys.get(label.unit) == label.key
+            exact = keys.get(label.unit) == given[label.rowid]
             usable = label.status is Status.OK and label.verdict is not None
             values = label.verdict["labels"] if label.verdict is not None else ()
             for place, nugget in enumerate(unit["nuggets"]):
