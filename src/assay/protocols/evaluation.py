@@ -135,14 +135,15 @@ class Evaluation:
     def _check(self, ledger: Ledger, labellers: Mapping[str, Labeller]) -> None:
         """Every refusal shows before anything is paid for. A step that asks nothing is passed
         over, unless a step before it may still give it something to ask."""
+        refusals = [labellers[one.labeller or one.asks.name].refusal(one.asks) for one in self.steps]
+        if not any(refusals):
+            return
         book = self._book(ledger, labellers)
         pending = False
-        for step in self.steps:
+        for step, refusal in zip(self.steps, refusals, strict=True):
             asks = next(iter(step.requests(book)), None) is not None
-            if asks or (pending and step.waits):
-                refusal = labellers[step.labeller or step.asks.name].refusal(step.asks)
-                if refusal:
-                    raise SettingsError(refusal)
+            if refusal and (asks or (pending and step.waits)):
+                raise SettingsError(refusal)
             pending = pending or asks
 
     def plans_now(self, ledger: Ledger, *, retry_failed: bool = False) -> list[tuple[str, Plan]]:
