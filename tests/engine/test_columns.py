@@ -54,7 +54,7 @@ def labels(made):
 def brief(label):
     """What columns have of a label."""
     nothing = dict.fromkeys(("reason", "error", "overrules", "tokens_in", "tokens_out", "cost"))
-    return label._replace(uid="", created="", seconds=None, **nothing)
+    return label._replace(uid="", key="", created="", seconds=None, **nothing)
 
 
 @given(MADE, st.sets(st.sampled_from(TASKS)))

@@ -77,7 +77,7 @@ def write_marked(file: AnswerRunFile, marks: Mapping[str, Mapping[int, Mark]]) -
     data, letters = file.data, _LETTERS
     pieces = []
     end = 0
-    for question, nuggets in file.places.blocks():
+    for question, nuggets in zip(file.run.answers, file.places.blocks(), strict=True):
         take = wanted.get(question, {}).pop
         for num, offset, length in nuggets:
             mark = take(num, None)
@@ -215,7 +215,7 @@ class _Reader:
         if answer is not None:
             text, confidence, number = answer
             self.answers.add(Answer(one, text, confidence, tuple(found.nuggets), number))
-            self.places.add(one, found)
+            self.places.add(found)
 
     def line(self, line: _Line) -> None:
         text = clean(line.text)

@@ -20,24 +20,24 @@ class NuggetBlock(NamedTuple):
 
 
 class MarkPlaces:
-    """The places of all nuggets of a file, in its order: ten bytes each."""
+    """The places of all nuggets of a file, in its order: six bytes each."""
 
     def __init__(self) -> None:
-        self._blocks: list[tuple[str, int]] = []
+        self._counts = bytearray()
         self._nums = bytearray()
-        self._offsets = array("q")
+        self._offsets = array("I")  # no file is larger (assay.formats.text)
         self._lengths = bytearray()
 
-    def add(self, question: str, block: NuggetBlock) -> None:
-        """Add the nuggets of a block."""
-        self._blocks.append((question, len(block.nuggets)))
+    def add(self, block: NuggetBlock) -> None:
+        """Add the nuggets of the next answer."""
+        self._counts.append(len(block.nuggets))
         self._nums.extend([nugget.num for nugget in block.nuggets])
         self._offsets.extend(block.offsets)
         self._lengths.extend(block.lengths)
 
-    def blocks(self) -> Iterator[tuple[str, Iterator[tuple[int, int, int]]]]:
-        """Each question with its nuggets: number, the byte offset where the mark belongs, and the
+    def blocks(self) -> Iterator[Iterator[tuple[int, int, int]]]:
+        """The nuggets of each answer: number, the byte offset where the mark belongs, and the
         length of the letter there. To be gone through in this order, each to its end."""
         rest = zip(self._nums, self._offsets, self._lengths, strict=True)
-        for question, count in self._blocks:
-            yield question, islice(rest, count)
+        for count in self._counts:
+            yield islice(rest, count)

@@ -20,8 +20,7 @@ Item = tuple[str, Request]
 MANY = 10_000
 """Questions that are held in memory, and put in order, at once."""
 _BLOCK = 1000  # questions that are read from the file, or looked up, together
-_KEY = 16  # bytes of a key
-_FREE = bytes(_KEY)  # a place where no key is
+_BUCKETS = 1 << 14
 
 
 def gathered(items: Iterable[Item]) -> Sequence[Item]:
@@ -128,11 +127,10 @@ class _Many(Sequence[Item]):
 
 
 class Distinct:
-    """Keys that were seen, in a table of sixteen bytes a place: a set of a million is five times as
-    large."""
+    """Keys that were seen, sixteen bytes each: a set of a million takes five times as much."""
 
     def __init__(self) -> None:
-        self._table = bytearray(_KEY * 1024)
+        self._buckets = [bytearray() for _ in range(_BUCKETS)]
         self._count = 0
         self._odd: set[str] = set()  # keys that are no hashes
 
@@ -142,31 +140,16 @@ class Distinct:
     def new(self, key: str) -> bool:
         """Whether the key was not seen before; now it was."""
         short = packed(key)
-        if isinstance(short, str) or short == _FREE:
+        if isinstance(short, str):
             before = len(self._odd)
             self._odd.add(key)
             return len(self._odd) > before
-        if self._count * 3 > len(self._table) // _KEY * 2:
-            self._grow()
-        place = self._place(short)
-        if self._table[place : place + _KEY] == short:
+        bucket = self._buckets[int.from_bytes(short[:2]) % _BUCKETS]
+        place = bucket.find(short)
+        while place > 0 and place % len(short):  # in parts of two keys
+            place = bucket.find(short, place + 1)
+        if place >= 0:
             return False
-        self._table[place : place + _KEY] = short
+        bucket += short
         self._count += 1
         return True
-
-    def _place(self, short: bytes) -> int:
-        """Where the key is, or would be."""
-        table, last = self._table, len(self._table) - _KEY
-        place = int.from_bytes(short[:8]) * _KEY & last
-        while (found := table[place : place + _KEY]) != _FREE and found != short:
-            place = place + _KEY & last
-        return place
-
-    def _grow(self) -> None:
-        old, self._table = self._table, bytearray(2 * len(self._table))
-        for start in range(0, len(old), _KEY):
-            short = bytes(old[start : start + _KEY])
-            if short != _FREE:
-                place = self._place(short)
-                self._table[place : place + _KEY] = short

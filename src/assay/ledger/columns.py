@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 _NOTHING: Mapping[str, Any] = {}  # the detail that nearly all labels have
 _REMEMBERED = 10_000
-_HELD = 8 << 20  # characters of texts that are held; others are read when they are looked at
+_HELD = 2 << 20  # characters of texts that are held; others are read when they are looked at
 _SIZE = 16  # bytes of a hash
 
 

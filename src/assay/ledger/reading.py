@@ -26,7 +26,7 @@ _OF_ASKED = (
 )
 _CHUNK = 500  # bound variables in one look-up; far below SQLite's limit
 _SMALL_CACHE = 4 << 10  # KiB
-_BLOCK = 5_000
+_BLOCK = 2_000
 
 
 class Reading:

@@ -153,10 +153,10 @@ class Answers(Mapping[str, Answer]):
         self._odd: dict[str, Answer] = {}  # those that do not fit
         self._texts: list[str] = []  # the answer and its nuggets, a line each
         self._confidences = bytearray()
-        self._lines, self._first_nuggets = array("L"), array("L")
-        self._starts = array("L", [0])  # of each answer's nuggets in the columns below, and the end
+        self._lines, self._first_nuggets = array("I"), array("I")
+        self._starts = array("I", [0])  # of each answer's nuggets in the columns below, and the end
         self._nums = bytearray()
-        self._cited = array("L")
+        self._cited = array("I")
         self._keys: dict[PassageKey, int] = {}
         self._keys_in_order: list[PassageKey] = []
 

@@ -135,7 +135,8 @@ class Evaluation:
     def _check(self, ledger: Ledger, labellers: Mapping[str, Labeller]) -> None:
         """Every refusal shows before anything is paid for. A step that asks nothing is passed
         over, unless a step before it may still give it something to ask."""
-        refusals = [labellers[one.labeller or one.asks.name].refusal(one.asks) for one in self.steps]
+        asked = [labellers[step.labeller or step.asks.name] for step in self.steps]
+        refusals = [who.refusal(step.asks) for who, step in zip(asked, self.steps, strict=True)]
         if not any(refusals):
             return
         book = self._book(ledger, labellers)
