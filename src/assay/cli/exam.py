@@ -171,7 +171,7 @@ def _rows(
     per_topic: bool,
 ) -> list[dict[str, Any]]:
     rows = []
-    for measure, by_query in scorer.at(ranking, tau).items():
+    for measure, by_query in scorer.at(scorer.shown({"": ranking}), tau)[""].items():
         counted = {
             query: value
             for query, value in by_query.items()

@@ -1,7 +1,8 @@
 """Coverage of exam questions: EXAM-Cover, EXAM-Label, and α-nDCG with questions as intents.
 
 Source: Farzi & Dietz, EXAM++, equations 1 and 2; Clarke et al. 2008 for α-nDCG. All functions take
-the grades of one query: a matrix with a row a passage and a column a question.
+the grades of one query: a matrix with a row a passage and a column a question. What one list shows
+may be what many show, with an axis for the lists before the others: values then have that axis.
 """
 
 from __future__ import annotations
@@ -33,6 +34,7 @@ __all__ = [
 
 GradeMatrix = npt.NDArray[np.int8]
 Bools = npt.NDArray[np.bool_]
+Floats = npt.NDArray[np.float64]
 
 NO_GRADE = -1
 """What stands in a matrix for a pair that has no (usable) grade."""
@@ -87,19 +89,27 @@ class Cover:
     """EXAM-Cover of some passages at one τ.
 
     Attributes:
-        ends: the share of the questions' weight that is covered, if every missing grade were 0 and
-            if it were the best: both are reached. 0 where there are no questions.
+        floor: the share of the questions' weight that is covered if every missing grade were 0, 0
+            where there are no questions.
+        ceiling: the same if every missing grade were the best. Both ends are reached.
         covered: which questions are covered.
         unknown: which questions may be covered or not, for want of a grade.
     """
 
-    ends: Range
+    floor: Floats
+    ceiling: Floats
     covered: Bools
     unknown: Bools
 
     @property
+    def ends(self) -> Range:
+        """Both ends of a single list's share."""
+        return Range(float(self.floor), float(self.ceiling))
+
+    @property
     def value(self) -> float | None:
-        """The share, None where it hangs on a grade and where there are no questions."""
+        """A single list's share, None where it hangs on a grade and where there are no
+        questions."""
         return self.ends.value if len(self.covered) else None
 
 
@@ -117,30 +127,33 @@ def cover(
     Raises:
         ValueError: a weight is negative or not finite.
     """
-    weight = np.ones(grades.shape[1])
+    weight = np.ones(grades.shape[-1])
     if weights is not None:
         weight = np.asarray(weights, dtype=np.float64)
         if not np.isfinite(weight).all() or (weight < 0).any():
             raise ValueError("weights must be finite and not negative")
     if of is not None:
         weight = np.where(np.asarray(of, dtype=bool), weight, 0.0)
-    covered: Bools = np.asarray((grades >= tau).any(axis=0))
-    unknown: Bools = np.asarray((grades == NO_GRADE).any(axis=0)) & ~covered
-    floor = _share(weight, covered)
-    ceiling = _share(weight, covered | unknown) if unknown.any() else floor
-    return Cover(Range(floor, ceiling), covered, unknown)
+    covered: Bools = np.asarray((grades >= tau).any(axis=-2))
+    unknown: Bools = np.asarray((grades == NO_GRADE).any(axis=-2)) & ~covered
+    return Cover(_share(weight, covered), _share(weight, covered | unknown), covered, unknown)
 
 
-def _share(weight: npt.NDArray[np.float64], covered: Bools) -> float:
-    total, gained = float(weight.sum()), float(weight[covered].sum())
-    if total == gained or not weight[~covered].any():
-        return float(total > 0)  # exactly, whatever the order of summation
-    return gained / total
+def _share(weight: Floats, covered: Bools) -> Floats:
+    """The covered share of weights; 0 where there are none."""
+    total = np.broadcast_to(weight.sum(axis=-1), covered.shape[:-1])
+    gained = np.where(covered, weight, 0.0).sum(axis=-1)
+    share = np.divide(gained, total, out=np.zeros(total.shape), where=total > 0)
+    # Exactly, whatever the order of summation.
+    whole = (total == gained) | ~np.where(covered, 0.0, weight).any(axis=-1)
+    return np.where(whole, (total > 0).astype(np.float64), share)
 
 
-def normalised_cover(pool: GradeMatrix, shown: Sequence[int], tau: int, *, of: object) -> Range:
+def normalised_cover(
+    pool: GradeMatrix, shown: npt.ArrayLike, tau: int, *, of: object
+) -> tuple[Floats, Floats]:
     """Return the share that some passages answer of those questions that the pool can answer; 0
-    where it can answer none. Both ends are reached.
+    where it can answer none: at worst and at best. Both ends are reached.
 
     A question that the passages shown may answer or not is worst left unanswered by them and
     answered elsewhere in the pool, and best answered by them; one that they surely do not answer
@@ -148,18 +161,18 @@ def normalised_cover(pool: GradeMatrix, shown: Sequence[int], tau: int, *, of: o
 
     Args:
         pool: rows are all passages, columns the questions.
-        shown: the rows of the passages that the run shows.
+        shown: the rows of the passages that the run shows; those that are repeated have grades.
         tau: the least grade that counts as answered, not above the best one.
         of: which questions count (a Boolean array).
     """
     asked: Bools = np.asarray(of, dtype=bool)
-    rows = pool[list(shown)]
+    rows = pool[np.asarray(shown, dtype=np.intp)]
     found = cover(rows, tau)
     covered = found.covered & asked
     possible = (found.covered | found.unknown) & asked
     answered = (pool >= tau).any(axis=0) & asked
-    gaps = (pool == NO_GRADE).sum(axis=0) > (rows == NO_GRADE).sum(axis=0)
-    return Range(
+    gaps = (pool == NO_GRADE).sum(axis=0) > (rows == NO_GRADE).sum(axis=-2)
+    return (
         _share((answered | (gaps & asked)).astype(np.float64), covered),
         _share((answered | possible).astype(np.float64), possible),
     )
@@ -261,8 +274,8 @@ def alpha_ideal_range(
     return AlphaIdeal(float(drops @ least), float(drops @ most), excess)
 
 
-def alpha_ndcg(shown: Bools, ideal: float, *, alpha: float = 0.5, k: int | None = None) -> float:
-    """Return α-nDCG of one ranked list with questions as intents.
+def alpha_ndcg(shown: Bools, ideal: float, *, alpha: float = 0.5, k: int | None = None) -> Floats:
+    """Return α-nDCG of a ranked list with questions as intents.
 
     Args:
         shown: rows are the passages in rank order, columns the intents that each covers.
@@ -275,17 +288,18 @@ def alpha_ndcg(shown: Bools, ideal: float, *, alpha: float = 0.5, k: int | None 
         ideal list is not the best one.
     """
     if ideal <= 0:
-        return 0.0
-    rows = shown[:k]
-    before: npt.NDArray[np.intp] = np.cumsum(rows, axis=0) - rows
-    gains = (((1.0 - alpha) ** before) * rows).sum(axis=1)
-    return float((gains * _discounts(len(rows))).sum()) / ideal
+        return np.zeros(shown.shape[:-2])
+    rows = shown[..., :k, :]
+    before: npt.NDArray[np.intp] = np.cumsum(rows, axis=-2) - rows
+    gains = (((1.0 - alpha) ** before) * rows).sum(axis=-1)
+    return np.asarray((gains * _discounts(rows.shape[-2])).sum(axis=-1) / ideal)
 
 
 def alpha_ndcg_range(
     surely: Bools, possibly: Bools, ideal: AlphaIdeal, *, alpha: float = 0.5, k: int | None = None
-) -> Range:
-    """Return safe ends of :func:`alpha_ndcg`: a list never loses by what it covers.
+) -> tuple[Floats, Floats]:
+    """Return safe ends of :func:`alpha_ndcg`, at worst and at best: a list never loses by what it
+    covers.
 
     Args:
         surely: rows are the passages in rank order, columns the intents that each surely covers.
@@ -296,8 +310,8 @@ def alpha_ndcg_range(
     """
     floor = alpha_ndcg(surely, ideal.most, alpha=alpha, k=k)
     if ideal.least <= 0:
-        return Range(floor, ideal.excess if possibly[:k].any() else 0.0)
-    return Range(floor, min(ideal.excess, alpha_ndcg(possibly, ideal.least, alpha=alpha, k=k)))
+        return floor, np.where(possibly[..., :k, :].any(axis=(-2, -1)), ideal.excess, 0.0)
+    return floor, np.minimum(ideal.excess, alpha_ndcg(possibly, ideal.least, alpha=alpha, k=k))
 
 
 def standard_error(values: Sequence[float]) -> float | None:

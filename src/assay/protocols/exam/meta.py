@@ -140,10 +140,9 @@ def sweeps(inputs: ExamInputs, scorer: ExamScorer, settings: ExamSettings) -> Sw
     graders."""
     if settings.top < 2 or settings.grading.startswith("direct:"):
         return {}
-    return {
-        run: scorer.sweep(ranking, range(1, settings.top + 1))
-        for run, ranking in inputs.runs.items()
-    }
+    shown = scorer.shown(inputs.runs)
+    by_tau = {tau: scorer.at(shown, tau) for tau in range(1, settings.top + 1)}
+    return {run: {tau: found[run] for tau, found in by_tau.items()} for run in inputs.runs}
 
 
 def sweep_part(inputs: ExamInputs, found: Sweeps, settings: ExamSettings) -> tuple[Part, ...]:

@@ -164,9 +164,9 @@ def scored(inputs: ExamInputs, settings: ExamSettings, book: LabelBook) -> Score
     )
     scorer = ExamScorer(bank, pool.grades, options)
     measures = _measures(bank, settings)
+    found = scorer.at(scorer.shown(inputs.runs), settings.least)
     per_topic = {
-        run: _kept(scorer.score(ranking), measures, ranking, settings)
-        for run, ranking in inputs.runs.items()
+        run: _kept(found[run], measures, ranking, settings) for run, ranking in inputs.runs.items()
     }
     scores = {
         run: {

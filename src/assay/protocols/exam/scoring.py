@@ -16,6 +16,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
+from assay.measures.batch import score_hits
 from assay.measures.coverage import (
     NO_GRADE,
     AlphaIdeal,
@@ -30,6 +31,7 @@ from assay.measures.coverage import (
     normalised_cover,
 )
 from assay.measures.diversity import AlphaNDCG
+from assay.measures.hits import Floats, Hits, Integers, Judgements
 from assay.measures.names import parse_measure
 from assay.measures.ranges import Range
 from assay.measures.ranking import RELEVANT, Measure
@@ -40,6 +42,8 @@ from assay.protocols.ranked import Ranked
 COVER = "EXAM-Cover"
 WEIGHTED = "EXAM-Cover-weighted"
 NORMALISED = "EXAM-Cover-normalised"
+
+Rows = npt.NDArray[np.intp]
 
 NOTHING = Ranking()
 """What a run shows that is silent."""
@@ -87,8 +91,15 @@ class _Query:
 
     def places(self, passages: Iterable[str | None]) -> list[int]:
         """The row of each passage, the last one for those that the pool does not hold."""
-        absent = len(self.matrix) - 1
+        absent = len(self.rows)
         return [self.rows.get(one or "", absent) for one in passages]
+
+    def rows_of(self, lists: Sequence[Sequence[str | None]]) -> Rows:
+        """The same of each list, filled up with the last row."""
+        rows = np.full((len(lists), max(map(len, lists), default=0)), len(self.rows))
+        for number, passages in enumerate(lists):
+            rows[number, : len(passages)] = self.places(passages)
+        return rows
 
     @cached_property
     def missing(self) -> int:
@@ -122,11 +133,6 @@ class _Query:
         return [float(label) for label in labels(self.possible).tolist()]
 
     @cached_property
-    def ideal_labels(self) -> list[float]:
-        """The labels of the pool, best first: sorted once for all runs."""
-        return sorted(self.least[:-1], reverse=True)
-
-    @cached_property
     def possible(self) -> GradeMatrix:
         """The grades if every missing one were the best."""
         filled = np.where(self.matrix == NO_GRADE, self.top, self.matrix)
@@ -141,6 +147,19 @@ class _Query:
             ends = alpha_ideal_range(surely, possibly, alpha=alpha, k=k) if self.missing else None
             self._ideals[key] = (0.0 if ends else alpha_ideal(surely, alpha=alpha, k=k), ends)
         return self._ideals[key]
+
+
+@dataclass(frozen=True, eq=False)
+class Shown:
+    """What runs show for each query, as rows of its pool: an array with a row a run. ``first`` has
+    what counts for cover, ``places`` whole lists, which have these ``lengths``; shorter ones are
+    filled up with the row of what is not in the pool. ``known`` are scores that were computed."""
+
+    runs: tuple[str, ...]
+    first: Mapping[str, Rows]
+    places: Mapping[str, Rows]
+    lengths: Mapping[str, Integers]
+    known: dict[Measure, Floats] = field(default_factory=dict)
 
 
 class ExamScorer:
@@ -232,44 +251,93 @@ class ExamScorer:
         """How many pairs of the query's pool and bank lack a grade."""
         return self._queries[query].missing
 
-    def score(self, run: Run) -> Values:
-        """Every measure for every query; a query that the run is silent on is 0."""
-        return self.at(run, self.options.tau)
-
-    def sweep(self, run: Run, taus: Iterable[int]) -> dict[int, Values]:
-        """Every measure at every τ."""
-        return {tau: self.at(run, tau) for tau in taus}
-
-    def at(self, run: Run, tau: int) -> Values:
-        """Every measure at another τ."""
-        measures = {name: _at(measure, tau) for name, measure in self.measures.items()}
-        names = (COVER, WEIGHTED, NORMALISED, *measures)
-        found: Values = {name: {} for name in names}
+    def shown(self, runs: Mapping[str, Run]) -> Shown:
+        """What runs show, to be scored at any τ."""
+        first: dict[str, Rows] = {}
+        places: dict[str, Rows] = {}
         for query, one in self._queries.items():
-            shown = run.get(query)
-            if not shown:
-                for name in names:
-                    found[name][query] = Range.certain(0.0)
-                continue
-            first = one.places(shown.first(self.options.k))
-            grades = one.matrix[first]
-            plain = cover(grades, tau, of=one.asked).ends
-            found[COVER][query] = plain
-            found[WEIGHTED][query] = (
-                cover(grades, tau, one.weights, of=one.asked).ends if one.weighted else plain
-            )
-            found[NORMALISED][query] = normalised_cover(one.matrix, first, tau, of=one.asked)
-            rows = one.places(shown.places())
-            absent = len(one.matrix) - 1  # what is not in the pool is not judged
-            least = [None if one.labels[row] == NO_GRADE else one.least[row] for row in rows]
-            most = [None if row == absent else one.most[row] for row in rows]
+            lists = [run.get(query, NOTHING) for run in runs.values()]
+            first[query] = one.rows_of([each.first(self.options.k) for each in lists])
+            places[query] = one.rows_of([each.places() for each in lists])
+        lengths = {
+            query: np.array([len(run.get(query, NOTHING).places()) for run in runs.values()])
+            for query in self._queries
+        }
+        return Shown(tuple(runs), first, places, lengths)
+
+    def score(self, run: Run) -> Values:
+        """Every measure for every query at the τ of the options; a query that the run is silent on
+        is 0."""
+        return self.at(self.shown({"": run}), self.options.tau)[""]
+
+    def at(self, shown: Shown, tau: int) -> dict[str, Values]:
+        """The same of each run, at any τ."""
+        measures = {name: _at(measure, tau) for name, measure in self.measures.items()}
+        known = self._known(shown, measures.values())
+        found: dict[str, Values] = {
+            run: {name: {} for name in (COVER, WEIGHTED, NORMALISED, *measures)}
+            for run in shown.runs
+        }
+
+        def take(name: str, query: str, floors: Floats, ceilings: Floats) -> None:
+            for run, floor, ceiling in zip(
+                shown.runs, floors.tolist(), ceilings.tolist(), strict=True
+            ):
+                found[run][name][query] = Range(floor, ceiling)
+
+        for query, one in self._queries.items():
+            first, places = shown.first[query], shown.places[query]
+            plain = cover(one.matrix[first], tau, of=one.asked)
+            take(COVER, query, plain.floor, plain.ceiling)
+            if one.weighted:
+                plain = cover(one.matrix[first], tau, one.weights, of=one.asked)
+            take(WEIGHTED, query, plain.floor, plain.ceiling)
+            take(NORMALISED, query, *normalised_cover(one.matrix, first, tau, of=one.asked))
             for name, measure in measures.items():
-                found[name][query] = (
-                    _alpha(one, rows[: measure.k], tau, measure)
-                    if isinstance(measure, AlphaNDCG)
-                    else _ranked(one, least, most, measure)
-                )
+                if isinstance(measure, AlphaNDCG):
+                    take(name, query, *_alpha(one, places[:, : measure.k], tau, measure))
+                elif not one.missing:
+                    values = known[measure][:, self._complete.index[query]]
+                    take(name, query, values, values)
+                else:
+                    for run, rows, length in zip(
+                        shown.runs, places.tolist(), shown.lengths[query].tolist(), strict=True
+                    ):
+                        found[run][name][query] = _ranked(one, rows[:length], measure)
         return found
+
+    @cached_property
+    def _complete(self) -> Judgements:
+        """The labels of the queries without a missing grade, of which there is one at least."""
+        return Judgements(
+            {
+                query: dict(zip(one.rows, one.least, strict=False))
+                for query, one in self._queries.items()
+                if not one.missing
+            },
+            g_max=float(self.options.top),
+        )
+
+    def _known(self, shown: Shown, measures: Iterable[Measure]) -> Mapping[Measure, Floats]:
+        """Measures of EXAM-Qrels over the queries without a missing grade: a row a run."""
+        plain = [one for one in measures if _is_plain(one) and one not in shown.known]
+        if plain and not all(one.missing for one in self._queries.values()):
+            shown.known.update(score_hits(self._hits(shown), self._complete, plain))
+        return shown.known
+
+    def _hits(self, shown: Shown) -> Hits:
+        topics = self._complete.topics
+        before = 0
+        parts: list[tuple[Integers, ...]] = []
+        for topic, query in enumerate(topics):
+            absent = len(self._queries[query].rows)
+            run, place = np.nonzero(shown.places[query] != absent)
+            lists = run * len(topics) + topic
+            parts.append((lists, place + 1, shown.places[query][run, place] + before))
+            before += absent
+        lists, ranks, rows = (np.concatenate(column) for column in zip(*parts, strict=True))
+        lengths = np.array([shown.lengths[query] for query in topics]).T.ravel()
+        return Hits.collect(lists, ranks, rows, self._complete, lengths)
 
     def covered(self, run: Run, query: str, tau: int) -> npt.NDArray[np.bool_]:
         """Which of the query's questions the run covers."""
@@ -299,23 +367,22 @@ def mean_range(values: Iterable[Range]) -> Range:
     return Range(floor, ceiling)
 
 
-def _alpha(one: _Query, rows: Sequence[int], tau: int, measure: AlphaNDCG) -> Range:
+def _alpha(one: _Query, rows: Rows, tau: int, measure: AlphaNDCG) -> tuple[Floats, Floats]:
     alpha, k = measure.alpha, measure.k
     value, ends = one.ideal(tau, alpha, k)
     surely = one.matrix[rows] >= tau
     if ends is None:
-        return Range.certain(alpha_ndcg(surely, value, alpha=alpha, k=k))
+        sure = alpha_ndcg(surely, value, alpha=alpha, k=k)
+        return sure, sure
     return alpha_ndcg_range(surely, one.possible[rows] >= tau, ends, alpha=alpha, k=k)
 
 
-def _ranked(
-    one: _Query, least: Sequence[float | None], most: Sequence[float | None], measure: Measure
-) -> Range:
+def _ranked(one: _Query, rows: Sequence[int], measure: Measure) -> Range:
     """A measure of EXAM-Qrels, by the least and greatest label at each rank."""
-    top = float(one.top)
-    if not one.missing:
-        return Range.certain(measure.score(least, one.ideal_labels, top))
-    return score_range(measure, least, most, one.least[:-1], one.most[:-1], [top])
+    absent = len(one.rows)  # what is not in the pool is not judged
+    least = [None if one.labels[row] == NO_GRADE else one.least[row] for row in rows]
+    most = [None if row == absent else one.most[row] for row in rows]
+    return score_range(measure, least, most, one.least[:-1], one.most[:-1], [float(one.top)])
 
 
 def _is_plain(measure: Measure) -> bool:
