@@ -22,9 +22,9 @@ from pyNTCIREVAL.main import cli as pyntcireval
 from assay.formats.parsed import printable
 from assay.formats.trec import read_qrels, read_topic_list, read_trec_run
 from assay.model.errors import AssayError
-from assay.protocols.aside import Aside
 from assay.protocols.ranked import Ranked, check_ranked, ranked_files
 from assay.protocols.scores import Score
+from assay.protocols.second_process import SecondProcess
 from tests.command import run_here
 from tests.conftest import ROOT
 
@@ -257,7 +257,7 @@ def test_a_file_that_was_made_otherwise_is_found_out(tmp_path):
 
     def check(value: float, ceiling: float | None = None) -> None:
         score = Score("R", "nDCG@20", None, None, None, 2, 0, value, ceiling or value)
-        with Aside("", start=False) as here:
+        with SecondProcess("", start=False) as here:
             check_ranked(ranked, tmp_path, {"R": {"nDCG@20": score}}, here)
 
     check(right)

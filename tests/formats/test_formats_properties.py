@@ -33,11 +33,13 @@ _ID = st.from_regex(r"[A-Za-z0-9_-]{1,6}", fullmatch=True)
 _RUN = st.sampled_from(["W-PR-1", "Run.v2", "東京"])
 
 
+_FOLDER = tempfile.TemporaryDirectory()
+
+
 def read_bytes(data, reader=read_ac_run):
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "run.txt"
-        path.write_bytes(data)
-        return reader(path)
+    path = Path(tempfile.mkdtemp(dir=_FOLDER.name)) / "run.txt"
+    path.write_bytes(data)  # and there it stays: to be marked it is read again
+    return reader(path)
 
 
 @st.composite
@@ -71,7 +73,7 @@ def test_unmarked_runs(data, drawn):
     assert write_marked(file, {}) == data
     marks = {
         question: {num: drawn.draw(st.sampled_from(list(Mark))) for num, *_ in nuggets}
-        for question, nuggets in file.places.blocks()
+        for question, nuggets in zip(file.run.answers, file.places.blocks(), strict=True)
     }
     marked = write_marked(file, marks)
     again = read_bytes(marked).require()

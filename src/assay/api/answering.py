@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, Self
 
 import orjson
 
-from assay.api.ahead import TitledPlans
 from assay.api.answer_inputs import (
     check_ac_name,
     checked_run,
@@ -22,6 +21,7 @@ from assay.api.answer_inputs import (
     read_pr_runs,
     rules_of,
 )
+from assay.api.forecast import TitledPlans
 from assay.api.ledgers import ledger_at
 from assay.api.loops import outside_a_loop
 from assay.api.options import one_of

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 import polars as pl
 
 from assay.api import frames
-from assay.api.ahead import COLUMNS, ahead_rows, prompts
+from assay.api.forecast import COLUMNS, forecast_rows, prompts
 from assay.api.given import AnyLabeller, as_spec
 from assay.api.loops import beside_a_loop, outside_a_loop
 from assay.api.opened import Opened
@@ -144,7 +144,7 @@ class Evaluation:
             ahead = self._opened.look_ahead()
         if ahead.note:
             warnings.warn(ahead.note, stacklevel=2)
-        return frames.frame(COLUMNS, (tuple(row.values()) for row in ahead_rows(ahead.plans)))
+        return frames.frame(COLUMNS, (tuple(row.values()) for row in forecast_rows(ahead.plans)))
 
     def prompts(self, count: int = 1) -> list[dict[str, Any]]:
         """The first ``count`` prompts of each step, as they would be sent: task, labeller, title

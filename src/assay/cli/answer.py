@@ -17,8 +17,8 @@ from assay.api.answering import (
     AnswerProtocol,
     ledger_beside,
 )
-from assay.cli.ahead import print_ahead, print_prompts, told
 from assay.cli.common import JsonOption, err, out, print_json, safe
+from assay.cli.forecast import print_ahead, print_prompts, told
 from assay.cli.judging import (
     BudgetOption,
     DryRunOption,

@@ -36,6 +36,7 @@ from assay.ledger.policy import Policy
 from assay.model.errors import SettingsError
 from assay.model.exam import Bank, BankQuestion, QueryBank
 from assay.model.wording import counted
+from assay.protocols.exam.bank_changes import moved
 from assay.protocols.exam.banks import (
     changes,
     edit,
@@ -47,7 +48,6 @@ from assay.protocols.exam.banks import (
     read_history,
     read_version,
 )
-from assay.protocols.exam.moved import moved
 from assay.protocols.folder import Folder
 from assay.protocols.labels import LabelBook
 from assay.tasks.exam import GENERATE

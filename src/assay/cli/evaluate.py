@@ -11,7 +11,6 @@ import typer
 from assay.api.opened import Opened
 from assay.api.results import Results
 from assay.cli import batch
-from assay.cli.ahead import print_ahead, print_prompts, told
 from assay.cli.common import (
     CsvOption,
     FolderArgument,
@@ -23,6 +22,7 @@ from assay.cli.common import (
     safe,
 )
 from assay.cli.folders import open_folder, tables
+from assay.cli.forecast import print_ahead, print_prompts, told
 from assay.cli.judging import (
     BudgetOption,
     DryRunOption,

@@ -12,7 +12,6 @@ import typer
 
 from assay.api.labelling import COLUMNS, Bounds, Labelled, PairJob, label_pairs
 from assay.api.run_manifest import write_manifest
-from assay.cli.ahead import print_ahead, print_prompts, told
 from assay.cli.common import (
     CsvOption,
     JsonOption,
@@ -23,6 +22,7 @@ from assay.cli.common import (
     print_json,
     safe,
 )
+from assay.cli.forecast import print_ahead, print_prompts, told
 from assay.cli.judging import (
     BudgetOption,
     DryRunOption,

@@ -8,12 +8,12 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
-from assay.judging.again import PROMPT, SETTINGS
+from assay.judging.repeats import PROMPT, SETTINGS
 from assay.labellers.base import Labeller, Request, request_key
 from assay.ledger import Ledger
 from assay.ledger.policy import Policy, choose, other_labellers
 from assay.model.labels import Label, LabellerId, Status
-from assay.protocols.alike import Alike
+from assay.protocols.shared_verdicts import SharedVerdicts
 from assay.tasks.base import AnyTask, unit_hash
 from assay.tasks.shared import Source, sources
 
@@ -41,7 +41,7 @@ class Book:
     strict: frozenset[str] = frozenset()
     _sources: dict[str, list[Source]] = field(default_factory=dict, init=False)
     _look: set[str] = field(default_factory=set, init=False)
-    _alike: Alike = field(default_factory=Alike, init=False)
+    _shared: SharedVerdicts = field(default_factory=SharedVerdicts, init=False)
 
     def __post_init__(self) -> None:
         labelled = self.ledger.tasks()
@@ -165,7 +165,7 @@ class Book:
         own = any(found.rowid == one.rowid for one in self.of(unit))
         for source, other in self._others_of(task, content):
             said = self.of(unit_hash(source.task.name, other))
-            if self._alike.excludes(task, unit, source, said, found, own, self.policy.people):
+            if self._shared.excludes(task, unit, source, said, found, own, self.policy.people):
                 return None
         return found
 
@@ -210,7 +210,7 @@ class Book:
                 f"{task}: {count} units were asked again because {why}; the labels under the "
                 "present one count."
             )
-        remarks.extend(self._alike.remarks())
+        remarks.extend(self._shared.remarks())
         by_others = self._others() if missing else ""
         if by_others:
             remarks.append(

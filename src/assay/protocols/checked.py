@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from assay.ledger import Ledger
-from assay.protocols.aside import Aside
 from assay.protocols.folder import Folder, relative_to
 from assay.protocols.manifest import heads
+from assay.protocols.second_process import SecondProcess
 
 _LOOK = "assay.ledger.checking"
 _MANY = 20_000
@@ -27,7 +27,7 @@ def checked_ledger(
     Without ``by_index`` labels are not looked up, as long as the ledger is not large."""
     with (
         folder.open_ledger(create=create) as ledger,
-        Aside(_LOOK, start=ledger.size() >= _MANY) as aside,
+        SecondProcess(_LOOK, start=ledger.size() >= _MANY) as aside,
     ):
         look = aside.call(_LOOK, "look", (ledger.path, by_index or ledger.size() > LARGE))
         named = {str(relative_to(folder.path, path)): head for path, head in heads(folder.out)}

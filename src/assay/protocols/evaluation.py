@@ -10,9 +10,9 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, Self
 
-from assay.judging.again import why_again
 from assay.judging.engine import LARGE, Plan, judge, plan
 from assay.judging.progress import Progress, Tally
+from assay.judging.repeats import why_repeated
 from assay.labellers.base import Labeller, Request, request_key
 from assay.ledger import Ledger
 from assay.ledger.chain import Head
@@ -20,7 +20,6 @@ from assay.ledger.lines import Block, read_lines
 from assay.ledger.policy import Policy
 from assay.model.errors import SettingsError
 from assay.model.places import inside
-from assay.protocols.aside import Aside
 from assay.protocols.base import CommonSettings, Protocol, Reading, Step
 from assay.protocols.digest import labels_digest
 from assay.protocols.folder import Folder
@@ -31,6 +30,7 @@ from assay.protocols.ranked import check_ranked, ranked_files
 from assay.protocols.record import Places, models_of, renamed, write_labels, write_manifest
 from assay.protocols.results import Gap, Result
 from assay.protocols.scores import score_files
+from assay.protocols.second_process import SecondProcess
 from assay.tasks.base import AnyTask
 from assay.tasks.shared import sources
 
@@ -39,7 +39,7 @@ _quoted = json.JSONEncoder(ensure_ascii=False).encode
 
 
 @dataclass(frozen=True)
-class Ahead:
+class Forecast:
     """What a judging run would ask, for ``--dry-run``. ``note`` says what was assumed."""
 
     plans: tuple[tuple[str, Plan], ...]
@@ -111,7 +111,7 @@ class Evaluation:
             ]
             if progress is not None:
                 for _, each in plans:
-                    for (task_name, why), count in why_again(ledger, each).items():
+                    for (task_name, why), count in why_repeated(ledger, each).items():
                         progress.note(
                             f"{task_name}: {count} of {len(each.todo)} are asked again because "
                             f"{why}."
@@ -156,7 +156,7 @@ class Evaluation:
             for step in self.steps
         ]
 
-    def look_ahead(self, ledger: Ledger | None) -> Ahead:
+    def look_ahead(self, ledger: Ledger | None) -> Forecast:
         """What ``judge`` would ask now. Calls nothing."""
         labellers = self.labellers()
         book = self._book(ledger, labellers)
@@ -181,7 +181,7 @@ class Evaluation:
         if waiting:
             known = "More may be asked once labels before it are known"
             notes.append(f"{known}: {', '.join(waiting)}.")
-        return Ahead(plans, " ".join(notes))
+        return Forecast(plans, " ".join(notes))
 
     def _plan(
         self,
@@ -300,7 +300,7 @@ class Evaluation:
         for path in files:  # a folder in out/ may be a link
             inside(out, path.relative_to(out), f"{self.folder.path}: out/")
         digests = {path: write_bytes(path, data) for path, data in files.items()}
-        with Aside("", start=False) as here:
+        with SecondProcess("", start=False) as here:
             check_ranked(found.ranked, out, found.scores, here)
         places = Places()
         for label, place in result.used:

@@ -18,9 +18,9 @@ from typing import NamedTuple
 from assay.formats.trec import format_judged, format_run
 from assay.measures.ranges import Range
 from assay.model.errors import AssayError
-from assay.protocols.aside import Aside
 from assay.protocols.output import file_name
 from assay.protocols.scores import Score
+from assay.protocols.second_process import SecondProcess
 
 QRELS, SUBTOPICS, TOPICS = "qrels.txt", "qrels_questions.txt", "topics.txt"
 NTCIREVAL = "ntcireval"
@@ -146,7 +146,10 @@ def ranked_files(ranked: Ranked | None) -> Iterator[tuple[str, bytes]]:
 
 
 def check_ranked(
-    ranked: Ranked | None, out: Path, scores: Mapping[str, Mapping[str, Score]], aside: Aside
+    ranked: Ranked | None,
+    out: Path,
+    scores: Mapping[str, Mapping[str, Score]],
+    aside: SecondProcess,
 ) -> None:
     """See that the files in ``out``, read back, give ``scores``; raises AssayError if not.
     ``aside`` does it, since it needs numpy."""

@@ -21,11 +21,11 @@ from typing import Any, Self
 # The other process looks for modules where this one does; it begins before it is given anything.
 _START = (
     "import pickle, sys; sys.path[:] = pickle.load(sys.stdin.buffer); "
-    "from assay.protocols.aside import serve; serve()"
+    "from assay.protocols.second_process import serve; serve()"
 )
 
 
-class Aside:
+class SecondProcess:
     """Calls functions of one argument, each named by its module and its name there.
 
     The other process is started when this is entered, and loads the module ``ready`` before it is

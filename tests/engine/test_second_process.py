@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from assay.protocols.aside import Aside
+from assay.protocols.second_process import SecondProcess
 
 PROC = Path("/proc/self")
 needs_proc = pytest.mark.skipif(not PROC.exists(), reason="asks /proc which process it is")
@@ -17,16 +17,16 @@ needs_proc = pytest.mark.skipif(not PROC.exists(), reason="asks /proc which proc
 
 @needs_proc
 def test_another_process_computes_where_one_is_started():
-    with Aside("math") as aside:
+    with SecondProcess("math") as aside:
         there = aside.call("os", "readlink", "/proc/self")
         assert there() == there() != str(os.getpid())
-    with Aside("math", start=False) as aside:
+    with SecondProcess("math", start=False) as aside:
         assert aside.call("os", "readlink", "/proc/self")() == str(os.getpid())
 
 
 def test_several_calls_whatever_their_size_and_whenever_they_are_read():
     large = list(range(300_000))
-    with Aside("math") as aside:
+    with SecondProcess("math") as aside:
         first = aside.call("builtins", "sorted", large[::-1])
         second = aside.call("builtins", "sorted", large)
         third = aside.call("math", "sqrt", 9)
@@ -37,7 +37,7 @@ def test_several_calls_whatever_their_size_and_whenever_they_are_read():
 @needs_proc
 @pytest.mark.parametrize("when", ["before", "after"])
 def test_where_the_process_breaks_this_one_computes(when):
-    with Aside("math") as aside:
+    with SecondProcess("math") as aside:
         assert aside._process is not None
         if when == "before":
             aside._process.kill()
@@ -54,14 +54,14 @@ def test_where_the_process_breaks_this_one_computes(when):
 
 
 def test_what_goes_wrong_there_is_raised_here():
-    with Aside("math") as aside, pytest.raises(ValueError, match="math domain error"):
+    with SecondProcess("math") as aside, pytest.raises(ValueError, match="math domain error"):
         aside.call("math", "sqrt", -1)()
 
 
 def test_without_a_python_to_start_this_one_computes(monkeypatch):
     for where in ("", "/no/such/python"):
         monkeypatch.setattr(sys, "executable", where)
-        with Aside("math") as aside:
+        with SecondProcess("math") as aside:
             assert aside.call("math", "sqrt", 16)() == 4
 
 
@@ -70,16 +70,16 @@ def test_files_of_the_folder_are_no_modules(tmp_path, monkeypatch):
         (tmp_path / f"{name}.py").write_text("open('run', 'w')\nraise SystemExit\n")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", [one for one in sys.path if one])
-    with Aside("math") as aside:
+    with SecondProcess("math") as aside:
         assert aside.call("math", "sqrt", 25)() == 5
     assert not (tmp_path / "run").exists()
 
 
 def test_leaving_early_ends_the_process():
-    with Aside("math") as aside:
+    with SecondProcess("math") as aside:
         process = aside._process
         aside.call("time", "sleep", 600)
     assert process is not None
     assert process.returncode is not None
-    with pytest.raises(KeyError), Aside("math") as aside:
+    with pytest.raises(KeyError), SecondProcess("math") as aside:
         raise KeyError(math.pi)

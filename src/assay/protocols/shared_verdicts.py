@@ -12,7 +12,7 @@ from assay.tasks.shared import Source
 
 
 @dataclass
-class Alike:
+class SharedVerdicts:
     """What was seen of labels of tasks that tell each other's verdicts, by (task, other task):
     labels ``told`` by the other; units ``asked`` again, as the other's label leaves the verdict
     open; units ``excluded``, as a person said otherwise there."""

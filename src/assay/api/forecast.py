@@ -16,7 +16,7 @@ COLUMNS = (
 )  # fmt: skip
 
 
-def ahead_rows(plans: TitledPlans) -> list[dict[str, Any]]:
+def forecast_rows(plans: TitledPlans) -> list[dict[str, Any]]:
     """For each plan and labeller, under :data:`COLUMNS`: how many labels are ``known``, ``shared``
     with a row above, or ``to_ask``; the calls and tokens that takes, estimated from words, and US
     dollars (None where a price is unknown)."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from assay.api.ahead import TitledPlans, ahead_rows, prompts
+from assay.api.forecast import TitledPlans, forecast_rows, prompts
 from assay.cli.common import out, plain_table, print_json, safe
 from assay.judging.progress import Tally
 from assay.labellers.prices import checked
@@ -50,11 +50,11 @@ def print_ahead(
     **more: Any,
 ) -> None:
     """Calls, tokens and cost of ``plans``; ``more`` goes into the JSON document."""
-    rows = ahead_rows(plans)
+    rows = forecast_rows(plans)
     if as_json:
         print_json({"ahead": rows, **more})
         return
-    table = plain_table("Ahead (nothing was asked)")
+    table = plain_table("Forecast (nothing was asked)")
     table.add_column("task", overflow="fold")
     table.add_column("labeller", overflow="fold")
     columns = {"known": "known", "shared": "above", "to_ask": "to ask", "calls": "calls",

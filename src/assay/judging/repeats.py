@@ -15,7 +15,7 @@ SETTINGS = "the labeller's settings changed"
 VERSION = "the task has a new version"
 
 
-def why_again(ledger: Ledger, plan: Plan) -> Mapping[tuple[str, str], int]:
+def why_repeated(ledger: Ledger, plan: Plan) -> Mapping[tuple[str, str], int]:
     """How many of the plan's requests have a label under another key by the same labeller, by
     (task, reason), or one under a task that is like it but leaves this open. Other labellers'
     labels are no reason, nor are failed ones asked again."""
