@@ -150,7 +150,6 @@ def _process_wide() -> Iterator[None]:
     try:
         with (
             warnings.catch_warnings(),
-            mock.patch.object(ending, "_kept", []),
             mock.patch.object(os, "_exit", _end),
         ):
             warnings.simplefilter("always")

@@ -24,7 +24,6 @@ from assay.formats.trec import read_qrels, read_topic_list, read_trec_run
 from assay.model.errors import AssayError
 from assay.protocols.ranked import Ranked, check_ranked, ranked_files
 from assay.protocols.scores import Score
-from assay.protocols.second_process import SecondProcess
 from tests.command import run_here
 from tests.conftest import ROOT
 
@@ -257,8 +256,7 @@ def test_a_file_that_was_made_otherwise_is_found_out(tmp_path):
 
     def check(value: float, ceiling: float | None = None) -> None:
         score = Score("R", "nDCG@20", None, None, None, 2, 0, value, ceiling or value)
-        with SecondProcess("", start=False) as here:
-            check_ranked(ranked, tmp_path, {"R": {"nDCG@20": score}}, here)
+        check_ranked(ranked, tmp_path, {"R": {"nDCG@20": score}})
 
     check(right)
     check(right - 0.1, right + 0.1)  # labels are missing: it lies in its range

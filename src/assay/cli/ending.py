@@ -1,4 +1,4 @@
-"""How a command ends that holds millions of objects: at once, without freeing them one by one."""
+"""How a command ends: what it wrote is out, or it says that it could not be."""
 
 from __future__ import annotations
 
@@ -15,8 +15,6 @@ _FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO}
 
 INTERRUPTED = 130
 """Exit status after Ctrl-C or SIGTERM."""
-
-_kept: list[object] = []
 
 
 def open_streams() -> None:
@@ -39,14 +37,12 @@ def unwritable(error: OSError) -> NoReturn:
 
 
 def leave(done: SystemExit) -> NoReturn:
-    """End the process with the status of ``done``; right away where objects are kept.
-
-    All files are written and closed by then; what would be skipped is flushed here.
-    """
+    """End the process with the status of ``done``; right away, whatever threads do, where it was
+    interrupted."""
     status = done.code
-    if status == INTERRUPTED:
+    interrupted = status == INTERRUPTED
+    if interrupted:
         print("assay: interrupted; every answer that arrived is kept.", file=sys.stderr)
-        _kept.append(done)  # no thread is waited for either
     try:
         sys.stdout.flush()
         sys.stderr.flush()
@@ -55,8 +51,8 @@ def leave(done: SystemExit) -> NoReturn:
         status = 0
     except OSError as error:
         unwritable(error)
-    if _kept and (status is None or isinstance(status, int)):
-        os._exit(status or 0)
+    if interrupted:
+        os._exit(INTERRUPTED)
     sys.exit(status)
 
 

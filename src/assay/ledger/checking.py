@@ -66,10 +66,9 @@ class Fault(NamedTuple):
         return self.why if self.uid is None else f"label {self.uid[:8]}: {self.why}"
 
 
-def look(asked: tuple[Path, bool]) -> tuple[Checked, str | None]:
+def look(path: Path, *, by_index: bool) -> tuple[Checked, str | None]:
     """How far the ledger at a path is as it was written, and what the first thing is that is not.
-    The second of what is ``asked`` is whether labels are going to be looked up by indexes."""
-    path, by_index = asked
+    ``by_index`` is whether labels are going to be looked up by indexes."""
     try:
         with explained(path), closing(opened(path)) as db:
             db.execute("PRAGMA mmap_size = 0")  # what is mapped counts as memory, a gigabyte of it

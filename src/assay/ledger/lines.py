@@ -1,7 +1,6 @@
 """Labels as JSON, put together by SQLite itself: the fast way out of a large ledger.
 
-SQLite works without Python's lock, so that a thread (:mod:`assay.ledger.ahead`) can have labels
-ready while Python does something else. A line says the same as ``exchange.label_row``.
+A line says the same as ``exchange.label_row``.
 """
 
 from __future__ import annotations
@@ -24,8 +23,7 @@ _USED_AT = b',"used_at":[%b]}\n'
 
 
 class Block(NamedTuple):
-    """Some labels, oldest first. What SQLite gave is taken apart where it is used: a thread that
-    reads should hold Python's lock for moments only.
+    """Some labels, oldest first. What SQLite gave is taken apart where it is used.
 
     ``first`` and ``last`` are the lowest and highest number; ``numbers`` are all of them, or None
     where none is missing in between. ``uids`` are those that are hashes, 16 bytes each. ``text``

@@ -10,13 +10,13 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
-from types import MappingProxyType, TracebackType
+from types import TracebackType
 from typing import Any, Self
 
 import orjson
 
 from assay.ledger.chain import Head, digest_of, head, linked
-from assay.ledger.checking import CURE, GONE, Checked, Fault, faults, first_fault
+from assay.ledger.checking import CURE, GONE, Checked, Fault, faults, first_fault, look
 from assay.ledger.hashes import packed, unpacked
 from assay.ledger.opening import connect, explained, roll_back
 from assay.ledger.reading import REST, Reading
@@ -81,7 +81,7 @@ class Ledger(Reading):
         self._labeller_ids: dict[int, tuple[LabellerId, int]] = {}
         self._task_ids: dict[str, int] = {}
         self._checked = Checked()
-        self._look: Callable[[], tuple[Checked, str | None]] | None = None
+        self._by_index = True
         self._named: Mapping[str, object] = {}
 
     @classmethod
@@ -111,14 +111,11 @@ class Ledger(Reading):
 
     # -- checking --------------------------------------------------------------------------
 
-    def check_with(
-        self,
-        look: Callable[[], tuple[Checked, str | None]],
-        named: Mapping[str, object] = MappingProxyType({}),
-    ) -> None:
-        """Let ``look`` (which gives what ``checking.look`` gives) do what :meth:`checked` does.
-        ``named`` are the heads that manifests name, by file: each must have been this ledger's."""
-        self._look, self._named = look, named
+    def expect(self, named: Mapping[str, object], *, by_index: bool = True) -> None:
+        """Have :meth:`checked` see that each of the heads that manifests name, by file, was this
+        ledger's. Without ``by_index`` labels are not going to be looked up, and indexes are left
+        alone."""
+        self._named, self._by_index = named, by_index
 
     def _blamed(self, error: Exception) -> None:
         """Raise LedgerError where what could not be dealt with is a damaged ledger."""
@@ -131,10 +128,9 @@ class Ledger(Reading):
         """The head of the running digest, once all labels are found to be as they were written and
         none is gone that a manifest knows. Raises LedgerError with the first that is not. What was
         checked once is not again."""
-        look, self._look = self._look, None
         fault = None
-        if look is not None:
-            self._checked, fault = look()
+        if self._checked == Checked():
+            self._checked, fault = look(self.path, by_index=self._by_index)
         if fault is None:  # with what was written since
             with explained(self.path):
                 self._checked, fault = first_fault(self._db, self._checked)

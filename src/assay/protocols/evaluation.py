@@ -30,7 +30,6 @@ from assay.protocols.ranked import check_ranked, ranked_files
 from assay.protocols.record import Places, models_of, renamed, write_labels, write_manifest
 from assay.protocols.results import Gap, Result
 from assay.protocols.scores import score_files
-from assay.protocols.second_process import SecondProcess
 from assay.tasks.base import AnyTask
 from assay.tasks.shared import sources
 
@@ -300,8 +299,7 @@ class Evaluation:
         for path in files:  # a folder in out/ may be a link
             inside(out, path.relative_to(out), f"{self.folder.path}: out/")
         digests = {path: write_bytes(path, data) for path, data in files.items()}
-        with SecondProcess("", start=False) as here:
-            check_ranked(found.ranked, out, found.scores, here)
+        check_ranked(found.ranked, out, found.scores)
         places = Places()
         for label, place in result.used:
             places.note(label, _quoted(self.protocol.used_at(place)).encode())

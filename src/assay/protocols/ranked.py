@@ -20,7 +20,6 @@ from assay.measures.ranges import Range
 from assay.model.errors import AssayError
 from assay.protocols.output import file_name
 from assay.protocols.scores import Score
-from assay.protocols.second_process import SecondProcess
 
 QRELS, SUBTOPICS, TOPICS = "qrels.txt", "qrels_questions.txt", "topics.txt"
 NTCIREVAL = "ntcireval"
@@ -146,13 +145,9 @@ def ranked_files(ranked: Ranked | None) -> Iterator[tuple[str, bytes]]:
 
 
 def check_ranked(
-    ranked: Ranked | None,
-    out: Path,
-    scores: Mapping[str, Mapping[str, Score]],
-    aside: SecondProcess,
+    ranked: Ranked | None, out: Path, scores: Mapping[str, Mapping[str, Score]]
 ) -> None:
-    """See that the files in ``out``, read back, give ``scores``; raises AssayError if not.
-    ``aside`` does it, since it needs numpy."""
+    """See that the files in ``out``, read back, give ``scores``; raises AssayError if not."""
     if ranked is None:
         return
     sides = list(ranked.sides())
@@ -172,7 +167,9 @@ def check_ranked(
     )  # fmt: skip
     if not sides or not names:
         return  # no run, or no grade
-    found = aside.call("assay.protocols.readback", "differences", expected)()
+    from assay.protocols.readback import differences  # noqa: PLC0415 (it reads what this makes)
+
+    found = differences(expected)
     if found:
         raise AssayError(
             f"{out}: the files of rankings do not give the scores that were computed: "
