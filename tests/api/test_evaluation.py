@@ -350,3 +350,32 @@ def test_the_names_of_the_package():
     assert names["evaluate"] is package.evaluate
     assert "open" not in names, "Python's own stays"
     assert "open" in dir(package)
+
+
+def test_a_single_place_is_trusted_whole(slide: Path, tmp_path: Path) -> None:
+    inside = package.open(slide, trust=str(tmp_path))
+    assert inside._trust == (tmp_path,)
+    for odd in (5, [5], b"/", [b"/"]):
+        with pytest.raises(TypeError, match="trust must be a path"):
+            package.open(slide, trust=odd)  # type: ignore[arg-type]
+    for odd in (None, 3, b"x"):
+        with pytest.raises(TypeError, match="folder must be a path"):
+            package.open(odd)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="path must be a path"):
+        inside.report(5)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("odd", ["openai:", "nothing:m", ""])
+def test_a_labeller_that_is_refused_does_not_stay(slide: Path, odd: str) -> None:
+    found = package.open(slide)
+    before = found.prompts(1)
+    with pytest.raises(SettingsError):
+        found.judge(labeller=odd)
+    assert found.prompts(1) == before
+
+
+def test_a_corpus_that_is_not_there_is_not_opened(tmp_path: Path) -> None:
+    with pytest.raises(SettingsError, match="There is no corpus"):
+        package.corpus.open(tmp_path / "nope")
+    with pytest.raises(TypeError, match="folder must be a path"):
+        package.corpus.open(None)  # type: ignore[arg-type]

@@ -151,3 +151,31 @@ def test_confidences_of_a_file_are_compared_as_by_the_command(assay: Assay, tmp_
 def test_measures_are_objects_by_name():
     assert str(package.nDCG @ 10) == "nDCG@10"
     assert {"P", "Q", "Recall", "iRBU", "alpha_nDCG"} <= set(package.__all__)
+
+
+GRADES = {"t": {"a": 1, "b": 0}}
+RANKED = {"one": {"t": ["b", "a"]}}
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "says"),
+    [
+        (lambda: agree([1], [1, 2]), ValueError, "a has 1 labels and b 2"),
+        (lambda: agree(5, 6), TypeError, "a file, a frame or a list, not int"),
+        (lambda: agree({"a": 1}, {"b": 1}), TypeError, "not dict"),
+        (lambda: compare(5), TypeError, "a file, a frame or a dict"),
+        (lambda: correlate(1, 2), TypeError, "a file, a frame or a dict"),
+        (lambda: compare({"a": 5}), TypeError, "run 'a' must be topic → score"),
+        (lambda: compare({"a": {"t": "x"}}), ValueError, "run a, topic t: 'x' is no number"),
+        (lambda: compare(pl.DataFrame({"run": ["a"], "value": [1.0]})), ValueError,
+         "lacks topic: runs are compared topic by topic"),
+        (lambda: measure(GRADES, RANKED, 5), TypeError, "not 5"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_is_named(call, error, says):
+    with pytest.raises(error, match=says):
+        call()
+
+
+def test_no_measures_are_the_usual_ones():
+    assert measure(GRADES, RANKED, None).equals(measure(GRADES, RANKED))

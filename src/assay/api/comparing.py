@@ -6,6 +6,7 @@ Each does what the command of its name does, and gives the rows of its ``--csv``
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from numbers import Real
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -48,7 +49,13 @@ def agree(
     labels of the same things in the same order. ``scale`` are the labels that there are. Raises
     FormatError for files, ValueError where nothing was labelled by both.
     """
-    pair = LabelPair(_labels(a), _labels(b), scale, "a and b")
+    first, second = _labels(a), _labels(b)
+    if not _has_ids(a) and not _has_ids(b) and len(first.labels) != len(second.labels):
+        raise ValueError(
+            f"a has {len(first.labels)} labels and b {len(second.labels)}: lists must be of the "
+            "same things in the same order. Write None where there is no label."
+        )
+    pair = LabelPair(first, second, scale, "a and b")
     result = agreement.agree(
         [pair.first.get(unit) for unit in pair.units],  # type: ignore[arg-type]
         [pair.second.get(unit) for unit in pair.units],  # type: ignore[arg-type]
@@ -131,7 +138,9 @@ def compare(
 def _labels(given: Any) -> LabelTable:
     if isinstance(given, str | PathLike):
         return required(read_labels(given))
-    if not hasattr(given, "columns"):
+    if not _has_ids(given):
+        if isinstance(given, Mapping) or not isinstance(given, Iterable):
+            raise TypeError(f"labels must be a file, a frame or a list, not {_kind(given)}")
         return LabelTable({("", "", str(n)): one for n, one in enumerate(given)}, qrels=False)
     frame = _polars(given)
     doc = next((name for name in ("doc", "docid", "id") if name in frame.columns), None)
@@ -149,6 +158,15 @@ def _labels(given: Any) -> LabelTable:
             raise ValueError(f"{' '.join(filter(None, unit))} is labelled twice")
         labels[unit] = label
     return LabelTable(labels, qrels=False, runs="run" in frame.columns)
+
+
+def _has_ids(given: Any) -> bool:
+    """Whether labels say what they are of; those of a list do by their places alone."""
+    return isinstance(given, str | PathLike) or hasattr(given, "columns")
+
+
+def _kind(given: object) -> str:
+    return f"{type(given).__name__} ({given!r:.60})"
 
 
 def _scores(given: Any, name: str | None) -> tuple[dict[str, float | None], Scores]:
@@ -198,6 +216,12 @@ def _comparable(given: Any, wanted: list[str] | None) -> Iterator[Comparable]:
         yield _whole("value" if wanted is None else wanted[0], given)
         return
     frame = _polars(given)
+    lacking = [name for name in ("run", "topic", "value") if name not in frame.columns]
+    if lacking:
+        raise ValueError(
+            f"the frame lacks {' and '.join(lacking)}: runs are compared topic by topic. Give e.g. "
+            "per_topic of an evaluation, or what measure(…, per_topic=True) gives."
+        )
     if "measure" not in frame.columns:
         yield _whole("value", _by_topic(frame, "value"))
         return
@@ -209,6 +233,12 @@ def _comparable(given: Any, wanted: list[str] | None) -> Iterator[Comparable]:
 
 
 def _whole(name: str, by_run: Mapping[str, Mapping[str, float | None]]) -> ScoreMatrix:
+    for run, scores in by_run.items():
+        if not isinstance(scores, Mapping):
+            raise TypeError(f"run {run!r} must be topic → score, not {_kind(scores)}")
+        odd = next((t for t, one in scores.items() if not isinstance(one, Real | None)), None)
+        if odd is not None:
+            raise ValueError(f"run {run}, topic {odd}: {scores[odd]!r} is no number")
     faults = FaultList(name)
     runs, silent, rows, left_out = complete(by_run, faults)
     required(Parsed(rows, faults.done()))
@@ -216,7 +246,10 @@ def _whole(name: str, by_run: Mapping[str, Mapping[str, float | None]]) -> Score
 
 
 def _polars(given: Any) -> pl.DataFrame:
-    """A frame with texts as ids and null where pandas has NaN."""
+    """A frame with texts as ids and null where pandas has NaN. Raises TypeError for what is no
+    table."""
+    if not hasattr(given, "columns"):
+        raise TypeError(f"this must be a file, a frame or a dict of runs, not {_kind(given)}")
     if isinstance(given, pl.DataFrame):
         frame = given
     else:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from assay.api.options import one_of
+from assay.api.paths import path_of
 from assay.model.errors import SettingsError
 from assay.systems.corpus.build import BuildSettings, Built, Told, build_corpus
 from assay.systems.corpus.documents import SourceFormat, SourceSettings
@@ -105,8 +106,12 @@ def build(
 
 
 def open(folder: Name) -> Corpus:  # noqa: A001 (it is called as corpus.open)
-    """The corpus in ``folder`` (or file), in any layout, whoever made it."""
-    return Corpus(folder)
+    """The corpus in ``folder`` (or file), in any layout, whoever made it. Raises SettingsError
+    where there is none."""
+    path = path_of(folder, "folder")
+    if not path.exists():
+        raise SettingsError(f"There is no corpus {path}. Make one with assay.corpus.build.")
+    return Corpus(path)
 
 
 def convert(corpus: Name | Corpus, folder: Name, *, layout: str = "jsonl") -> int:

@@ -16,6 +16,7 @@ from assay.api.forecast import COLUMNS, forecast_rows, prompts
 from assay.api.given import AnyLabeller, as_spec
 from assay.api.loops import beside_a_loop, outside_a_loop
 from assay.api.opened import Opened
+from assay.api.paths import path_of, paths_of
 from assay.api.results import Results
 from assay.api.shown import as_html
 from assay.api.telling import progress_of
@@ -49,9 +50,9 @@ class Evaluation:
         policy: str | None = None,
         trust: Sequence[Name] = (),
     ) -> None:
-        self._path = Path(folder)
+        self._path = path_of(folder, "folder")
         self._policy = policy
-        self._trust = tuple(map(Path, trust))
+        self._trust = paths_of(trust, "trust")
         self._opened = self._open(labeller)
         self._found: tuple[Head | None, Results] | None = None
 
@@ -119,8 +120,10 @@ class Evaluation:
         self, labeller: AnyLabeller | None, budget: float | None, *, retry_failed: bool
     ) -> Callable[[Progress], Tally]:
         if labeller is not None:
-            self._opened = self._open(labeller)
-            self._found = None
+            opened = self._open(labeller)
+            with self._trusting():
+                opened.labellers()  # one that is refused does not stay
+            self._opened, self._found = opened, None
         opened = self._opened
 
         def work(told: Progress) -> Tally:
@@ -173,7 +176,7 @@ class Evaluation:
         def work(told: Progress) -> Exported:
             with self._trusting(), self._opened.ledger() as ledger:
                 return self._opened.export_batch(
-                    ledger, Path(path), progress=told, retry_failed=retry_failed
+                    ledger, path_of(path, "path"), progress=told, retry_failed=retry_failed
                 )
 
         return outside_a_loop(work, Silent())
@@ -182,7 +185,8 @@ class Evaluation:
         """Take the results of a batch file as labels; export again for what they leave open, until
         nothing is. Raises FormatError for a file that cannot be read."""
         with self._trusting(), self._opened.ledger() as ledger:
-            return self._opened.import_batch(ledger, Path(path), retry_failed=retry_failed)
+            file = path_of(path, "path")
+            return self._opened.import_batch(ledger, file, retry_failed=retry_failed)
 
     # -- scores ------------------------------------------------------------------------------
 
@@ -257,11 +261,12 @@ class Evaluation:
         """Write the HTML report of the labels there are, to ``path`` or ``out/report.html``, and
         return where it is. Of several protocols it is the page over all, and the reports that it
         links are written beside it."""
+        target = None if path is None else path_of(path, "path")
         with self._looking() as ledger:
             results = self._opened.score(ledger, whole=True)
             if ledger is not None:
                 ledger.checked()  # before anything is written
-            return self._opened.write_report(results, None if path is None else Path(path))
+            return self._opened.write_report(results, target)
 
     # -- around it ---------------------------------------------------------------------------
 

@@ -43,7 +43,7 @@ def read_qrels(path: Name) -> dict[str, dict[str, int]]:
 def measure(
     qrels: Any,
     runs: Any,
-    measures: Iterable[Measure | str] | Measure | str = DEFAULTS,
+    measures: Iterable[Measure | str] | Measure | str | None = None,
     *,
     per_topic: bool = False,
     topics: Topics = "qrels",
@@ -59,9 +59,13 @@ def measure(
     else is as in :func:`assay.measures.evaluate` and ``assay measure``. Raises FormatError for
     files, ValueError for what is in memory.
     """
+    if measures is None:
+        measures = DEFAULTS
+    several = [measures] if isinstance(measures, str | Measure) else measures
+    if not isinstance(several, Iterable):
+        raise TypeError(f"measures must be measures or their names, not {measures!r}")
     given = [runs] if isinstance(runs, str | PathLike) else runs
     if not isinstance(given, Mapping) and _are_files(given) and isinstance(qrels, str | PathLike):
-        several = [measures] if isinstance(measures, str | Measure) else measures
         wanted = [parse_measure(one) if isinstance(one, str) else one.ready() for one in several]
         scores, _ = score_files(
             Path(qrels),
@@ -86,7 +90,7 @@ def measure(
     return evaluate(
         judged,
         given,
-        measures,
+        several,
         per_topic=per_topic,
         topics=topics,
         ties=ties,
