@@ -9,7 +9,7 @@ import unicodedata
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import NamedTuple
 
 
@@ -38,14 +38,14 @@ class Cited:
     citations: tuple[int, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class SummarySection:
     """A heading and its statements. ``heading`` is None only in a degraded version (NoHeadings)."""
 
     heading: str | None
     statements: tuple[Cited, ...]
 
-    @property
+    @cached_property
     def text(self) -> str:
         """Heading and statements, a line each."""
         lines = [] if self.heading is None else [self.heading]
@@ -66,7 +66,7 @@ class SummaryLine(NamedTuple):
     section: int
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Summary:
     """One summariser's summary for one query. ``run`` names the summariser; ``overview_last``
     is a closing summary in the overview's place; ``degraded`` names how a version was made from
@@ -99,7 +99,7 @@ class Summary:
         if self.overview_last:
             yield overview
 
-    @property
+    @cached_property
     def text(self) -> str:
         """The whole summary, a line each."""
         return "\n".join(line.text for line in self.lines())

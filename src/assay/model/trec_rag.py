@@ -10,7 +10,7 @@ import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import NamedTuple
 
 
@@ -98,7 +98,7 @@ class Sentence(NamedTuple):
     citations: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class RagAnswer:
     """One run's answer to one narrative, whatever format it was handed in in.
 
@@ -116,7 +116,7 @@ class RagAnswer:
     description: str | None = None
     line: int = 0
 
-    @property
+    @cached_property
     def text(self) -> str:
         """The sentences, joined by spaces (nuggetizer's ``answer_text``)."""
         return " ".join(sentence.text for sentence in self.sentences)
