@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import doctest
+import importlib.util
 import re
 import runpy
 import shlex
@@ -88,3 +89,11 @@ def test_the_python_of_a_page_gives_what_it_shows(
     )
     assert tried
     assert not failed
+
+
+def test_the_rooms_that_the_architecture_names_are_there() -> None:
+    text = (ROOT / "ARCHITECTURE.md").read_text()
+    named = set(re.findall(r"`(assay(?:\.[a-z0-9_]+)+)", text)) - {"assay.measure"}
+    assert len(named) > 30
+    for name in named:
+        assert importlib.util.find_spec(name) is not None, name
