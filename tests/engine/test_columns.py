@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sqlite3
 import string
 
 import pytest
@@ -102,3 +103,30 @@ def test_a_ledger_that_cannot_be_read_on(tmp_path):
     path.write_bytes(data)
     with pytest.raises(LedgerError, match="damaged"), Ledger.open(path) as ledger:
         Columns(ledger, {TASKS[0]: "1"})
+
+
+def test_labels_that_come_meanwhile_are_for_the_next_look(tmp_path, monkeypatch):
+    made = [
+        {"unit": unit, "task": TASKS[0], "version": "1", "who": "x", "failed": False,
+         "verdict": {}, "detail": {}, "sample": 0, "key": f"k{number}"}
+        for number, unit in enumerate(UNITS)
+    ]  # fmt: skip
+    with Ledger.open(tmp_path / "labels.sqlite") as ledger:
+        ledger.add(labels(made[:3]))
+        monkeypatch.setattr(ledger, "count", lambda: 2)
+        assert len(Columns(ledger, {TASKS[0]: "1"})) == 2
+
+
+def test_a_label_with_a_huge_number_takes_no_memory(tmp_path):
+    path = tmp_path / "labels.sqlite"
+    made = {"unit": UNITS[0], "task": TASKS[0], "version": "1", "who": "x", "failed": False,
+            "verdict": {}, "detail": {}, "sample": 0, "key": "k"}  # fmt: skip
+    with Ledger.open(path) as ledger:
+        ledger.add(labels([made]))
+    with sqlite3.connect(path) as db:
+        db.execute("DROP TRIGGER labels_keep")
+        db.execute(f"UPDATE labels SET id = {2**62}")
+    with Ledger.open(path) as ledger:
+        assert len(Columns(ledger, {TASKS[0]: "1"})) == 1
+        with pytest.raises(LedgerError):
+            ledger.checked()

@@ -40,12 +40,12 @@ class Columns:
         self._verdicts, self._details = _Texts(), _Texts()
         self._samples: dict[int, int] = {}  # by number, where it is not 0
         self._odd: dict[int, str] = {}  # units that are no hashes, by number
-        most = ledger.size()  # what is not written to takes no memory
+        most = ledger.count()  # others may be adding labels; what is not used takes no memory
         high, low = np.empty(most, np.uint64), np.empty(most, np.uint64)
         rows, who, tasks = (np.empty(most, kind) for kind in (np.int64, np.int32, np.int32))
         failed, said, more = (np.empty(most, kind) for kind in (np.int8, np.int32, np.int32))
         count = 0
-        for block in ledger.of_versions(versions):
+        for block in ledger.of_versions(versions, most):
             numbers, units, task, by, fails, verdicts, samples, details = zip(*block, strict=True)
             some = slice(count, count := count + len(block))
             halves = np.frombuffer(b"".join(map(_head, units)), ">u8").reshape(-1, 2)

@@ -134,10 +134,17 @@ class Reading:
         names = None if tasks is None else list(tasks)
         yield from self._select(f"{_OF_ALL} {_of_tasks('labels.task', names)}", names or [])
 
-    def of_versions(self, versions: Mapping[str, str]) -> Iterator[list[tuple[Any, ...]]]:
-        """Labels of these tasks in these versions, oldest first, some at a time, as far as scores
-        need them: number, unit (packed), numbers of task and labeller, whether it failed, verdict,
-        sample and detail (JSON; None where there is none)."""
+    def count(self) -> int:
+        """How many rows there are, whatever their numbers."""
+        with explained(self.path):
+            return int(self._db.execute("SELECT count(*) FROM labels").fetchone()[0])
+
+    def of_versions(
+        self, versions: Mapping[str, str], most: int
+    ) -> Iterator[list[tuple[Any, ...]]]:
+        """``most`` labels of these tasks in these versions at most, oldest first, some at a time,
+        as far as scores need them: number, unit (packed), numbers of task and labeller, whether it
+        failed, verdict, sample and detail (JSON; None where there is none)."""
         numbers = {name: number for number, name in self.task_names().items()}
         wanted = [(numbers[name], version) for name, version in versions.items() if name in numbers]
         if not wanted:
@@ -147,8 +154,8 @@ class Reading:
                 "SELECT labels.id, hash, labels.task, labeller, status = 'failed', verdict, "  # noqa: S608
                 "sample, nullif(detail, '{}') FROM labels JOIN units ON units.id = unit "
                 f"WHERE (labels.task, version) IN (VALUES {','.join(['(?,?)'] * len(wanted))}) "
-                "ORDER BY labels.id",
-                [value for pair in wanted for value in pair],
+                "ORDER BY labels.id LIMIT ?",
+                [*(value for pair in wanted for value in pair), most],
             )
             while block := rows.fetchmany(_BLOCK):
                 yield block
