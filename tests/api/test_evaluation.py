@@ -379,3 +379,14 @@ def test_a_corpus_that_is_not_there_is_not_opened(tmp_path: Path) -> None:
         package.corpus.open(tmp_path / "nope")
     with pytest.raises(TypeError, match="folder must be a path"):
         package.corpus.open(None)  # type: ignore[arg-type]
+
+
+def test_the_caller_may_go_elsewhere(slide: Path, tmp_path: Path, monkeypatch: Any) -> None:
+    monkeypatch.chdir(slide.parent)
+    found = package.open(slide.name)
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    found.judge()
+    assert all(path.is_file() for path in found.write())
+    assert (slide / "out" / "scores.csv").is_file()
+    assert list((tmp_path / "elsewhere").iterdir()) == []

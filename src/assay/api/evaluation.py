@@ -51,6 +51,7 @@ class Evaluation:
         trust: Sequence[Name] = (),
     ) -> None:
         self._path = path_of(folder, "folder")
+        self._place = self._path.absolute()  # the caller may go elsewhere
         self._policy = policy
         self._trust = paths_of(trust, "trust")
         self._opened = self._open(labeller)
@@ -59,10 +60,10 @@ class Evaluation:
     def _open(self, labeller: AnyLabeller | None) -> Opened:
         with self._trusting():
             if labeller is None:
-                return Opened.open(self._path, policy=self._policy)
+                return Opened.open(self._place, policy=self._policy)
             spec, made = as_spec(labeller)
             given = {} if made is None else {spec: made}
-            return Opened.of(Folder.open(self._path, labeller=spec, given=given), self._policy)
+            return Opened.of(Folder.open(self._place, labeller=spec, given=given), self._policy)
 
     @property
     def folder(self) -> Path:
