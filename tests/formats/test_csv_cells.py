@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.cli.common import print_json
-from assay.formats.csv_cells import csv_cell, from_csv_cell
+from assay.model.csv_cells import csv_cell, from_csv_cell
 
 HOSTILE = ["=1+1", "+A1", "-run", "@SUM(A1)", "\tx", "'=x", "''-y", "＝1+1", "-", "=HYPERLINK(1)"]
 

@@ -13,9 +13,10 @@ from typer.testing import CliRunner
 
 from assay.cli.main import app
 from assay.formats.naming import run_name
-from assay.formats.parsed import Parsed, printable
+from assay.formats.parsed import Parsed
 from assay.formats.text import read_text
 from assay.model.errors import AssayError, Fault, FormatError, SettingsError
+from assay.model.wording import printable
 
 
 @pytest.mark.parametrize(

@@ -14,9 +14,11 @@ import pytest
 from assay.measures.ranges import Range
 from assay.model.labels import Status
 from assay.model.rag import Answer, Question
+from assay.model.wording import listing
+from assay.page.wording import visible
 from assay.protocols.r2c2.results import AnswerResult, State
 from assay.reports.page import setting
-from assay.reports.text import listing, question_anchor, slug, visible
+from assay.reports.text import question_anchor, slug
 from assay.statistics.comparison import compare_confidences
 from tests.reports import report_cases as cases
 from tests.reports.report_page import Page

@@ -25,6 +25,7 @@ from assay.page.parts import (
     Scatter,
     Series,
 )
+from assay.page.wording import interval, number, percent, span, visible
 from assay.protocols.confidence_parts import Stated, reading
 from assay.protocols.confidence_scores import Abstention
 from assay.protocols.pages import page_of
@@ -32,7 +33,6 @@ from assay.reports.confidence import plot_confidence, save_confidence_plot
 from assay.reports.figures import figure
 from assay.reports.plots import interval_bar
 from assay.reports.terminal import board_tables
-from assay.reports.text import interval, number, percent, span, visible
 from tests.reports import report_cases as cases
 
 

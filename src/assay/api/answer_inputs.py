@@ -9,7 +9,7 @@ from typing import Any
 
 from assay.api.paths import expanded
 from assay.formats.naming import check_run_name, run_name
-from assay.formats.parsed import FaultList, printable
+from assay.formats.parsed import FaultList
 from assay.formats.r2c2_ac import read_ac_run
 from assay.formats.r2c2_pr import read_pr_run
 from assay.formats.trec import read_trec_run
@@ -19,6 +19,7 @@ from assay.formats.trec_rag_rules import RULES, Rules
 from assay.model.errors import AssayError, Fault, FormatError, SettingsError
 from assay.model.rag import AnswerRun, PassageKey, PassageRun
 from assay.model.trec_rag import RagRun
+from assay.model.wording import printable
 from assay.systems.answering import Source, sources_of
 from assay.systems.corpus.store import Documents
 

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from assay.api.reading import Note, all_used, used
 from assay.formats.confidence_matrices import ConfidenceMatrix, read_confidences
-from assay.formats.parsed import Parsed, listed, printable
+from assay.formats.parsed import Parsed
 from assay.formats.score_cells import same_name, split_end
 from assay.formats.score_matrices import ScoreMatrix, read_matrix
 from assay.formats.trec import read_qrels, read_topic_list
@@ -22,7 +22,7 @@ from assay.measures.confidence import LOWER_IS_BETTER
 from assay.measures.frames import RunScores, run_scores, to_judgements
 from assay.measures.hits import Judgements
 from assay.model.errors import Fault, FormatError, SettingsError
-from assay.model.wording import counted
+from assay.model.wording import counted, listed, printable
 from assay.statistics.comparison import (
     Comparison,
     Test,

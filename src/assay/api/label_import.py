@@ -8,12 +8,12 @@ from pathlib import Path
 from assay.api.consequences import consequences
 from assay.api.marked_import import Imported, Note, import_marked
 from assay.api.opened import Opened
-from assay.formats.parsed import printable
 from assay.formats.text import read_text
 from assay.ledger import Ledger
 from assay.ledger.exchange import person, read_file
 from assay.model.errors import SettingsError
 from assay.model.labels import LabellerId
+from assay.model.wording import printable
 from assay.protocols.folder import Folder
 
 

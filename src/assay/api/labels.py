@@ -14,7 +14,6 @@ import orjson
 
 from assay.api.opened import Opened
 from assay.api.verdicts import in_words
-from assay.formats.parsed import printable
 from assay.ledger import Ledger
 from assay.ledger.chain import Head
 from assay.ledger.checking import Fault
@@ -22,6 +21,7 @@ from assay.ledger.exchange import label_row
 from assay.ledger.lines import read_lines
 from assay.model.errors import AssayError, SettingsError
 from assay.model.labels import Label
+from assay.model.wording import printable
 from assay.protocols.folder import Folder, relative_to
 from assay.protocols.manifest import heads
 from assay.protocols.places import WhereUsed

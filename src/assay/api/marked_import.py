@@ -11,10 +11,10 @@ from assay.api.consequences import Consequences, consequences
 from assay.api.results import Results
 from assay.api.verdicts import in_words
 from assay.formats.naming import normal_id, run_name
-from assay.formats.parsed import listed, printable
 from assay.ledger import Ledger, NewLabel
 from assay.model.errors import FormatError, SettingsError
 from assay.model.labels import Label, LabellerId, Status
+from assay.model.wording import listed, printable
 from assay.protocols.evaluation import Evaluation
 from assay.protocols.folder import Folder
 from assay.protocols.places import Place, WhereUsed

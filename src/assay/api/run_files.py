@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
-from assay.formats.parsed import listed, printable
 from assay.formats.trec import read_qrels, read_topic_list
 from assay.formats.trec_fast import read_runs
 from assay.formats.trec_subtopics import read_subtopic_qrels
@@ -15,6 +14,7 @@ from assay.measures.frames import Ideal, RunScores, run_scores, to_judgements
 from assay.measures.hits import Judgements
 from assay.measures.order import Ties
 from assay.model.errors import Fault, FormatError, SettingsError
+from assay.model.wording import listed, printable
 
 Note = Callable[[str], None]
 

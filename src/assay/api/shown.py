@@ -7,11 +7,12 @@ from collections.abc import Iterator
 from markupsafe import Markup, escape
 
 from assay.api.results import Results
+from assay.page.wording import NOTHING, interval, one_line, span
 from assay.protocols.pages import policy_in_words
 from assay.protocols.results import Board, Result
 from assay.protocols.scores import Score, ranks
 from assay.reports.leaderboards import rank_texts
-from assay.reports.text import NOTHING, closed, interval, one_line, span
+from assay.reports.text import closed
 
 _STYLE = "text-align:right"
 

@@ -28,9 +28,8 @@ from assay.cli.statistics import (
 )
 from assay.formats.label_pairs import LabelPair
 from assay.formats.label_tables import Unit, read_labels
-from assay.formats.parsed import listed, printable
 from assay.model.errors import SettingsError
-from assay.reports.text import counted
+from assay.model.wording import counted, listed, printable
 from assay.statistics.agreement import Agreement, agree, label_name
 
 HEADER = ("measure", "value", "low", "high")

@@ -10,14 +10,15 @@ import typer
 from rich.table import Table
 
 from assay.cli.common import err, out, print_csv, print_json, safe
-from assay.formats.parsed import Parsed, listed
+from assay.formats.parsed import Parsed
 from assay.measures.ranges import Range
 from assay.model.errors import Fault, FormatError
+from assay.model.wording import counted, listed
+from assay.page.wording import span
 from assay.protocols.scores import VALUE_COLUMNS, Score, ranks, value_row
 from assay.protocols.trec_rag.scoring import Sheet, Topics, means
 from assay.reports.leaderboards import rank_texts
 from assay.reports.terminal import leaderboard, run_cell
-from assay.reports.text import counted, span
 
 T = TypeVar("T")
 

@@ -27,7 +27,6 @@ from assay.cli.judging import (
     PolicyOption,
 )
 from assay.formats.exam_bank import open_bank, question_id, read_bank
-from assay.formats.parsed import printable
 from assay.formats.passages import Query, read_queries
 from assay.judging.asking import INTERRUPTED
 from assay.judging.engine import judge, plan
@@ -35,7 +34,7 @@ from assay.labellers.base import Request
 from assay.ledger.policy import Policy
 from assay.model.errors import SettingsError
 from assay.model.exam import Bank, BankQuestion, QueryBank
-from assay.model.wording import counted
+from assay.model.wording import counted, printable
 from assay.protocols.exam.bank_changes import moved
 from assay.protocols.exam.banks import (
     changes,

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from assay.cli.common import out, plain_table, safe
-from assay.reports.text import span
+from assay.page.wording import span
 
 __all__ = ["print_diff"]
 

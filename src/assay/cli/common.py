@@ -15,8 +15,8 @@ from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
-from assay.formats.csv_cells import ACTED_ON, csv_cell
-from assay.formats.parsed import printable
+from assay.model.csv_cells import ACTED_ON, csv_cell
+from assay.model.wording import printable
 
 FolderArgument = Annotated[
     Path, typer.Argument(metavar="FOLDER", help="Evaluation folder with an assay.toml.")
@@ -74,7 +74,7 @@ def print_csv(header: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
     """CSV on standard output; numbers at full precision, undefined ones empty.
 
     What a terminal would act on is escaped, and what a spreadsheet would calculate guarded
-    (:func:`assay.formats.csv_cells.csv_cell`); line breaks and tabs in a cell stay.
+    (:func:`assay.model.csv_cells.csv_cell`); line breaks and tabs in a cell stay.
     """
     writer = csv.writer(sys.stdout, lineterminator="\n")
     writer.writerow(header)

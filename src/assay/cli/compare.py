@@ -25,9 +25,9 @@ from assay.cli.compare_shown import (
 )
 from assay.cli.statistics import LEVEL, note, one_of, one_output, plot_file
 from assay.formats.confidence_matrices import ConfidenceMatrix
-from assay.formats.parsed import printable
 from assay.formats.score_matrices import ScoreMatrix
 from assay.model.errors import SettingsError
+from assay.model.wording import printable
 from assay.reports.statistics_plots import save_differences
 from assay.statistics.comparison import Test
 

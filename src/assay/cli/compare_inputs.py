@@ -11,9 +11,9 @@ import typer
 from assay.api.compare_inputs import Comparable, read_tables, score_runs
 from assay.cli.common import topics_file
 from assay.cli.statistics import note
-from assay.formats.parsed import printable
 from assay.formats.score_matrices import ScoreMatrix
 from assay.measures import parse_measure
+from assay.model.wording import printable
 
 
 def read_matrices(

@@ -12,10 +12,9 @@ from rich.text import Text
 from assay.cli.common import out, plain_table
 from assay.cli.statistics import explained, shown, undefined_values
 from assay.formats.confidence_matrices import ConfidenceMatrix
-from assay.formats.parsed import listed, printable
 from assay.formats.score_matrices import ScoreMatrix
+from assay.model.wording import counted, listed, printable
 from assay.reports.statistics_plots import DifferencePanel
-from assay.reports.text import counted
 from assay.statistics.comparison import Comparison, PairComparison
 
 __all__ = [

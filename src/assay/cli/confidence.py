@@ -16,10 +16,10 @@ from assay.formats.confidence import ConfidenceRow, ConfidenceTable, read_confid
 from assay.measures.confidence import LOWER_IS_BETTER
 from assay.measures.confidence_ranges import confidence_ranges
 from assay.measures.ranges import Range
+from assay.page.wording import span
 from assay.protocols.scores import VALUE_COLUMNS, Score, ranks, value_row
 from assay.reports.confidence import save_confidence_plot
 from assay.reports.leaderboards import rank_texts
-from assay.reports.text import span
 
 MEASURES = ("HMR", "R_O", "R_U", "ECE", "MCE", "Brier", "KS", "AUROC", "Accuracy")
 _CONTINUED = ("ECE", "MCE", "Brier", "KS", "AUROC")

@@ -9,8 +9,8 @@ from rich.text import Text
 
 from assay.api.consequences import Change, Consequences
 from assay.cli.common import plain_table
+from assay.page.wording import span
 from assay.protocols.scores import Score
-from assay.reports.text import span
 
 _NO = "–"
 

@@ -25,11 +25,10 @@ from assay.cli.statistics import (
     undefined_resamples,
     undefined_values,
 )
-from assay.formats.parsed import listed, printable
 from assay.formats.score_tables import ScoreTable, read_scores
 from assay.model.errors import SettingsError
+from assay.model.wording import counted, listed, printable
 from assay.reports.statistics_plots import save_scatter
-from assay.reports.text import counted
 from assay.statistics.correlation import (
     CorrelationReport,
     Missing,

@@ -26,6 +26,7 @@ from assay.measures.coverage import Grades, standard_error
 from assay.measures.ranges import Range
 from assay.model.errors import SettingsError
 from assay.model.exam import Run
+from assay.page.wording import span
 from assay.protocols.exam.inputs import bank_of, held_runs, judgments_of, pool_of, trec_rankings
 from assay.protocols.exam.scoring import (
     COVER,
@@ -39,7 +40,6 @@ from assay.protocols.exam.scoring import (
 from assay.protocols.output import write_bytes
 from assay.protocols.scores import VALUE_COLUMNS, Score, ranks, value_row
 from assay.reports.leaderboards import rank_texts
-from assay.reports.text import span
 
 
 def exam_command(

@@ -14,7 +14,7 @@ from assay.api.pages import tables_of
 from assay.api.results import BoardAgreement, Results
 from assay.cli.common import plain_table
 from assay.cli.judging import FetchLines
-from assay.reports.text import number
+from assay.page.wording import number
 
 
 def open_folder(path: Path, labeller: str | None = None, policy: str | None = None) -> Opened:

@@ -23,7 +23,7 @@ from assay.cli.common import (
     safe,
 )
 from assay.cli.consequences import show
-from assay.formats.parsed import listed, printable
+from assay.model.wording import listed, printable
 
 
 def import_command(

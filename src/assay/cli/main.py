@@ -13,11 +13,11 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from assay.cli.ending import INTERRUPTED, leave, open_streams, unwritable
-from assay.formats.parsed import printable
 from assay.model.errors import AssayError
 from assay.model.places import TRUSTED
 from assay.model.secrets import without_keys
 from assay.model.version import __version__
+from assay.model.wording import printable
 
 # name -> (module, attribute, one line for --help). A Typer attribute is a command group.
 COMMANDS: dict[str, tuple[str, str, str]] = {

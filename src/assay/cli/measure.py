@@ -23,7 +23,6 @@ from assay.cli.common import (
 )
 from assay.cli.measure_table import measure_tables
 from assay.cli.measure_trec import OFFICIAL, trec_lines
-from assay.formats.parsed import listed, printable
 from assay.measures.base import Measure
 from assay.measures.frames import IDEALS, Ideal, RunScores
 from assay.measures.hits import Judgements
@@ -31,6 +30,7 @@ from assay.measures.names import parse_measure
 from assay.measures.order import TIES, Ties
 from assay.measures.tables import TOPICS, Row, Topics, rows
 from assay.model.errors import SettingsError
+from assay.model.wording import listed, printable
 
 DEFAULTS = ("nDCG@20", "AP", "RR")
 HEADER = ("run", "topic", "measure", "value")

@@ -6,11 +6,11 @@ from collections.abc import Iterator, Mapping
 
 import numpy as np
 
-from assay.formats.parsed import printable
 from assay.measures.base import Measure
 from assay.measures.frames import RunScores
 from assay.measures.hits import Judgements
 from assay.measures.tables import ALL, Topics
+from assay.model.wording import printable
 
 __all__ = ["OFFICIAL", "trec_lines"]
 

@@ -23,15 +23,14 @@ from assay.cli.answer_scores import (
 )
 from assay.cli.common import CsvOption, FolderArgument, JsonOption, err, out, print_json
 from assay.cli.folders import open_folder
-from assay.formats.csv_cells import for_terminal
 from assay.formats.nugget_text import NuggetLine, nugget_text, parse_nugget_text
-from assay.formats.parsed import listed
 from assay.formats.text import read_text
 from assay.formats.trec_rag_nuggets import read_assignments
 from assay.formats.trec_rag_topics import read_mapping, read_sub_narratives
+from assay.model.csv_cells import for_terminal
 from assay.model.errors import SettingsError
 from assay.model.trec_rag import AssignedAnswer, AssignedNugget
-from assay.model.wording import counted
+from assay.model.wording import counted, listed
 from assay.protocols.trec_rag.bank import Bank
 from assay.protocols.trec_rag.editing import edit_nuggets
 from assay.protocols.trec_rag.inputs import Inputs, TrecRagSettings

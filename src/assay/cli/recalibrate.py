@@ -14,10 +14,10 @@ import typer
 from assay.api.run_manifest import write_manifest
 from assay.cli.common import JsonOption, err, out, plain_table, print_json, safe
 from assay.formats.confidence import ConfidenceRow, ConfidenceTable, read_confidence
-from assay.formats.csv_cells import csv_cell
 from assay.formats.naming import clean
 from assay.formats.r2c2_ac import read_ac_run
 from assay.formats.text import SourceText, read_text
+from assay.model.csv_cells import csv_cell
 from assay.model.errors import SettingsError
 from assay.model.rag import AnswerRun
 from assay.protocols.output import write_bytes

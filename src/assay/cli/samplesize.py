@@ -14,9 +14,9 @@ from rich.text import Text
 
 from assay.cli.common import CsvOption, JsonOption, out, plain_table, print_csv, print_json
 from assay.cli.statistics import all_used, one_output, shown
-from assay.formats.parsed import printable
 from assay.formats.score_matrices import ScoreMatrix, read_matrix
 from assay.model.errors import SettingsError
+from assay.model.wording import printable
 from assay.statistics.samplesize import (
     AchievedPower,
     SizeRow,

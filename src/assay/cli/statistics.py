@@ -10,7 +10,8 @@ import typer
 
 from assay.api import reading
 from assay.cli.common import err
-from assay.formats.parsed import Parsed, listed, printable
+from assay.formats.parsed import Parsed
+from assay.model.wording import listed, printable
 from assay.reports.statistics_plots import checked_plot
 
 T = TypeVar("T")

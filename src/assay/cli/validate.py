@@ -12,13 +12,13 @@ from rich.text import Text
 
 from assay.api.paths import expanded
 from assay.cli.common import print_json
-from assay.formats.parsed import printable
 from assay.formats.registry import FORMATS, FileReport, ValidationReport, validate
 from assay.formats.text import read_text
 from assay.formats.trec_rag_fix import Change, fix_answers
 from assay.formats.trec_rag_rules import RULES
 from assay.formats.trec_rag_topics import read_topics
 from assay.model.errors import AssayError, SettingsError
+from assay.model.wording import printable
 from assay.protocols.output import write_bytes
 from assay.systems.corpus.store import Documents
 

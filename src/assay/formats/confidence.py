@@ -12,10 +12,11 @@ import math
 from dataclasses import dataclass, field
 from os import PathLike
 
-from assay.formats.csv_cells import from_csv_cell
 from assay.formats.naming import normal_id
-from assay.formats.parsed import FaultList, Parsed, listed, printable, quoted
+from assay.formats.parsed import FaultList, Parsed
 from assay.formats.text import read_text
+from assay.model.csv_cells import from_csv_cell
+from assay.model.wording import listed, printable, quoted
 
 COLUMNS = ("run", "topic", "confidence", "correct")
 

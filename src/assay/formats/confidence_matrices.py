@@ -11,11 +11,12 @@ import numpy as np
 
 from assay.formats.confidence import read_confidence
 from assay.formats.label_tables import TOPIC, Cells
-from assay.formats.parsed import FaultList, Parsed, listed, printable, quoted
+from assay.formats.parsed import FaultList, Parsed
 from assay.formats.score_cells import is_mean, read_score_cells
 from assay.formats.score_matrices import complete, no_topics
 from assay.formats.score_tables import ScoreTable, parse_scores, uncertainty
 from assay.measures.confidence_ranges import confidence_ranges
+from assay.model.wording import listed, printable, quoted
 
 __all__ = ["ConfidenceMatrix", "read_confidences"]
 

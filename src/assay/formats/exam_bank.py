@@ -24,9 +24,9 @@ from assay.formats.exam_bank_reading import (
     read_bank,
     read_question,
 )
-from assay.formats.parsed import quoted
 from assay.model.errors import SettingsError
 from assay.model.exam import Bank, BankQuestion
+from assay.model.wording import quoted
 
 __all__ = [
     "bank_file", "open_bank", "packed", "question_id", "read_bank", "workbench_bank", "write_bank",

@@ -23,9 +23,10 @@ from typing import Any
 
 from assay.formats.exam_tqa import tqa_questions
 from assay.formats.jsonl import first_character, one_text, read_values
-from assay.formats.parsed import FaultList, Parsed, quoted
+from assay.formats.parsed import FaultList, Parsed
 from assay.formats.text import SourceText, read_text
 from assay.model.exam import Bank, BankForm, BankQuestion, QueryBank
+from assay.model.wording import quoted
 
 TABLE = ("query_id", "question_text")
 """The columns that a table cannot do without."""

@@ -21,10 +21,11 @@ import numpy as np
 import orjson
 
 from assay.formats.jsonl import read_values
-from assay.formats.parsed import FaultList, Parsed, quoted
+from assay.formats.parsed import FaultList, Parsed
 from assay.formats.text import read_text
 from assay.measures.coverage import NO_GRADE, TOP_GRADE, Grades
 from assay.model.exam import GradedPassage, Judgment, Ranked
+from assay.model.wording import quoted
 
 LAST_RANK = 1_000_000
 """No run shows more passages than that for a query."""

@@ -8,9 +8,10 @@ from typing import Any
 import orjson
 
 from assay.formats.jsonl import read_json
-from assay.formats.parsed import FaultList, quoted
+from assay.formats.parsed import FaultList
 from assay.formats.text import SourceText
 from assay.model.exam import BankQuestion
+from assay.model.wording import quoted
 
 
 def tqa_questions(

@@ -9,8 +9,9 @@ from typing import Any
 import orjson
 
 from assay.formats.naming import normal_id
-from assay.formats.parsed import FaultList, listed
+from assay.formats.parsed import FaultList
 from assay.formats.text import SourceText
+from assay.model.wording import listed
 
 _CURE = "Write one JSON object a line."
 # A text that never ends goes to the end: to look for its end from every quote would take for ever.

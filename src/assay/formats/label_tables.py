@@ -14,14 +14,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from os import PathLike
 
-from assay.formats.csv_cells import from_csv_cell
 from assay.formats.jsonl import first_object
 from assay.formats.label_records import labels_of_records
 from assay.formats.naming import clean, normal_id
-from assay.formats.parsed import FaultList, Parsed, listed, printable, quoted
+from assay.formats.parsed import FaultList, Parsed
 from assay.formats.text import read_text
 from assay.formats.trec import read_qrels
 from assay.formats.trec_rag_passages import read_judgment_run
+from assay.model.csv_cells import from_csv_cell
+from assay.model.wording import listed, printable, quoted
 
 __all__ = [
     "Cells",

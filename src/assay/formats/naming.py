@@ -15,7 +15,8 @@ from os import PathLike
 from pathlib import Path
 
 from assay.formats.integers import parse_integer
-from assay.formats.parsed import FaultList, listed, printable, quoted
+from assay.formats.parsed import FaultList
+from assay.model.wording import listed, printable, quoted
 
 _PACKED = (".gz", ".bz2")
 _TEXT = (

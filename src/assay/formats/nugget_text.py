@@ -17,8 +17,9 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from assay.formats.parsed import FaultList, Parsed, quoted
+from assay.formats.parsed import FaultList, Parsed
 from assay.model.trec_rag import Importance, RagNugget
+from assay.model.wording import quoted
 
 UNSET = "unset"
 """Stands for an importance that nobody has given yet; it is then asked for."""

@@ -12,8 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from assay.formats.jsonl import read_objects
-from assay.formats.parsed import FaultList, Parsed, quoted
+from assay.formats.parsed import FaultList, Parsed
 from assay.formats.text import read_text
+from assay.model.wording import quoted
 
 Id = str | int
 _LARGEST = 1 << 63

@@ -11,10 +11,9 @@ from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from assay.model.errors import Fault, FormatError
+from assay.model.wording import printable
 
 T = TypeVar("T")
-
-_LONGEST_QUOTE = 80
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,30 +79,3 @@ class FaultList:
     def done(self) -> tuple[Fault, ...]:
         """All faults in line order; those of the file as a whole (line 0) come first."""
         return tuple(sorted(self._faults, key=lambda fault: fault.line))
-
-
-def printable(text: str) -> str:
-    """``text`` with everything escaped that a terminal would act on or not show.
-
-    Control characters, line breaks, text direction marks and lone surrogates become ``\\x1b``,
-    ``\\u202e`` and so on, so that file text may go into messages.
-    """
-    if text.isprintable():
-        return text
-    return "".join(
-        char if char.isprintable() else char.encode("unicode_escape").decode("ascii")
-        for char in text
-    )
-
-
-def quoted(text: str) -> str:
-    """``text`` from a file, made printable, shortened and quoted for a message."""
-    short = text if len(text) <= _LONGEST_QUOTE else text[: _LONGEST_QUOTE - 1] + "…"
-    return f"“{printable(short)}”"
-
-
-def listed(items: Iterable[str], most: int = 40) -> str:
-    """``a, b, c``, and how many more where there are more than ``most``."""
-    every = [printable(item) for item in items]
-    rest = len(every) - most
-    return ", ".join(every[:most]) + (f" … and {rest} more" if rest > 0 else "")

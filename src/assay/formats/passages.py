@@ -15,8 +15,9 @@ from os import PathLike
 from typing import Any, NamedTuple
 
 from assay.formats.jsonl import first_character, read_values
-from assay.formats.parsed import FaultList, Parsed, quoted
+from assay.formats.parsed import FaultList, Parsed
 from assay.formats.text import SourceText, read_text
+from assay.model.wording import quoted
 
 _IDS = ("id", "docid", "passage_id", "paragraph_id", "segment_id")
 _TEXTS = ("text", "segment", "contents", "passage")

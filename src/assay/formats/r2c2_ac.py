@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from assay.formats.naming import KnownIds, check_run_name, clean, normal_id, run_name
-from assay.formats.parsed import FaultList, Parsed, listed, quoted
+from assay.formats.parsed import FaultList, Parsed
 from assay.formats.r2c2_marks import MarkPlaces, NuggetBlock
 from assay.formats.r2c2_nuggets import (
     MAX_NUGGETS,
@@ -27,6 +27,7 @@ from assay.formats.r2c2_nuggets import (
 from assay.formats.text import read_text
 from assay.model.errors import AssayError, Fault, FormatError
 from assay.model.rag import Answer, AnswerRun, Answers, Mark, PassageRun, Question
+from assay.model.wording import listed, quoted
 
 _LETTERS = {mark: mark.value.encode("ascii") for mark in Mark}
 _TAG = re.compile("<([^<>;]*)>")

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from pathlib import Path
 
-from assay.formats.parsed import listed, printable, quoted
 from assay.model.errors import Fault
 from assay.model.rag import Answer, AnswerRun
+from assay.model.wording import listed, printable, quoted
 
 
 def changed_otherwise(

@@ -12,11 +12,12 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from assay.formats.integers import parse_integer
 from assay.formats.naming import KnownIds, clean, integer_cure, name_cure
-from assay.formats.parsed import FaultList, listed, printable, quoted
+from assay.formats.parsed import FaultList
 from assay.formats.r2c2_marks import NuggetBlock
 from assay.formats.r2c2_pr import MAX_RANK
 from assay.formats.text import line_break_in
 from assay.model.rag import Mark, Nugget, Passage, PassageKey, PassageRun, Passages
+from assay.model.wording import listed, printable, quoted
 
 MAX_NUGGETS = 10
 """Most nuggets of a question, and the last NuggetNum (paper, section 3.5)."""

@@ -14,9 +14,10 @@ from typing import Literal, Protocol, TypeAlias
 
 from assay.formats.integers import parse_integer
 from assay.formats.naming import KnownIds, check_run_name, clean, integer_cure, normal_id, run_name
-from assay.formats.parsed import FaultList, Parsed, listed, printable, quoted
+from assay.formats.parsed import FaultList, Parsed
 from assay.formats.text import SourceText, line_break_in, source_of
 from assay.model.rag import Passage, PassageKey, PassageRun, Passages, Question
+from assay.model.wording import listed, printable, quoted
 
 MAX_RANK = 20
 """Most passages of a question, and the last rank (paper, section 3.4)."""

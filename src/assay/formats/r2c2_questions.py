@@ -10,9 +10,10 @@ import re
 from os import PathLike
 
 from assay.formats.naming import normal_id
-from assay.formats.parsed import FaultList, Parsed, listed, printable, quoted
+from assay.formats.parsed import FaultList, Parsed
 from assay.formats.text import line_break_in, read_text
 from assay.model.rag import Question
+from assay.model.wording import listed, printable, quoted
 
 CATEGORIES = (
     "Simple",

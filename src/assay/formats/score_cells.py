@@ -17,9 +17,10 @@ from os import PathLike
 from pathlib import Path
 
 from assay.formats.label_tables import RUN, TOPIC, Cells, read_cells
-from assay.formats.parsed import FaultList, listed
+from assay.formats.parsed import FaultList
 from assay.formats.text import read_text
 from assay.measures.names import parse_measure
+from assay.model.wording import listed
 
 __all__ = [
     "ALL",

@@ -11,7 +11,7 @@ from typing import TypeVar
 
 from assay.formats.label_tables import RUN, TOPIC, Cells, finite_number, number_fault
 from assay.formats.naming import normal_id
-from assay.formats.parsed import FaultList, Parsed, listed, printable, quoted
+from assay.formats.parsed import FaultList, Parsed
 from assay.formats.score_cells import (
     ALL,
     MEASURE,
@@ -23,6 +23,7 @@ from assay.formats.score_cells import (
     read_score_cells,
 )
 from assay.formats.score_tables import parse_scores
+from assay.model.wording import listed, printable, quoted
 
 __all__ = ["ScoreMatrix", "complete", "no_topics", "read_matrix"]
 

@@ -21,7 +21,7 @@ from assay.formats.label_tables import (
     one_column,
 )
 from assay.formats.naming import normal_id
-from assay.formats.parsed import FaultList, Parsed, listed, printable, quoted
+from assay.formats.parsed import FaultList, Parsed
 from assay.formats.score_cells import (
     ALL,
     ENDS,
@@ -35,6 +35,7 @@ from assay.formats.score_cells import (
     same_name,
     split_end,
 )
+from assay.model.wording import listed, printable, quoted
 
 __all__ = ["ScoreTable", "parse_scores", "read_scores"]
 

@@ -15,9 +15,10 @@ from typing import Any
 
 from assay.formats.jsonl import dump_line, read_values
 from assay.formats.label_tables import read_cells
-from assay.formats.parsed import FaultList, Parsed, quoted
+from assay.formats.parsed import FaultList, Parsed
 from assay.formats.text import read_text
 from assay.model.summaries import Cited, Document, Preference, Summary, SummarySection
+from assay.model.wording import quoted
 
 _PREFERENCES = ("query_id", "left", "right", "labeller", "preference")
 

@@ -20,8 +20,9 @@ from os import PathLike
 from pathlib import Path
 from typing import BinaryIO
 
-from assay.formats.parsed import FaultList, printable, quoted
+from assay.formats.parsed import FaultList
 from assay.model.errors import Fault, FormatError, SettingsError
+from assay.model.wording import printable, quoted
 
 MAX_BYTES = 4 << 30
 """Most bytes that a file may hold once decompressed: a guard against decompression bombs."""

@@ -16,9 +16,10 @@ from itertools import chain, pairwise
 from os import PathLike
 
 from assay.formats.integers import parse_integer
-from assay.formats.parsed import FaultList, Parsed, listed, printable, quoted
+from assay.formats.parsed import FaultList, Parsed
 from assay.formats.text import SourceText, read_text, source_of
 from assay.model.errors import AssayError
+from assay.model.wording import listed, printable, quoted
 
 SECOND_COLUMN = frozenset({"Q0", "q0", "0"})
 """What the unused second column of a run may hold without a warning."""

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import numpy as np
 
-from assay.formats.parsed import FaultList, printable
+from assay.formats.parsed import FaultList
 from assay.formats.text import SourceText, most_bytes, read_text
 from assay.formats.trec import read_trec_run, warn_of_ranks, warn_of_second_column
 from assay.formats.trec_blocks import Block, parse
@@ -28,6 +28,7 @@ from assay.measures.frames import run_hits
 from assay.measures.hits import Floats, Hits, Integers, Judgements, keep_freed
 from assay.measures.order import Ties, rank_order
 from assay.model.errors import Fault, FormatError
+from assay.model.wording import printable
 
 __all__ = ["BLOCK", "RunBatch", "read_runs"]
 

@@ -15,11 +15,12 @@ from typing import Any
 
 from assay.formats.jsonl import one_id, one_text, read_objects
 from assay.formats.naming import run_name
-from assay.formats.parsed import FaultList, Parsed, listed, printable, quoted
+from assay.formats.parsed import FaultList, Parsed
 from assay.formats.text import SourceText, read_text
 from assay.formats.trec_rag_citations import Sources
 from assay.formats.trec_rag_rules import RULES, Rules, rules_for, sentences_key
 from assay.model.trec_rag import RagAnswer, RagRun, Sentence
+from assay.model.wording import listed, printable, quoted
 
 KINDS = ("automatic", "manual")
 _TOPIC_KEYS = ("narrative_id", "topic_id", "request_id", "qid")

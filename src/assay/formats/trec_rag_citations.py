@@ -6,8 +6,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from assay.formats.parsed import FaultList, listed, quoted
+from assay.formats.parsed import FaultList
 from assay.formats.trec_rag_rules import Rules, Way
+from assay.model.wording import listed, quoted
 
 
 @dataclass(frozen=True, slots=True)

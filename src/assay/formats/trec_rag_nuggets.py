@@ -14,7 +14,7 @@ from typing import Any
 
 from assay.formats.jsonl import dump_line, first_object, one_id, one_text, read_objects
 from assay.formats.naming import run_name
-from assay.formats.parsed import FaultList, Parsed, listed, quoted
+from assay.formats.parsed import FaultList, Parsed
 from assay.formats.text import read_text
 from assay.formats.trec_rag_topics import parse_importance
 from assay.model.trec_rag import (
@@ -25,6 +25,7 @@ from assay.model.trec_rag import (
     RagNugget,
     sub_narrative_name,
 )
+from assay.model.wording import listed, quoted
 
 _TOPIC_KEYS = ("qid", "topic_id", "narrative_id", "query_id", "id")
 _FAILED = ("failed", "fail")

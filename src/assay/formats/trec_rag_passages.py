@@ -9,11 +9,12 @@ from typing import Any
 from assay.formats.integers import parse_integer
 from assay.formats.jsonl import dump_line, one_id, one_text, read_objects
 from assay.formats.naming import run_name
-from assay.formats.parsed import FaultList, Parsed, listed, printable, quoted
+from assay.formats.parsed import FaultList, Parsed
 from assay.formats.text import read_text
 from assay.formats.trec_rag_topics import TOPIC_KEYS
 from assay.model.errors import AssayError
 from assay.model.trec_rag import Candidate, JudgmentRun, RelevanceGuess, Segment
+from assay.model.wording import listed, printable, quoted
 
 LABELS = range(5)
 """The track's relevance scale of 2025."""

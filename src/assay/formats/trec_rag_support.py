@@ -15,9 +15,10 @@ from typing import Any
 
 from assay.formats.jsonl import dump_line, one_id, one_text, read_objects
 from assay.formats.naming import run_name
-from assay.formats.parsed import FaultList, Parsed, quoted
+from assay.formats.parsed import FaultList, Parsed
 from assay.formats.text import read_text
 from assay.model.trec_rag import CitedSupport, JudgedSentence, Support, SupportAnswer
+from assay.model.wording import quoted
 
 CODES: Mapping[Support | None, str] = {
     Support.FULL: "2",

@@ -21,7 +21,7 @@ from assay.formats.jsonl import (
     read_objects,
 )
 from assay.formats.naming import normal_id
-from assay.formats.parsed import FaultList, Parsed, quoted
+from assay.formats.parsed import FaultList, Parsed
 from assay.formats.text import SourceText, read_text
 from assay.model.errors import AssayError
 from assay.model.trec_rag import (
@@ -31,6 +31,7 @@ from assay.model.trec_rag import (
     sub_narrative_key,
     sub_narrative_name,
 )
+from assay.model.wording import quoted
 
 TOPIC_KEYS = ("id", "narrative_id", "topic_id", "request_id", "qid", "query_id")
 TEXT_KEYS = ("narrative", "title", "topic", "text", "query")

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from assay.formats.jsonl import first_character, first_object
-from assay.formats.parsed import FaultList, Parsed, listed, quoted
+from assay.formats.parsed import FaultList, Parsed
 from assay.formats.text import SourceText, read_text
 from assay.formats.trec import TrecRun, read_trec_run
 from assay.formats.trec_rag_answers import parse_answers
@@ -19,6 +19,7 @@ from assay.formats.trec_rag_support import read_support
 from assay.formats.trec_rag_topics import read_sub_narratives, read_topics
 from assay.formats.validate import Checked, Format, Given
 from assay.model.errors import Fault
+from assay.model.wording import listed, quoted
 
 _OFFICIAL = re.compile(r"(?:(?:rag)?20\d\d-)?(?:0|[1-9]\d*)|[0-9a-f]{24}")
 """Ids of the track's topics: 2024 (``2024-35227``), 2025 (``14``), 2026 (``rag2026-4``; 24 digits

@@ -7,9 +7,10 @@ from dataclasses import dataclass, field
 from os import PathLike
 
 from assay.formats.integers import parse_integer
-from assay.formats.parsed import FaultList, Parsed, quoted
+from assay.formats.parsed import FaultList, Parsed
 from assay.formats.text import read_text
 from assay.formats.trec import qrels_columns
+from assay.model.wording import quoted
 
 __all__ = ["SubtopicQrels", "read_subtopic_qrels"]
 

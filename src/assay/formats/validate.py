@@ -11,13 +11,14 @@ from dataclasses import dataclass, field
 from os import PathLike
 from pathlib import Path
 
-from assay.formats.parsed import FaultList, listed, printable
+from assay.formats.parsed import FaultList
 from assay.formats.r2c2_pr import Corpus, read_pr_run
 from assay.formats.r2c2_questions import read_questions
 from assay.formats.text import SourceText, read_text
 from assay.formats.trec_rag_topics import read_topics
 from assay.model.errors import Fault, FormatError, SettingsError
 from assay.model.rag import PassageRun, Question
+from assay.model.wording import listed, printable
 
 
 @dataclass(frozen=True, slots=True)

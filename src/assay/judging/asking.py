@@ -11,7 +11,6 @@ from contextlib import AsyncExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from assay.formats.parsed import printable
 from assay.judging.keeper import Keeper, new_label
 from assay.judging.progress import Progress, Tally
 from assay.labellers.base import Labeller, Outcome, Request
@@ -19,6 +18,7 @@ from assay.labellers.watch import WATCH, Watch, idling
 from assay.ledger import NewLabel
 from assay.model.errors import LabellerUnreachable
 from assay.model.labels import Status
+from assay.model.wording import printable
 
 GIVE_UP_AFTER = 20
 """Questions in a row to which the same fault ends a run, unless a setting says otherwise."""

@@ -13,9 +13,9 @@ from contextlib import ExitStack, contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 
-from assay.formats.parsed import printable
 from assay.model.errors import LedgerError
 from assay.model.labels import LabellerId
+from assay.model.wording import printable
 from assay.tasks.base import canonical
 
 try:

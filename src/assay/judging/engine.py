@@ -10,7 +10,6 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 
-from assay.formats.parsed import listed
 from assay.judging.asking import GIVE_UP_AFTER, INTERRUPTED, Run
 from assay.judging.claims import claimed
 from assay.judging.keeper import Keeper, new_label
@@ -22,6 +21,7 @@ from assay.labellers.ensemble import EnsembleLabeller
 from assay.ledger import Asked, Ledger
 from assay.model.errors import LabellerUnreachable, SettingsError
 from assay.model.labels import Status
+from assay.model.wording import listed
 
 LARGE = 100_000
 """Labels from which on little of the ledger is held in memory while judging."""

@@ -1,6 +1,10 @@
-"""Numbers in sentences."""
+"""Numbers, lists and texts of files in sentences."""
 
 from __future__ import annotations
+
+from collections.abc import Iterable
+
+_LONGEST_QUOTE = 80
 
 
 def counted(n: int, one: str, many: str | None = None) -> str:
@@ -20,3 +24,30 @@ def listing(items: list[str], most: int = 12) -> str:
     if len(items) < 2:
         return "".join(items)
     return ", ".join(items[:-1]) + " and " + items[-1]
+
+
+def printable(text: str) -> str:
+    """``text`` with everything escaped that a terminal would act on or not show.
+
+    Control characters, line breaks, text direction marks and lone surrogates become ``\\x1b``,
+    ``\\u202e`` and so on, so that file text may go into messages.
+    """
+    if text.isprintable():
+        return text
+    return "".join(
+        char if char.isprintable() else char.encode("unicode_escape").decode("ascii")
+        for char in text
+    )
+
+
+def quoted(text: str) -> str:
+    """``text`` from a file, made printable, shortened and quoted for a message."""
+    short = text if len(text) <= _LONGEST_QUOTE else text[: _LONGEST_QUOTE - 1] + "…"
+    return f"“{printable(short)}”"
+
+
+def listed(items: Iterable[str], most: int = 40) -> str:
+    """``a, b, c``, and how many more where there are more than ``most``."""
+    every = [printable(item) for item in items]
+    rest = len(every) - most
+    return ", ".join(every[:most]) + (f" … and {rest} more" if rest > 0 else "")

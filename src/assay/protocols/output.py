@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
-from assay.formats.csv_cells import csv_cell
+from assay.model.csv_cells import csv_cell
 from assay.model.errors import SettingsError
 
 _PIECE = 16 << 20

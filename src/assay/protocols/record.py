@@ -8,12 +8,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
-from assay.formats.parsed import printable
 from assay.ledger.chain import Head
 from assay.ledger.hashes import packed
 from assay.ledger.lines import Block
 from assay.model.labels import Label, LabellerId
 from assay.model.version import __version__
+from assay.model.wording import printable
 from assay.protocols.folder import Folder, relative_to
 from assay.protocols.manifest import REPORT, replace_manifest
 from assay.protocols.output import sha256, write_pieces

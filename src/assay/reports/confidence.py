@@ -17,7 +17,7 @@ import numpy.typing as npt
 from assay.measures.confidence import Closed
 from assay.page.confidence import reliability, risk_curve
 from assay.page.parts import Curve, Reliability
-from assay.reports.text import number, shortened
+from assay.page.wording import number, shortened
 
 __all__ = ["ConfidenceData", "plot_confidence", "save_confidence_plot"]
 

@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from markupsafe import Markup
 
 from assay.page.parts import Curves, Figure, Lines, Point, Reliability, Scatter, Series
+from assay.page.wording import number, shortened
 from assay.reports.axes import Plane, reach
 from assay.reports.svg import (
     drawing,
@@ -22,7 +23,6 @@ from assay.reports.svg import (
     path,
     text_width,
 )
-from assay.reports.text import number, shortened
 
 Kinds = Mapping[str, int]
 """Name → number of its colour and shape, from 0."""

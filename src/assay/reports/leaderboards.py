@@ -9,9 +9,11 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 from assay.measures.scores import Score, Scores, ranks
+from assay.model.wording import counted
 from assay.page.page import Board, Fact
+from assay.page.wording import NOTHING, interval, number, span
 from assay.reports.plots import interval_bar
-from assay.reports.text import NOTHING, broken, counted, interval, number, slug, span
+from assay.reports.text import broken, slug
 
 _BARS = 4
 """With more measures than this only the first is drawn as a bar."""

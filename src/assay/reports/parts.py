@@ -23,11 +23,12 @@ from assay.page.parts import (
     Table,
     Text,
 )
+from assay.page.wording import NOTHING, number, span
 from assay.reports.cards import draw_cards
 from assay.reports.figures import Kinds, figure
 from assay.reports.page import macro
 from assay.reports.svg import drawing, el
-from assay.reports.text import NOTHING, number, slug, span
+from assay.reports.text import slug
 
 MARKS = {
     "full": ("✓", "full support"),

@@ -5,8 +5,8 @@ from __future__ import annotations
 from markupsafe import Markup
 
 from assay.measures.scores import Score
+from assay.page.wording import NOTHING, interval, percent, span
 from assay.reports.svg import drawing, el, label
-from assay.reports.text import NOTHING, interval, percent, span
 
 _BAR = (104.0, 20.0, 5.0)
 """Width, height and margin of an interval bar in a table."""

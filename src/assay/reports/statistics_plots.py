@@ -14,8 +14,9 @@ from pathlib import Path
 from typing import Any
 
 from assay.model.errors import SettingsError
+from assay.model.wording import counted
+from assay.page.wording import shortened
 from assay.reports.confidence import _COLOURS, _MARKERS, _METADATA, _STYLE
-from assay.reports.text import counted, shortened
 
 __all__ = ["DifferencePanel", "checked_plot", "save_differences", "save_scatter"]
 

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 
 from markupsafe import Markup, escape
 
-from assay.reports.text import visible
+from assay.page.wording import visible
 
 Attribute = str | float | int | None
 

@@ -12,17 +12,9 @@ from rich.text import Text
 
 from assay.measures.scores import Score, Scores
 from assay.page.page import Board, Page
+from assay.page.wording import NOTHING, interval, narrow, one_line, shortened, span
 from assay.reports.leaderboards import ranked
-from assay.reports.text import (
-    NOTHING,
-    broken,
-    closed,
-    interval,
-    narrow,
-    one_line,
-    shortened,
-    span,
-)
+from assay.reports.text import broken, closed
 
 NAME = 22
 """Columns of a run's name; twice as many characters are shown of it."""

@@ -1,21 +1,9 @@
-"""Texts for a page: ids, headings; and the wording of ``assay.page.wording``."""
+"""Texts for a page: ids and headings."""
 
 from __future__ import annotations
 
 import hashlib
 import re
-
-from assay.model.wording import counted as counted
-from assay.model.wording import listing as listing
-from assay.page.wording import NOTHING as NOTHING
-from assay.page.wording import interval as interval
-from assay.page.wording import narrow as narrow
-from assay.page.wording import number as number
-from assay.page.wording import one_line as one_line
-from assay.page.wording import percent as percent
-from assay.page.wording import shortened as shortened
-from assay.page.wording import span as span
-from assay.page.wording import visible as visible
 
 _HUMP = re.compile(r"(?<=[a-z])(?=[A-Z])|(?<=[_-])")
 _LONG = 12

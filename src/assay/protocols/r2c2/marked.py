@@ -16,7 +16,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from assay.formats.naming import run_name
-from assay.formats.parsed import listed, printable, quoted
 from assay.formats.r2c2 import read_ac_run, write_marked
 from assay.formats.r2c2_edited import changed_otherwise
 from assay.ledger import NewLabel
@@ -24,6 +23,7 @@ from assay.ledger.exchange import said_by
 from assay.model.errors import Fault, FormatError
 from assay.model.labels import LabellerId
 from assay.model.rag import Answer, AnswerRun, Mark, Nugget
+from assay.model.wording import listed, printable, quoted
 from assay.protocols.places import Place
 from assay.protocols.r2c2.inputs import Inputs
 from assay.protocols.r2c2.requests import answer_unit, entailment_unit

@@ -6,10 +6,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from functools import partial
 
-from assay.formats.parsed import listed
 from assay.measures.ranges import Range
 from assay.measures.summaries import weight_warnings
-from assay.model.wording import counted, named
+from assay.model.wording import counted, listed, named
 from assay.protocols.base import Protocol, Reading, Step
 from assay.protocols.folder import Folder
 from assay.protocols.labels import LabelBook

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 
-from assay.formats.parsed import listed
 from assay.formats.trec_rag_nuggets import write_assignments, write_nuggets
 from assay.formats.trec_rag_passages import write_judgment_run
 from assay.formats.trec_rag_support import write_support
@@ -12,7 +11,7 @@ from assay.formats.trec_rag_topics import write_sub_narratives
 from assay.measures.ranges import Range
 from assay.measures.support import SUPPORT_MEASURES
 from assay.model.trec_rag import NuggetList
-from assay.model.wording import named
+from assay.model.wording import listed, named
 from assay.protocols.labels import LabelBook
 from assay.protocols.output import csv_bytes
 from assay.protocols.results import Board, Findings, Gap

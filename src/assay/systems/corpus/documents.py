@@ -22,8 +22,8 @@ from typing import IO, Any, NamedTuple, cast
 
 import orjson
 
-from assay.formats.parsed import printable, quoted
 from assay.model.errors import Fault, SettingsError
+from assay.model.wording import printable, quoted
 from assay.systems.corpus import mediawiki
 from assay.systems.corpus.packed import PACKED, unpacked
 from assay.systems.corpus.wikitext import is_redirect

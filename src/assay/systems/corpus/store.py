@@ -21,9 +21,9 @@ from urllib.parse import quote
 
 import orjson
 
-from assay.formats.parsed import printable
 from assay.formats.text import read_text
 from assay.model.errors import Fault, FormatError, SettingsError
+from assay.model.wording import printable
 from assay.systems.corpus.passages import Passage
 from assay.systems.damage import told_of_damage
 

@@ -6,10 +6,10 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Protocol
 
-from assay.formats.parsed import quoted
 from assay.formats.r2c2_pr import MAX_RANK
 from assay.formats.text import LINE_BREAKS
 from assay.model.errors import SettingsError
+from assay.model.wording import quoted
 from assay.systems.retrieval.rerank import Lists, Ranked
 
 _SPACES = re.compile(r"\s+")

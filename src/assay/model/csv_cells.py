@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from assay.formats.parsed import printable
+from assay.model.wording import printable
 
 _FORMULA = re.compile("'*[=+@\t\r＝＋－＠-]")
 _GUARDED = re.compile("'('*[=+@\t\r＝＋－＠-])")
