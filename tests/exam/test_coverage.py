@@ -18,6 +18,8 @@ from assay.measures.coverage import (
     labels,
     standard_error,
 )
+from assay.measures.frames import evaluate_runs
+from tests.measures import plain
 
 shapes = hnp.array_shapes(min_dims=2, max_dims=2, min_side=1, max_side=6)
 graded = hnp.arrays(np.int8, shapes, elements=st.integers(0, 5))
@@ -59,12 +61,17 @@ def test_a_label_is_the_best_known_grade(grades):
 @given(graded, st.integers(1, 5), st.sampled_from([0.0, 0.3, 0.5, 1.0]), st.integers(1, 6))
 def test_alpha_ndcg_is_the_measure_with_questions_as_intents(grades, tau, alpha, k):
     covers = grades >= tau
-    sets = [set(np.flatnonzero(row)) for row in covers]
-    measure = alpha_nDCG(alpha=alpha) @ k
+    wanted = plain.alpha_ndcg([set(np.flatnonzero(row)) for row in covers], alpha, k)
     ideal = alpha_ideal(covers, alpha=alpha, k=k)
-    assert ideal == pytest.approx(measure.ideal(sets))
-    wanted = measure.score_subtopics(sets, sets)
     assert alpha_ndcg(covers, ideal, alpha=alpha, k=k) == pytest.approx(wanted)
+    names = [f"{9 - row}" for row in range(len(covers))]  # of equal ones the last is ideal
+    subtopics = {
+        str(q): dict(zip(names, one.tolist(), strict=True)) for q, one in enumerate(1 * covers.T)
+    }
+    measure = alpha_nDCG(alpha=alpha) @ k
+    qrels, runs = {"t": dict.fromkeys(names, 1)}, {"r": {"t": names}}
+    found = evaluate_runs(qrels, runs, [measure], subtopics={"t": subtopics})
+    assert found["r"].mean(measure) == pytest.approx(wanted)
 
 
 def test_weights_must_be_usable():

@@ -19,7 +19,7 @@ from assay.formats.trec_columns import PAD, Column, decimals, whole_numbers
 from assay.formats.trec_fast import read_runs
 from assay.formats.trec_index import any_twice
 from assay.measures.frames import run_hits, to_judgements
-from assay.measures.hits import Judgements
+from assay.measures.judgements import Judgements
 from assay.measures.names import parse_measure
 from assay.model.errors import FormatError
 

@@ -7,7 +7,7 @@ import re
 
 import pytest
 
-from assay.measures.ranking import MEASURES
+from assay.measures import MEASURES
 from tests.conftest import ROOT
 
 PAGE = (ROOT / "docs" / "measures.md").read_text(encoding="utf-8")

@@ -7,27 +7,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay import measures
-from assay.measures import MEASURES, Measure, describe_measures, parse_measure
-from assay.measures.ranking import (
+from assay.measures import MEASURES, Gain, Measure, describe_measures, parse_measure
+from assay.measures.ranking.cumulated import NDCG, NDCGJK, Q
+from assay.measures.ranking.relevance import (
     AP,
-    ERR,
-    IRBU,
-    NDCG,
-    NDCGJK,
-    NERR,
-    NIRBU,
-    RBP,
     RR,
-    AlphaNDCG,
     APNorm,
-    Gain,
     Judged,
     Precision,
-    Q,
     Recall,
     RPrecision,
     Success,
 )
+from assay.measures.ranking.stopping import ERR, IRBU, NERR, NIRBU, RBP
+from assay.measures.ranking.subtopics import AlphaNDCG
 
 
 @pytest.mark.parametrize(

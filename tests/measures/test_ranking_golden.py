@@ -7,9 +7,12 @@ from typing import ClassVar
 
 import pytest
 
-from assay.measures import Gain, Measure, parse_measure
-from assay.measures.evaluation import evaluate
-from assay.measures.ranking import MEASURES, NDCG, RBP
+from assay.measures import MEASURES, Gain, Measure, parse_measure
+from assay.measures.batch import score_hits
+from assay.measures.frames import RunScores, evaluate_runs, run_hits
+from assay.measures.judgements import Judgements
+from assay.measures.ranking.cumulated import NDCG
+from assay.measures.ranking.stopping import RBP
 
 
 def _qrels(text: str) -> dict[str, float]:
@@ -64,6 +67,15 @@ SLIDE = [
     ("R2C2", "nERR@20", 0.28),
     ("R2C2", "iRBU@20", 0.718046),
 ]
+
+
+def evaluate(
+    run: dict[str, list[str]],
+    qrels: dict[str, dict[str, float]],
+    measures: list[Measure],
+    g_max: float | None = None,
+) -> RunScores:
+    return evaluate_runs(qrels, {"r": run}, measures, g_max=g_max)["r"]
 
 
 def score(topic: str, name: str, g_max: float | None = None) -> float:
@@ -122,7 +134,7 @@ def test_g_max_is_a_grade_and_defaults_to_the_highest_of_the_whole_qrels() -> No
     qrels = {"1": {"a": 1.0}, "2": {"b": 3.0}}
     evaluation = evaluate({"1": ["a"]}, qrels, [err])
     assert evaluation.g_max == 3.0
-    assert evaluation.scores[err] == {"1": pytest.approx(1 / 8), "2": 0.0}
+    assert evaluation.values[err].tolist() == [pytest.approx(1 / 8), 0.0]
 
 
 @pytest.mark.parametrize("name", ["ERR", "nERR", "iRBU", "niRBU", "RBP"])
@@ -175,7 +187,7 @@ class TestEvaluate:
     def test_every_qrels_topic_has_a_score_and_odd_topics_are_listed(self) -> None:
         rr = parse_measure("RR")
         evaluation = evaluate(self.run, self.qrels, [rr])
-        assert evaluation.scores[rr] == {"1": 0.5, "2": 0.0, "3": 0.0, "4": 0.0}
+        assert evaluation.values[rr].tolist() == [0.5, 0.0, 0.0, 0.0]
         assert evaluation.without_relevant == ("3",)
         assert evaluation.missing == ("2", "4")
         assert evaluation.unjudged == ("9",)
@@ -191,9 +203,10 @@ class TestEvaluate:
     def test_an_ideal_list_can_be_given(self) -> None:
         ndcg = parse_measure("nDCG@2")
         qrels = {"1": {"a": 1.0, "b": 3.0}}
-        own = evaluate({"1": ["a"]}, qrels, [ndcg], ideal={"1": [1.0]})
+        judged = Judgements(qrels, ideals={"1": [1.0]})
+        own = score_hits(run_hits({"1": ["a"]}, judged), judged, [ndcg])
         pooled = evaluate({"1": ["a"]}, qrels, [ndcg])
-        assert own.mean(ndcg) == 1.0
+        assert own[ndcg].tolist() == [[1.0]]
         assert pooled.mean(ndcg) == pytest.approx(1 / (3 + 1 / math.log2(3)))
 
     def test_what_cannot_be_scored_is_refused(self) -> None:
@@ -203,6 +216,6 @@ class TestEvaluate:
         with pytest.raises(ValueError, match="topic 1: document b is ranked twice"):
             evaluate({"1": ["a", "b", "b"]}, self.qrels, [rr])
         with pytest.raises(ValueError, match="topic 7"):
-            evaluate({}, self.qrels, [rr], ideal={"7": [1.0]})
+            Judgements(self.qrels, ideals={"7": [1.0]})
         with pytest.raises(ValueError, match=r"topic 2: .*g_max"):
             evaluate({"2": ["c"]}, self.qrels, [RBP()], g_max=1.0)

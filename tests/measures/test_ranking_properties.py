@@ -7,7 +7,8 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from assay.measures import parse_measure
-from assay.measures.ranking import AP, NDCG, APNorm, Q
+from assay.measures.ranking.cumulated import NDCG, Q
+from assay.measures.ranking.relevance import AP, APNorm
 
 EPSILON = 1e-12
 G_MAX = 4.0

@@ -20,7 +20,7 @@ from assay.formats.trec_fast import read_runs
 from assay.measures import Measure
 from assay.measures.confidence import LOWER_IS_BETTER
 from assay.measures.frames import RunScores, run_scores, to_judgements
-from assay.measures.hits import Judgements
+from assay.measures.judgements import Judgements
 from assay.model.errors import Fault, FormatError, SettingsError
 from assay.model.wording import counted, listed, printable
 from assay.statistics.comparison import (

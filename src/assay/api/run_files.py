@@ -9,10 +9,10 @@ from assay.formats.trec import read_qrels, read_topic_list
 from assay.formats.trec_fast import read_runs
 from assay.formats.trec_subtopics import read_subtopic_qrels
 from assay.measures.base import Measure
-from assay.measures.diversity import AlphaNDCG
 from assay.measures.frames import Ideal, RunScores, run_scores, to_judgements
-from assay.measures.hits import Judgements
+from assay.measures.judgements import Judgements
 from assay.measures.order import Ties
+from assay.measures.ranking.subtopics import AlphaNDCG
 from assay.model.errors import Fault, FormatError, SettingsError
 from assay.model.wording import listed, printable
 

@@ -25,7 +25,7 @@ from assay.cli.measure_table import measure_tables
 from assay.cli.measure_trec import OFFICIAL, trec_lines
 from assay.measures.base import Measure
 from assay.measures.frames import IDEALS, Ideal, RunScores
-from assay.measures.hits import Judgements
+from assay.measures.judgements import Judgements
 from assay.measures.names import parse_measure
 from assay.measures.order import TIES, Ties
 from assay.measures.tables import TOPICS, Row, Topics, rows

@@ -8,7 +8,7 @@ import numpy as np
 
 from assay.measures.base import Measure
 from assay.measures.frames import RunScores
-from assay.measures.hits import Judgements
+from assay.measures.judgements import Judgements
 from assay.measures.tables import ALL, Topics
 from assay.model.wording import printable
 

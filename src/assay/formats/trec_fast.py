@@ -25,7 +25,8 @@ from assay.formats.trec_columns import PAD, Bools, hashed
 from assay.formats.trec_index import Index, any_twice, spread
 from assay.formats.trec_lists import Lists, Names
 from assay.measures.frames import run_hits
-from assay.measures.hits import Floats, Hits, Integers, Judgements, keep_freed
+from assay.measures.hits import Floats, Hits, Integers, keep_freed
+from assay.measures.judgements import Judgements
 from assay.measures.order import Ties, rank_order
 from assay.model.errors import Fault, FormatError
 from assay.model.wording import printable
@@ -343,7 +344,7 @@ class _Reader:
             np.concatenate(found.lists),
             np.concatenate(found.ranks),
             np.concatenate(found.judgements),
-            self.judged,
+            self.judged.flat,
             found.shown,
         )
         numbers = range(len(paths))

@@ -8,7 +8,8 @@ from itertools import chain
 import numpy as np
 
 from assay.formats.trec_columns import LONGEST, PAD, Column, Words, hashed
-from assay.measures.hits import Integers, Judgements
+from assay.measures.hits import Integers
+from assay.measures.judgements import Judgements
 
 __all__ = ["Index", "any_twice", "spread"]
 

@@ -12,10 +12,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from assay.measures import ranking
-from assay.measures.evaluation import Evaluation
+from assay.measures.base import MEASURES, Measure
+from assay.measures.grades import Gain
 from assay.measures.names import describe_measures, parse_measure
-from assay.measures.ranking import MEASURES, Gain, Measure
+from assay.measures.ranking import cumulated, relevance, stopping, subtopics
 
 if TYPE_CHECKING:
     from assay.measures.library import evaluate
@@ -26,7 +26,6 @@ __all__ = [
     "MEASURES",
     "RBP",
     "RR",
-    "Evaluation",
     "Gain",
     "Judged",
     "Measure",
@@ -46,22 +45,22 @@ __all__ = [
     "parse_measure",
 ]
 
-nDCG = ranking.NDCG()
-nDCG_JK = ranking.NDCGJK()
-Q = ranking.Q()
-AP = ranking.AP()
-ERR = ranking.ERR()
-nERR = ranking.NERR()
-iRBU = ranking.IRBU()
-niRBU = ranking.NIRBU()
-RBP = ranking.RBP()
-P = ranking.Precision()
-Rprec = ranking.RPrecision()
-RR = ranking.RR()
-Recall = ranking.Recall()
-Success = ranking.Success()
-alpha_nDCG = ranking.AlphaNDCG()
-Judged = ranking.Judged()
+nDCG = cumulated.NDCG()
+nDCG_JK = cumulated.NDCGJK()
+Q = cumulated.Q()
+AP = relevance.AP()
+ERR = stopping.ERR()
+nERR = stopping.NERR()
+iRBU = stopping.IRBU()
+niRBU = stopping.NIRBU()
+RBP = stopping.RBP()
+P = relevance.Precision()
+Rprec = relevance.RPrecision()
+RR = relevance.RR()
+Recall = relevance.Recall()
+Success = relevance.Success()
+alpha_nDCG = subtopics.AlphaNDCG()
+Judged = relevance.Judged()
 
 
 def __dir__() -> list[str]:

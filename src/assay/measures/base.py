@@ -2,58 +2,25 @@
 
 from __future__ import annotations
 
-import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from enum import StrEnum
 from numbers import Integral
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
-__all__ = ["RELEVANT", "APNorm", "Gain", "Grades", "Measure", "count_relevant"]
+from assay.measures.grades import Grades
 
-Grades = Sequence[float | None]
-"""The grades of a ranked list, best rank first; ``None`` marks an unjudged document."""
+if TYPE_CHECKING:
+    from assay.measures.hits import Floats, Hits
+    from assay.measures.judgements import Ideals
+
+__all__ = ["MEASURES", "Measure"]
 
 _LARGEST_CUTOFF = 10**9
 
-RELEVANT = 1.0
-"""The lowest grade that counts as relevant unless a measure says otherwise."""
-
-
-class Gain(StrEnum):
-    """How a grade becomes a gain: ``linear`` (the grade) or ``exp`` (2^grade − 1)."""
-
-    LINEAR = "linear"
-    EXP = "exp"
-
-    def of(self, grade: float | None) -> float:
-        """Return the gain of a grade; 0 for ``None`` and for grades of 0 and below.
-
-        Raises:
-            ValueError: the exponential gain of the grade is too large for a float.
-        """
-        if grade is None or grade <= 0:
-            return 0.0
-        if self is Gain.LINEAR:
-            return float(grade)
-        try:
-            return float(2.0 ** float(grade) - 1.0)
-        except OverflowError:
-            raise ValueError(f"the exponential gain of grade {grade} is too large") from None
-
-    def all_of(self, grades: Iterable[float | None]) -> list[float]:
-        """Return the gains of *grades*, in the same order."""
-        if self is Gain.LINEAR:  # as ``of``, without a call a grade
-            return [0.0 if grade is None or grade <= 0 else float(grade) for grade in grades]
-        return [self.of(grade) for grade in grades]
-
-
-class APNorm(StrEnum):
-    """What average precision at k divides by: ``R`` (trec_eval) or ``min`` (k, R) (NTCIREVAL)."""
-
-    R = "R"
-    MIN = "min"
+MEASURES: dict[str, type[Measure]] = {}
+"""Every measure of ranking that is defined somewhere, by the name it is written with."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -78,6 +45,20 @@ class Measure(ABC):
     """``optional``, ``required`` or ``none``: whether the measure takes ``@k``."""
     only_gains: ClassVar[bool] = False
     """Whether a document of grade 0 or below is the same to it as one that was not judged."""
+    uses_g_max: ClassVar[bool] = False
+    """Whether it sets grades against the highest one of the scale, so that none may be above it."""
+
+    def __init_subclass__(cls) -> None:
+        """Make the measure known by its name.
+
+        Raises:
+            TypeError: another measure has the name.
+        """
+        if "name" in vars(cls):
+            known = MEASURES.setdefault(cls.name, cls)
+            if (known.__module__, known.__qualname__) != (cls.__module__, cls.__qualname__):
+                raise TypeError(f"{known.__module__}.{known.__qualname__} is called {cls.name}")
+            MEASURES[cls.name] = cls
 
     def __post_init__(self) -> None:
         for field in fields(self):
@@ -156,23 +137,20 @@ class Measure(ABC):
             ValueError: a grade or *g_max* is NaN or infinite, a grade exceeds *g_max* in a
                 measure that uses *g_max*, or the measure needs a cutoff and has none.
         """
-        self.ready()
-        shown = grades if self.k is None else grades[: self.k]
-        if not math.isfinite(sum([grade for grade in shown if grade is not None])):
-            raise ValueError(f"a ranked grade is not a finite number: {list(shown)}")
-        if not math.isfinite(sum(ideal)):
-            raise ValueError(f"an ideal grade is not a finite number: {list(ideal)}")
-        if not math.isfinite(g_max):
-            raise ValueError(f"g_max is not a finite number: {g_max}")
-        return float(self._score(shown, ideal, g_max))
+        # It needs numpy, which a measure that is only named does not.
+        from assay.measures.batch import score_lists  # noqa: PLC0415
+
+        return float(score_lists(self, [grades], [ideal], g_max)[0])
 
     @abstractmethod
-    def _score(self, grades: Grades, ideal: Sequence[float], g_max: float) -> float:
-        """Score grades that are checked and already cut at *k*."""
+    def scores(self, hits: Hits, judged: Ideals) -> Floats:
+        """Return a score for each ranked list: the definition of the measure.
 
-    def _best(self, ideal: Sequence[float]) -> list[float]:
-        """Return the grades of the ideal list: the highest first, cut at *k*."""
-        return sorted(ideal, reverse=True)[: self.k]
+        Args:
+            hits: the judged documents of the lists, cut at *k*: a list for each topic, and for
+                several runs run after run.
+            judged: the ideal list of each topic, and the highest grade of the scale.
+        """
 
     def _require(self, condition: bool, wanted: str) -> None:
         if not condition:
@@ -204,8 +182,3 @@ def _typed(measure: Measure, name: str, default: object) -> object:
 def _plain(value: object) -> str:
     """Write a parameter value so that it parses back to the same: ``2``, ``0.99``, ``exp``."""
     return repr(value).removesuffix(".0") if isinstance(value, float) else str(value)
-
-
-def count_relevant(ideal: Sequence[float], rel: float = RELEVANT) -> int:
-    """Return R, the number of judged documents with a grade of at least *rel*."""
-    return len([grade for grade in ideal if grade >= rel])

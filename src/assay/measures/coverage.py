@@ -8,13 +8,14 @@ may be what many show, with an axis for the lists before the others: values then
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
-from assay.measures.ranges import Range
+from assay.measures.hits import Bools, Floats, Integers
+from assay.measures.ranges import ROUNDING, Range
 
 __all__ = [
     "NO_GRADE",
@@ -22,8 +23,10 @@ __all__ = [
     "AlphaIdeal",
     "Cover",
     "Grades",
+    "alpha_dcg",
     "alpha_ideal",
     "alpha_ideal_range",
+    "alpha_ideals",
     "alpha_ndcg",
     "alpha_ndcg_range",
     "cover",
@@ -33,8 +36,6 @@ __all__ = [
 ]
 
 GradeMatrix = npt.NDArray[np.int8]
-Bools = npt.NDArray[np.bool_]
-Floats = npt.NDArray[np.float64]
 
 NO_GRADE = -1
 """What stands in a matrix for a pair that has no (usable) grade."""
@@ -199,7 +200,8 @@ def _greedy(
     worth = np.ones(covers.shape[1])
     for _ in range(min(len(left), k or len(left))):
         gains = left @ worth
-        best = int(gains.argmax())
+        # The first of those that gain the same, whatever the order of summation.
+        best = int((gains >= gains.max() * (1.0 - ROUNDING)).argmax())
         if gains[best] <= 0:
             return
         yield gains, float(gains[best])
@@ -218,6 +220,11 @@ def alpha_ideal(covers: Bools, *, alpha: float = 0.5, k: int | None = None) -> f
     return sum(
         gain / math.log2(rank + 1) for rank, (_, gain) in enumerate(_greedy(covers, alpha, k), 1)
     )
+
+
+def alpha_ideals(pools: Iterable[Bools], *, alpha: float = 0.5, k: int | None = None) -> Floats:
+    """Return :func:`alpha_ideal` of each pool."""
+    return np.array([alpha_ideal(pool, alpha=alpha, k=k) for pool in pools])
 
 
 @dataclass(frozen=True, slots=True)
@@ -274,6 +281,21 @@ def alpha_ideal_range(
     return AlphaIdeal(float(drops @ least), float(drops @ most), excess)
 
 
+def alpha_dcg(shown: Bools, *, alpha: float, ranks: Integers | None = None) -> Floats:
+    """Return α-DCG of a ranked list: Σ (1 − α)^c / log2(r + 1) over the intents that each passage
+    covers, c times covered above it.
+
+    Args:
+        shown: rows are the passages in rank order, columns the intents that each covers.
+        alpha: how much a repeated intent loses.
+        ranks: of the rows where some passages are not among them; from 1 where left out.
+    """
+    before: npt.NDArray[np.intp] = np.cumsum(shown, axis=-2) - shown
+    gains = (((1.0 - alpha) ** before) * shown).sum(axis=-1)
+    discounts = _discounts(shown.shape[-2]) if ranks is None else 1.0 / np.log2(ranks + 1.0)
+    return np.asarray((gains * discounts).sum(axis=-1))
+
+
 def alpha_ndcg(shown: Bools, ideal: float, *, alpha: float = 0.5, k: int | None = None) -> Floats:
     """Return α-nDCG of a ranked list with questions as intents.
 
@@ -289,10 +311,7 @@ def alpha_ndcg(shown: Bools, ideal: float, *, alpha: float = 0.5, k: int | None 
     """
     if ideal <= 0:
         return np.zeros(shown.shape[:-2])
-    rows = shown[..., :k, :]
-    before: npt.NDArray[np.intp] = np.cumsum(rows, axis=-2) - rows
-    gains = (((1.0 - alpha) ** before) * rows).sum(axis=-1)
-    return np.asarray((gains * _discounts(rows.shape[-2])).sum(axis=-1) / ideal)
+    return alpha_dcg(shown[..., :k, :], alpha=alpha) / ideal
 
 
 def alpha_ndcg_range(

@@ -13,11 +13,12 @@ from typing import Any, Literal, get_args
 import numpy as np
 import numpy.typing as npt
 
-from assay.measures.base import RELEVANT, Measure
+from assay.measures.base import Measure
 from assay.measures.batch import score_hits
-from assay.measures.evaluation import Evaluation
-from assay.measures.hits import Floats, Hits, Integers, Judgements, keep_freed
+from assay.measures.grades import RELEVANT
+from assay.measures.hits import Floats, Hits, Integers, keep_freed
 from assay.measures.inputs import Ranking, Run, odd_number, to_grades, to_run, to_subtopics
+from assay.measures.judgements import Judgements
 from assay.measures.names import parse_measure
 from assay.measures.order import Ties, rank_order, sort_keys
 
@@ -72,23 +73,12 @@ class RunScores:
     def mean(
         self, measure: Measure, *, topics: Literal["qrels", "answered"] = "qrels"
     ) -> float | None:
-        """Return the mean over topics; see :meth:`assay.measures.Evaluation.mean`."""
+        """Return the mean over all topics of the qrels, or over those among them that the run has
+        documents for; ``None`` where there are none. Raises KeyError for a measure that was not
+        scored."""
         values = self.values[measure]
         counted = values[self.answered] if topics == "answered" else values
         return math.fsum(counted.tolist()) / len(counted) if len(counted) else None
-
-    def evaluation(self) -> Evaluation:
-        """Return the same scores in the form of :func:`assay.measures.evaluate`."""
-        return Evaluation(
-            scores={
-                measure: dict(zip(self.topics, values.tolist(), strict=True))
-                for measure, values in self.values.items()
-            },
-            g_max=self.g_max,
-            without_relevant=self.without_relevant,
-            missing=self.missing,
-            unjudged=self.unjudged,
-        )
 
 
 def evaluate_runs(
@@ -154,7 +144,7 @@ def run_scores(
     scores = score_hits(hits, judged, measures)
     shown = hits.shown.reshape(-1, len(judged.topics))
     answered = shown > 0
-    found = hits.only(hits.grades >= RELEVANT).count().reshape(shown.shape)
+    found = hits.relevant(RELEVANT).count().reshape(shown.shape)
     return [
         RunScores(
             topics=judged.topics,
@@ -188,7 +178,7 @@ def to_judgements(
         return Judgements(qrels.grades, top, qrels.ideals, subtopics or qrels.subtopics)
     return Judgements(
         to_grades(qrels),
-        None if g_max is None else float(g_max),  # type: ignore[arg-type]
+        g_max,
         subtopics=to_subtopics(subtopics or {}),
     )
 
@@ -217,7 +207,7 @@ def run_hits(
             return hits
     found = chain.from_iterable(
         map(places.get, documents, repeat(_UNJUDGED))
-        for places, documents in zip(judged.places(), rankings, strict=True)
+        for places, documents in zip(judged.places, rankings, strict=True)
     )
     rows = np.fromiter(found, np.int64, len(lists))
 

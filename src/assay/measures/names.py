@@ -10,9 +10,10 @@ from __future__ import annotations
 import re
 from dataclasses import Field, fields
 from difflib import get_close_matches
+from enum import StrEnum
 from typing import Any
 
-from assay.measures.ranking import MEASURES, APNorm, Gain, Measure
+from assay.measures.base import MEASURES, Measure
 
 __all__ = ["describe_measures", "parse_measure"]
 
@@ -29,7 +30,6 @@ _TREC_EVAL_STEMS = {
     "success": "Success",
 }
 _TREC_EVAL_NAMES = {"ndcg": "nDCG", "map": "AP", "recip_rank": "RR"}
-_BY_FOLDED_NAME = {name.casefold(): kind for name, kind in MEASURES.items()}
 _SPELLINGS = {"alpha-ndcg": "α-ndcg"}
 
 
@@ -54,7 +54,7 @@ def parse_measure(text: str) -> Measure:
             f"{_meant(text)} Known measures: {', '.join(MEASURES)}"
         )
     folded = match["name"].casefold().replace("_", "-")
-    kind = _BY_FOLDED_NAME.get(_SPELLINGS.get(folded, folded))
+    kind = _by_folded_name().get(_SPELLINGS.get(folded, folded))
     if kind is None:
         raise ValueError(
             f"unknown measure {match['name']!r} in {text!r}.{_meant(text)}"
@@ -67,15 +67,19 @@ def parse_measure(text: str) -> Measure:
         raise ValueError(f"{text!r}: {error}") from None
 
 
+def _by_folded_name() -> dict[str, type[Measure]]:
+    return {name.casefold(): kind for name, kind in MEASURES.items()}
+
+
 def _meant(text: str) -> str:
     """The known name nearest to what stands at the beginning of *text*, as a question; or
     nothing."""
     parts = _ALMOST.match(text)
     folded = parts["name"].casefold().replace("_", "-").replace("alpha", "α") if parts else ""
-    near = get_close_matches(folded, _BY_FOLDED_NAME, n=1)
+    near = get_close_matches(folded, _by_folded_name(), n=1)
     if parts is None or not near:
         return ""
-    name = _BY_FOLDED_NAME[near[0]].name
+    name = _by_folded_name()[near[0]].name
     whole = name + parts["rest"].rstrip()
     if _NAME.fullmatch(whole) is None:
         numbers = re.findall("[0-9]+", parts["rest"])
@@ -127,16 +131,16 @@ def _arguments(kind: type[Measure], text: str, whole: str) -> dict[str, Any]:
 def _key_of_choice(parameters: dict[str, Field[Any]], value: str) -> str:
     """Return the parameter that has *value* among its choices, or an empty string."""
     for name, field in parameters.items():
-        if isinstance(field.default, Gain | APNorm) and value in list(type(field.default)):
+        if isinstance(field.default, StrEnum) and value in list(type(field.default)):
             return name
     return ""
 
 
-def _value(field: Field[Any], text: str, whole: str) -> Gain | APNorm | float:
+def _value(field: Field[Any], text: str, whole: str) -> StrEnum | float:
     """Read a parameter's value as the type of its default."""
     default = field.default
     try:
-        if isinstance(default, Gain | APNorm):
+        if isinstance(default, StrEnum):
             wanted = "one of " + ", ".join(type(default))
             return type(default)(text)
         wanted = "a number"

@@ -4,11 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from assay.measures.base import Grades, Measure, count_relevant
-from assay.measures.binary import BinaryMeasure, RPrecision
+import numpy as np
+
+from assay.measures.base import Measure
+from assay.measures.batch import score_hits, score_lists
+from assay.measures.grades import Grades
+from assay.measures.hits import Bools, Floats, Hits, Integers
+from assay.measures.judgements import Ideals
 from assay.measures.ranges import Range
+from assay.measures.ranking.relevance import BinaryMeasure, RPrecision
 
 __all__ = ["score_range"]
+
+_AT_ONCE = 1 << 20
+"""Documents of ranked and ideal lists that are scored at once."""
 
 
 def score_range(
@@ -41,59 +50,59 @@ def score_range(
     Raises:
         ValueError: as :meth:`Measure.score` does.
     """
-    tops = list(g_max)
+    measure.ready()
     if isinstance(measure, BinaryMeasure):
-        return _binary_range(measure, worst, best, ideal_worst, ideal_best, max(tops))
+        sure, possible, *ideal = (
+            np.array(one, dtype=np.float64) >= measure.rel  # not judged is NaN, and not relevant
+            for one in (worst, best, ideal_worst, ideal_best)
+        )
+        return _binary_range(measure, sure, possible & ~sure, *(int(one.sum()) for one in ideal))
     floors, ceilings = [], []
-    for top in tops:
-        low, high = _cut(worst, top), _cut(best, top)
-        least = [grade for grade in _cut(ideal_worst, top) if grade is not None]
-        most = [grade for grade in _cut(ideal_best, top) if grade is not None]
-        floors.append(measure.score(low, most, top))
-        ceiling = measure.score(high, least, top)
-        if ceiling == 0.0 and measure.score(high, most, top) > 0.0:
-            ceiling = 1.0  # nothing is surely relevant: the list may be the ideal one
-        ceilings.append(ceiling)
+    for top in g_max:
+        # Where the highest grade of all is *top*, none is above it.
+        low, high = (
+            [None if grade is None else min(grade, top) for grade in one] for one in (worst, best)
+        )
+        least, most = ([min(grade, top) for grade in one] for one in (ideal_worst, ideal_best))
+        floor, ceiling, possible = score_lists(
+            measure, [low, high, high], [most, least, most], top
+        ).tolist()
+        floors.append(floor)
+        # Nothing is surely relevant: the list may be the ideal one.
+        ceilings.append(1.0 if ceiling == 0.0 and possible > 0.0 else ceiling)
     return Range(min(floors), min(1.0, max(ceilings)))
 
 
 def _binary_range(
-    measure: BinaryMeasure,
-    worst: Grades,
-    best: Grades,
-    ideal_worst: Sequence[float],
-    ideal_best: Sequence[float],
-    top: float,
+    measure: BinaryMeasure, sure: Bools, unsure: Bools, surely: int, possibly: int
 ) -> Range:
-    rel = measure.rel
-    grades = [None if grade is None else rel if grade >= rel else 0.0 for grade in worst]
-    places = [
-        place
-        for place, (least, most) in enumerate(zip(grades, best, strict=True))
-        if least != rel and most is not None and most >= rel
-    ]
-    surely = count_relevant(ideal_worst, rel)
-    unsure = max(len(places), count_relevant(ideal_best, rel) - surely)
-    elsewhere = unsure - len(places)
+    """The ends where the documents shown are surely relevant or may be, and so many in all."""
+    most = max(int(unsure.sum()), possibly - surely)
+    sure, unsure = sure[: measure.k], unsure[: measure.k]
+    places = int(unsure.sum())
+    elsewhere = most - places
+    number = np.cumsum(unsure)
 
-    def score(more: int, chosen: Sequence[int]) -> float:
-        shown = list(grades)
-        for place in chosen:
-            shown[place] = rel
-        return measure.score(shown, [rel] * (surely + more), top)
+    def scores(more: Integers, chosen: Bools) -> Floats:
+        """The scores where so many *more* documents are relevant, *chosen* ones of them shown."""
+        lists, ranks = np.nonzero(sure | (unsure & chosen))
+        relevant = np.repeat(np.arange(len(more)), surely + more)
+        grades = np.full(len(lists), measure.rel)
+        hits = Hits(lists, ranks + 1, lists, grades, np.full(len(more), len(sure)))
+        best = Hits.ideal(relevant, np.full(len(relevant), measure.rel), len(more))
+        return score_hits(hits, Ideals(best, measure.rel), [measure])[measure]
 
     # But for Rprec, more relevant documents that are not shown never raise a score.
     every = isinstance(measure, RPrecision)
-    floors = (
-        score(more, places[len(places) - max(0, more - elsewhere) :])
-        for more in range(0 if every else elsewhere, unsure + 1)
-    )
-    ceilings = (
-        score(more, places[:more]) for more in range((unsure if every else len(places)) + 1)
-    )
-    return Range(min(floors), max(ceilings))
-
-
-def _cut(grades: Grades, top: float) -> list[float | None]:
-    """Where the highest grade of all is *top*, none is above it."""
-    return [None if grade is None else min(grade, top) for grade in grades]
+    # All at once take room for as many as there are, squared.
+    parts = 1 + most * (surely + most + len(sure)) // _AT_ONCE
+    found = []
+    for more in np.array_split(np.arange(0 if every else elsewhere, most + 1), parts):
+        last = places - np.maximum(0, more - elsewhere)
+        found.append(scores(more, number > last[:, None]))
+    floor = np.concatenate(found, axis=1).min()
+    found = [
+        scores(more, number <= more[:, None])
+        for more in np.array_split(np.arange((most if every else places) + 1), parts)
+    ]
+    return Range(float(floor), float(np.concatenate(found, axis=1).max()))

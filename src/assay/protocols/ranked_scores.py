@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from assay.measures.base import Measure
-from assay.measures.evaluation import evaluate
-from assay.measures.graded import ERR, IRBU, RBP
+from assay.measures.batch import score_hits
+from assay.measures.frames import run_hits
+from assay.measures.judgements import Judgements
 from assay.measures.names import parse_measure
 from assay.measures.ranges import Range
 from assay.measures.ranking_ranges import score_range
@@ -29,14 +30,15 @@ def score_rankings(ranked: Ranked, rising: Rising) -> dict[str, dict[str, dict[s
                 topic: [qrels[topic].get(unit, 0.0) for unit in shown]
                 for topic, shown in ranking.items()
             }
-        found = evaluate(ranking, qrels, measures, g_max=ranked.g_max, ideal=ideal)
+        judged = Judgements(qrels, ranked.g_max, ideal)
+        found = score_hits(run_hits(ranking, judged, ties="file"), judged, measures)
         values[name] = {
-            str(measure): {topic: Range.certain(value) for topic, value in by_topic.items()}
-            for measure, by_topic in found.scores.items()
+            str(measure): dict(zip(qrels, map(Range.certain, table[0].tolist()), strict=True))
+            for measure, table in found.items()
         }
         for measure in measures:
             # Where the highest grade of all may rise, what hangs on it does for every topic.
-            unsure = len(tops) > 1 and isinstance(measure, (ERR, IRBU, RBP))
+            unsure = len(tops) > 1 and measure.uses_g_max
             for topic in ranked.topics if unsure else rising:
                 if ranking.get(topic):
                     ends = _range(ranked, rising, measure, ranking[topic], topic, tops)

@@ -8,7 +8,7 @@ from assay.formats.trec import read_qrels, read_topic_list
 from assay.formats.trec_fast import read_runs
 from assay.formats.trec_subtopics import read_subtopic_qrels
 from assay.measures.frames import Ideal, run_scores, to_judgements
-from assay.measures.hits import Judgements
+from assay.measures.judgements import Judgements
 from assay.measures.names import parse_measure
 from assay.measures.tables import Topics
 from assay.model.errors import FormatError

@@ -16,6 +16,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
+from assay.measures.base import Measure
 from assay.measures.batch import score_hits
 from assay.measures.coverage import (
     NO_GRADE,
@@ -30,11 +31,12 @@ from assay.measures.coverage import (
     labels,
     normalised_cover,
 )
-from assay.measures.diversity import AlphaNDCG
-from assay.measures.hits import Floats, Hits, Integers, Judgements
+from assay.measures.grades import RELEVANT
+from assay.measures.hits import Floats, Hits, Integers
+from assay.measures.judgements import Judgements
 from assay.measures.names import parse_measure
 from assay.measures.ranges import Range
-from assay.measures.ranking import RELEVANT, Measure
+from assay.measures.ranking.subtopics import AlphaNDCG
 from assay.measures.ranking_ranges import score_range
 from assay.model.exam import Bank, Ranking, Run
 from assay.protocols.ranked import Ranked
@@ -337,7 +339,7 @@ class ExamScorer:
             before += absent
         lists, ranks, rows = (np.concatenate(column) for column in zip(*parts, strict=True))
         lengths = np.array([shown.lengths[query] for query in topics]).T.ravel()
-        return Hits.collect(lists, ranks, rows, self._complete, lengths)
+        return Hits.collect(lists, ranks, rows, self._complete.flat, lengths)
 
     def covered(self, run: Run, query: str, tau: int) -> npt.NDArray[np.bool_]:
         """Which of the query's questions the run covers."""

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from assay.measures.base import Measure
+from assay.measures.batch import score_hits
+from assay.measures.frames import run_hits
+from assay.measures.judgements import Judgements
 from assay.measures.names import parse_measure
 from assay.measures.ranges import Range
 from assay.measures.ranking_ranges import score_range
@@ -72,26 +75,29 @@ def retrieval_sheet(inputs: Inputs, settings: TrecRagSettings, pool: Pool) -> Sh
         for topic in pool.topics
     }
 
-    def scored(measure: Measure, topic: str, ranked: Iterable[str]) -> Range:
+    def scored(measure: Measure, topic: str, ranked: Sequence[str]) -> Range:
         grades, missing = pool.grades[topic], pool.missing[topic]
         worst = [grades.get(doc) for doc in ranked]
         best = [pool.highest if doc in missing else grades.get(doc) for doc in ranked]
-        if not missing and len(scale) == 1:
-            return Range.certain(measure.score(worst, ideals[topic][0], scale[0]))
         least, most = ideals[topic]
         return score_range(measure, worst, best, least, most, scale)
 
+    judged = Judgements(pool.grades, scale[0])
+    unsure = {topic for topic in pool.topics if pool.missing[topic] or len(scale) > 1}
     values: dict[str, Values] = {}
     for name, run in inputs.r_runs.items():
         rankings = {topic: run.ranked(topic) for topic in pool.topics}
-        values[name] = {
-            str(measure): {
+        values[name] = {}
+        hits = run_hits(rankings, judged, ties="file")
+        for measure, table in score_hits(hits, judged, measures).items():
+            certain = dict(zip(pool.topics, table[0].tolist(), strict=True))
+            values[name][str(measure)] = {
                 topic: scored(measure, topic, ranked)
+                if topic in unsure
+                else Range.certain(certain[topic])
                 for topic, ranked in rankings.items()
                 if ranked
             }
-            for measure in measures
-        }
     nothing: Values = {
         str(measure): dict.fromkeys(pool.topics, Range.certain(0.0)) for measure in measures
     }

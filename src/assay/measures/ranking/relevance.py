@@ -1,19 +1,25 @@
-"""Ranking measures that ask only whether a document is relevant, or whether it was judged."""
+"""Measures that ask only whether a document is relevant, or whether it was judged."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from enum import StrEnum
+from typing import TYPE_CHECKING, ClassVar
 
-from assay.measures.base import RELEVANT, APNorm, Grades, Measure, count_relevant
+from assay.measures.base import Measure
+from assay.measures.grades import RELEVANT
 
-__all__ = ["AP", "RR", "BinaryMeasure", "Judged", "Precision", "RPrecision", "Recall", "Success"]
+if TYPE_CHECKING:
+    from assay.measures.hits import Floats, Hits, Integers
+    from assay.measures.judgements import Ideals
 
 
-def _relevant(grades: Iterable[float | None], rel: float) -> list[bool]:
-    return [grade is not None and grade >= rel for grade in grades]
+class APNorm(StrEnum):
+    """What average precision at k divides by: ``R`` (trec_eval) or ``min`` (k, R) (NTCIREVAL)."""
+
+    R = "R"
+    MIN = "min"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,18 +45,12 @@ class AP(BinaryMeasure):
     norm: APNorm = APNorm.R
     name: ClassVar[str] = "AP"
 
-    def _score(self, grades: Grades, ideal: Sequence[float], g_max: float) -> float:
-        relevant = count_relevant(ideal, self.rel)
-        if relevant == 0:
-            return 0.0
-        found, total = 0, 0.0
-        for rank, hit in enumerate(_relevant(grades, self.rel), 1):
-            if hit:
-                found += 1
-                total += found / rank
-        if self.norm is APNorm.MIN and self.k is not None:
-            return total / min(self.k, relevant)
-        return total / relevant
+    def scores(self, hits: Hits, judged: Ideals) -> Floats:
+        found = hits.relevant(self.rel)
+        most = self.k if self.norm is APNorm.MIN else None
+        return judged.share(
+            found.total(found.numbers() / found.ranks), judged.relevant(self.rel, most)
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,8 +63,8 @@ class Precision(BinaryMeasure):
     name: ClassVar[str] = "P"
     cutoff: ClassVar[str] = "required"
 
-    def _score(self, grades: Grades, ideal: Sequence[float], g_max: float) -> float:
-        return sum(_relevant(grades, self.rel)) / (self.k or 1)
+    def scores(self, hits: Hits, judged: Ideals) -> Floats:
+        return hits.relevant(self.rel).count() / (self.k or 1)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,9 +74,11 @@ class RPrecision(BinaryMeasure):
     name: ClassVar[str] = "Rprec"
     cutoff: ClassVar[str] = "none"
 
-    def _score(self, grades: Grades, ideal: Sequence[float], g_max: float) -> float:
-        relevant = count_relevant(ideal, self.rel)
-        return sum(_relevant(grades[:relevant], self.rel)) / relevant if relevant else 0.0
+    def scores(self, hits: Hits, judged: Ideals) -> Floats:
+        relevant = judged.relevant(self.rel)
+        found = hits.relevant(self.rel)
+        within = found.only(found.ranks <= judged.of_topics(relevant, found))
+        return judged.share(within.count(), relevant)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -85,11 +87,10 @@ class RR(BinaryMeasure):
 
     name: ClassVar[str] = "RR"
 
-    def _score(self, grades: Grades, ideal: Sequence[float], g_max: float) -> float:
-        for rank, hit in enumerate(_relevant(grades, self.rel), 1):
-            if hit:
-                return 1.0 / rank
-        return 0.0
+    def scores(self, hits: Hits, judged: Ideals) -> Floats:
+        found = hits.relevant(self.rel)
+        first = found.only(found.numbers() == 1)
+        return first.total(1.0 / first.ranks)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -98,9 +99,8 @@ class Recall(BinaryMeasure):
 
     name: ClassVar[str] = "Recall"
 
-    def _score(self, grades: Grades, ideal: Sequence[float], g_max: float) -> float:
-        relevant = count_relevant(ideal, self.rel)
-        return sum(_relevant(grades, self.rel)) / relevant if relevant else 0.0
+    def scores(self, hits: Hits, judged: Ideals) -> Floats:
+        return judged.share(hits.relevant(self.rel).count(), judged.relevant(self.rel))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -109,8 +109,8 @@ class Success(BinaryMeasure):
 
     name: ClassVar[str] = "Success"
 
-    def _score(self, grades: Grades, ideal: Sequence[float], g_max: float) -> float:
-        return float(any(_relevant(grades, self.rel)))
+    def scores(self, hits: Hits, judged: Ideals) -> Floats:
+        return (hits.relevant(self.rel).count() > 0).astype(float)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -123,7 +123,6 @@ class Judged(Measure):
 
     name: ClassVar[str] = "Judged"
 
-    def _score(self, grades: Grades, ideal: Sequence[float], g_max: float) -> float:
-        if not len(grades):
-            return 0.0
-        return sum(grade is not None for grade in grades) / len(grades)
+    def scores(self, hits: Hits, judged: Ideals) -> Floats:
+        shown: Integers = hits.shown.clip(1, self.k)
+        return hits.count() / shown

@@ -1,0 +1,22 @@
+"""What a grade is worth: relevant or not, and its gain."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from enum import StrEnum
+
+__all__ = ["RELEVANT", "Gain", "Grades"]
+
+Grades = Sequence[float | None]
+"""The grades of a ranked list, best rank first; ``None`` marks an unjudged document."""
+
+RELEVANT = 1.0
+"""The lowest grade that counts as relevant unless a measure says otherwise."""
+
+
+class Gain(StrEnum):
+    """How a grade above 0 becomes a gain: ``linear`` (the grade) or ``exp`` (2^grade − 1). All
+    others, and documents that were not judged, have a gain of 0."""
+
+    LINEAR = "linear"
+    EXP = "exp"

@@ -1,0 +1,108 @@
+"""A user who reads down the list, is satisfied at some rank and stops: ERR, iRBU; and RBP, whose
+user stops whatever is read."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+from assay.measures.base import Measure
+from assay.measures.grades import Gain
+
+if TYPE_CHECKING:
+    from assay.measures.hits import Floats, Hits
+    from assay.measures.judgements import Ideals
+
+
+@dataclass(frozen=True, kw_only=True)
+class ScaledMeasure(Measure):
+    """A measure that sets gains against the gain of the highest grade."""
+
+    gain: Gain = Gain.LINEAR
+    only_gains: ClassVar[bool] = True
+    uses_g_max: ClassVar[bool] = True
+
+    def _stops(self, hits: Hits, judged: Ideals) -> Floats:
+        """Return s_r = p_r Π_{j<r} (1 − p_j), p_r = g_r / (g_max + 1): the chance that the user is
+        satisfied at rank r and stops. An unjudged document has p = 0."""
+        chances = hits.gains(self.gain) / (judged.highest_gain(self.gain) + 1.0)
+        return hits.passed(1.0 - chances) * chances
+
+
+@dataclass(frozen=True, kw_only=True)
+class ERR(ScaledMeasure):
+    """Expected reciprocal rank: Σ s_r / r.
+
+    Note that p_r divides by g_max + 1 in gain units, as NTCIREVAL does; the exponential gain makes
+    it (2^g − 1) / 2^g_max, as Chapelle et al. 2009 have it. Source: docs/measures.md.
+    """
+
+    name: ClassVar[str] = "ERR"
+
+    def scores(self, hits: Hits, judged: Ideals) -> Floats:
+        return hits.total(self._stops(hits, judged) / hits.ranks)
+
+
+@dataclass(frozen=True, kw_only=True)
+class NERR(ERR):
+    """Normalised expected reciprocal rank: ERR over the ERR of the ideal list.
+
+    Source: NTCIREVAL ``nERR``.
+    """
+
+    name: ClassVar[str] = "nERR"
+
+    def scores(self, hits: Hits, judged: Ideals) -> Floats:
+        return judged.normalised(self, hits, lambda some: ERR.scores(self, some, judged))
+
+
+@dataclass(frozen=True, kw_only=True)
+class IRBU(ScaledMeasure):
+    """Intentwise rank-biased utility: Σ φ^r s_r, with persistence φ.
+
+    Source: Sakai & Zeng 2019; docs/measures.md.
+    """
+
+    phi: float = 0.99
+    name: ClassVar[str] = "iRBU"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self._require(0 < self.phi <= 1, f"phi must be above 0 and at most 1, got {self.phi}")
+
+    def scores(self, hits: Hits, judged: Ideals) -> Floats:
+        return hits.total(self.phi**hits.ranks * self._stops(hits, judged))
+
+
+@dataclass(frozen=True, kw_only=True)
+class NIRBU(IRBU):
+    """Normalised intentwise rank-biased utility: iRBU over the iRBU of the ideal list.
+
+    Source: Sakai & Zeng 2019 for iRBU; normalised as nERR is (docs/measures.md).
+    """
+
+    name: ClassVar[str] = "niRBU"
+
+    def scores(self, hits: Hits, judged: Ideals) -> Floats:
+        return judged.normalised(self, hits, lambda some: IRBU.scores(self, some, judged))
+
+
+@dataclass(frozen=True, kw_only=True)
+class RBP(ScaledMeasure):
+    """Rank-biased precision: (1 − p) Σ p^(r−1) g_r / g_max, with persistence p.
+
+    Source: Moffat & Zobel 2008, graded as in docs/measures.md.
+    """
+
+    p: float = 0.8
+    name: ClassVar[str] = "RBP"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self._require(0 < self.p < 1, f"p must be between 0 and 1, got {self.p}")
+
+    def scores(self, hits: Hits, judged: Ideals) -> Floats:
+        # Without a grade above 0 there is no gain either.
+        highest = judged.highest_gain(self.gain) or 1.0
+        total = hits.total(self.p ** (hits.ranks - 1) * hits.gains(self.gain))
+        return (1.0 - self.p) * total / highest

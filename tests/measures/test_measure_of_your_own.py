@@ -1,0 +1,54 @@
+"""A measure of ranking is one short file: what is defined is known by its name."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from importlib import import_module, reload
+from pathlib import Path
+from typing import ClassVar
+
+import pytest
+from hypothesis import given
+
+import assay
+from assay.measures import MEASURES, Measure, describe_measures, parse_measure
+from tests.measures.test_measures_of_peers import qrels_and_run
+
+
+@pytest.fixture(name="bpref", scope="module")
+def of_a_file():
+    module = import_module("tests.measures.bpref")
+    assert len(Path(module.__file__).read_text(encoding="utf-8").splitlines()) <= 25
+    return module
+
+
+@pytest.mark.filterwarnings("ignore:run r")
+@given(qrels_and_run)
+def test_it_is_used_by_its_name(bpref, case):
+    reload(bpref)  # the same again is no second measure
+    qrels, run = case
+    evaluator = import_module("pytrec_eval").RelevanceEvaluator(qrels, {"bpref"})
+    theirs = evaluator.evaluate(run)
+    found = assay.measure(qrels, {"r": run}, "bpref", per_topic=True)
+    for _, topic, _, value in found.rows()[:-1]:
+        expected = theirs[topic]["bpref"] if topic in theirs else 0.0
+        assert value == pytest.approx(expected, abs=1e-9)
+
+
+def test_it_is_a_measure_like_the_others(bpref):
+    reload(bpref)
+    assert parse_measure("bpref(rel=2)") == bpref.Bpref(rel=2.0)
+    assert describe_measures()["bpref"].endswith("[rel=1.0]")
+    assert bpref.Bpref().score([0.0, None, 1.0], [1.0, 0.0, 1.0], 1.0) == 0.0
+    with pytest.raises(ValueError, match=r"Did you mean bpref\?"):
+        parse_measure("bpreff")
+
+
+def test_no_two_measures_have_one_name():
+    with pytest.raises(TypeError, match=r"relevance\.AP is called AP"):
+
+        @dataclass(frozen=True, kw_only=True)
+        class Other(Measure):
+            name: ClassVar[str] = "AP"
+
+    assert MEASURES["AP"].__name__ == "AP"
