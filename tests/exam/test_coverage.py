@@ -9,16 +9,9 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from assay.measures import alpha_nDCG
-from assay.measures.coverage import (
-    NO_GRADE,
-    Grades,
-    alpha_ideal,
-    alpha_ndcg,
-    cover,
-    labels,
-    standard_error,
-)
+from assay.measures.coverage import alpha_ideal, alpha_ndcg, cover, labels, standard_error
 from assay.measures.frames import evaluate_runs
+from assay.model.exam_grades import NO_GRADE, Grades
 from tests.measures import plain
 
 shapes = hnp.array_shapes(min_dims=2, max_dims=2, min_side=1, max_side=6)

@@ -7,9 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from assay.measures.coverage import NO_GRADE, Grades, cover, normalised_cover
+from assay.measures.coverage import cover, normalised_cover
 from assay.measures.ranges import Range
 from assay.model.exam import Bank, BankQuestion, QueryBank, Ranking
+from assay.model.exam_grades import NO_GRADE, Grades
 from assay.protocols.exam.scoring import COVER, NORMALISED, WEIGHTED, ExamOptions, ExamScorer
 
 REACHED = ("AP", "AP(norm=min)@2", "Rprec", "RR", "P@2", "Recall@2", "Success@1")

@@ -13,11 +13,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from assay.formats import trec_fast
 from assay.formats.trec import read_trec_run
-from assay.formats.trec_columns import PAD, Column, decimals, whole_numbers
-from assay.formats.trec_fast import read_runs
-from assay.formats.trec_index import any_twice
+from assay.formats.trec_fast import read_runs, reader
+from assay.formats.trec_fast.columns import PAD, Column, decimals, whole_numbers
+from assay.formats.trec_fast.index import any_twice
 from assay.measures.frames import run_hits, to_judgements
 from assay.measures.judgements import Judgements
 from assay.measures.names import parse_measure
@@ -183,7 +182,7 @@ def test_untidy_files_are_read_in_blocks_too(tmp_path, monkeypatch, old, new):
     path.write_bytes(("\n" * 3000 + text + "1000 Q0 d1 1 9.5 r\n\n").replace(old, new).encode())
     judged = to_judgements({str(t): {"d3": 1, "x": 1} for t in range(60)})
     expected = plainly(path, judged)
-    monkeypatch.setattr(trec_fast, "read_trec_run", None)
+    monkeypatch.setattr(reader, "read_trec_run", None)
     for block in 2000, 5000, 1 << 20:
         assert hits_of([path], judged, block=block)[path] == expected
 

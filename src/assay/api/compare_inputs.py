@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -19,6 +19,7 @@ from assay.formats.trec import read_qrels, read_topic_list
 from assay.formats.trec_fast import read_runs
 from assay.measures import Measure
 from assay.measures.confidence import LOWER_IS_BETTER
+from assay.measures.confidence_ranges import confidence_ranges
 from assay.measures.frames import RunScores, run_scores, to_judgements
 from assay.measures.judgements import Judgements
 from assay.model.errors import Fault, FormatError, SettingsError
@@ -63,11 +64,26 @@ def _table(path: Path, name: str | None, option: str) -> Parsed[Comparable]:
     if scores.ok or not name or not measure:
         return Parsed(scores.value, scores.faults)
     end = split_end(name)[1]
-    found = read_confidences(path, measure, end)
+    found = read_confidences(
+        path, measure, None if end is None else (end, partial(_at_end, measure, end))
+    )
     if found.value is None or not found.ok:
         return Parsed(None, found.faults)
     shown = measure if end is None else f"{measure}:{end}"
     return Parsed(Confidences(shown, found.value), found.faults)
+
+
+def _at_end(
+    measure: str, end: str, p: Sequence[float], c: Sequence[float], left_out: int
+) -> Iterable[tuple[float, float]]:
+    """Confidence and correctness where the measure is at its end, or nearest to it that is
+    known."""
+    found = confidence_ranges(p, c, left_out=left_out)
+    ends = found[measure] or found["Accuracy"]  # undefined however the rest turns out
+    if ends is None:
+        raise AssertionError("accuracy is defined for every run")
+    done = ends.floor if end == "floor" else ends.ceiling
+    return zip(done.p.tolist(), done.c.astype(float).tolist(), strict=True)
 
 
 def compared(

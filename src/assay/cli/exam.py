@@ -22,10 +22,11 @@ from assay.cli.common import (
 from assay.formats.exam_bank import read_bank
 from assay.formats.exam_graded import GradedFile, read_graded
 from assay.formats.trec import format_qrels, read_trec_run
-from assay.measures.coverage import Grades, standard_error
+from assay.measures.coverage import standard_error
 from assay.measures.ranges import Range
 from assay.model.errors import SettingsError
 from assay.model.exam import Run
+from assay.model.exam_grades import Grades
 from assay.page.wording import span
 from assay.protocols.exam.inputs import bank_of, held_runs, judgments_of, pool_of, trec_rankings
 from assay.protocols.exam.scoring import (

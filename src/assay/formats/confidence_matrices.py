@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from os import PathLike
 from typing import NamedTuple
@@ -15,7 +15,6 @@ from assay.formats.parsed import FaultList, Parsed
 from assay.formats.score_cells import is_mean, read_score_cells
 from assay.formats.score_matrices import complete, no_topics
 from assay.formats.score_tables import ScoreTable, parse_scores, uncertainty
-from assay.measures.confidence_ranges import confidence_ranges
 from assay.model.wording import listed, printable, quoted
 
 __all__ = ["ConfidenceMatrix", "read_confidences"]
@@ -54,6 +53,10 @@ class _Answer(NamedTuple):
         return self.p is None and self.c != 1
 
 
+End = Callable[[Sequence[float], Sequence[float], int], Iterable[tuple[float, float]]]
+"""What is missing as one end of a measure has it: from stated confidences, correctness (NaN where
+unknown) and the number of questions left out to both of every question, those left out last."""
+
 _NO_ANSWER = _Answer(None, 0.0)
 _Answers = dict[str, dict[str, _Answer]]
 """run → topic → answer; every run has all topics."""
@@ -63,7 +66,7 @@ _CONFIDENCE = ("Confidence", "Accuracy")
 
 
 def read_confidences(
-    path: str | PathLike[str], measure: str, end: str | None = None
+    path: str | PathLike[str], measure: str, end: tuple[str, End] | None = None
 ) -> Parsed[ConfidenceMatrix]:
     """Read confidence and correctness of topics × runs.
 
@@ -71,9 +74,9 @@ def read_confidences(
         path: a table ``run,topic,confidence,correct``, or one of scores by topic that holds the
             measures Confidence and Accuracy.
         measure: the measure of confidence that they are read for.
-        end: ``floor`` or ``ceiling``: what is missing of a run turned out as the measure's end has
-            it (:mod:`assay.measures.confidence_ranges`). With None a topic on which something is
-            not known leaves all runs, and a question left out counts as wrong with confidence 1.
+        end: ``floor`` or ``ceiling``, and how what is missing of a run turned out there. With None
+            a topic on which something is not known leaves all runs, and a question left out counts
+            as wrong with confidence 1.
 
     Raises:
         FormatError: the file cannot be read at all.
@@ -103,7 +106,7 @@ def read_confidences(
         uncertain = _report(answers, measure, faults)
         pairs = {run: _plain(by_topic) for run, by_topic in answers.items()}
     else:
-        pairs = {run: _at_end(by_topic, measure, end) for run, by_topic in answers.items()}
+        pairs = {run: _at_end(by_topic, *end) for run, by_topic in answers.items()}
     runs, empty, rows, left_out = complete(pairs, faults, uncertain)
     return Parsed(
         ConfidenceMatrix(
@@ -190,18 +193,12 @@ def _plain(answers: Mapping[str, _Answer]) -> dict[str, tuple[float, float] | No
 
 
 def _at_end(
-    answers: Mapping[str, _Answer], measure: str, end: str
+    answers: Mapping[str, _Answer], end: str, complete: End
 ) -> Mapping[str, tuple[float, float]]:
     """A run's answers where the measure is at one of its ends, or nearest to it that is known."""
     stated = {topic: one for topic, one in answers.items() if not one.left_out}
     sure = 1.0 if end == "ceiling" else 0.0  # of what is right, but nobody knows how sure it was
     p = [sure if one.p is None else one.p for one in stated.values()]
     c = [np.nan if one.c is None else one.c for one in stated.values()]
-    found = confidence_ranges(p, c, left_out=len(answers) - len(stated))
-    ends = found[measure] or found["Accuracy"]  # undefined however the rest turns out
-    if ends is None:
-        raise AssertionError("accuracy is defined for every run")
     absent = [topic for topic in answers if topic not in stated]
-    done = ends.floor if end == "floor" else ends.ceiling
-    pairs = zip(done.p.tolist(), done.c.astype(float).tolist(), strict=True)
-    return dict(zip((*stated, *absent), pairs, strict=True))
+    return dict(zip((*stated, *absent), complete(p, c, len(absent)), strict=True))

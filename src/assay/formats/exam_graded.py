@@ -23,8 +23,8 @@ import orjson
 from assay.formats.jsonl import read_values
 from assay.formats.parsed import FaultList, Parsed
 from assay.formats.text import read_text
-from assay.measures.coverage import NO_GRADE, TOP_GRADE, Grades
 from assay.model.exam import GradedPassage, Judgment, Ranked
+from assay.model.exam_grades import NO_GRADE, TOP_GRADE, Grades
 from assay.model.wording import quoted
 
 LAST_RANK = 1_000_000

@@ -9,8 +9,9 @@ import numpy as np
 from assay.formats.exam_bank import packed, workbench_bank
 from assay.formats.exam_graded import GradedQuery, graded_lines
 from assay.formats.trec import format_qrels
-from assay.measures.coverage import Grades, standard_error
+from assay.measures.coverage import standard_error
 from assay.model.exam import Bank, GradedPassage, Judgment, Ranked, Ranking
+from assay.model.exam_grades import Grades
 from assay.protocols.exam.grading import Pool
 from assay.protocols.exam.inputs import ExamInputs, ExamSettings
 from assay.protocols.exam.meta import Sweeps, means

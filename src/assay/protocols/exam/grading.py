@@ -10,8 +10,8 @@ import numpy as np
 
 from assay.labellers.base import Request
 from assay.measures.answers import ill_formed, is_correct, unanswerable
-from assay.measures.coverage import NO_GRADE, Grades
 from assay.model.exam import Bank, BankQuestion, QueryBank
+from assay.model.exam_grades import NO_GRADE, Grades
 from assay.protocols.exam.inputs import DIRECT_TASKS, ExamInputs, ExamSettings
 from assay.protocols.labels import LabelBook
 from assay.protocols.places import Place

@@ -19,10 +19,7 @@ import numpy.typing as npt
 from assay.measures.base import Measure
 from assay.measures.batch import score_hits
 from assay.measures.coverage import (
-    NO_GRADE,
     AlphaIdeal,
-    GradeMatrix,
-    Grades,
     alpha_ideal,
     alpha_ideal_range,
     alpha_ndcg,
@@ -39,6 +36,7 @@ from assay.measures.ranges import Range
 from assay.measures.ranking.subtopics import AlphaNDCG
 from assay.measures.ranking_ranges import score_range
 from assay.model.exam import Bank, Ranking, Run
+from assay.model.exam_grades import NO_GRADE, GradeMatrix, Grades
 from assay.protocols.ranked import Ranked
 
 COVER = "EXAM-Cover"

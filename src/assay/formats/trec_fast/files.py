@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from itertools import accumulate
 from pathlib import Path
 
-from assay.formats.trec_columns import PAD
+from assay.formats.trec_fast.columns import PAD
 
 __all__ = ["Window", "is_passage_run", "open_run", "padded", "read_into", "tidy"]
 

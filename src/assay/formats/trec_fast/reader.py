@@ -1,9 +1,4 @@
-"""Run files straight to ranked hits: many lines at once, in blocks, without an object a document.
-
-What is odd is never guessed at: a block that does not come out as six clean columns is tidied
-(blanks, line ends), and what is odd then is left to :func:`assay.formats.trec.read_trec_run`, which
-reads line by line and reports every fault with its line. Both ways rank the same.
-"""
+"""Run files, small ones together and large ones block by block, to ranked hits."""
 
 from __future__ import annotations
 
@@ -19,11 +14,10 @@ import numpy as np
 from assay.formats.parsed import FaultList
 from assay.formats.text import SourceText, most_bytes, read_text
 from assay.formats.trec import read_trec_run, warn_of_ranks, warn_of_second_column
-from assay.formats.trec_blocks import Block, parse
-from assay.formats.trec_bytes import Window, is_passage_run, open_run, padded, read_into, tidy
-from assay.formats.trec_columns import PAD, Bools, hashed
-from assay.formats.trec_index import Index, any_twice, spread
-from assay.formats.trec_lists import Lists, Names
+from assay.formats.trec_fast.blocks import Block, Lists, Names, parse
+from assay.formats.trec_fast.columns import PAD, Bools, hashed
+from assay.formats.trec_fast.files import Window, is_passage_run, open_run, padded, read_into, tidy
+from assay.formats.trec_fast.index import Index, any_twice, spread
 from assay.measures.frames import run_hits
 from assay.measures.hits import Floats, Hits, Integers, keep_freed
 from assay.measures.judgements import Judgements

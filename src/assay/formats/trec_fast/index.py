@@ -7,7 +7,7 @@ from itertools import chain
 
 import numpy as np
 
-from assay.formats.trec_columns import LONGEST, PAD, Column, Words, hashed
+from assay.formats.trec_fast.columns import LONGEST, PAD, Column, Words, hashed
 from assay.measures.hits import Integers
 from assay.measures.judgements import Judgements
 
