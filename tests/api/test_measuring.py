@@ -161,8 +161,9 @@ RANKED = {"one": {"t": ["b", "a"]}}
     ("call", "error", "says"),
     [
         (lambda: agree([1], [1, 2]), ValueError, "a has 1 labels and b 2"),
-        (lambda: agree(5, 6), TypeError, "a file, a frame or a list, not int"),
-        (lambda: agree({"a": 1}, {"b": 1}), TypeError, "not dict"),
+        (lambda: agree(5, 6), TypeError, "a file, a frame, a dict or a list, not int"),
+        (lambda: agree({"a": 1}, {"b": 1}), ValueError, "none of the 2 items has a label"),
+        (lambda: agree({"a": 1, "t": {"d": 1}}, {"a": 1}), TypeError, "'a' has a label, and"),
         (lambda: compare(5), TypeError, "a file, a frame or a dict"),
         (lambda: correlate(1, 2), TypeError, "a file, a frame or a dict"),
         (lambda: compare({"a": 5}), TypeError, "run 'a' must be topic → score"),

@@ -11,8 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from assay.cli.common import err, out, plain_table
+from assay.cli.common import present, tell
 from assay.ledger import Ledger
+from assay.page.tables import Table
 from tests.cli.ground import make, toml
 from tests.conftest import ROOT
 from tests.engine.test_checking import damaged, tampered
@@ -175,11 +176,8 @@ def test_whoever_looks_at_a_changed_label_is_told(slide: Path, assay):
 
 
 def test_no_colons_become_pictures(capsys):
-    err().print("openai:m: is no emoji", markup=False)
-    table = plain_table("t")
-    table.add_column("by")
-    table.add_row("openai:m:")
-    out().print(table)
+    tell("openai:m: is no emoji")
+    present(dict, [Table("t", ("by",), [("openai:m:",)])], as_json=False)
     captured = capsys.readouterr()
     assert "openai:m: is" in captured.err
     assert "openai:m:" in captured.out

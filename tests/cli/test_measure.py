@@ -410,7 +410,7 @@ def test_all_faults_of_all_files_at_once(tmp_path, assay):
         (("-m", "nDGC@20", "-m", "P@0"), "unknown measure 'nDGC'"),
         (("-m", "nDGC@20", "-m", "P@0"), "whole number from 1"),
         (("--topics", "some"), "must be 'qrels', 'answered' or a file"),
-        (("--ties", "random"), "must be 'trec' or 'trec64' or 'file'"),
+        (("--ties", "random"), "must be 'trec', 'trec64' or 'file'"),
         (("--ideal", "none"), "must be 'qrels' or 'run'"),
         (("--json", "--csv"), "choose one"),
     ],

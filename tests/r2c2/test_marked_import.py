@@ -16,7 +16,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from assay.api.marked_import import import_marked
+from assay.api.label_import import import_marked
 from assay.api.opened import Opened
 from assay.formats.r2c2 import write_marked
 from assay.judging.progress import Silent

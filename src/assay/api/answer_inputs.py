@@ -23,6 +23,8 @@ from assay.model.wording import printable
 from assay.systems.answering import Source, sources_of
 from assay.systems.corpus.store import Documents
 
+YEARS = tuple(RULES)
+
 
 def pr_run_files(given: Sequence[str]) -> list[Path]:
     """The files of ``--pr-runs``, each once. Raises SettingsError where there are none, or where

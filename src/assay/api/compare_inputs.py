@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -17,7 +17,7 @@ from assay.formats.score_cells import same_name, split_end
 from assay.formats.score_matrices import ScoreMatrix, read_matrix
 from assay.formats.trec import read_qrels, read_topic_list
 from assay.formats.trec_fast import read_runs
-from assay.measures import Measure
+from assay.measures import Measure, parse_measure
 from assay.measures.confidence import LOWER_IS_BETTER
 from assay.measures.confidence_ranges import confidence_ranges
 from assay.measures.frames import RunScores, run_scores, to_judgements
@@ -54,8 +54,12 @@ def read_tables(
 ) -> list[Comparable]:
     """The scores that ``names`` say of a table (None: its only one); those of a measure of
     confidence that it has no scores of single topics for are taken from the confidences that it
-    holds. ``option`` is how messages call a name. Raises FormatError with all faults."""
-    return all_used((partial(_table, path, name, option) for name in names), note)
+    holds. ``option`` is how messages call a name. Raises FormatError with all faults, ValueError
+    for several names of a table of one score."""
+    tables = all_used((partial(_table, path, name, option) for name in names), note)
+    if len(tables) > 1 and isinstance(tables[0], ScoreMatrix) and tables[0].wide:
+        raise ValueError(f"{printable(str(path))} holds one score only")
+    return tables
 
 
 def _table(path: Path, name: str | None, option: str) -> Parsed[Comparable]:
@@ -132,7 +136,7 @@ def compared(
 def score_runs(
     qrels: Path,
     files: Sequence[Path],
-    wanted: Mapping[str, Measure],
+    measures: Sequence[str],
     note: Note,
     *,
     only: Path | None = None,
@@ -141,7 +145,9 @@ def score_runs(
     """The scores of runs that ``assay measure`` takes its means of, a matrix a measure: over the
     topics of the file ``only`` where there is one, and with ``answered`` without those that some
     run is silent on. Everything is read, so that all faults of all files come at once
-    (FormatError). Raises SettingsError for two runs of one name, and too few topics."""
+    (FormatError). Raises ValueError for a name that is no measure, SettingsError for two runs of
+    one name, and too few topics."""
+    wanted = {name: parse_measure(name) for name in measures}
     names: list[str] = []
     scores: list[RunScores] = []
     faults: list[Fault] = []

@@ -13,25 +13,22 @@ from typing import Any
 
 import polars as pl
 
-from assay.api.compare_inputs import Comparable, compared, read_tables
+from assay.api import agreeing, compared, correlating
+from assay.api.compare_inputs import Comparable, read_tables
+from assay.api.compared import compare_matrix
 from assay.api.measuring import required, warn
+from assay.api.undefined import LEVEL
 from assay.formats.label_pairs import LabelPair
 from assay.formats.label_tables import LabelTable, Unit, read_labels
 from assay.formats.parsed import FaultList, Parsed
 from assay.formats.score_matrices import ScoreMatrix, complete
 from assay.formats.score_tables import read_scores
 from assay.measures.tables import ALL
-from assay.statistics import agreement, correlation
+from assay.statistics import correlation
 from assay.statistics.comparison import Test
 from assay.statistics.correlation import CorrelationReport, Missing
 
 Scores = dict[str, dict[str, float | None]]
-
-_AGREE = ("measure", "value", "low", "high")
-_CORRELATE = ("setting", "measure", "value", "low", "high", "n")
-_COMPARE = (
-    "measure", "run_a", "run_b", "difference", "low", "high", "p", "p_adjusted", "effect",
-)  # fmt: skip
 
 
 def agree(
@@ -45,8 +42,9 @@ def agree(
     """How well two labellers agree: raw agreement, κ and α with 95 % intervals over topics.
 
     ``a`` and ``b`` are files (qrels, or CSV with topic, doc and label), frames with the columns
-    ``label`` and whichever of ``topic``, ``run`` and ``doc`` (or ``id``) there are, or lists of
-    labels of the same things in the same order. ``scale`` are the labels that there are. Raises
+    ``label`` and whichever of ``topic``, ``run`` and ``doc`` (or ``id``) there are, topic →
+    document → label as :func:`assay.read_qrels` gives it (−1: not judged), id → label, or lists
+    of labels of the same things in the same order. ``scale`` are the labels that there are. Raises
     FormatError for files, ValueError where nothing was labelled by both.
     """
     first, second = _labels(a), _labels(b)
@@ -55,19 +53,9 @@ def agree(
             f"a has {len(first.labels)} labels and b {len(second.labels)}: lists must be of the "
             "same things in the same order. Write None where there is no label."
         )
-    pair = LabelPair(first, second, scale, "a and b")
-    result = agreement.agree(
-        [pair.first.get(unit) for unit in pair.units],  # type: ignore[arg-type]
-        [pair.second.get(unit) for unit in pair.units],  # type: ignore[arg-type]
-        topics=[unit[0] for unit in pair.units],
-        scale=scale,
-        clip=clip,
-        seed=seed,
-    )
-    return _frame(
-        _AGREE,
-        ((name, one.value, *(_ends(one.interval))) for name, one in result.estimates.items()),
-    )
+    labels = agreeing.Labels(LabelPair(first, second, scale, "a and b"), scale, clip, seed)
+    found = agreeing.coefficients(labels.agreement(labels.pair.units))
+    return _frame(agreeing.COLUMNS, (one.row for one in found))
 
 
 def correlate(
@@ -96,10 +84,7 @@ def correlate(
         report = correlation.correlate_runs(
             first[0] or first[1], second[0] or second[1], p=p, missing=missing
         )
-    return _frame(
-        _CORRELATE,
-        ((one.setting, one.measure, one.value, *_ends(one.interval), one.n) for one in report.rows),
-    )
+    return _frame(correlating.COLUMNS, map(correlating.row_of, report.rows))
 
 
 def compare(
@@ -121,15 +106,12 @@ def compare(
     ValueError, or FormatError, where fewer than two runs or topics are left.
     """
     wanted = [measures] if isinstance(measures, str) else measures
-    rows: list[tuple[Any, ...]] = []
-    for one in _comparable(scores, None if wanted is None else list(wanted)):
-        result = compared(one, warn, test=test, alpha=alpha, seed=seed)
-        rows += (
-            (one.name, pair.run_a, pair.run_b, pair.difference, pair.low, pair.high,
-             pair.p_adjusted if result.test == "tukey" else pair.p, pair.p_adjusted, pair.effect)
-            for pair in result.pairs
-        )  # fmt: skip
-    return _frame(_COMPARE, rows)
+    inputs = _comparable(scores, None if wanted is None else list(wanted))
+    found = [
+        compare_matrix(one, test, {"alpha": alpha, "level": LEVEL, "seed": seed}, warn)
+        for one in inputs
+    ]
+    return _frame(compared.COLUMNS, (row for one in found for row in one.rows()))
 
 
 # -- what is given --------------------------------------------------------------------------------
@@ -138,9 +120,12 @@ def compare(
 def _labels(given: Any) -> LabelTable:
     if isinstance(given, str | PathLike):
         return required(read_labels(given))
+    if isinstance(given, Mapping):
+        return _mapped(given)
     if not _has_ids(given):
-        if isinstance(given, Mapping) or not isinstance(given, Iterable):
-            raise TypeError(f"labels must be a file, a frame or a list, not {_kind(given)}")
+        if not isinstance(given, Iterable):
+            what = "a file, a frame, a dict or a list"
+            raise TypeError(f"labels must be {what}, not {_kind(given)}")
         return LabelTable({("", "", str(n)): one for n, one in enumerate(given)}, qrels=False)
     frame = _polars(given)
     doc = next((name for name in ("doc", "docid", "id") if name in frame.columns), None)
@@ -160,9 +145,28 @@ def _labels(given: Any) -> LabelTable:
     return LabelTable(labels, qrels=False, runs="run" in frame.columns)
 
 
+def _mapped(given: Mapping[Any, Any]) -> LabelTable:
+    """Labels by topic and document, or by an id of whatever they are of."""
+    nested = [isinstance(one, Mapping) for one in given.values()]
+    if any(nested) and not all(nested):
+        name = next(name for name, one in given.items() if not isinstance(one, Mapping))
+        raise TypeError(
+            f"{name!r} has a label, and others have labels by document: give id → label, or topic "
+            "→ document → label"
+        )
+    if not any(nested):
+        return LabelTable({("", "", str(name)): one for name, one in given.items()}, qrels=False)
+    labels: dict[Unit, float | None] = {
+        (str(topic), "", str(doc)): label
+        for topic, documents in given.items()
+        for doc, label in documents.items()
+    }
+    return LabelTable(labels, qrels=True)
+
+
 def _has_ids(given: Any) -> bool:
     """Whether labels say what they are of; those of a list do by their places alone."""
-    return isinstance(given, str | PathLike) or hasattr(given, "columns")
+    return isinstance(given, str | PathLike | Mapping) or hasattr(given, "columns")
 
 
 def _kind(given: object) -> str:
@@ -256,10 +260,6 @@ def _polars(given: Any) -> pl.DataFrame:
         frame = pl.DataFrame({str(name): list(given[name]) for name in given.columns})
     ids = [name for name in ("topic", "run") if name in frame.columns]
     return frame.with_columns(pl.col(ids).cast(pl.String)).fill_nan(None)
-
-
-def _ends(interval: Any) -> tuple[float | None, float | None]:
-    return (None, None) if interval is None else (interval.low, interval.high)
 
 
 def _frame(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> pl.DataFrame:

@@ -1,20 +1,179 @@
-"""Labels that people made or changed, into a folder's ledger."""
+"""Labels that people made or changed, into a folder's ledger: as JSON Lines, or by marks in answer
+runs."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
-from assay.api.consequences import consequences
-from assay.api.marked_import import Imported, Note, import_marked
+from assay.api.consequences import Consequences, consequences
+from assay.api.labels import in_words
 from assay.api.opened import Opened
+from assay.api.results import Results
+from assay.formats.naming import normal_id, run_name
 from assay.formats.text import read_text
-from assay.ledger import Ledger
+from assay.ledger import Ledger, NewLabel
 from assay.ledger.exchange import person, read_file
-from assay.model.errors import SettingsError
-from assay.model.labels import LabellerId
-from assay.model.wording import printable
+from assay.model.errors import FormatError, SettingsError
+from assay.model.labels import Label, LabellerId, Status
+from assay.model.wording import listed, printable
+from assay.protocols.evaluation import Evaluation
 from assay.protocols.folder import Folder
+from assay.protocols.places import Place, WhereUsed
+from assay.protocols.r2c2.inputs import Inputs
+from assay.protocols.r2c2.marked import Said, read_edits, unlike
+from assay.protocols.r2c2.protocol import R2C2
+from assay.protocols.results import Result
+
+Note = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Written:
+    """A label as people see it: what it is about and says, what it stands over (``before`` is that
+    label's verdict) and which other places it also counts at."""
+
+    task: str
+    place: Place
+    after: str
+    verdict: Mapping[str, Any] | None
+    before: str | None
+    before_by: str | None
+    overrules: str | None
+    also: tuple[Place, ...]
+
+
+@dataclass(frozen=True)
+class Imported:
+    """What an import did, or would do: labels ``added``; ``known`` ones, of which ``outdated`` do
+    not count any more; and what ``follows``, where that was asked for."""
+
+    added: int
+    known: int
+    outdated: int
+    labels: tuple[Written, ...] | None = None
+    follows: Consequences | None = None
+
+    def document(self) -> dict[str, Any]:
+        """As JSON has it."""
+        return {
+            "added": self.added,
+            "known": self.known,
+            "outdated": self.outdated,
+            "labels": [
+                {
+                    **asdict(one),
+                    "place": one.place._asdict(),
+                    "also": [place._asdict() for place in one.also],
+                }
+                for one in self.labels or ()
+            ],
+            "consequences": None if self.follows is None else self.follows.document(),
+        }
+
+
+def import_marked(
+    opened: Folder,
+    ledger: Ledger,
+    paths: Sequence[Path],
+    who: LabellerId,
+    words: Iterable[tuple[str, bool]],
+    reason: str | None,
+    *,
+    dry_run: bool,
+    note: Note = lambda _text: None,
+) -> Imported:
+    """Write what ``who`` changed in marked answer runs; ``words`` say outright of answers
+    (``[RUN/]QUESTION``) whether they are right, and ``note`` hears what the person should know.
+    Raises FormatError or SettingsError where anything is wrong; then nothing is written."""
+    folder = opened.seen_by("r2c2")
+    evaluation = Evaluation.open(folder, R2C2, None)
+    policy = evaluation.policy
+    if not policy.rank(Label("", "", "", "", "", who, Status.OK, None), None):
+        raise SettingsError(
+            f"Under the folder's policy, '{policy.name}', labels by {who.name} do not count: no "
+            'mark would change. Set policy = "people" in [settings] of assay.toml.'
+        )
+    inputs: Inputs = evaluation.inputs
+    said = _said(words, paths, inputs)
+    with ledger.trial() as trial:  # of two imports at once, the second is to see the first's labels
+        ledger.checked()  # before anybody's label takes the place of another
+        before = evaluation.score(ledger, whole=True)
+        published = before.findings.detail
+        edits = read_edits(paths, inputs, published, who, said=said, reason=reason)
+        for path in edits.spaced:
+            kept = "blanks or line ends differ from the answer run's, which are kept."
+            note(f"{printable(str(path))}: {kept}")
+        if not edits.labels:
+            return Imported(0, 0, 0, labels=())
+        trial.add(edits.labels)
+        after = evaluation.score(ledger, whole=True)
+        faults = unlike(edits, after.findings.detail, said)
+        if faults:
+            raise FormatError(faults)
+        trial.keep = not dry_run
+    labels = tuple(_written(edits.labels, before, after))
+    over = [one.before_by for one in labels if (one.before_by or "").startswith("human:")]
+    if over:
+        note(
+            f"{len(over)} of these labels take the place of people's "
+            f"({printable(listed(sorted(set(filter(None, over)))))}). Where that is not meant, the "
+            "copy is older than theirs: run 'assay score' and change a fresh one."
+        )
+    was, now = (Results(policy.name, {folder.protocol: one}) for one in (before, after))
+    return Imported(len(labels), 0, 0, labels, consequences(was, now))
+
+
+def _said(words: Iterable[tuple[str, bool]], paths: Sequence[Path], inputs: Inputs) -> Said:
+    """What is said outright of answers, by run and question; raises SettingsError for an answer
+    that is not in exactly one of the files."""
+    given = [run_name(path) for path in paths]
+    known = {one.id for one in inputs.questions}
+    said: dict[tuple[str, str], bool] = {}
+    for text, right in words:
+        run, _, question = text.rpartition("/") if text not in known else ("", "", text)
+        question = normal_id(question)
+        runs = [
+            name
+            for name in given
+            if (not run or name == run)
+            and name in inputs.ac_files
+            and question in inputs.ac_files[name].run.answers
+        ]
+        option = f"--{'correct' if right else 'wrong'} {text}"
+        if not runs:
+            raise SettingsError(
+                f"{option}: none of the given files has an answer to that. Write QUESTION, or "
+                f"RUN/QUESTION; the runs given are {', '.join(given)}."
+            )
+        if len(runs) > 1:
+            raise SettingsError(
+                f"{option}: {len(runs)} of the given files have an answer to it. Write which: "
+                f"{', '.join(f'{name}/{question}' for name in runs)}."
+            )
+        if said.setdefault((runs[0], question), right) is not right:
+            raise SettingsError(f"{option}: the answer is said to be right and wrong. Keep one.")
+    return said
+
+
+def _written(labels: Iterable[NewLabel], before: Result, after: Result) -> Iterator[Written]:
+    old = {used.label.uid: used.label for used in before.used}
+    where = WhereUsed(after.used)
+    for label in labels:
+        place = Place(**label.detail["said_of"])
+        was = old.get(label.overrules or "")
+        yield Written(
+            task=label.task,
+            place=place,
+            after=in_words(label),
+            verdict=label.verdict,
+            before=None if was is None else in_words(was),
+            before_by=None if was is None else was.labeller.name,
+            overrules=label.overrules,
+            also=tuple(one for one in where.of(label.unit) if one != place),
+        )
 
 
 def import_labels(

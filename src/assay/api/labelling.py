@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from os import PathLike
@@ -14,17 +14,21 @@ import polars as pl
 from assay.api.given import AnyLabeller, as_spec
 from assay.api.ledgers import ledger_at
 from assay.api.loops import outside_a_loop
-from assay.api.pairs import KINDS, Kind, probability
-from assay.api.remarks import warning
-from assay.formats.pairs import Id, Pair, PairTask, pairs_of
+from assay.api.pairs import KINDS, Kind, probability, warning
+from assay.api.reading import Note, used
+from assay.api.run_manifest import write_manifest
+from assay.formats.jsonl import dump_line
+from assay.formats.pairs import Id, Pair, pairs_of, read_pairs
+from assay.formats.pairs import PairTask as PairTask
 from assay.judging.engine import Plan, plan
 from assay.judging.progress import Progress, Silent, Tally
 from assay.labellers.base import Labeller, Request
-from assay.labellers.prices import Price, require_prices
+from assay.labellers.prices import Price, given_prices, require_prices
 from assay.labellers.spec import LabellerOptions, make_labeller
 from assay.ledger import Ledger
 from assay.model.errors import SettingsError
 from assay.model.labels import Label, Status
+from assay.protocols.output import write_bytes
 from assay.systems.asking import Asker, Spending
 from assay.tasks.rendering import Renderer
 
@@ -113,6 +117,41 @@ def label_pairs(job: PairJob, ledger: Path | None, bounds: Bounds) -> tuple[list
         spending = Spending(bounds.budget)
         asker = Asker(opened, job.labeller, bounds.progress, spending, bounds.retry_failed)
         return job.label(asker), spending.tally
+
+
+def pair_job(
+    file: Path,
+    task: PairTask,
+    labeller: str,
+    output: Path | None,
+    *,
+    price: str | None,
+    budget: float | None,
+    fetching: Callable[[str, int, int], None],
+    note: Note,
+) -> PairJob:
+    """The pairs of a file, to be judged by a labeller of a SPEC. Raises FormatError with all faults
+    of the file, SettingsError for what does not go together."""
+    pairs = used(read_pairs(file, task), note)
+    if output is not None and output.resolve() == file.resolve():
+        raise SettingsError(f"-o {output}: that is the file that is read. Name another one.")
+    options = LabellerOptions(prices=given_prices(labeller, price), fetching=fetching)
+    who = make_labeller(labeller, folder=Path(), renderer=Renderer(), options=options)
+    if budget is not None:
+        require_prices([who], "Give it: --price IN/OUT, in US dollars for a million tokens.")
+    return PairJob(task, pairs, who)
+
+
+def label_file(
+    job: PairJob, file: Path, ledger: Path | None, output: Path | None, bounds: Bounds
+) -> tuple[list[Labelled], Tally]:
+    """:func:`label_pairs` of a file, written to ``output`` with its manifest."""
+    labels, tally = label_pairs(job, ledger, bounds)
+    if output is not None:
+        write_bytes(output, b"".join(dump_line(one._asdict()) for one in labels))
+        settings, who = {"task": job.task.value}, [job.labeller.id]
+        write_manifest(output, "label", settings, labellers=who, inputs=[file], outputs=[output])
+    return labels, tally
 
 
 def label(

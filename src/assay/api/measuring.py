@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 import polars as pl
 
 from assay.api.reading import used
-from assay.api.run_files import score_files
+from assay.api.run_files import COLUMNS, DEFAULTS, score_files
 from assay.formats import trec
 from assay.formats.parsed import Parsed
 from assay.measures.base import Measure
@@ -24,8 +24,6 @@ from assay.measures.tables import Topics, rows
 T = TypeVar("T")
 Name = str | PathLike[str]
 
-COLUMNS = ("run", "topic", "measure", "value")
-DEFAULTS = ("nDCG@20", "AP", "RR")
 _SCHEMA = {**dict.fromkeys(COLUMNS, pl.String), "value": pl.Float64}
 
 

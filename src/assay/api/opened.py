@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Self
 
 from assay.api.overview import overview
-from assay.api.pages import html_of
 from assay.api.results import AGREEMENT_COLUMNS, Results
 from assay.judging.batch import Exported, Taken, export_batch, import_batch
 from assay.judging.engine import Plan, judge
@@ -31,8 +30,10 @@ from assay.protocols.evaluation import Evaluation
 from assay.protocols.folder import Folder
 from assay.protocols.manifest import MANIFEST, REPORT, read_manifest, replace_manifest
 from assay.protocols.output import csv_bytes, sha256, write_bytes
+from assay.protocols.pages import page_of
 from assay.protocols.registry import find_protocol
 from assay.protocols.results import Result
+from assay.reports.general import render_report
 from assay.tasks.base import AnyTask
 
 Plans = list[tuple[str, Plan]]
@@ -262,4 +263,6 @@ class Opened:
 
 
 def _write_page(path: Path, page: Page | Result) -> None:
-    write_bytes(path, without_keys(html_of(page)).encode())
+    shown = page_of(page) if isinstance(page, Result) else page
+    html = render_report(shown, generated_by=f"Assay {__version__}")
+    write_bytes(path, without_keys(html).encode())

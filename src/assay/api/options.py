@@ -5,6 +5,7 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import TypeVar
 
+from assay.ledger.policy import POLICY_HELP as POLICY_HELP
 from assay.model.errors import SettingsError
 
 E = TypeVar("E", bound=StrEnum)

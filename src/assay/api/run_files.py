@@ -2,21 +2,210 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, cast
+
+import numpy as np
 
 from assay.formats.trec import read_qrels, read_topic_list
 from assay.formats.trec_fast import read_runs
 from assay.formats.trec_subtopics import read_subtopic_qrels
 from assay.measures.base import Measure
-from assay.measures.frames import Ideal, RunScores, run_scores, to_judgements
+from assay.measures.frames import IDEALS, Ideal, RunScores, run_scores, to_judgements
 from assay.measures.judgements import Judgements
-from assay.measures.order import Ties
+from assay.measures.names import parse_measure
+from assay.measures.order import TIES, Ties
 from assay.measures.ranking.subtopics import AlphaNDCG
+from assay.measures.tables import ALL, TOPICS, Row, Topics, rows
 from assay.model.errors import Fault, FormatError, SettingsError
 from assay.model.wording import listed, printable
 
 Note = Callable[[str], None]
+
+COLUMNS = ("run", "topic", "measure", "value")
+DEFAULTS = ("nDCG@20", "AP", "RR")
+OFFICIAL = (
+    "map",
+    "Rprec",
+    "recip_rank",
+    *(f"P_{k}" for k in (5, 10, 15, 20, 30, 100, 200, 500, 1000)),
+)
+"""Those of the measures that trec_eval prints by itself that are measures here, in its order."""
+CHOICES = {"--ties": TIES, "--ideal": IDEALS}
+_SEVERAL_CUTOFFS = re.compile(r"(?P<stem>[A-Za-z_]+)\.(?P<cutoffs>[0-9]+(?:,[0-9]+)*)")
+_TREC_EVAL_CUTOFFS = dict.fromkeys(
+    ("P", "recall", "ndcg_cut", "map_cut"), (5, 10, 15, 20, 30, 100, 200, 500, 1000)
+) | {"success": (1, 5, 10)}
+
+
+@dataclass(frozen=True, slots=True)
+class Scored:
+    """The scores of runs by ``measures``, as they were asked for by name, and what they stand on.
+    ``only`` is a file of the topics that are scored."""
+
+    runs: Mapping[str, RunScores]
+    measures: Mapping[str, Measure]
+    judged: Judgements
+    topics: Topics
+    ties: Ties
+    ideal: Ideal
+    only: Path | None
+
+    @property
+    def of(self) -> str:
+        """What gives the topics."""
+        return "the qrels" if self.only is None else printable(str(self.only))
+
+    def rows(self, *, per_topic: bool, means: bool = True) -> Iterator[Row]:
+        """The scores with the reason of what is undefined: single topics, then the mean."""
+        return rows(self.runs, self.measures, self.topics, per_topic=per_topic, means=means)
+
+    def document(self, *, per_topic: bool) -> dict[str, Any]:
+        """As JSON has it."""
+        return {
+            "scores": [
+                dict(zip(COLUMNS, row, strict=False)) | ({"reason": row[4]} if row[4] else {})
+                for row in self.rows(per_topic=per_topic)
+            ],
+            "runs": {
+                run: {
+                    "answered": len(scores.topics) - len(scores.missing),
+                    "missing": scores.missing,
+                    "unjudged": scores.unjudged,
+                }
+                for run, scores in self.runs.items()
+            },
+            "measures": {name: str(measure) for name, measure in self.measures.items()},
+            "topics": str(self.only or self.topics),
+            "ties": self.ties,
+            "ideal": self.ideal,
+            "g_max": self.judged.g_max,
+            "without_relevant": self.judged.without_relevant,
+        }
+
+    def remarks(self) -> Iterator[str]:
+        """What the means stand on where it is not what one would expect."""
+        total, bare, of = len(self.judged.topics), self.judged.without_relevant, self.of
+        if bare:
+            yield (
+                f"{len(bare)} of {total} topics of {of} have no relevant document (grade 1 or "
+                f"more); no run can score there: {listed(bare, 10)}."
+            )
+        so = "they count as 0" if self.topics == "qrels" else "they are left out of the mean"
+        for run, scores in self.runs.items():
+            if scores.missing:
+                yield (
+                    f"Run {run} has no documents for {len(scores.missing)} of {total} topics of "
+                    f"{of}, {so}: {listed(scores.missing, 10)}."
+                )
+            if scores.unjudged:
+                yield (
+                    f"{of[0].upper()}{of[1:]} lack{'' if self.only is None else 's'} "
+                    f"{len(scores.unjudged)} of the topics of run {run}, they are not scored: "
+                    f"{listed(scores.unjudged, 10)}."
+                )
+
+    def trec_lines(self, *, per_topic: bool, counts: bool) -> Iterator[str]:
+        """The scores as trec_eval prints them: single topics in the order of their ids, then the
+        means; run after run.
+
+        Args:
+            per_topic: whether single topics are printed (``-q``); as in trec_eval only those that
+                the run has, even where the mean is taken over all (``-c``).
+            counts: whether ``runid`` and the counts ``num_q num_ret num_rel num_rel_ret`` are
+                printed too, as trec_eval does where no measure was asked for.
+        """
+        relevant = self.judged.relevant()
+        for run, scores in self.runs.items():
+            numbers = {
+                "num_ret": scores.shown,
+                "num_rel": np.where(scores.answered, relevant, 0),
+                "num_rel_ret": scores.found,
+            }
+            numbers = numbers if counts else {}
+            if per_topic:
+                answered = np.flatnonzero(scores.answered).tolist()
+                for place in sorted(answered, key=scores.topics.__getitem__):
+                    topic = scores.topics[place]
+                    for name, values in numbers.items():
+                        yield _trec_line(name, topic, str(values[place]))
+                    for name, measure in self.measures.items():
+                        yield _trec_line(name, topic, f"{scores.values[measure][place]:6.4f}")
+            if counts or len(self.runs) > 1:
+                yield _trec_line("runid", ALL, run)
+            if counts:
+                every = self.topics == "qrels"
+                count = len(self.judged.topics) if every else int(scores.answered.sum())
+                yield _trec_line("num_q", ALL, str(count))
+            for name, values in numbers.items():
+                yield _trec_line(name, ALL, str(values.sum()))
+            for name, measure in self.measures.items():
+                mean = scores.mean(measure, topics=self.topics)
+                yield _trec_line(name, ALL, "" if mean is None else f"{mean:6.4f}")
+
+
+def _trec_line(name: str, topic: str, value: str) -> str:
+    return f"{name:<22}\t{printable(topic)}\t{value}"
+
+
+def measures_named(names: Sequence[str]) -> dict[str, Measure]:
+    """Measures by the names that they were asked for by. Raises ValueError with all names that are
+    none."""
+    wanted: dict[str, Measure] = {}
+    wrong: list[str] = []
+    for given in names:
+        for name in _spelt_out(given.strip()):
+            try:
+                wanted[name] = parse_measure(name)
+            except ValueError as error:
+                wrong.append(str(error))
+    if wrong:
+        raise ValueError("\n".join(wrong))
+    return wanted
+
+
+def _spelt_out(name: str) -> list[str]:
+    """``P.5,10`` of trec_eval's command line is printed as ``P_5`` and ``P_10``, ``P`` as nine."""
+    match = _SEVERAL_CUTOFFS.fullmatch(name)
+    if match is not None:
+        return [f"{match['stem']}_{cutoff}" for cutoff in match["cutoffs"].split(",")]
+    return [f"{name}_{cutoff}" for cutoff in _TREC_EVAL_CUTOFFS.get(name, ())] or [name]
+
+
+def scored(
+    qrels: Path,
+    runs: Sequence[Path],
+    measures: Mapping[str, Measure],
+    *,
+    note: Note,
+    topics: str,
+    only: Path | None,
+    ties: str,
+    ideal: str,
+    g_max: float | None,
+) -> Scored:
+    """Files of runs scored, with the means over ``topics`` (:data:`TOPICS`), or those of the file
+    ``only``; ``ties`` and ``ideal`` are among :data:`CHOICES`. Raises FormatError with all faults,
+    SettingsError for what cannot be measured."""
+    over = TOPICS[0] if only else cast("Topics", topics)
+    order, best = cast("Ties", ties), cast("Ideal", ideal)
+    try:
+        scores, judged = score_files(
+            qrels,
+            runs,
+            measures.values(),
+            note=note,
+            only=only,
+            ties=order,
+            ideal=best,
+            g_max=g_max,
+        )
+    except ValueError as error:
+        raise SettingsError(str(error)) from None
+    return Scored(scores, measures, judged, over, order, best, only)
 
 
 def score_files(

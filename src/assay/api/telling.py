@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
+from collections.abc import Iterator
 
 from assay.judging.progress import Progress, Silent
 from assay.labellers.base import Outcome
@@ -33,12 +34,19 @@ class Lines:
         if outcome is not None:
             self._failed += outcome.status is Status.FAILED
             self._cost += outcome.cost or 0.0
+        self._show()
+
+    def _show(self) -> None:
         if self._done == self._todo or time.monotonic() - self._told >= _EVERY:
             self._told = time.monotonic()
-            told = [f"{self._done:,}/{self._todo:,}"]
-            told += [f"${self._cost:.4f}"] if self._cost else []
-            told += [f"{self._failed:,} failed"] if self._failed else []
-            self.note(f"{self._title}: {', '.join(told)}")
+            told = ", ".join((f"{self._done:,}/{self._todo:,}", *self._extras()))
+            self.note(f"{self._title}: {told}")
+
+    def _extras(self) -> Iterator[str]:
+        if self._cost:
+            yield f"${self._cost:.4f}"
+        if self._failed:
+            yield f"{self._failed:,} failed"
 
     def note(self, text: str) -> None:
         print(text, file=sys.stderr, flush=True)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from assay.api.answer_inputs import YEARS
 from assay.api.answering import (
     SAMPLES,
     TEMPERATURE,
@@ -17,18 +19,18 @@ from assay.api.answering import (
     AnswerProtocol,
     ledger_beside,
 )
-from assay.cli.common import JsonOption, err, out, print_json, safe
+from assay.cli.common import JsonOption, present, remark
 from assay.cli.forecast import print_ahead, print_prompts, told
 from assay.cli.judging import (
     BudgetOption,
     DryRunOption,
     FetchLines,
-    JudgingBar,
     PriceOption,
     RetryOption,
     ShowPromptsOption,
+    judging_bar,
 )
-from assay.formats.trec_rag_rules import RULES
+from assay.model.wording import counted
 from assay.systems.answering import DONT_KNOW, Confidence
 from assay.systems.topics import load_topics
 from assay.systems.writers import WRITER_HELP
@@ -89,7 +91,7 @@ def answer_command(
     ] = DONT_KNOW,
     team: Annotated[str, typer.Option("--team", help="trec-rag: team_id.")] = "assay",
     year: Annotated[
-        str, typer.Option("--year", help=f"trec-rag: format of {' | '.join(RULES)}.")
+        str, typer.Option("--year", help=f"trec-rag: format of {' | '.join(YEARS)}.")
     ] = "2025",
     words: Annotated[
         int | None,
@@ -151,7 +153,7 @@ def answer_command(
         )
         return
     answered = job.answered(
-        path, progress=JudgingBar(quiet=as_json), budget=budget, retry_failed=retry_failed
+        path, progress=judging_bar(quiet=as_json), budget=budget, retry_failed=retry_failed
     )
     job.write(answered, topics_file)
     _say(job, answered, as_json=as_json)
@@ -164,53 +166,51 @@ def _say(job: Answering, answered: Answered, *, as_json: bool) -> None:
     output = job.run if answered.data else None
     side, topics = job.unusable, len(job.topics)
     lacking = len(made.missing) + len(made.failed)
-    if as_json:
-        print_json(
-            {
-                "run": None if output is None else str(output),
-                "topics": topics,
-                "answered": topics - lacking,
-                "missing": made.missing,
-                "failed": made.failed,
-                "without_passages": made.bare,
-                "unknown": made.unknown,
-                "unusable": len(made.unusable),
-                "unusable_file": str(side),
-                "rules_broken": [f"{fault.why} {fault.cure}" for fault in beside],
-                "asked": tally.asked,
-                "known": tally.known,
-                "tokens_in": tally.tokens_in,
-                "tokens_out": tally.tokens_out,
-                "cost": tally.cost,
-                "unpriced": tally.unpriced,
-                "stopped": tally.stopped,
-            }
-        )
-        return
-    console = out()
-    if output is None:
-        console.print("No topic has an answer: no run is written.")
+    present(
+        lambda: {
+            "run": None if output is None else str(output),
+            "topics": topics,
+            "answered": topics - lacking,
+            "missing": made.missing,
+            "failed": made.failed,
+            "without_passages": made.bare,
+            "unknown": made.unknown,
+            "unusable": len(made.unusable),
+            "unusable_file": str(side),
+            "rules_broken": [f"{fault.why} {fault.cure}" for fault in beside],
+            "asked": tally.asked,
+            "known": tally.known,
+            "tokens_in": tally.tokens_in,
+            "tokens_out": tally.tokens_out,
+            "cost": tally.cost,
+            "unpriced": tally.unpriced,
+            "stopped": tally.stopped,
+        },
+        _people(job, answered),
+        as_json=as_json,
+    )
+
+
+def _people(job: Answering, answered: Answered) -> Iterator[str]:
+    made, topics = answered.made, len(job.topics)
+    if answered.data:
+        count = topics - len(made.missing) - len(made.failed)
+        yield f"{count} of {topics} topics answered in {job.run}"
     else:
-        console.print(
-            f"{topics - lacking} of {topics} topics answered in {safe(output)}", soft_wrap=True
-        )
-    console.print(told(tally), markup=False)
+        yield "No topic has an answer: no run is written."
+    yield told(answered.tally)
     if made.bare:
-        shown = ", ".join(map(safe, made.bare[:20]))
-        console.print(f"Without any passage to answer from: {shown}", soft_wrap=True)
+        yield f"Without any passage to answer from: {', '.join(made.bare[:20])}"
     if made.unknown:
-        console.print(f"{made.unknown} answers below the threshold were replaced.")
+        yield f"{made.unknown} answers below the threshold were replaced."
     for words, which in (("no reply", made.missing), ("no usable reply", made.failed)):
         if which:
-            console.print(f"Left out, {words}: {', '.join(map(safe, which))}", soft_wrap=True)
+            yield f"Left out, {words}: {', '.join(which)}"
     if made.unusable:
         counts = ", ".join(f"{count} {what}" for what, count in made.kinds.items())
-        things = "1 thing" if len(made.unusable) == 1 else f"{len(made.unusable)} things"
-        console.print(
-            f"{things} could not be used ({counts}): {safe(side)}",
-            soft_wrap=True,
-        )
-    for fault in beside[:5]:
-        err().print(f"Note: the track minds: {fault.why} {fault.cure}", markup=False)
-    if len(beside) > 5:
-        err().print(f"Note: and {len(beside) - 5} more; assay validate lists all.")
+        things = counted(len(made.unusable), "thing")
+        yield f"{things} could not be used ({counts}): {job.unusable}"
+    for fault in answered.minded[:5]:
+        remark(f"the track minds: {fault.why} {fault.cure}")
+    if len(answered.minded) > 5:
+        remark(f"and {len(answered.minded) - 5} more; assay validate lists all.")

@@ -2,54 +2,36 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, replace
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from assay.cli.bank_diff import print_diff
-from assay.cli.common import (
-    CsvOption,
-    JsonOption,
-    err,
-    out,
-    plain_table,
-    print_csv,
-    print_json,
-    safe,
+from assay.api.bank import (
+    COLUMNS,
+    HISTORY_COLUMNS,
+    Added,
+    Changed,
+    Listed,
+    differences,
+    edit_bank,
+    generate,
 )
+from assay.cli.common import CsvOption, JsonOption, Paragraph, present, say, tell
 from assay.cli.judging import (
     BudgetOption,
     FetchLines,
-    JudgingBar,
     LabellerOption,
     PolicyOption,
+    judging_bar,
 )
-from assay.formats.exam_bank import open_bank, question_id, read_bank
-from assay.formats.passages import Query, read_queries
-from assay.judging.asking import INTERRUPTED
-from assay.judging.engine import judge, plan
-from assay.labellers.base import Request
-from assay.ledger.policy import Policy
-from assay.model.errors import SettingsError
-from assay.model.exam import Bank, BankQuestion, QueryBank
-from assay.model.wording import counted, printable
-from assay.protocols.exam.bank_changes import moved
-from assay.protocols.exam.banks import (
-    changes,
-    edit,
-    extend,
-    find,
-    fingerprint,
-    history_path,
-    new_question,
-    read_history,
-    read_version,
-)
-from assay.protocols.folder import Folder
-from assay.protocols.labels import LabelBook
-from assay.tasks.exam import GENERATE
+from assay.model.wording import counted
+from assay.page.tables import Table
+from assay.page.wording import span
+
+_MOST = 50
+"""Passages whose label moves that people are shown."""
 
 app = typer.Typer(
     help="Question banks of EXAM++: generate, list, edit, diff.",
@@ -78,91 +60,25 @@ def generate_command(
 
     Asks the labeller of 'exam.questions'; what it said is in the ledger and not asked twice.
     """
-    opened = Folder.open(folder, labeller=labeller, fetching=FetchLines()).seen_by("exam")
-    files = opened.input_files("queries")
-    if len(files) != 1:
-        raise SettingsError(f"{opened.path}: [inputs] queries must be one file.")
-    queries = read_queries(files[0]).require()
-    target = into or opened.path / _bank_entry(opened)
-    bank = open_bank(target)
-    who = opened.labellers([GENERATE])[GENERATE.name]
-    asked = {query: _unit(query, count) for query in queries}
-    requests = [
-        Request(GENERATE, GENERATE.unit.model_validate(content)) for content in asked.values()
-    ]
-    with opened.open_ledger() as ledger:
-        ledger.checked()  # before anything is asked
-        limit = budget if budget is not None else opened.config.judging.budget
-        tally = judge(
-            [("questions", plan(ledger, who, requests))],
-            ledger,
-            progress=JudgingBar(quiet=as_json),
-            budget=limit,
-            give_up_after=opened.config.judging.give_up_after,
-        )
-        if tally.stopped == INTERRUPTED:
-            raise KeyboardInterrupt
-        book = LabelBook.open(ledger, Policy.parse("people"), [GENERATE], {GENERATE.name: who})
-        new: list[tuple[str, BankQuestion]] = []
-        missing: dict[str, str] = {}
-        for query, content in asked.items():
-            label = book.label(GENERATE, content, query.id)
-            if label is None or label.verdict is None:
-                why = tally.stopped if label is None else next(ledger.whole([label])).error
-                name = " ".join(filter(None, (query.id, query.facet)))
-                missing[name] = why or "the labeller gave no answer"
-            else:
-                bank, more = _new(bank, query, label.verdict["questions"], who.id.name)
-                new += more
-    if new:
-        extend(target, bank, who.id.name, new)
-    if as_json:
-        print_json(
-            {"bank": str(target), "added": len(new), "missing": len(missing), "why": missing}
-        )
-    else:
-        so = "" if new else "; it was not written"
-        out().print(f"{counted(len(new), 'question')} added to {safe(target)}{so}", soft_wrap=True)
-    if missing:
-        err().print(
-            f"{len(missing)} queries or subtopics have no questions yet:",
-            *(printable(f"  {name}: {why}") for name, why in list(missing.items())[:20]),
-            *(["  …"] if len(missing) > 20 else []),
-            sep="\n",
-            markup=False,
-            soft_wrap=True,
-        )
+    made = generate(
+        folder,
+        count=count,
+        into=into,
+        labeller=labeller,
+        budget=budget,
+        progress=judging_bar(quiet=as_json),
+        fetching=FetchLines(),
+    )
+    so = "" if made.added else "; it was not written"
+    said = f"{counted(made.added, 'question')} added to {made.path}{so}"
+    present(made.document, [said], as_json=as_json)
+    if made.missing:
+        tell(f"{len(made.missing)} queries or subtopics have no questions yet:")
+        for name, why in list(made.missing.items())[:20]:
+            tell(f"  {name}: {why}")
+        if len(made.missing) > 20:
+            tell("  …")
         raise typer.Exit(1)
-
-
-def _bank_entry(folder: Folder) -> str:
-    entry = folder.config.inputs.get("bank", "bank.jsonl")
-    return entry if isinstance(entry, str) else entry[0]
-
-
-def _unit(query: Query, count: int) -> dict[str, Any]:
-    return {"query": query.text, "subtopic": query.facet_text or "", "count": count}
-
-
-def _new(
-    bank: Bank, query: Query, texts: list[str], origin: str
-) -> tuple[Bank, list[tuple[str, BankQuestion]]]:
-    """The bank with the query in it, and those questions that it does not have yet."""
-    found = bank.queries.get(query.id) or QueryBank(query.id, None, ())
-    made = [
-        BankQuestion(
-            question_id(query.id, query.facet, text),
-            " ".join(text.split()),
-            facet=query.facet,
-            facet_text=query.facet_text,
-            origin=origin,
-        )
-        for text in texts
-    ]
-    known = {one.id for one in found.questions}
-    named = replace(found, text=found.text or query.text)
-    with_query = replace(bank, queries={**bank.queries, query.id: named})
-    return with_query, [(query.id, one) for one in made if one.id not in known]
 
 
 @app.command("list")
@@ -176,76 +92,39 @@ def list_command(
     as_csv: CsvOption = False,
 ) -> None:
     """Show the questions of a bank with its version, or how it came to be."""
-    path = _file(bank)
+    found = Listed.read(bank)
     if history:
-        _list_history(path, as_json=as_json, as_csv=as_csv)
-        return
-    found = read_bank(path).require()
-    rows: list[dict[str, Any]] = [
-        {
-            "query": name,
-            "id": one.id,
-            "question": one.text,
-            "gold": list(one.gold),
-            "weight": one.weight,
-            "active": one.active,
-            "facet": one.facet,
-            "origin": one.origin,
-        }
-        for name, questions in found.queries.items()
-        if query in (None, name)
-        for one in questions.questions
-    ]
-    version = len(read_history(path))
-    if as_json:
-        print_json({"version": version, "content": fingerprint(found), "questions": rows})
-        return
-    if as_csv:
-        names = ("query", "id", "question", "gold", "weight", "active", "facet", "origin")
-        print_csv(
-            names,
-            ([" | ".join(row["gold"]) if n == "gold" else row[n] for n in names] for row in rows),
+        edits = list(found.history())
+        present(
+            found.history_document,
+            [Table(f"Edits of {found.path.name}", HISTORY_COLUMNS, edits)],
+            (HISTORY_COLUMNS, edits),
+            as_json=as_json,
+            as_csv=as_csv,
         )
         return
-    table = plain_table(f"{safe(path.name)}, version {version} ({fingerprint(found)})")
-    for name in ("query", "id", "question"):
-        table.add_column(name, overflow="fold")
-    table.add_column("weight", justify="right")
+    rows = found.rows(query)
+    present(
+        lambda: {"version": len(found.edits), "content": found.content, "questions": rows},
+        [_questions(found, rows)],
+        (COLUMNS, (list({**row, "gold": " | ".join(row["gold"])}.values()) for row in rows)),
+        as_json=as_json,
+        as_csv=as_csv,
+    )
+
+
+def _questions(found: Listed, rows: Sequence[Mapping[str, Any]]) -> Table:
+    cells = []
     for row in rows:
-        text = row["question"] + (f" (key: {' | '.join(row['gold'])})" if row["gold"] else "")
+        key = f" (key: {' | '.join(row['gold'])})" if row["gold"] else ""
         state = f"{row['weight']:g}" if row["active"] else "dropped"
-        table.add_row(safe(row["query"]), safe(row["id"]), safe(text), state)
-    out().print(table)
-
-
-def _list_history(path: Path, *, as_json: bool, as_csv: bool) -> None:
-    edits = read_history(path)
-    if as_json:
-        print_json([asdict(one) for one in edits])
-        return
-    rows = [
-        (
-            one.number,
-            one.at,
-            one.by,
-            one.action,
-            one.query,
-            (one.after or one.before).id,  # type: ignore[union-attr]
-            "" if one.before is None else one.before.text,
-            "" if one.after is None else one.after.text,
-        )
-        for one in edits
-    ]
-    names = ("version", "at", "by", "action", "query", "id", "before", "after")
-    if as_csv:
-        print_csv(names, rows)
-        return
-    table = plain_table(f"Edits of {safe(path.name)}")
-    for name in names:
-        table.add_column(name, overflow="fold")
-    for row in rows:
-        table.add_row(*(safe(cell) for cell in row))
-    out().print(table)
+        cells.append((row["query"], row["id"], row["question"] + key, state))
+    return Table(
+        f"{found.path.name}, version {len(found.edits)} ({found.content})",
+        ("query", "id", "question", "weight"),
+        cells,
+        numbers=frozenset(("weight",)),
+    )
 
 
 @app.command("edit")
@@ -278,7 +157,6 @@ def edit_command(
 ) -> None:
     """Change one question, and record who did what. Give one of --add, --reword, --drop,
     --restore, --weigh, --key."""
-    path = _file(bank, must_exist=add is None)
     chosen = {
         "add": add, "reword": reword, "drop": drop, "restore": restore, "weigh": weigh, "key": key,
     }  # fmt: skip
@@ -286,40 +164,29 @@ def edit_command(
     if len(given) != 1:
         raise typer.BadParameter(f"give one of {', '.join('--' + name for name in chosen)}")
     ((action, value),) = given.items()
+    wanted: Added | Changed
     if action == "add":
         if query is None:
             raise typer.BadParameter("--add needs the query: --query ID")
-        more = {"gold": tuple(gold or ()), "weight": 1.0 if weight is None else weight}
-        before, after = None, new_question(query, value, by, facet=facet, **more)
-        where = query
+        wanted = Added(query, value, weight, gold or (), facet)
     else:
-        where, before = find(read_bank(path).require(), value, query)
-        after = _changed(action, before, text, weight, gold)
-    made = edit(path, by, action, where, before, after)
-    out().print(
-        f"Version {made.number}: {action} {safe(after.id)} ({safe(history_path(path).name)})",
-        soft_wrap=True,
-    )
+        wanted = Changed(action, value, query, _new_values(action, text, weight, gold))
+    say(edit_bank(bank, by, wanted))
 
 
-def _changed(
-    action: str,
-    before: BankQuestion,
-    text: str | None,
-    weight: float | None,
-    gold: list[str] | None,
-) -> BankQuestion:
+def _new_values(
+    action: str, text: str | None, weight: float | None, gold: list[str] | None
+) -> Mapping[str, Any]:
+    """What an edit gives a question."""
     if action == "reword":
         if not (text and text.strip()):
             raise typer.BadParameter("--reword needs the new words: --text")
-        return replace(before, text=" ".join(text.split()))
+        return {"text": " ".join(text.split())}
     if action == "weigh":
         if weight is None:
             raise typer.BadParameter("--weigh needs --weight")
-        return replace(before, weight=weight)
-    if action == "key":
-        return replace(before, gold=tuple(gold or ()))
-    return replace(before, active=action == "restore")
+        return {"weight": weight}
+    return {"gold": tuple(gold or ())} if action == "key" else {"active": action == "restore"}
 
 
 @app.command("diff")
@@ -340,25 +207,47 @@ def diff_command(
     is a new one to the labeller: what hangs on grades that are not given yet is shown from the
     worst that it can become to the best. Exit status 1 where they differ.
     """
-    before, after = read_version(old), read_version(new)
-    found = list(changes(before, after))
-    document: dict[str, Any] = {"changes": [asdict(one) for one in found]}
-    if folder is not None:
-        seen = Folder.open(folder, labeller=labeller).seen_by("exam")
-        document.update(moved(seen, before, after, policy).document())
-    if as_json:
-        print_json(document)
-    else:
-        print_diff(document)
-    if found:
+    found = differences(old, new, folder, policy=policy, labeller=labeller)
+    present(lambda: found, _differences(found), as_json=as_json)
+    if found["changes"]:
         raise typer.Exit(1)
 
 
-def _file(given: Path, *, must_exist: bool = True) -> Path:
-    path = given
-    if given.is_dir():
-        folder = Folder.open(given)
-        path = folder.path / _bank_entry(folder)
-    if must_exist and not path.exists():
-        raise SettingsError(f"{path}: there is no such bank. Make one: assay bank generate, edit.")
-    return path
+def _differences(found: Mapping[str, Any]) -> Iterator[Table | str]:
+    """What JSON holds, for people."""
+    if not found["changes"]:
+        yield "The banks ask the same."
+        return
+    columns = ("query", "id", "change", "before", "after")
+    keys = ("query", "id", "what", "before", "after")
+    yield Table("Questions", columns, [[one[key] for key in keys] for one in found["changes"]])
+    if "passages" not in found:
+        return
+    for title, things, names in (
+        ("Passages whose label moves", found["passages"], ("query", "passage")),
+        ("Scores that move", found["scores"], ("run", "measure")),
+    ):
+        most = _MOST if names[0] == "query" else len(things)
+        yield Table(
+            f"{title} ({len(things)})",
+            (*names, "before", "after"),
+            [(*(one[name] for name in names), *_sides(one)) for one in things[:most]],
+            numbers=frozenset(("before", "after")),
+        )
+        if len(things) > most:
+            yield f"and {len(things) - most} more (--json lists all)"
+    missing = found["grades_missing"]
+    if missing["after"] or missing["before"]:
+        yield Paragraph(
+            f"Grades that nobody has given yet: {missing['before']} before, {missing['after']} "
+            "after. What hangs on them is shown from its value with none of these questions "
+            "answered to that with all of them. 'assay judge' asks for those of the folder's bank."
+        )
+
+
+def _sides(one: Mapping[str, Any]) -> Iterator[str]:
+    """A label or score before and after, as people see it."""
+    for side in ("before", "after"):
+        ends = [one.get(f"{side}_{end}", one[side]) for end in ("floor", "ceiling")]
+        whole = all(isinstance(end, int) for end in ends)
+        yield "–".join(map(str, dict.fromkeys(ends))) if whole else span(*ends)

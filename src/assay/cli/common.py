@@ -1,30 +1,62 @@
-"""What commands share: consoles, tables, JSON and CSV output."""
+"""What commands share: consoles, and the one way in which what was found is presented."""
 
 from __future__ import annotations
 
 import csv
 import errno
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
 import orjson
 import typer
-from rich.box import SIMPLE_HEAD
-from rich.console import Console
-from rich.table import Table
+from rich.console import Console, RenderableType
+from rich.text import Text
 
 from assay.model.csv_cells import ACTED_ON, csv_cell
 from assay.model.wording import printable
+from assay.page.tables import Table
+from assay.reports.tables import table
 
+
+def _alone(context: typer.Context, wanted: bool) -> bool:
+    """Refuse a second form beside the first: standard output holds one document."""
+    forms = {one.name: one.opts[0] for one in context.command.params if one.name in _FORMS}
+    if wanted and any(context.params.get(name) for name in forms if name is not None):
+        *most, last = forms.values()
+        raise typer.BadParameter(f"choose one of {', '.join(most)} and {last}")
+    return wanted
+
+
+_FORMS = ("as_json", "as_csv", "as_trec")
 FolderArgument = Annotated[
     Path, typer.Argument(metavar="FOLDER", help="Evaluation folder with an assay.toml.")
 ]
 JsonOption = Annotated[
-    bool, typer.Option("--json", help="Print one JSON document and nothing else.")
+    bool,
+    typer.Option("--json", callback=_alone, help="Print one JSON document and nothing else."),
 ]
-CsvOption = Annotated[bool, typer.Option("--csv", help="Print CSV and nothing else.")]
+CsvOption = Annotated[
+    bool, typer.Option("--csv", callback=_alone, help="Print CSV and nothing else.")
+]
+TrecOption = Annotated[
+    bool,
+    typer.Option(
+        "--trec", callback=_alone, help="Print lines as trec_eval does: measure, topic, value."
+    ),
+]
+PerTopicOption = Annotated[
+    bool, typer.Option("--per-topic", help="Single topics too, not only the mean.")
+]
+
+
+def one_of(value: str, known: Sequence[str], option: str) -> None:
+    """Refuse a value that an option does not have."""
+    if value not in known:
+        *most, last = map(repr, known)
+        said = f"{', '.join(most)} or {last}" if most else last
+        raise typer.BadParameter(f"must be {said}", param_hint=option)
 
 
 def topics_file(topics: str) -> Path | None:
@@ -56,9 +88,58 @@ def err() -> Console:
     return _Console(stderr=True, highlight=False, emoji=False)
 
 
-def remark(text: str) -> None:
+def say(text: object) -> None:
+    """A line for people on standard output. Texts of files may be in it."""
+    out().print(_lines(text), soft_wrap=True)
+
+
+def tell(text: object) -> None:
+    """A line for people on standard error, where results are not."""
+    err().print(_lines(text), soft_wrap=True)
+
+
+def remark(text: object) -> None:
     """A remark on standard error."""
-    err().print(f"Note: {text}", markup=False, soft_wrap=True)
+    tell(f"Note: {text}")
+
+
+def _lines(text: object) -> Text:
+    return Text("\n".join(map(printable, str(text).split("\n"))))
+
+
+class Paragraph(str):
+    """Sentences for people that are broken into lines as wide as the screen."""
+
+    __slots__ = ()
+
+
+def present(
+    document: Callable[[], Any],
+    people: Iterable[Table | RenderableType],
+    csv_rows: tuple[Sequence[str], Iterable[Sequence[object]]] = ((), ()),
+    remarks: Iterable[str] = (),
+    *,
+    as_json: bool,
+    as_csv: bool = False,
+) -> None:
+    """What was found, in the form that was asked for: ``document`` as JSON, ``csv_rows`` (the
+    heading, and what stands under it) with ``remarks`` on standard error, or ``people``: tables
+    and lines. Only what is printed is computed."""
+    if as_json:
+        print_json(document())
+    elif as_csv:
+        for line in remarks:
+            remark(line)
+        print_csv(*csv_rows)
+    else:
+        for one in people:
+            shown = table(one) if isinstance(one, Table) else one
+            if isinstance(shown, Paragraph):
+                out().print(_lines(shown))
+            elif isinstance(shown, str):
+                say(shown)
+            else:
+                out().print(shown, soft_wrap=isinstance(shown, Text))
 
 
 def print_json(document: Any) -> None:
@@ -85,10 +166,3 @@ def print_csv(header: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
 def safe(text: object) -> str:
     """Text from files and labels as it may be shown: controls visible, no Rich markup."""
     return printable(str(text)).replace("[", r"\[")
-
-
-def plain_table(title: str, *, header: bool = True) -> Table:
-    """A table without a frame, narrow enough for 80 columns and easy to read as text."""
-    return Table(
-        title=title, title_justify="left", box=SIMPLE_HEAD, pad_edge=False, show_header=header
-    )

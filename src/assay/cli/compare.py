@@ -2,34 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Annotated, Any, cast
 
 import typer
 
-from assay.api.compare_inputs import Comparable, compared
-from assay.cli.common import CsvOption, JsonOption, out, print_csv, print_json, topics_file
-from assay.cli.compare_inputs import read_matrices
-from assay.cli.compare_shown import (
-    HEADER,
+from assay.api.compare_inputs import Comparable, read_tables, score_runs
+from assay.api.compared import (
+    COLUMNS,
+    TANGLED,
     TESTS,
     Compared,
-    document,
-    hopeless,
-    pair_rows,
-    panel,
-    show,
-    undefined,
-    without_p,
+    compare_all,
+    measure_names,
 )
-from assay.cli.statistics import LEVEL, note, one_of, one_output, plot_file
-from assay.formats.confidence_matrices import ConfidenceMatrix
-from assay.formats.score_matrices import ScoreMatrix
-from assay.model.errors import SettingsError
-from assay.model.wording import printable
-from assay.reports.statistics_plots import save_differences
+from assay.api.undefined import LEVEL
+from assay.cli.common import CsvOption, JsonOption, one_of, present, remark, topics_file
+from assay.cli.plots import plot_file
+from assay.model.wording import counted, listed
+from assay.page.tables import Table
+from assay.page.wording import number
+from assay.reports.statistics_plots import DifferencePanel, save_differences
 from assay.statistics.comparison import Test
+
+_MOST_PAIRS = 30
 
 
 def compare_command(
@@ -88,7 +85,11 @@ def compare_command(
     ] = 10_000,
     plot: Annotated[
         Path | None,
-        typer.Option("--plot", help="Draw the intervals of differences (.svg, .pdf or .png)."),
+        typer.Option(
+            "--plot",
+            callback=plot_file,
+            help="Draw the intervals of differences (.svg, .pdf or .png).",
+        ),
     ] = None,
     seed: Annotated[int, typer.Option("--seed", min=0, help="Of all random draws.")] = 0,
     as_json: JsonOption = False,
@@ -99,60 +100,148 @@ def compare_command(
     Intervals (95 %) resample topics and are not adjusted; effect is the difference over the
     residual standard deviation. Runs that share a letter do not differ.
     """
-    one_output(as_json=as_json, as_csv=as_csv)
     one_of(test or "tukey", tuple(TESTS), "--test")
-    topics_file(topics)
     if not 0 < alpha < 1:
         raise typer.BadParameter("must be between 0 and 1", param_hint="--alpha")
-    plot_file(plot)
     settings: dict[str, Any] = {
         "alpha": alpha, "level": LEVEL, "permutations": permutations, "seed": seed,
     }  # fmt: skip
-    found = []
     given = files or []
     if matrix is None and len(given) == 1:
         matrix = given.pop()
-    for one in read_matrices(given, matrix, measures or [], topics):
-        try:
-            found.append(_compared(one, test, settings))
-        except ValueError as error:
-            raise SettingsError(f"{one.name}: {error}.") from None
-        result = found[-1].result
-        cannot_tell = hopeless(result)
-        if cannot_tell:
-            note(cannot_tell)
-        without = without_p(result)
-        if without and (as_json or as_csv):
-            note(f"{one.name}: {without}")
+    inputs = _inputs(given, matrix, measure_names(measures or []), topics)
+    found = list(compare_all(inputs, cast("Test | None", test), settings, remark))
+    for one in found:
+        if hopeless := one.hopeless():
+            remark(hopeless)
+        if (as_json or as_csv) and (without := one.without_p()):
+            remark(f"{one.name}: {without}")
     if plot is not None:
-        save_differences(plot, [panel(one) for one in found])
-    rows = [row for one in found for row in pair_rows(one)]
+        save_differences(plot, list(map(_panel, found)))
     policy = "matrix" if matrix is not None else topics
-    if as_json:
-        tests = list(dict.fromkeys(one.result.test for one in found))
-        used = {"test": tests[0] if len(tests) == 1 else tests, "topics": policy, **settings}
-        print_json(document(rows, found, used))
-    elif as_csv:
-        for done in found:
-            for line in undefined("Empty", done):
-                note(line)
-        print_csv(HEADER, rows)
-    else:
-        for done in found:
-            show(done, policy, seed)
-        if plot is not None:
-            out().print(f"Plot: {printable(str(plot))}", markup=False, soft_wrap=True)
+    tests = list(dict.fromkeys(one.result.test for one in found))
+    used = {"test": tests[0] if len(tests) == 1 else tests, "topics": policy, **settings}
+    present(
+        lambda: {
+            "rows": [row for one in found for row in one.row_documents()],
+            "measures": [one.document() for one in found],
+            "settings": used,
+        },
+        _people(found, policy, seed, plot),
+        (COLUMNS, (row for one in found for row in one.rows())),
+        (line for one in found for line in one.undefined("Empty")),
+        as_json=as_json,
+        as_csv=as_csv,
+    )
 
 
-def _compared(one: Comparable, test: str | None, settings: Mapping[str, Any]) -> Compared:
-    if isinstance(one, ScoreMatrix):
-        matrix: ScoreMatrix | ConfidenceMatrix = one
+def _inputs(
+    files: Sequence[Path], matrix: Path | None, names: Sequence[str], topics: str
+) -> Sequence[Comparable]:
+    """What is compared, of arguments that go together."""
+    only = topics_file(topics)
+    if matrix is not None and files:
+        raise typer.BadParameter("give either --matrix or qrels and runs", param_hint="QRELS")
+    if matrix is None and len(files) < 3:
+        raise typer.BadParameter(
+            "give qrels and at least two runs, or a table of scores", param_hint="QRELS RUN..."
+        )
+    if matrix is None and not names:
+        raise typer.BadParameter("say by which measure, e.g. -m nDCG@20", param_hint="-m")
+    try:
+        if matrix is not None:
+            return read_tables(matrix, names or [None], remark)
+        answered = topics == "answered"
+        return score_runs(files[0], files[1:], names, remark, only=only, answered=answered)
+    except ValueError as error:
+        raise typer.BadParameter(str(error), param_hint="-m") from None
+
+
+def _panel(one: Compared) -> DifferencePanel:
+    """The intervals of the differences, as a plot shows them."""
+    result = one.result
+    pairs = [
+        (pair.run_a, pair.run_b, pair.difference, pair.low, pair.high, pair.different)
+        for pair in result.pairs
+        if pair.low is not None and pair.high is not None
+    ]
+    note = (
+        f"Filled: real at {result.alpha:g}, all pairs together ({result.test}).\n"
+        "Lines: 95 % bootstrap interval of the pair alone."
+    )
+    return DifferencePanel(one.name, pairs, note)
+
+
+def _people(
+    found: Sequence[Compared], policy: str, seed: int, plot: Path | None
+) -> Iterator[Table | str]:
+    for one in found:
+        yield from _tables(one)
+        yield from _remarks(one, policy, seed)
+    if plot is not None:
+        yield f"Plot: {plot}"
+
+
+def _tables(one: Compared) -> Iterator[Table]:
+    result = one.result
+    letters = result.letters or dict.fromkeys(result.means, "–")
+    yield Table(
+        f"Runs by {'mean ' if result.variance else ''}{one.name}",
+        ("run", "mean" if result.variance is not None else "value", "letters", "top group"),
+        [
+            (run, value, letters[run], "yes" if run in result.top else "")
+            for run, value in result.means.items()
+        ],
+        digits=4,
+    )
+    if one.real:
+        yield Table(
+            "Really different",
+            ("run", "is better than", "by", "95 % interval", "p", "effect"),
+            [
+                (
+                    pair.run_a,
+                    pair.run_b,
+                    pair.difference,
+                    f"{number(pair.low, 4)} to {number(pair.high, 4)}",
+                    pair.p_adjusted,
+                    number(pair.effect, 2),
+                )
+                for pair in one.real[:_MOST_PAIRS]
+            ],
+            digits=4,
+            numbers=frozenset(("95 % interval", "effect")),
+        )
+
+
+def _remarks(one: Compared, policy: str, seed: int) -> Iterator[str]:
+    result, real = one.result, len(one.real)
+    hidden = f"; {real - _MOST_PAIRS} of them not shown (see --csv)" if real > _MOST_PAIRS else ""
+    yield (
+        f"{real} of {len(result.pairs)} pairs differ at {result.alpha:g} on {result.topics} "
+        f"topics{hidden}. p is adjusted for all pairs. Runs that share a letter do not differ; the "
+        "top group does not differ from the best run."
+    )
+    if result.letters is None:
+        yield f"No letters: {TANGLED}."
+    how = f"Test: {TESTS[result.test]}"
+    if result.permutations is not None:
+        what = "resamples" if result.test == "bootstrap" else "permutations"
+        exact = f"all {result.permutations:,} {what} (exact)"
+        drawn = f"{result.permutations:,} random {what}, seed {seed}"
+        how += f"; {exact if result.exact else drawn}"
+    yield how + f". Intervals: bootstrap over topics, seed {seed}."
+    yield from one.undefined("–")
+    if without := one.without_p():
+        yield without
+    if one.matrix.runs_left_out:
+        runs = one.matrix.runs_left_out
+        yield f"Runs without a score of any topic, left out ({len(runs)}): {listed(runs, 10)}."
+    if one.matrix.left_out:
+        count = counted(len(one.matrix.left_out), "topic")
+        yield f"{count} that some run has no score for: left out for all runs."
+    elif policy not in ("answered", "matrix"):
+        of = "the qrels" if policy == "qrels" else policy
+        yield f"Topics of {of} on which a run is silent count 0."
     else:
-        matrix = one.matrix
-        if test not in (None, "randomisation"):
-            raise typer.BadParameter(
-                f"{one.name} is no mean over topics: its test is 'randomisation'",
-                param_hint="--test",
-            )
-    result = compared(one, note, test=cast("Test | None", test), **settings)
-    return Compared(one.name, matrix, result)
+        yield "No topic is left out: every run has a score for all of them."

@@ -12,7 +12,7 @@ import typer
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 from assay.api import corpus as corpora
-from assay.cli.common import JsonOption, err, out, print_json, safe
+from assay.cli.common import JsonOption, err, out, present, print_json, safe, say, tell
 from assay.model.errors import SettingsError
 from assay.model.wording import counted
 from assay.systems.corpus.build import Built
@@ -114,19 +114,18 @@ def build_command(
         )
     seconds = time.perf_counter() - started
     built = made.built
-    if as_json:
-        print_json(
-            {
-                "corpus": str(folder),
-                "counts": dict(built.counts),
-                "seconds": seconds,
-                "resumed_parts": built.resumed,
-                "faults": [str(fault) for fault in built.faults],
-                "more_faults": built.more_faults,
-            }
-        )
-    else:
-        _say(built, folder, seconds)
+    present(
+        lambda: {
+            "corpus": str(folder),
+            "counts": dict(built.counts),
+            "seconds": seconds,
+            "resumed_parts": built.resumed,
+            "faults": [str(fault) for fault in built.faults],
+            "more_faults": built.more_faults,
+        },
+        _people(built, folder, seconds),
+        as_json=as_json,
+    )
     if built.faults:
         raise typer.Exit(1)
 
@@ -141,7 +140,7 @@ def convert_command(
 ) -> None:
     """Write the passages of a corpus in another layout."""
     count = corpora.convert(corpus, folder, layout=layout)
-    out().print(f"{counted(count, 'passage')} in {safe(folder)}", markup=False)
+    say(f"{counted(count, 'passage')} in {folder}")
 
 
 @app.command("show")
@@ -173,32 +172,26 @@ def _numbers(text: str) -> tuple[int, ...]:
         raise SettingsError("--namespaces takes numbers separated by commas, e.g. 0,14.") from None
 
 
-def _say(built: Built, folder: Path, seconds: float) -> None:
+def _people(built: Built, folder: Path, seconds: float) -> Iterator[str]:
     counts = built.counts
-    console = out()
     rate = counts["passages"] / seconds if seconds else 0.0
-    console.print(
+    yield (
         f"{counts['documents']:,} documents, {counts['passages']:,} passages, "
-        f"{counts['words']:,} words in {safe(folder)}",
-        soft_wrap=True,
+        f"{counts['words']:,} words in {folder}"
     )
     if built.resumed:
-        err().print(f"Went on after {built.resumed} parts that were done.")
-    err().print(f"{seconds:.1f} s, {rate:,.0f} passages/s")
+        tell(f"Went on after {built.resumed} parts that were done.")
+    tell(f"{seconds:.1f} s, {rate:,.0f} passages/s")
     left_out = [
-        f"{counts[key]:,} {one if counts[key] == 1 else many}"
-        for key, (one, many) in _LEFT_OUT.items()
-        if counts.get(key)
+        counted(counts[key], one, many) for key, (one, many) in _LEFT_OUT.items() if counts.get(key)
     ]
     if left_out:
-        console.print(f"Left out: {', '.join(left_out)}", soft_wrap=True)
+        yield f"Left out: {', '.join(left_out)}"
     if built.faults:
-        count = len(built.faults) + built.more_faults
-        console.print(f"{count:,} {'fault' if count == 1 else 'faults'} in the source:")
-        for fault in built.faults:
-            console.print(f"  {safe(fault)}", soft_wrap=True)
+        yield f"{counted(len(built.faults) + built.more_faults, 'fault')} in the source:"
+        yield from (f"  {fault}" for fault in built.faults)
         if built.more_faults:
-            console.print(f"  … and {built.more_faults:,} more")
+            yield f"  … and {built.more_faults:,} more"
 
 
 @contextmanager

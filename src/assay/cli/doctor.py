@@ -17,8 +17,8 @@ import typer
 
 from assay.api.labels import faults_in_words
 from assay.api.opened import Opened
-from assay.cli.common import JsonOption, out, plain_table, print_json, safe
-from assay.cli.folders import open_folder
+from assay.cli.common import JsonOption, present
+from assay.cli.judging import open_folder
 from assay.labellers.custom import known_entry_points
 from assay.labellers.endpoints import headers_for
 from assay.labellers.judge.model import Network, settings
@@ -29,6 +29,7 @@ from assay.labellers.spec import LabellerOptions, openai_settings, shadowed
 from assay.model.errors import AssayError, FormatError, PrerequisiteError, SettingsError
 from assay.model.version import __version__
 from assay.model.wording import counted
+from assay.page.tables import Table
 from assay.protocols.folder import Folder
 
 _READ = 1 << 20  # bytes of a list of models
@@ -71,18 +72,16 @@ def doctor_command(
     findings = [*_installed(), *_environment()]
     if folder is not None:
         findings.extend(_folder(folder))
-    if as_json:
-        print_json([asdict(finding) for finding in findings])
-    else:
-        table = plain_table(f"Assay {__version__}", header=False)
-        table.add_column(no_wrap=True)
-        table.add_column(no_wrap=True)
-        table.add_column(overflow="fold")
-        for finding in findings:
-            word = "ok" if finding.ok else "missing" if finding.needed else "–"
-            text = finding.says + (f" {finding.cure}" if finding.cure and not finding.ok else "")
-            table.add_row(word, safe(finding.what), safe(text))
-        out().print(table)
+    cells = [
+        (
+            "ok" if one.ok else "missing" if one.needed else "–",
+            one.what,
+            one.says + (f" {one.cure}" if one.cure and not one.ok else ""),
+        )
+        for one in findings
+    ]
+    table = Table(f"Assay {__version__}", ("", "", ""), cells)
+    present(lambda: [asdict(finding) for finding in findings], [table], as_json=as_json)
     if any(finding.needed and not finding.ok for finding in findings):
         raise typer.Exit(1)
 

@@ -2,40 +2,46 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from rich.table import Table as RichTable
 
 from assay.api.opened import Opened
+from assay.api.overview import uncompared
 from assay.api.results import Results
-from assay.cli import batch
 from assay.cli.common import (
     CsvOption,
     FolderArgument,
     JsonOption,
-    err,
-    out,
-    print_csv,
+    present,
     print_json,
-    safe,
+    remark,
+    say,
+    tell,
 )
-from assay.cli.folders import open_folder, tables
-from assay.cli.forecast import print_ahead, print_prompts, told
+from assay.cli.forecast import print_ahead, print_prompts, told, why_unusable
 from assay.cli.judging import (
     BudgetOption,
     DryRunOption,
-    JudgingBar,
     LabellerOption,
     PolicyOption,
     RetryOption,
     ShowPromptsOption,
+    judging_bar,
+    open_folder,
 )
 from assay.judging.asking import INTERRUPTED
 from assay.judging.progress import Tally
 from assay.model.errors import SettingsError
+from assay.model.wording import counted
+from assay.page.tables import Table
+from assay.protocols.pages import page_of
 from assay.protocols.scores import SCORE_COLUMNS, score_row
+from assay.reports.terminal import board_tables
 
 
 def evaluate_command(
@@ -61,7 +67,7 @@ def evaluate_command(
     opened.labellers()  # what is wrong with one is said before a ledger is made
     with opened.ledger() as ledger:
         tally = opened.judge(
-            ledger, progress=JudgingBar(quiet=quiet), budget=budget, retry_failed=retry_failed
+            ledger, progress=judging_bar(quiet=quiet), budget=budget, retry_failed=retry_failed
         )
         _tell(tally, quiet=quiet)
         results, files = opened.write(ledger)
@@ -99,7 +105,7 @@ def judge_command(
                 "Batch files go with none of --dry-run, --show-prompts and --budget: a batch file "
                 "asks nobody by itself. Give those without it, to see what it would cost."
             )
-        batch.run(opened, batch_out, batch_in, retry_failed=retry_failed, as_json=as_json)
+        _batch(opened, batch_out, batch_in, retry_failed=retry_failed, as_json=as_json)
         return
     if show_prompts:
         print_prompts(opened.anew().plans, show_prompts, as_json=as_json)
@@ -110,7 +116,7 @@ def judge_command(
     opened.labellers()  # what is wrong with one is said before a ledger is made
     with opened.ledger() as ledger:
         tally = opened.judge(
-            ledger, progress=JudgingBar(quiet=as_json), budget=budget, retry_failed=retry_failed
+            ledger, progress=judging_bar(quiet=as_json), budget=budget, retry_failed=retry_failed
         )
     _tell(tally, quiet=as_json)
     if as_json:
@@ -141,7 +147,7 @@ def report_command(
     with opened.ledger(create=False) as ledger:
         results, _ = opened.write(ledger)
     report = opened.write_report(results)
-    out().print(f"Report: {safe(report)}", soft_wrap=True)
+    say(f"Report: {report}")
     raise typer.Exit(1 if results.missing else 0)
 
 
@@ -151,7 +157,7 @@ def report_command(
 def _tell(tally: Tally, *, quiet: bool) -> None:
     """Say what was asked; raises KeyboardInterrupt where a person stopped it."""
     if not quiet:
-        err().print(told(tally), markup=False)
+        tell(told(tally))
     if tally.stopped == INTERRUPTED:
         raise KeyboardInterrupt
 
@@ -167,42 +173,86 @@ def _print_ahead(opened: Opened, *, as_json: bool) -> None:
     )
 
 
+def _batch(
+    opened: Opened,
+    batch_out: Path | None,
+    batch_in: Path | None,
+    *,
+    retry_failed: bool,
+    as_json: bool,
+) -> None:
+    """Import results if there are any, then export what can be asked now."""
+    document: dict[str, Any] = {}
+    lines: list[str] = []
+    with opened.ledger() as ledger:
+        if batch_in is not None:
+            taken = opened.import_batch(ledger, batch_in, retry_failed=retry_failed)
+            document["imported"] = asdict(taken)
+            lines.append(
+                f"{taken.added} labels added, {taken.failed} of them unusable; {taken.known} "
+                f"were known, {taken.unanswered} not answered, {taken.unasked} not asked for."
+            )
+            lines += why_unusable(taken.errors)
+        if batch_out is not None:
+            made = opened.export_batch(
+                ledger, batch_out, progress=judging_bar(quiet=as_json), retry_failed=retry_failed
+            )
+            document |= {"exported": made.count, "left_out": dict(made.left_out)}
+            lines.append(f"{counted(made.count, 'question')} written to {batch_out}")
+            lines += (
+                f"  {count} to {name} are not among them: batch files are for endpoints; 'assay "
+                "judge' without one asks them."
+                for name, count in made.left_out.items()
+            )
+    present(lambda: document, lines, as_json=as_json)
+
+
 # -- results ------------------------------------------------------------------------------------
 
 
 def _show(
     results: Results, tally: Tally | None, files: list[Path], *, as_json: bool, as_csv: bool
 ) -> None:
-    if as_json:
-        print_json(
-            {
-                "policy": results.policy,
-                "labellers": results.labellers,
-                "judging": None if tally is None else asdict(tally),
-                "scores": [asdict(one) for one in results.scores],
-                **results.document,
-                "missing": results.missing,
-                "warnings": list(results.warnings),
-                "files": [str(path) for path in files],
-            }
-        )
-    elif as_csv:
-        print_csv(SCORE_COLUMNS, map(score_row, results.scores))
-    else:
-        console = out()
-        for table in tables(results):
-            console.print(table)
-        for warning in results.warnings:
-            err().print(f"Note: {warning}", markup=False, soft_wrap=True)
+    def people() -> Iterator[RichTable | Table | str]:
+        yield from _tables(results)
         last = files[-1]
-        name = "Report" if last.suffix == ".html" else "Files"
-        console.print(
-            f"{name}: {safe(last if last.suffix == '.html' else last.parent)}", soft_wrap=True
-        )
+        page = last.suffix == ".html"
+        yield f"{'Report' if page else 'Files'}: {last if page else last.parent}"
+
+    present(
+        lambda: {
+            "policy": results.policy,
+            "labellers": results.labellers,
+            "judging": None if tally is None else asdict(tally),
+            "scores": [asdict(one) for one in results.scores],
+            **results.document,
+            "missing": results.missing,
+            "warnings": list(results.warnings),
+            "files": [str(path) for path in files],
+        },
+        people(),
+        (SCORE_COLUMNS, map(score_row, results.scores)),
+        as_json=as_json,
+        as_csv=as_csv,
+    )
+    if not (as_json or as_csv):
+        for warning in results.warnings:
+            remark(warning)
     if results.missing:
-        err().print(
+        tell(
             f"{results.missing} {results.missing_what} have no usable label; 'assay judge' asks "
-            "for missing ones, --retry-failed for failed ones.",
-            markup=False,
+            "for missing ones, --retry-failed for failed ones."
         )
         raise typer.Exit(1)
+
+
+def _tables(results: Results) -> Iterator[RichTable | Table | str]:
+    """The leaderboards of every protocol, and where there are several, how these agree."""
+    for one in results.by_protocol.values():
+        yield from board_tables(page_of(one, sections=False))
+    if results.several:
+        found = results.agreements
+        rows = [one.row for one in found if one.runs > 1]
+        yield Table("How the leaderboards agree", ("leaderboard", "and", "τ-b", "ρ", "runs"), rows)
+        if alone := len(found) - len(rows):
+            yield uncompared(alone, len(found))

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from assay.api.forecast import TitledPlans, forecast_rows, prompts
-from assay.cli.common import out, plain_table, print_json, safe
+from assay.cli.common import out, present, print_json, safe
 from assay.judging.progress import Tally
 from assay.labellers.prices import checked
+from assay.page.tables import Table
 
 
 def told(tally: Tally) -> str:
@@ -41,6 +42,12 @@ def told(tally: Tally) -> str:
     return text
 
 
+def why_unusable(errors: Mapping[str, int], most: int = 10) -> list[str]:
+    """Why replies could not be used, the commonest reasons first."""
+    common = sorted(errors.items(), key=lambda one: -one[1])[:most]
+    return [f"  {count} × {why}" for why, count in common]
+
+
 def print_ahead(
     plans: TitledPlans,
     *,
@@ -51,34 +58,36 @@ def print_ahead(
 ) -> None:
     """Calls, tokens and cost of ``plans``; ``more`` goes into the JSON document."""
     rows = forecast_rows(plans)
-    if as_json:
-        print_json({"ahead": rows, **more})
-        return
-    table = plain_table("Forecast (nothing was asked)")
-    table.add_column("task", overflow="fold")
-    table.add_column("labeller", overflow="fold")
+    present(lambda: {"ahead": rows, **more}, _people(rows, price_cure, notes), as_json=as_json)
+
+
+def _people(
+    rows: Sequence[dict[str, Any]], price_cure: str, notes: Sequence[str]
+) -> Iterator[Table | str]:
     columns = {"known": "known", "shared": "above", "to_ask": "to ask", "calls": "calls",
                "tokens_in": "read", "tokens_out": "written"}  # fmt: skip
     if not any(row["shared"] for row in rows):
         del columns["shared"]
-    for name in (*columns.values(), "cost, $"):
-        table.add_column(name, justify="right")
-    for row in rows:
-        counts = (row[key] for key in columns)
-        cost = "unknown" if row["cost"] is None else f"{row['cost']:.4f}"
-        table.add_row(str(row["task"]), safe(row["labeller"]), *(f"{n:,}" for n in counts), cost)
-    console = out()
-    console.print(table)
-    console.print("Read, written: tokens, estimated from words; replies may be shorter or longer.")
+    cells = [
+        (
+            row["task"],
+            row["labeller"],
+            *(row[key] for key in columns),
+            "unknown" if row["cost"] is None else f"{row['cost']:.4f}",
+        )
+        for row in rows
+    ]
+    heading = ("task", "labeller", *columns.values(), "cost, $")
+    title = "Forecast (nothing was asked)"
+    yield Table(title, heading, cells, numbers=frozenset(("cost, $",)))
+    yield "Read, written: tokens, estimated from words; replies may be shorter or longer."
     if "shared" in columns:
-        console.print("Above: what a line above asks already; it is asked once.")
+        yield "Above: what a line above asks already; it is asked once."
     if any(row["cost"] is None for row in rows):
-        console.print(f"For the cost, give a price: {price_cure}.", markup=False)
+        yield f"For the cost, give a price: {price_cure}."
     elif any(row["cost"] for row in rows):
-        said = f"Prices: those given, else list prices of {checked()}."
-        console.print(said, markup=False)
-    for note in notes:
-        console.print(note, markup=False)
+        yield f"Prices: those given, else list prices of {checked()}."
+    yield from notes
 
 
 def print_prompts(plans: TitledPlans, count: int, *, as_json: bool) -> None:

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from assay.api import index as indexes
-from assay.cli.common import JsonOption, err, out, print_json, safe
+from assay.cli.common import JsonOption, present, tell
 from assay.model.wording import counted
 from assay.systems.retrieval.dense import ANN_ABOVE
 from assay.systems.retrieval.embedders import DEFAULT, SPEC_HELP
@@ -76,7 +76,7 @@ def build_command(
         if not as_json and now - last >= 5:
             last = now
             rate = done / (now - started)
-            err().print(f"{what}: {done:,} passages, {rate:,.0f}/s")
+            tell(f"{what}: {done:,} passages, {rate:,.0f}/s")
 
     count = len(
         indexes.build(
@@ -94,8 +94,10 @@ def build_command(
         )
     )
     seconds = time.perf_counter() - started
-    if as_json:
-        print_json({"index": str(folder), "passages": count, "seconds": seconds})
-        return
-    out().print(f"{counted(count, 'passage')} in {safe(folder)}", soft_wrap=True)
-    err().print(f"{seconds:.1f} s")
+    present(
+        lambda: {"index": str(folder), "passages": count, "seconds": seconds},
+        [f"{counted(count, 'passage')} in {folder}"],
+        as_json=as_json,
+    )
+    if not as_json:
+        tell(f"{seconds:.1f} s")

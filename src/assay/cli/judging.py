@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import time
-from typing import Annotated, Any
+from pathlib import Path
+from typing import Annotated
 
 import typer
 from rich.progress import (
@@ -15,13 +15,13 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 
-from assay.cli.common import err
-from assay.labellers.base import Outcome
+from assay.api.opened import Opened
+from assay.api.options import POLICY_HELP
+from assay.api.telling import Lines
+from assay.cli.common import err, tell
+from assay.judging.progress import Progress as Judging
+from assay.judging.progress import Silent
 from assay.labellers.spec import SPEC_HELP
-from assay.ledger.policy import POLICY_HELP
-from assay.model.labels import Status
-
-_EVERY = 5.0  # seconds between two lines about progress where there is no bar
 
 LabellerOption = Annotated[
     str | None,
@@ -65,85 +65,57 @@ class FetchLines:
         tenth = done * 10 // size if size else 0
         if (what, tenth) != self._last:
             self._last = (what, tenth)
-            err().print(
-                f"{what}: {done / 1e6:,.0f} of {size / 1e6:,.0f} MB", markup=False, soft_wrap=True
-            )
+            tell(f"{what}: {done / 1e6:,.0f} of {size / 1e6:,.0f} MB")
 
 
-class JudgingBar:
-    """A progress bar for judging: done, rate, remaining, cost, failures.
+def judging_bar(*, quiet: bool = False) -> Judging:
+    """How judging goes on: a bar where standard error is a terminal, lines elsewhere."""
+    if quiet:
+        return Silent()
+    return _Bar() if err().is_terminal else Lines()
 
-    Where standard error is no terminal, a line is printed every few seconds instead.
-    """
 
-    def __init__(self, *, quiet: bool = False) -> None:
-        self._console = err()
-        self._quiet = quiet
-        self._bar: Progress | None = None
-        self._task: Any = None
-        self._title = ""
-        self._total = self._known = self._done = self._failed = 0
-        self._cost = 0.0
-        self._told = time.monotonic()
+class _Bar(Lines):
+    """A progress bar for judging: done, rate, remaining, cost, failures."""
+
+    _bar: Progress | None = None
 
     def begin(self, title: str, total: int, known: int) -> None:
-        self._title, self._total, self._known = title, total, known
-        self._done = self._failed = 0
-        self._told = time.monotonic()
-        if self._quiet or total == known:
+        super().begin(title, total, known)
+        if total == known:
             return
-        if self._console.is_terminal:
-            self._bar = Progress(
-                TextColumn("{task.description}", markup=False),
-                BarColumn(bar_width=24),
-                MofNCompleteColumn(),
-                TextColumn("{task.fields[rate]}"),
-                TimeElapsedColumn(),
-                TimeRemainingColumn(),
-                TextColumn("{task.fields[extra]}"),
-                console=self._console,
-                transient=True,
-            )
-            self._bar.start()
-            self._task = self._bar.add_task(
-                title, total=total, completed=known, rate="", extra=self._extra()
-            )
-        else:
-            self._console.print(f"{title}: {total - known} to ask, {known} known", markup=False)
+        self._bar = Progress(
+            TextColumn("{task.description}", markup=False),
+            BarColumn(bar_width=24),
+            MofNCompleteColumn(),
+            TextColumn("{task.fields[rate]}"),
+            TimeElapsedColumn(),
+            TimeRemainingColumn(),
+            TextColumn("{task.fields[extra]}"),
+            console=err(),
+            transient=True,
+        )
+        self._bar.start()
+        self._bar.add_task(title, total=total, completed=known, rate="", extra="")
 
-    def step(self, outcome: Outcome | None) -> None:
-        self._done += 1
-        if outcome is not None:
-            self._failed += outcome.status is Status.FAILED
-            self._cost += outcome.cost or 0.0
+    def _show(self) -> None:
         if self._bar is not None:
             task = self._bar.tasks[0]
             rate = self._done / task.elapsed if task.elapsed else 0.0
-            self._bar.update(
-                self._task, advance=1, rate=f"{rate:.1f}/s", extra=self._extra(), refresh=False
-            )
-        elif not self._quiet:
-            todo = self._total - self._known
-            now = time.monotonic()
-            if now - self._told >= _EVERY:
-                self._told = now
-                self._console.print(
-                    f"{self._title}: {self._done}/{todo}{self._extra(', ')}", markup=False
-                )
+            extra = ", ".join(self._extras())
+            self._bar.update(task.id, advance=1, rate=f"{rate:.1f}/s", extra=extra, refresh=False)
 
     def note(self, text: str) -> None:
-        if not self._quiet:
-            self._console.print(text, markup=False)
+        if self._bar is not None:
+            self._bar.console.print(text, markup=False)
 
     def end(self) -> None:
         if self._bar is not None:
             self._bar.stop()
             self._bar = None
 
-    def _extra(self, before: str = "") -> str:
-        parts = []
-        if self._cost:
-            parts.append(f"${self._cost:.4f}")
-        if self._failed:
-            parts.append(f"{self._failed} failed")
-        return before + ", ".join(parts) if parts else ""
+
+def open_folder(path: Path, labeller: str | None = None, policy: str | None = None) -> Opened:
+    """Open an evaluation folder with everything in it, telling of models that are fetched. Raises
+    SettingsError or FormatError."""
+    return Opened.open(path, labeller=labeller, policy=policy, fetching=FetchLines())

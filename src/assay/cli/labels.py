@@ -3,41 +3,42 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
+from itertools import groupby
 from pathlib import Path
 from typing import Annotated, Any
 
 import orjson
 import typer
+from rich.box import SIMPLE_HEAD
+from rich.table import Table as RichTable
 
+from assay.api.consequences import Change, Consequences
+from assay.api.label_import import Imported, Written, import_labels
 from assay.api.labels import (
     differences,
     export_lines,
     exported,
     found_labels,
+    in_words,
     one_label,
     shown_ledger,
+    verified,
     where_used,
 )
-from assay.api.verdicts import in_words
-from assay.cli.common import (
-    CsvOption,
-    FolderArgument,
-    JsonOption,
-    out,
-    plain_table,
-    print_csv,
-    print_json,
-    remark,
-    safe,
-)
-from assay.cli.folders import open_folder
-from assay.cli.labels_import import import_command
-from assay.cli.labels_verify import verify_command
-from assay.model.wording import counted
+from assay.api.paths import expanded
+from assay.cli.common import CsvOption, FolderArgument, JsonOption, out, present, remark, safe, say
+from assay.cli.judging import open_folder
+from assay.model.wording import counted, listed
+from assay.page.tables import Table, Value
+from assay.page.wording import span
 from assay.protocols.output import write_pieces
+from assay.protocols.scores import Score
 from assay.tasks.registry import REGISTRY
+
+_MOST = 8
+"""Places of a label that are named; of more only the number is."""
 
 app = typer.Typer(
     add_completion=False, no_args_is_help=True, rich_markup_mode=None, help="The ledger of labels."
@@ -59,39 +60,20 @@ def stats_command(
     """Count labels, tokens and cost by task and labeller."""
     with shown_ledger(folder, remark) as ledger:
         rows = ledger.stats()
-    if as_json:
-        print_json(rows)
-        return
     names = ("task", "labeller", "status", "labels", "tokens_in", "tokens_out", "cost", "seconds")
-    if as_csv:
-        print_csv(names, ([row[name] for name in names] for row in rows))
-        return
-    table = plain_table("Labels")
-    shown = {"tokens_in": "read", "tokens_out": "written", "cost": "cost, $"}
-    for name in names[:-1]:
-        text = name in names[:3]
-        table.add_column(
-            shown.get(name, name),
-            justify="left" if text else "right",
-            no_wrap=name != "labeller",
-            overflow="fold",
-        )
-    for row in rows:
-        short = {**row, "task": str(row["task"]).rpartition(".")[2]}
-        table.add_row(*(_cell(short[name]) for name in names[:-1]))
-    out().print(table)
+    shown = ("task", "labeller", "status", "labels", "read", "written", "cost, $")
+    cells = [(_short(row["task"]), *(row[name] for name in names[1:-1])) for row in rows]
+    present(
+        lambda: rows,
+        [Table("Labels", shown, cells, digits=2)],
+        (names, ([row[name] for name in names] for row in rows)),
+        as_json=as_json,
+        as_csv=as_csv,
+    )
 
 
-def _cell(value: object) -> str:
-    if value is None:
-        return "–"
-    if isinstance(value, float):
-        return f"{value:,.2f}"
-    return f"{value:,}" if isinstance(value, int) else safe(value)
-
-
-_MOST = 8
-"""Places of a label that are named; of more only the number is."""
+def _short(task: str) -> str:
+    return task.rpartition(".")[2]
 
 
 @app.command("list")
@@ -112,35 +94,38 @@ def list_command(
         found.reverse()
         shown = found[:limit] if limit else found
         where = where_used(partial(open_folder, folder), ledger, remark)
-    if as_json:
-        print_json([exported(label, content, where) for label, content in shown])
-        return
-    table = plain_table(f"{len(shown)} of {len(found)} labels")
-    console = out()
-    for name, width in (("id", 8), ("task", 12), ("verdict", 18)):
-        table.add_column(name, no_wrap=True, width=width)
-    # Rich would shrink every column alike; ids must stay whole, the text may be cut.
-    table.add_column("about", no_wrap=True, width=max(16, console.width - 68))
-    table.add_column("by", no_wrap=True, width=14)
-    for label, content in shown:
-        table.add_row(
-            label.uid[:8],
-            label.task.rpartition(".")[2],
-            safe(in_words(label)),
-            safe(_about(content)),
-            safe(label.labeller.name),
+
+    def people() -> Iterator[RichTable | str]:
+        table = RichTable(
+            title=f"{len(shown)} of {len(found)} labels",
+            title_justify="left",
+            box=SIMPLE_HEAD,
+            pad_edge=False,
         )
-    console.print(table)
-    for label, _ in shown:
-        places = where.of(label.unit, label.rowid)
-        if len(places) > 1:
-            more = f" and {len(places) - _MOST} more" if len(places) > _MOST else ""
-            named = ", ".join(map(str, places[:_MOST]))
-            console.print(
-                f"{label.uid[:8]} is one label for {len(places)} places, which are equal: "
-                f"{safe(named)}{more}.",
-                soft_wrap=True,
-            )
+        # Rich would shrink every column alike; ids must stay whole, the text may be cut.
+        widths = {"id": 8, "task": 12, "verdict": 18, "about": max(16, out().width - 68), "by": 14}
+        for name, width in widths.items():
+            table.add_column(name, no_wrap=True, width=width)
+        for label, content in shown:
+            name = label.labeller.name
+            cells = (label.uid[:8], _short(label.task), in_words(label), _about(content), name)
+            table.add_row(*map(safe, cells))
+        yield table
+        for label, _ in shown:
+            places = where.of(label.unit, label.rowid)
+            if len(places) > 1:
+                named = ", ".join(map(str, places[:_MOST]))
+                more = f" and {len(places) - _MOST} more" if len(places) > _MOST else ""
+                yield (
+                    f"{label.uid[:8]} is one label for {len(places)} places, which are equal: "
+                    f"{named}{more}."
+                )
+
+    present(
+        lambda: [exported(label, content, where) for label, content in shown],
+        people(),
+        as_json=as_json,
+    )
 
 
 def _about(content: Mapping[str, Any]) -> str:
@@ -160,12 +145,8 @@ def show_command(
         where = where_used(partial(open_folder, folder), ledger, remark)
     others = [exported(other, content, where) for other in same]
     document = {**exported(label, content, where), "others": others}
-    if as_json:
-        print_json(document)
-        return
-    console = out()
-    for line in orjson.dumps(document, option=orjson.OPT_INDENT_2).decode().splitlines():
-        console.print(safe(line), soft_wrap=True)
+    lines = orjson.dumps(document, option=orjson.OPT_INDENT_2).decode().splitlines()
+    present(lambda: document, lines, as_json=as_json)
 
 
 @app.command("export")
@@ -192,13 +173,7 @@ def export_command(
             sys.stdout.buffer.writelines(export_lines(ledger, task, where))
             return
         write_pieces(output, counting(export_lines(ledger, task, where)))
-    out().print(f"{counted(count, 'label')} written to {safe(output)}", soft_wrap=True)
-
-
-app.command("import")(import_command)
-
-
-app.command("verify")(verify_command)
+    say(f"{counted(count, 'label')} written to {output}")
 
 
 @app.command("diff")
@@ -212,20 +187,170 @@ def diff_command(
     """Compare two labellers on the units that both labelled. Exit status 1 where they differ."""
     with shown_ledger(folder, remark) as ledger:
         both, differ = differences(ledger, first, second, task)
-    if as_json:
-        rows = [one.document(first, second) for one in differ]
-        print_json({"both": both, "differ": len(differ), "rows": rows})
-    else:
-        table = plain_table(f"{len(differ)} of {both} units differ")
-        for name in ("task", "about", first, second):
-            table.add_column(safe(name), ratio=2 if name == "about" else 1)
-        for one in differ:
-            cells = (
-                one.first.task.rpartition(".")[2],
-                _about(one.content),
-                in_words(one.first),
-                in_words(one.second),
-            )
-            table.add_row(*(safe(cell) for cell in cells))
-        out().print(table)
+    table = RichTable(
+        title=f"{len(differ)} of {both} units differ",
+        title_justify="left",
+        box=SIMPLE_HEAD,
+        pad_edge=False,
+    )
+    for name in ("task", "about", first, second):
+        table.add_column(safe(name), ratio=2 if name == "about" else 1)
+    for one in differ:
+        words = (in_words(one.first), in_words(one.second))
+        table.add_row(*map(safe, (_short(one.first.task), _about(one.content), *words)))
+    rows = (one.document(first, second) for one in differ)
+    present(
+        lambda: {"both": both, "differ": len(differ), "rows": list(rows)}, [table], as_json=as_json
+    )
     raise typer.Exit(1 if differ else 0)
+
+
+@app.command("verify")
+def verify_command(folder: FolderArgument, as_json: JsonOption = False) -> None:
+    """Check that every label is as it was written, and none is gone. Exit status 1 where not.
+
+    Looks at the file's structure, the texts that labels are about, each label's id (a hash of what
+    it says), the running digest over all labels, and whether the digest that each manifest.json in
+    out/ names was once the ledger's.
+    """
+    found = verified(folder)
+    head, many = found.head, len(found.faults)
+    what = f"{head.labels:,} labels, head {head.digest.hex()}, {found.manifests} manifests"
+    faults = [{"label": one.uid, "why": one.why} for one in found.faults]
+    present(
+        lambda: {**head.in_manifest(), "manifests": found.manifests, "faults": faults},
+        (*map(str, found.faults), f"{what}: {f'{many:,} faults' if many else 'all as written'}."),
+        as_json=as_json,
+    )
+    raise typer.Exit(1 if found.faults else 0)
+
+
+@app.command("import")
+def import_command(
+    folder: FolderArgument,
+    files: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="FILE...", help="Labels as JSON Lines, or marked answer runs (or their folder)."
+        ),
+    ],
+    by: Annotated[
+        str | None,
+        typer.Option("--by", metavar="human:NAME", help="Whose the changed labels are."),
+    ] = None,
+    correct: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--correct",
+            metavar="[RUN/]QUESTION",
+            help="Of marked runs: this answer is right. May be given several times.",
+        ),
+    ] = None,
+    wrong: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--wrong",
+            metavar="[RUN/]QUESTION",
+            help="Of marked runs: this answer is wrong. May be given several times.",
+        ),
+    ] = None,
+    reason: Annotated[
+        str | None, typer.Option("--reason", help="Of marked runs: why, for all that was changed.")
+    ] = None,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Show what would follow; write nothing.")
+    ] = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Read labels into the ledger, all or nothing: from JSON Lines, or from marked answer runs.
+
+    To correct labels: export, change "verdict" (and "reason", if you like) in the lines concerned,
+    and import them with --by human:NAME. Or change marks in a copy of out/marked/RUN.txt and import
+    that: what differs from what scoring would write now becomes labels. The old labels stay beside
+    the new ones. Importing a file twice adds nothing.
+    """
+    done = import_labels(
+        folder,
+        [path for given in files for path in expanded(given)],
+        by=by,
+        correct=correct or (),
+        wrong=wrong or (),
+        reason=reason,
+        dry_run=dry_run,
+        note=remark,
+    )
+    present(
+        lambda: {**done.document(), "dry_run": dry_run},
+        _imported(done, "would be added" if dry_run else "added"),
+        as_json=as_json,
+    )
+
+
+def _imported(done: Imported, verb: str) -> Iterator[Table | str]:
+    if done.labels is None:
+        yield f"{done.added} labels {verb}, {done.known} were known."
+    elif not done.labels:
+        yield "Nothing differs from what is published: 0 labels added."
+    else:
+        yield from _written(done.labels)
+    if done.outdated:
+        yield (
+            f"Of the known ones {done.outdated} do not count: the same person has said "
+            "otherwise since. To go back to one, change the person's newer label (labels "
+            "export)."
+        )
+    if done.follows is not None:
+        yield from _consequences(done.follows)
+    if done.labels:
+        yield f"{done.added} labels {verb}."
+
+
+def _written(labels: Sequence[Written]) -> Iterator[Table | str]:
+    over = ((one.before and f"{one.before} ({one.before_by})") or "" for one in labels)
+    cells = [(str(one.place), one.after, old) for one, old in zip(labels, over, strict=True)]
+    yield Table("Labels", ("of", "says", "over"), cells)
+    for one in labels:
+        if one.also:
+            yield f"{one.place} is equal to {listed(map(str, one.also), 8)}: one label."
+
+
+def _consequences(found: Consequences) -> Iterator[Table | str]:
+    """What changes."""
+    for title, changes in (
+        ("Answers", found.answers),
+        ("Marks", found.marks),
+        ("Grades of passages", found.grades),
+    ):
+        by_place = groupby(changes, lambda one: (one.run, one.topic))
+        rows = [(*place, ", ".join(map(_arrow, some))) for place, some in by_place]
+        if rows:
+            yield Table(title, ("", "", ""), rows)
+    ranked: list[tuple[Value, ...]] = []
+    for one in found.ranked:
+        ranks = dict.fromkeys((_text(one.rank_before), _text(one.rank_after)))
+        scores = (_score(one.before), _score(one.after))
+        ranked.append((one.run, one.measure, *scores, " → ".join(ranks)))
+    if ranked:
+        right = ("before", "after", "rank")
+        yield Table("Scores", ("run", "measure", *right), ranked, numbers=frozenset(right))
+    if not (found.answers or found.marks or found.grades or found.scores):
+        yield "No mark, grade or score changes."
+    before, after = found.missing
+    if after > before:
+        yield (
+            f"{after - before} more labels are missing then: an equal nugget that is not bogus any "
+            "more has to be judged with its answer. 'assay judge' asks for them."
+        )
+
+
+def _arrow(change: Change) -> str:
+    what = change.position.replace("nugget ", "").replace("answer", "").replace("passage", "rank")
+    return f"{what} {_text(change.before)} → {_text(change.after)}".strip()
+
+
+def _text(value: object) -> str:
+    return "–" if value is None else str(value)
+
+
+def _score(score: Score | None) -> str:
+    return "–" if score is None else span(score.floor, score.ceiling)

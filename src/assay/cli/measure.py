@@ -2,79 +2,38 @@
 
 from __future__ import annotations
 
-import re
 import sys
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Annotated, cast
+from typing import Annotated
 
 import typer
 
-from assay.api.run_files import score_files
+from assay.api.run_files import (
+    CHOICES,
+    COLUMNS,
+    DEFAULTS,
+    OFFICIAL,
+    Scored,
+    measures_named,
+    scored,
+)
 from assay.cli.common import (
     CsvOption,
     JsonOption,
-    err,
+    Paragraph,
+    TrecOption,
+    one_of,
     out,
-    print_csv,
-    print_json,
+    present,
+    remark,
     topics_file,
 )
-from assay.cli.measure_table import measure_tables
-from assay.cli.measure_trec import OFFICIAL, trec_lines
-from assay.measures.base import Measure
-from assay.measures.frames import IDEALS, Ideal, RunScores
-from assay.measures.judgements import Judgements
-from assay.measures.names import parse_measure
-from assay.measures.order import TIES, Ties
-from assay.measures.tables import TOPICS, Row, Topics, rows
-from assay.model.errors import SettingsError
-from assay.model.wording import listed, printable
+from assay.page.tables import Table
+from assay.page.wording import number
 
-DEFAULTS = ("nDCG@20", "AP", "RR")
-HEADER = ("run", "topic", "measure", "value")
-_SEVERAL_CUTOFFS = re.compile(r"(?P<stem>[A-Za-z_]+)\.(?P<cutoffs>[0-9]+(?:,[0-9]+)*)")
-_TREC_EVAL_CUTOFFS = dict.fromkeys(
-    ("P", "recall", "ndcg_cut", "map_cut"), (5, 10, 15, 20, 30, 100, 200, 500, 1000)
-) | {"success": (1, 5, 10)}
-
-
-@dataclass(frozen=True, slots=True)
-class _Settings:
-    """What the scores stand on."""
-
-    topics: Topics
-    ties: Ties
-    ideal: Ideal
-    only: Path | None = None
-    """A file of the topics that means are taken over."""
-
-    @classmethod
-    def checked(cls, topics: str, ties: str, ideal: str) -> _Settings:
-        only = topics_file(topics)
-        topics = TOPICS[0] if only else topics
-        for option, given, known in (
-            ("--ties", ties, TIES),
-            ("--ideal", ideal, IDEALS),
-        ):
-            if given not in known:
-                choices = " or ".join(f"'{one}'" for one in known)
-                raise typer.BadParameter(f"must be {choices}", param_hint=option)
-        return cls(cast("Topics", topics), cast("Ties", ties), cast("Ideal", ideal), only)
-
-
-@dataclass(frozen=True, slots=True)
-class _Scored:
-    """The scores of all runs, by the names that are shown."""
-
-    runs: Mapping[str, RunScores]
-    measures: Mapping[str, Measure]
-    judged: Judgements
-    settings: _Settings
-
-    def rows(self, *, per_topic: bool) -> Iterator[Row]:
-        return rows(self.runs, self.measures, self.settings.topics, per_topic=per_topic)
+_GAP = 3  # blanks around a column
+_NARROWEST = len("0.1234")
 
 
 def measure_command(
@@ -128,9 +87,7 @@ def measure_command(
     ] = "qrels",
     as_json: JsonOption = False,
     as_csv: CsvOption = False,
-    as_trec: Annotated[
-        bool, typer.Option("--trec", help="Print lines as trec_eval does: measure, topic, value.")
-    ] = False,
+    as_trec: TrecOption = False,
 ) -> None:
     """Measure runs against relevance grades: nDCG, Q, AP, ERR, iRBU, RBP, P, RR and more.
 
@@ -138,139 +95,77 @@ def measure_command(
     alpha-nDCG the second column of the qrels is the subtopic. R2C2 PR runs are measured against
     qrels of passage keys (RUN;RANK), in the order of their ranks.
     """
-    settings = _Settings.checked(topics, ties, ideal)
-    if as_json + as_csv + as_trec > 1:
-        raise typer.BadParameter("choose one of --json, --csv and --trec")
-    wanted = _measures(measures or (OFFICIAL if as_trec else DEFAULTS))
+    only = topics_file(topics)
+    for option, given in (("--ties", ties), ("--ideal", ideal)):
+        one_of(given, CHOICES[option], option)
     try:
-        scores, judged = score_files(
-            qrels,
-            runs,
-            wanted.values(),
-            only=settings.only,
-            ties=settings.ties,
-            ideal=settings.ideal,
-            g_max=g_max,
-            note=_note,
-        )
+        wanted = measures_named(measures or (OFFICIAL if as_trec else DEFAULTS))
     except ValueError as error:
-        raise SettingsError(str(error)) from None
-    scored = _Scored(scores, wanted, judged, settings)
-    _notes(scored)
-    if as_json:
-        _print_json(scored, per_topic=per_topic)
-    elif as_csv:
-        print_csv(HEADER, (row[:4] for row in scored.rows(per_topic=per_topic)))
-    elif as_trec:
-        lines = trec_lines(
-            scored.runs,
-            scored.measures,
-            scored.judged,
-            settings.topics,
-            per_topic=per_topic,
-            counts=not measures,
-        )
+        raise typer.BadParameter(str(error), param_hint="-m") from None
+    found = scored(
+        qrels,
+        runs,
+        wanted,
+        topics=topics,
+        only=only,
+        ties=ties,
+        ideal=ideal,
+        g_max=g_max,
+        note=remark,
+    )
+    for line in found.remarks():
+        remark(line)
+    if as_trec:
+        lines = found.trec_lines(per_topic=per_topic, counts=not measures)
         sys.stdout.writelines(f"{line}\n" for line in lines)
-    else:
-        _print_table(scored, per_topic=per_topic)
-
-
-def _measures(names: Sequence[str]) -> dict[str, Measure]:
-    """Measures by the names that they were asked for by; all names that are none at once."""
-    wanted: dict[str, Measure] = {}
-    wrong: list[str] = []
-    for given in names:
-        for name in _spelt_out(given.strip()):
-            try:
-                wanted[name] = parse_measure(name)
-            except ValueError as error:
-                wrong.append(str(error))
-    if wrong:
-        raise typer.BadParameter("\n".join(wrong), param_hint="-m")
-    return wanted
-
-
-def _spelt_out(name: str) -> list[str]:
-    """``P.5,10`` of trec_eval's command line is printed as ``P_5`` and ``P_10``, ``P`` as nine."""
-    match = _SEVERAL_CUTOFFS.fullmatch(name)
-    if match is not None:
-        return [f"{match['stem']}_{cutoff}" for cutoff in match["cutoffs"].split(",")]
-    if name in _TREC_EVAL_CUTOFFS:
-        return [f"{name}_{cutoff}" for cutoff in _TREC_EVAL_CUTOFFS[name]]
-    return [name]
-
-
-# --- what is shown -------------------------------------------------------------------------------
-
-
-def _note(text: str) -> None:
-    err().print(f"Note: {text}", markup=False, soft_wrap=True)
-
-
-def _notes(scored: _Scored) -> None:
-    """Say what the means stand on where it is not what one would expect."""
-    judged = scored.judged
-    total = len(judged.topics)
-    of = "the qrels" if scored.settings.only is None else printable(str(scored.settings.only))
-    if judged.without_relevant:
-        count = len(judged.without_relevant)
-        _note(
-            f"{count} of {total} topics of {of} have no relevant document (grade 1 or more); "
-            f"no run can score there: {listed(judged.without_relevant, 10)}."
-        )
-    qrels = scored.settings.topics == "qrels"
-    counted = "they count as 0" if qrels else "they are left out of the mean"
-    for run, scores in scored.runs.items():
-        if scores.missing:
-            _note(
-                f"Run {run} has no documents for {len(scores.missing)} of {total} topics of {of}, "
-                f"{counted}: {listed(scores.missing, 10)}."
-            )
-        if scores.unjudged:
-            _note(
-                f"{of[0].upper()}{of[1:]} lack{'' if of == 'the qrels' else 's'} "
-                f"{len(scores.unjudged)} of the topics of run {run}, they are not scored: "
-                f"{listed(scores.unjudged, 10)}."
-            )
-
-
-def _print_json(scored: _Scored, *, per_topic: bool) -> None:
-    settings, judged = scored.settings, scored.judged
-    print_json(
-        {
-            "scores": [
-                dict(zip(HEADER, row, strict=False)) | ({"reason": row[4]} if row[4] else {})
-                for row in scored.rows(per_topic=per_topic)
-            ],
-            "runs": {
-                run: {
-                    "answered": len(scores.topics) - len(scores.missing),
-                    "missing": scores.missing,
-                    "unjudged": scores.unjudged,
-                }
-                for run, scores in scored.runs.items()
-            },
-            "measures": {name: str(measure) for name, measure in scored.measures.items()},
-            "topics": str(settings.only or settings.topics),
-            "ties": settings.ties,
-            "ideal": settings.ideal,
-            "g_max": judged.g_max,
-            "without_relevant": judged.without_relevant,
-        }
+        return
+    present(
+        lambda: found.document(per_topic=per_topic),
+        _people(found, per_topic=per_topic),
+        (COLUMNS, (row[:4] for row in found.rows(per_topic=per_topic))),
+        as_json=as_json,
+        as_csv=as_csv,
     )
 
 
-def _print_table(scored: _Scored, *, per_topic: bool) -> None:
-    for table in measure_tables(
-        scored.runs, scored.measures, scored.settings.topics, per_topic=per_topic, width=out().width
-    ):
-        out().print(table)
-    settings, judged = scored.settings, scored.judged
-    of = "the qrels" if settings.only is None else printable(str(settings.only))
-    over = f"all topics of {of}" if settings.topics == "qrels" else "the topics answered"
-    ideals = "" if settings.ideal == "qrels" else " Ideal lists: what each run shows."
-    out().print(
-        f"Means over {over} ({len(judged.topics)} in {of}). Equal scores: {settings.ties}. "
-        f"Highest grade: {judged.g_max:g}.{ideals}",
-        markup=False,
+def _people(found: Scored, *, per_topic: bool) -> Iterator[Table | str]:
+    """Tables no wider than the screen (names of runs are folded, numbers never), a column a
+    measure."""
+    cells: dict[tuple[str, str, bool], list[float | None]] = {}
+    for means in (False, True):  # apart, as a topic may be called like the mean
+        for run, topic, _, value, _ in found.rows(per_topic=per_topic and not means, means=means):
+            cells.setdefault((run, topic, means), []).append(value)
+    order = {run: place for place, run in enumerate(found.runs)}
+    places = sorted(cells, key=lambda place: (order[place[0]], place[2]))
+    titles = ("run", "topic") if per_topic else ("run",)
+    names = list(found.measures)
+    width = out().width
+    taken = sum(max(map(len, column)) + _GAP for column in zip(titles, *places, strict=False))
+    for some in _groups(names, width - min(taken, width // 2)):
+        rows = [
+            (*place[: len(titles)], *(number(cells[place][one], 4) for one in some))
+            for place in places
+        ]
+        shown = tuple(names[one] for one in some)
+        yield Table("Measures", (*titles, *shown), rows, numbers=frozenset(shown))
+    over = f"all topics of {found.of}" if found.topics == "qrels" else "the topics answered"
+    ideals = "" if found.ideal == "qrels" else " Ideal lists: what each run shows."
+    yield Paragraph(
+        f"Means over {over} ({len(found.judged.topics)} in {found.of}). Equal scores: "
+        f"{found.ties}. Highest grade: {found.judged.g_max:g}.{ideals}"
     )
+
+
+def _groups(names: Sequence[str], room: int) -> Iterator[list[int]]:
+    """Yield the numbers of the columns that stand side by side, at least one at a time."""
+    some: list[int] = []
+    left = room
+    for place, name in enumerate(names):
+        needed = max(len(name), _NARROWEST) + _GAP
+        if some and needed > left:
+            yield some
+            some, left = [], room
+        some.append(place)
+        left -= needed
+    if some:
+        yield some

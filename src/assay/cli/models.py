@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from importlib import resources
-from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn
 
-from assay.cli.common import JsonOption, err, out, plain_table, print_json, safe
+from assay.cli.common import JsonOption, err, present, say
 from assay.labellers import judge
 from assay.labellers.judge.model import settings
 from assay.labellers.known_models import DEFAULT_MODEL, MODELS
 from assay.labellers.models import cache_folder, fetch_model
+from assay.page.tables import Table
 
 app = typer.Typer(
     add_completion=False, no_args_is_help=True, rich_markup_mode=None, help="Embedded models."
@@ -24,7 +24,7 @@ app = typer.Typer(
 def list_command(as_json: JsonOption = False) -> None:
     """The known models, their size and licence, and whether they are here."""
     folder = cache_folder()
-    rows: list[dict[str, object]] = [packaged_judge()]
+    rows: list[dict[str, Any]] = [packaged_judge()]
     rows += [
         {
             "name": model.name,
@@ -37,20 +37,21 @@ def list_command(as_json: JsonOption = False) -> None:
         }
         for model in MODELS.values()
     ]
-    if as_json:
-        print_json(rows)
-        return
-    table = plain_table("Embedded models")
-    for name in ("name", "size", "licence", "here", "about"):
-        table.add_column(name)
-    for row in rows:
-        here = "yes" if row["path"] else "no"
-        size = f"{int(str(row['size'])) / 1e6:,.0f} MB"
-        table.add_row(str(row["name"]), size, str(row["licence"]), here, str(row["about"]))
-    out().print(table)
+    cells = [
+        (
+            row["name"],
+            f"{row['size'] / 1e6:,.0f} MB",
+            row["licence"],
+            "yes" if row["path"] else "no",
+            row["about"],
+        )
+        for row in rows
+    ]
+    columns = ("name", "size", "licence", "here", "about")
+    present(lambda: rows, [Table("Embedded models", columns, cells)], as_json=as_json)
 
 
-def packaged_judge() -> dict[str, object]:
+def packaged_judge() -> dict[str, Any]:
     """The row of the judge, which the package holds."""
     path = resources.files("assay.labellers.judge").joinpath("data", "judge.onnx")
     return {
@@ -77,4 +78,4 @@ def fetch_command(
             bar.update(task, description=what, completed=done, total=size)
 
         file = fetch_model(name, tell)
-    out().print(f"{name}: {safe(Path(file.path))}", soft_wrap=True)
+    say(f"{name}: {file.path}")

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from assay.api.retrieving import Models, RunFormat, search, settings_for
-from assay.cli.common import JsonOption, err, out, print_json, safe
-from assay.cli.judging import BudgetOption, FetchLines, JudgingBar
+from assay.cli.common import JsonOption, present, tell
+from assay.cli.forecast import why_unusable
+from assay.cli.judging import BudgetOption, FetchLines, judging_bar
 from assay.systems.retrieval.fusion import K
 from assay.systems.retrieval.index import Index
 from assay.systems.retrieval.rerank import STRIDE, WINDOW
@@ -111,42 +113,42 @@ def retrieve_command(
     topics = load_topics(topics_file)
     index = Index(index_folder)
     started = time.perf_counter()
-    progress = JudgingBar(quiet=as_json)
+    progress = judging_bar(quiet=as_json)
     models = Models(dense, decompose, rerank_with, ledger_file, budget, progress, FetchLines())
     found = search(index, topics, settings, models)
     seconds = time.perf_counter() - started
     found.write(output, run_format, max_chars=max_passage_chars)
     lists, silent, tally, faults = found.lists, found.silent, found.tally, found.faults
-    document: dict[str, Any] = {
-        "run": str(output),
-        "topics": len(topics),
-        "without_passages": silent,
-        "passages": sum(map(len, lists.values())),
-        "unusable_replies": found.failed,
-        "why_unusable": dict(faults.most_common()),
-        "missing_replies": found.missing,
-        "asked": tally.asked,
-        "known": tally.known,
-        "cost": tally.cost,
-        "seconds": seconds,
-    }
-    if as_json:
-        print_json(document)
-    else:
-        out().print(
-            f"{document['passages']:,} passages for {len(lists)} of {len(topics)} topics in "
-            f"{safe(output)}",
-            soft_wrap=True,
-        )
+    passages = sum(map(len, lists.values()))
+
+    def people() -> Iterator[str]:
+        yield f"{passages:,} passages for {len(lists)} of {len(topics)} topics in {output}"
         if silent:
-            out().print(f"Nothing found for {', '.join(map(safe, silent[:20]))}", soft_wrap=True)
+            yield f"Nothing found for {', '.join(silent[:20])}"
         if decompose or rerank_with:
-            out().print(
+            yield (
                 f"Asked {tally.asked}, known {tally.known}, unusable {found.failed}, "
                 f"missing {found.missing}"
             )
-        for why, count in faults.most_common(_REASONS):
-            out().print(f"  {count} × {safe(why)}", soft_wrap=True)
-        err().print(f"{seconds:.1f} s, {len(topics) / seconds if seconds else 0:,.1f} topics/s")
+        yield from why_unusable(faults, _REASONS)
+        tell(f"{seconds:.1f} s, {len(topics) / seconds if seconds else 0:,.1f} topics/s")
+
+    present(
+        lambda: {
+            "run": str(output),
+            "topics": len(topics),
+            "without_passages": silent,
+            "passages": passages,
+            "unusable_replies": found.failed,
+            "why_unusable": dict(faults.most_common()),
+            "missing_replies": found.missing,
+            "asked": tally.asked,
+            "known": tally.known,
+            "cost": tally.cost,
+            "seconds": seconds,
+        },
+        people(),
+        as_json=as_json,
+    )
     if found.failed or found.missing:
         raise typer.Exit(1)

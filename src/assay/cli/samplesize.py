@@ -3,47 +3,21 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
-from functools import partial
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, TypeVar
 
 import typer
-from rich.text import Text
 
-from assay.cli.common import CsvOption, JsonOption, out, plain_table, print_csv, print_json
-from assay.cli.statistics import all_used, one_output, shown
-from assay.formats.score_matrices import ScoreMatrix, read_matrix
-from assay.model.errors import SettingsError
-from assay.model.wording import printable
-from assay.statistics.samplesize import (
-    AchievedPower,
-    SizeRow,
-    Variance,
-    achieved_power,
-    pooled_variance,
-    residual_variance,
-    size_table,
-)
+from assay.api.samplesizes import COLUMNS, POWER_COLUMNS, Designs, designs
+from assay.cli.common import CsvOption, JsonOption, present, remark
+from assay.page.tables import Table, Value
+from assay.page.wording import number
 
-HEADER = ("design", "alpha", "beta", "mind", "m", "topics")
-POWER_HEADER = ("matrix", "alpha", "mind", "m", "topics", "paired_t", "anova", "width")
 T = TypeVar("T")
 
 _MIND = (0.05, 0.1, 0.2)
 _RUNS = (2, 5, 10, 20, 50, 100)
-
-
-@dataclass(frozen=True, slots=True)
-class _Experiment:
-    """A finished experiment: its scores, their residual variance, and the power it had."""
-
-    path: Path
-    matrix: ScoreMatrix
-    variance: Variance
-    powers: tuple[tuple[float, AchievedPower], ...]
-    """With the level of each; first for the observed range of run means, unless that is 0."""
 
 
 def samplesize_command(
@@ -95,7 +69,6 @@ def samplesize_command(
     expected width of the interval of a difference (its width is the column mind). Options with
     several values may be repeated or hold a list: --mind 0.05,0.1.
     """
-    one_output(as_json=as_json, as_csv=as_csv)
     files = matrices or []
     if power and not files:
         raise typer.BadParameter("needs the matrix of an experiment", param_hint="--power")
@@ -103,68 +76,28 @@ def samplesize_command(
         raise typer.BadParameter("give either matrices or --variance", param_hint="--variance")
     if variance is None and not files:
         raise typer.BadParameter("give at least one matrix, or --variance", param_hint="MATRIX.csv")
-    alphas = _values(alpha, "--alpha", _share, (0.05,))
-    betas = _values(beta, "--beta", _share, (0.2,))
     minds = _values(mind, "--mind", _positive, _MIND)
-    runs = _values(m, "--m", _two_or_more, _RUNS)
-    widths = _values(width, "--width", _positive, minds)
-    tables = all_used(partial(read_matrix, path, score) for path in files)
-    try:
-        done = [
-            _experiment(path, matrix, alphas, minds)
-            for path, matrix in zip(files, tables, strict=True)
-        ]
-        pooled = (
-            pooled_variance(one.variance for one in done)
-            if variance is None
-            else Variance(variance, 1)
-        )
-        rows = (
-            []
-            if power
-            else size_table(
-                pooled.value,
-                alphas=alphas,
-                betas=betas,
-                differences=minds,
-                runs=runs,
-                widths=widths,
-            )
-        )
-    except ValueError as error:
-        raise SettingsError(f"{error}.") from None
-    if as_json:
-        print_json(_document(rows, done, pooled, variance is None))
-    elif as_csv and power:
-        print_csv(POWER_HEADER, [row for one in done for row in _power_cells(one)])
-    elif as_csv:
-        print_csv(HEADER, [_cells(row) for row in rows])
-    else:
-        if done:
-            _show_experiments(done, pooled)
-        if not power:
-            _show_sizes(rows, pooled)
-
-
-def _experiment(
-    path: Path, matrix: ScoreMatrix, alphas: Sequence[float], minds: Sequence[float]
-) -> _Experiment:
-    variance = residual_variance(matrix.scores)
-    powers = [
-        (alpha, achieved_power(matrix.scores, alpha=alpha, min_difference=mind))
-        for alpha in alphas
-        for mind in (None, *minds)
-    ]
-    known = tuple((alpha, power) for alpha, power in powers if power is not None)
-    if not known:
-        raise SettingsError(
-            f"{printable(str(path))}: the residual variance is 0: all runs differ by the same on "
-            "every topic, so that any number of topics is enough. Is this a matrix of scores?"
-        )
-    return _Experiment(path, matrix, variance, known)
-
-
-# --- options -------------------------------------------------------------------------------------
+    found = designs(
+        files,
+        score,
+        variance=variance,
+        sizes=not power,
+        alphas=_values(alpha, "--alpha", _share, (0.05,)),
+        betas=_values(beta, "--beta", _share, (0.2,)),
+        minds=minds,
+        runs=_values(m, "--m", _two_or_more, _RUNS),
+        widths=_values(width, "--width", _positive, minds),
+        note=remark,
+    )
+    rows = [tuple(getattr(row, name) for name in COLUMNS) for row in found.rows]
+    powers = (row for one in found.experiments for row in one.power_rows())
+    present(
+        found.document,
+        _people(found, sizes=not power),
+        (POWER_COLUMNS, powers) if power else (COLUMNS, rows),
+        as_json=as_json,
+        as_csv=as_csv,
+    )
 
 
 def _values(
@@ -215,102 +148,58 @@ def _two_or_more(text: str) -> int:
     return int(text)
 
 
-# --- output --------------------------------------------------------------------------------------
-
-
-def _cells(row: SizeRow) -> tuple[object, ...]:
-    return (row.design, row.alpha, row.beta, row.mind, row.m, row.topics)
-
-
-def _power_cells(one: _Experiment) -> list[tuple[object, ...]]:
-    return [
-        (
-            str(one.path), alpha, had.difference, had.runs, had.topics, had.paired_t, had.anova,
-            had.width,
-        )
-        for alpha, had in one.powers
-    ]  # fmt: skip
-
-
-def _document(
-    rows: Iterable[SizeRow], done: Iterable[_Experiment], pooled: Variance, estimated: bool
-) -> dict[str, Any]:
-    return {
-        "rows": [dict(zip(HEADER, _cells(row), strict=True)) for row in rows],
-        "variance": pooled.value,
-        "degrees": pooled.degrees if estimated else None,
-        "matrices": [
-            {
-                "file": str(one.path),
-                "score": one.matrix.name,
-                "topics": len(one.matrix.topics),
-                "runs": len(one.matrix.runs),
-                "topics_left_out": one.matrix.left_out,
-                "runs_left_out": one.matrix.runs_left_out,
-                "variance": one.variance.value,
-                "degrees": one.variance.degrees,
-                "power": [
-                    {
-                        "alpha": alpha,
-                        "mind": had.difference,
-                        "paired_t": had.paired_t,
-                        "anova": had.anova,
-                        "width": had.width,
-                    }
-                    for alpha, had in one.powers
-                ],
-            }
-            for one in done
+def _people(found: Designs, *, sizes: bool) -> Iterator[Table | str]:
+    if found.experiments:
+        yield from _experiments(found)
+    if not sizes:
+        return
+    yield Table(
+        f"Topics needed, variance {found.variance.value:.6g}",
+        COLUMNS,
+        [
+            (
+                row.design,
+                f"{row.alpha:g}",
+                "–" if row.beta is None else f"{row.beta:g}",
+                f"{row.mind:g}",
+                str(row.m),
+                row.topics,
+            )
+            for row in found.rows
         ],
-    }
+        numbers=frozenset(COLUMNS[1:]),
+    )
+    yield (
+        "mind is the difference to detect (of an interval: its expected width); m the number of "
+        "runs."
+    )
 
 
-def _show_experiments(done: Sequence[_Experiment], pooled: Variance) -> None:
-    table = plain_table("Residual variance")
-    table.add_column("matrix", overflow="fold")
-    for name in ("topics", "runs", "degrees", "variance"):
-        table.add_column(name, justify="right")
-    for one in done:
-        topics, runs = len(one.matrix.topics), len(one.matrix.runs)
-        table.add_row(
-            Text(printable(one.path.name)), f"{topics:,}", f"{runs:,}", f"{one.variance.degrees:,}",
-            shown(one.variance.value, 8),
-        )  # fmt: skip
-    if len(done) > 1:
-        table.add_row("pooled", "", "", f"{pooled.degrees:,}", shown(pooled.value, 8))
-    out().print(table)
-    power = plain_table("Power that the experiment had")
-    power.add_column("matrix", overflow="fold")
-    for name in ("alpha", "difference", "paired-t", "anova", "expected width"):
-        power.add_column(name, justify="right")
-    for one in done:
-        for alpha, had in one.powers:
-            power.add_row(
-                Text(printable(one.path.name)), f"{alpha:g}", shown(had.difference),
-                shown(had.paired_t), shown(had.anova), shown(had.width),
-            )  # fmt: skip
-    out().print(power)
-    out().print(
+def _experiments(found: Designs) -> Iterator[Table | str]:
+    rows: list[tuple[Value, ...]] = [
+        (one.path.name, len(one.matrix.topics), len(one.matrix.runs), one.variance.degrees,
+         number(one.variance.value, 8))
+        for one in found.experiments
+    ]  # fmt: skip
+    pooled = found.variance
+    if len(rows) > 1:
+        rows.append(("pooled", "", "", pooled.degrees, number(pooled.value, 8)))
+    columns = ("matrix", "topics", "runs", "degrees", "variance")
+    yield Table("Residual variance", columns, rows, numbers=frozenset(columns[1:]))
+    yield Table(
+        "Power that the experiment had",
+        ("matrix", "alpha", "difference", "paired-t", "anova", "expected width"),
+        [
+            (one.path.name, f"{alpha:g}", had.difference, had.paired_t, had.anova, had.width)
+            for one in found.experiments
+            for alpha, had in one.powers
+        ],
+        digits=4,
+        numbers=frozenset(("alpha",)),
+    )
+    yield (
         "Power with the experiment's own topics and runs: first for the observed range of the run "
         "means, which says no more than the p-value does, then for the differences of --mind. "
-        "Expected width is that of the interval of a difference.",
-        soft_wrap=True,
+        "Expected width is that of the interval of a difference."
     )
-    out().print()
-
-
-def _show_sizes(rows: Sequence[SizeRow], pooled: Variance) -> None:
-    table = plain_table(f"Topics needed, variance {pooled.value:.6g}")
-    for name in HEADER:
-        table.add_column(name, justify="left" if name == "design" else "right")
-    for row in rows:
-        table.add_row(
-            row.design, f"{row.alpha:g}", "–" if row.beta is None else f"{row.beta:g}",
-            f"{row.mind:g}", str(row.m), f"{row.topics:,}",
-        )  # fmt: skip
-    out().print(table)
-    out().print(
-        "mind is the difference to detect (of an interval: its expected width); m the number of "
-        "runs.",
-        soft_wrap=True,
-    )
+    yield ""

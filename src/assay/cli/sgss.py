@@ -2,25 +2,18 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated
 
-import orjson
 import typer
 
-from assay.cli.common import JsonOption, err, out, plain_table, print_json, safe
+from assay.api.sgss import Strategy, Weights, degrade, learn_weights
+from assay.cli.common import JsonOption, Paragraph, present, say, tell
 from assay.cli.judging import LabellerOption, PolicyOption
-from assay.formats.summaries import read_summaries, write_summaries
 from assay.model.wording import counted
-from assay.protocols.evaluation import Evaluation
-from assay.protocols.folder import Folder
-from assay.protocols.labels import LabelBook
-from assay.protocols.output import write_bytes
-from assay.protocols.sgss.inputs import CRITERIA, DEGRADED, SgssSettings
-from assay.protocols.sgss.labels import judge_all, tasks
-from assay.protocols.sgss.preferences import Learned, learn
-from assay.protocols.sgss.protocol import SGSS
+from assay.page.tables import Table
+from assay.protocols.sgss.inputs import CRITERIA
 
 app = typer.Typer(
     help="SGSS: weights from preferences, degraded versions.",
@@ -28,13 +21,6 @@ app = typer.Typer(
     add_completion=False,
     rich_markup_mode=None,
 )
-
-
-class Strategy(StrEnum):
-    """How a version is made."""
-
-    NO_HEADINGS = "NoHeadings"
-    NO_SECTION_1 = "NoSection1"
 
 
 @app.command("weights")
@@ -55,54 +41,28 @@ def weights_command(
     Logistic regression without an intercept on the differences of the measures; criteria are
     dropped by cross-validated MAR. Put 'weights = "weights.json"' into [settings] to use them.
     """
-    seen = Folder.open(folder, labeller=labeller).seen_by("sgss")
-    opened = Evaluation.open(seen, SGSS, policy)
-    settings = opened.settings
-    if not isinstance(settings, SgssSettings):  # pragma: no cover (opened with SGSS)
-        raise TypeError("not an SGSS folder")
-    with opened.folder.open_ledger(create=False) as ledger:
-        ledger.checked()  # before a number rests on a label
-        labellers, _ = opened.folder.labellers_for_scoring(opened.tasks)
-        book = LabelBook.open(ledger, opened.policy, tasks(settings), labellers)
-        learned = learn(
-            opened.inputs, settings, judge_all(opened.inputs, settings, book), select=select
-        )
-    target = into or opened.folder.path / "weights.json"
-    document = learned.document(settings)
-    write_bytes(
-        target, orjson.dumps(document, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
+    made = learn_weights(folder, into, select=select, policy=policy, labeller=labeller)
+    present(lambda: made.document, _people(made), as_json=as_json)
+
+
+def _people(made: Weights) -> Iterator[Table | str]:
+    learned, target = made.learned, made.path
+    yield Table("Weights", CRITERIA, [[getattr(learned.weights, name) for name in CRITERIA]])
+    yield Table(
+        "Models, each without one criterion more",
+        ("criteria", "MAR"),
+        [
+            (" ".join(one.criteria) + (" ←" if one.criteria == learned.criteria else ""), one.mar)
+            for one in learned.steps
+        ],
     )
-    if as_json:
-        print_json(document)
-    else:
-        _print(learned, target)
-
-
-def _print(learned: Learned, target: Path) -> None:
-    console = out()
-    table = plain_table("Weights")
-    for name in CRITERIA:
-        table.add_column(name, justify="right")
-    weights = [getattr(learned.weights, name) for name in CRITERIA]
-    table.add_row(*(f"{weight:.3f}" for weight in weights))
-    console.print(table)
-    steps = plain_table("Models, each without one criterion more")
-    steps.add_column("criteria")
-    steps.add_column("MAR", justify="right")
-    for step in learned.steps:
-        chosen = " ←" if step.criteria == learned.criteria else ""
-        steps.add_row(" ".join(step.criteria) + chosen, f"{step.mar:.3f}")
-    console.print(steps)
-    console.print(
+    yield Paragraph(
         f"Learned from {learned.labels} preferences between {learned.pairs} pairs; MAR in "
         f"cross-validation by query, on the training pairs themselves {learned.mar_train:.3f}."
     )
     if learned.left_out:
-        err().print(
-            f"{counted(learned.left_out, 'pair')} without all labels: left out of the learning.",
-            markup=False,
-        )
-    console.print(f'{safe(target)}: use it with weights = "{safe(target.name)}" in [settings].')
+        tell(f"{counted(learned.left_out, 'pair')} without all labels: left out of the learning.")
+    yield f'{target}: use it with weights = "{target.name}" in [settings].'
 
 
 @app.command("degrade")
@@ -112,9 +72,5 @@ def degrade_command(
     into: Annotated[Path, typer.Option("--out", help="The new file.")],
 ) -> None:
     """Write degraded versions of summaries. ('degrade' in [settings] makes them by itself.)"""
-    summaries = read_summaries(file).require()
-    made = [DEGRADED[strategy](one) for one in summaries if one.sections]
-    write_bytes(into, write_summaries(made))
-    out().print(
-        f"{counted(len(made), 'summary', 'summaries')} written to {safe(into)}", soft_wrap=True
-    )
+    count = degrade(file, strategy, into)
+    say(f"{counted(count, 'summary', 'summaries')} written to {into}")

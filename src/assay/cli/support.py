@@ -2,23 +2,98 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Annotated, Any, cast
+from typing import Annotated
 
 import typer
 
-from assay.cli.answer_scores import (
-    TOPICS_HELP,
-    chosen_topics,
-    read_all,
-    refuse_twice,
-    show,
-    tell,
+from assay.api.label_scores import LabelScores, support_scores
+from assay.cli.common import (
+    CsvOption,
+    JsonOption,
+    Paragraph,
+    PerTopicOption,
+    one_of,
+    present,
+    remark,
 )
-from assay.cli.common import CsvOption, JsonOption
-from assay.formats.trec_rag_support import read_support
-from assay.measures.support import Citations
-from assay.protocols.trec_rag.scoring import support_counts, support_sheet
+from assay.page.tables import Table, Value
+from assay.protocols.scores import VALUE_COLUMNS
+from assay.protocols.trec_rag.scoring import Topics
+from assay.reports.leaderboards import rank_texts
+
+_RANGES = 3
+"""Measures that a table of 80 columns has room for where some score is a range."""
+
+TOPICS_HELP = (
+    "What the mean is taken over: 'all' topics of the label files, 0 where the run is silent, or "
+    "the topics 'answered' by the run."
+)
+
+
+def chosen_topics(value: str) -> Topics:
+    """``--topics`` as checked; ``qrels`` is ``all`` here."""
+    if value != "qrels":
+        one_of(value, ("all", "answered"), "--topics")
+    return "answered" if value == "answered" else "all"
+
+
+def show(
+    title: str, found: LabelScores, said: str, *, per_topic: bool, as_json: bool, as_csv: bool
+) -> None:
+    """Print the scores; exit status 1 where labels are missing."""
+    for line in found.remarks():
+        remark(line)
+    present(
+        lambda: found.document(per_topic=per_topic),
+        _people(title, found, said, per_topic=per_topic),
+        (VALUE_COLUMNS, found.rows(per_topic=per_topic)),
+        as_json=as_json,
+        as_csv=as_csv,
+    )
+    if found.missing:
+        raise typer.Exit(1)
+
+
+def _people(title: str, found: LabelScores, said: str, *, per_topic: bool) -> Iterator[Table | str]:
+    measures = found.sheet.measures
+    ranges = any(one.value is None and one.floor is not None for one in found.scores)
+    # Ranges are wide: several tables then, as no number is ever cut.
+    size = _RANGES if ranges else len(measures)
+    for at in range(0, len(measures), size):
+        counts = {} if at or per_topic else found.counts
+        shown = f"{title}, continued" if at else title
+        yield _table(shown, measures[at : at + size], found, counts, per_topic=per_topic)
+    over = f"all topics of the labels ({len(found.sheet.topics)}), 0 where a run is silent"
+    if found.topics == "answered":
+        over = "the topics that each run answers"
+    yield Paragraph(f"Means over {over}. {said}")
+
+
+def _table(
+    title: str,
+    measures: tuple[str, ...],
+    found: LabelScores,
+    counts: Mapping[str, Mapping[str, int]],
+    *,
+    per_topic: bool,
+) -> Table:
+    kinds = ["uncited", "unjudged", "missing"] if counts else []
+    if not any(one["missing"] for one in counts.values()):
+        kinds = kinds[:2]
+    headings = (name.replace("_", "\n") for name in measures)
+    rows: list[tuple[Value, ...]] = []
+    for run, rank in rank_texts(found.ranks()).items():
+        means = (found.means[run][name].ends for name in measures)
+        topic = ("all",) if per_topic else ()
+        rows.append((rank, run, *topic, *means, *(counts[run][kind] for kind in kinds)))
+        if per_topic:
+            single = found.sheet.completed(run, found.topics)
+            for name in single[measures[0]]:
+                rows.append(("", "", name, *(single[measure][name] for measure in measures)))
+    columns = ("#", "run", *(("topic",) if per_topic else ()), *headings, *kinds)
+    return Table(title, columns, rows, digits=4, numbers=frozenset("#"))
 
 
 def support_command(
@@ -34,9 +109,7 @@ def support_command(
         ),
     ] = "first",
     topics: Annotated[str, typer.Option("--topics", help=TOPICS_HELP)] = "all",
-    per_topic: Annotated[
-        bool, typer.Option("--per-topic", help="Single topics too, not only the mean.")
-    ] = False,
+    per_topic: PerTopicOption = False,
     as_json: JsonOption = False,
     as_csv: CsvOption = False,
 ) -> None:
@@ -47,27 +120,13 @@ def support_command(
     cites nothing counts 0. Where a label is missing (null), a score lies between two ends: none and
     full support.
     """
-    if citations not in ("first", "all"):
-        raise typer.BadParameter("must be 'first' or 'all'", param_hint="--citations")
-    over = chosen_topics(topics)
-    answers = read_all(files, read_support)
-    refuse_twice(answers, files)
-    sheet, found = support_sheet(answers, cast("Citations", citations))
-    tell(sheet, over)
-    totals = support_counts(found)
-    shown = ["uncited", "unjudged"]
-    if any(one["missing"] for one in totals.values()):
-        shown.append("missing")
-    document: dict[str, Any] = {"citations": citations, "counts": totals}
+    one_of(citations, ("first", "all"), "--citations")
     which = "its first citation" if citations == "first" else "the mean of its judged citations"
     show(
         "Support",
-        sheet,
-        over,
+        support_scores(files, citations, chosen_topics(topics), remark),
+        f"A sentence is worth {which}; unjudged sentences leave the scores.",
         per_topic=per_topic,
         as_json=as_json,
         as_csv=as_csv,
-        said=f"A sentence is worth {which}; unjudged sentences leave the scores.",
-        document=document,
-        counts=lambda run: [(name, str(totals[run][name])) for name in shown],
     )

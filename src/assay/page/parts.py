@@ -12,27 +12,8 @@ from dataclasses import dataclass, field
 
 from assay.measures.ranges import Range
 from assay.page.cards import Cards
-
-Value = str | int | float | Range | None
-
-
-@dataclass(frozen=True, slots=True)
-class Table:
-    """A table. A float is rounded to ``digits``, a range shown from its
-    lower to its upper end, None is shown as undefined. Columns named in
-    ``texts`` hold running text and wrap; those in ``links`` hold names of files beside the report.
-    Rows past ``most`` are left out, and counted; ``empty`` stands where there is none."""
-
-    title: str
-    columns: tuple[str, ...]
-    rows: Sequence[Sequence[Value]]
-    note: str = ""
-    digits: int = 3
-    texts: frozenset[str] = frozenset()
-    links: frozenset[str] = frozenset()
-    most: int = 300
-    folded: bool = False
-    empty: str = "None."
+from assay.page.tables import Table as Table
+from assay.page.tables import Value as Value
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from markupsafe import Markup
 
 from assay.measures.ranges import Range
-from assay.page.cards import Cards
+from assay.page.cards import Card, Cards
 from assay.page.parts import (
     Beside,
     Figure,
@@ -24,11 +24,43 @@ from assay.page.parts import (
     Text,
 )
 from assay.page.wording import NOTHING, number, span
-from assay.reports.cards import draw_cards
 from assay.reports.figures import Kinds, figure
 from assay.reports.page import macro
 from assay.reports.svg import drawing, el
-from assay.reports.text import slug
+from assay.reports.text import question_anchor, slug
+
+_ALIGNED_RUNS = 6
+"""With more runs than this the outcomes of a topic stand below its text."""
+
+
+def draw_cards(cards: Cards, kinds: Kinds, max_bytes: int) -> Markup:
+    """Return the cards; their bodies until these take *max_bytes*, and those that have any."""
+    wide = " many" if len(cards.runs) > _ALIGNED_RUNS else ""
+    drawn: list[Markup] = []
+    whole, size = 0, 0
+    for place, card in enumerate(cards.cards):
+        if whole == place and card.body is not None:
+            one = _drawn(card, kinds, wide)
+            size += len(one.encode())
+            if size <= max_bytes:
+                drawn.append(one)
+                whole += 1
+                continue
+        drawn.append(_drawn(replace(card, body=None), kinds, wide))
+    limited = ""
+    if whole < len(drawn):
+        limited = (
+            f"To keep this file small, the first {whole:,} of {len(drawn):,} {cards.what}s are "
+            f"shown in full, the others as a line of the matrix. All scores above are over all "
+            f"{cards.what}s. {cards.whole}"
+        )
+    categories = dict.fromkeys(card.category for card in cards.cards if card.category)
+    return macro("cards", "cards", cards, drawn, list(categories), limited, wide)
+
+
+def _drawn(card: Card, kinds: Kinds, wide: str) -> Markup:
+    return macro("cards", "card", card, question_anchor(card.topic), kinds, wide)
+
 
 MARKS = {
     "full": ("✓", "full support"),

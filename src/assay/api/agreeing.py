@@ -1,0 +1,315 @@
+"""How well two labellers agree."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from assay.api.reading import Note, all_used
+from assay.api.undefined import (
+    LEVEL,
+    RESAMPLES,
+    explained,
+    no_interval,
+    undefined_resamples,
+    undefined_values,
+)
+from assay.formats.label_pairs import LabelPair
+from assay.formats.label_tables import LARGEST, Unit, read_labels
+from assay.model.errors import SettingsError
+from assay.model.wording import counted, listed, printable
+from assay.statistics import agreement
+from assay.statistics.agreement import Agreement, Estimate, label_name
+
+COLUMNS = ("measure", "value", "low", "high")
+UNGIVEN = "no one gave the label"
+MOST_CUTS = 30
+"""More thresholds make a table that no one reads."""
+OF_GROUPS = ("agreement", "kappa", "kappa_quadratic", "alpha_ordinal")
+"""What people are shown of single topics or runs."""
+_MOST_OUTSIDE = 20
+_MOST_STEPS = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Coefficient:
+    """A coefficient by its name, over a number of topics."""
+
+    name: str
+    estimate: Estimate
+    topics: int
+
+    @property
+    def row(self) -> tuple[str, float | None, float | None, float | None]:
+        """The cells under :data:`COLUMNS`."""
+        ends = self.estimate.interval
+        return (self.name, self.estimate.value, *((ends.low, ends.high) if ends else (None, None)))
+
+    @property
+    def undefined(self) -> int:
+        """In how many resamples it is undefined."""
+        return self.estimate.interval.undefined if self.estimate.interval else 0
+
+    @property
+    def cut(self) -> bool:
+        """Whether it is κ of labels that are cut in two."""
+        return self.name.startswith("kappa@")
+
+    @property
+    def why(self) -> str | None:
+        """Why the value is undefined; None where it is not."""
+        if self.estimate.value is not None:
+            return None
+        if self.cut:
+            return "all labels of both are on one side of the cut"
+        return "both gave one and the same label throughout"
+
+    def document(self) -> dict[str, Any]:
+        """As JSON has it."""
+        lacks = None if self.estimate.interval else no_interval(self.topics)
+        row = dict(zip(COLUMNS, self.row, strict=True))
+        return explained(row, self.why or lacks, self.undefined)
+
+
+@dataclass(frozen=True, slots=True)
+class Labels:
+    """The labels of two labellers, A and B, and what they are held to: ``scale`` are the labels
+    that there are, and with ``clip`` others are moved to its nearest end."""
+
+    pair: LabelPair
+    scale: Sequence[float] | None
+    clip: bool
+    seed: int
+
+    def agreement(
+        self,
+        units: Sequence[Unit],
+        *,
+        intervals: bool = True,
+        scale: Sequence[float] | None = None,
+    ) -> Agreement:
+        """How well they agree on some units. Raises ValueError for what cannot be compared."""
+        return agreement.agree(
+            [self.pair.first.get(unit) for unit in units],  # type: ignore[arg-type]
+            [self.pair.second.get(unit) for unit in units],  # type: ignore[arg-type]
+            topics=[unit[0] for unit in units] if intervals else None,
+            scale=scale or self.scale,
+            clip=self.clip,
+            level=LEVEL,
+            resamples=RESAMPLES,
+            seed=self.seed,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """The agreement on one topic or run."""
+
+    name: str
+    units: int
+    coefficients: Sequence[Coefficient]
+
+
+@dataclass(frozen=True)
+class Agreed:
+    """How well two labellers agree, on all units and on those of each topic or run (``by``)."""
+
+    labels: Labels
+    result: Agreement
+    coefficients: Sequence[Coefficient]
+    by: str | None = None
+    groups: Sequence[Group] = ()
+
+    @property
+    def cuts(self) -> int:
+        """At how many thresholds the labels are cut in two."""
+        return sum(one.cut for one in self.coefficients)
+
+    @property
+    def no_counts(self) -> str:
+        """Why there is no table of counts."""
+        return f"No table of counts: there are {len(self.result.labels):,} different labels."
+
+    def columns(self) -> tuple[str, ...]:
+        """The heading of :meth:`rows`."""
+        return (self.by, *COLUMNS) if self.by else COLUMNS
+
+    def rows(self) -> Iterator[tuple[object, ...]]:
+        """A row for each coefficient, those of the groups first."""
+        for group in self.groups:
+            yield from ((group.name, *one.row) for one in group.coefficients)
+        yield from (("all", *one.row) if self.by else one.row for one in self.coefficients)
+
+    def document(self) -> dict[str, Any]:
+        """As JSON has it."""
+        result, pair = self.result, self.labels.pair
+        sides = {"first": "A", "second": "B"}
+        counts: dict[str, Any] = {"labels": result.labels, "A_by_B": result.table}
+        grouped = {}
+        if self.by:
+            grouped[f"by_{self.by}"] = [
+                {
+                    self.by: one.name,
+                    "units": one.units,
+                    "rows": [row.document() for row in one.coefficients],
+                }
+                for one in self.groups
+            ]
+        return {
+            "rows": [one.document() for one in self.coefficients],
+            "units": {
+                "both": result.n,
+                "only_A": pair.only_first,
+                "only_B": pair.only_second,
+                "unlabelled_A": pair.unjudged_first,
+                "unlabelled_B": pair.unjudged_second,
+            },
+            "topics": result.topics,
+            "confusion": explained(counts, self.no_counts if result.table is None else None),
+            "by_label": [
+                explained(
+                    {
+                        "label": one.label,
+                        "A": one.first,
+                        "B": one.second,
+                        "both": one.both,
+                        "agreement": one.agreement,
+                    },
+                    UNGIVEN if one.agreement is None else None,
+                )
+                for one in result.by_label
+            ],
+            "pair_orders": asdict(result.orders),
+            "outside": [
+                {
+                    "file": sides[one.labeller],
+                    "label": one.label,
+                    "count": one.count,
+                    "counted_as": one.counted_as,
+                }
+                for one in result.outside
+            ],
+            **grouped,
+            "settings": {
+                "scale": self.labels.scale,
+                "clip": self.labels.clip,
+                "level": LEVEL,
+                "resamples": RESAMPLES,
+                "seed": self.labels.seed,
+            },
+        }
+
+    def undefined(self, mark: str, *, cuts: bool = True) -> Iterator[str]:
+        """What is undefined and why, of the whole and then of the groups, and in how many
+        resamples."""
+        every = [(one.name, one) for one in self.coefficients if cuts or not one.cut]
+        every += [
+            (f"{one.name} of {self.by} {group.name}", one)
+            for group in self.groups
+            for one in group.coefficients
+        ]
+        yield from undefined_values(mark, ((name, one.why) for name, one in every))
+        yield from undefined_resamples((name, one.undefined) for name, one in every)
+
+    def findings(self) -> Iterator[str]:
+        """What the numbers leave out, and labels that are not on the scale."""
+        pair, clip = self.labels.pair, self.labels.clip
+        if (self.result.topics or 0) < 2:
+            yield "No intervals: there is one topic only."
+        for name, other, only, unjudged in (
+            ("A", "B", pair.only_first, pair.unjudged_first),
+            ("B", "A", pair.only_second, pair.unjudged_second),
+        ):
+            if only:
+                yield f"{counted(only, 'unit')} in {name} and not in {other}: left out."
+            if unjudged:
+                yield f"{counted(unjudged, 'unit')} without a label in {name}: left out."
+        for side, name in (("first", "A"), ("second", "B")):
+            strange = [one for one in self.result.outside if one.labeller == side]
+            if strange:
+                said = listed(
+                    (f"{label_name(one.label)} ({counted(one.count, 'time')})" for one in strange),
+                    _MOST_OUTSIDE,
+                )
+                how = "counted as they are; --clip moves them"
+                if clip:
+                    how = "clipped to its nearest end"
+                    if any(one.label == one.counted_as for one in strange):
+                        how = "those beyond its ends clipped, others counted as they are"
+                yield f"Labels of {name} outside the scale: {said}; {how}."
+        if self.result.table is None:
+            yield self.no_counts
+
+
+def agree_files(
+    a: Path,
+    b: Path,
+    *,
+    scale: Sequence[float] | None,
+    clip: bool,
+    seed: int,
+    by: str | None,
+    whole: bool,
+    note: Note,
+) -> Agreed:
+    """The agreement of two files of labels, on everything and on each topic or run (``by``).
+
+    Unless it is the ``whole`` of it that is wanted, only what people are shown of groups is
+    computed: with many different labels all thresholds and intervals of all groups take minutes.
+    Raises FormatError with the faults of both files, SettingsError where they share nothing.
+    """
+    first, second = all_used((partial(read_labels, file) for file in (a, b)), note)
+    names = printable(str(a)), printable(str(b))
+    pair = LabelPair(first, second, scale, " and ".join(names))
+    if by == "run" and not pair.runs:
+        raise SettingsError("the files have no column of runs, as --by run needs.")
+    if not pair.both:
+        raise SettingsError(
+            f"no unit has a label in both files: {names[0]} has {len(pair.first)} labels and "
+            f"{names[1]} {len(pair.second)}, and they share {pair.shared} units. Units are the "
+            "same where topic, document and run are; write these alike in both files."
+        )
+    labels = Labels(pair, scale, clip, seed)
+    try:
+        result = labels.agreement(pair.units)
+        groups = list(_groups(labels, by, whole=whole)) if by else []
+    except ValueError as error:
+        raise SettingsError(f"{pair.files}: {error}.") from None
+    return Agreed(labels, result, coefficients(result), by, groups)
+
+
+def _groups(labels: Labels, by: str, *, whole: bool) -> Iterator[Group]:
+    """The agreement on each topic or run, in file order, on one scale for all."""
+    pair, scale = labels.pair, labels.scale
+    units: dict[str, list[Unit]] = {}
+    for unit in pair.both:
+        units.setdefault(unit[0 if by == "topic" else 1], []).append(unit)
+    if scale is None and whole:  # the same labels for all, so that the same thresholds come out
+        scale = sorted({table[unit] for table in (pair.first, pair.second) for unit in pair.both})
+    for name, some in units.items():
+        result = labels.agreement(some, intervals=whole, scale=scale)
+        found = [one for one in coefficients(result) if whole or one.name in OF_GROUPS]
+        yield Group(name, result.n, found)
+
+
+def coefficients(result: Agreement) -> list[Coefficient]:
+    """Its coefficients, one a row."""
+    topics = result.topics or 0
+    return [Coefficient(name, one, topics) for name, one in result.estimates.items()]
+
+
+def scale_of(text: str) -> list[float]:
+    """``0:4`` as 0, 1, 2, 3, 4; ``0,0.5,1`` sorted. Raises ValueError for what is no scale, has a
+    label twice, or is too long."""
+    if ":" in text:
+        low, high = (int(end) for end in text.split(":"))
+        if not low < high <= low + _MOST_STEPS:
+            raise ValueError(text)
+        return [float(label) for label in range(low, high + 1)]
+    labels = [float(label) for label in text.split(",")]
+    if len(set(labels)) < max(2, len(labels)) or not all(abs(x) <= LARGEST for x in labels):
+        raise ValueError(text)
+    return sorted(labels)

@@ -1,0 +1,243 @@
+"""Question banks: made by a labeller, edited by people, compared in what they do."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from assay.formats.exam_bank import open_bank, question_id, read_bank
+from assay.formats.passages import Query, read_queries
+from assay.judging.asking import INTERRUPTED
+from assay.judging.engine import judge, plan
+from assay.judging.progress import Progress
+from assay.labellers.base import Request
+from assay.ledger.policy import Policy
+from assay.model.errors import SettingsError
+from assay.model.exam import Bank, BankQuestion, QueryBank
+from assay.protocols.exam.bank_changes import moved
+from assay.protocols.exam.banks import (
+    Edit,
+    changes,
+    edit,
+    extend,
+    find,
+    fingerprint,
+    history_path,
+    new_question,
+    read_history,
+    read_version,
+)
+from assay.protocols.folder import Folder
+from assay.protocols.labels import LabelBook
+from assay.tasks.exam import GENERATE
+
+COLUMNS = ("query", "id", "question", "gold", "weight", "active", "facet", "origin")
+HISTORY_COLUMNS = ("version", "at", "by", "action", "query", "id", "before", "after")
+
+
+@dataclass(frozen=True, slots=True)
+class Generated:
+    """Questions that were added to the bank at ``path``, and why some queries or subtopics have
+    none."""
+
+    path: Path
+    added: int
+    missing: Mapping[str, str]
+
+    def document(self) -> dict[str, Any]:
+        """As JSON has it."""
+        counts = {"added": self.added, "missing": len(self.missing)}
+        return {"bank": str(self.path), **counts, "why": self.missing}
+
+
+def generate(
+    folder: Path,
+    *,
+    count: int,
+    into: Path | None,
+    labeller: str | None,
+    budget: float | None,
+    progress: Progress,
+    fetching: Callable[[str, int, int], None],
+) -> Generated:
+    """Have ``count`` questions written for every query and subtopic of a folder. Raises
+    KeyboardInterrupt where a person stops it, with what was answered kept."""
+    opened = Folder.open(folder, labeller=labeller, fetching=fetching).seen_by("exam")
+    files = opened.input_files("queries")
+    if len(files) != 1:
+        raise SettingsError(f"{opened.path}: [inputs] queries must be one file.")
+    queries = read_queries(files[0]).require()
+    target = into or bank_file(opened.path)
+    bank = open_bank(target)
+    who = opened.labellers([GENERATE])[GENERATE.name]
+    asked = {query: _unit(query, count) for query in queries}
+    requests = [
+        Request(GENERATE, GENERATE.unit.model_validate(content)) for content in asked.values()
+    ]
+    with opened.open_ledger() as ledger:
+        ledger.checked()  # before anything is asked
+        tally = judge(
+            [("questions", plan(ledger, who, requests))],
+            ledger,
+            progress=progress,
+            budget=budget if budget is not None else opened.config.judging.budget,
+            give_up_after=opened.config.judging.give_up_after,
+        )
+        if tally.stopped == INTERRUPTED:
+            raise KeyboardInterrupt
+        book = LabelBook.open(ledger, Policy.parse("people"), [GENERATE], {GENERATE.name: who})
+        new: list[tuple[str, BankQuestion]] = []
+        missing: dict[str, str] = {}
+        for query, content in asked.items():
+            label = book.label(GENERATE, content, query.id)
+            if label is None or label.verdict is None:
+                why = tally.stopped if label is None else next(ledger.whole([label])).error
+                name = " ".join(filter(None, (query.id, query.facet)))
+                missing[name] = why or "the labeller gave no answer"
+            else:
+                bank, more = _new(bank, query, label.verdict["questions"], who.id.name)
+                new += more
+    if new:
+        extend(target, bank, who.id.name, new)
+    return Generated(target, len(new), missing)
+
+
+def _unit(query: Query, count: int) -> dict[str, Any]:
+    return {"query": query.text, "subtopic": query.facet_text or "", "count": count}
+
+
+def _new(
+    bank: Bank, query: Query, texts: list[str], origin: str
+) -> tuple[Bank, list[tuple[str, BankQuestion]]]:
+    """The bank with the query in it, and those questions that it does not have yet."""
+    found = bank.queries.get(query.id) or QueryBank(query.id, None, ())
+    made = [
+        BankQuestion(
+            question_id(query.id, query.facet, text),
+            " ".join(text.split()),
+            facet=query.facet,
+            facet_text=query.facet_text,
+            origin=origin,
+        )
+        for text in texts
+    ]
+    known = {one.id for one in found.questions}
+    named = replace(found, text=found.text or query.text)
+    with_query = replace(bank, queries={**bank.queries, query.id: named})
+    return with_query, [(query.id, one) for one in made if one.id not in known]
+
+
+def bank_file(given: Path, *, must_exist: bool = False) -> Path:
+    """A bank: the file itself, or that of an evaluation folder. Raises SettingsError where there
+    must be one and is none."""
+    path = given
+    if given.is_dir():
+        folder = Folder.open(given)
+        entry = folder.config.inputs.get("bank", "bank.jsonl")
+        path = folder.path / (entry if isinstance(entry, str) else entry[0])
+    if must_exist and not path.exists():
+        raise SettingsError(f"{path}: there is no such bank. Make one: assay bank generate, edit.")
+    return path
+
+
+@dataclass(frozen=True)
+class Listed:
+    """The questions of a bank, and its edits."""
+
+    path: Path
+    bank: Bank
+    edits: Sequence[Edit]
+
+    @classmethod
+    def read(cls, given: Path) -> Listed:
+        """A bank, or that of a folder."""
+        path = bank_file(given, must_exist=True)
+        return cls(path, read_bank(path).require(), read_history(path))
+
+    @property
+    def content(self) -> str:
+        """A fingerprint of the questions."""
+        return fingerprint(self.bank)
+
+    def rows(self, query: str | None) -> list[dict[str, Any]]:
+        """The questions, of one query or all, under :data:`COLUMNS`."""
+        return [
+            {
+                "query": name,
+                "id": one.id,
+                "question": one.text,
+                "gold": list(one.gold),
+                "weight": one.weight,
+                "active": one.active,
+                "facet": one.facet,
+                "origin": one.origin,
+            }
+            for name, questions in self.bank.queries.items()
+            if query in (None, name)
+            for one in questions.questions
+        ]
+
+    def history_document(self) -> list[dict[str, Any]]:
+        """The edits, as JSON has them."""
+        return [asdict(one) for one in self.edits]
+
+    def history(self) -> Iterator[tuple[Any, ...]]:
+        """The edits, under :data:`HISTORY_COLUMNS`."""
+        for one in self.edits:
+            sides = ["" if side is None else side.text for side in (one.before, one.after)]
+            question = one.after or one.before
+            identity = "" if question is None else question.id
+            yield (one.number, one.at, one.by, one.action, one.query, identity, *sides)
+
+
+@dataclass(frozen=True, slots=True)
+class Added:
+    """A question to be added."""
+
+    query: str
+    text: str
+    weight: float | None
+    gold: Sequence[str]
+    facet: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Changed:
+    """What becomes of the question ``identity``, in one query or whichever has it."""
+
+    action: str
+    identity: str
+    query: str | None
+    more: Mapping[str, Any]
+
+
+def edit_bank(given: Path, by: str, wanted: Added | Changed) -> str:
+    """Change one question of a bank, record who did it, and say what was done."""
+    path = bank_file(given, must_exist=isinstance(wanted, Changed))
+    if isinstance(wanted, Added):
+        weight = 1.0 if wanted.weight is None else wanted.weight
+        where, before, action = wanted.query, None, "add"
+        after = new_question(
+            where, wanted.text, by, facet=wanted.facet, gold=tuple(wanted.gold), weight=weight
+        )
+    else:
+        action = wanted.action
+        where, before = find(read_bank(path).require(), wanted.identity, wanted.query)
+        after = replace(before, **wanted.more)
+    made = edit(path, by, action, where, before, after)
+    return f"Version {made.number}: {action} {after.id} ({history_path(path).name})"
+
+
+def differences(
+    old: str, new: str, folder: Path | None, *, policy: str | None, labeller: str | None
+) -> dict[str, Any]:
+    """What differs between two banks, and with a folder what that moves in its labels and scores,
+    as plain JSON."""
+    before, after = read_version(old), read_version(new)
+    document: dict[str, Any] = {"changes": [asdict(one) for one in changes(before, after)]}
+    if folder is not None:
+        seen = Folder.open(folder, labeller=labeller).seen_by("exam")
+        document.update(moved(seen, before, after, policy).document())
+    return document

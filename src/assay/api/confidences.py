@@ -1,0 +1,192 @@
+"""HMR and the calibration measures of a table of confidences."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from assay.api.reading import Note, used
+from assay.api.undefined import explained, undefined_values
+from assay.formats.confidence import ConfidenceRow, ConfidenceTable, read_confidence
+from assay.measures.confidence import LOWER_IS_BETTER, Closed
+from assay.measures.confidence_ranges import confidence_ranges
+from assay.measures.ranges import Range
+from assay.protocols.scores import VALUE_COLUMNS, Score, ranks, value_row
+
+MEASURES = ("HMR", "R_O", "R_U", "ECE", "MCE", "Brier", "KS", "AUROC", "Accuracy")
+Arrays = tuple[npt.NDArray[np.float64], npt.NDArray[np.bool_]]
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """Rows of a run that are scored, that lack a value, and topics without a row."""
+
+    scored: int
+    missing: int
+    left_out: int
+
+
+@dataclass(frozen=True)
+class Confidences:
+    """The scores of every run: ``values`` are (run, topic, measure, ends), ``reasons`` say by run
+    why some are undefined, ``stated`` are the confidences and correctness that a run has both of.
+    """
+
+    values: Sequence[tuple[str, str, str, Range | None]]
+    counts: Mapping[str, Counts]
+    reasons: Mapping[str, str]
+    stated: Mapping[str, Arrays]
+
+    def rows(self) -> Iterator[tuple[object, ...]]:
+        """The cells under ``VALUE_COLUMNS``."""
+        return (value_row(*one) for one in self.values)
+
+    def document(self) -> dict[str, Any]:
+        """As JSON has it."""
+        return {
+            "scores": [
+                explained(
+                    dict(zip(VALUE_COLUMNS, value_row(*one), strict=True)),
+                    self.reasons.get(one[0]) if one[3] is None else None,
+                )
+                for one in self.values
+            ],
+            "runs": {run: asdict(one) for run, one in self.counts.items()},
+        }
+
+    def undefined(self, mark: str) -> Iterator[str]:
+        """What is undefined, and why."""
+        yield from undefined_values(
+            mark,
+            (
+                (f"{run} {name}", self.reasons[run])
+                for run, _, name, ends in self.values
+                if ends is None and name in MEASURES
+            ),
+        )
+
+    def means(self) -> dict[str, dict[str, Range | None]]:
+        """Run → measure → what it is over all topics."""
+        found: dict[str, dict[str, Range | None]] = {run: {} for run in self.counts}
+        for run, topic, name, ends in self.values:
+            if topic == "all":
+                found[run][name] = ends
+        return found
+
+    def ranks(self) -> dict[str, int | None]:
+        """The runs by HMR."""
+        scores = {
+            run: {
+                "HMR": Score.undefined(run, "HMR")
+                if (ends := means["HMR"]) is None
+                else Score.between(run, "HMR", ends, topics=self.counts[run].scored)
+            }
+            for run, means in self.means().items()
+        }
+        return ranks(scores, "HMR")
+
+
+def confidences(
+    file: Path, *, bins: int, closed: Closed, answered: bool, per_topic: bool, note: Note
+) -> Confidences:
+    """The scores of the runs of a table. Topics that a run has no row for count as incorrect with
+    an unknown confidence; with ``answered`` they, and rows that lack a value, are left out. Raises
+    FormatError with all faults."""
+    table = used(read_confidence(file), note)
+    values: list[tuple[str, str, str, Range | None]] = []
+    counts: dict[str, Counts] = {}
+    stated: dict[str, Arrays] = {}
+    reasons: dict[str, str] = {}
+    silent = {} if answered else _silent(table)
+    for run in table.runs:
+        every = [row for row in table.of(run) if not answered or row.scored]
+        left_out = silent.get(run, ())
+        scored = [row for row in every if row.scored]
+        counts[run] = Counts(len(scored), len(table.of(run)) - len(scored), len(left_out))
+        ranges = _ranges(every, len(left_out), bins=bins, closed=closed)
+        p = np.array([row.probability for row in scored], dtype=np.float64)
+        c = np.array([bool(row.correct) for row in scored], dtype=bool)
+        if scored:
+            stated[run] = (p, c)
+        if None in ranges.values():
+            reasons[run] = _reason(c)
+        values += ((run, "all", name, ranges[name]) for name in MEASURES)
+        if per_topic:
+            for row in every:
+                values += ((run, row.topic, *each) for each in _of_topic(row))
+            for topic in left_out:
+                values.append((run, topic, "Brier", Range(1.0, 0.0)))
+                values.append((run, topic, "Accuracy", Range.certain(0.0)))
+                values.append((run, topic, "Confidence", None))
+    return Confidences(values, counts, reasons, stated)
+
+
+def _ranges(
+    rows: Sequence[ConfidenceRow], left_out: int, *, bins: int, closed: Closed
+) -> dict[str, Range | None]:
+    """Every measure of a run. A row without a correctness may be right or wrong. One without a
+    confidence has any: at the ceiling 1 where it is right and 0 where it is wrong, at the floor
+    what is worst. One without a confidence that is not right is as good as left out."""
+    p = [row.probability for row in rows if row.probability is not None]
+    c = [
+        np.nan if row.correct is None else float(row.correct)
+        for row in rows
+        if row.probability is not None
+    ]
+    doubtful = [row for row in rows if row.probability is None and row.correct]
+    left_out += len(rows) - len(p) - len(doubtful)
+    if not rows and not left_out:
+        return dict.fromkeys(MEASURES)
+    sure = [float(bool(row.correct)) for row in doubtful]
+    best = confidence_ranges(p + sure, c + sure, left_out=left_out, bins=bins, closed=closed)
+    if not doubtful:
+        return {name: None if ends is None else ends.range for name, ends in best.items()}
+    timid = [1.0 - one for one in sure]
+    worst = confidence_ranges(p + timid, c + sure, left_out=left_out, bins=bins, closed=closed)
+    # In a bin, and in a running sum, errors of two kinds make up for each other.
+    safe_floors = confidence_ranges(
+        p, c, left_out=left_out + len(doubtful), bins=bins, closed=closed
+    )
+    found: dict[str, Range | None] = {}
+    for name, ends in best.items():
+        low = (safe_floors if name in ("ECE", "MCE", "KS") else worst)[name]
+        whole = (1.0, 0.0) if name in LOWER_IS_BETTER else (0.0, 1.0)
+        found[name] = Range(
+            whole[0] if low is None else low.range.floor,
+            whole[1] if ends is None else ends.range.ceiling,
+        )
+    return found
+
+
+def _of_topic(row: ConfidenceRow) -> Iterator[tuple[str, Range | None]]:
+    """A row's Brier score, correctness and confidence."""
+    right = Range(0.0, 1.0) if row.correct is None else Range.certain(float(row.correct))
+    if row.probability is None:
+        yield from (("Brier", Range(1.0, 0.0)), ("Accuracy", right), ("Confidence", None))
+        return
+    errors = [(row.probability - one) ** 2 for one in right]
+    yield "Brier", Range(max(errors), min(errors))
+    yield "Accuracy", right
+    yield "Confidence", Range.certain(row.probability)
+
+
+def _silent(table: ConfidenceTable) -> dict[str, tuple[str, ...]]:
+    """For each run the topics that other runs have and it has no row for."""
+    topics = dict.fromkeys(row.topic for row in table.rows)
+    absent = {}
+    for run in table.runs:
+        own = {row.topic for row in table.of(run)}
+        absent[run] = tuple(topic for topic in topics if topic not in own)
+    return absent
+
+
+def _reason(correct: npt.NDArray[np.bool_]) -> str:
+    """Why a run has an undefined measure: AUROC needs right and wrong answers, others any."""
+    if not len(correct):
+        return "no answer has both a confidence and a correctness"
+    return f"all answers are {'right' if correct.all() else 'wrong'}"

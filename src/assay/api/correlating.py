@@ -1,0 +1,211 @@
+"""Whether two tables of scores rank runs alike."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from assay.api.reading import Note, all_used
+from assay.api.undefined import (
+    LEVEL,
+    RESAMPLES,
+    explained,
+    no_interval,
+    undefined_resamples,
+    undefined_values,
+)
+from assay.formats.score_tables import ScoreTable, read_scores
+from assay.model.errors import SettingsError
+from assay.model.wording import counted, listed, printable
+from assay.page.wording import number
+from assay.statistics.correlation import (
+    Correlation,
+    CorrelationReport,
+    Missing,
+    Scores,
+    correlate,
+    correlate_runs,
+)
+
+COLUMNS = ("setting", "measure", "value", "low", "high", "n")
+SETTINGS = {"runs": "runs", "topics-mean": "mean of topics", "pairs": "topic–run pairs"}
+"""What is correlated, and how plots call it."""
+MEASURES = ("tau", "rho", "ap", "rbo")
+_NO_TOPICS = "a file has no scores of single topics"
+_CURES = {
+    "share none": " Topics are the same where their ids are; write these alike in both files.",
+    "no topic is left": " Try --missing cells.",
+    "no topic that both": " Write its topics alike in both files, or leave the run out.",
+    "without a score": " Write the scores of these runs.",
+    "at least 2 are needed": " Runs are the same where their names are; write these alike in both "
+    "files.",
+}
+"""What to do about an error, by words in it."""
+
+
+def row_of(one: Correlation) -> tuple[str, str, float | None, float | None, float | None, int]:
+    """The cells of a coefficient under :data:`COLUMNS`."""
+    low, high = (one.interval.low, one.interval.high) if one.interval else (None, None)
+    return (one.setting, one.measure, one.value, low, high, one.n)
+
+
+@dataclass(frozen=True)
+class Correlated:
+    """How two tables of scores, of two files, correlate."""
+
+    report: CorrelationReport
+    tables: tuple[ScoreTable, ScoreTable]
+    files: tuple[Path, Path]
+    missing: Missing
+    p: float
+    seed: int
+
+    def coefficients(self) -> Iterator[tuple[Correlation, str | None]]:
+        """Every coefficient of every setting, and why it or its interval is not there."""
+        topics = self.report.topics
+        lacks = no_interval(len(topics)) if topics else _NO_TOPICS
+        known = {(one.setting, one.measure): one for one in self.report.rows}
+        for setting in SETTINGS:
+            for measure in MEASURES:
+                one = known.get((setting, measure))
+                if one is None:
+                    yield Correlation(setting, measure, None, None, 0), _NO_TOPICS
+                else:
+                    yield one, None if one.interval else one.reason or lacks
+
+    def rows(self) -> Iterator[tuple[str, str, float | None, float | None, float | None, int]]:
+        """The coefficients under :data:`COLUMNS`."""
+        return (row_of(one) for one, _ in self.coefficients())
+
+    def document(self) -> dict[str, Any]:
+        """As JSON has it."""
+        report = self.report
+        return {
+            "rows": [
+                explained(
+                    dict(zip(COLUMNS, row_of(one), strict=True)),
+                    reason,
+                    one.interval.undefined if one.interval else 0,
+                )
+                for one, reason in self.coefficients()
+            ],
+            "files": {"A": str(self.files[0]), "B": str(self.files[1])},
+            "scores": {"A": self.tables[0].name, "B": self.tables[1].name},
+            "runs": [
+                {"run": one.run, "A": one.first, "B": one.second, "topics": one.topics}
+                for one in report.run_means
+            ],
+            "topics": report.topics,
+            "runs_only_A": report.runs_only_first,
+            "runs_only_B": report.runs_only_second,
+            "runs_unscored_A": report.runs_unscored_first,
+            "runs_unscored_B": report.runs_unscored_second,
+            "topics_only_A": report.topics_only_first,
+            "topics_only_B": report.topics_only_second,
+            "missing": [{"run": run, "topic": topic} for run, topic in report.missing],
+            "topics_left_out": report.topics_left_out,
+            "settings": {
+                "missing": self.missing,
+                "rbo_p": self.p,
+                "level": LEVEL,
+                "resamples": RESAMPLES,
+                "seed": self.seed,
+            },
+        }
+
+    def points(self) -> Iterator[tuple[float, float]]:
+        """The two scores of every topic and run that the correlation rests on."""
+        first, second = self.tables
+        for one in self.report.run_means:
+            for topic in self.report.topics:
+                x = first.by_topic[one.run].get(topic)
+                y = second.by_topic[one.run].get(topic)
+                if self.missing == "zero":
+                    x, y = x or 0.0, y or 0.0
+                if x is not None and y is not None:
+                    yield x, y
+
+    def taus(self) -> list[str]:
+        """Kendall's tau in each setting, as the plot shows it."""
+        return [
+            f"τ {SETTINGS[one.setting]}: {number(one.value)}"
+            for one in self.report.rows
+            if one.measure == "tau"
+        ]
+
+    def undefined(self, mark: str) -> Iterator[str]:
+        """What is undefined and why, and in how many resamples."""
+        named = [(f"{one.setting} {one.measure}", one) for one in self.report.rows]
+        yield from undefined_values(mark, ((name, one.reason) for name, one in named))
+        yield from undefined_resamples(
+            (name, one.interval.undefined if one.interval else 0) for name, one in named
+        )
+
+    def findings(self) -> Iterator[str]:
+        """Runs, topics and intervals that the numbers leave out."""
+        report = self.report
+        for side, runs, unscored, topics in (
+            ("A", report.runs_only_first, report.runs_unscored_first, report.topics_only_first),
+            ("B", report.runs_only_second, report.runs_unscored_second, report.topics_only_second),
+        ):
+            for what, names in (
+                (f"Runs in {side} only", runs),
+                (f"Runs without a usable score in {side}", unscored),
+                (f"Topics in {side} only", topics),
+            ):
+                if names:
+                    yield f"{what}, left out ({len(names)}): {listed(names, 10)}."
+        if report.missing:
+            pairs = [f"{run} {topic}" for run, topic in report.missing]
+            what = {
+                "topics": f"{counted(len(report.topics_left_out), 'topic')} left out for all runs",
+                "cells": "left out for these runs",
+                "zero": "counted as 0",
+            }[self.missing]
+            yield f"Missing scores ({len(pairs)}): {listed(pairs, 10)}; {what}."
+        if not report.topics:
+            yield f"Runs only: {_NO_TOPICS}, so there are no intervals and no other settings."
+        elif len(report.topics) == 1:
+            yield "No intervals: there is one topic only."
+
+
+def correlate_files(
+    files: tuple[Path, Path],
+    names: Sequence[str | None],
+    *,
+    missing: Missing,
+    p: float,
+    seed: int,
+    note: Note,
+) -> Correlated:
+    """How the scores that ``names`` say of two files correlate. Raises FormatError with the faults
+    of both, SettingsError for scores that cannot be correlated."""
+    first, second = all_used(
+        (partial(read_scores, file, name) for file, name in zip(files, names, strict=True)), note
+    )
+    try:
+        if first.by_topic and second.by_topic:
+            report = correlate(
+                first.by_topic,
+                second.by_topic,
+                p=p,
+                missing=missing,
+                level=LEVEL,
+                resamples=RESAMPLES,
+                seed=seed,
+            )
+        else:
+            report = correlate_runs(_whole(first), _whole(second), p=p, missing=missing)
+    except ValueError as error:
+        cure = next((cure for words, cure in _CURES.items() if words in str(error)), "")
+        both = printable(f"{files[0]} and {files[1]}")
+        raise SettingsError(f"{both}: {error}.{cure}") from None
+    return Correlated(report, (first, second), files, missing, p, seed)
+
+
+def _whole(table: ScoreTable) -> Mapping[str, float | None] | Scores:
+    """One score a run where the file gives it, else the scores that it is the mean of."""
+    return table.means if table.has_own_means else table.by_topic

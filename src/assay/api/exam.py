@@ -1,0 +1,168 @@
+"""EXAM++ scores of published collections of graded passages."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from assay.api.reading import Note, used
+from assay.formats.exam_bank import read_bank
+from assay.formats.exam_graded import GradedFile, read_graded
+from assay.formats.trec import format_qrels, read_trec_run
+from assay.measures.coverage import standard_error
+from assay.measures.ranges import Range
+from assay.model.errors import SettingsError
+from assay.model.exam import Run
+from assay.model.exam_grades import Grades
+from assay.protocols.exam.inputs import bank_of, held_runs, judgments_of, pool_of, trec_rankings
+from assay.protocols.exam.scoring import (
+    COVER,
+    WEIGHTED,
+    ExamOptions,
+    ExamScorer,
+    certain,
+    mean_range,
+)
+from assay.protocols.output import write_bytes
+from assay.protocols.scores import VALUE_COLUMNS, Score, ranks, value_row
+
+Row = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Graded:
+    """Graded passages, and the runs that are scored by them."""
+
+    scorer: ExamScorer
+    runs: Mapping[str, Run]
+    options: ExamOptions
+    unheld: int
+    """Ranks of the file's own runs whose passages the file does not hold."""
+
+    @property
+    def unjudged(self) -> dict[str, int]:
+        """Passages among the first k of each run without a grade."""
+        return {run: self.scorer.unjudged(ranking) for run, ranking in self.runs.items()}
+
+    def rows(self, *, sweep: bool, answered: bool, per_topic: bool) -> Iterator[Row]:
+        """The scores of every run, with τ, the standard error, and on how many queries a mean
+        stands and how many of these lack grades: over all queries, 0 where a run is silent, or
+        those that it has ``answered``; ``sweep`` goes through every τ."""
+        for tau in range(1, self.options.top + 1) if sweep else (self.options.tau,):
+            for run, ranking in self.runs.items():
+                shown = self.scorer.shown({"": ranking})
+                for measure, by_query in self.scorer.at(shown, tau)[""].items():
+                    yield from _rows(
+                        (run, tau, measure),
+                        {
+                            query: value
+                            for query, value in by_query.items()
+                            if not answered or ranking.get(query)
+                        },
+                        per_topic=per_topic,
+                    )
+
+    def document(self, rows: Sequence[Row]) -> dict[str, Any]:
+        """As JSON has it."""
+        return {
+            "scores": rows,
+            "unjudged": self.unjudged,
+            "queries": len(self.scorer.queries),
+            "k": self.options.k,
+            "denominator": self.options.denominator,
+        }
+
+    def names(self, rows: Sequence[Row]) -> list[str]:
+        """The measures that say something: weights do where questions have any."""
+        names = dict.fromkeys(row["measure"] for row in rows)
+        return [name for name in names if name != WEIGHTED or self.scorer.weighted]
+
+    def write_qrels(self, path: Path, *, binary: bool) -> None:
+        """Write EXAM-Labels; ``binary`` ones are 1 where they are at least τ, else 0."""
+        lines = format_qrels(self.scorer.judged(self.options.tau if binary else None))
+        write_bytes(path, lines.encode())
+
+
+def graded(
+    file: Path,
+    *,
+    bank: Path | None,
+    runs: Sequence[Path],
+    llm: str | None,
+    prompt: str | None,
+    tau: int,
+    k: int,
+    denominator: str,
+    measures: Sequence[str],
+    note: Note,
+) -> Graded:
+    """Read graded passages, by a model or a prompt class only where one is named, with the runs to
+    be scored: those of the file, unless there are others. Where grades say right or wrong, τ is 1.
+    Raises FormatError, SettingsError, and ValueError for what is no measure."""
+    found = used(read_graded(file, llm=llm, prompt=prompt, answers=False), note)
+    questions = bank_of(found) if bank is None else read_bank(bank).require()
+    top = 5 if found.way is None or found.way.rated else 1
+    options = ExamOptions(min(tau, top), k, denominator, top=top)  # type: ignore[arg-type]
+    options = replace(options, measures=tuple(measures)) if measures else options
+    rankings = _rankings(found, runs)
+    asked, _ = pool_of(questions, rankings, {}, found, judgments_of(found), k)
+    none = Grades((), (), np.empty((0, 0), dtype=np.int8))
+    pool = {
+        name: (found.queries[name].grades if name in found.queries else none).of(asked[name])
+        for name in asked
+    }
+    unheld = 0 if runs else sum(one.unheld(k) for run in rankings.values() for one in run.values())
+    return Graded(ExamScorer(questions, pool, options), rankings, options, unheld)
+
+
+def _rankings(file: GradedFile, paths: Sequence[Path]) -> dict[str, Run]:
+    if paths:
+        runs = [read_trec_run(path).require() for path in paths]
+        return {run.name: trec_rankings(run) for run in runs}
+    found = held_runs(file)
+    if not found:
+        raise SettingsError("The file holds no rankings. Give runs: --run RUN.")
+    return found
+
+
+def _rows(
+    which: tuple[str, int, str], values: Mapping[str, Range], *, per_topic: bool
+) -> Iterator[Row]:
+    mean = mean_range(values.values()) if values else None
+    error = standard_error(certain(values.values()))
+    lacking = sum(one.value is None for one in values.values())
+    yield _row(which, "all", mean, error, len(values), lacking)
+    if per_topic:
+        for query, value in values.items():
+            yield _row(which, query, value, None, 1, int(value.value is None))
+
+
+def _row(
+    which: tuple[str, int, str],
+    topic: str,
+    ends: Range | None,
+    error: float | None,
+    topics: int,
+    missing: int,
+) -> Row:
+    run, tau, measure = which
+    named = dict(zip(VALUE_COLUMNS, value_row(run, topic, measure, ends), strict=True))
+    return {**named, "tau": tau, "standard_error": error, "topics": topics, "missing": missing}
+
+
+def cover_ranks(rows: Sequence[Row]) -> dict[str, int | None]:
+    """The runs by EXAM-Cover, with ranks that those share whose ranges overlap."""
+    scores = {}
+    for row in rows:
+        if row["measure"] == COVER:
+            run, score = row["run"], Score.undefined(row["run"], COVER)
+            if row["floor"] is not None:
+                ends = Range(row["floor"], row["ceiling"])
+                counts = {"topics": row["topics"], "missing": row["missing"]}
+                score = Score.between(run, COVER, ends, **counts)
+            scores[run] = {COVER: score}
+    return ranks(scores, COVER)

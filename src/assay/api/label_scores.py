@@ -1,0 +1,220 @@
+"""Scores of files of labels: nugget assignments, and support of citations."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
+from pathlib import Path
+from typing import Any, TypeVar, cast
+
+from assay.api.reading import Note, all_used
+from assay.formats.parsed import Parsed
+from assay.formats.trec_rag_nuggets import read_assignments
+from assay.formats.trec_rag_support import read_support
+from assay.formats.trec_rag_topics import read_mapping, read_sub_narratives
+from assay.measures.support import Citations
+from assay.model.errors import Fault, FormatError
+from assay.model.trec_rag import AssignedAnswer, AssignedNugget
+from assay.model.wording import counted, listed
+from assay.protocols.scores import VALUE_COLUMNS, Score, ranks, value_row
+from assay.protocols.trec_rag.scoring import (
+    Sheet,
+    Topics,
+    means,
+    nugget_sheet,
+    support_counts,
+    support_sheet,
+)
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class LabelScores:
+    """Scores of runs and their single topics. Means are over ``topics``; ``counts`` are columns of
+    a run beside its scores, ``more`` what JSON says beside them."""
+
+    sheet: Sheet
+    topics: Topics
+    counts: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    more: Mapping[str, Any] = field(default_factory=dict)
+
+    @cached_property
+    def means(self) -> dict[str, dict[str, Score]]:
+        """Run → measure → the mean."""
+        return means(self.sheet, topics=self.topics)
+
+    @property
+    def scores(self) -> list[Score]:
+        """All means."""
+        return [one for by_measure in self.means.values() for one in by_measure.values()]
+
+    @property
+    def missing(self) -> int:
+        """How many values hang on labels that are not there."""
+        return sum(one.missing for one in self.scores)
+
+    def ranks(self) -> dict[str, int | None]:
+        """The runs by the first measure."""
+        return ranks(self.means, self.sheet.measures[0])
+
+    def rows(self, *, per_topic: bool) -> Iterator[tuple[object, ...]]:
+        """The cells under ``VALUE_COLUMNS``: means, then single topics if wanted."""
+        for one in self.scores:
+            yield value_row(one.run, "all", one.measure, one.ends)
+        if per_topic:
+            yield from self.topic_rows()
+
+    def topic_rows(self) -> Iterator[tuple[object, ...]]:
+        """Those of single topics."""
+        for run in self.sheet.values:
+            for measure, values in self.sheet.completed(run, self.topics).items():
+                for topic, ends in values.items():
+                    yield value_row(run, topic, measure, ends)
+
+    def document(self, *, per_topic: bool) -> dict[str, Any]:
+        """As JSON has it."""
+        sheet = self.sheet
+        rows: list[dict[str, object]] = [
+            dict(zip(VALUE_COLUMNS, value_row(one.run, "all", one.measure, one.ends), strict=True))
+            | {"low": one.low, "high": one.high, "counted": one.topics, "missing": one.missing}
+            for one in self.scores
+        ]
+        if per_topic:
+            rows += (dict(zip(VALUE_COLUMNS, row, strict=True)) for row in self.topic_rows())
+        return {
+            "scores": rows,
+            "topics": self.topics,
+            "runs": {
+                run: {
+                    "answered": len(sheet.values[run][sheet.measures[0]]),
+                    "silent": sheet.silent(run),
+                    "unjudged": sheet.unjudged(run),
+                }
+                for run in sheet.values
+            },
+            "undefined": {name: sorted(sheet.without(name)) for name in sheet.measures},
+            "missing": self.missing,
+            **self.more,
+        }
+
+    def remarks(self) -> Iterator[str]:
+        """What the means stand on where it is not what one would expect."""
+        sheet = self.sheet
+        every = counted(len(sheet.topics), "topic")
+        for measure in sheet.measures:
+            without = sheet.without(measure)
+            if without and len(without) < len(sheet.topics):
+                yield (
+                    f"{measure} is undefined in {len(without)} of {every}, which leave its mean "
+                    f"for every run: {listed(sorted(without), 10)}."
+                )
+        so = "counted as 0" if self.topics == "all" else "left out of the mean"
+        for run in sheet.values:
+            if silent := sheet.silent(run):
+                yield (
+                    f"Run {run} has no answer to {len(silent)} of {every}, {so}: "
+                    f"{listed(silent, 10)}."
+                )
+            if unjudged := sheet.unjudged(run):
+                yield (
+                    f"All that run {run} cites is unjudged (-1) in "
+                    f"{counted(len(unjudged), 'topic')}, left out of its means: "
+                    f"{listed(unjudged, 10)}."
+                )
+            if lacking := sheet.lacking(run):
+                yield (
+                    f"Run {run} lacks labels in {counted(len(lacking), 'topic')}: the scores that "
+                    f"need them lie between two ends: {listed(lacking, 10)}."
+                )
+
+
+def nugget_scores(
+    files: Sequence[Path], sub_narratives: Path | None, topics: Topics, note: Note
+) -> LabelScores:
+    """The scores of nugget assignments; ``sub_narratives`` is a file of those of each topic, or of
+    nuggets that are mapped to them. Raises FormatError with the faults of all files."""
+    answers = _answers(files, read_assignments, note)
+    aspects = None
+    if sub_narratives is not None:
+        aspects = read_sub_narratives(sub_narratives).require()
+        answers = _mapped(answers, sub_narratives)
+    for line in (*_lists(answers), *_unmapped(answers, aspects or {})):
+        note(line)
+    return LabelScores(nugget_sheet(answers, aspects), topics)
+
+
+def support_scores(
+    files: Sequence[Path], citations: str, topics: Topics, note: Note
+) -> LabelScores:
+    """The scores of support labels, with how many citations each run has that are uncited, unjudged
+    or missing. Raises FormatError with the faults of all files."""
+    sheet, found = support_sheet(_answers(files, read_support, note), cast("Citations", citations))
+    counts = support_counts(found)
+    return LabelScores(sheet, topics, counts, {"citations": citations, "counts": counts})
+
+
+def _answers(
+    paths: Sequence[Path], read: Callable[[Path], Parsed[tuple[T, ...]]], note: Note
+) -> list[T]:
+    found = all_used((partial(read, path) for path in paths), note)
+    answers = [one for each in found for one in each]
+    _refuse_twice(answers, paths)
+    return answers
+
+
+def _refuse_twice(records: Sequence[Any], paths: Sequence[Path]) -> None:
+    """Raise FormatError where two files hold the same run's answer to the same topic."""
+    seen: set[tuple[str, str]] = set()
+    for record in records:
+        key = (record.run, record.topic)
+        if key in seen:
+            cure = "Give each answer in one file only."
+            why = f"The answer of run {record.run} to this topic stands in two of the files."
+            raise FormatError([Fault(str(paths[-1]), 0, record.topic, why, cure)])
+        seen.add(key)
+
+
+def _mapped(answers: Sequence[AssignedAnswer], path: Path) -> list[AssignedAnswer]:
+    """The answers with the sub-narratives that a nugget file maps their nuggets to, by text."""
+    mapping = read_mapping(path)
+
+    def mapped(answer: AssignedAnswer) -> Iterator[AssignedNugget]:
+        for one in answer.nuggets:
+            mine = mapping.get((answer.topic, one.nugget.text)) or one.nugget.sub_narrative
+            yield one._replace(nugget=one.nugget._replace(sub_narrative=mine))
+
+    return [replace(one, nuggets=tuple(mapped(one))) for one in answers]
+
+
+def _lists(answers: Sequence[AssignedAnswer]) -> Iterator[str]:
+    """Scores of one topic compare only where all runs are held to the same nuggets."""
+    lists: dict[str, frozenset[str]] = {}
+    differ: dict[str, None] = {}
+    for one in answers:
+        mine = frozenset(each.nugget.text for each in one.nuggets)
+        if lists.setdefault(one.topic, mine) != mine:
+            differ[one.topic] = None
+    if differ:
+        topics = counted(len(differ), "topic")
+        yield f"Runs were held to different nuggets in {topics}: {listed(differ, 10)}."
+
+
+def _unmapped(answers: Sequence[AssignedAnswer], aspects: Collection[str]) -> Iterator[str]:
+    """A nugget without a sub-narrative covers none, where others have one."""
+    nuggets: dict[str, dict[str, bool]] = {}
+    for one in answers:
+        mapped = nuggets.setdefault(one.topic, {})
+        mapped |= {each.nugget.text: bool(each.nugget.sub_narrative) for each in one.nuggets}
+    loose = {
+        topic: list(mapped.values()).count(False)
+        for topic, mapped in nuggets.items()
+        if any(mapped.values()) or topic in aspects
+    }
+    topics = [topic for topic, count in loose.items() if count]
+    if topics:
+        yield (
+            f"Mapped to no sub-narrative, so that coverage does not see what they support: "
+            f"{counted(sum(loose.values()), 'nugget')} (topics: {listed(topics, 10)})."
+        )

@@ -1,0 +1,168 @@
+"""Confidences mended by what was seen on other questions."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from assay.api.reading import Note
+from assay.api.run_manifest import write_manifest
+from assay.formats.confidence import ConfidenceRow, ConfidenceTable, read_confidence
+from assay.formats.naming import clean
+from assay.formats.r2c2_ac import read_ac_run
+from assay.formats.text import SourceText, read_text
+from assay.model.csv_cells import csv_cell
+from assay.model.errors import SettingsError
+from assay.model.rag import AnswerRun
+from assay.model.wording import printable
+from assay.protocols.output import write_bytes
+from assay.systems.recalibration import (
+    Bools,
+    Calibration,
+    Effect,
+    Floats,
+    Map,
+    cross_validated,
+    effect,
+    fit,
+    remarks,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Recalibrated:
+    """A map of confidences, what it does where, and what should be known of it."""
+
+    method: Calibration
+    fitted: Map
+    effects: Sequence[Effect]
+    notes: Sequence[str]
+    output: Path | None
+
+    def document(self) -> dict[str, Any]:
+        """As JSON has it."""
+        return {
+            "method": self.method,
+            "parameters": self.fitted.parameters,
+            "effects": [
+                {"what": one.what, "n": one.n, "before": one.before, "after": one.after}
+                for one in self.effects
+            ],
+            "notes": self.notes,
+            "output": None if self.output is None else str(self.output),
+        }
+
+
+def recalibrate(
+    seen: Path,
+    run: str | None,
+    *,
+    method: Calibration,
+    folds: int,
+    bins: int,
+    apply_to: Path | None,
+    output: Path | None,
+    note: Note,
+) -> Recalibrated:
+    """Learn a map from a run of ``seen`` and write what it makes of the run ``apply_to`` to
+    ``output``. Raises FormatError, and SettingsError for what does not go together."""
+    if (apply_to is None) != (output is None):
+        raise SettingsError("--apply and -o go together.")
+    rows = _seen(seen, run, note)
+    p, correct = _arrays(rows)
+    crossed = cross_validated(method, p, correct, folds=folds)
+    effects = [effect("cross-validated", p, crossed, correct, bins=bins)]
+    fitted = fit(method, p, correct)
+    notes = remarks(fitted, p, correct)
+    if apply_to is not None and output is not None:
+        if apply_to.resolve() == output.resolve():
+            raise SettingsError("The run that is mended is not overwritten: give another -o.")
+        more, topics = _apply(fitted, apply_to, output, bins)
+        effects += more
+        again = len({row.topic for row in rows if row.scored} & topics)
+        if again:
+            notes.append(
+                f"{again} of the {len(topics)} questions of {apply_to} are among those that the "
+                "map was learnt from: what it does there says little about others."
+            )
+        write_manifest(
+            output,
+            "recalibrate",
+            {"method": method, "run": rows[0].run, "parameters": fitted.parameters},
+            inputs=[seen, apply_to],
+            outputs=[output],
+        )
+    return Recalibrated(method, fitted, effects, notes, output)
+
+
+def _seen(path: Path, run: str | None, note: Note) -> tuple[ConfidenceRow, ...]:
+    table = read_confidence(path).require()
+    if run is None and len(table.runs) != 1:
+        raise SettingsError(
+            f"{path} holds {len(table.runs)} runs: say which to learn from with --run "
+            f"({', '.join(map(printable, table.runs[:10]))})."
+        )
+    rows = table.rows if run is None else table.of(run)
+    if not rows:
+        raise SettingsError(f"{path} has no run {printable(run or '')!r}.")
+    missing = sum(not row.scored for row in rows)
+    if missing:
+        note(f"{missing} rows without confidence or correctness are not used.")
+    return rows
+
+
+def _arrays(rows: tuple[ConfidenceRow, ...]) -> tuple[Floats, Bools]:
+    scored = [row for row in rows if row.scored]
+    p = np.array([row.probability for row in scored], dtype=np.float64)
+    return p, np.array([bool(row.correct) for row in scored], dtype=np.bool_)
+
+
+def _apply(
+    fitted: Map, source: Path, output: Path, bins: int
+) -> tuple[list[Effect], frozenset[str]]:
+    """Write the mended run; its effect where correctness is known, and the run's topics."""
+    text = read_text(source)
+    if clean(next((line for line in text.lines if clean(line)), "")).startswith("<"):
+        run = read_ac_run(source).require().run
+        write_bytes(output, _ac_run(text, run, fitted))
+        return [], frozenset(run.answers)
+    table = read_confidence(source).require()
+    write_bytes(output, _table(table, fitted))
+    effects = []
+    for name in table.runs:
+        p, correct = _arrays(table.of(name))
+        if len(p):
+            what = "applied" if len(table.runs) == 1 else f"applied to {name}"
+            effects.append(effect(what, p, fitted(p), correct, bins=bins))
+    return effects, frozenset(row.topic for row in table.rows)
+
+
+def _ac_run(text: SourceText, run: AnswerRun, fitted: Map) -> bytes:
+    """The same bytes but for the confidences, rounded to whole percentages."""
+    lines = text.data.split(text.separator)
+    for answer in run.answers.values():
+        mapped = round(float(fitted(np.array([answer.confidence / 100]))[0]) * 100)
+        line = lines[answer.line - 1]
+        stated = line.rstrip()
+        before = stated[: stated.rfind(b";") + 1]
+        lines[answer.line - 1] = b"%b%d%b" % (before, mapped, line[len(stated) :])
+    return text.separator.join(lines)
+
+
+def _table(table: ConfidenceTable, fitted: Map) -> bytes:
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(("run", "topic", "confidence", "correct"))
+    scale = 100 if table.percent else 1
+    for row in table.rows:
+        value = row.probability
+        mapped = "" if value is None else repr(float(fitted(np.array([value]))[0]) * scale)
+        correct = "" if row.correct is None else int(row.correct)
+        writer.writerow((csv_cell(row.run), csv_cell(row.topic), mapped, correct))
+    return text.getvalue().encode()

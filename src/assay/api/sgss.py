@@ -1,0 +1,69 @@
+"""SGSS: weights learned from preferences, and degraded versions of summaries."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from assay.formats.summaries import read_summaries, write_summaries
+from assay.protocols.evaluation import Evaluation
+from assay.protocols.folder import Folder
+from assay.protocols.labels import LabelBook
+from assay.protocols.output import write_bytes
+from assay.protocols.sgss.inputs import DEGRADED, SgssSettings
+from assay.protocols.sgss.labels import judge_all, tasks
+from assay.protocols.sgss.preferences import Learned, learn
+from assay.protocols.sgss.protocol import SGSS
+
+
+class Strategy(StrEnum):
+    """How a version is made."""
+
+    NO_HEADINGS = "NoHeadings"
+    NO_SECTION_1 = "NoSection1"
+
+
+@dataclass(frozen=True, slots=True)
+class Weights:
+    """What was learned, as it was written to ``path``."""
+
+    learned: Learned
+    path: Path
+    document: dict[str, Any]
+
+
+def learn_weights(
+    folder: Path, into: Path | None, *, select: bool, policy: str | None, labeller: str | None
+) -> Weights:
+    """Learn weights from the training part of a folder's preferences, and write them. Raises
+    SettingsError, FormatError and LedgerError."""
+    seen = Folder.open(folder, labeller=labeller).seen_by("sgss")
+    opened = Evaluation.open(seen, SGSS, policy)
+    settings = opened.settings
+    if not isinstance(settings, SgssSettings):  # pragma: no cover (opened with SGSS)
+        raise TypeError("not an SGSS folder")
+    with opened.folder.open_ledger(create=False) as ledger:
+        ledger.checked()  # before a number rests on a label
+        labellers, _ = opened.folder.labellers_for_scoring(opened.tasks)
+        book = LabelBook.open(ledger, opened.policy, tasks(settings), labellers)
+        learned = learn(
+            opened.inputs, settings, judge_all(opened.inputs, settings, book), select=select
+        )
+    target = into or opened.folder.path / "weights.json"
+    document = learned.document(settings)
+    write_bytes(
+        target, orjson.dumps(document, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
+    )
+    return Weights(learned, target, document)
+
+
+def degrade(file: Path, strategy: Strategy, into: Path) -> int:
+    """Write degraded versions of summaries that have sections; returns how many. Raises FormatError
+    with all faults."""
+    made = [DEGRADED[strategy](one) for one in read_summaries(file).require() if one.sections]
+    write_bytes(into, write_summaries(made))
+    return len(made)

@@ -1,0 +1,126 @@
+"""Files checked against their formats, and mended where that is possible."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from assay.api.paths import expanded
+from assay.formats.registry import FORMATS, FileReport, ValidationReport, validate
+from assay.formats.text import read_text
+from assay.formats.trec_rag_fix import Change, fix_answers
+from assay.formats.trec_rag_rules import RULES
+from assay.formats.trec_rag_topics import read_topics
+from assay.model.errors import SettingsError
+from assay.protocols.output import write_bytes
+from assay.systems.corpus.store import Documents
+
+FORMAT_NAMES, YEARS = tuple(FORMATS), tuple(RULES)
+
+
+@dataclass(frozen=True, slots=True)
+class Fix:
+    """A file, the mended one (None where nothing had to be mended), and what was done."""
+
+    file: Path
+    fixed: Path | None
+    changes: tuple[Change, ...]
+
+    def document(self) -> dict[str, Any]:
+        """As JSON has it."""
+        fixed = None if self.fixed is None else str(self.fixed)
+        changes = [asdict(change) for change in self.changes]
+        return {"file": str(self.file), "fixed": fixed, "changes": changes}
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """All faults of some files; with ``fixes`` those of the mended ones (None: nothing was to be
+    mended). ``strict`` takes warnings for faults."""
+
+    report: ValidationReport
+    fixes: Sequence[Fix] | None
+    strict: bool
+
+    @property
+    def exit_status(self) -> int:
+        """0 good, 1 faults, 2 where a file cannot be read."""
+        warned = self.strict and any(one.warnings for one in self.report.files)
+        return self.report.exit_status or int(warned)
+
+    def document(self) -> dict[str, Any]:
+        """As JSON has it."""
+        mended = {} if self.fixes is None else {"fixes": [one.document() for one in self.fixes]}
+        return {
+            "ok": not self.exit_status,
+            "files": [_document(one) for one in self.report.files],
+            **mended,
+        }
+
+
+def _document(one: FileReport) -> dict[str, Any]:
+    names = ("file", "format", "guessed", "role", "readable", "errors", "warnings")
+    return {
+        **{name: getattr(one, name) for name in names},
+        "counts": dict(one.counts),
+        "faults": [
+            {name: getattr(fault, name) for name in ("line", "topic", "severity", "why", "cure")}
+            for fault in one.faults
+        ],
+    }
+
+
+def check(
+    files: Sequence[Path],
+    format_name: str | None,
+    *,
+    questions: Path | None,
+    pr_runs: Sequence[Path],
+    max_passage_chars: int | None,
+    topics: Path | None,
+    year: str | None,
+    corpus: Path | None,
+    fix: bool,
+    strict: bool,
+) -> Checked:
+    """Check files against their format, and each other; with ``fix`` write what can be mended of
+    TREC RAG answers, and check that. Raises SettingsError and FormatError for what cannot be
+    checked at all."""
+    fixes = _fix(files, format_name, topics, year) if fix else None
+    report = validate(
+        files if fixes is None else [one.fixed or one.file for one in fixes],
+        format_name,
+        questions=questions,
+        pr_runs=[path for given in pr_runs for path in expanded(given)],
+        max_passage_chars=max_passage_chars,
+        topics=topics,
+        year=year,
+        corpus=None if corpus is None else Documents(corpus),
+    )
+    return Checked(report, fixes, strict)
+
+
+def _fix(
+    files: Sequence[Path], format_name: str | None, topics: Path | None, year: str | None
+) -> list[Fix]:
+    """Write the mended files. Raises SettingsError where one exists already."""
+    if format_name not in (None, "trec-rag"):
+        raise SettingsError("--fix mends TREC RAG answers; leave --format out or say trec-rag.")
+    texts = {}
+    if topics is not None:
+        texts = {one.id: one.text for one in read_topics(topics).value or ()}
+    fixes = []
+    for path in files:
+        fixed = fix_answers(read_text(path), topics=texts, year=year)
+        target = None
+        if fixed.changes:
+            name = path.name.removesuffix(".gz").removesuffix(".bz2")
+            stem, dot, ending = name.rpartition(".")
+            target = path.with_name(f"{stem}.fixed.{ending}" if dot else f"{name}.fixed")
+            if target.exists():
+                raise SettingsError(f"{target} exists already. Move it away, then fix again.")
+            write_bytes(target, fixed.data)
+        fixes.append(Fix(path, target, fixed.changes))
+    return fixes

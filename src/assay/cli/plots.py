@@ -1,0 +1,19 @@
+"""The option ``--plot``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import typer
+
+from assay.model.wording import printable
+from assay.reports.statistics_plots import checked_plot
+
+
+def plot_file(plot: Path | None) -> Path | None:
+    """Refuse a plot's name whose ending says no format, before any work is done."""
+    try:
+        checked_plot(plot or "none.svg")
+    except ValueError as error:
+        raise typer.BadParameter(printable(str(error)), param_hint="--plot") from None
+    return plot
