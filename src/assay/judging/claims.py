@@ -39,7 +39,7 @@ def claimed(ledger: Path, wanted: Iterable[tuple[LabellerId, str]]) -> Iterator[
     with ExitStack() as held:
         for name, (who, task) in sorted(named.items()):
             path = real.with_name(f"{real.name}-asking-{name}")
-            held.enter_context(_claim(path, f"{ledger}: {who.name} is being asked for '{task}'"))
+            held.enter_context(claim(path, f"{ledger}: {who.name} is being asked for '{task}'"))
         yield
 
 
@@ -49,7 +49,9 @@ def _name(who: LabellerId, task: str) -> str:
 
 
 @contextmanager
-def _claim(path: Path, what: str) -> Iterator[None]:
+def claim(path: Path, what: str) -> Iterator[None]:
+    """Hold the file at ``path`` for this process. Raises LedgerError where another one does:
+    ``what`` is being done by it."""
     if fcntl is None:
         yield
         return

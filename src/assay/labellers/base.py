@@ -15,11 +15,13 @@ from assay.tasks.rendering import Messages
 
 @dataclass(frozen=True)
 class Request:
-    """One thing to ask: task, unit and the number of the sample (0 unless repeats are wanted)."""
+    """One thing to ask: task, unit and the number of the sample (0 unless repeats are wanted).
+    ``topic`` is for people who label topic by topic, and makes no question another."""
 
     task: AnyTask
     unit: Unit
     sample: int = 0
+    topic: str = field(default="", compare=False)
 
     @cached_property
     def content(self) -> Mapping[str, Any]:

@@ -134,6 +134,12 @@ class Reading:
         names = None if tasks is None else list(tasks)
         yield from self._select(f"{_OF_ALL} {_of_tasks('labels.task', names)}", names or [])
 
+    def by_people(self, after: int = 0) -> Iterator[Label]:
+        """People's labels with numbers above ``after``, oldest first."""
+        people = [number for number, who in self.labellers().items() if who.is_human]
+        some = f"{_OF_ALL} WHERE labels.id > ? AND labeller IN ({','.join('?' * len(people))})"
+        yield from self._select(some, [after, *people])
+
     def count(self) -> int:
         """How many rows there are, whatever their numbers."""
         with explained(self.path):

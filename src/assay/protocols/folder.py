@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
@@ -94,6 +94,20 @@ class LedgerSection(_Section):
     url: str | None = None
 
 
+class UiSection(_Section):
+    """``[ui]``: the workbench. ``overlap`` is the share of units that ``passes`` people label; all
+    others one labels. Units lie in an order that ``seed`` draws. ``gold`` is whose labels are the
+    right ones in training. ``keys`` are keys of commands by name."""
+
+    seed: int = Field(1, ge=0)
+    passes: int = Field(1, ge=1, le=100)
+    overlap: float = Field(1.0, ge=0, le=1)
+    mode: Literal["blind", "shown", "post-edit", "training"] = "blind"
+    gold: str = "human:GOLD"
+    reserve_minutes: float = Field(10.0, gt=0)
+    keys: dict[str, str] = Field(default_factory=dict)
+
+
 class Config(_Section):
     """All of ``assay.toml``. ``settings`` is read by the protocol."""
 
@@ -104,6 +118,7 @@ class Config(_Section):
     ensembles: dict[str, EnsembleSection] = Field(default_factory=dict)
     prices: dict[str, PriceSection] = Field(default_factory=dict)
     ledger: LedgerSection = LedgerSection()
+    ui: UiSection = UiSection()
     settings: dict[str, Any] = Field(default_factory=dict)
 
 

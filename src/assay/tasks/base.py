@@ -70,7 +70,8 @@ class Task(Generic[U, V]):
     attribute by which labellers are set beside each other, where that is not a field of it.
     ``usual_tokens`` is how long replies are, for estimates; 0 leaves that to the labeller.
     ``narrow`` makes a schema of the verdict (which it changes) that of a unit, so that ``check``
-    refuses no reply held to it (tasks.schemas).
+    refuses no reply held to it (tasks.schemas). ``judged`` names the unit's fields that are judged,
+    where it is not the last one alone.
     """
 
     name: str
@@ -90,6 +91,12 @@ class Task(Generic[U, V]):
     by_people: bool = False
     compared: str = ""
     narrow: Callable[[U, Schema], None] | None = None
+    judged: tuple[str, ...] = ()
+
+    @property
+    def judged_fields(self) -> tuple[str, ...]:
+        """The unit's fields that are judged; all others are what they are judged against."""
+        return self.judged or (list(self.unit.model_fields)[-1],)
 
     def schema(self) -> Schema:
         """JSON schema of the verdict, closed to further properties (as strict servers ask). It is

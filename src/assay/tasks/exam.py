@@ -80,6 +80,7 @@ SELF_RATING = Task(
     unit=RatingUnit,
     verdict=Rating,
     template="exam_self_rating",
+    judged=("passage",),
     plain=rating_from_prose,
     max_tokens=150,
 )
@@ -116,6 +117,7 @@ EXTRACT = Task(
     unit=ExtractUnit,
     verdict=Extracted,
     template="exam_answer",
+    judged=("passage",),
     plain=_answer_from_prose,
     max_tokens=200,
 )

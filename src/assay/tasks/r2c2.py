@@ -117,6 +117,7 @@ ANSWER = Task(
     unit=AnswerUnit,
     verdict=AnswerVerdict,
     template="r2c2_answer",
+    judged=("answer", "nuggets"),
     check=_check_answer,
     narrow=_narrow_answer,
     person_check=_check_persons_answer,
@@ -185,6 +186,7 @@ RELEVANCE = Task(
     unit=RelevanceUnit,
     verdict=Relevance,
     template="r2c2_relevance",
+    judged=("passage",),
     max_tokens=200,
 )
 

@@ -156,6 +156,7 @@ PREFERENCE: AnyTask = Task(
     unit=PreferenceUnit,
     verdict=PreferenceVerdict,
     template="sgss_preference",
+    judged=("left", "right"),
     max_tokens=200,
 )
 

@@ -240,6 +240,7 @@ ASSIGNMENT = Task(
     unit=AssignmentUnit,
     verdict=Assignment,
     template="trec_rag_assignment",
+    judged=("nuggets",),
     check=_check_assignment,
     narrow=_narrow_assignment,
     decide=_decide_assignment,

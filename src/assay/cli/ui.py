@@ -1,0 +1,57 @@
+"""``assay ui``: the workbench in a browser."""
+
+from __future__ import annotations
+
+import webbrowser
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from assay.api.opened import Opened
+from assay.web import server
+from assay.web.state import Role
+
+
+def ui_command(
+    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="The evaluation folder.")],
+    port: Annotated[
+        int, typer.Option("--port", min=0, max=65535, help="The port (0: any that is free).")
+    ] = 8080,
+    host: Annotated[
+        str, typer.Option("--host", help="The address to listen at, if not this machine alone.")
+    ] = "127.0.0.1",
+    name: Annotated[
+        str | None, typer.Option("--as", metavar="NAME", help="Who you are: human:NAME.")
+    ] = None,
+    invite: Annotated[
+        list[str] | None,
+        typer.Option("--invite", metavar="NAME", help="Print a link for NAME, too."),
+    ] = None,
+    role: Annotated[
+        Role, typer.Option("--role", help="What those who are invited may do.")
+    ] = Role.LABELLER,
+    browser: Annotated[
+        bool, typer.Option("--browser/--no-browser", help="Open a browser.")
+    ] = True,
+) -> None:
+    """Open the workbench: people label what the folder asks, in a browser.
+
+    Links let in once. The server listens on this machine alone unless --host says otherwise. Every
+    label is in the ledger before the next unit is shown; Ctrl-C ends it.
+    """
+    opened = Opened.open(folder)
+    with server.opened_bench(opened) as bench:
+        found = server.listening(host, port)
+        shown = f"[{host}]" if ":" in host else host
+        address = f"http://{shown}:{found.getsockname()[1]}"
+        for one in invite or ():
+            typer.echo(f"For {one} ({role}): {bench.link(one, role, address)}")
+        own = bench.link(name or server.me(), Role.ORGANISER, address)
+
+        def ready() -> None:
+            typer.echo(f"Open {own}")
+            if browser:
+                webbrowser.open(own)
+
+        server.serve(bench, found, server.hosts_of(host, found.getsockname()[1]), ready)

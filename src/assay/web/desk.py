@@ -1,0 +1,482 @@
+"""The desk: which unit a person has next, and what becomes of what the person says.
+
+A label is in the ledger before anything else is done with it. Everything here runs in one thread
+with connections of its own (:mod:`assay.web.server`).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+from typing import Any, Self
+
+import orjson
+
+from assay.api.opened import Opened
+from assay.ledger import Ledger, NewLabel
+from assay.ledger.exchange import person as labeller_named
+from assay.ledger.exchange import said_by
+from assay.model.labels import Label, Status
+from assay.protocols.folder import UiSection
+from assay.tasks.base import AnyTask, canonical, content_hash
+from assay.web import forms
+from assay.web.state import FILE, Person, State, UnitRow
+
+DETAIL = "workbench"
+"""Where a label's ``detail`` says how it was given."""
+
+PREFETCHED = 3
+RECENT = 10
+_MOST_TEXT = 4000
+
+QUEUES: Mapping[str, str] = {
+    "open": "All that is open, topic by topic",
+    "failed": "Where the machine's reply was unusable",
+    "uncertain": "Where the machine was least certain",
+    "widest": "Where scores hang on labels that are missing",
+    "flagged": "What somebody flagged",
+    "skipped": "What I skipped",
+    "disagreements": "Where people disagree",
+}
+"""The queues, in the order of their pages."""
+
+
+class Refused(Exception):
+    """What a person asks for cannot be; the message says why, ``status`` is of HTTP."""
+
+    def __init__(self, why: str, status: int = 409) -> None:
+        super().__init__(why)
+        self.status = status
+
+
+@dataclass
+class Desk:
+    """A folder's units, people and labels; see the module."""
+
+    opened: Opened
+    ledger: Ledger
+    state: State
+    tasks: Mapping[str, AnyTask] = field(init=False)
+    guidelines: dict[str, str] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.tasks = {one.name: one for one in self.opened.tasks()}
+        self.guidelines = {name: self._guideline(name) for name in self.tasks}
+
+    @classmethod
+    @contextmanager
+    def open(cls, opened: Opened) -> Iterator[Self]:
+        """The desk of a folder, whose ledger is made where there is none. Raises LedgerError."""
+        path = opened.folder.path / FILE
+        with opened.ledger() as ledger, State(path) as state:
+            ledger.checked()
+            yield cls(opened, ledger, state)
+
+    @property
+    def ui(self) -> UiSection:
+        """``[ui]`` of the folder."""
+        return self.opened.folder.config.ui
+
+    # -- units -----------------------------------------------------------------------------------
+
+    def sync(self) -> None:
+        """Take up the units that the folder asks about now, and labels that came from elsewhere."""
+        machines = self._machines()
+        self.state.set_units(self._units())
+        self.state.set_machines(machines)
+        self._take_up()
+
+    def _units(self) -> Iterator[tuple[str, str, str, int, str, int]]:
+        seen: set[str] = set()
+        for part in self.opened.parts.values():
+            book = part.book(self.ledger)
+            for step in part.steps:
+                for request in step.requests(book):
+                    unit = request.unit_hash
+                    if unit in seen:
+                        continue
+                    seen.add(unit)
+                    topic = request.topic or _topic_in(request.content)
+                    text = orjson.dumps(request.content).decode()
+                    yield step.task.name, unit, topic, self._place(topic, unit), text, self._passes(
+                        unit
+                    )
+
+    def _place(self, topic: str, unit: str) -> int:
+        """Topics in a drawn order, and the units of a topic in another."""
+        return (_drawn(self.ui.seed, "topic", topic) << 31) | _drawn(self.ui.seed, "unit", unit)
+
+    def _passes(self, unit: str) -> int:
+        twice = _drawn(self.ui.seed, "overlap", unit) < self.ui.overlap * (1 << 31)
+        return self.ui.passes if twice else 1
+
+    def _machines(self) -> dict[str, tuple[str, float | None]]:
+        """What the folder's own labellers said of units: status, and how far the verdict was from
+        turning out otherwise (log odds), where that is known."""
+        found: dict[str, tuple[str, float | None]] = {}
+        own = {}
+        for part in self.opened.parts.values():
+            book = part.book(self.ledger).book
+            own |= {} if book is None else book.configured
+        for label in self.ledger.labels(list(self.tasks)):
+            if label.labeller == own.get(label.task):
+                margin, threshold = (label.detail.get(one) for one in ("margin", "threshold"))
+                sure = None if margin is None else abs(margin - (threshold or 0.0))
+                found[label.unit] = (label.status.value, sure)
+        return found
+
+    def _take_up(self) -> None:
+        """Labels of people that the ledger has and the workbench has not seen."""
+        last = int(self.state.fact("seen") or 0)
+        for label in self.ledger.by_people(last):
+            last = label.rowid
+            if label.status is Status.OK and label.task in self.tasks:
+                self._note(label)
+        self.state.set_fact("seen", str(last))
+
+    def _note(self, label: Label) -> None:
+        unit = self.state.one("SELECT id FROM units WHERE hash = ?", label.unit)
+        if unit is None:
+            return
+        who = self.state.person(label.labeller.name.removeprefix("human:"))
+        said = label.detail.get(DETAIL)
+        mode = str(said.get("mode", "")) if isinstance(said, Mapping) else ""
+        at = datetime.fromisoformat(label.created).timestamp()
+        verdict = comparable(label.verdict or {})
+        self.state.give(unit[0], who.id, label.uid, label.rowid, verdict, mode, at)
+
+    # -- what a person has next ------------------------------------------------------------------
+
+    def next(
+        self,
+        person: Person,
+        task: str,
+        queue: str = "open",
+        *,
+        count: int = PREFETCHED,
+        without: Sequence[int] = (),
+    ) -> list[dict[str, Any]]:
+        """The screens of the next units of a queue, which the person has for some minutes; those in
+        ``without`` are at hand already. Raises Refused."""
+        if task not in self.tasks or queue not in QUEUES:
+            raise Refused("There is no such queue.", 404)
+        if queue == "disagreements" and not person.adjudicates:
+            raise Refused("Disagreements are settled by adjudicators.", 403)
+        db, now = self.state, time.time()
+        until = now + self.ui.reserve_minutes * 60
+        with db.writing():
+            db.db.execute("DELETE FROM reserved WHERE until < ?", (now,))
+            for number in without:
+                db.db.execute(
+                    "UPDATE reserved SET until = ? WHERE unit = ? AND person = ?",
+                    (until, number, person.id),
+                )
+            rows = db.queue(queue, task, person, without, count)
+            db.db.executemany(
+                "INSERT OR REPLACE INTO reserved VALUES (?, ?, ?)",
+                [(row.id, person.id, until) for row in rows],
+            )
+        mode = "adjudication" if queue == "disagreements" else self.ui.mode
+        return [self.screen(person, row, mode) for row in rows]
+
+    def screen(self, person: Person, row: UnitRow, mode: str = "") -> dict[str, Any]:
+        """All that the page needs to show a unit to a person. Nobody sees another's label, nor a
+        machine's where people label blind."""
+        mode = mode or self.ui.mode
+        task = self.tasks[row.task]
+        unit = task.unit.model_validate_json(row.content)
+        own = self._own(person, row)
+        asides = dict(
+            self.state.all(
+                "SELECT kind, text FROM asides WHERE unit = ? AND person = ?", row.id, person.id
+            )
+        )
+        shown = self._shown(row, mode)
+        return {
+            "unit": row.id,
+            "task": row.task,
+            "topic": row.topic,
+            "mode": mode,
+            "texts": forms.texts(task, unit),
+            "words": forms.words_of(unit),
+            "controls": forms.controls(task, unit),
+            "reason": forms.has_reason(task),
+            "own": None if own is None else {"uid": own.uid, "verdict": own.verdict},
+            "shown": shown,
+            "others": self._others(row) if mode == "adjudication" else [],
+            "flag": asides.get("flag", ""),
+            "note": asides.get("note", ""),
+        }
+
+    def _own(self, person: Person, row: UnitRow) -> Label | None:
+        name = f"human:{person.name}"
+        found = [one for one in self._labels(row) if one.labeller.name == name]
+        return found[-1] if found else None
+
+    def _labels(self, row: UnitRow) -> list[Label]:
+        return [one for one in self.ledger.of_units([row.hash]) if one.task == row.task]
+
+    def _shown(self, row: UnitRow, mode: str) -> dict[str, Any] | None:
+        """The machine's label, in a campaign that shows it."""
+        if mode not in {"shown", "post-edit"}:
+            return None
+        machines = [
+            one
+            for one in self._labels(row)
+            if not one.labeller.is_human and one.status is Status.OK
+        ]
+        if not machines:
+            return None
+        one = machines[-1]
+        return {"uid": one.uid, "verdict": one.verdict, "reason": one.reason or ""}
+
+    def _others(self, row: UnitRow) -> list[dict[str, Any]]:
+        """The verdicts that people disagree in, with reasons and without names."""
+        newest = {
+            one.labeller.name: one
+            for one in self._labels(row)
+            if one.labeller.is_human and one.status is Status.OK
+        }
+        said = (one for one in newest.values() if mode_of(one) != "adjudication")
+        return [
+            {"uid": one.uid, "verdict": one.verdict, "reason": one.reason or ""}
+            for one in sorted(said, key=lambda one: one.uid)
+        ]
+
+    # -- what a person says ----------------------------------------------------------------------
+
+    def give(self, person: Person, number: int, said: Mapping[str, Any]) -> dict[str, Any]:
+        """Keep a person's verdict on a unit as a label, and say what became of it. ``said`` has
+        ``verdict``, ``before`` (the uid of the own label that the person saw, or None),
+        ``reason``, ``evidence``, ``seconds`` and ``mode``. Raises Refused with what is wrong."""
+        row = self.row(number)
+        task = self.tasks[row.task]
+        unit = task.unit.model_validate_json(row.content)
+        given = said.get("verdict")
+        verdict, wrong = forms.verdict_of(task, unit, given if isinstance(given, dict) else {})
+        if verdict is None:
+            raise Refused(wrong or "There is no verdict.", 422)
+        reason = _text(said.get("reason"))
+        if reason and forms.has_reason(task):
+            verdict["reason"] = reason
+        own = self._own(person, row)
+        if own is not None and own.uid != said.get("before"):
+            if comparable(own.verdict or {}) == comparable(verdict):
+                return {"uid": own.uid, "again": True}  # the reply to the first got lost
+            raise Refused("You have labelled this in another tab already; that label stands.")
+        mode = str(said.get("mode") or self.ui.mode)
+        settles = []
+        if mode == "adjudication":
+            if not person.adjudicates:
+                raise Refused("Disagreements are settled by adjudicators.", 403)
+            settles = [one["uid"] for one in self._others(row)]
+        elif mode != self.ui.mode:
+            raise Refused("The folder's mode was changed; load the page again.")
+        shown = self._shown(row, mode)
+        detail = {
+            "mode": mode,
+            "seconds": _seconds(said.get("seconds")),
+            "guideline": content_hash(self.guidelines[row.task].encode()),
+            "evidence": _evidence(said.get("evidence"), json_fields(row)),
+            **({"settles": settles} if settles else {}),
+            **({"shown": shown["uid"]} if shown else {}),
+        }
+        others = self._count_others(row, person)
+        if mode == "training":
+            return self._trained(person, row, verdict)
+        label = said_by(
+            labeller_named(f"human:{person.name}"),
+            task,
+            orjson.loads(row.content),
+            verdict,
+            reason=reason or None,
+            overrules=settles[0] if settles else None if own is None else own.uid,
+            detail={DETAIL: detail},
+        )
+        uid = self._add(label)
+        told = ""
+        if own is None and others >= row.passes and mode != "adjudication":
+            told = "Somebody else labelled this one meanwhile; yours is kept as a second opinion."
+        return {"uid": uid, "again": False, "told": told}
+
+    def _add(self, label: NewLabel) -> str:
+        (uid,) = self.ledger.add([label])
+        written = next(one for one in self.ledger.of_units([label.unit]) if one.uid == uid)
+        self._note(written)
+        return uid
+
+    def _trained(self, person: Person, row: UnitRow, verdict: Mapping[str, Any]) -> dict[str, Any]:
+        """What the gold label says of a verdict. Practice is no label: it stays out of the
+        ledger."""
+        gold = [one for one in self._labels(row) if one.labeller.name == self.ui.gold]
+        if not gold:
+            raise Refused(f"There is no label of {self.ui.gold} to learn from.")
+        right = comparable(gold[-1].verdict or {}) == comparable(verdict)
+        self.state.set_aside(row.id, person.id, "trained", "right" if right else "wrong")
+        feedback = {"right": right, "verdict": gold[-1].verdict, "reason": gold[-1].reason or ""}
+        return {"uid": None, "again": False, "gold": feedback}
+
+    def _count_others(self, row: UnitRow, person: Person) -> int:
+        found = self.state.one(
+            "SELECT COUNT(*) FROM given WHERE unit = ? AND person != ?", row.id, person.id
+        )
+        return int(found[0])
+
+    def aside(self, person: Person, number: int, kind: str, text: str) -> None:
+        """Skip, flag or note a unit."""
+        if kind not in {"skip", "flag", "note"}:
+            raise Refused("There is no such thing to say of a unit.", 404)
+        self.state.set_aside(self.row(number).id, person.id, kind, _text(text))
+
+    def row(self, number: int) -> UnitRow:
+        row = self.state.unit(number)
+        if row is None or row.task not in self.tasks:
+            raise Refused("There is no such unit.", 404)
+        return row
+
+    # -- what has been done ----------------------------------------------------------------------
+
+    def recent(self, person: Person, task: str) -> list[dict[str, Any]]:
+        """The last labels of a person under a task, newest first."""
+        rows = self.state.all(
+            "SELECT units.id, verdict, content FROM given JOIN units ON units.id = unit "
+            "WHERE given.person = ? AND task = ? ORDER BY at DESC LIMIT ?",
+            person.id, task, RECENT,
+        )  # fmt: skip
+        return [
+            {"unit": unit, "said": in_brief(verdict), "text": _brief_text(self.tasks[task], content)}
+            for unit, verdict, content in rows
+        ]
+
+    def counts(self, person: Person) -> list[dict[str, Any]]:
+        """For each task how many units there are, how many labels are wanted and given, how many
+        are mine, and in which queues something waits."""
+        found = []
+        for name, task in self.tasks.items():
+            wanted, units, done = self.state.one(
+                "SELECT coalesce(sum(passes), 0), COUNT(*), coalesce(sum(min(labelled, passes)), 0) "
+                "FROM units WHERE task = ? AND wanted", name,
+            )  # fmt: skip
+            mine = self.state.one(
+                "SELECT COUNT(*) FROM given JOIN units ON units.id = unit "
+                "WHERE person = ? AND task = ?", person.id, name,
+            )[0]  # fmt: skip
+            queues = {
+                queue: bool(self.state.queue(queue, name, person, (), 1))
+                for queue in QUEUES
+                if queue != "disagreements" or person.adjudicates
+            }
+            found.append(
+                {
+                    "task": name, "title": task.title, "units": units, "wanted": wanted,
+                    "done": done, "mine": mine, "queues": queues,
+                }
+            )  # fmt: skip
+        return found
+
+    def _guideline(self, task: str) -> str:
+        """The task's guideline in the folder, Markdown; else what the task itself says."""
+        path = self.opened.folder.path / "guidelines" / f"{task}.md"
+        if path.is_file():
+            return path.read_text(encoding="utf-8")
+        own = self.tasks[task]
+        return f"# {own.title}\n\n{_said(own.unit.__doc__)}\n\n{_said(own.verdict.__doc__)}\n"
+
+
+def comparable(verdict: Mapping[str, Any]) -> str:
+    """A verdict without its reasons, as one text: equal for people who agree."""
+    return canonical(_without_reasons(verdict)).decode()
+
+
+def _without_reasons(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {name: _without_reasons(one) for name, one in value.items() if name != "reason"}
+    return [_without_reasons(one) for one in value] if isinstance(value, list | tuple) else value
+
+
+def mode_of(label: Label) -> str:
+    """How a label was given in the workbench; empty where it was not."""
+    said = label.detail.get(DETAIL)
+    return str(said.get("mode", "")) if isinstance(said, Mapping) else ""
+
+
+def in_brief(verdict: str) -> str:
+    """A verdict in a few words."""
+    values: list[str] = []
+
+    def take(value: Any) -> None:
+        if isinstance(value, dict):
+            for one in value.values():
+                take(one)
+        elif isinstance(value, list):
+            values.append(", ".join(map(str, value)) if all(
+                not isinstance(one, dict | list) for one in value
+            ) else f"{len(value)} items")
+        else:
+            values.append({True: "yes", False: "no"}.get(value, str(value)) if isinstance(value, bool) else str(value))
+
+    take(orjson.loads(verdict))
+    return " · ".join(values)[:80]
+
+
+def _brief_text(task: AnyTask, content: str) -> str:
+    value = orjson.loads(content).get(task.judged_fields[0], "")
+    text = "; ".join(map(str, value)) if isinstance(value, list) else str(value)
+    return text if len(text) <= 90 else f"{text[:89]}…"
+
+
+def json_fields(row: UnitRow) -> Mapping[str, Any]:
+    """The unit's content."""
+    content: Mapping[str, Any] = orjson.loads(row.content)
+    return content
+
+
+def _evidence(given: Any, content: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Parts of the unit's texts that a person marked: the field, and where in it (characters)."""
+    found = []
+    for one in given if isinstance(given, list) else []:
+        if not isinstance(one, dict):
+            continue
+        name, start, end = one.get("field"), one.get("start"), one.get("end")
+        text = content.get(str(name))
+        if isinstance(text, list) and isinstance(one.get("item"), int):
+            text = text[one["item"]] if 0 <= one["item"] < len(text) else None
+        if not isinstance(text, str) or type(start) is not int or type(end) is not int:
+            continue
+        if 0 <= start < end <= len(text):
+            place = {"field": name, "start": start, "end": end, "text": text[start:end]}
+            found.append(place | ({"item": one["item"]} if isinstance(one.get("item"), int) else {}))
+    return found[:20]
+
+
+def _text(given: Any) -> str:
+    return given.strip()[:_MOST_TEXT] if isinstance(given, str) else ""
+
+
+def _seconds(given: Any) -> float | None:
+    good = isinstance(given, int | float) and not isinstance(given, bool) and 0 <= given < 1e6
+    return round(float(given), 1) if good else None
+
+
+def _topic_in(content: Mapping[str, Any]) -> str:
+    return next((str(content[one]) for one in forms.QUERY_FIELDS if one in content), "")
+
+
+def _drawn(seed: int, *what: str) -> int:
+    """A number of 31 bits drawn by ``seed`` for something."""
+    digest = hashlib.sha256("\0".join((str(seed), *what)).encode()).digest()
+    return int.from_bytes(digest[:4]) >> 1
+
+
+def _said(text: str | None) -> str:
+    return " ".join((text or "").split()).replace("``", "`")
+
+
+def folder_state(path: Path) -> Path:
+    """Where a folder's workbench keeps what it knows."""
+    return path / FILE

@@ -1,0 +1,244 @@
+"""From a task and a unit to what a person sees: the texts, and the controls that a verdict takes.
+
+Nothing here knows a task by name. The controls come from the schema that a reply about the unit is
+held to (:meth:`assay.tasks.base.Task.schema_of`), so that a task of one's own has its screen, too.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from pydantic import ValidationError
+
+from assay.tasks.base import AnyTask, Unit
+from assay.tasks.schemas import Schema
+
+Json = dict[str, Any]
+
+QUERY_FIELDS = ("question", "query", "narrative")
+"""Fields of units whose words are lit in the other texts."""
+
+LETTERS = "abcdehijklmopqrtuvwxyz"
+"""Keys of list items; f, g, n and s are commands."""
+
+_REASON = "reason"
+_WORDS = re.compile(r"[^\W_]+")
+_STOP = frozenset(
+    "a an and are as at be but by did do does for from had has have he her his how i in is it its "
+    "of on or she that the their they this to was were what when where which who whom whose why "
+    "will with you your".split()
+)
+
+
+def texts(task: AnyTask, unit: Unit) -> list[Json]:
+    """The fields of a unit in its own order: ``name``, ``label``, whether it is what is ``judged``
+    and the ``value``, a text or a list of texts. Empty ones are left out."""
+    shown = []
+    for name in type(unit).model_fields:
+        value = getattr(unit, name)
+        if value in ("", (), None):
+            continue
+        shown.append(
+            {
+                "name": name,
+                "label": _in_words(name),
+                "judged": name in task.judged_fields,
+                "value": _plain(value),
+            }
+        )
+    return shown
+
+
+def words_of(unit: Unit) -> list[str]:
+    """The query's words, which are lit: without those that stand everywhere."""
+    found: dict[str, None] = {}
+    for name in QUERY_FIELDS:
+        text = getattr(unit, name, "")
+        if isinstance(text, str):
+            found |= dict.fromkeys(_WORDS.findall(text.casefold()))
+    return [one for one in found if one not in _STOP and (len(one) > 1 or not one.isascii())]
+
+
+def controls(task: AnyTask, unit: Unit) -> list[Json]:
+    """What a verdict on ``unit`` consists of, without its reason: a control for each field."""
+    schema = task.schema_of(unit)
+    return [
+        _control(name, inner, schema, task, unit)
+        for name, inner in schema["properties"].items()
+        if name != _REASON
+    ]
+
+
+def has_reason(task: AnyTask) -> bool:
+    """Whether the task's verdict gives a reason of its own."""
+    return _REASON in task.verdict.model_fields
+
+
+def _control(name: str, given: Schema, root: Schema, task: AnyTask, unit: Unit) -> Json:
+    schema = _resolved(given, root)
+    control: Json = {"field": name, "label": _in_words(name)}
+    options = _options(name, schema, task)
+    if options is not None:
+        return control | {"kind": "choice", "options": options}
+    if schema.get("type") == "integer":
+        return control | {"kind": "number"}
+    if schema.get("type") == "object":
+        numbers = list(schema["properties"])
+        return control | _rows(numbers, next(iter(schema["properties"].values()), {}), root, task, unit)
+    if schema.get("type") == "array":
+        return control | _list(schema, root, task, unit, name)
+    return control | {"kind": "text", "long": True}
+
+
+def _list(schema: Schema, root: Schema, task: AnyTask, unit: Unit, name: str) -> Json:
+    inner = _resolved(schema["items"], root)
+    options = _options(name, inner, task)
+    exact = schema.get("minItems") == schema.get("maxItems")
+    if options is not None and exact and "minItems" in schema:
+        items = _items(unit, schema["minItems"])
+        return {"kind": "items", "shape": "list", "items": items, "options": options}
+    most = schema.get("maxItems")
+    if inner.get("type") == "object":
+        columns = [
+            _control(field, one, root, task, unit)
+            for field, one in inner["properties"].items()
+            if field != _REASON
+        ]
+        return {"kind": "records", "columns": columns, "most": most}
+    if inner.get("type") == "integer":
+        return {"kind": "order", "items": _items(unit, schema.get("minItems", 0))}
+    return {"kind": "texts", "most": most, "from": _proposed(unit)}
+
+
+def _rows(numbers: Sequence[str], entry: Schema, root: Schema, task: AnyTask, unit: Unit) -> Json:
+    """A list that is asked for as an object with the keys "1", "2", …"""
+    resolved = _resolved(entry, root)
+    columns = [
+        _control(field, one, root, task, unit)
+        for field, one in resolved.get("properties", {}).items()
+        if field != _REASON
+    ]
+    items = _items(unit, len(numbers))
+    if len(columns) == 1 and columns[0]["kind"] == "choice":
+        return {
+            "kind": "items",
+            "shape": "numbered",
+            "inner": columns[0]["field"],
+            "items": items,
+            "options": columns[0]["options"],
+        }
+    for column in columns:
+        if column["kind"] == "choice":
+            _named_options(column, unit)
+    return {"kind": "rows", "items": items, "columns": columns}
+
+
+def _named_options(column: Json, unit: Unit) -> None:
+    """Numbers of entries of the unit's list of the column's name, shown as those entries."""
+    named = _lists(unit).get(f"{column['field']}s", [])
+    for option in column["options"]:
+        at = option["value"]
+        if isinstance(at, int) and 1 <= at <= len(named):
+            option["label"] = named[at - 1]
+        elif at == 0 and named:
+            option["label"] = "None of them"
+
+
+def _options(name: str, schema: Schema, task: AnyTask) -> list[Json] | None:
+    """The values of an enumeration from low to high."""
+    if schema.get("type") == "boolean":
+        values: list[Any] = ["NO", "YES"]
+    elif "enum" in schema:
+        values = list(schema["enum"])
+    else:
+        return None
+    order = task.orders.get(name)
+    if set(values) == {"YES", "NO"}:
+        values = ["NO", "YES"]
+    elif order is not None and set(order) == set(values):
+        values = list(order)
+    return [{"value": one, "label": _value_in_words(one)} for one in values]
+
+
+def _resolved(schema: Schema, root: Schema) -> Schema:
+    """A schema without references; of alternatives that are objects what either has."""
+    if "$ref" in schema:
+        schema = root["$defs"][schema["$ref"].rpartition("/")[2]]
+    kinds = schema.get("anyOf")
+    if kinds is None:
+        return schema
+    resolved = [_resolved(one, root) for one in kinds]
+    if any("properties" not in one for one in resolved):
+        return next((one for one in resolved if one.get("type") != "null"), resolved[0])
+    joined: Json = {}
+    for one in resolved:
+        for name, inner in one["properties"].items():
+            before = joined.get(name)
+            if before is not None and "enum" in before and "enum" in inner:
+                inner = {**inner, "enum": [*before["enum"], *inner["enum"]]}
+            joined[name] = inner if before is None or "enum" in inner else before
+    for inner in joined.values():
+        if inner.get("enum") == [""]:
+            del inner["enum"]
+    return {"type": "object", "properties": joined}
+
+
+def _lists(unit: Unit) -> dict[str, list[str]]:
+    found = {}
+    for name in type(unit).model_fields:
+        value = getattr(unit, name)
+        if isinstance(value, tuple):
+            found[name] = [" · ".join(one) if isinstance(one, tuple) else str(one) for one in value]
+    return found
+
+
+def _items(unit: Unit, count: int) -> list[str]:
+    """The unit's list that has ``count`` entries, the last such: what varies comes last."""
+    fitting = [one for one in _lists(unit).values() if len(one) == count]
+    return fitting[-1] if fitting else [str(n) for n in range(1, count + 1)]
+
+
+def _proposed(unit: Unit) -> list[str]:
+    """What a list that is written anew may begin with: the unit's own lists that go by its name."""
+    return _lists(unit).get("nuggets", [])
+
+
+def numbered_fields(form: Sequence[Json]) -> Iterator[str]:
+    """Names of the unit's fields whose entries stand in the controls already."""
+    for one in form:
+        if one["kind"] in {"items", "rows", "order"}:
+            yield one["field"]
+
+
+def verdict_of(
+    task: AnyTask, unit: Unit, given: Mapping[str, Any]
+) -> tuple[Json | None, str | None]:
+    """A person's verdict as it is stored, or None and what is wrong with it."""
+    try:
+        made = task.verdict.model_validate(dict(given))
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        place = " ".join(_in_words(str(part)) for part in first["loc"]) or "The verdict"
+        what = first["msg"].removeprefix("Value error, ").lower()
+        return None, f"{place}: {what}."
+    wrong = (task.person_check or task.check)(unit, made)
+    if wrong:
+        return None, f"{wrong[0].upper()}{wrong[1:]}."
+    return made.model_dump(mode="json"), None
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, tuple):
+        return [" · ".join(one) if isinstance(one, tuple) else str(one) for one in value]
+    return str(value)
+
+
+def _in_words(name: str) -> str:
+    words = name.replace("_", " ").strip()
+    return words[:1].upper() + words[1:]
+
+
+def _value_in_words(value: Any) -> str:
+    return str(value) if isinstance(value, int) else _in_words(str(value).lower())

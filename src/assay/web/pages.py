@@ -1,0 +1,244 @@
+"""Pages and calls of the workbench: from a request to a page, or to JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import orjson
+from aiohttp import hdrs, web
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markdown_it import MarkdownIt
+from markupsafe import Markup
+
+from assay.model.errors import AssayError
+from assay.web.desk import PREFETCHED, QUEUES, Refused
+from assay.web.security import COOKIE, NONCE, PERSON, TOKEN
+
+if TYPE_CHECKING:
+    from assay.web.server import Bench
+
+HERE = Path(__file__).parent
+BENCH: web.AppKey[Any] = web.AppKey("bench", object)
+KEYS: Mapping[str, str] = {
+    "submit": "Enter",
+    "undo": "Backspace",
+    "skip": "s",
+    "flag": "f",
+    "note": "n",
+    "guideline": "g",
+    "back": "[",
+    "forward": "]",
+    "help": "?",
+}
+"""The keys of commands, which ``[ui.keys]`` may change."""
+
+_STATIC = {".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml"}
+_MARKDOWN = MarkdownIt("commonmark", {"html": False}).enable("table")
+_PAGES = Environment(
+    loader=FileSystemLoader(HERE / "templates"),
+    autoescape=True,
+    undefined=StrictUndefined,
+    trim_blocks=True,
+    lstrip_blocks=True,
+)
+_MOST_ASKED = 20
+
+
+def routes() -> list[web.RouteDef]:
+    """All that the workbench answers to."""
+    return [
+        web.get("/", home),
+        web.get("/enter", enter),
+        web.get("/label/{task}", label),
+        web.get("/api/next/{task}", following),
+        web.get("/api/unit/{unit:[0-9]{1,12}}", unit),
+        web.get("/api/recent/{task}", recent),
+        web.post("/api/label/{unit:[0-9]{1,12}}", give),
+        web.post("/api/aside/{unit:[0-9]{1,12}}", aside),
+        web.get("/static/{name:[a-z0-9.-]+}", static),
+    ]
+
+
+def bench_of(request: web.Request) -> Bench:
+    """The workbench that is served."""
+    bench: Bench = request.app[BENCH]
+    return bench
+
+
+def page(request: web.Request, template: str, **values: Any) -> web.Response:
+    """A page of ours."""
+    text = _PAGES.get_template(template).render(
+        nonce=request[NONCE],
+        me=request.get(PERSON),
+        token=request.get(TOKEN, ""),
+        path=request.path,
+        title=bench_of(request).title,
+        **values,
+    )
+    return web.Response(text=text, content_type="text/html")
+
+
+def answered(work: Callable[[web.Request], Awaitable[Any]]) -> Callable[[web.Request], Awaitable[web.Response]]:
+    """What a call gives as JSON; what is refused, and what could not be kept, with its reason."""
+
+    async def handler(request: web.Request) -> web.Response:
+        try:
+            found, status = await work(request), 200
+        except Refused as error:
+            found, status = {"error": str(error)}, error.status
+        except AssayError as error:
+            found, status = {"error": f"Not kept: {error}"}, 503
+        return web.Response(
+            body=orjson.dumps(found), status=status, content_type="application/json"
+        )
+
+    return handler
+
+
+async def enter(request: web.Request) -> web.StreamResponse:
+    """Let in who comes with a link, once."""
+    bench = bench_of(request)
+    cookie = await bench.do(bench.desk.state.enter, request.query.get("t", ""))
+    if cookie is None:
+        if await bench.session(request.cookies.get(COOKIE, "")):
+            raise web.HTTPFound("/")
+        return page(request, "away.html")
+    reply = web.HTTPFound("/")
+    reply.set_cookie(COOKIE, cookie, httponly=True, samesite="Strict", path="/", max_age=90 * 86400)
+    return reply
+
+
+async def home(request: web.Request) -> web.Response:
+    """What there is to label."""
+    bench = bench_of(request)
+    counts = await bench.do(bench.desk.counts, request[PERSON])
+    return page(request, "home.html", tasks=counts, queues=QUEUES)
+
+
+async def label(request: web.Request) -> web.Response:
+    """The page in which a task is labelled."""
+    bench, task = bench_of(request), request.match_info["task"]
+    queue = request.query.get("queue", "open")
+    person = request[PERSON]
+    desk = bench.desk
+    try:
+        screens = await bench.do(desk.next, person, task, queue)
+    except Refused as error:
+        raise web.HTTPNotFound(text=str(error)) from error
+    start = {
+        "task": task,
+        "queue": queue,
+        "screens": screens,
+        "recent": await bench.do(desk.recent, person, task),
+        "keys": {**KEYS, **desk.ui.keys},
+        "token": request[TOKEN],
+    }
+    guideline = Markup(_MARKDOWN.render(desk.guidelines[task]))  # noqa: S704 (no HTML passes)
+    return page(
+        request,
+        "label.html",
+        task=desk.tasks[task],
+        queue=QUEUES[queue],
+        mode=desk.ui.mode,
+        guideline=guideline,
+        start=_embedded(start),
+    )
+
+
+def _embedded(value: Any) -> Markup:
+    """JSON that may stand in a script element: nothing in it ends the element."""
+    text = orjson.dumps(value).decode()
+    for mark in "<>&":
+        text = text.replace(mark, f"\\u{ord(mark):04x}")
+    return Markup(text)  # noqa: S704
+
+
+@answered
+async def following(request: web.Request) -> Any:
+    """The next units of a queue."""
+    bench = bench_of(request)
+    have = [int(one) for one in request.query.get("have", "").split(",") if one.isdecimal()]
+    return await bench.do(
+        bench.desk.next,
+        request[PERSON],
+        request.match_info["task"],
+        request.query.get("queue", "open"),
+        count=PREFETCHED,
+        without=have[:_MOST_ASKED],
+    )
+
+
+@answered
+async def unit(request: web.Request) -> Any:
+    """One unit, to be looked at again."""
+    bench = bench_of(request)
+    desk, person = bench.desk, request[PERSON]
+    number, mode = int(request.match_info["unit"]), request.query.get("mode", "")
+
+    def found() -> dict[str, Any]:
+        settling = mode == "adjudication"
+        if settling and not person.adjudicates:
+            raise Refused("Disagreements are settled by adjudicators.", 403)
+        return desk.screen(person, desk.row(number), mode if settling else "")
+
+    return await bench.do(found)
+
+
+@answered
+async def recent(request: web.Request) -> Any:
+    """The last labels of who asks."""
+    bench = bench_of(request)
+    return await bench.do(bench.desk.recent, request[PERSON], request.match_info["task"])
+
+
+@answered
+async def give(request: web.Request) -> Any:
+    """Keep a label."""
+    bench = bench_of(request)
+    said = await _body(request)
+    return await bench.do(
+        bench.desk.give, request[PERSON], int(request.match_info["unit"]), said
+    )
+
+
+@answered
+async def aside(request: web.Request) -> Any:
+    """Keep a skip, a flag or a note."""
+    bench = bench_of(request)
+    said = await _body(request)
+    await bench.do(
+        bench.desk.aside,
+        request[PERSON],
+        int(request.match_info["unit"]),
+        str(said.get("kind", "")),
+        said.get("text", ""),
+    )
+    return {"kept": True}
+
+
+async def _body(request: web.Request) -> dict[str, Any]:
+    if request.content_type != "application/json":
+        raise Refused("JSON is wanted.", 415)
+    try:
+        found = orjson.loads(await request.read())
+    except orjson.JSONDecodeError as error:
+        raise Refused("That is no JSON.", 400) from error
+    if not isinstance(found, dict):
+        raise Refused("An object is wanted.", 400)
+    return found
+
+
+async def static(request: web.Request) -> web.Response:
+    """A file of ours, by its name."""
+    path = HERE / "static" / request.match_info["name"]
+    kind = _STATIC.get(path.suffix)
+    if kind is None or not path.is_file():
+        raise web.HTTPNotFound(text="There is no such file.")
+    return web.Response(
+        body=path.read_bytes(),
+        content_type=kind,
+        charset="utf-8",
+        headers={hdrs.CACHE_CONTROL: "max-age=3600"},
+    )

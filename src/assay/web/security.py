@@ -1,0 +1,106 @@
+"""What lets a request in: the right host, the right origin, a session, and for every change a token
+that only our own pages know. And what every reply says: nothing but our own files runs."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Awaitable, Callable, Collection
+from urllib.parse import urlsplit
+
+from aiohttp import hdrs, web
+
+from assay.web.state import Person
+
+Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
+
+COOKIE = "assay"
+CSRF = "X-Assay-Token"
+MAX_BODY = 64 << 10
+PERSON: web.RequestKey[Person] = web.RequestKey("person", Person)
+TOKEN: web.RequestKey[str] = web.RequestKey("token", str)
+NONCE: web.RequestKey[str] = web.RequestKey("nonce", str)
+_FREE = ("/enter", "/static/")
+
+Session = Callable[[str], Awaitable[tuple[Person, str] | None]]
+
+
+def policy(nonce: str) -> str:
+    """The Content-Security-Policy: scripts with the page's nonce, our own styles and pictures;
+    htmx alone may make elements from text."""
+    return "; ".join(
+        (
+            "default-src 'none'",
+            f"script-src 'nonce-{nonce}'",
+            f"style-src 'self' 'nonce-{nonce}'",
+            "img-src 'self' data:",
+            "font-src 'self'",
+            "connect-src 'self'",
+            "form-action 'self'",
+            "base-uri 'none'",
+            "frame-ancestors 'none'",
+            "require-trusted-types-for 'script'",
+            "trusted-types htmx",
+        )
+    )
+
+
+def guard(hosts: Collection[str], session: Session) -> Callable[[web.Request, Handler], Awaitable[web.StreamResponse]]:
+    """The middleware that all requests pass. ``hosts`` are the names (with port) that the server
+    goes by, ``session`` tells who comes with a cookie."""
+
+    @web.middleware
+    async def guarded(request: web.Request, handler: Handler) -> web.StreamResponse:
+        request[NONCE] = secrets.token_urlsafe(16)
+        reply = await _let_in(request, handler)
+        reply.headers[hdrs.CONTENT_SECURITY_POLICY] = policy(request[NONCE])
+        reply.headers["X-Content-Type-Options"] = "nosniff"
+        reply.headers["Referrer-Policy"] = "no-referrer"
+        reply.headers["Cross-Origin-Opener-Policy"] = "same-origin"
+        reply.headers["Cross-Origin-Resource-Policy"] = "same-origin"
+        reply.headers["Permissions-Policy"] = "camera=(), microphone=(), geolocation=()"
+        if not request.path.startswith("/static/"):
+            reply.headers[hdrs.CACHE_CONTROL] = "no-store"
+        return reply
+
+    async def _let_in(request: web.Request, handler: Handler) -> web.StreamResponse:
+        if request.headers.get(hdrs.HOST, "").casefold() not in hosts:
+            return _no(403, "This server goes by another name.")
+        if request.path.startswith(_FREE) and request.method == hdrs.METH_GET:
+            return await _handled(request, handler)
+        if not _from_here(request, hosts):
+            return _no(403, "This request comes from another site.")
+        found = await session(request.cookies.get(COOKIE, ""))
+        if found is None:
+            return _no(401, "Open the link that you were given (or ask for a new one).")
+        request[PERSON], request[TOKEN] = found
+        if request.method not in (hdrs.METH_GET, hdrs.METH_HEAD):
+            given = request.headers.get(CSRF, "")
+            if not secrets.compare_digest(given.encode(), request[TOKEN].encode()):
+                return _no(403, "The page is of another session; load it again.")
+        return await _handled(request, handler)
+
+    return guarded
+
+
+async def _handled(request: web.Request, handler: Handler) -> web.StreamResponse:
+    try:
+        return await handler(request)
+    except web.HTTPException as error:
+        if error.status < 400:
+            return error
+        return _no(error.status, error.text or error.reason)
+
+
+def _from_here(request: web.Request, hosts: Collection[str]) -> bool:
+    """Whether a browser says that our own page asks, or a person who opens an address. What sends
+    neither header is no browser, and has no cookie of somebody else's."""
+    site = request.headers.get("Sec-Fetch-Site")
+    changes = request.method not in (hdrs.METH_GET, hdrs.METH_HEAD)
+    if site is not None and site not in ({"same-origin"} if changes else {"same-origin", "none"}):
+        return False
+    origin = request.headers.get(hdrs.ORIGIN)
+    return origin is None or urlsplit(origin).netloc.casefold() in hosts
+
+
+def _no(status: int, why: str) -> web.Response:
+    return web.json_response({"error": why}, status=status)

@@ -1,0 +1,153 @@
+"""The server of the workbench: one process, one folder.
+
+The event loop does nothing that waits. All that touches the ledger and the workbench's state runs
+in one thread, in the order in which it came; scoring, which may take long, in another.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import ipaddress
+import os
+import socket
+from collections.abc import Callable, Collection, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import ParamSpec, TypeVar
+
+from aiohttp import web
+
+from assay.api.opened import Opened
+from assay.judging.claims import claim
+from assay.model.errors import SettingsError
+from assay.web.desk import Desk
+from assay.web.pages import BENCH, routes
+from assay.web.security import MAX_BODY, guard
+from assay.web.state import Person, Role
+
+P = ParamSpec("P")
+T = TypeVar("T")
+_HOURS = 24 * 14  # how long an invitation holds
+_CLAIM = "workbench.sqlite-open"
+
+
+@dataclass
+class Bench:
+    """A folder at work: its desk, and the thread that the desk lives in."""
+
+    opened: Opened
+    desk: Desk = field(init=False)
+    _thread: ThreadPoolExecutor = field(init=False)
+    _open: ExitStack = field(default_factory=ExitStack, init=False)
+
+    @property
+    def title(self) -> str:
+        """What the folder is called."""
+        folder = self.opened.folder
+        return folder.config.evaluation.title or folder.path.resolve().name
+
+    def start(self) -> None:
+        """Open the desk and take up what there is to label. Raises AssayError."""
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="desk")
+        try:
+            self.now(self._start)
+        except BaseException:
+            self.stop()
+            raise
+
+    def _start(self) -> None:
+        self.desk = self._open.enter_context(Desk.open(self.opened))
+        self.desk.sync()
+
+    def stop(self) -> None:
+        """Close what is open once everything under way is done."""
+        self.now(self._open.close)
+        self._thread.shutdown()
+
+    def now(self, work: Callable[P, T], *args: P.args, **more: P.kwargs) -> T:
+        """What ``work`` gives, done in the desk's thread."""
+        return self._thread.submit(work, *args, **more).result()
+
+    async def do(self, work: Callable[P, T], *args: P.args, **more: P.kwargs) -> T:
+        """The same for who must not wait."""
+        return await asyncio.wrap_future(self._thread.submit(work, *args, **more))
+
+    async def session(self, cookie: str) -> tuple[Person, str] | None:
+        """Who comes with a cookie."""
+        return await self.do(self.desk.state.session, cookie) if cookie else None
+
+    def link(self, name: str, role: Role | None, address: str) -> str:
+        """A link that lets a person in, once."""
+
+        def made() -> str:
+            state = self.desk.state
+            return state.link(state.person(name, role), hours=_HOURS)
+
+        return f"{address}/enter?t={self.now(made)}"
+
+
+@contextmanager
+def opened_bench(opened: Opened) -> Iterator[Bench]:
+    """A folder's workbench, which this process alone has. Raises LedgerError where another has."""
+    folder = opened.folder.path
+    with claim(folder / _CLAIM, f"{folder}: the workbench is open"):
+        bench = Bench(opened)
+        bench.start()
+        try:
+            yield bench
+        finally:
+            bench.stop()
+
+
+def listening(host: str, port: int) -> socket.socket:
+    """A socket at an address, for loopback or whatever else ``host`` names. Raises SettingsError
+    where it cannot be had."""
+    try:
+        family, kind, proto, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+        found = socket.socket(family, kind, proto)
+        found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        found.bind(address)
+    except OSError as error:
+        raise SettingsError(f"{host}:{port}: {error.strerror}. Give another --port.") from error
+    return found
+
+
+def hosts_of(host: str, port: int) -> Collection[str]:
+    """Names, with the port, that the server answers to."""
+    names = {host, socket.gethostname(), "localhost", "127.0.0.1", "[::1]"}
+    if _is_loopback(host):
+        names.discard(socket.gethostname())
+    return {f"{name.casefold()}:{port}" for name in names}
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+def application(bench: Bench, hosts: Collection[str]) -> web.Application:
+    """The web application of a workbench that goes by ``hosts``."""
+    app = web.Application(middlewares=[guard(hosts, bench.session)], client_max_size=MAX_BODY)
+    app[BENCH] = bench
+    app.add_routes(routes())
+    return app
+
+
+def serve(bench: Bench, found: socket.socket, hosts: Collection[str], ready: Callable[[], None]) -> None:
+    """Serve until Ctrl-C or SIGTERM; ``ready`` is called once there is an answer to be had."""
+
+    async def started(_app: web.Application) -> None:
+        ready()
+
+    app = application(bench, hosts)
+    app.on_startup.append(started)
+    web.run_app(app, sock=found, print=None, access_log=None, shutdown_timeout=2, handle_signals=True)
+
+
+def me() -> str:
+    """Who sits at this machine."""
+    return os.environ.get("USER") or os.environ.get("USERNAME") or "me"

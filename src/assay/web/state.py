@@ -1,0 +1,343 @@
+"""What the workbench knows beside the labels: people, the units in their order, and who has which.
+
+It stands in ``workbench.sqlite`` beside the ledger. Labels are in the ledger alone; what is said
+of them here (``given``) is found again from there. Deleting the file loses invitations, skips,
+flags and notes, and no label.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+import sqlite3
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import Any, NamedTuple, Self
+
+from assay.model.errors import LedgerError
+
+FILE = "workbench.sqlite"
+
+_TABLES = """
+    CREATE TABLE IF NOT EXISTS people (
+        id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, role TEXT NOT NULL, made REAL NOT NULL
+    );
+    CREATE TABLE IF NOT EXISTS links (
+        hash BLOB PRIMARY KEY, person INTEGER NOT NULL REFERENCES people (id), until REAL NOT NULL
+    ) WITHOUT ROWID;
+    CREATE TABLE IF NOT EXISTS sessions (
+        hash BLOB PRIMARY KEY, person INTEGER NOT NULL REFERENCES people (id),
+        csrf TEXT NOT NULL, made REAL NOT NULL
+    ) WITHOUT ROWID;
+    CREATE TABLE IF NOT EXISTS topics (
+        id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, range REAL NOT NULL DEFAULT 0
+    );
+    CREATE TABLE IF NOT EXISTS units (
+        id INTEGER PRIMARY KEY, task TEXT NOT NULL, hash TEXT NOT NULL UNIQUE,
+        topic INTEGER NOT NULL REFERENCES topics (id), place INTEGER NOT NULL,
+        content TEXT NOT NULL, passes INTEGER NOT NULL, labelled INTEGER NOT NULL DEFAULT 0,
+        wanted INTEGER NOT NULL DEFAULT 1, machine TEXT NOT NULL DEFAULT '', sure REAL
+    );
+    CREATE INDEX IF NOT EXISTS units_open ON units (task, place)
+        WHERE wanted AND labelled < passes;
+    CREATE INDEX IF NOT EXISTS units_topic ON units (topic);
+    CREATE TABLE IF NOT EXISTS given (
+        unit INTEGER NOT NULL REFERENCES units (id), person INTEGER NOT NULL REFERENCES people (id),
+        uid TEXT NOT NULL, row INTEGER NOT NULL, verdict TEXT NOT NULL, mode TEXT NOT NULL,
+        at REAL NOT NULL, PRIMARY KEY (unit, person)
+    ) WITHOUT ROWID;
+    CREATE INDEX IF NOT EXISTS given_when ON given (person, at);
+    CREATE TABLE IF NOT EXISTS reserved (
+        unit INTEGER NOT NULL REFERENCES units (id), person INTEGER NOT NULL REFERENCES people (id),
+        until REAL NOT NULL, PRIMARY KEY (unit, person)
+    ) WITHOUT ROWID;
+    CREATE TABLE IF NOT EXISTS asides (
+        unit INTEGER NOT NULL REFERENCES units (id), person INTEGER NOT NULL REFERENCES people (id),
+        kind TEXT NOT NULL, text TEXT NOT NULL, at REAL NOT NULL, PRIMARY KEY (unit, person, kind)
+    ) WITHOUT ROWID;
+    CREATE TABLE IF NOT EXISTS facts (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+"""
+
+
+class Role(StrEnum):
+    """What a person may do: give labels; settle disagreements, too; see and do everything."""
+
+    LABELLER = "labeller"
+    ADJUDICATOR = "adjudicator"
+    ORGANISER = "organiser"
+
+
+class Person(NamedTuple):
+    """Somebody who labels; ``human:NAME`` in the ledger."""
+
+    id: int
+    name: str
+    role: Role
+
+    @property
+    def adjudicates(self) -> bool:
+        return self.role is not Role.LABELLER
+
+    @property
+    def organises(self) -> bool:
+        return self.role is Role.ORGANISER
+
+
+@dataclass(frozen=True, slots=True)
+class UnitRow:
+    """A unit as the workbench holds it; ``content`` is JSON."""
+
+    id: int
+    task: str
+    hash: str
+    topic: str
+    content: str
+    passes: int
+    labelled: int
+
+
+def hashed(token: str) -> bytes:
+    """What is stored of a link's token or a cookie."""
+    return hashlib.sha256(token.encode()).digest()
+
+
+class State:
+    """An open ``workbench.sqlite``; one thread. Raises LedgerError where it cannot be used."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        try:
+            self.db = sqlite3.connect(path, isolation_level=None, timeout=30)
+            self.db.execute("PRAGMA journal_mode = WAL")
+            self.db.execute("PRAGMA synchronous = NORMAL")
+            self.db.executescript(_TABLES)
+        except sqlite3.Error as error:
+            raise LedgerError(f"{path}: {error}.") from error
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.db.close()
+
+    def one(self, query: str, *values: Any) -> Any:
+        """The first row, or None."""
+        return self.db.execute(query, values).fetchone()
+
+    def all(self, query: str, *values: Any) -> list[Any]:
+        return self.db.execute(query, values).fetchall()
+
+    # -- people ----------------------------------------------------------------------------------
+
+    def person(self, name: str, role: Role | None = None) -> Person:
+        """The person of this name, who is made where there is none, with another role if given."""
+        self.db.execute(
+            "INSERT INTO people (name, role, made) VALUES (?, ?, ?) ON CONFLICT DO NOTHING",
+            (name, role or Role.LABELLER, time.time()),
+        )
+        if role is not None:
+            self.db.execute("UPDATE people SET role = ? WHERE name = ?", (role, name))
+        number, said = self.one("SELECT id, role FROM people WHERE name = ?", name)
+        return Person(number, name, Role(said))
+
+    def people(self) -> list[Person]:
+        """Everybody, in the order of coming."""
+        rows = self.all("SELECT id, name, role FROM people ORDER BY id")
+        return [Person(number, name, Role(role)) for number, name, role in rows]
+
+    def link(self, person: Person, *, hours: float) -> str:
+        """A token that lets in once, as ``person``."""
+        token = secrets.token_urlsafe(24)
+        self.db.execute(
+            "INSERT INTO links VALUES (?, ?, ?)",
+            (hashed(token), person.id, time.time() + hours * 3600),
+        )
+        return token
+
+    def enter(self, token: str) -> str | None:
+        """The cookie of a new session for a link's token, which is used up; None for a token that
+        lets nobody in."""
+        row = self.one(
+            "DELETE FROM links WHERE hash = ? AND until > ? RETURNING person",
+            hashed(token),
+            time.time(),
+        )
+        if row is None:
+            return None
+        cookie = secrets.token_urlsafe(32)
+        self.db.execute(
+            "INSERT INTO sessions VALUES (?, ?, ?, ?)",
+            (hashed(cookie), row[0], secrets.token_urlsafe(24), time.time()),
+        )
+        return cookie
+
+    def session(self, cookie: str) -> tuple[Person, str] | None:
+        """Who comes with a cookie, and the session's CSRF token."""
+        row = self.one(
+            "SELECT people.id, name, role, csrf FROM sessions JOIN people ON people.id = person "
+            "WHERE hash = ?",
+            hashed(cookie),
+        )
+        return None if row is None else (Person(row[0], row[1], Role(row[2])), row[3])
+
+    def leave(self, person: Person) -> None:
+        """Let a person in no more, until there is another link."""
+        for table in ("sessions", "links"):
+            self.db.execute(f"DELETE FROM {table} WHERE person = ?", (person.id,))  # noqa: S608
+
+    # -- facts -----------------------------------------------------------------------------------
+
+    def fact(self, name: str) -> str | None:
+        row = self.one("SELECT value FROM facts WHERE name = ?", name)
+        return None if row is None else str(row[0])
+
+    def set_fact(self, name: str, value: str) -> None:
+        self.db.execute("INSERT OR REPLACE INTO facts VALUES (?, ?)", (name, value))
+
+    # -- units -----------------------------------------------------------------------------------
+
+    def set_units(self, units: Iterable[Sequence[Any]]) -> None:
+        """Make these the units that labels are wanted of: task, hash, topic, place, content and
+        passes. What was there before stays as it was, but is wanted no longer."""
+        with self.writing():
+            self.db.execute("UPDATE units SET wanted = 0")
+            topics: dict[str, int] = {
+                name: number for number, name in self.db.execute("SELECT id, name FROM topics")
+            }
+
+            def rows() -> Iterator[tuple[Any, ...]]:
+                for task, unit, topic, place, content, passes in units:
+                    if topic not in topics:
+                        found = self.db.execute("INSERT INTO topics (name) VALUES (?)", (topic,))
+                        topics[topic] = int(found.lastrowid or 0)
+                    yield task, unit, topics[topic], place, content, passes
+
+            self.db.executemany(
+                "INSERT INTO units (task, hash, topic, place, content, passes) "
+                "VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (hash) DO UPDATE SET "
+                "wanted = 1, passes = excluded.passes, topic = excluded.topic",
+                rows(),
+            )
+
+    def set_machines(self, found: Mapping[str, tuple[str, float | None]]) -> None:
+        """What the folder's own labellers said: status and certainty by the unit's hash."""
+        with self.writing():
+            self.db.executemany(
+                "UPDATE units SET machine = ?, sure = ? WHERE hash = ? AND wanted "
+                "AND (machine, sure) IS NOT (?1, ?2)",
+                ((status, sure, unit) for unit, (status, sure) in found.items()),
+            )
+
+    @contextmanager
+    def writing(self) -> Iterator[None]:
+        """One transaction: all of it, or nothing."""
+        self.db.execute("BEGIN IMMEDIATE")
+        try:
+            yield
+            self.db.execute("COMMIT")
+        except BaseException:
+            self.db.execute("ROLLBACK")
+            raise
+
+    def queue(
+        self, queue: str, task: str, person: Person, without: Sequence[int], count: int
+    ) -> list[UnitRow]:
+        """The next units of a queue that nobody else has, and that the person has not labelled."""
+        some, order = _QUEUES[queue]
+        if queue in {"flagged", "skipped", "disagreements"}:
+            free = ""
+        else:
+            free = """
+                AND NOT EXISTS (SELECT 1 FROM asides
+                    WHERE unit = units.id AND person = :me AND kind IN ('skip', 'trained'))
+                AND labelled + (SELECT COUNT(*) FROM reserved
+                    WHERE unit = units.id AND person != :me AND until > :now) < passes"""
+        if queue != "disagreements":
+            free += """
+                AND NOT EXISTS (SELECT 1 FROM given WHERE unit = units.id AND person = :me)"""
+        held = ",".join(str(int(one)) for one in without)
+        rows = self.db.execute(
+            f"{_UNIT} WHERE task = :task AND wanted AND {some} {free} "  # noqa: S608 (constants)
+            f"AND units.id NOT IN ({held}) ORDER BY {order} LIMIT :count",
+            {"task": task, "me": person.id, "now": time.time(), "count": count},
+        )
+        return [UnitRow(*row) for row in rows]
+
+    def unit(self, number: int) -> UnitRow | None:
+        """The unit with this number."""
+        row = self.one(f"{_UNIT} WHERE units.id = ?", number)
+        return None if row is None else UnitRow(*row)
+
+    def units(self, where: str, *values: Any) -> list[UnitRow]:
+        """Units by a condition of the workbench's own."""
+        return [UnitRow(*row) for row in self.db.execute(f"{_UNIT} {where}", values)]
+
+    # -- labels that are given -------------------------------------------------------------------
+
+    def give(
+        self, unit: int, person: int, uid: str, row: int, verdict: str, mode: str, at: float
+    ) -> None:
+        """Note a label of the ledger: a person's newest on a unit counts as theirs."""
+        self.db.execute(
+            "INSERT INTO given VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET "
+            "uid = excluded.uid, row = excluded.row, verdict = excluded.verdict, "
+            "mode = excluded.mode, at = excluded.at WHERE excluded.row > row",
+            (unit, person, uid, row, verdict, mode, at),
+        )
+        self.db.execute(
+            "UPDATE units SET labelled = (SELECT COUNT(*) FROM given WHERE unit = units.id) "
+            "WHERE id = ?",
+            (unit,),
+        )
+        self.db.execute("DELETE FROM reserved WHERE unit = ? AND person = ?", (unit, person))
+        self.db.execute(
+            "DELETE FROM asides WHERE unit = ? AND person = ? AND kind = 'skip'", (unit, person)
+        )
+
+    def set_aside(self, unit: int, person: int, kind: str, text: str) -> None:
+        """A skip, a flag or a note of a person on a unit; an empty flag or note takes it away."""
+        if kind != "skip" and not text:
+            self.db.execute(
+                "DELETE FROM asides WHERE unit = ? AND person = ? AND kind = ?",
+                (unit, person, kind),
+            )
+            return
+        self.db.execute(
+            "INSERT OR REPLACE INTO asides VALUES (?, ?, ?, ?, ?)",
+            (unit, person, kind, text, time.time()),
+        )
+        if kind == "skip":
+            self.db.execute("DELETE FROM reserved WHERE unit = ? AND person = ?", (unit, person))
+
+
+_UNIT = (
+    "SELECT units.id, task, units.hash, topics.name, content, passes, labelled FROM units "
+    "JOIN topics ON topics.id = topic"
+)
+
+_OPEN = "labelled < passes"
+_QUEUES = {
+    "open": (_OPEN, "place"),
+    "failed": (f"{_OPEN} AND machine = 'failed'", "place"),
+    "uncertain": (f"{_OPEN} AND sure IS NOT NULL", "sure, place"),
+    "widest": (f"{_OPEN} AND machine != 'ok' AND labelled = 0", "range DESC, place"),
+    "flagged": (
+        "EXISTS (SELECT 1 FROM asides WHERE unit = units.id AND kind = 'flag')",
+        "place",
+    ),
+    "skipped": (
+        "EXISTS (SELECT 1 FROM asides WHERE unit = units.id AND person = :me AND kind = 'skip')",
+        "place",
+    ),
+    "disagreements": (
+        "(SELECT COUNT(DISTINCT verdict) FROM given WHERE unit = units.id "
+        "AND mode != 'adjudication') > 1 AND NOT EXISTS "
+        "(SELECT 1 FROM given WHERE unit = units.id AND mode = 'adjudication')",
+        "place",
+    ),
+}
+"""Which units are in a queue, and in which order."""

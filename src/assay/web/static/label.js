@@ -1,0 +1,584 @@
+// The page in which people label. Everything shown is made of text nodes: nothing that comes from a
+// run or a corpus is ever read as HTML.
+"use strict";
+
+const start = JSON.parse(document.getElementById("start").textContent);
+const keys = start.keys;
+const find = (id) => document.getElementById(id);
+const ITEM_KEYS = [..."abcdehijklmopqrtuvwxyz"].filter((one) => !Object.values(keys).includes(one));
+const AHEAD = 3;
+
+const state = {
+  ahead: start.screens, // units to come, the first is shown
+  behind: [], // units that were shown before, by number
+  screen: null,
+  since: 0,
+  values: {}, // by field
+  evidence: [],
+  busy: false,
+  confirmed: false,
+  fetching: null,
+  after: 0, // what is forward of where we stepped back to
+};
+
+// -- small things -------------------------------------------------------------------------------
+
+function make(tag, attributes = {}, ...children) {
+  const made = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) {
+    if (value === true) made.setAttribute(name, "");
+    else if (value !== false && value !== null) made.setAttribute(name, value);
+  }
+  made.append(...children.filter((one) => one !== null));
+  return made;
+}
+
+const kbd = (key) => make("kbd", {}, key === "Backspace" ? "⌫" : key);
+
+function say(text, wrong = false) {
+  const status = find("status");
+  status.textContent = text;
+  status.classList.toggle("wrong", wrong);
+}
+
+async function ask(path, body) {
+  const reply = await fetch(path, body === undefined ? { cache: "no-store" } : {
+    method: "POST",
+    headers: { "Content-Type": "application/json", "X-Assay-Token": start.token },
+    body: JSON.stringify(body),
+  });
+  const found = await reply.json();
+  if (!reply.ok) throw Object.assign(new Error(found.error || reply.statusText), { status: reply.status });
+  return found;
+}
+
+// -- texts --------------------------------------------------------------------------------------
+
+const SCRIPTS_WITHOUT_SPACES = /[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\u0e00-\u0e7f]/;
+
+function lit(text, words) {
+  // Words of the query stand out where a word begins with one of them (or, in scripts that have no
+  // spaces, wherever it stands).
+  const known = words.filter((one) => one.length > 2 || SCRIPTS_WITHOUT_SPACES.test(one));
+  if (!known.length) return [document.createTextNode(text)];
+  const escaped = known.map((one) => {
+    const safe = one.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
+    return SCRIPTS_WITHOUT_SPACES.test(one) ? safe : `(?<![\\p{L}\\p{N}])${safe}[\\p{L}\\p{N}]{0,3}(?![\\p{L}\\p{N}])`;
+  });
+  const found = [];
+  let end = 0;
+  for (const match of text.matchAll(new RegExp(escaped.join("|"), "giu"))) {
+    found.push(document.createTextNode(text.slice(end, match.index)), make("mark", {}, match[0]));
+    end = match.index + match[0].length;
+  }
+  found.push(document.createTextNode(text.slice(end)));
+  return found;
+}
+
+function textOf(one, words) {
+  const block = make("div", { class: "text" }, make("h2", {}, one.label));
+  if (Array.isArray(one.value)) {
+    const list = make("ol");
+    one.value.forEach((text, item) => {
+      list.append(make("li", { dir: "auto", "data-field": one.name, "data-item": item }, ...lit(text, words)));
+    });
+    block.append(list);
+  } else {
+    block.append(make("p", { dir: "auto", "data-field": one.name, tabindex: "0" }, ...lit(one.value, words)));
+  }
+  return block;
+}
+
+// -- controls -----------------------------------------------------------------------------------
+
+function choiceKeys(controls) {
+  // A scale of whole numbers has its own digits where nothing else needs any.
+  const choices = controls.filter((one) => one.kind === "choice");
+  const digits = new Map();
+  let next = 1;
+  for (const one of choices) {
+    const own = choices.length === 1 && one.options.every((o) => Number.isInteger(o.value) && o.value >= 0 && o.value < 10);
+    for (const option of one.options) {
+      digits.set(option, own ? String(option.value) : next < 10 ? String(next) : "");
+      next += 1;
+    }
+  }
+  return digits;
+}
+
+function choice(control, digits, set) {
+  const group = make("div", { role: "radiogroup", "aria-label": control.label, class: "choice" });
+  const before = state.values[control.field];
+  for (const option of control.options) {
+    const key = digits.get(option) || "";
+    const button = make("button", {
+      type: "button", role: "radio", "aria-checked": String(same(before, option.value)),
+      "data-verdict": option.value, "data-field": control.field, "data-key": key || null,
+    }, make("span", {}, option.label), key ? kbd(key) : null);
+    button.addEventListener("click", () => {
+      for (const other of group.children) other.setAttribute("aria-checked", String(other === button));
+      set(option.value);
+    });
+    group.append(button);
+  }
+  return group;
+}
+
+const same = (one, other) => one === other || String(one).toUpperCase() === String(other).toUpperCase();
+
+function itemRow(control, at, keysLeft) {
+  const key = keysLeft.shift() || "";
+  const values = state.values[control.field];
+  const row = make("li", { class: "item" });
+  const options = make("span", { role: "radiogroup", "aria-label": `${control.label} ${at + 1}`, class: "options" });
+  const show = () => {
+    [...options.children].forEach((button, n) => {
+      button.setAttribute("aria-checked", String(same(values[at], control.options[n].value)));
+    });
+    row.dataset.value = String(values[at]);
+  };
+  control.options.forEach((option) => {
+    const button = make("button", {
+      type: "button", role: "radio", "data-verdict": option.value, "data-field": control.field, "data-item": at,
+    }, option.label);
+    button.addEventListener("click", () => { values[at] = option.value; state.confirmed = true; show(); });
+    options.append(button);
+  });
+  const cycle = make("button", {
+    type: "button", class: "cycle", "data-key": key || null,
+    "aria-label": `Another ${control.label.toLowerCase()} for item ${at + 1}`,
+  }, key ? kbd(key) : "↻");
+  cycle.addEventListener("click", () => {
+    const now = control.options.findIndex((option) => same(option.value, values[at]));
+    values[at] = control.options[(now + 1) % control.options.length].value;
+    state.confirmed = true;
+    show();
+  });
+  row.append(cycle, make("span", { class: "words", dir: "auto" }, ...lit(control.items[at], state.screen.words)), options);
+  show();
+  return row;
+}
+
+function fieldOf(column, value, set) {
+  const label = make("label", {}, make("span", {}, column.label));
+  let input;
+  if (column.kind === "choice") {
+    input = make("select", {}, make("option", { value: "" }, "…"),
+      ...column.options.map((o, n) => make("option", { value: String(n), selected: same(o.value, value) && value !== undefined }, o.label)));
+    input.addEventListener("change", () => set(input.value === "" ? undefined : column.options[Number(input.value)].value));
+  } else if (column.kind === "number") {
+    input = make("input", { type: "number", step: "1", value: value ?? "" });
+    input.addEventListener("input", () => set(input.value === "" ? undefined : Number(input.value)));
+  } else {
+    input = make("textarea", { rows: "1", dir: "auto" });
+    input.value = value ?? "";
+    input.addEventListener("input", () => set(input.value));
+  }
+  label.append(input);
+  return label;
+}
+
+function rows(control) {
+  const values = state.values[control.field];
+  return make("ol", { class: "rows" }, ...control.items.map((text, at) => make("li", {},
+    make("span", { class: "words", dir: "auto" }, text),
+    ...control.columns.map((column) => fieldOf(column, values[at][column.field], (value) => {
+      values[at][column.field] = value;
+    })))));
+}
+
+// A list that is written: entries are edited, moved, split at the caret, merged with the next,
+// dropped; each entry may have more fields than its text.
+function editable(control) {
+  const values = state.values[control.field];
+  const list = make("ol", { class: "list" });
+  const records = control.kind === "records";
+  const main = records ? control.columns.find((one) => one.kind === "text") : null;
+  const read = (at) => (records ? values[at][main.field] : values[at]) ?? "";
+  const write = (at, text) => { if (records) values[at][main.field] = text; else values[at] = text; };
+  const fresh = (text, like) => (records ? { ...like, [main.field]: text } : text);
+  const draw = (focus = -1) => {
+    list.replaceChildren(...values.map((_, at) => {
+      const box = make("textarea", { rows: "2", dir: "auto", "aria-label": `Entry ${at + 1}` });
+      box.value = read(at);
+      box.addEventListener("input", () => write(at, box.value));
+      const act = (name, title, work) => {
+        const button = make("button", { type: "button", "data-act": name, "aria-label": `${title}: entry ${at + 1}`, title }, name);
+        button.addEventListener("click", () => { state.confirmed = true; work(); });
+        return button;
+      };
+      box.addEventListener("keydown", (event) => {
+        if (!event.altKey) return;
+        const name = { ArrowUp: "up", ArrowDown: "down", s: "split", m: "merge", d: "drop" }[event.key];
+        if (!name) return;
+        event.preventDefault();
+        list.children[at].querySelector(`[data-act="${name}"]`).click();
+      });
+      return make("li", {}, box,
+        ...(records ? control.columns.filter((one) => one !== main).map((column) => fieldOf(column, values[at][column.field], (value) => { values[at][column.field] = value; })) : []),
+        make("span", { class: "acts" },
+          act("up", "Move up (Alt+↑)", () => { if (at) { values.splice(at - 1, 0, values.splice(at, 1)[0]); draw(at - 1); } }),
+          act("down", "Move down (Alt+↓)", () => { if (at + 1 < values.length) { values.splice(at + 1, 0, values.splice(at, 1)[0]); draw(at + 1); } }),
+          act("split", "Split at the caret (Alt+S)", () => {
+            const cut = box.selectionStart || 0;
+            const second = box.value.slice(cut).trim();
+            write(at, box.value.slice(0, cut).trim());
+            values.splice(at + 1, 0, fresh(second, values[at]));
+            draw(at + 1);
+          }),
+          act("merge", "Merge with the next (Alt+M)", () => {
+            if (at + 1 >= values.length) return;
+            write(at, `${read(at)} ${read(at + 1)}`.trim());
+            values.splice(at + 1, 1);
+            draw(at);
+          }),
+          act("drop", "Drop (Alt+D)", () => { values.splice(at, 1); draw(Math.min(at, values.length - 1)); })));
+    }));
+    if (focus >= 0 && list.children[focus]) list.children[focus].querySelector("textarea").focus();
+  };
+  draw();
+  const add = make("button", { type: "button", class: "add" }, "Add an entry ", kbd("+"));
+  add.dataset.key = "+";
+  add.addEventListener("click", () => {
+    if (control.most && values.length >= control.most) { say(`At most ${control.most} entries.`, true); return; }
+    values.push(fresh("", {}));
+    draw(values.length - 1);
+  });
+  return make("div", {}, list, add);
+}
+
+function initial(control, given) {
+  const items = control.items || [];
+  if (control.kind === "items") {
+    const lowest = control.options[0].value;
+    return items.map((_, at) => {
+      const entry = Array.isArray(given) ? given[at] : undefined;
+      const value = control.shape === "numbered" && Array.isArray(given)
+        ? (given.find((one) => Object.values(one).includes(at + 1)) || {})[control.inner] : entry;
+      return value === undefined ? lowest : typeof value === "boolean" ? (value ? "YES" : "NO") : value;
+    });
+  }
+  if (control.kind === "rows") {
+    return items.map((_, at) => ({ ...(Array.isArray(given) ? given[at] : {}) }));
+  }
+  if (control.kind === "order") return Array.isArray(given) ? given : items.map((_, at) => at + 1);
+  if (control.kind === "texts") return [...(Array.isArray(given) ? given : control.from || [])];
+  if (control.kind === "records") return (Array.isArray(given) ? given : []).map((one) => ({ ...one }));
+  if (typeof given === "boolean") return given ? "YES" : "NO";
+  return given;
+}
+
+function controlOf(control, digits, keysLeft) {
+  const set = (value) => { state.values[control.field] = value; };
+  const box = make("fieldset", {}, make("legend", {}, control.label));
+  if (control.kind === "choice") box.append(choice(control, digits, set));
+  else if (control.kind === "items") {
+    box.append(make("ol", { class: "items" }, ...control.items.map((_, at) => itemRow(control, at, keysLeft))));
+  } else if (control.kind === "rows") box.append(rows(control));
+  else if (control.kind === "texts" || control.kind === "records") box.append(editable(control));
+  else if (control.kind === "order") {
+    box.append(make("ol", {}, ...control.items.map((text, at) => make("li", {}, text.slice(0, 80), fieldOf(
+      { kind: "number", label: "Place" }, state.values[control.field].indexOf(at + 1) + 1, (place) => {
+        const order = state.values[control.field];
+        order.splice(order.indexOf(at + 1), 1);
+        order.splice(place - 1, 0, at + 1);
+      })))));
+  } else box.append(fieldOf(control, state.values[control.field], set));
+  return box;
+}
+
+// -- showing a unit -----------------------------------------------------------------------------
+
+function show(screen) {
+  state.screen = screen;
+  state.evidence = [];
+  state.confirmed = Boolean(screen.own);
+  state.gold = false;
+  const bench = find("bench");
+  bench.hidden = !screen;
+  find("empty").hidden = Boolean(screen);
+  find("commands").hidden = !screen;
+  if (!screen) return;
+  bench.dataset.unit = screen.unit;
+  const topic = find("topic");
+  topic.textContent = screen.texts.some((one) => one.value === screen.topic) ? "" : screen.topic;
+  const listed = new Set(screen.controls.filter((one) => one.items).map((one) => JSON.stringify(one.items)));
+  const visible = screen.texts.filter((one) => !listed.has(JSON.stringify(one.value)));
+  const judged = visible.filter((one) => one.judged);
+  find("judged").replaceChildren(...judged.map((one) => textOf(one, screen.words)));
+  find("judged").hidden = !judged.length;
+  find("judged").classList.toggle("beside", judged.length > 1 && judged.every((one) => !Array.isArray(one.value)));
+  find("against").replaceChildren(...visible.filter((one) => !one.judged).map((one) => textOf(one, screen.words)));
+  const given = (screen.own || (screen.mode === "post-edit" && screen.shown) || {}).verdict || {};
+  state.values = {};
+  for (const one of screen.controls) state.values[one.field] = initial(one, given[one.field]);
+  const digits = choiceKeys(screen.controls);
+  const keysLeft = [...ITEM_KEYS];
+  const reason = make("textarea", { id: "reason", rows: "2", dir: "auto" });
+  reason.value = screen.own ? screen.own.verdict.reason || "" : "";
+  find("verdict").replaceChildren(
+    ...screen.controls.map((one) => controlOf(one, digits, keysLeft)),
+    make("label", { class: "reason" }, "Why (if you like)", reason),
+    make("ul", { id: "evidence", class: "evidence", "aria-label": "Evidence" }),
+    make("p", {}, make("button", { type: "submit", class: "go", "data-command": "submit" }, screen.own ? "Change it" : "Submit", " ", kbd(keys.submit))),
+  );
+  shown(screen);
+  say(screen.own ? "You labelled this one already; what you submit now takes that label's place." : "");
+  find("left").textContent = screen.flag ? "· flagged" : "";
+  window.scrollTo(0, 0);
+  state.since = performance.now();
+}
+
+function shown(screen) {
+  const said = find("said");
+  const parts = screen.others.map((one, at) => ["Verdict " + (at + 1), one]);
+  if (screen.shown) parts.push(["The machine says", screen.shown]);
+  said.hidden = !parts.length;
+  said.replaceChildren(...parts.map(([title, one]) => make("div", { class: "other" },
+    make("h2", {}, title), make("p", {}, brief(one.verdict)), one.reason ? make("p", { dir: "auto", class: "why" }, one.reason) : null)));
+}
+
+function brief(verdict) {
+  const words = [];
+  const take = (value) => {
+    if (Array.isArray(value)) value.forEach(take);
+    else if (value && typeof value === "object") Object.entries(value).forEach(([name, one]) => { if (name !== "reason") take(one); });
+    else words.push(value === true ? "yes" : value === false ? "no" : String(value));
+  };
+  take(verdict);
+  return words.join(" · ");
+}
+
+// -- verdicts -----------------------------------------------------------------------------------
+
+function collected() {
+  const verdict = {};
+  for (const control of state.screen.controls) {
+    const value = state.values[control.field];
+    if (control.kind === "choice" || control.kind === "number" || control.kind === "text") {
+      if (value === undefined || value === "") return [null, `Say: ${control.label.toLowerCase()}.`];
+      verdict[control.field] = value;
+    } else if (control.kind === "items") {
+      verdict[control.field] = control.shape === "list" ? value
+        : Object.fromEntries(value.map((one, at) => [String(at + 1), { [control.inner]: one }]));
+    } else if (control.kind === "rows") {
+      const open = value.findIndex((one) => control.columns.some((c) => c.kind === "choice" && one[c.field] === undefined));
+      if (open >= 0) return [null, `${control.label}: entry ${open + 1} is open.`];
+      verdict[control.field] = Object.fromEntries(value.map((one, at) => [String(at + 1), one]));
+    } else verdict[control.field] = value;
+  }
+  const lists = state.screen.controls.filter((one) => ["items", "texts", "records"].includes(one.kind));
+  const chosen = state.screen.controls.some((one) => one.kind === "choice");
+  if (lists.length && !chosen && !state.confirmed) {
+    state.confirmed = true;
+    return [null, `Nothing was changed. ${keys.submit} again keeps it as it stands.`];
+  }
+  return [verdict, ""];
+}
+
+async function submit() {
+  const screen = state.screen;
+  if (!screen || state.busy) return;
+  if (state.gold) { advance(); return; }
+  const [verdict, open] = collected();
+  if (!verdict) { say(open, true); return; }
+  state.busy = true;
+  const body = {
+    verdict, before: screen.own ? screen.own.uid : null, mode: screen.mode,
+    reason: find("reason").value, evidence: state.evidence,
+    seconds: (performance.now() - state.since) / 1000,
+  };
+  try {
+    const kept = await ask(`/api/label/${screen.unit}`, body);
+    if (kept.gold) { feedback(kept.gold); return; }
+    remember(screen);
+    refreshRecent(screen, verdict);
+    advance();
+    if (kept.told) say(kept.told);
+  } catch (error) {
+    if (error.status === 409) { say(error.message, true); advance(error.message); }
+    else if (error.status) say(error.message, true);
+    else say(`Not kept: the server cannot be reached. Your verdict is still here; ${keys.submit} tries again.`, true);
+  } finally { state.busy = false; }
+}
+
+function feedback(gold) {
+  state.gold = true;
+  say(`${gold.right ? "Right." : "Not as the gold label has it"}${gold.right ? "" : `: ${brief(gold.verdict)}.`} ${gold.reason} ${keys.submit} goes on.`, !gold.right);
+}
+
+const remember = (screen) => { state.behind.push(screen.unit); state.after = 0; };
+
+function advance(told = "") {
+  const gone = state.screen && state.screen.unit;
+  state.ahead = state.ahead.filter((one) => one.unit !== gone);
+  const next = state.ahead[0];
+  if (next) { show(next); fill(); } else { fill().then(() => show(state.ahead[0] || null)); }
+  if (told) say(told, true);
+}
+
+function fill() {
+  // The next units are fetched while this one is read.
+  if (state.fetching) return state.fetching;
+  if (state.ahead.length > AHEAD) return Promise.resolve();
+  const have = state.ahead.map((one) => one.unit).join(",");
+  state.fetching = ask(`/api/next/${encodeURIComponent(start.task)}?queue=${start.queue}&have=${have}`)
+    .then((found) => {
+      const known = new Set(state.ahead.map((one) => one.unit));
+      state.ahead.push(...found.filter((one) => !known.has(one.unit)));
+    })
+    .catch((error) => { if (error.status) say(error.message, true); })
+    .finally(() => { state.fetching = null; });
+  return state.fetching;
+}
+
+// -- what was done ------------------------------------------------------------------------------
+
+function drawRecent(entries) {
+  find("recent").replaceChildren(...entries.map((one) => {
+    const button = make("button", { type: "button", "data-recent": one.unit }, make("bdi", {}, one.text), " — ", make("b", {}, one.said));
+    button.addEventListener("click", () => again(one.unit));
+    return make("li", {}, button);
+  }));
+}
+
+let recent = start.recent;
+function refreshRecent(screen, verdict) {
+  const judged = screen.texts.find((one) => one.judged) || screen.texts[0];
+  const text = Array.isArray(judged.value) ? judged.value.join("; ") : judged.value;
+  recent = [{ unit: screen.unit, said: brief(verdict).slice(0, 80), text: text.slice(0, 90) },
+    ...recent.filter((one) => one.unit !== screen.unit)].slice(0, 10);
+  drawRecent(recent);
+}
+
+async function again(unit) {
+  const mode = state.screen && state.screen.mode === "adjudication" ? "?mode=adjudication" : "";
+  try { show(await ask(`/api/unit/${unit}${mode}`)); } catch (error) { say(error.message || "The server cannot be reached.", true); }
+}
+
+// -- skip, flag, note ---------------------------------------------------------------------------
+
+function askFor(title, label, text = "") {
+  const dialog = find("ask");
+  find("ask-title").textContent = title;
+  find("ask-label").textContent = label;
+  find("ask-text").value = text;
+  dialog.returnValue = "no";
+  dialog.showModal();
+  find("ask-text").focus();
+  return new Promise((done) => dialog.addEventListener("close", () => {
+    done(dialog.returnValue === "ok" ? find("ask-text").value.trim() : null);
+  }, { once: true }));
+}
+
+find("ask-text").addEventListener("keydown", (event) => {
+  if (event.key === "Enter" && !event.shiftKey) { event.preventDefault(); find("ask").close("ok"); }
+});
+
+async function aside(kind, text) {
+  const screen = state.screen;
+  try {
+    await ask(`/api/aside/${screen.unit}`, { kind, text });
+    if (kind !== "skip") screen[kind] = text;
+    return true;
+  } catch (error) { say(error.status ? error.message : "Not kept: the server cannot be reached.", true); return false; }
+}
+
+const commands = {
+  submit: ["Submit, and go on", submit],
+  undo: ["Take back the last label", () => recent.length ? again(recent[0].unit) : say("You have labelled nothing yet.")],
+  skip: ["Skip, with a reason", async () => {
+    const why = await askFor("Skip this one", "Why?");
+    if (why === null) return;
+    const unit = state.screen.unit;
+    if (await aside("skip", why)) { state.behind.push(unit); advance(); say("Skipped. It waits in the queue of what you skipped."); }
+  }],
+  flag: ["Flag it for others", async () => {
+    const text = state.screen.flag ? "" : "flagged";
+    if (await aside("flag", text)) { find("left").textContent = text ? "· flagged" : ""; say(text ? "Flagged." : "No longer flagged."); }
+  }],
+  note: ["Note something", async () => {
+    const text = await askFor("A note on this one", "For whoever looks at it later", state.screen.note);
+    if (text !== null && await aside("note", text)) say(text ? "Noted." : "The note is gone.");
+  }],
+  guideline: ["The guideline", () => find("guide").showModal()],
+  back: ["The unit before", () => {
+    if (state.after < state.behind.length) { state.after += 1; again(state.behind[state.behind.length - state.after]); } else say("There is none before.");
+  }],
+  forward: ["The unit after", () => {
+    if (state.after > 1) { state.after -= 1; again(state.behind[state.behind.length - state.after]); }
+    else { state.after = 0; show(state.ahead[0] || null); }
+  }],
+  help: ["All keys", () => find("help").showModal()],
+};
+
+for (const [name, [title, work]] of Object.entries(commands)) {
+  find("keys").append(make("tr", {}, make("td", {}, kbd(keys[name])), make("td", {}, title)));
+  if (name === "submit") continue;
+  const button = make("button", { type: "button", "data-command": name, title }, title, " ", kbd(keys[name]));
+  button.addEventListener("click", work);
+  find("commands").append(button);
+}
+for (const [key, text] of [["0 … 9", "A verdict, as its button says"], ["a … z", "The next value of a list's item"], ["+", "Add an entry to a list"],
+  ["Esc", "Out of a field"], ["Ctrl+Enter", "Submit from within a field"], ["Alt+↑ ↓ S M D", "Move, split, merge, drop an entry"]]) {
+  find("keys").append(make("tr", {}, make("td", {}, kbd(key)), make("td", {}, text)));
+}
+
+find("verdict").addEventListener("submit", (event) => { event.preventDefault(); submit(); });
+
+document.addEventListener("keydown", (event) => {
+  if (document.querySelector("dialog[open]") || event.isComposing) return;
+  const target = event.target;
+  const writing = target.matches("textarea, select, input");
+  if (writing) {
+    if (event.key === "Escape") target.blur();
+    else if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) { event.preventDefault(); submit(); }
+    return;
+  }
+  if (event.ctrlKey || event.metaKey || event.altKey) return;
+  const command = Object.keys(keys).find((name) => keys[name] === event.key);
+  if (command && commands[command]) {
+    if (event.key === "Enter" && target.matches("a, [data-command]:not([data-command=submit]), [data-recent], [data-act], .add")) return;
+    event.preventDefault();
+    if (!event.repeat) commands[command][1]();
+    return;
+  }
+  const button = [...find("verdict").querySelectorAll("[data-key]")].find((one) => one.dataset.key === event.key);
+  if (button && !event.repeat) { event.preventDefault(); button.click(); }
+});
+
+// -- evidence -----------------------------------------------------------------------------------
+
+function place(node, offset, root) {
+  const before = document.createRange();
+  before.selectNodeContents(root);
+  before.setEnd(node, offset);
+  return [...before.toString()].length;
+}
+
+function marked() {
+  const chosen = document.getSelection();
+  if (!state.screen || !chosen.rangeCount || chosen.isCollapsed) return;
+  const range = chosen.getRangeAt(0);
+  const from = range.startContainer.parentElement.closest(".texts [data-field]");
+  if (!from || !from.contains(range.endContainer)) return;
+  const found = { field: from.dataset.field, start: place(range.startContainer, range.startOffset, from), end: place(range.endContainer, range.endOffset, from) };
+  if (from.dataset.item !== undefined) found.item = Number(from.dataset.item);
+  if (state.evidence.some((one) => one.field === found.field && one.start === found.start && one.end === found.end)) return;
+  state.evidence.push(found);
+  const entry = make("li", {}, make("q", { dir: "auto" }, chosen.toString().slice(0, 120)), " ");
+  const drop = make("button", { type: "button", "aria-label": "Take this evidence away" }, "×");
+  drop.addEventListener("click", () => { state.evidence = state.evidence.filter((one) => one !== found); entry.remove(); });
+  entry.append(drop);
+  find("evidence").append(entry);
+}
+
+document.addEventListener("mouseup", marked);
+document.addEventListener("touchend", marked);
+document.addEventListener("keyup", (event) => { if (event.key === "Shift") marked(); });
+
+window.addEventListener("pageshow", (event) => { if (event.persisted) location.reload(); });
+
+drawRecent(recent);
+show(state.ahead[0] || null);
+fill();
