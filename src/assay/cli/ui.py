@@ -31,9 +31,7 @@ def ui_command(
     role: Annotated[
         Role, typer.Option("--role", help="What those who are invited may do.")
     ] = Role.LABELLER,
-    browser: Annotated[
-        bool, typer.Option("--browser/--no-browser", help="Open a browser.")
-    ] = True,
+    browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Open a browser.")] = True,
 ) -> None:
     """Open the workbench: people label what the folder asks, in a browser.
 
@@ -44,10 +42,10 @@ def ui_command(
     with server.opened_bench(opened) as bench:
         found = server.listening(host, port)
         shown = f"[{host}]" if ":" in host else host
-        address = f"http://{shown}:{found.getsockname()[1]}"
+        bench.address = f"http://{shown}:{found.getsockname()[1]}"
         for one in invite or ():
-            typer.echo(f"For {one} ({role}): {bench.link(one, role, address)}")
-        own = bench.link(name or server.me(), Role.ORGANISER, address)
+            typer.echo(f"For {one} ({role}): {bench.link(one, role)}")
+        own = bench.link(name or server.me(), Role.ORGANISER)
 
         def ready() -> None:
             typer.echo(f"Open {own}")

@@ -21,7 +21,7 @@ from assay.api.opened import Opened
 from assay.ledger import Ledger, NewLabel
 from assay.ledger.exchange import person as labeller_named
 from assay.ledger.exchange import said_by
-from assay.model.labels import Label, Status
+from assay.model.labels import Label, LabellerId, Status
 from assay.protocols.folder import UiSection
 from assay.tasks.base import AnyTask, canonical, content_hash
 from assay.web import forms
@@ -63,9 +63,14 @@ class Desk:
     state: State
     tasks: Mapping[str, AnyTask] = field(init=False)
     guidelines: dict[str, str] = field(init=False)
+    _waits: bool = field(init=False)
+    _stale: bool = field(init=False)
 
     def __post_init__(self) -> None:
+        self._stale = False
         self.tasks = {one.name: one for one in self.opened.tasks()}
+        steps = [step for one in self.opened.parts.values() for step in one.steps]
+        self._waits = any(step.waits for step in steps)
         self.guidelines = {name: self._guideline(name) for name in self.tasks}
 
     @classmethod
@@ -87,6 +92,7 @@ class Desk:
     def sync(self) -> None:
         """Take up the units that the folder asks about now, and labels that came from elsewhere."""
         machines = self._machines()
+        self._stale = False
         self.state.set_units(self._units())
         self.state.set_machines(machines)
         self._take_up()
@@ -103,8 +109,13 @@ class Desk:
                     seen.add(unit)
                     topic = request.topic or _topic_in(request.content)
                     text = orjson.dumps(request.content).decode()
-                    yield step.task.name, unit, topic, self._place(topic, unit), text, self._passes(
-                        unit
+                    yield (
+                        step.task.name,
+                        unit,
+                        topic,
+                        self._place(topic, unit),
+                        text,
+                        self._passes(unit),
                     )
 
     def _place(self, topic: str, unit: str) -> int:
@@ -119,7 +130,7 @@ class Desk:
         """What the folder's own labellers said of units: status, and how far the verdict was from
         turning out otherwise (log odds), where that is known."""
         found: dict[str, tuple[str, float | None]] = {}
-        own = {}
+        own: dict[str, LabellerId | None] = {}
         for part in self.opened.parts.values():
             book = part.book(self.ledger).book
             own |= {} if book is None else book.configured
@@ -167,6 +178,16 @@ class Desk:
             raise Refused("There is no such queue.", 404)
         if queue == "disagreements" and not person.adjudicates:
             raise Refused("Disagreements are settled by adjudicators.", 403)
+        found = self._reserved(person, task, queue, count, without)
+        if len(found) < count and self._stale:
+            self.sync()  # what was labelled since may have opened more
+            found = self._reserved(person, task, queue, count, without)
+        mode = "adjudication" if queue == "disagreements" else self.ui.mode
+        return [self.screen(person, row, mode) for row in found]
+
+    def _reserved(
+        self, person: Person, task: str, queue: str, count: int, without: Sequence[int]
+    ) -> list[UnitRow]:
         db, now = self.state, time.time()
         until = now + self.ui.reserve_minutes * 60
         with db.writing():
@@ -181,8 +202,7 @@ class Desk:
                 "INSERT OR REPLACE INTO reserved VALUES (?, ?, ?)",
                 [(row.id, person.id, until) for row in rows],
             )
-        mode = "adjudication" if queue == "disagreements" else self.ui.mode
-        return [self.screen(person, row, mode) for row in rows]
+        return rows
 
     def screen(self, person: Person, row: UnitRow, mode: str = "") -> dict[str, Any]:
         """All that the page needs to show a unit to a person. Nobody sees another's label, nor a
@@ -215,10 +235,11 @@ class Desk:
 
     def _own(self, person: Person, row: UnitRow) -> Label | None:
         name = f"human:{person.name}"
-        found = [one for one in self._labels(row) if one.labeller.name == name]
+        found = [one for one in self.labels(row) if one.labeller.name == name]
         return found[-1] if found else None
 
-    def _labels(self, row: UnitRow) -> list[Label]:
+    def labels(self, row: UnitRow) -> list[Label]:
+        """All labels of a unit, oldest first."""
         return [one for one in self.ledger.of_units([row.hash]) if one.task == row.task]
 
     def _shown(self, row: UnitRow, mode: str) -> dict[str, Any] | None:
@@ -226,9 +247,7 @@ class Desk:
         if mode not in {"shown", "post-edit"}:
             return None
         machines = [
-            one
-            for one in self._labels(row)
-            if not one.labeller.is_human and one.status is Status.OK
+            one for one in self.labels(row) if not one.labeller.is_human and one.status is Status.OK
         ]
         if not machines:
             return None
@@ -239,7 +258,7 @@ class Desk:
         """The verdicts that people disagree in, with reasons and without names."""
         newest = {
             one.labeller.name: one
-            for one in self._labels(row)
+            for one in self.labels(row)
             if one.labeller.is_human and one.status is Status.OK
         }
         said = (one for one in newest.values() if mode_of(one) != "adjudication")
@@ -308,12 +327,13 @@ class Desk:
         (uid,) = self.ledger.add([label])
         written = next(one for one in self.ledger.of_units([label.unit]) if one.uid == uid)
         self._note(written)
+        self._stale = self._waits
         return uid
 
     def _trained(self, person: Person, row: UnitRow, verdict: Mapping[str, Any]) -> dict[str, Any]:
         """What the gold label says of a verdict. Practice is no label: it stays out of the
         ledger."""
-        gold = [one for one in self._labels(row) if one.labeller.name == self.ui.gold]
+        gold = [one for one in self.labels(row) if one.labeller.name == self.ui.gold]
         if not gold:
             raise Refused(f"There is no label of {self.ui.gold} to learn from.")
         right = comparable(gold[-1].verdict or {}) == comparable(verdict)
@@ -349,18 +369,20 @@ class Desk:
             person.id, task, RECENT,
         )  # fmt: skip
         return [
-            {"unit": unit, "said": in_brief(verdict), "text": _brief_text(self.tasks[task], content)}
+            {"unit": unit, "said": in_brief(verdict), "text": _brief(self.tasks[task], content)}
             for unit, verdict, content in rows
         ]
 
     def counts(self, person: Person) -> list[dict[str, Any]]:
         """For each task how many units there are, how many labels are wanted and given, how many
         are mine, and in which queues something waits."""
+        if self._stale:
+            self.sync()
         found = []
         for name, task in self.tasks.items():
             wanted, units, done = self.state.one(
-                "SELECT coalesce(sum(passes), 0), COUNT(*), coalesce(sum(min(labelled, passes)), 0) "
-                "FROM units WHERE task = ? AND wanted", name,
+                "SELECT coalesce(sum(passes), 0), COUNT(*), "
+                "coalesce(sum(min(labelled, passes)), 0) FROM units WHERE task = ? AND wanted", name,
             )  # fmt: skip
             mine = self.state.one(
                 "SELECT COUNT(*) FROM given JOIN units ON units.id = unit "
@@ -378,6 +400,35 @@ class Desk:
                 }
             )  # fmt: skip
         return found
+
+    def brief(self, row: UnitRow) -> str:
+        """The beginning of what is judged in a unit."""
+        return _brief(self.tasks[row.task], row.content)
+
+    def rows(self, numbers: Sequence[int]) -> list[UnitRow]:
+        """The units with these numbers."""
+        found: list[UnitRow] = []
+        for start in range(0, len(numbers), 500):
+            some = ",".join(str(int(one)) for one in numbers[start : start + 500])
+            found += self.state.units(f"WHERE units.id IN ({some})")
+        return found
+
+    def by_hash(self, hashes: Sequence[str]) -> dict[str, UnitRow]:
+        """The units with these hashes."""
+        found = {}
+        for one in dict.fromkeys(hashes):
+            rows = self.state.units("WHERE units.hash = ?", one)
+            if rows and rows[0].task in self.tasks:
+                found[one] = rows[0]
+        return found
+
+    def machine_of(self, task: str) -> LabellerId | None:
+        """The folder's own labeller of a task."""
+        for part in self.opened.parts.values():
+            book = part.book(self.ledger).book
+            if book is not None and task in book.configured:
+                return book.configured[task]
+        return None
 
     def _guideline(self, task: str) -> str:
         """The task's guideline in the folder, Markdown; else what the task itself says."""
@@ -413,18 +464,18 @@ def in_brief(verdict: str) -> str:
         if isinstance(value, dict):
             for one in value.values():
                 take(one)
+        elif isinstance(value, list) and any(isinstance(one, dict | list) for one in value):
+            values.append(f"{len(value)} items")
         elif isinstance(value, list):
-            values.append(", ".join(map(str, value)) if all(
-                not isinstance(one, dict | list) for one in value
-            ) else f"{len(value)} items")
+            values.append(", ".join(map(str, value)))
         else:
-            values.append({True: "yes", False: "no"}.get(value, str(value)) if isinstance(value, bool) else str(value))
+            values.append(("yes" if value else "no") if isinstance(value, bool) else str(value))
 
     take(orjson.loads(verdict))
     return " · ".join(values)[:80]
 
 
-def _brief_text(task: AnyTask, content: str) -> str:
+def _brief(task: AnyTask, content: str) -> str:
     value = orjson.loads(content).get(task.judged_fields[0], "")
     text = "; ".join(map(str, value)) if isinstance(value, list) else str(value)
     return text if len(text) <= 90 else f"{text[:89]}…"
@@ -450,7 +501,9 @@ def _evidence(given: Any, content: Mapping[str, Any]) -> list[dict[str, Any]]:
             continue
         if 0 <= start < end <= len(text):
             place = {"field": name, "start": start, "end": end, "text": text[start:end]}
-            found.append(place | ({"item": one["item"]} if isinstance(one.get("item"), int) else {}))
+            found.append(
+                place | ({"item": one["item"]} if isinstance(one.get("item"), int) else {})
+            )
     return found[:20]
 
 

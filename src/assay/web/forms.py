@@ -26,9 +26,58 @@ LETTERS = "abcdehijklmopqrtuvwxyz"
 _REASON = "reason"
 _WORDS = re.compile(r"[^\W_]+")
 _STOP = frozenset(
-    "a an and are as at be but by did do does for from had has have he her his how i in is it its "
-    "of on or she that the their they this to was were what when where which who whom whose why "
-    "will with you your".split()
+    [
+        "a",
+        "an",
+        "and",
+        "are",
+        "as",
+        "at",
+        "be",
+        "but",
+        "by",
+        "did",
+        "do",
+        "does",
+        "for",
+        "from",
+        "had",
+        "has",
+        "have",
+        "he",
+        "her",
+        "his",
+        "how",
+        "i",
+        "in",
+        "is",
+        "it",
+        "its",
+        "of",
+        "on",
+        "or",
+        "she",
+        "that",
+        "the",
+        "their",
+        "they",
+        "this",
+        "to",
+        "was",
+        "were",
+        "what",
+        "when",
+        "where",
+        "which",
+        "who",
+        "whom",
+        "whose",
+        "why",
+        "will",
+        "with",
+        "you",
+        "your",
+    ]
 )
 
 
@@ -86,7 +135,9 @@ def _control(name: str, given: Schema, root: Schema, task: AnyTask, unit: Unit) 
         return control | {"kind": "number"}
     if schema.get("type") == "object":
         numbers = list(schema["properties"])
-        return control | _rows(numbers, next(iter(schema["properties"].values()), {}), root, task, unit)
+        return control | _rows(
+            numbers, next(iter(schema["properties"].values()), {}), root, task, unit
+        )
     if schema.get("type") == "array":
         return control | _list(schema, root, task, unit, name)
     return control | {"kind": "text", "long": True}

@@ -2,25 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import Any
 
-import orjson
 from aiohttp import hdrs, web
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markdown_it import MarkdownIt
 from markupsafe import Markup
 
-from assay.model.errors import AssayError
+from assay.web import views
 from assay.web.desk import PREFETCHED, QUEUES, Refused
-from assay.web.security import COOKIE, NONCE, PERSON, TOKEN
+from assay.web.replies import HERE, answered, bench_of, body_of, embedded, page
+from assay.web.security import COOKIE, PERSON, TOKEN
 
-if TYPE_CHECKING:
-    from assay.web.server import Bench
-
-HERE = Path(__file__).parent
-BENCH: web.AppKey[Any] = web.AppKey("bench", object)
 KEYS: Mapping[str, str] = {
     "submit": "Enter",
     "undo": "Backspace",
@@ -36,13 +29,6 @@ KEYS: Mapping[str, str] = {
 
 _STATIC = {".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml"}
 _MARKDOWN = MarkdownIt("commonmark", {"html": False}).enable("table")
-_PAGES = Environment(
-    loader=FileSystemLoader(HERE / "templates"),
-    autoescape=True,
-    undefined=StrictUndefined,
-    trim_blocks=True,
-    lstrip_blocks=True,
-)
 _MOST_ASKED = 20
 
 
@@ -58,43 +44,8 @@ def routes() -> list[web.RouteDef]:
         web.post("/api/label/{unit:[0-9]{1,12}}", give),
         web.post("/api/aside/{unit:[0-9]{1,12}}", aside),
         web.get("/static/{name:[a-z0-9.-]+}", static),
+        *views.routes(),
     ]
-
-
-def bench_of(request: web.Request) -> Bench:
-    """The workbench that is served."""
-    bench: Bench = request.app[BENCH]
-    return bench
-
-
-def page(request: web.Request, template: str, **values: Any) -> web.Response:
-    """A page of ours."""
-    text = _PAGES.get_template(template).render(
-        nonce=request[NONCE],
-        me=request.get(PERSON),
-        token=request.get(TOKEN, ""),
-        path=request.path,
-        title=bench_of(request).title,
-        **values,
-    )
-    return web.Response(text=text, content_type="text/html")
-
-
-def answered(work: Callable[[web.Request], Awaitable[Any]]) -> Callable[[web.Request], Awaitable[web.Response]]:
-    """What a call gives as JSON; what is refused, and what could not be kept, with its reason."""
-
-    async def handler(request: web.Request) -> web.Response:
-        try:
-            found, status = await work(request), 200
-        except Refused as error:
-            found, status = {"error": str(error)}, error.status
-        except AssayError as error:
-            found, status = {"error": f"Not kept: {error}"}, 503
-        return web.Response(
-            body=orjson.dumps(found), status=status, content_type="application/json"
-        )
-
-    return handler
 
 
 async def enter(request: web.Request) -> web.StreamResponse:
@@ -123,8 +74,12 @@ async def label(request: web.Request) -> web.Response:
     queue = request.query.get("queue", "open")
     person = request[PERSON]
     desk = bench.desk
+    wanted = request.query.get("unit", "")
     try:
         screens = await bench.do(desk.next, person, task, queue)
+        if wanted.isdecimal():
+            row = await bench.do(desk.row, int(wanted))
+            screens.insert(0, await bench.do(desk.screen, person, row))
     except Refused as error:
         raise web.HTTPNotFound(text=str(error)) from error
     start = {
@@ -143,16 +98,8 @@ async def label(request: web.Request) -> web.Response:
         queue=QUEUES[queue],
         mode=desk.ui.mode,
         guideline=guideline,
-        start=_embedded(start),
+        start=embedded(start),
     )
-
-
-def _embedded(value: Any) -> Markup:
-    """JSON that may stand in a script element: nothing in it ends the element."""
-    text = orjson.dumps(value).decode()
-    for mark in "<>&":
-        text = text.replace(mark, f"\\u{ord(mark):04x}")
-    return Markup(text)  # noqa: S704
 
 
 @answered
@@ -197,17 +144,15 @@ async def recent(request: web.Request) -> Any:
 async def give(request: web.Request) -> Any:
     """Keep a label."""
     bench = bench_of(request)
-    said = await _body(request)
-    return await bench.do(
-        bench.desk.give, request[PERSON], int(request.match_info["unit"]), said
-    )
+    said = await body_of(request)
+    return await bench.do(bench.desk.give, request[PERSON], int(request.match_info["unit"]), said)
 
 
 @answered
 async def aside(request: web.Request) -> Any:
     """Keep a skip, a flag or a note."""
     bench = bench_of(request)
-    said = await _body(request)
+    said = await body_of(request)
     await bench.do(
         bench.desk.aside,
         request[PERSON],
@@ -216,18 +161,6 @@ async def aside(request: web.Request) -> Any:
         said.get("text", ""),
     )
     return {"kept": True}
-
-
-async def _body(request: web.Request) -> dict[str, Any]:
-    if request.content_type != "application/json":
-        raise Refused("JSON is wanted.", 415)
-    try:
-        found = orjson.loads(await request.read())
-    except orjson.JSONDecodeError as error:
-        raise Refused("That is no JSON.", 400) from error
-    if not isinstance(found, dict):
-        raise Refused("An object is wanted.", 400)
-    return found
 
 
 async def static(request: web.Request) -> web.Response:

@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable, Collection
 from urllib.parse import urlsplit
 
 from aiohttp import hdrs, web
+from aiohttp.typedefs import Middleware
 
 from assay.web.state import Person
 
@@ -44,7 +45,7 @@ def policy(nonce: str) -> str:
     )
 
 
-def guard(hosts: Collection[str], session: Session) -> Callable[[web.Request, Handler], Awaitable[web.StreamResponse]]:
+def guard(hosts: Collection[str], session: Session) -> Middleware:
     """The middleware that all requests pass. ``hosts`` are the names (with port) that the server
     goes by, ``session`` tells who comes with a cookie."""
 

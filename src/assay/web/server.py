@@ -14,7 +14,6 @@ from collections.abc import Callable, Collection, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import ParamSpec, TypeVar
 
 from aiohttp import web
@@ -23,7 +22,9 @@ from assay.api.opened import Opened
 from assay.judging.claims import claim
 from assay.model.errors import SettingsError
 from assay.web.desk import Desk
-from assay.web.pages import BENCH, routes
+from assay.web.pages import routes
+from assay.web.replies import BENCH
+from assay.web.runs import Scored
 from assay.web.security import MAX_BODY, guard
 from assay.web.state import Person, Role
 
@@ -39,7 +40,10 @@ class Bench:
 
     opened: Opened
     desk: Desk = field(init=False)
+    address: str = field(default="", init=False)
     _thread: ThreadPoolExecutor = field(init=False)
+    _scoring: ThreadPoolExecutor = field(init=False)
+    _scored: Scored | None = field(default=None, init=False)
     _open: ExitStack = field(default_factory=ExitStack, init=False)
 
     @property
@@ -51,6 +55,7 @@ class Bench:
     def start(self) -> None:
         """Open the desk and take up what there is to label. Raises AssayError."""
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="desk")
+        self._scoring = ThreadPoolExecutor(1, thread_name_prefix="scoring")
         try:
             self.now(self._start)
         except BaseException:
@@ -64,6 +69,7 @@ class Bench:
     def stop(self) -> None:
         """Close what is open once everything under way is done."""
         self.now(self._open.close)
+        self._scoring.shutdown(cancel_futures=True)
         self._thread.shutdown()
 
     def now(self, work: Callable[P, T], *args: P.args, **more: P.kwargs) -> T:
@@ -78,14 +84,33 @@ class Bench:
         """Who comes with a cookie."""
         return await self.do(self.desk.state.session, cookie) if cookie else None
 
-    def link(self, name: str, role: Role | None, address: str) -> str:
+    async def scored(self) -> Scored:
+        """The scores as the labels stand, which are computed once for each state of the ledger;
+        labelling goes on meanwhile."""
+        return await asyncio.wrap_future(self._scoring.submit(self._score))
+
+    def _score(self) -> Scored:
+        with self.opened.ledger() as ledger:
+            head = ledger.head()
+        if self._scored is None or self._scored.head != head:
+            self._scored = Scored.of(self.opened)
+            self.now(self.desk.state.set_ranges, self._scored.ranges())
+        return self._scored
+
+    def link(self, name: str, role: Role | None) -> str:
         """A link that lets a person in, once."""
+        return self._link(self.now(self._token, name, role))
 
-        def made() -> str:
-            state = self.desk.state
-            return state.link(state.person(name, role), hours=_HOURS)
+    async def invited(self, name: str, role: Role) -> str:
+        """The same for who must not wait."""
+        return self._link(await self.do(self._token, name, role))
 
-        return f"{address}/enter?t={self.now(made)}"
+    def _token(self, name: str, role: Role | None) -> str:
+        state = self.desk.state
+        return state.link(state.person(name, role), hours=_HOURS)
+
+    def _link(self, token: str) -> str:
+        return f"{self.address}/enter?t={token}"
 
 
 @contextmanager
@@ -137,7 +162,9 @@ def application(bench: Bench, hosts: Collection[str]) -> web.Application:
     return app
 
 
-def serve(bench: Bench, found: socket.socket, hosts: Collection[str], ready: Callable[[], None]) -> None:
+def serve(
+    bench: Bench, found: socket.socket, hosts: Collection[str], ready: Callable[[], None]
+) -> None:
     """Serve until Ctrl-C or SIGTERM; ``ready`` is called once there is an answer to be had."""
 
     async def started(_app: web.Application) -> None:
@@ -145,7 +172,9 @@ def serve(bench: Bench, found: socket.socket, hosts: Collection[str], ready: Cal
 
     app = application(bench, hosts)
     app.on_startup.append(started)
-    web.run_app(app, sock=found, print=None, access_log=None, shutdown_timeout=2, handle_signals=True)
+    web.run_app(
+        app, sock=found, print=None, access_log=None, shutdown_timeout=2, handle_signals=True
+    )
 
 
 def me() -> str:

@@ -232,6 +232,14 @@ class State:
                 ((status, sure, unit) for unit, (status, sure) in found.items()),
             )
 
+    def set_ranges(self, found: Mapping[str, float]) -> None:
+        """How far scores may still move on each topic."""
+        with self.writing():
+            self.db.executemany(
+                "UPDATE topics SET range = ? WHERE name = ?",
+                ((width, topic) for topic, width in found.items()),
+            )
+
     @contextmanager
     def writing(self) -> Iterator[None]:
         """One transaction: all of it, or nothing."""
@@ -261,7 +269,7 @@ class State:
                 AND NOT EXISTS (SELECT 1 FROM given WHERE unit = units.id AND person = :me)"""
         held = ",".join(str(int(one)) for one in without)
         rows = self.db.execute(
-            f"{_UNIT} WHERE task = :task AND wanted AND {some} {free} "  # noqa: S608 (constants)
+            f"{_UNIT} WHERE task = :task AND wanted AND {some} {free} "
             f"AND units.id NOT IN ({held}) ORDER BY {order} LIMIT :count",
             {"task": task, "me": person.id, "now": time.time(), "count": count},
         )
@@ -334,9 +342,9 @@ _QUEUES = {
         "place",
     ),
     "disagreements": (
-        "(SELECT COUNT(DISTINCT verdict) FROM given WHERE unit = units.id "
-        "AND mode != 'adjudication') > 1 AND NOT EXISTS "
-        "(SELECT 1 FROM given WHERE unit = units.id AND mode = 'adjudication')",
+        """(SELECT COUNT(DISTINCT verdict) FROM given
+            WHERE unit = units.id AND mode != 'adjudication') > 1
+            AND NOT EXISTS (SELECT 1 FROM given WHERE unit = units.id AND mode = 'adjudication')""",
         "place",
     ),
 }

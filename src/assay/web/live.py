@@ -1,0 +1,178 @@
+"""How the labelling goes: what is done and by whom, how fast, and how far people agree with each
+other and with the machine.
+
+Labels that were given with the machine's in sight, and practice, never count in agreement: they
+lean to what was shown.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any
+
+import orjson
+
+from assay.statistics import agreement
+from assay.tasks.base import AnyTask
+from assay.web import forms
+from assay.web.desk import Desk, comparable
+from assay.web.forms import Json
+
+INDEPENDENT = frozenset({"", "blind"})
+"""Modes in which a person's label is the person's own; none is a label from elsewhere."""
+
+MACHINE = "the machine"
+_HOUR = 3600.0
+_RESAMPLES = 500
+_MOST_UNITS = 40
+
+
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """What one person has done under one task: labels in all, in the last hour, and seconds for
+    each at the median (None where unknown)."""
+
+    person: str
+    task: str
+    labels: int
+    last_hour: int
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """How two labellers agree under a task: each statistic with its interval, and the confusion
+    table under the verdicts' names, with the units behind each cell."""
+
+    task: str
+    field: str
+    first: str
+    second: str
+    n: int
+    estimates: Sequence[tuple[str, float | None, float | None, float | None]]
+    labels: Sequence[str]
+    table: Sequence[Sequence[tuple[int, Sequence[int]]]]
+
+
+def paces(desk: Desk) -> list[Pace]:
+    """What everybody has done, task by task."""
+    rows = desk.state.all(
+        "SELECT name, task, COUNT(*), SUM(given.at > ?) FROM given "
+        "JOIN people ON people.id = person JOIN units ON units.id = unit "
+        "GROUP BY name, task ORDER BY task, COUNT(*) DESC",
+        time.time() - _HOUR,
+    )
+    return [Pace(*row) for row in rows]
+
+
+def topics(desk: Desk, task: str) -> list[tuple[int, str, int, int]]:
+    """Number and name of each topic, with the labels that are wanted and given."""
+    rows: list[tuple[int, str, int, int]] = desk.state.all(
+        "SELECT topics.id, topics.name, SUM(passes), SUM(min(labelled, passes)) FROM units "
+        "JOIN topics ON topics.id = topic WHERE task = ? AND wanted GROUP BY topics.id "
+        "ORDER BY min(place)",
+        task,
+    )
+    return rows
+
+
+def pairs(desk: Desk) -> list[Pair]:
+    """Agreement of every two people who labelled the same, and of each with the machine."""
+    found: list[Pair] = []
+    for name, task in desk.tasks.items():
+        said = _said(desk, name)
+        for first, second in combinations(sorted(said, key=lambda who: (who == MACHINE, who)), 2):
+            both = sorted(said[first].keys() & said[second].keys())
+            if both:
+                found += _agreement(desk, task, first, second, both, said)
+    return found
+
+
+Said = Mapping[str, Mapping[int, str]]
+
+
+def _said(desk: Desk, task: str) -> Said:
+    """Who said what of which unit: verdicts without reasons, as JSON."""
+    said: dict[str, dict[int, str]] = {}
+    rows = desk.state.all(
+        "SELECT name, unit, verdict, mode, units.hash FROM given JOIN people ON people.id = person "
+        "JOIN units ON units.id = unit WHERE task = ?",
+        task,
+    )
+    units: dict[str, int] = {}
+    for name, unit, verdict, mode, hash_ in rows:
+        if mode in INDEPENDENT:
+            said.setdefault(name, {})[unit] = verdict
+            units[hash_] = unit
+    machine = said.setdefault(MACHINE, {})
+    own = desk.machine_of(task)
+    for label in desk.ledger.of_units(units):
+        if label.labeller == own and label.verdict is not None:
+            machine[units[label.unit]] = comparable(label.verdict)
+    return said
+
+
+def _agreement(
+    desk: Desk, task: AnyTask, first: str, second: str, both: Sequence[int], said: Said
+) -> Iterator[Pair]:
+    """A pair for each field of the verdict that is chosen from a scale."""
+    rows = {row.id: row for row in desk.rows(both)}
+    scales: dict[str, dict[str, int]] = {}
+    ours: dict[str, list[tuple[int, int, int, str]]] = {}
+    for number in both:
+        row = rows[number]
+        unit = task.unit.model_validate_json(row.content)
+        one, other = (orjson.loads(said[who][number]) for who in (first, second))
+        for control in forms.controls(task, unit):
+            if "options" not in control:
+                continue
+            name = control["field"]
+            scale = scales.setdefault(
+                name, {_word(option["value"]): n for n, option in enumerate(control["options"])}
+            )
+            values = zip(_values(control, one), _values(control, other), strict=False)
+            for a, b in values:
+                if a in scale and b in scale:
+                    ours.setdefault(name, []).append((number, scale[a], scale[b], row.topic))
+    for name, found in ours.items():
+        labels = list(scales[name])
+        result = agreement.agree(
+            [one[1] for one in found],
+            [one[2] for one in found],
+            topics=[one[3] for one in found],
+            scale=range(len(labels)) if len(labels) > 1 else None,
+            resamples=_RESAMPLES,
+        )
+        cells: list[list[tuple[int, list[int]]]] = [[(0, []) for _ in labels] for _ in labels]
+        for number, row_at, column_at, _ in found:
+            count, units = cells[row_at][column_at]
+            if len(units) < _MOST_UNITS and number not in units:
+                units.append(number)
+            cells[row_at][column_at] = (count + 1, units)
+        estimates = [
+            (
+                what, one.value,
+                None if one.interval is None else one.interval.low,
+                None if one.interval is None else one.interval.high,
+            )
+            for what, one in result.estimates.items()
+            if not what.startswith("kappa@")
+        ]  # fmt: skip
+        yield Pair(task.name, name, first, second, len(found), estimates, labels, cells)
+
+
+def _values(control: Json, verdict: Mapping[str, Any]) -> Iterable[str]:
+    """What a verdict says under a control: one word, or one for each item."""
+    value = verdict.get(control["field"])
+    if control["kind"] == "choice":
+        return [_word(value)]
+    entries = value if isinstance(value, list) else []
+    if control["shape"] == "numbered":
+        return [_word(one.get(control["inner"])) for one in entries if isinstance(one, dict)]
+    return map(_word, entries)
+
+
+def _word(value: object) -> str:
+    return {True: "yes", False: "no"}[value] if isinstance(value, bool) else str(value).lower()

@@ -1,0 +1,88 @@
+"""What handlers share: pages from templates, replies as JSON, and what a request brings."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import orjson
+from aiohttp import web
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
+
+from assay.model.errors import AssayError
+from assay.web.desk import Refused
+from assay.web.security import NONCE, PERSON, TOKEN
+
+if TYPE_CHECKING:
+    from assay.web.server import Bench
+
+HERE = Path(__file__).parent
+BENCH: web.AppKey[Any] = web.AppKey("bench", object)
+_PAGES = Environment(
+    loader=FileSystemLoader(HERE / "templates"),
+    autoescape=True,
+    undefined=StrictUndefined,
+    trim_blocks=True,
+    lstrip_blocks=True,
+)
+
+
+def bench_of(request: web.Request) -> Bench:
+    """The workbench that is served."""
+    bench: Bench = request.app[BENCH]
+    return bench
+
+
+def page(request: web.Request, template: str, **values: Any) -> web.Response:
+    """A page of ours."""
+    text = _PAGES.get_template(template).render(
+        nonce=request[NONCE],
+        me=request.get(PERSON),
+        token=request.get(TOKEN, ""),
+        path=request.path,
+        title=bench_of(request).title,
+        **values,
+    )
+    return web.Response(text=text, content_type="text/html")
+
+
+def answered(
+    work: Callable[[web.Request], Awaitable[Any]],
+) -> Callable[[web.Request], Awaitable[web.Response]]:
+    """What a call gives as JSON; what is refused, and what could not be kept, with its reason."""
+
+    async def handler(request: web.Request) -> web.Response:
+        try:
+            found, status = await work(request), 200
+        except Refused as error:
+            found, status = {"error": str(error)}, error.status
+        except AssayError as error:
+            found, status = {"error": f"Not kept: {error}"}, 503
+        return web.Response(
+            body=orjson.dumps(found), status=status, content_type="application/json"
+        )
+
+    return handler
+
+
+def embedded(value: Any) -> Markup:
+    """JSON that may stand in a script element: nothing in it ends the element."""
+    text = orjson.dumps(value).decode()
+    for mark in "<>&":
+        text = text.replace(mark, f"\\u{ord(mark):04x}")
+    return Markup(text)  # noqa: S704
+
+
+async def body_of(request: web.Request) -> dict[str, Any]:
+    """The object that a request brings. Raises Refused."""
+    if request.content_type != "application/json":
+        raise Refused("JSON is wanted.", 415)
+    try:
+        found = orjson.loads(await request.read())
+    except orjson.JSONDecodeError as error:
+        raise Refused("That is no JSON.", 400) from error
+    if not isinstance(found, dict):
+        raise Refused("An object is wanted.", 400)
+    return found

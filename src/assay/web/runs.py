@@ -1,0 +1,186 @@
+"""Pages of runs, topics and units: what the labels come to, and what each rests on."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import orjson
+import polars as pl
+
+from assay.api import frames
+from assay.api.opened import Opened
+from assay.ledger.chain import Head
+from assay.web.desk import DETAIL, Desk, comparable, in_brief
+
+_MOST_FOUND = 100
+
+
+@dataclass
+class Scored:
+    """The scores of a folder as frames: ``scores``, ``per_topic`` and ``labels`` with their places
+    (:class:`assay.Evaluation` says what is in them), and the measures of the leaderboards."""
+
+    head: Head | None
+    scores: pl.DataFrame
+    per_topic: pl.DataFrame
+    labels: pl.DataFrame
+    boards: Sequence[tuple[str, Sequence[str]]]
+    missing: int
+    runs: list[str] = field(init=False)
+    topics: list[str] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.runs = self.per_topic["run"].unique(maintain_order=True).to_list()
+        self.topics = sorted(self.per_topic["topic"].unique().to_list())
+
+    @classmethod
+    def of(cls, opened: Opened) -> Scored:
+        """Score a folder. Raises AssayError."""
+        with opened.ledger() as ledger:
+            head = ledger.head()
+            results = opened.score(ledger)
+            boards = [
+                (
+                    f"{results.prefix(name)}{board.title}",
+                    [results.prefix(name) + one for one in board.measures],
+                )
+                for name, result in results.by_protocol.items()
+                for board in result.findings.boards
+            ]
+            return cls(
+                head,
+                frames.scores(results),
+                frames.per_topic(results),
+                frames.labels(results, ledger),
+                boards,
+                sum(one.lacking for one in results.by_protocol.values()),
+            )
+
+    def leaderboards(self) -> list[dict[str, Any]]:
+        """Each leaderboard: its measures, and the runs with a value or a range for each, by the
+        floor of the first measure."""
+        found = []
+        for title, measures in self.boards:
+            rows: dict[str, dict[str, Any]] = {}
+            for row in self.scores.filter(pl.col("measure").is_in(list(measures))).iter_rows(
+                named=True
+            ):
+                rows.setdefault(row["run"], {})[row["measure"]] = row
+            first = measures[0]
+            order = sorted(
+                (run for run in rows if first in rows[run]),
+                key=lambda run: (
+                    -(rows[run][first]["floor"] if rows[run][first]["floor"] is not None else -1e9)
+                ),
+            )
+            found.append(
+                {
+                    "title": title,
+                    "measures": measures,
+                    "rows": [(run, self.number(run), rows[run]) for run in order],
+                }
+            )
+        return found
+
+    def ranges(self) -> dict[str, float]:
+        """How wide the first leaderboard's ranges are on each topic, summed over runs."""
+        if not self.boards:
+            return {}
+        width = pl.col("ceiling") - pl.col("floor")
+        found = (
+            self.per_topic.filter(pl.col("measure") == self.boards[0][1][0])
+            .group_by("topic")
+            .agg(width.sum())
+        )
+        return dict(found.iter_rows())
+
+    def widths(self, more: int) -> tuple[str, list[tuple[str, float, float, float]], int]:
+        """The first measure; for each run whose score hangs on missing labels its floor, ceiling,
+        and how wide the range would be after ``more`` labels; and how many labels are missing."""
+        if not self.boards or not self.missing:
+            return "", [], self.missing
+        measure = self.boards[0][1][0]
+        left = max(0.0, 1 - more / self.missing)
+        rows = self.scores.filter(
+            (pl.col("measure") == measure) & (pl.col("ceiling") > pl.col("floor"))
+        )
+        found = [
+            (row["run"], row["floor"], row["ceiling"], (row["ceiling"] - row["floor"]) * left)
+            for row in rows.iter_rows(named=True)
+        ]
+        return measure, found, self.missing
+
+    def number(self, run: str) -> int:
+        """The number that a run has in addresses."""
+        return self.runs.index(run) if run in self.runs else -1
+
+    def of_run(self, number: int) -> pl.DataFrame:
+        """A run's values, topic by topic."""
+        return self.per_topic.filter(pl.col("run") == self.runs[number])
+
+    def used(self, topic: str, runs: Sequence[str]) -> list[dict[str, Any]]:
+        """What the scores of some runs on a topic rest on: a row for each place, with each run's
+        label there, and whether they differ."""
+        rows = (
+            self.labels.explode("places")
+            .unnest("places")
+            .filter((pl.col("topic") == topic) & (pl.col("run").is_in([*runs, ""])))
+        )
+        found: dict[tuple[str, str], dict[str, Any]] = {}
+        for row in rows.iter_rows(named=True):
+            entry = found.setdefault(
+                (row["task"], row["position"]),
+                {"task": row["task"], "position": row["position"], "cells": {}},
+            )
+            for run in [row["run"]] if row["run"] else runs:
+                entry["cells"][run] = row
+        for entry in found.values():
+            said = [
+                comparable(orjson.loads(one["verdict"])) if one["verdict"] else ""
+                for one in entry["cells"].values()
+            ]
+            entry["differs"] = len(runs) > 1 and (len(set(said)) > 1 or len(said) < len(runs))
+        return list(found.values())
+
+
+def history(desk: Desk, number: int) -> dict[str, Any]:
+    """A unit's content and all labels that were ever given to it, oldest first."""
+    row = desk.row(number)
+    labels = [
+        {
+            "uid": one.uid, "who": one.labeller.name, "status": one.status.value,
+            "verdict": in_brief(comparable(one.verdict)) if one.verdict else one.error or "",
+            "reason": one.reason or (one.verdict or {}).get("reason") or "",
+            "created": one.created[:19].replace("T", " "),
+            "overrules": (one.overrules or "")[:8],
+            "how": dict(one.detail.get(DETAIL) or {}),
+        }
+        for one in desk.labels(row)
+    ]  # fmt: skip
+    asides = desk.state.all(
+        "SELECT name, kind, text FROM asides JOIN people ON people.id = person WHERE unit = ?",
+        number,
+    )
+    return {"row": row, "content": orjson.loads(row.content), "labels": labels, "asides": asides}
+
+
+def search(desk: Desk, text: str) -> list[tuple[int, str, str, str]]:
+    """Units whose texts hold all words of ``text``: number, task, topic and the text."""
+    words = text.split()[:8]
+    if not words:
+        return []
+    where = " AND ".join(["content LIKE ? ESCAPE '\\'"] * len(words))
+    rows = desk.state.units(
+        f"WHERE wanted AND {where} ORDER BY place LIMIT {_MOST_FOUND}", *map(_pattern, words)
+    )
+    return [(row.id, row.task, row.topic, desk.brief(row)) for row in rows]
+
+
+def _pattern(word: str) -> str:
+    # As JSON has it: the content is stored so.
+    inner = orjson.dumps(word).decode()[1:-1]
+    for mark in "\\%_":
+        inner = inner.replace(mark, f"\\{mark}")
+    return f"%{inner}%"

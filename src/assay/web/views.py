@@ -1,0 +1,199 @@
+"""Pages around the labels: leaderboards, runs, topics, units, search, how it goes, people.
+
+Who labels sees none of them: they show what others said, and which run a text is from.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import polars as pl
+from aiohttp import web
+
+from assay.ledger.exchange import person as labeller_named
+from assay.model.errors import AssayError, SettingsError
+from assay.web import live, runs
+from assay.web.desk import Refused, in_brief
+from assay.web.replies import answered, bench_of, body_of, page
+from assay.web.security import PERSON
+from assay.web.state import Role
+
+_MORE = 50  # labels that the page looks ahead
+Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
+
+
+def routes() -> list[web.RouteDef]:
+    """The addresses of these pages."""
+    number = "[0-9]{1,9}"
+    return [
+        web.get("/runs", _for_adjudicators(leaderboards)),
+        web.get(f"/run/{{run:{number}}}", _for_adjudicators(run)),
+        web.get(f"/topic/{{topic:{number}}}", _for_adjudicators(topic)),
+        web.get(f"/unit/{{unit:{number}}}", _for_adjudicators(unit)),
+        web.get("/units", _for_adjudicators(units)),
+        web.get("/search", _for_adjudicators(search)),
+        web.get("/live", _for_adjudicators(how_it_goes)),
+        web.get("/people", people),
+        web.post("/api/invite", invite),
+        web.post("/api/leave", leave),
+    ]
+
+
+def _for_adjudicators(handler: Handler) -> Handler:
+    async def let_in(request: web.Request) -> web.StreamResponse:
+        if not request[PERSON].adjudicates:
+            raise web.HTTPForbidden(text="These pages show what others said: adjudicators only.")
+        try:
+            return await handler(request)
+        except Refused as error:
+            raise web.HTTPNotFound(text=str(error)) from error
+        except AssayError as error:
+            raise web.HTTPServiceUnavailable(text=str(error)) from error
+
+    return let_in
+
+
+async def leaderboards(request: web.Request) -> web.StreamResponse:
+    """The leaderboards as the labels stand."""
+    scored = await bench_of(request).scored()
+    return page(request, "runs.html", boards=scored.leaderboards(), topics=scored.topics)
+
+
+async def run(request: web.Request) -> web.StreamResponse:
+    """A run's values, topic by topic."""
+    scored, at = await bench_of(request).scored(), int(request.match_info["run"])
+    name = _nth(scored.runs, at)
+    table = scored.of_run(at)
+    measures = table["measure"].unique(maintain_order=True).to_list()
+    rows: dict[str, dict[str, Any]] = {}
+    for row in table.iter_rows(named=True):
+        rows.setdefault(row["topic"], {})[row["measure"]] = row
+    numbered = [(one, scored.topics.index(one), cells) for one, cells in sorted(rows.items())]
+    return page(request, "run.html", run=name, at=at, measures=measures, rows=numbered)
+
+
+async def topic(request: web.Request) -> web.StreamResponse:
+    """A topic under one run, or two side by side."""
+    bench = bench_of(request)
+    scored = await bench.scored()
+    name = _nth(scored.topics, int(request.match_info["topic"]))
+    asked = [request.query.get(one, "") for one in ("a", "b")]
+    chosen = [_nth(scored.runs, int(one)) for one in asked if one.isdecimal()][:2]
+    chosen = list(dict.fromkeys(chosen)) or scored.runs[:1]
+    here = scored.per_topic.filter((pl.col("topic") == name) & pl.col("run").is_in(chosen))
+    values: dict[str, dict[str, Any]] = {}
+    for row in here.iter_rows(named=True):
+        values.setdefault(row["measure"], {})[row["run"]] = row
+    used = scored.used(name, chosen)
+    hashes = [cell["unit"] for one in used for cell in one["cells"].values()]
+    known = await bench.do(bench.desk.by_hash, hashes)
+    for one in used:
+        for cell in one["cells"].values():
+            held = known.get(cell["unit"])
+            cell["said"] = in_brief(cell["verdict"]) if cell["verdict"] else "failed"
+            cell["text"] = bench.desk.brief(held) if held else ""
+    return page(
+        request, "topic.html", topic=name, runs=scored.runs, chosen=chosen,
+        values=list(values.items()), used=used, units={one: row.id for one, row in known.items()},
+    )  # fmt: skip
+
+
+async def unit(request: web.Request) -> web.StreamResponse:
+    """A unit with all labels that it was ever given."""
+    bench = bench_of(request)
+    found = await bench.do(runs.history, bench.desk, int(request.match_info["unit"]))
+    return page(request, "unit.html", task=bench.desk.tasks[found["row"].task], **found)
+
+
+async def units(request: web.Request) -> web.StreamResponse:
+    """Some units by their numbers: those behind a cell of a confusion table."""
+    bench = bench_of(request)
+    numbers = [int(one) for one in request.query.get("n", "").split(",") if one.isdecimal()][:100]
+    rows = await bench.do(bench.desk.rows, numbers)
+    found = [
+        (row.id, row.task, row.topic, bench.desk.brief(row))
+        for row in rows
+        if row.task in bench.desk.tasks
+    ]
+    return page(request, "units.html", found=found)
+
+
+async def search(request: web.Request) -> web.StreamResponse:
+    """Units whose texts hold some words."""
+    bench, text = bench_of(request), request.query.get("q", "")[:200]
+    found = await bench.do(runs.search, bench.desk, text)
+    return page(request, "search.html", q=text, found=found)
+
+
+async def how_it_goes(request: web.Request) -> web.StreamResponse:
+    """Done and left, agreement, and what more labels would do."""
+    bench = bench_of(request)
+    desk = bench.desk
+
+    def looked() -> dict[str, Any]:
+        return {
+            "by_task": [(task.title, live.topics(desk, name)) for name, task in desk.tasks.items()],
+            "paces": live.paces(desk),
+            "pairs": live.pairs(desk),
+        }
+
+    found = await bench.do(looked)
+    scored = await bench.scored()
+    measure, widths, missing = scored.widths(_MORE)
+    return page(
+        request, "live.html", **found, measure=measure, widths=widths, missing=missing, more=_MORE
+    )
+
+
+def _nth(names: list[str], number: int) -> str:
+    if number >= len(names):
+        raise Refused("There is no such page.", 404)
+    return names[number]
+
+
+# -- people ---------------------------------------------------------------------------------------
+
+
+async def people(request: web.Request) -> web.StreamResponse:
+    """Who may come, for organisers."""
+    if not request[PERSON].organises:
+        raise web.HTTPForbidden(text="Only organisers invite people.")
+    bench = bench_of(request)
+    return page(request, "people.html", people=await bench.do(bench.desk.state.people))
+
+
+@answered
+async def invite(request: web.Request) -> Any:
+    """A link for somebody."""
+    said = await body_of(request)
+    name, role = str(said.get("name", "")).strip(), str(said.get("role", ""))
+    if not request[PERSON].organises:
+        raise Refused("Only organisers invite people.", 403)
+    if role not in set(Role):
+        raise Refused("There is no such role.", 422)
+    try:
+        labeller_named(f"human:{name}")
+    except SettingsError as error:
+        raise Refused("That is no name.", 422) from error
+    link = await bench_of(request).invited(name, Role(role))
+    return {"told": f"For {name}, once: {link}"}
+
+
+@answered
+async def leave(request: web.Request) -> Any:
+    """Let somebody in no more."""
+    said = await body_of(request)
+    if not request[PERSON].organises:
+        raise Refused("Only organisers do this.", 403)
+    bench = bench_of(request)
+    who = next(
+        (one for one in await bench.do(bench.desk.state.people) if one.id == said.get("person")),
+        None,
+    )
+    if who is None:
+        raise Refused("There is no such person.", 404)
+    if who == request[PERSON]:
+        raise Refused("That is you.", 422)
+    await bench.do(bench.desk.state.leave, who)
+    return {"told": f"{who.name} is let in no more; the labels stay."}
