@@ -87,6 +87,11 @@ class Desk:
         """``[ui]`` of the folder."""
         return self.opened.folder.config.ui
 
+    @property
+    def _gold(self) -> str:
+        """Whose labels people practise on; empty where they do not practise."""
+        return self.ui.gold.removeprefix("human:") if self.ui.mode == "training" else ""
+
     # -- units -----------------------------------------------------------------------------------
 
     def sync(self) -> None:
@@ -197,7 +202,7 @@ class Desk:
                     "UPDATE reserved SET until = ? WHERE unit = ? AND person = ?",
                     (until, number, person.id),
                 )
-            rows = db.queue(queue, task, person, without, count)
+            rows = db.queue(queue, task, person, without, count, self._gold)
             db.db.executemany(
                 "INSERT OR REPLACE INTO reserved VALUES (?, ?, ?)",
                 [(row.id, person.id, until) for row in rows],
@@ -252,7 +257,7 @@ class Desk:
         if not machines:
             return None
         one = machines[-1]
-        return {"uid": one.uid, "verdict": one.verdict, "reason": one.reason or ""}
+        return {"uid": one.uid, "verdict": one.verdict, "reason": reason_of(one)}
 
     def _others(self, row: UnitRow) -> list[dict[str, Any]]:
         """The verdicts that people disagree in, with reasons and without names."""
@@ -263,7 +268,7 @@ class Desk:
         }
         said = (one for one in newest.values() if mode_of(one) != "adjudication")
         return [
-            {"uid": one.uid, "verdict": one.verdict, "reason": one.reason or ""}
+            {"uid": one.uid, "verdict": one.verdict, "reason": reason_of(one)}
             for one in sorted(said, key=lambda one: one.uid)
         ]
 
@@ -338,7 +343,7 @@ class Desk:
             raise Refused(f"There is no label of {self.ui.gold} to learn from.")
         right = comparable(gold[-1].verdict or {}) == comparable(verdict)
         self.state.set_aside(row.id, person.id, "trained", "right" if right else "wrong")
-        feedback = {"right": right, "verdict": gold[-1].verdict, "reason": gold[-1].reason or ""}
+        feedback = {"right": right, "verdict": gold[-1].verdict, "reason": reason_of(gold[-1])}
         return {"uid": None, "again": False, "gold": feedback}
 
     def _count_others(self, row: UnitRow, person: Person) -> int:
@@ -382,14 +387,15 @@ class Desk:
         for name, task in self.tasks.items():
             wanted, units, done = self.state.one(
                 "SELECT coalesce(sum(passes), 0), COUNT(*), "
-                "coalesce(sum(min(labelled, passes)), 0) FROM units WHERE task = ? AND wanted", name,
-            )  # fmt: skip
+                "coalesce(sum(min(labelled, passes)), 0) FROM units WHERE task = ? AND wanted",
+                name,
+            )
             mine = self.state.one(
                 "SELECT COUNT(*) FROM given JOIN units ON units.id = unit "
                 "WHERE person = ? AND task = ?", person.id, name,
             )[0]  # fmt: skip
             queues = {
-                queue: bool(self.state.queue(queue, name, person, (), 1))
+                queue: bool(self.state.queue(queue, name, person, (), 1, self._gold))
                 for queue in QUEUES
                 if queue != "disagreements" or person.adjudicates
             }
@@ -448,6 +454,11 @@ def _without_reasons(value: Any) -> Any:
     if isinstance(value, Mapping):
         return {name: _without_reasons(one) for name, one in value.items() if name != "reason"}
     return [_without_reasons(one) for one in value] if isinstance(value, list | tuple) else value
+
+
+def reason_of(label: Label) -> str:
+    """Why, where a label says so."""
+    return str(label.reason or (label.verdict or {}).get("reason") or "")
 
 
 def mode_of(label: Label) -> str:

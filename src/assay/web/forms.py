@@ -210,6 +210,8 @@ def _options(name: str, schema: Schema, task: AnyTask) -> list[Json] | None:
         values = ["NO", "YES"]
     elif order is not None and set(order) == set(values):
         values = list(order)
+    elif all(isinstance(one, int) for one in values):
+        values.sort()
     return [{"value": one, "label": _value_in_words(one)} for one in values]
 
 

@@ -12,7 +12,7 @@ import polars as pl
 from assay.api import frames
 from assay.api.opened import Opened
 from assay.ledger.chain import Head
-from assay.web.desk import DETAIL, Desk, comparable, in_brief
+from assay.web.desk import DETAIL, Desk, comparable, in_brief, reason_of
 
 _MOST_FOUND = 100
 
@@ -152,7 +152,7 @@ def history(desk: Desk, number: int) -> dict[str, Any]:
         {
             "uid": one.uid, "who": one.labeller.name, "status": one.status.value,
             "verdict": in_brief(comparable(one.verdict)) if one.verdict else one.error or "",
-            "reason": one.reason or (one.verdict or {}).get("reason") or "",
+            "reason": reason_of(one),
             "created": one.created[:19].replace("T", " "),
             "overrules": (one.overrules or "")[:8],
             "how": dict(one.detail.get(DETAIL) or {}),

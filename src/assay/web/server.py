@@ -134,6 +134,7 @@ def listening(host: str, port: int) -> socket.socket:
         found = socket.socket(family, kind, proto)
         found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         found.bind(address)
+        found.listen()  # who has the link is answered, if not yet at once
     except OSError as error:
         raise SettingsError(f"{host}:{port}: {error.strerror}. Give another --port.") from error
     return found

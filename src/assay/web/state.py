@@ -252,11 +252,25 @@ class State:
             raise
 
     def queue(
-        self, queue: str, task: str, person: Person, without: Sequence[int], count: int
+        self,
+        queue: str,
+        task: str,
+        person: Person,
+        without: Sequence[int],
+        count: int,
+        gold: str = "",
     ) -> list[UnitRow]:
-        """The next units of a queue that nobody else has, and that the person has not labelled."""
+        """The next units of a queue that nobody else has, and that the person has not labelled;
+        with ``gold`` those that the person of that name has, for practice."""
         some, order = _QUEUES[queue]
-        if queue in {"flagged", "skipped", "disagreements"}:
+        if gold:
+            some = """EXISTS (SELECT 1 FROM given JOIN people ON people.id = person
+                WHERE unit = units.id AND name = :gold)"""
+        if gold:
+            free = """
+                AND NOT EXISTS (SELECT 1 FROM asides
+                    WHERE unit = units.id AND person = :me AND kind IN ('skip', 'trained'))"""
+        elif queue in {"flagged", "skipped", "disagreements"}:
             free = ""
         else:
             free = """
@@ -271,7 +285,7 @@ class State:
         rows = self.db.execute(
             f"{_UNIT} WHERE task = :task AND wanted AND {some} {free} "
             f"AND units.id NOT IN ({held}) ORDER BY {order} LIMIT :count",
-            {"task": task, "me": person.id, "now": time.time(), "count": count},
+            {"task": task, "me": person.id, "now": time.time(), "count": count, "gold": gold},
         )
         return [UnitRow(*row) for row in rows]
 

@@ -8,13 +8,14 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from typing import Any
 
+import orjson
 import polars as pl
 from aiohttp import web
 
 from assay.ledger.exchange import person as labeller_named
 from assay.model.errors import AssayError, SettingsError
 from assay.web import live, runs
-from assay.web.desk import Refused, in_brief
+from assay.web.desk import Refused, comparable, in_brief
 from assay.web.replies import answered, bench_of, body_of, page
 from assay.web.security import PERSON
 from assay.web.state import Role
@@ -91,7 +92,9 @@ async def topic(request: web.Request) -> web.StreamResponse:
     for one in used:
         for cell in one["cells"].values():
             held = known.get(cell["unit"])
-            cell["said"] = in_brief(cell["verdict"]) if cell["verdict"] else "failed"
+            cell["said"] = (
+                in_brief(comparable(orjson.loads(cell["verdict"]))) if cell["verdict"] else "failed"
+            )
             cell["text"] = bench.desk.brief(held) if held else ""
     return page(
         request, "topic.html", topic=name, runs=scored.runs, chosen=chosen,

@@ -292,13 +292,13 @@ function controlOf(control, digits, keysLeft) {
 function show(screen) {
   state.screen = screen;
   state.evidence = [];
-  state.confirmed = Boolean(screen.own);
   state.gold = false;
   const bench = find("bench");
   bench.hidden = !screen;
   find("empty").hidden = Boolean(screen);
   find("commands").hidden = !screen;
-  if (!screen) return;
+  if (!screen) { delete bench.dataset.unit; return; }
+  state.confirmed = Boolean(screen.own);
   bench.dataset.unit = screen.unit;
   const topic = find("topic");
   topic.textContent = screen.texts.some((one) => one.value === screen.topic) ? "" : screen.topic;
@@ -560,7 +560,8 @@ function marked() {
   const chosen = document.getSelection();
   if (!state.screen || !chosen.rangeCount || chosen.isCollapsed) return;
   const range = chosen.getRangeAt(0);
-  const from = range.startContainer.parentElement.closest(".texts [data-field]");
+  const node = range.startContainer;
+  const from = (node.nodeType === Node.ELEMENT_NODE ? node : node.parentElement).closest(".texts [data-field]");
   if (!from || !from.contains(range.endContainer)) return;
   const found = { field: from.dataset.field, start: place(range.startContainer, range.startOffset, from), end: place(range.endContainer, range.endOffset, from) };
   if (from.dataset.item !== undefined) found.item = Number(from.dataset.item);

@@ -1,0 +1,182 @@
+"""A workbench on a small folder, in a process of its own; a real browser."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.command import without_keys
+
+CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser"))), None)
+TOML = """
+[evaluation]
+protocol = "r2c2"
+title = "Small"
+[inputs]
+questions = "questions.tsv"
+pr_runs = ["pr/*.txt"]
+ac_runs = ["ac/*.txt"]
+[labellers]
+default = "recorded:nothing.jsonl"
+[settings]
+resamples = 100
+{more}
+"""
+QUESTIONS = "1\tWho built the old bridge?\tSimple\tAnna Berg\n2\tWhen was it built?\tSimple\t1872\n"
+PASSAGES = (
+    "1;1;d1;The old bridge was built by Anna Berg, an engineer.\n"
+    "1;2;d2;A new bridge stands beside it.\n"
+    "2;1;d3;The bridge was built in 1872 of stone.\n"
+)
+ANSWERS = {
+    "ONE": "<1>\nAnna Berg;90\n1;PR;1;Anna Berg built the old bridge.\n</1>\n"
+    "<2>\n1872;80\n1;PR;1;The bridge was built in 1872.\n2;PR;1;It was built of stone.\n</2>\n",
+    "TWO": "<1>\nNobody knows;20\n1;PR;2;A new bridge stands there.\n</1>\n<2>\n1900;60\n</2>\n",
+}
+
+
+def write_folder(
+    folder: Path, *, more: str = "", answers: dict[str, str] | None = None,
+    questions: str = QUESTIONS, passages: str = PASSAGES,
+) -> Path:  # fmt: skip
+    """An R2C2 folder of two questions that no machine labels."""
+    for name in ("pr", "ac"):
+        (folder / name).mkdir(parents=True)
+    (folder / "assay.toml").write_text(TOML.format(more=more), encoding="utf-8")
+    (folder / "questions.tsv").write_text(questions, encoding="utf-8")
+    (folder / "pr" / "PR.txt").write_text(passages, encoding="utf-8")
+    (folder / "nothing.jsonl").write_text("", encoding="utf-8")
+    for name, text in (answers or ANSWERS).items():
+        (folder / "ac" / f"{name}.txt").write_text(text, encoding="utf-8")
+    return folder
+
+
+class Server:
+    """``assay ui`` in a process of its own."""
+
+    def __init__(self, folder: Path, *options: str, port: int = 0, name: str = "ANN") -> None:
+        self.process = subprocess.Popen(
+            [
+                sys.executable, "-m", "assay.cli.main", "ui", str(folder), "--no-browser",
+                "--port", str(port), "--as", name, *options,
+            ],
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=without_keys(),
+        )  # fmt: skip
+        self.lines: list[str] = []
+        assert self.process.stdout is not None
+        for line in self.process.stdout:
+            self.lines.append(line.rstrip())
+            if line.startswith("Open "):
+                break
+        else:
+            raise AssertionError("\n".join(self.lines))
+        self.link = self.lines[-1].split()[1]
+        self.base = self.link.partition("/enter")[0]
+        self.port = int(self.base.rpartition(":")[2])
+
+    def invited(self, name: str) -> str:
+        """The link that was printed for somebody."""
+        return next(one.split()[-1] for one in self.lines if one.startswith(f"For {name} "))
+
+    def kill(self) -> None:
+        self.process.kill()
+        self.process.wait()
+
+    def stop(self) -> int:
+        self.process.send_signal(signal.SIGINT)
+        try:
+            return self.process.wait(15)
+        finally:
+            self.process.kill()
+
+
+Serve = Callable[..., Server]
+
+
+@pytest.fixture
+def serve() -> Iterator[Serve]:
+    """Starts servers, which end with the test."""
+    running: list[Server] = []
+
+    def start(folder: Path, *options: str, **more: object) -> Server:
+        running.append(Server(folder, *options, **more))  # type: ignore[arg-type]
+        return running[-1]
+
+    yield start
+    for one in running:
+        one.kill()
+
+
+@pytest.fixture(scope="session")
+def browser():
+    """Headless Chromium of the system."""
+    if CHROMIUM is None:
+        if os.environ.get("CI"):
+            pytest.fail("Chromium is missing")
+        pytest.skip("Chromium is missing")
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        opened = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield opened
+        opened.close()
+
+
+@pytest.fixture
+def visit(browser):
+    """Opens pages as a person of one's own, and fails where a page breaks a rule or a script."""
+    faults: list[str] = []
+    contexts = []
+
+    def enter(link: str, **options: object):
+        context = browser.new_context(**options)
+        contexts.append(context)
+        context.add_init_script(
+            "document.addEventListener('securitypolicyviolation', (event) =>"
+            " console.error('CSP ' + event.violatedDirective + ' ' + event.blockedURI));"
+        )
+        page = context.new_page()
+        page.set_default_timeout(8000)
+
+        def heard(message: object) -> None:
+            text = str(getattr(message, "text", message))
+            if "CSP" in text or "Content Security" in text or "htmx:" in text:
+                faults.append(text)
+
+        page.on("console", heard)
+        page.on("pageerror", lambda error: faults.append(str(error)))
+        page.goto(link)
+        return page
+
+    yield enter
+    for one in contexts:
+        one.close()
+    assert not faults
+
+
+def unit_of(page) -> str:
+    """The unit that is shown; empty where the queue is."""
+    return page.get_attribute("#bench", "data-unit") if page.is_visible("#bench") else ""
+
+
+def goes_on(page, before: str) -> None:
+    """Wait until another unit is shown, or none is left."""
+    deadline = time.time() + 8
+    while time.time() < deadline:
+        if unit_of(page) != before:
+            return
+        page.wait_for_timeout(20)
+    raise AssertionError(f"still at {before}: {page.inner_text('#status')}")
+
+
+def plain(text: str) -> str:
+    return re.sub(r"\s+", " ", text)

@@ -1,0 +1,277 @@
+"""The workbench in a real browser: labelled by keyboard alone, raced for, killed, and attacked."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.web.conftest import goes_on, unit_of, write_folder
+from tests.web.test_server import human_labels
+
+pytestmark = pytest.mark.browser
+AXE = Path(__file__).with_name("axe.min.js")
+EXAMPLES = Path(__file__).parents[2] / "examples"
+
+
+def until(page, what):
+    """Wait until an expression is true in the page."""
+    deadline = time.time() + 8
+    while not page.evaluate(what):
+        assert time.time() < deadline, what
+        page.wait_for_timeout(20)
+
+
+def label_all(page, base, task, keys, most=200):
+    """Label a task by keyboard alone: ``keys(page)`` are those of a verdict."""
+    page.goto(f"{base}/label/{task}")
+    done = 0
+    while (unit := unit_of(page)) and done < most:
+        for key in (*keys(page), "Enter"):
+            page.keyboard.press(key)
+        if "again keeps it" in page.inner_text("#status"):
+            page.keyboard.press("Enter")
+        goes_on(page, unit)
+        done += 1
+    return done
+
+
+def first(page):
+    return [page.locator("[data-verdict] kbd").first.inner_text()]
+
+
+def last(page):
+    return [page.locator(".choice [data-verdict] kbd").last.inner_text()]
+
+
+def letters(page):
+    return [*first(page), "a"]
+
+
+def test_a_folder_is_labelled_by_keyboard_alone_and_scored(serve, visit, tmp_path, assay):
+    folder = write_folder(tmp_path / "f")
+    server = serve(folder)
+    page = visit(server.link)
+    assert label_all(page, server.base, "r2c2.dialogue_act", first) == 4
+    assert label_all(page, server.base, "r2c2.entailment", last) == 4
+    answers = label_all(page, server.base, "r2c2.answer", lambda one: [*last(one), "a"])
+    assert answers == 4
+    page.goto(f"{server.base}/runs")
+    assert page.locator("tbody th").count() >= 2
+    server.stop()
+    done = assay("score", folder, "--json")
+    assert done.returncode == 0
+    scores = json.loads(done.stdout)["scores"]
+    accuracy = {one["run"]: one["value"] for one in scores if one["measure"] == "Accuracy"}
+    assert accuracy == {"ONE": 1.0, "TWO": 1.0}  # everything was called right
+    assert human_labels(folder) == 12
+
+
+@pytest.mark.parametrize(
+    ("example", "tasks"),
+    [("trec-rag", ("trec_rag.assignment", "trec_rag.support")), ("exam", ("exam.self_rating",)),
+     ("sgss", ("sgss.sufficiency", "sgss.heading", "trec_rag.support"))],
+)  # fmt: skip
+def test_the_examples_are_labelled(serve, visit, tmp_path, example, tasks):
+    folder = tmp_path / example
+    ignored = shutil.ignore_patterns("out", "labels.sqlite*", "workbench.sqlite*")
+    shutil.copytree(EXAMPLES / example, folder, ignore=ignored)
+    server = serve(folder)
+    page = visit(server.link)
+    for task in tasks:
+        keys = (lambda _page: ["a"]) if "assignment" in task else first
+        assert label_all(page, server.base, task, keys, most=3) >= 1, task
+    assert human_labels(folder) >= len(tasks)
+
+
+def test_undo_skip_flag_note_and_evidence(serve, visit, tmp_path):
+    folder = write_folder(tmp_path / "f")
+    server = serve(folder)
+    page = visit(server.link)
+    page.goto(f"{server.base}/label/r2c2.entailment")
+    unit = unit_of(page)
+    page.locator("#against [data-field]").first.select_text()
+    page.keyboard.press("Shift")
+    assert page.locator("#evidence li").count() == 1
+    page.keyboard.press("1")
+    page.keyboard.press("Enter")
+    goes_on(page, unit)
+    second = unit_of(page)
+    page.keyboard.press("Backspace")
+    goes_on(page, second)
+    assert unit_of(page) == unit
+    assert page.locator("[data-verdict][aria-checked=true]").inner_text().startswith("No")
+    page.keyboard.press("2")
+    page.keyboard.press("Enter")
+    goes_on(page, unit)
+    page.keyboard.press("f")
+    until(page, "document.getElementById('left').textContent.includes('flagged')")
+    page.keyboard.press("n")
+    page.keyboard.type("look at this s")
+    page.keyboard.press("Enter")
+    until(page, "document.getElementById('status').textContent === 'Noted.'")
+    unit = unit_of(page)
+    page.keyboard.press("s")
+    page.keyboard.type("too hard")
+    page.keyboard.press("Enter")
+    goes_on(page, unit)
+    page.keyboard.press("[")
+    goes_on(page, unit_of(page) if unit_of(page) != unit else "")
+    until(page, f"document.getElementById('bench').dataset.unit === '{unit}'")
+    page.keyboard.press("?")
+    assert page.locator("#help").is_visible()
+    page.keyboard.press("Escape")
+    page.keyboard.press("g")
+    assert "entails the nugget" in page.locator("#guide").inner_text()
+    page.keyboard.press("Escape")
+    page.goto(
+        f"{server.base}/unit/{page.locator('#recent button').first.get_attribute('data-recent')}"
+    )
+    assert page.locator("tbody tr").count() == 2  # the label, and what took its place
+    assert page.locator("tbody q").count() == 1
+    assert human_labels(folder) == 2
+
+
+def test_keys_are_those_of_the_folder(serve, visit, tmp_path):
+    folder = write_folder(tmp_path / "f", more='[ui.keys]\nskip = "x"\nsubmit = " "')
+    server = serve(folder)
+    page = visit(server.link)
+    page.goto(f"{server.base}/label/r2c2.entailment")
+    unit = unit_of(page)
+    assert page.locator("[data-command=skip] kbd").inner_text() == "x"
+    page.keyboard.press("2")
+    page.keyboard.press(" ")
+    goes_on(page, unit)
+
+
+def test_two_browsers_race_and_two_tabs_meet(serve, visit, tmp_path):
+    folder = write_folder(tmp_path / "f")
+    server = serve(folder, "--invite", "KIM")
+    ann, kim = visit(server.link), visit(server.invited("KIM"))
+    for page in (ann, kim):
+        page.goto(f"{server.base}/label/r2c2.dialogue_act")
+    assert unit_of(ann) != unit_of(kim)
+    tab = ann.context.new_page()
+    tab.goto(ann.url)
+    assert unit_of(tab) == unit_of(ann)
+    unit = unit_of(ann)
+    ann.keyboard.press("1")
+    ann.keyboard.press("Enter")
+    goes_on(ann, unit)
+    tab.keyboard.press("2")
+    tab.keyboard.press("Enter")
+    goes_on(tab, unit)
+    assert "another tab" in tab.inner_text("#status")
+    for page in (ann, kim):
+        while unit := unit_of(page):
+            page.keyboard.press("1")
+            page.keyboard.press("Enter")
+            goes_on(page, unit)
+    assert human_labels(folder) == 4
+
+
+def test_a_server_that_is_killed_between_key_and_next(serve, visit, tmp_path):
+    folder = write_folder(tmp_path / "f")
+    server = serve(folder)
+    page = visit(server.link)
+    page.goto(f"{server.base}/label/r2c2.entailment")
+    unit = unit_of(page)
+    page.keyboard.press("2")
+    server.kill()
+    page.keyboard.press("Enter")
+    until(page, "document.getElementById('status').textContent.includes('Not kept')")
+    assert unit_of(page) == unit
+    serve(folder, port=server.port)
+    page.keyboard.press("Enter")
+    goes_on(page, unit)
+    assert human_labels(folder) == 1
+
+
+HOSTILE = (
+    "<script>window.bad=1</script><img src=x onerror=window.bad=1>'\"><svg/onload=window.bad=1>"
+    "</script><style>*{display:none}</style>{{7*7}}javascript:window.bad=1"
+)
+
+
+def test_hostile_texts_are_texts(serve, visit, tmp_path):
+    questions = f"1\tWho built {HOSTILE}?\tSimple\t{HOSTILE}\n"
+    answers = {
+        "ONE": f"<1>\nAnna {HOSTILE};90\n1;PR;1;Built by {HOSTILE}\n</1>\n",
+        "TWO": "<1>\n\u202eevil\u202c مرحبا 橋を建てた;90\n1;PR;1;x\n</1>\n",
+    }
+    folder = write_folder(
+        tmp_path / "f", questions=questions, answers=answers, passages=f"1;1;d1;{HOSTILE}\n"
+    )
+    (folder / "guidelines").mkdir()
+    (folder / "guidelines" / "r2c2.entailment.md").write_text(
+        f"# {HOSTILE}\n\n[x](javascript:window.bad=1)\n\n<b onclick=x>b</b>\n", encoding="utf-8"
+    )
+    server = serve(folder, "--invite", "KIM")
+    page = visit(server.link)
+    for task in ("r2c2.dialogue_act", "r2c2.entailment"):
+        page.goto(f"{server.base}/label/{task}")
+        assert "onerror" in page.inner_text("#bench") or "evil" in page.inner_text("#bench")
+        page.keyboard.press("g")
+        page.keyboard.press("Escape")
+        page.locator("#reason").fill(HOSTILE)
+        page.keyboard.press("Escape")
+        label_all(page, server.base, task, first)
+    for path in (
+        "/",
+        "/runs",
+        "/run/0",
+        "/topic/0?a=0&b=1",
+        "/unit/1",
+        "/search?q=script",
+        "/live",
+    ):
+        page.goto(f"{server.base}{path}")
+        assert page.evaluate("window.bad") is None
+        assert page.locator("h1").is_visible()
+    page.goto(f"{server.base}/search")
+    page.locator("input[type=search]").press_sequentially("onerror")
+    until(page, "document.querySelectorAll('#found li').length > 0")
+    assert page.evaluate("window.bad") is None
+
+
+def test_no_rule_of_accessibility_is_broken(serve, visit, tmp_path):
+    folder = write_folder(tmp_path / "f")
+    server = serve(folder)
+    page = visit(server.link, bypass_csp=True)
+    for scheme in ("light", "dark"):
+        page.emulate_media(color_scheme=scheme)
+        for path in ("/", "/label/r2c2.entailment", "/label/r2c2.answer", "/runs", "/live", "/people",
+                     "/topic/0", "/unit/1", "/search?q=bridge"):  # fmt: skip
+            page.goto(f"{server.base}{path}")
+            page.add_script_tag(content=AXE.read_text(encoding="utf-8"))
+            found = page.evaluate("axe.run().then((one) => one.violations)")
+            said = [(one["id"], [node["html"][:120] for node in one["nodes"]]) for one in found]
+            assert said == [], (scheme, path)
+
+
+@pytest.mark.parametrize("width", [320, 768])
+def test_nothing_is_wider_than_a_phone_or_a_tablet(serve, visit, tmp_path, width):
+    folder = write_folder(tmp_path / "f")
+    server = serve(folder)
+    page = visit(server.link, viewport={"width": width, "height": 700})
+    for path in ("/", "/label/r2c2.entailment", "/label/r2c2.answer", "/runs", "/live", "/people"):
+        page.goto(f"{server.base}{path}")
+        assert page.evaluate("document.documentElement.scrollWidth") <= width, path
+
+
+def test_a_key_is_answered_at_once(serve, visit, tmp_path):
+    folder = write_folder(tmp_path / "f")
+    server = serve(folder)
+    page = visit(server.link)
+    page.goto(f"{server.base}/label/r2c2.dialogue_act")
+    time.sleep(0.3)
+    unit = unit_of(page)
+    page.keyboard.press("1")
+    page.keyboard.press("Enter")
+    goes_on(page, unit)
+    entries = page.evaluate("performance.getEntriesByType('resource').map((one) => one.name)")
+    assert sum("/api/label/" in one for one in entries) == 1
+    assert page.locator("#recent li").count() == 1

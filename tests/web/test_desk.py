@@ -1,0 +1,196 @@
+"""Queues, reservations, passes and adjudication, without a browser."""
+
+from __future__ import annotations
+
+import pytest
+
+from assay.api.opened import Opened
+from assay.web.desk import Desk, Refused, mode_of
+from assay.web.state import Role
+from tests.web.conftest import write_folder
+
+ENTAILMENT, ANSWER = "r2c2.entailment", "r2c2.answer"
+
+
+@pytest.fixture
+def desk_of(tmp_path):
+    opened = []
+
+    def make(more="", name="f"):
+        folder = tmp_path / name
+        if not folder.exists():
+            write_folder(folder, more=more)
+        context = Desk.open(Opened.open(folder))
+        opened.append(context)
+        desk = context.__enter__()
+        desk.sync()
+        return desk
+
+    yield make
+    for one in opened:
+        one.__exit__(None, None, None)
+
+
+def yes(screen, value="YES", **more):
+    return {"verdict": {"entailed": value}, "before": None, "mode": screen["mode"], **more}
+
+
+def labels(desk):
+    return [one for one in desk.ledger.labels() if one.labeller.is_human]
+
+
+def test_units_come_topic_by_topic_in_an_order_that_stays(desk_of):
+    desk = desk_of()
+    ann = desk.state.person("ANN")
+    order = [one["unit"] for one in desk.next(ann, ENTAILMENT, count=9)]
+    assert len(order) == 4
+    topics = [desk.state.unit(one).topic for one in order]
+    assert topics == sorted(topics, key=topics.index)  # topics are not mixed
+    assert [one["unit"] for one in desk_of().next(ann, ENTAILMENT, count=9)] == order
+
+
+def test_two_people_get_different_units_and_reservations_expire(desk_of):
+    desk = desk_of("[ui]\nreserve_minutes = 0.001")
+    ann, kim = desk.state.person("ANN"), desk.state.person("KIM")
+    first = {one["unit"] for one in desk.next(ann, ENTAILMENT, count=2)}
+    held = desk.state.all("SELECT unit FROM reserved WHERE person = ?", ann.id)
+    assert {one[0] for one in held} == first
+    desk.state.db.execute("UPDATE reserved SET until = until + 1000")
+    second = {one["unit"] for one in desk.next(kim, ENTAILMENT, count=9)}
+    assert len(second) == 2
+    assert not first & second
+    desk.state.db.execute("UPDATE reserved SET until = 0")
+    assert len(desk.next(kim, ENTAILMENT, count=9)) == 4
+
+
+def test_a_label_is_in_the_ledger_with_how_it_was_given(desk_of):
+    desk = desk_of()
+    ann = desk.state.person("ANN")
+    screen = desk.next(ann, ENTAILMENT, count=1)[0]
+    text = next(one["value"] for one in screen["texts"] if one["name"] == "passage")
+    evidence = [
+        {"field": "passage", "start": 0, "end": 3},
+        {"field": "passage", "start": 3, "end": 10_000},
+        {"field": "nope", "start": 0, "end": 1},
+        "junk",
+    ]
+    said = yes(screen, reason="It says so.", evidence=evidence, seconds=2.34)
+    desk.give(ann, screen["unit"], said)
+    (label,) = labels(desk)
+    assert label.labeller.name == "human:ANN"
+    assert label.verdict == {"entailed": True, "reason": "It says so."}
+    assert mode_of(label) == "blind"
+    how = label.detail["workbench"]
+    assert how["seconds"] == 2.3
+    assert how["evidence"] == [{"field": "passage", "start": 0, "end": 3, "text": text[:3]}]
+    assert len(how["guideline"]) == 32
+
+
+def test_the_same_label_twice_is_one_and_another_tab_is_told(desk_of):
+    desk = desk_of()
+    ann = desk.state.person("ANN")
+    screen = desk.next(ann, ENTAILMENT, count=1)[0]
+    first = desk.give(ann, screen["unit"], yes(screen))
+    assert desk.give(ann, screen["unit"], yes(screen))["again"]  # the reply had got lost
+    with pytest.raises(Refused, match="another tab"):
+        desk.give(ann, screen["unit"], yes(screen, "NO"))
+    assert len(labels(desk)) == 1
+    desk.give(ann, screen["unit"], yes(screen, "NO") | {"before": first["uid"]})
+    assert [one.overrules for one in labels(desk)] == [None, first["uid"]]
+
+
+def test_passes_overlap_and_a_late_second_opinion_is_kept(desk_of):
+    desk = desk_of("[ui]\npasses = 2\noverlap = 0.5\nseed = 3")
+    passes = [row.passes for row in desk.state.units("WHERE task = ?", ENTAILMENT)]
+    assert set(passes) == {1, 2}
+    people = [desk.state.person(name) for name in ("ANN", "KIM", "LEE")]
+    number = next(
+        one.id for one in desk.state.units("WHERE task = ?", ENTAILMENT) if one.passes == 1
+    )
+    screen = desk.screen(people[0], desk.state.unit(number))
+    assert not desk.give(people[0], number, yes(screen))["told"]
+    assert "second opinion" in desk.give(people[1], number, yes(screen))["told"]
+    assert number not in [one["unit"] for one in desk.next(people[2], ENTAILMENT, count=9)]
+
+
+def test_answers_are_asked_once_their_nuggets_are_labelled(desk_of):
+    desk = desk_of()
+    ann = desk.state.person("ANN")
+    before = len(desk.next(ann, ANSWER, count=9))
+    for task in ("r2c2.dialogue_act", ENTAILMENT):
+        while screens := desk.next(ann, task, count=1):
+            verdict = {"act": "answer"} if "act" in task else {"entailed": "YES"}
+            desk.give(ann, screens[0]["unit"], yes(screens[0]) | {"verdict": verdict})
+    assert len(desk.next(ann, ANSWER, count=9)) > before
+
+
+def test_disagreements_are_settled_without_names(desk_of):
+    desk = desk_of("[ui]\npasses = 2")
+    ann, kim = desk.state.person("ANN"), desk.state.person("KIM")
+    lee = desk.state.person("LEE", Role.ADJUDICATOR)
+    number = desk.state.units("WHERE task = ? ORDER BY place", ENTAILMENT)[0].id
+    for who, value in ((ann, "YES"), (kim, "NO")):
+        screen = desk.screen(who, desk.state.unit(number))
+        assert screen["others"] == []
+        desk.give(who, number, yes(screen, value, reason=f"because {value}"))
+    with pytest.raises(Refused):
+        desk.next(ann, ENTAILMENT, "disagreements")
+    (screen,) = desk.next(lee, ENTAILMENT, "disagreements")
+    assert screen["mode"] == "adjudication"
+    assert {one["reason"] for one in screen["others"]} == {"because YES", "because NO"}
+    assert "ANN" not in str(screen)
+    with pytest.raises(Refused):
+        desk.give(kim, number, yes(screen, "YES"))
+    desk.give(lee, number, yes(screen, "YES"))
+    settled = labels(desk)[-1]
+    assert mode_of(settled) == "adjudication"
+    assert set(settled.detail["workbench"]["settles"]) == {one.uid for one in labels(desk)[:2]}
+    assert desk.next(lee, ENTAILMENT, "disagreements") == []
+
+
+def test_practice_is_told_the_gold_label_and_makes_none(desk_of):
+    desk = desk_of('[ui]\nmode = "training"')
+    gold, ann = desk.state.person("GOLD"), desk.state.person("ANN")
+    screen = desk.screen(ann, desk.state.units("WHERE task = ?", ENTAILMENT)[0])
+    with pytest.raises(Refused, match="no label of human:GOLD"):
+        desk.give(ann, screen["unit"], yes(screen))
+    from assay.ledger.exchange import person, said_by
+
+    row = desk.state.unit(screen["unit"])
+    content = desk.tasks[ENTAILMENT].unit.model_validate_json(row.content).model_dump(mode="json")
+    verdict = {"entailed": True, "reason": "Word for word."}
+    desk.ledger.add([said_by(person("human:GOLD"), desk.tasks[ENTAILMENT], content, verdict)])
+    told = desk.give(ann, screen["unit"], yes(screen, "NO"))["gold"]
+    assert told == {"right": False, "verdict": verdict, "reason": "Word for word."}
+    assert [one.labeller.name for one in labels(desk)] == ["human:GOLD"]
+    assert gold.name == "GOLD"
+
+
+def test_labels_from_elsewhere_count_as_done(desk_of):
+    desk = desk_of()
+    ann = desk.state.person("ANN")
+    while screens := desk.next(ann, ENTAILMENT, count=1):
+        desk.give(ann, screens[0]["unit"], yes(screens[0]))
+    desk.state.path.unlink()  # what the workbench knew is found again in the ledger
+    for ending in ("-wal", "-shm"):
+        desk.state.path.with_name(f"{desk.state.path.name}{ending}").unlink(missing_ok=True)
+    again = desk_of()
+    assert again.next(again.state.person("KIM"), ENTAILMENT, count=9) == []
+
+
+def test_skipped_units_wait_in_their_own_queue_and_flags_are_seen_by_all(desk_of):
+    desk = desk_of()
+    ann, kim = desk.state.person("ANN"), desk.state.person("KIM")
+    first = desk.next(ann, ENTAILMENT, count=1)[0]["unit"]
+    desk.aside(ann, first, "skip", "unclear")
+    assert first not in [one["unit"] for one in desk.next(ann, ENTAILMENT, count=9)]
+    assert [one["unit"] for one in desk.next(ann, ENTAILMENT, "skipped", count=9)] == [first]
+    desk.aside(ann, first, "flag", "flagged")
+    assert [one["unit"] for one in desk.next(kim, ENTAILMENT, "flagged", count=9)] == [first]
+    for kind in ("flag", "../x"):
+        if kind == "flag":
+            desk.aside(ann, first, kind, "")
+            assert desk.next(kim, ENTAILMENT, "flagged") == []
+        else:
+            with pytest.raises(Refused):
+                desk.aside(ann, first, kind, "x")

@@ -1,0 +1,219 @@
+"""What the server lets in, and what it never does."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import re
+import sqlite3
+
+import pytest
+
+from tests.web.conftest import write_folder
+
+
+class Client:
+    """A person's program: no browser, with a cookie once it has entered."""
+
+    def __init__(self, server, link=None):
+        self.server, self.cookie, self.token = server, "", ""
+        reply, _ = self.get((link or server.link).partition(server.base)[2])
+        assert reply.status == 302
+        self.set_cookie = reply.getheader("Set-Cookie")
+        self.cookie = self.set_cookie.partition(";")[0]
+
+    def ask(self, method, path, body=None, **headers):
+        connection = http.client.HTTPConnection("127.0.0.1", self.server.port, timeout=10)
+        given = {"Cookie": self.cookie, **{k.replace("_", "-"): v for k, v in headers.items()}}
+        if body is not None:
+            given.setdefault("Content-Type", "application/json")
+        connection.request(method, path, body, given)
+        reply = connection.getresponse()
+        return reply, reply.read().decode()
+
+    def get(self, path, **headers):
+        return self.ask("GET", path, **headers)
+
+    def start(self, task="r2c2.entailment", queue="open"):
+        _, text = self.get(f"/label/{task}?queue={queue}")
+        found = re.search(r'<script id="start"[^>]*>(.*?)</script>', text, re.DOTALL)
+        start = json.loads(found.group(1))
+        self.token = start["token"]
+        return start
+
+    def give(self, screen, verdict, **more):
+        body = {"verdict": verdict, "before": None, "mode": screen["mode"], **more}
+        reply, text = self.ask(
+            "POST", f"/api/label/{screen['unit']}", json.dumps(body), X_Assay_Token=self.token
+        )
+        return reply.status, json.loads(text)
+
+
+@pytest.fixture
+def server(serve, tmp_path):
+    return serve(write_folder(tmp_path / "f"), "--invite", "KIM")
+
+
+def human_labels(folder):
+    with sqlite3.connect(folder / "labels.sqlite") as db:
+        return db.execute(
+            "SELECT COUNT(*) FROM labels JOIN labellers ON labellers.id = labeller "
+            "WHERE kind = 'human'"
+        ).fetchone()[0]
+
+
+def test_a_link_lets_in_once_with_a_cookie_that_no_other_site_sends(server):
+    client = Client(server)
+    for part in ("HttpOnly", "SameSite=Strict", "Path=/"):
+        assert part in client.set_cookie
+    assert client.get("/")[0].status == 200
+    client.cookie = ""
+    reply, text = client.get(server.link.partition(server.base)[2])
+    assert reply.status == 200
+    assert "lets nobody in" in text
+    assert client.get("/")[0].status == 401
+    assert client.get("/static/label.js")[0].status == 200
+
+
+def test_nothing_stored_lets_anybody_in(server, tmp_path):
+    client = Client(server)
+    token = server.invited("KIM").partition("t=")[2]
+    data = b"".join(path.read_bytes() for path in (tmp_path / "f").glob("workbench.sqlite*"))
+    assert token.encode() not in data
+    assert client.cookie.partition("=")[2].encode() not in data
+
+
+@pytest.mark.parametrize(
+    ("headers", "status"),
+    [
+        ({"Host": "evil.example"}, 403),
+        ({"Host": "127.0.0.1.evil.example"}, 403),
+        ({"Origin": "http://evil.example"}, 403),
+        ({"Origin": "null"}, 403),
+        ({"Sec_Fetch_Site": "cross-site"}, 403),
+        ({"Sec_Fetch_Site": "same-site"}, 403),
+        ({"Sec_Fetch_Site": "none"}, 403),
+        ({"X_Assay_Token": "guessed"}, 403),
+        ({"X_Assay_Token": ""}, 403),
+        ({"Cookie": "assay=guessed"}, 401),
+        ({"Content_Type": "text/plain"}, 415),
+    ],
+)
+def test_a_change_must_come_from_our_own_page(server, tmp_path, headers, status):
+    client = Client(server)
+    screen = client.start()["screens"][0]
+    body = json.dumps({"verdict": {"entailed": "YES"}, "before": None, "mode": "blind"})
+    sent = {"X_Assay_Token": client.token, **headers}
+    reply, _ = client.ask("POST", f"/api/label/{screen['unit']}", body, **sent)
+    assert reply.status == status
+    assert human_labels(tmp_path / "f") == 0
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "body", "status"),
+    [
+        ("POST", "/api/label/999999", "{}", 404),
+        ("POST", "/api/label/1", "{", 400),
+        ("POST", "/api/label/1", "[]", 400),
+        ("POST", "/api/label/1", '{"verdict": {"entailed": "MAYBE"}}', 422),
+        ("POST", "/api/label/1", '{"verdict": 7}', 422),
+        ("POST", "/api/label/1", '"' + "x" * 70_000 + '"', 413),
+        ("POST", "/api/aside/1", '{"kind": "drop"}', 404),
+        ("GET", "/api/unit/999999", None, 404),
+        ("GET", "/api/next/nope", None, 404),
+        ("GET", "/label/nope", None, 404),
+        ("GET", "/label/..%2f..%2fetc", None, 404),
+        ("GET", "/static/..%2fserver.py", None, 404),
+        ("GET", "/static/server.py", None, 404),
+        ("GET", "/run/99", None, 404),
+        ("GET", "/topic/99", None, 404),
+        ("GET", "/unit/999", None, 404),
+        ("DELETE", "/api/label/1", None, 405),
+    ],
+)
+def test_what_cannot_be_is_refused_in_words(server, method, path, body, status):
+    client = Client(server)
+    client.start()
+    reply, text = client.ask(method, path, body, X_Assay_Token=client.token)
+    assert reply.status == status
+    assert "Traceback" not in text
+    assert json.loads(text)["error"]
+
+
+def test_every_reply_forbids_what_is_not_ours(server):
+    client = Client(server)
+    for path in ("/", "/label/r2c2.entailment", "/search?q=bridge", "/nope", "/static/label.js"):
+        reply, text = client.get(path)
+        policy = reply.getheader("Content-Security-Policy")
+        assert "default-src 'none'" in policy
+        assert "require-trusted-types-for 'script'" in policy
+        assert "unsafe" not in policy
+        assert reply.getheader("X-Content-Type-Options") == "nosniff"
+        assert not re.search(r"\son\w+=", text) or path.startswith("/static")
+
+
+def test_labellers_see_no_page_that_shows_what_others_said(server):
+    kim = Client(server, server.invited("KIM"))
+    for path in ("/runs", "/run/0", "/topic/0", "/unit/1", "/search?q=a", "/live", "/people"):
+        assert kim.get(path)[0].status == 403
+    kim.start()
+    for path, body in (
+        ("/api/invite", '{"name": "EVE", "role": "organiser"}'),
+        ("/api/leave", "{}"),
+    ):
+        assert kim.ask("POST", path, body, X_Assay_Token=kim.token)[0].status == 403
+    assert kim.get("/label/r2c2.entailment?queue=disagreements")[0].status == 404
+
+
+def test_organisers_invite_people_and_let_them_in_no_more(server):
+    ann = Client(server)
+    ann.start()
+    body = '{"name": "LEE", "role": "adjudicator"}'
+    _, text = ann.ask("POST", "/api/invite", body, X_Assay_Token=ann.token)
+    lee = Client(server, json.loads(text)["told"].rpartition(" ")[2])
+    assert lee.get("/runs")[0].status == 200
+    number = re.search(r'LEE</bdi>.*?data-leave="(\d+)"', ann.get("/people")[1]).group(1)
+    reply, _ = ann.ask("POST", "/api/leave", f'{{"person": {number}}}', X_Assay_Token=ann.token)
+    assert reply.status == 200
+    assert lee.get("/runs")[0].status == 401
+    for name in ("", "a\nb", " x"[:1]):
+        body = json.dumps({"name": name, "role": "labeller"})
+        reply, _ = ann.ask("POST", "/api/invite", body, X_Assay_Token=ann.token)
+        assert reply.status == 422
+
+
+def test_nobody_sees_anothers_label_before_giving_their_own(server):
+    ann, kim = Client(server), Client(server, server.invited("KIM"))
+    screen = ann.start()["screens"][0]
+    assert ann.give(screen, {"entailed": "YES"}, reason="SECRET WORDS")[0] == 200
+    kim.start()
+    assert "SECRET WORDS" not in kim.get(f"/api/unit/{screen['unit']}")[1]
+    assert kim.get(f"/api/unit/{screen['unit']}?mode=adjudication")[0].status == 403
+
+
+def test_a_second_server_is_told_that_the_folder_is_open(server, tmp_path, assay_process):
+    done = assay_process("ui", tmp_path / "f", "--no-browser", "--port", "0")
+    assert done.returncode == 2
+    assert "the workbench is open by another process" in done.stderr
+
+
+def test_labels_survive_a_kill_and_sessions_go_on(serve, tmp_path):
+    folder = write_folder(tmp_path / "f")
+    first = serve(folder)
+    client = Client(first)
+    kept = 0
+    for screen in client.start()["screens"]:
+        status, found = client.give(screen, {"entailed": "NO"})
+        assert status == 200
+        assert found["uid"]
+        kept += 1
+    first.kill()
+    assert human_labels(folder) == kept
+    client.server = serve(folder, port=first.port)
+    assert client.get("/")[0].status == 200
+    left = client.start()["screens"]
+    assert len(left) == 4 - kept
+
+
+def test_ctrl_c_ends_it(server):
+    assert server.stop() in (0, 130)
