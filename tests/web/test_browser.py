@@ -243,7 +243,8 @@ def test_no_rule_of_accessibility_is_broken(serve, visit, tmp_path):
     page = visit(server.link, bypass_csp=True)
     for scheme in ("light", "dark"):
         page.emulate_media(color_scheme=scheme)
-        for path in ("/", "/label/r2c2.entailment", "/label/r2c2.answer", "/runs", "/live", "/people",
+        label = "/label/r2c2."
+        for path in ("/", f"{label}entailment", f"{label}answer", "/runs", "/live", "/people",
                      "/topic/0", "/unit/1", "/search?q=bridge"):  # fmt: skip
             page.goto(f"{server.base}{path}")
             page.add_script_tag(content=AXE.read_text(encoding="utf-8"))

@@ -30,6 +30,8 @@ from assay.web.state import FILE, Person, State, UnitRow
 DETAIL = "workbench"
 """Where a label's ``detail`` says how it was given."""
 
+AT_ONCE = 0.3
+"""Seconds that people may wait for new units to be taken up."""
 PREFETCHED = 3
 RECENT = 10
 _MOST_TEXT = 4000
@@ -64,10 +66,11 @@ class Desk:
     tasks: Mapping[str, AnyTask] = field(init=False)
     guidelines: dict[str, str] = field(init=False)
     _waits: bool = field(init=False)
-    _stale: bool = field(init=False)
+    stale: bool = field(init=False)
+    sync_takes: float = field(default=0.0, init=False)
 
     def __post_init__(self) -> None:
-        self._stale = False
+        self.stale = False
         self.tasks = {one.name: one for one in self.opened.tasks()}
         steps = [step for one in self.opened.parts.values() for step in one.steps]
         self._waits = any(step.waits for step in steps)
@@ -96,11 +99,18 @@ class Desk:
 
     def sync(self) -> None:
         """Take up the units that the folder asks about now, and labels that came from elsewhere."""
-        machines = self._machines()
-        self._stale = False
+        began = time.monotonic()
+        self.stale = False
         self.state.set_units(self._units())
-        self.state.set_machines(machines)
+        self.state.set_machines(self._machines())
         self._take_up()
+        self.sync_takes = time.monotonic() - began
+
+    def refresh(self) -> None:
+        """:meth:`sync` where labels may have opened more units, if that takes no time to speak of;
+        else it is done elsewhere (:meth:`assay.web.server.Bench.keep_fresh`)."""
+        if self.stale and self.sync_takes < AT_ONCE:
+            self.sync()
 
     def _units(self) -> Iterator[tuple[str, str, str, int, str, int]]:
         seen: set[str] = set()
@@ -184,8 +194,8 @@ class Desk:
         if queue == "disagreements" and not person.adjudicates:
             raise Refused("Disagreements are settled by adjudicators.", 403)
         found = self._reserved(person, task, queue, count, without)
-        if len(found) < count and self._stale:
-            self.sync()  # what was labelled since may have opened more
+        if len(found) < count and self.stale:
+            self.refresh()  # what was labelled since may have opened more
             found = self._reserved(person, task, queue, count, without)
         mode = "adjudication" if queue == "disagreements" else self.ui.mode
         return [self.screen(person, row, mode) for row in found]
@@ -332,7 +342,7 @@ class Desk:
         (uid,) = self.ledger.add([label])
         written = next(one for one in self.ledger.of_units([label.unit]) if one.uid == uid)
         self._note(written)
-        self._stale = self._waits
+        self.stale = self._waits
         return uid
 
     def _trained(self, person: Person, row: UnitRow, verdict: Mapping[str, Any]) -> dict[str, Any]:
@@ -381,8 +391,7 @@ class Desk:
     def counts(self, person: Person) -> list[dict[str, Any]]:
         """For each task how many units there are, how many labels are wanted and given, how many
         are mine, and in which queues something waits."""
-        if self._stale:
-            self.sync()
+        self.refresh()
         found = []
         for name, task in self.tasks.items():
             wanted, units, done = self.state.one(

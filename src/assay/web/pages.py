@@ -65,6 +65,7 @@ async def home(request: web.Request) -> web.Response:
     """What there is to label."""
     bench = bench_of(request)
     counts = await bench.do(bench.desk.counts, request[PERSON])
+    bench.keep_fresh()
     return page(request, "home.html", tasks=counts, queues=QUEUES)
 
 
@@ -107,7 +108,7 @@ async def following(request: web.Request) -> Any:
     """The next units of a queue."""
     bench = bench_of(request)
     have = [int(one) for one in request.query.get("have", "").split(",") if one.isdecimal()]
-    return await bench.do(
+    found = await bench.do(
         bench.desk.next,
         request[PERSON],
         request.match_info["task"],
@@ -115,6 +116,9 @@ async def following(request: web.Request) -> Any:
         count=PREFETCHED,
         without=have[:_MOST_ASKED],
     )
+    if len(found) < PREFETCHED:
+        bench.keep_fresh()
+    return found
 
 
 @answered
@@ -145,7 +149,8 @@ async def give(request: web.Request) -> Any:
     """Keep a label."""
     bench = bench_of(request)
     said = await body_of(request)
-    return await bench.do(bench.desk.give, request[PERSON], int(request.match_info["unit"]), said)
+    number = int(request.match_info["unit"])
+    return await bench.do(bench.desk.give, request[PERSON], number, said)
 
 
 @answered

@@ -10,6 +10,7 @@ import asyncio
 import ipaddress
 import os
 import socket
+import time
 from collections.abc import Callable, Collection, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
@@ -21,7 +22,7 @@ from aiohttp import web
 from assay.api.opened import Opened
 from assay.judging.claims import claim
 from assay.model.errors import SettingsError
-from assay.web.desk import Desk
+from assay.web.desk import AT_ONCE, Desk
 from assay.web.pages import routes
 from assay.web.replies import BENCH
 from assay.web.runs import Scored
@@ -43,6 +44,7 @@ class Bench:
     address: str = field(default="", init=False)
     _thread: ThreadPoolExecutor = field(init=False)
     _scoring: ThreadPoolExecutor = field(init=False)
+    _rests_until: float = field(default=0.0, init=False)
     _scored: Scored | None = field(default=None, init=False)
     _open: ExitStack = field(default_factory=ExitStack, init=False)
 
@@ -96,6 +98,19 @@ class Bench:
             self._scored = Scored.of(self.opened)
             self.now(self.desk.state.set_ranges, self._scored.ranges())
         return self._scored
+
+    def keep_fresh(self) -> None:
+        """Take up, in the thread that scores, the units that labels have opened. It takes little of
+        the time that others need: it rests ten times as long as it takes."""
+        desk, now = self.desk, time.monotonic()
+        if desk.stale and desk.sync_takes >= AT_ONCE and now > self._rests_until:
+            desk.stale = False
+            self._rests_until = now + 11 * desk.sync_takes
+            self._scoring.submit(self._sync)
+
+    def _sync(self) -> None:
+        with Desk.open(self.opened) as other:
+            other.sync()
 
     def link(self, name: str, role: Role | None) -> str:
         """A link that lets a person in, once."""

@@ -203,25 +203,31 @@ class State:
     def set_units(self, units: Iterable[Sequence[Any]]) -> None:
         """Make these the units that labels are wanted of: task, hash, topic, place, content and
         passes. What was there before stays as it was, but is wanted no longer."""
+        # Gathered in a table of this connection alone: nobody waits for what takes long.
+        self.db.executescript(
+            "DROP TABLE IF EXISTS temp.asked; "
+            "CREATE TEMP TABLE asked (task, hash, topic, place, content, passes)"
+        )
+        self.db.execute("BEGIN")
+        self.db.executemany("INSERT INTO temp.asked VALUES (?, ?, ?, ?, ?, ?)", units)
+        self.db.execute("COMMIT")
         with self.writing():
-            self.db.execute("UPDATE units SET wanted = 0")
-            topics: dict[str, int] = {
-                name: number for number, name in self.db.execute("SELECT id, name FROM topics")
-            }
-
-            def rows() -> Iterator[tuple[Any, ...]]:
-                for task, unit, topic, place, content, passes in units:
-                    if topic not in topics:
-                        found = self.db.execute("INSERT INTO topics (name) VALUES (?)", (topic,))
-                        topics[topic] = int(found.lastrowid or 0)
-                    yield task, unit, topics[topic], place, content, passes
-
-            self.db.executemany(
-                "INSERT INTO units (task, hash, topic, place, content, passes) "
-                "VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (hash) DO UPDATE SET "
-                "wanted = 1, passes = excluded.passes, topic = excluded.topic",
-                rows(),
+            self.db.execute(
+                "INSERT INTO topics (name) SELECT DISTINCT topic FROM asked WHERE true "
+                "ON CONFLICT DO NOTHING"
             )
+            self.db.execute(
+                "UPDATE units SET wanted = 0 WHERE hash NOT IN (SELECT hash FROM asked)"
+            )
+            self.db.execute(
+                "INSERT INTO units (task, hash, topic, place, content, passes) "
+                "SELECT task, hash, topics.id, place, content, passes FROM asked "
+                "JOIN topics ON topics.name = topic ORDER BY asked.rowid "
+                "ON CONFLICT (hash) DO UPDATE SET "
+                "wanted = 1, passes = excluded.passes, topic = excluded.topic "
+                "WHERE (wanted, passes, topic) IS NOT (1, excluded.passes, excluded.topic)"
+            )
+        self.db.execute("DROP TABLE temp.asked")
 
     def set_machines(self, found: Mapping[str, tuple[str, float | None]]) -> None:
         """What the folder's own labellers said: status and certainty by the unit's hash."""
