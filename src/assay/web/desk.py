@@ -238,7 +238,7 @@ class Desk:
             "topic": row.topic,
             "mode": mode,
             "texts": forms.texts(task, unit),
-            "words": forms.words_of(unit),
+            "words": forms.words_of(task, unit),
             "controls": forms.controls(task, unit),
             "reason": forms.has_reason(task),
             "own": None if own is None else {"uid": own.uid, "verdict": own.verdict},

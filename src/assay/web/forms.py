@@ -24,6 +24,7 @@ LETTERS = "abcdehijklmopqrtuvwxyz"
 """Keys of list items; f, g, n and s are commands."""
 
 _REASON = "reason"
+_MOST_LIT = 200
 _WORDS = re.compile(r"[^\W_]+")
 _STOP = frozenset(
     [
@@ -82,8 +83,10 @@ _STOP = frozenset(
 
 
 def texts(task: AnyTask, unit: Unit) -> list[Json]:
-    """The fields of a unit in its own order: ``name``, ``label``, whether it is what is ``judged``
-    and the ``value``, a text or a list of texts. Empty ones are left out."""
+    """The fields of a unit in its own order: ``name``, ``label``, whether it is what is ``judged``,
+    whether its words are lit in the others (``query``), and the ``value``, a text or a list of
+    texts. Empty ones are left out."""
+    lighting = _lighting(task, unit)
     shown = []
     for name in type(unit).model_fields:
         value = getattr(unit, name)
@@ -94,20 +97,27 @@ def texts(task: AnyTask, unit: Unit) -> list[Json]:
                 "name": name,
                 "label": _in_words(name),
                 "judged": name in task.judged_fields,
+                "query": name in lighting,
                 "value": _plain(value),
             }
         )
     return shown
 
 
-def words_of(unit: Unit) -> list[str]:
-    """The query's words, which are lit: without those that stand everywhere."""
+def words_of(task: AnyTask, unit: Unit) -> list[str]:
+    """The query's words, which are lit, or where there is none those of what is judged; without
+    those that stand everywhere."""
     found: dict[str, None] = {}
-    for name in QUERY_FIELDS:
-        text = getattr(unit, name, "")
-        if isinstance(text, str):
-            found |= dict.fromkeys(_WORDS.findall(text.casefold()))
+    for name in _lighting(task, unit):
+        found |= dict.fromkeys(_WORDS.findall(getattr(unit, name).casefold())[:_MOST_LIT])
     return [one for one in found if one not in _STOP and (len(one) > 1 or not one.isascii())]
+
+
+def _lighting(task: AnyTask, unit: Unit) -> list[str]:
+    """Names of the fields whose words are lit in the others."""
+    texts = [one for one in type(unit).model_fields if isinstance(getattr(unit, one), str)]
+    queries = [one for one in texts if one in QUERY_FIELDS]
+    return queries or [one for one in texts if one in task.judged_fields][:1]
 
 
 def controls(task: AnyTask, unit: Unit) -> list[Json]:

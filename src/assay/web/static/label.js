@@ -75,7 +75,8 @@ function lit(text, words) {
   return found;
 }
 
-function textOf(one, words) {
+function textOf(one, given) {
+  const words = one.query ? [] : given; // the query itself is no find
   const block = make("div", { class: "text" }, make("h2", {}, one.label));
   if (Array.isArray(one.value)) {
     const list = make("ol");
@@ -314,10 +315,10 @@ function show(screen) {
   for (const one of screen.controls) state.values[one.field] = initial(one, given[one.field]);
   const digits = choiceKeys(screen.controls);
   const keysLeft = [...ITEM_KEYS];
-  const reason = make("textarea", { id: "reason", rows: "2", dir: "auto" });
+  const reason = make("textarea", { id: "reason", rows: "1", dir: "auto" });
   reason.value = screen.own ? screen.own.verdict.reason || "" : "";
   find("verdict").replaceChildren(
-    ...screen.controls.map((one) => controlOf(one, digits, keysLeft)),
+    ...screen.controls.filter((one) => !one.items || one.items.length).map((one) => controlOf(one, digits, keysLeft)),
     make("label", { class: "reason" }, "Why (if you like)", reason),
     make("ul", { id: "evidence", class: "evidence", "aria-label": "Evidence" }),
     make("p", {}, make("button", { type: "submit", class: "go", "data-command": "submit" }, screen.own ? "Change it" : "Submit", " ", kbd(keys.submit))),
