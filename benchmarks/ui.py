@@ -113,9 +113,7 @@ def main() -> None:
         server.kill()
         server.wait()
         with sqlite3.connect(folder / "labels.sqlite") as db:
-            kept, units = db.execute(
-                "SELECT COUNT(*), COUNT(DISTINCT unit) FROM labels"
-            ).fetchone()
+            kept, units = db.execute("SELECT COUNT(*), COUNT(DISTINCT unit) FROM labels").fetchone()
         with sqlite3.connect(folder / "workbench.sqlite") as db:
             total = db.execute("SELECT COUNT(*) FROM units").fetchone()[0]
     times = [one for person in people for one in person.times]

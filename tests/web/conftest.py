@@ -116,9 +116,10 @@ def serve() -> Iterator[Serve]:
         one.kill()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser():
-    """Headless Chromium of the system."""
+    """Headless Chromium of the system. Playwright has an event loop running as long as it is open,
+    in which no command could be tested."""
     if CHROMIUM is None:
         if os.environ.get("CI"):
             pytest.fail("Chromium is missing")
