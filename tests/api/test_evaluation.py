@@ -17,7 +17,14 @@ import polars as pl
 import pytest
 
 import assay as package
-from assay.model.errors import AssayError, LabellerUnreachable, LedgerError, SettingsError
+from assay.model.errors import (
+    AssayError,
+    FormatError,
+    LabellerFailed,
+    LabellerUnreachable,
+    LedgerError,
+    SettingsError,
+)
 from tests.cli.ground import QUESTION, make, toml
 from tests.cli.ground import judge as ground_judge
 from tests.conftest import ROOT, Assay
@@ -390,3 +397,92 @@ def test_the_caller_may_go_elsewhere(slide: Path, tmp_path: Path, monkeypatch: A
     assert all(path.is_file() for path in found.write())
     assert (slide / "out" / "scores.csv").is_file()
     assert list((tmp_path / "elsewhere").iterdir()) == []
+
+
+def same_cells(frame: pl.DataFrame, path: Path, measure: Any) -> None:
+    """Every cell of a frame is that of a file, at full precision; ``measure`` names a measure of
+    the file as the frame has it."""
+    names, *lines = (line.split(",") for line in path.read_text().splitlines())
+    assert set(names) <= set(frame.columns)
+    assert len(frame) == len(lines) > 0
+    for row, line in zip(frame.select(names).rows(), lines, strict=True):
+        for name, ours, theirs in zip(names, row, line, strict=True):
+            if name == "measure":
+                assert ours == measure(theirs)
+            elif isinstance(ours, float):
+                assert ours == float(theirs), (row, name)
+            else:
+                assert ("" if ours is None else str(ours)) == theirs, (row, name)
+
+
+def test_every_cell_is_that_of_the_files_under_several_protocols(ground: Path):
+    found = package.open(ground)
+    found.judge(labeller=ground_judge)
+    found.write()
+    for protocol in ALL:
+        prefix = f"{protocol}: "
+        own = pl.col("measure").str.starts_with(prefix)
+        for frame, name in ((found.scores, "scores"), (found.per_topic, "per_topic")):
+            path = ground / "out" / protocol / f"{name}.csv"
+            same_cells(frame.filter(own), path, lambda theirs, prefix=prefix: prefix + theirs)
+
+
+def test_a_folder_that_cannot_be_written_to_is_scored(slide: Path, monkeypatch: Any):
+    found = package.open(slide)
+    found.judge(labeller=Judge())
+    found.write()
+    out = slide / "out"
+    for path in (slide, *slide.rglob("*")):
+        path.chmod(0o555 if path.is_dir() else 0o444)
+    before = {path: path.stat().st_mtime_ns for path in slide.rglob("*")}
+    try:
+        again = package.open(slide, policy=found.policy, labeller=Judge())
+        same_cells(again.scores, out / "scores.csv", str)
+        same_cells(again.per_topic, out / "per_topic.csv", str)
+        assert not again.labels.is_empty()
+        assert {path: path.stat().st_mtime_ns for path in slide.rglob("*")} == before
+    finally:
+        for path in (slide, *slide.rglob("*")):
+            path.chmod(0o755 if path.is_dir() else 0o644)
+
+
+def test_a_notebook_runs_nothing_that_files_hold(ground: Path):
+    """Markup of names is shown, not acted on; names with controls are refused."""
+    toml(ground, ["r2c2"])
+    run = ground / "ac" / "ACX.txt"
+    run = run.rename(run.with_name("<img src=x onerror=alert(1)>.txt"))
+    found = package.open(ground)
+    for html in (found._repr_html_(), found.judge(labeller=ground_judge) and found._repr_html_()):
+        assert "&lt;img src=x onerror=alert(1)&gt;" in html
+        assert "<img" not in html
+    for control in "\x1b[31m", "\u202e":
+        run = run.rename(run.with_name(f"{control}.txt"))
+        with pytest.raises(FormatError) as caught:
+            package.open(ground)
+        assert control not in str(caught.value)
+
+
+def test_a_labeller_of_ones_own_that_fails_is_told(slide: Path):
+    def broken(task: str, unit: Mapping[str, Any]) -> Mapping[str, Any]:
+        return {}[task]
+
+    def silent(task: str, unit: Mapping[str, Any]) -> None:
+        """Has nothing to say."""
+
+    found = package.open(slide)
+    with pytest.raises(LabellerFailed, match=r"broken raised KeyError: .r2c2"):
+        found.judge(labeller=broken)
+    with pytest.warns(UserWarning, match=r"\d+ questions got no answer from the labeller"):
+        tally = found.judge(labeller=silent)
+    assert tally.unanswered > 0
+    assert not found.missing.is_empty()
+    records = [{"claim": "a", "passage": "a"}]
+    with pytest.warns(UserWarning, match="1 pair got no answer from the labeller"):
+        package.label("support", records, silent)
+
+
+def test_a_file_that_is_no_evaluation_is_told(tmp_path: Path, assay: Assay):
+    (tmp_path / "a.py").write_text("x = 1\n")
+    with pytest.raises(SettingsError, match=r"a\.py is no evaluation: give a folder"):
+        package.open(tmp_path / "a.py")
+    assert "is no evaluation" in assay("score", tmp_path / "a.py").stderr

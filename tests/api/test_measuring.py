@@ -180,3 +180,34 @@ def test_what_cannot_be_is_named(call, error, says):
 
 def test_no_measures_are_the_usual_ones():
     assert measure(GRADES, RANKED, None).equals(measure(GRADES, RANKED))
+
+
+def test_dicts_agree_as_files_do(tmp_path):
+    first = {"1": {"a": 1, "b": 0, "c": -1}, "2": {"a": 2, "d": 1}}
+    second = {"1": {"a": 1, "b": 1, "c": 1}, "2": {"a": 2, "d": 0}}
+    files = []
+    for name, grades in (("a", first), ("b", second)):
+        files.append(tmp_path / name)
+        lines = (f"{t} 0 {d} {grade}\n" for t, docs in grades.items() for d, grade in docs.items())
+        files[-1].write_text("".join(lines))
+    assert agree(first, second).equals(agree(*files))
+    by_id = agree({"x": 1, "y": 0, "z": 2}, {"z": 2, "y": 0, "x": 1})
+    assert by_id["value"].to_list() == agree([1, 0, 2], [1, 0, 2])["value"].to_list()
+
+
+@pytest.mark.parametrize(
+    ("call", "says"),
+    [
+        (compare, "row 2 of the frame has no topic"),
+        (lambda frame: agree(frame, frame), "row 2 of the frame has no topic"),
+        (lambda frame: correlate(frame, frame), "row 2 of the frame has no topic"),
+    ],
+)
+def test_a_row_without_an_id_is_named(call, says):
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame(
+        {"run": ["a", "a", "b"], "topic": ["1", float("nan"), "2"], "value": [1.0, 2.0, 3.0]}
+    )
+    frame["label"] = frame["value"]
+    with pytest.raises(ValueError, match=says):
+        call(frame)

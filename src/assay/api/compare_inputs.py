@@ -168,12 +168,12 @@ def score_runs(
         raise FormatError(faults)
     _check_names(names, files)
     names = [printable(name) for name in names]
-    kept = np.ones(len(judged.topics), dtype=np.bool_)
+    mask = np.ones(len(judged.topics), dtype=np.bool_)
     for name, one in zip(names, scores, strict=True):
         _say_what_lacks(name, one, note)
         if answered:
-            kept &= one.answered
-    return [_matrix(name, measure, names, scores, kept, note) for name, measure in wanted.items()]
+            mask &= one.answered
+    return [_matrix(name, measure, names, scores, mask, note) for name, measure in wanted.items()]
 
 
 def _judgements(qrels: Path, topics: Path | None, note: Note) -> tuple[Judgements, list[Fault]]:
@@ -215,19 +215,19 @@ def _matrix(
     measure: Measure,
     runs: Sequence[str],
     scores: Sequence[RunScores],
-    kept: npt.NDArray[np.bool_],
+    mask: npt.NDArray[np.bool_],
     note: Note,
 ) -> ScoreMatrix:
     table = np.column_stack([one.values[measure] for one in scores])
     undefined = np.asarray(~np.isfinite(table).all(axis=1))
     topics = scores[0].topics
-    if undefined[kept].any():
-        lost = [topics[place] for place in np.flatnonzero(undefined & kept)]
+    if undefined[mask].any():
+        lost = [topics[place] for place in np.flatnonzero(undefined & mask)]
         note(
             f"{name} is undefined for some run on {counted(len(lost), 'topic')}, left out for all "
             f"runs: {listed(lost, 10)}."
         )
-    used_topics = kept & ~undefined
+    used_topics = mask & ~undefined
     count = int(used_topics.sum())
     if count < 2:
         raise SettingsError(

@@ -29,6 +29,7 @@ from assay.statistics.comparison import Test
 from assay.statistics.correlation import CorrelationReport, Missing
 
 Scores = dict[str, dict[str, float | None]]
+_IDS = ("topic", "run", "doc", "docid", "id")
 
 
 def agree(
@@ -251,15 +252,23 @@ def _whole(name: str, by_run: Mapping[str, Mapping[str, float | None]]) -> Score
 
 def _polars(given: Any) -> pl.DataFrame:
     """A frame with texts as ids and null where pandas has NaN. Raises TypeError for what is no
-    table."""
+    table, ValueError for a row without an id."""
     if not hasattr(given, "columns"):
         raise TypeError(f"this must be a file, a frame or a dict of runs, not {_kind(given)}")
     if isinstance(given, pl.DataFrame):
-        frame = given
+        frame = given.fill_nan(None)
     else:
-        frame = pl.DataFrame({str(name): list(given[name]) for name in given.columns})
-    ids = [name for name in ("topic", "run") if name in frame.columns]
-    return frame.with_columns(pl.col(ids).cast(pl.String)).fill_nan(None)
+        columns = {
+            str(name): [None if one is None or one != one else one for one in given[name]]
+            for name in given.columns
+        }
+        frame = pl.DataFrame(columns)
+    ids = [name for name in _IDS if name in frame.columns]
+    for name in ids:
+        if frame[name].null_count():
+            row = frame[name].is_null().arg_true()[0] + 1
+            raise ValueError(f"row {row} of the frame has no {name}")
+    return frame.with_columns(pl.col(ids).cast(pl.String))
 
 
 def _frame(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> pl.DataFrame:

@@ -26,6 +26,7 @@ from assay.judging.progress import Progress, Silent, Tally
 from assay.ledger import Ledger
 from assay.ledger.chain import Head
 from assay.model.places import TRUSTED
+from assay.model.wording import counted
 from assay.protocols.folder import Folder
 from assay.protocols.manifest import read_manifest
 
@@ -127,7 +128,7 @@ class Evaluation:
             self._opened, self._found = opened, None
         opened = self._opened
 
-        def work(told: Progress) -> Tally:
+        def judging(told: Progress) -> Tally:
             with self._trusting():
                 opened.labellers()  # what is wrong with one is said before a ledger is made
                 with opened.ledger() as ledger:
@@ -137,7 +138,7 @@ class Evaluation:
                         )
                     )
 
-        return work
+        return judging
 
     def dry_run(self) -> pl.DataFrame:
         """What :meth:`judge` would ask now, as a frame: the labels that are ``known``, ``shared``
@@ -174,13 +175,13 @@ class Evaluation:
         questions it holds and which cannot go into one. Raises SettingsError where no endpoint is
         asked."""
 
-        def work(told: Progress) -> Exported:
+        def exporting(told: Progress) -> Exported:
             with self._trusting(), self._opened.ledger() as ledger:
                 return self._opened.export_batch(
                     ledger, path_of(path, "path"), progress=told, retry_failed=retry_failed
                 )
 
-        return outside_a_loop(work, Silent())
+        return outside_a_loop(exporting, Silent())
 
     def import_batch(self, path: Name, *, retry_failed: bool = False) -> Taken:
         """Take the results of a batch file as labels; export again for what they leave open, until
@@ -337,7 +338,11 @@ def evaluate(
 
 
 def _finished(tally: Tally) -> Tally:
-    """Raise KeyboardInterrupt where a person stopped it."""
+    """What was done, with a warning of what the labeller has no answer to. Raises
+    KeyboardInterrupt where a person stopped it."""
     if tally.stopped == INTERRUPTED:
         raise KeyboardInterrupt
+    if tally.unanswered:
+        asked = counted(tally.unanswered, "question")
+        warnings.warn(f"{asked} got no answer from the labeller (None).", stacklevel=2)
     return tally

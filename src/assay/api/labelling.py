@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field
@@ -28,6 +29,7 @@ from assay.labellers.spec import LabellerOptions, make_labeller
 from assay.ledger import Ledger
 from assay.model.errors import SettingsError
 from assay.model.labels import Label, Status
+from assay.model.wording import counted
 from assay.protocols.output import write_bytes
 from assay.systems.asking import Asker, Spending
 from assay.tasks.rendering import Renderer
@@ -187,10 +189,14 @@ def label(
     job = PairJob(kind, pairs, who)
     path = None if ledger is None else Path(ledger)
 
-    def work(told: Progress) -> list[Labelled]:
-        return label_pairs(job, path, Bounds(budget, retry_failed, told))[0]
-
-    return frame_of(outside_a_loop(work, progress or Silent()))
+    labels, tally = outside_a_loop(
+        lambda told: label_pairs(job, path, Bounds(budget, retry_failed, told)),
+        progress or Silent(),
+    )
+    if tally.unanswered:
+        pairs_said = counted(tally.unanswered, "pair")
+        warnings.warn(f"{pairs_said} got no answer from the labeller (None).", stacklevel=2)
+    return frame_of(labels)
 
 
 def frame_of(labels: Sequence[Labelled]) -> pl.DataFrame:

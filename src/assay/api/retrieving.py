@@ -221,14 +221,14 @@ def retrieve(
     )
     opened = index.index if isinstance(index, SearchIndex) else Index(Path(index))
     texts = topic_texts(topics)
-    kept = None if ledger is None else Path(ledger)
+    path = None if ledger is None else Path(ledger)
 
-    def work(told: Progress) -> Found:
+    def searching(told: Progress) -> Found:
         return search(
-            opened, texts, settings, Models(dense, decompose, rerank_with, kept, budget, told)
+            opened, texts, settings, Models(dense, decompose, rerank_with, path, budget, told)
         )
 
-    found = outside_a_loop(work, progress_of(progress))
+    found = outside_a_loop(searching, progress_of(progress))
     if output is not None:
         found.write(Path(output), kind, max_chars=max_passage_chars)
     if found.failed or found.missing:

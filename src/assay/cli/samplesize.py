@@ -76,7 +76,7 @@ def samplesize_command(
         raise typer.BadParameter("give either matrices or --variance", param_hint="--variance")
     if variance is None and not files:
         raise typer.BadParameter("give at least one matrix, or --variance", param_hint="MATRIX.csv")
-    minds = _values(mind, "--mind", _positive, _MIND)
+    minds = _values(mind, "--mind", _number, _MIND)
     found = designs(
         files,
         score,
@@ -86,7 +86,7 @@ def samplesize_command(
         betas=_values(beta, "--beta", _share, (0.2,)),
         minds=minds,
         runs=_values(m, "--m", _two_or_more, _RUNS),
-        widths=_values(width, "--width", _positive, minds),
+        widths=_values(width, "--width", _number, minds),
         note=remark,
     )
     rows = [tuple(getattr(row, name) for name in COLUMNS) for row in found.rows]
@@ -118,28 +118,22 @@ def _values(
     return tuple(dict.fromkeys(found))
 
 
-def _share(text: str) -> float:
-    value = _finite(text)
-    if not 0 < value < 1:
-        raise ValueError("must be between 0 and 1")
-    return value
-
-
-def _positive(text: str) -> float:
-    value = _finite(text)
-    if value <= 0:
-        raise ValueError("must be greater than 0")
-    return value
-
-
-def _finite(text: str) -> float:
+def _number(text: str, least: float = 0, most: float = math.inf) -> float:
+    """A number strictly between two."""
     try:
         value = float(text)
     except ValueError:
         value = math.nan
     if not math.isfinite(value):
         raise ValueError("is not a number")
+    if not least < value < most:
+        ends = f"between {least} and {most}" if most < math.inf else f"greater than {least}"
+        raise ValueError(f"must be {ends}")
     return value
+
+
+def _share(text: str) -> float:
+    return _number(text, most=1)
 
 
 def _two_or_more(text: str) -> int:

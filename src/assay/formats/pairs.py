@@ -110,6 +110,8 @@ def _pairs(
 def _id(value: object) -> Id | None:
     if isinstance(value, str):
         return value if value.strip() and _is_text(value) else None
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)  # as pandas has whole numbers beside a missing one
     if isinstance(value, Integral) and not isinstance(value, bool):
         return int(value) if -_LARGEST <= int(value) < _LARGEST else None
     return None

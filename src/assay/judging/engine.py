@@ -19,7 +19,7 @@ from assay.judging.todo import Distinct, Item, gathered, in_parts, tasks_in
 from assay.labellers.base import Estimate, Labeller, Request, request_key
 from assay.labellers.ensemble import EnsembleLabeller
 from assay.ledger import Asked, Ledger
-from assay.model.errors import LabellerUnreachable, SettingsError
+from assay.model.errors import SettingsError
 from assay.model.labels import Status
 from assay.model.wording import listed
 
@@ -272,7 +272,7 @@ def _carry_out(
         if run.unreachable is not None and total.stopped != INTERRUPTED:
             by = listed((f"{count:,} by {name}" for name, count in made.items() if count), 5)
             kept = f"{total.asked} labels of this run are kept ({by})" if by else "Nothing lost"
-            raise LabellerUnreachable(
+            raise type(run.unreachable)(
                 f"{run.unreachable}\n{kept}{_spent(total)}; run again to go on from here."
             )
     return total

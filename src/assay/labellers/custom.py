@@ -66,7 +66,7 @@ class FunctionLabeller(BaseLabeller):
 
     async def label(self, request: Request) -> Outcome | None:
         """What the function says. A verdict that does not fit is a failed label; an exception
-        becomes LabellerUnreachable, is not recorded, and ends the run."""
+        becomes LabellerFailed, is not recorded, and ends the run."""
         # A copy: what the function does to its unit must not reach the ledger.
         given = (request.task.name, deepcopy(dict(request.content)))
         if self._is_async:

@@ -16,7 +16,7 @@ from typing import Any, Self
 import orjson
 
 from assay.labellers.base import Estimate, Outcome, Request
-from assay.model.errors import AssayError, LabellerUnreachable, SettingsError
+from assay.model.errors import AssayError, LabellerFailed, SettingsError
 from assay.model.labels import LabellerId, Status
 from assay.model.secrets import secret_in, secret_told, without_keys
 from assay.tasks.base import AnyTask, canonical
@@ -28,7 +28,7 @@ _HERE = Path(__file__).parent
 class GuardedLabeller:
     """A labeller of a user's own, of which every answer is checked before anybody relies on it.
 
-    What it raises while it labels becomes LabellerUnreachable, as a function's does; what it
+    What it raises while it labels becomes LabellerFailed, as a function's does; what it
     raises elsewhere, and what it returns against the protocol, a SettingsError. Errors of
     Assay's own pass. All further attributes are those of the labeller, and so is its class.
     """
@@ -241,8 +241,8 @@ def turned(into: Callable[[BaseException], AssayError], *but: type[Exception]) -
         raise into(error) from error
 
 
-def unreachable(spec: str, error: BaseException) -> LabellerUnreachable:
-    return LabellerUnreachable(f"{spec} raised {told(error)}")
+def unreachable(spec: str, error: BaseException) -> LabellerFailed:
+    return LabellerFailed(f"{spec} raised {told(error)}")
 
 
 def told(error: BaseException) -> str:

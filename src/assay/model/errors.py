@@ -31,6 +31,10 @@ class LabellerUnreachable(AssayError):
     exit_status = 3
 
 
+class LabellerFailed(LabellerUnreachable):
+    """A labeller of one's own, a function or an object, that raised an exception."""
+
+
 class LedgerError(AssayError):
     """A ledger that cannot be opened or written."""
 

@@ -149,6 +149,10 @@ class Folder:
     ) -> Folder:
         """Read ``assay.toml``; raises SettingsError that names each wrong entry."""
         file = path / "assay.toml" if path.is_dir() else path
+        if path.is_file() and path.suffix != ".toml":
+            raise SettingsError(
+                f"{path} is no evaluation: give a folder with an assay.toml, or the assay.toml."
+            )
         if not file.exists():
             raise SettingsError(
                 f"{file}: not found. An evaluation is a folder with an assay.toml; "

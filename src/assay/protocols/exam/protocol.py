@@ -249,7 +249,7 @@ def _gaps(
     if silent:
         names = ", ".join(f"{run}: {count}" for run, count in silent.items())
         total = sum(silent.values())
-        so = "They count 0." if settings.silent == "zero" else "They leave the run's means."
+        so = "Counted as 0." if settings.silent == "zero" else "Left out of the run's means."
         what = f"{named(total, 'query', 'queries')} left out by runs ({names})"
         gaps.append(Gap(total, what, so, grave=False))
     if inputs.untold:

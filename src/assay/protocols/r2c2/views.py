@@ -193,13 +193,13 @@ def _gaps(found: Found) -> Iterator[Gap]:
         (
             [one.carried_answers for one in notes],
             "answer label is carried over", "answer labels are carried over",
-            "They were given before a person changed the mark of some nugget of the answer.", False,
+            "Given before a person changed the mark of some nugget of the answer.", False,
         ),
         (
             [len(one.left_out) for one in notes],
             "question was left out by a run", "questions were left out by runs",
             (
-                "They count as wrong with an unknown confidence: HMR, R_O and the calibration "
+                "Counted as wrong with an unknown confidence: HMR, R_O and the calibration "
                 "measures are ranges, from the worst answer there could have been to confidence 0."
             ),
             False,

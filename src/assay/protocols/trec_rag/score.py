@@ -230,9 +230,9 @@ def _gaps(state: State, nuggets: Sheet | None, support: Sheet | None) -> tuple[G
         total = sum(silent.values())
         if total:
             names = ", ".join(f"{name}: {count}" for name, count in silent.items() if count)
-            so = "They count as 0."
+            so = "Counted as 0."
             if state.settings.answers == "answered":
-                so = "They are left out of the means."
+                so = "Left out of the means."
             said = f"{named(total, 'topic')} missing from {what} ({names})"
             gaps.append(Gap(total, said, so, grave=False))
     unscored = [topic for topic in inputs.topics if topic not in state.pool.topics]
