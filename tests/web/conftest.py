@@ -63,13 +63,17 @@ def write_folder(
 class Server:
     """``assay ui`` in a process of its own."""
 
-    def __init__(self, folder: Path, *options: str, port: int = 0, name: str = "ANN") -> None:
+    def __init__(
+        self, folder: Path, *options: str, port: int = 0, name: str = "ANN",
+        before: Callable[[], None] | None = None,
+    ) -> None:  # fmt: skip
         self.process = subprocess.Popen(
             [
                 sys.executable, "-m", "assay.cli.main", "ui", str(folder), "--no-browser",
                 "--port", str(port), "--as", name, *options,
             ],
             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=without_keys(),
+            preexec_fn=before,
         )  # fmt: skip
         self.lines: list[str] = []
         assert self.process.stdout is not None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import http.client
 import json
 import re
+import resource
 import sqlite3
 
 import pytest
@@ -213,6 +214,37 @@ def test_labels_survive_a_kill_and_sessions_go_on(serve, tmp_path):
     assert client.get("/")[0].status == 200
     left = client.start()["screens"]
     assert len(left) == 4 - kept
+
+
+def test_a_full_disk_is_told_and_nothing_is_lost(serve, tmp_path):
+    questions = "".join(f"{n}\tWhy {n}?\tSimple\tx\n" for n in range(40))
+    passages = "".join(f"{n};1;d{n};Because of {n}.\n" for n in range(40))
+    answers = {"ONE": "".join(f"<{n}>\nx {n};5\n</{n}>\n" for n in range(40))}
+    folder = write_folder(tmp_path / "f", questions=questions, passages=passages, answers=answers)
+    serve(folder).stop()  # makes the files
+    sizes = [path.stat().st_size for path in folder.glob("*.sqlite*")]
+
+    def little_room():
+        resource.setrlimit(resource.RLIMIT_FSIZE, (max(sizes) + 150_000, resource.RLIM_INFINITY))
+
+    client = Client(serve(folder, before=little_room))
+    kept, refused = 0, ""
+    ahead = client.start("r2c2.dialogue_act")["screens"]
+    while ahead and not refused:
+        status, found = client.give(ahead.pop(0), {"act": "answer"}, reason="w" * 3000)
+        if status == 200:
+            kept += 1
+            ahead = ahead or client.start("r2c2.dialogue_act")["screens"]
+        else:
+            assert status == 503
+            refused = found["error"]
+    assert "Not kept" in refused
+    assert kept > 0
+    client.server.kill()
+    assert human_labels(folder) == kept
+    again = Client(serve(folder))
+    assert len(again.start("r2c2.dialogue_act")["screens"]) > 0
+    assert human_labels(folder) == kept
 
 
 def test_ctrl_c_ends_it(server):

@@ -7,9 +7,10 @@ with connections of its own (:mod:`assay.web.server`).
 from __future__ import annotations
 
 import hashlib
+import sqlite3
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
@@ -341,7 +342,8 @@ class Desk:
     def _add(self, label: NewLabel) -> str:
         (uid,) = self.ledger.add([label])
         written = next(one for one in self.ledger.of_units([label.unit]) if one.uid == uid)
-        self._note(written)
+        with suppress(sqlite3.Error):  # the label is there; what it counts as is found again
+            self._note(written)
         self.stale = self._waits
         return uid
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -58,7 +59,7 @@ def answered(
             found, status = await work(request), 200
         except Refused as error:
             found, status = {"error": str(error)}, error.status
-        except AssayError as error:
+        except (AssayError, sqlite3.Error) as error:
             found, status = {"error": f"Not kept: {error}"}, 503
         return web.Response(
             body=orjson.dumps(found), status=status, content_type="application/json"
