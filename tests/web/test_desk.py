@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from assay.api.opened import Opened
-from assay.web.desk import Desk, Refused, mode_of
+from assay.model.labels import mode_of
+from assay.web.desk import Desk, Refused
 from assay.web.state import Role
 from tests.web.conftest import write_folder
 

@@ -7,12 +7,24 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from assay.model.errors import SettingsError
-from assay.model.labels import Label, LabellerId, Status
+from assay.model.labels import (
+    ADJUDICATION,
+    Label,
+    LabellerId,
+    Status,
+    is_independent,
+    mode_of,
+    without_reasons,
+)
+from assay.tasks.base import canonical
 
 POLICY_HELP = (
     "people (a person's label counts before the machine's), machine (people's labels are left "
-    "out), human (only people's), only:LABELLER (only this labeller's, e.g. only:human:KIM)"
+    "out), human (only people's), blind (people's, but for those given with another in sight), "
+    "majority (what most people say), adjudicated (what was settled, else what people agree on), "
+    "only:LABELLER (only this labeller's, e.g. only:human:KIM)"
 )
+_WITH_PEOPLE = ("people", "blind", "majority", "adjudicated")
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,8 +32,10 @@ class Policy:
     """A named choice among the labels of one unit.
 
     ``people`` and ``machine`` say whose labels are looked at; with ``only`` just the labeller of
-    that name. Among a person's labels the newest counts; a newer person's before an older one's.
-    A machine's label counts only if it is by the labeller that the evaluation names for the task.
+    that name. Among a person's labels the newest counts; a newer person's before an older one's,
+    unless the policy is ``majority`` or ``adjudicated`` (:func:`_agreed`). ``blind``
+    leaves out people's labels that were given with another's in sight. A machine's label counts
+    only if it is by the labeller that the evaluation names for the task.
     """
 
     name: str
@@ -32,7 +46,7 @@ class Policy:
     @classmethod
     def parse(cls, text: str) -> Policy:
         """Read a policy's name; raises SettingsError with the list of those there are."""
-        if text == "people":
+        if text in _WITH_PEOPLE:
             return cls(text, people=True, machine=True)
         if text == "machine":
             return cls(text, people=False, machine=True)
@@ -42,13 +56,19 @@ class Policy:
             return cls(text, people=False, machine=False, only=text[len("only:") :])
         raise SettingsError(f"There is no policy '{text}'. Policies: {POLICY_HELP}.")
 
+    @property
+    def settles(self) -> bool:
+        """Whether people who disagree leave a unit without a label that counts."""
+        return self.name in ("majority", "adjudicated")
+
     def rank(self, label: Label, configured: LabellerId | None) -> int:
         """How much a label weighs: 0 does not count, 1 a machine's, 2 a person's."""
         if self.only is not None:
             return 1 if label.labeller.name == self.only else 0
         who = label.labeller
         if who.is_human:
-            return 2 if self.people else 0
+            blind = self.name != "blind" or is_independent(label)
+            return 2 if self.people and blind else 0
         if not self.machine or configured is None:
             return 0
         return 1 if who is configured or who == configured else 0
@@ -79,10 +99,32 @@ def choose(
         best.append(label)
     if not best:
         return None
+    if weight == 2 and policy.settles:
+        return _agreed(best, policy.name == "majority")
     several = len(best) > 1 and weight == 1
     found = best if present is None or not several else present(best)
     usable = [label for label in found if label.status is Status.OK]
     return (usable or found)[-1]
+
+
+def _agreed(labels: Sequence[Label], by_majority: bool) -> Label | None:
+    """What people's labels of a unit (oldest first) come to: what an adjudicator settled, else what
+    all say, or most where it goes ``by_majority``; None where they disagree, which is then as
+    little known as a label that is missing."""
+    newest = {one.labeller.name: one for one in labels if one.status is Status.OK}
+    settled = [one for one in newest.values() if mode_of(one) == ADJUDICATION]
+    if settled:
+        return max(settled, key=lambda one: one.rowid)
+    said: dict[bytes, list[Label]] = {}
+    for one in newest.values():
+        said.setdefault(canonical(without_reasons(one.verdict)), []).append(one)
+    if not said:
+        return labels[-1]  # failed
+    votes = sorted(said.values(), key=len)
+    most = votes[-1]
+    if len(votes) > 1 and not (by_majority and len(most) > len(votes[-2])):
+        return None
+    return max(most, key=lambda one: one.rowid)
 
 
 def other_labellers(labels: Iterable[Label], policy: Policy, configured: LabellerId | None) -> str:

@@ -64,3 +64,30 @@ class Label(NamedTuple):
     created: str = ""
     detail: Mapping[str, Any] = MappingProxyType({})
     rowid: int = 0
+
+
+WORKBENCH = "workbench"
+"""Where a label's ``detail`` says how a person gave it in the workbench."""
+
+ADJUDICATION = "adjudication"
+INDEPENDENT = frozenset({"", "blind"})
+"""Ways in which a person's label is the person's own: nobody else's was in sight."""
+
+
+def mode_of(label: Label) -> str:
+    """How a label was given in the workbench; empty where it was not."""
+    said = label.detail.get(WORKBENCH)
+    return str(said.get("mode", "")) if isinstance(said, Mapping) else ""
+
+
+def is_independent(label: Label) -> bool:
+    """Whether a person's label says what the person thinks, and can stand for the truth beside a
+    machine's."""
+    return label.labeller.is_human and mode_of(label) in INDEPENDENT
+
+
+def without_reasons(value: Any) -> Any:
+    """A verdict without the reasons that it gives: equal for labellers who agree."""
+    if isinstance(value, Mapping):
+        return {name: without_reasons(one) for name, one in value.items() if name != "reason"}
+    return [without_reasons(one) for one in value] if isinstance(value, list | tuple) else value

@@ -42,6 +42,7 @@ class Book:
     _sources: dict[str, list[Source]] = field(default_factory=dict, init=False)
     _look: set[str] = field(default_factory=set, init=False)
     _shared: SharedVerdicts = field(default_factory=SharedVerdicts, init=False)
+    _unsettled: set[str] = field(default_factory=set, init=False)
 
     def __post_init__(self) -> None:
         labelled = self.ledger.tasks()
@@ -160,6 +161,8 @@ class Book:
             return None
         present = partial(self._asked_now, task, content)
         found = choose(labels, self.policy, self.configured[task.name], present)
+        if found is None and self.policy.settles and any(one.labeller.is_human for one in labels):
+            self._unsettled.add(unit)
         if found is None or task.name not in self._sources:
             return found
         own = any(found.rowid == one.rowid for one in self.of(unit))
@@ -211,6 +214,12 @@ class Book:
                 "present one count."
             )
         remarks.extend(self._shared.remarks())
+        if self._unsettled:
+            remarks.append(
+                f"On {len(self._unsettled)} units people disagree and nothing is settled: under "
+                f"the policy {self.policy.name} they count as missing. 'assay ui' has them in the "
+                "queue of disagreements."
+            )
         by_others = self._others() if missing else ""
         if by_others:
             remarks.append(

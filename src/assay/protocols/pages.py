@@ -25,6 +25,9 @@ _POLICIES = {
     "people": "a person’s label counts before the machine’s",
     "machine": "only the machine’s labels count; people’s are left out",
     "human": "only people’s labels count",
+    "blind": "labels that people gave with no other in sight count before the machine’s",
+    "majority": "what most people say counts before the machine’s label",
+    "adjudicated": "what was settled, else what people agree on, counts before the machine’s label",
 }
 
 

@@ -22,14 +22,19 @@ from assay.api.opened import Opened
 from assay.ledger import Ledger, NewLabel
 from assay.ledger.exchange import person as labeller_named
 from assay.ledger.exchange import said_by
-from assay.model.labels import Label, LabellerId, Status
+from assay.model.labels import (
+    ADJUDICATION,
+    WORKBENCH,
+    Label,
+    LabellerId,
+    Status,
+    mode_of,
+    without_reasons,
+)
 from assay.protocols.folder import UiSection
 from assay.tasks.base import AnyTask, canonical, content_hash
 from assay.web import forms
 from assay.web.state import FILE, Person, State, UnitRow
-
-DETAIL = "workbench"
-"""Where a label's ``detail`` says how it was given."""
 
 AT_ONCE = 0.3
 """Seconds that people may wait for new units to be taken up."""
@@ -171,8 +176,7 @@ class Desk:
         if unit is None:
             return
         who = self.state.person(label.labeller.name.removeprefix("human:"))
-        said = label.detail.get(DETAIL)
-        mode = str(said.get("mode", "")) if isinstance(said, Mapping) else ""
+        mode = mode_of(label)
         at = datetime.fromisoformat(label.created).timestamp()
         verdict = comparable(label.verdict or {})
         self.state.give(unit[0], who.id, label.uid, label.rowid, verdict, mode, at)
@@ -198,7 +202,7 @@ class Desk:
         if len(found) < count and self.stale:
             self.refresh()  # what was labelled since may have opened more
             found = self._reserved(person, task, queue, count, without)
-        mode = "adjudication" if queue == "disagreements" else self.ui.mode
+        mode = ADJUDICATION if queue == "disagreements" else self.ui.mode
         return [self.screen(person, row, mode) for row in found]
 
     def _reserved(
@@ -244,7 +248,7 @@ class Desk:
             "reason": forms.has_reason(task),
             "own": None if own is None else {"uid": own.uid, "verdict": own.verdict},
             "shown": shown,
-            "others": self._others(row) if mode == "adjudication" else [],
+            "others": self._others(row) if mode == ADJUDICATION else [],
             "flag": asides.get("flag", ""),
             "note": asides.get("note", ""),
         }
@@ -277,7 +281,7 @@ class Desk:
             for one in self.labels(row)
             if one.labeller.is_human and one.status is Status.OK
         }
-        said = (one for one in newest.values() if mode_of(one) != "adjudication")
+        said = (one for one in newest.values() if mode_of(one) != ADJUDICATION)
         return [
             {"uid": one.uid, "verdict": one.verdict, "reason": reason_of(one)}
             for one in sorted(said, key=lambda one: one.uid)
@@ -306,7 +310,7 @@ class Desk:
             raise Refused("You have labelled this in another tab already; that label stands.")
         mode = str(said.get("mode") or self.ui.mode)
         settles = []
-        if mode == "adjudication":
+        if mode == ADJUDICATION:
             if not person.adjudicates:
                 raise Refused("Disagreements are settled by adjudicators.", 403)
             settles = [one["uid"] for one in self._others(row)]
@@ -331,11 +335,11 @@ class Desk:
             verdict,
             reason=reason or None,
             overrules=settles[0] if settles else None if own is None else own.uid,
-            detail={DETAIL: detail},
+            detail={WORKBENCH: detail},
         )
         uid = self._add(label)
         told = ""
-        if own is None and others >= row.passes and mode != "adjudication":
+        if own is None and others >= row.passes and mode != ADJUDICATION:
             told = "Somebody else labelled this one meanwhile; yours is kept as a second opinion."
         return {"uid": uid, "again": False, "told": told}
 
@@ -458,24 +462,12 @@ class Desk:
 
 def comparable(verdict: Mapping[str, Any]) -> str:
     """A verdict without its reasons, as one text: equal for people who agree."""
-    return canonical(_without_reasons(verdict)).decode()
-
-
-def _without_reasons(value: Any) -> Any:
-    if isinstance(value, Mapping):
-        return {name: _without_reasons(one) for name, one in value.items() if name != "reason"}
-    return [_without_reasons(one) for one in value] if isinstance(value, list | tuple) else value
+    return canonical(without_reasons(verdict)).decode()
 
 
 def reason_of(label: Label) -> str:
     """Why, where a label says so."""
     return str(label.reason or (label.verdict or {}).get("reason") or "")
-
-
-def mode_of(label: Label) -> str:
-    """How a label was given in the workbench; empty where it was not."""
-    said = label.detail.get(DETAIL)
-    return str(said.get("mode", "")) if isinstance(said, Mapping) else ""
 
 
 def in_brief(verdict: str) -> str:

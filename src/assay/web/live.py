@@ -15,14 +15,12 @@ from typing import Any
 
 import orjson
 
+from assay.model.labels import INDEPENDENT
 from assay.statistics import agreement
 from assay.tasks.base import AnyTask
 from assay.web import forms
 from assay.web.desk import Desk, comparable
 from assay.web.forms import Json
-
-INDEPENDENT = frozenset({"", "blind"})
-"""Modes in which a person's label is the person's own; none is a label from elsewhere."""
 
 MACHINE = "the machine"
 _HOUR = 3600.0

@@ -12,7 +12,8 @@ import polars as pl
 from assay.api import frames
 from assay.api.opened import Opened
 from assay.ledger.chain import Head
-from assay.web.desk import DETAIL, Desk, comparable, in_brief, reason_of
+from assay.model.labels import WORKBENCH
+from assay.web.desk import Desk, comparable, in_brief, reason_of
 
 _MOST_FOUND = 100
 
@@ -155,7 +156,7 @@ def history(desk: Desk, number: int) -> dict[str, Any]:
             "reason": reason_of(one),
             "created": one.created[:19].replace("T", " "),
             "overrules": (one.overrules or "")[:8],
-            "how": dict(one.detail.get(DETAIL) or {}),
+            "how": dict(one.detail.get(WORKBENCH) or {}),
         }
         for one in desk.labels(row)
     ]  # fmt: skip

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from assay.measures.ranges import Range
-from assay.model.labels import Label, Status
+from assay.model.labels import Label, Status, is_independent
 from assay.page.parts import Part, Table, Value
 from assay.protocols.labels import LabelBook
 from assay.protocols.means import mean_score
@@ -132,7 +132,7 @@ def _both(
     found = []
     for unit, content in units.items():
         labels = book.book.labels(task, unit, content)
-        people = [one for one in labels if one.labeller.is_human and one.status is Status.OK]
+        people = [one for one in labels if is_independent(one) and one.status is Status.OK]
         machine = book.book.machine(task, unit, content) if people else None
         if machine is not None:
             found.append((_number(task, people[-1]), _number(task, machine)))
