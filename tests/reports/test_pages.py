@@ -8,8 +8,8 @@ import pytest
 
 from assay.measures.ranges import Range
 from assay.measures.scores import Score
-from assay.page.cards import Badge, Body, Card, Cards, Chip, Entry, Quotation, Ranked, Remark
-from assay.page.page import Board, Definition, Gap, Labelled, Page
+from assay.page.cards import Badge, Body, Card, Cards, Chip, Entry, Quotation, RankedPassage, Remark
+from assay.page.page import Board, Definition, Gap, LabelledTask, Page
 from assay.page.parts import (
     Beside,
     Curve,
@@ -71,7 +71,7 @@ def cards(text="", count=1, body=True):
     entry = Entry(
         f"best{text}", badge, f"answer {text}", 0.5, "half", text, (remark,), (quotation,)
     )
-    ranking = ((f"list {text}", (Ranked(1, 2, f"found {text}", text, text),)),)
+    ranking = ((f"list {text}", (RankedPassage(1, 2, f"found {text}", text, text),)),)
     inside = Body("Gold: ", (f"gold {text}",), (entry,), "Passages", ranking)
     made = (
         Card(f"{place}{text}", f"question {text}", f"kind {text}", ("right",),
@@ -103,7 +103,7 @@ def test_hostile_values_are_only_ever_text():
         page(
             *items(HOSTILE), text=HOSTILE, title=HOSTILE, gaps=(Gap(1, HOSTILE, HOSTILE),),
             lede=(HOSTILE,), facts=((HOSTILE, HOSTILE),), warnings=(HOSTILE,), out=HOSTILE,
-            labelled=(Labelled(*[HOSTILE] * 6, 0),),
+            labelled=(LabelledTask(*[HOSTILE] * 6, 0),),
             juries=(Table(HOSTILE, (HOSTILE,), [(HOSTILE,)], folded=True),),
         )
     )  # fmt: skip

@@ -19,7 +19,7 @@ from assay.page.parts import (
     Contour,
     Curve,
     Curves,
-    Lines,
+    LineChart,
     Point,
     Reliability,
     Scatter,
@@ -167,7 +167,9 @@ def test_drawings_are_well_formed_xml_and_escape_names():
                 diagonal=True,
                 contours=(Contour(((0, 0), (1, 1)), name, (0.5, 0.5)),),
             ),
-            Lines(name, (name, "b"), (Series(name, (0.5, None), ((0.4, 0.6), None)),), name, name),
+            LineChart(
+                name, (name, "b"), (Series(name, (0.5, None), ((0.4, 0.6), None)),), name, name
+            ),
         ),
     ):
         ET.fromstring(svg)

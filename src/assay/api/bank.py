@@ -38,7 +38,7 @@ HISTORY_COLUMNS = ("version", "at", "by", "action", "query", "id", "before", "af
 
 
 @dataclass(frozen=True, slots=True)
-class Generated:
+class GeneratedQuestions:
     """Questions that were added to the bank at ``path``, and why some queries or subtopics have
     none."""
 
@@ -61,7 +61,7 @@ def generate(
     budget: float | None,
     progress: Progress,
     fetching: Callable[[str, int, int], None],
-) -> Generated:
+) -> GeneratedQuestions:
     """Have ``count`` questions written for every query and subtopic of a folder. Raises
     KeyboardInterrupt where a person stops it, with what was answered kept."""
     opened = Folder.open(folder, labeller=labeller, fetching=fetching).seen_by("exam")
@@ -101,7 +101,7 @@ def generate(
                 new += more
     if new:
         extend(target, bank, who.id.name, new)
-    return Generated(target, len(new), missing)
+    return GeneratedQuestions(target, len(new), missing)
 
 
 def _unit(query: Query, count: int) -> dict[str, Any]:

@@ -34,7 +34,7 @@ Row = dict[str, Any]
 
 
 @dataclass(frozen=True)
-class Graded:
+class GradedRuns:
     """Graded passages, and the runs that are scored by them."""
 
     scorer: ExamScorer
@@ -99,7 +99,7 @@ def graded(
     denominator: str,
     measures: Sequence[str],
     note: Note,
-) -> Graded:
+) -> GradedRuns:
     """Read graded passages, by a model or a prompt class only where one is named, with the runs to
     be scored: those of the file, unless there are others. Where grades say right or wrong, τ is 1.
     Raises FormatError, SettingsError, and ValueError for what is no measure."""
@@ -116,7 +116,7 @@ def graded(
         for name in asked
     }
     unheld = 0 if runs else sum(one.unheld(k) for run in rankings.values() for one in run.values())
-    return Graded(ExamScorer(questions, pool, options), rankings, options, unheld)
+    return GradedRuns(ExamScorer(questions, pool, options), rankings, options, unheld)
 
 
 def _rankings(file: GradedFile, paths: Sequence[Path]) -> dict[str, Run]:

@@ -3,7 +3,7 @@ runs."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -11,6 +11,7 @@ from typing import Any
 from assay.api.consequences import Consequences, consequences
 from assay.api.labels import in_words
 from assay.api.opened import Opened
+from assay.api.reading import Note
 from assay.api.results import Results
 from assay.formats.naming import normal_id, run_name
 from assay.formats.text import read_text
@@ -26,8 +27,6 @@ from assay.protocols.r2c2.inputs import Inputs
 from assay.protocols.r2c2.marked import Said, read_edits, unlike
 from assay.protocols.r2c2.protocol import R2C2
 from assay.protocols.results import Result
-
-Note = Callable[[str], None]
 
 
 @dataclass(frozen=True)

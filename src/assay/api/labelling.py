@@ -15,7 +15,7 @@ import polars as pl
 from assay.api.given import AnyLabeller, as_spec
 from assay.api.ledgers import ledger_at
 from assay.api.loops import outside_a_loop
-from assay.api.pairs import KINDS, Kind, probability, warning
+from assay.api.pairs import KINDS, PairKind, probability, warning
 from assay.api.reading import Note, used
 from assay.api.run_manifest import write_manifest
 from assay.formats.jsonl import dump_line
@@ -37,7 +37,7 @@ from assay.tasks.rendering import Renderer
 Records = Iterable[Mapping[str, Any]]
 
 
-class Labelled(NamedTuple):
+class PairLabel(NamedTuple):
     """A pair's label: ``label`` is yes, partly or no, None where there is none; ``yes`` the
     probability of yes, None where the labeller gives none."""
 
@@ -49,7 +49,7 @@ class Labelled(NamedTuple):
     warning: str | None
 
 
-COLUMNS = Labelled._fields
+COLUMNS = PairLabel._fields
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +62,7 @@ class PairJob:
     title: str = "Labels"
 
     @property
-    def kind(self) -> Kind:
+    def kind(self) -> PairKind:
         return KINDS[self.task]
 
     def requests(self) -> list[Request]:
@@ -78,7 +78,7 @@ class PairJob:
                 known, self.labeller, self.requests(), retry_failed=retry_failed, alike=False
             )
 
-    def label(self, asker: Asker) -> list[Labelled]:
+    def label(self, asker: Asker) -> list[PairLabel]:
         """The pairs' labels, in their order; asks for those that the ledger lacks."""
         found = asker.ask(self.title, self.requests())
         stopped = asker.spending.tally.stopped is not None
@@ -87,14 +87,14 @@ class PairJob:
             for pair, label in zip(self.pairs, found, strict=True)
         ]
 
-    def _labelled(self, pair: Pair, label: Label | None, stopped: bool) -> Labelled:
+    def _labelled(self, pair: Pair, label: Label | None, stopped: bool) -> PairLabel:
         level = yes = reason = None
         if label is not None and label.status is Status.OK and label.verdict is not None:
             level = self.kind.level(label.verdict)
             yes = probability(label, level)
             reason = label.reason
         said = warning(self.task, self.kind, pair, label, level, stopped=stopped)
-        return Labelled(pair.id, self.task.value, level, yes, reason, said)
+        return PairLabel(pair.id, self.task.value, level, yes, reason, said)
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +107,7 @@ class Bounds:
     progress: Progress = field(default_factory=Silent)
 
 
-def label_pairs(job: PairJob, ledger: Path | None, bounds: Bounds) -> tuple[list[Labelled], Tally]:
+def label_pairs(job: PairJob, ledger: Path | None, bounds: Bounds) -> tuple[list[PairLabel], Tally]:
     """The labels of a job's pairs, and what was done for them. What the ledger at ``ledger`` holds
     is not asked again; without a path, one is made for this call.
 
@@ -146,7 +146,7 @@ def pair_job(
 
 def label_file(
     job: PairJob, file: Path, ledger: Path | None, output: Path | None, bounds: Bounds
-) -> tuple[list[Labelled], Tally]:
+) -> tuple[list[PairLabel], Tally]:
     """:func:`label_pairs` of a file, written to ``output`` with its manifest."""
     labels, tally = label_pairs(job, ledger, bounds)
     if output is not None:
@@ -199,7 +199,7 @@ def label(
     return frame_of(labels)
 
 
-def frame_of(labels: Sequence[Labelled]) -> pl.DataFrame:
+def frame_of(labels: Sequence[PairLabel]) -> pl.DataFrame:
     """Labels as a frame. Ids are whole numbers where all of them are, else texts."""
     ids = [one.id for one in labels]
     numbers = bool(ids) and all(isinstance(one, int) for one in ids)

@@ -14,6 +14,7 @@ from typing import Any
 import orjson
 
 from assay.api.opened import Opened
+from assay.api.reading import Note
 from assay.ledger import Ledger, NewLabel
 from assay.ledger.chain import Head
 from assay.ledger.checking import Fault
@@ -66,7 +67,6 @@ def _items(name: str, items: list[Any]) -> str:
     return f"{len(items)} {name.replace('_', ' ')}"
 
 
-Note = Callable[[str], None]
 Content = Mapping[str, Any]
 """What a label is about, as plain JSON."""
 

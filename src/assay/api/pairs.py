@@ -26,7 +26,7 @@ _SUPPORT = {"full": YES, "partial": PARTLY, "none": NO}
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class PairKind:
     """How a kind of pairs is judged: the labelling task, its unit, and the level of a verdict."""
 
     task: AnyTask
@@ -56,10 +56,10 @@ def _rated(verdict: Mapping[str, Any]) -> str:
     return YES if rating >= 4 else PARTLY if rating >= 2 else NO
 
 
-KINDS: Mapping[PairTask, Kind] = {
-    PairTask.SUPPORT: Kind(SUPPORT, _support, lambda verdict: _SUPPORT[verdict["support"]]),
-    PairTask.ANSWERS: Kind(SELF_RATING, _answers, _rated),
-    PairTask.CORRECT: Kind(ANSWER, _correct, lambda verdict: YES if verdict["correct"] else NO),
+KINDS: Mapping[PairTask, PairKind] = {
+    PairTask.SUPPORT: PairKind(SUPPORT, _support, lambda verdict: _SUPPORT[verdict["support"]]),
+    PairTask.ANSWERS: PairKind(SELF_RATING, _answers, _rated),
+    PairTask.CORRECT: PairKind(ANSWER, _correct, lambda verdict: YES if verdict["correct"] else NO),
 }
 
 
@@ -87,7 +87,13 @@ UNANSWERED = "no label: the labeller has nothing to say about it"
 
 
 def warning(
-    task: PairTask, kind: Kind, pair: Pair, label: Label | None, level: str | None, *, stopped: bool
+    task: PairTask,
+    kind: PairKind,
+    pair: Pair,
+    label: Label | None,
+    level: str | None,
+    *,
+    stopped: bool,
 ) -> str | None:
     """All there is to say, in one line; None where there is nothing."""
     found: list[str] = []

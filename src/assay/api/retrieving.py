@@ -70,7 +70,7 @@ class Models:
 
 
 @dataclass(frozen=True)
-class Found:
+class Retrieved:
     """Ranked passages of the topics that have any. ``failed`` replies of models could not be used
     (``faults`` counts why), ``missing`` ones are not there."""
 
@@ -108,7 +108,7 @@ class Found:
 
 def search(
     index: Index, topics: Mapping[str, str], settings: RetrievalSettings, models: Models
-) -> Found:
+) -> Retrieved:
     """The passages of each topic. What a model was asked before is not asked again. Raises
     SettingsError where something that the settings need is not there, LabellerUnreachable, and
     KeyboardInterrupt where a person stops it, with what was answered kept."""
@@ -142,7 +142,7 @@ def search(
         )
     lists = {topic: rows for topic, rows in found.lists.items() if rows}
     faults = sum((one.faults for one in askers), start=Counter[str]())
-    return Found(topics, lists, index, found.failed, found.missing, faults, spending.tally)
+    return Retrieved(topics, lists, index, found.failed, found.missing, faults, spending.tally)
 
 
 def settings_for(
@@ -223,7 +223,7 @@ def retrieve(
     texts = topic_texts(topics)
     path = None if ledger is None else Path(ledger)
 
-    def searching(told: Progress) -> Found:
+    def searching(told: Progress) -> Retrieved:
         return search(
             opened, texts, settings, Models(dense, decompose, rerank_with, path, budget, told)
         )

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
 
+from assay.api.reading import Note
 from assay.formats.trec import read_qrels, read_topic_list
 from assay.formats.trec_fast import read_runs
 from assay.formats.trec_subtopics import read_subtopic_qrels
@@ -22,8 +23,6 @@ from assay.measures.ranking.subtopics import AlphaNDCG
 from assay.measures.tables import ALL, TOPICS, Row, Topics, rows
 from assay.model.errors import Fault, FormatError, SettingsError
 from assay.model.wording import listed, printable
-
-Note = Callable[[str], None]
 
 COLUMNS = ("run", "topic", "measure", "value")
 DEFAULTS = ("nDCG@20", "AP", "RR")
@@ -42,7 +41,7 @@ _TREC_EVAL_CUTOFFS = dict.fromkeys(
 
 
 @dataclass(frozen=True, slots=True)
-class Scored:
+class ScoredRuns:
     """The scores of runs by ``measures``, as they were asked for by name, and what they stand on.
     ``only`` is a file of the topics that are scored."""
 
@@ -186,7 +185,7 @@ def scored(
     ties: str,
     ideal: str,
     g_max: float | None,
-) -> Scored:
+) -> ScoredRuns:
     """Files of runs scored, with the means over ``topics`` (:data:`TOPICS`), or those of the file
     ``only``; ``ties`` and ``ideal`` are among :data:`CHOICES`. Raises FormatError with all faults,
     SettingsError for what cannot be measured."""
@@ -205,7 +204,7 @@ def scored(
         )
     except ValueError as error:
         raise SettingsError(str(error)) from None
-    return Scored(scores, measures, judged, over, order, best, only)
+    return ScoredRuns(scores, measures, judged, over, order, best, only)
 
 
 def score_files(

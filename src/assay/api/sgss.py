@@ -28,7 +28,7 @@ class Strategy(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Weights:
+class LearnedWeights:
     """What was learned, as it was written to ``path``."""
 
     learned: Learned
@@ -38,7 +38,7 @@ class Weights:
 
 def learn_weights(
     folder: Path, into: Path | None, *, select: bool, policy: str | None, labeller: str | None
-) -> Weights:
+) -> LearnedWeights:
     """Learn weights from the training part of a folder's preferences, and write them. Raises
     SettingsError, FormatError and LedgerError."""
     seen = Folder.open(folder, labeller=labeller).seen_by("sgss")
@@ -58,7 +58,7 @@ def learn_weights(
     write_bytes(
         target, orjson.dumps(document, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
     )
-    return Weights(learned, target, document)
+    return LearnedWeights(learned, target, document)
 
 
 def degrade(file: Path, strategy: Strategy, into: Path) -> int:

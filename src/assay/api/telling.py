@@ -13,7 +13,7 @@ from assay.model.labels import Status
 _EVERY = 5.0  # seconds between two lines
 
 
-class Lines:
+class ProgressLines:
     """A Progress that writes a line to standard error now and then."""
 
     def __init__(self) -> None:
@@ -57,5 +57,5 @@ class Lines:
 def progress_of(given: Progress | bool) -> Progress:
     """The Progress that a caller means: lines, silence, or one of their own."""
     if isinstance(given, bool):
-        return Lines() if given else Silent()
+        return ProgressLines() if given else Silent()
     return given

@@ -36,7 +36,7 @@ class Fix:
 
 
 @dataclass(frozen=True, slots=True)
-class Checked:
+class Validated:
     """All faults of some files; with ``fixes`` those of the mended ones (None: nothing was to be
     mended). ``strict`` takes warnings for faults."""
 
@@ -84,7 +84,7 @@ def check(
     corpus: Path | None,
     fix: bool,
     strict: bool,
-) -> Checked:
+) -> Validated:
     """Check files against their format, and each other; with ``fix`` write what can be mended of
     TREC RAG answers, and check that. Raises SettingsError and FormatError for what cannot be
     checked at all."""
@@ -99,7 +99,7 @@ def check(
         year=year,
         corpus=None if corpus is None else Documents(corpus),
     )
-    return Checked(report, fixes, strict)
+    return Validated(report, fixes, strict)
 
 
 def _fix(

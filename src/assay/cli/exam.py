@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from assay.api.exam import Graded, Row, cover_ranks, graded
+from assay.api.exam import GradedRuns, Row, cover_ranks, graded
 from assay.cli.common import CsvOption, JsonOption, Paragraph, one_of, present, remark, tell
 from assay.page.tables import Table
 from assay.page.wording import span
@@ -113,7 +113,7 @@ def exam_command(
         raise typer.Exit(1)
 
 
-def _people(found: Graded, rows: Sequence[Row]) -> Iterator[Table | str]:
+def _people(found: GradedRuns, rows: Sequence[Row]) -> Iterator[Table | str]:
     names, unjudged = found.names(rows), found.unjudged
     means = [row for row in rows if row["topic"] == "all"]
     headings = tuple(map(_heading, names))

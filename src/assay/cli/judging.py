@@ -17,7 +17,7 @@ from rich.progress import (
 
 from assay.api.opened import Opened
 from assay.api.options import POLICY_HELP
-from assay.api.telling import Lines
+from assay.api.telling import ProgressLines
 from assay.cli.common import err, tell
 from assay.judging.progress import Progress as Judging
 from assay.judging.progress import Silent
@@ -72,10 +72,10 @@ def judging_bar(*, quiet: bool = False) -> Judging:
     """How judging goes on: a bar where standard error is a terminal, lines elsewhere."""
     if quiet:
         return Silent()
-    return _Bar() if err().is_terminal else Lines()
+    return _Bar() if err().is_terminal else ProgressLines()
 
 
-class _Bar(Lines):
+class _Bar(ProgressLines):
     """A progress bar for judging: done, rate, remaining, cost, failures."""
 
     _bar: Progress | None = None

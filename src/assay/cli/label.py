@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from assay.api.labelling import COLUMNS, Bounds, Labelled, PairJob, PairTask, label_file, pair_job
+from assay.api.labelling import COLUMNS, Bounds, PairJob, PairLabel, PairTask, label_file, pair_job
 from assay.cli.common import CsvOption, JsonOption, present, remark, tell
 from assay.cli.forecast import print_ahead, print_prompts, told
 from assay.cli.judging import (
@@ -113,7 +113,9 @@ def label_command(
         raise typer.Exit(1)
 
 
-def _people(job: PairJob, labels: Sequence[Labelled], output: Path | None) -> Iterator[Table | str]:
+def _people(
+    job: PairJob, labels: Sequence[PairLabel], output: Path | None
+) -> Iterator[Table | str]:
     if output is None:
         yield _table(job, labels[:_SHOWN])
         if len(labels) > _SHOWN:
@@ -127,7 +129,7 @@ def _people(job: PairJob, labels: Sequence[Labelled], output: Path | None) -> It
         yield f"Labels: {output}"
 
 
-def _table(job: PairJob, labels: Sequence[Labelled]) -> Table:
+def _table(job: PairJob, labels: Sequence[PairLabel]) -> Table:
     rows = []
     for one in labels:
         yes = "" if one.yes is None else f"{one.yes:.2f}".removeprefix("0")

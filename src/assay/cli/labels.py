@@ -11,7 +11,6 @@ from typing import Annotated, Any
 
 import orjson
 import typer
-from rich.box import SIMPLE_HEAD
 from rich.table import Table as RichTable
 
 from assay.api.consequences import Change, Consequences
@@ -35,6 +34,7 @@ from assay.page.tables import Table, Value
 from assay.page.wording import span
 from assay.protocols.output import write_pieces
 from assay.protocols.scores import Score
+from assay.reports.tables import table as drawn
 from assay.tasks.registry import REGISTRY
 
 _MOST = 8
@@ -96,12 +96,7 @@ def list_command(
         where = where_used(partial(open_folder, folder), ledger, remark)
 
     def people() -> Iterator[RichTable | str]:
-        table = RichTable(
-            title=f"{len(shown)} of {len(found)} labels",
-            title_justify="left",
-            box=SIMPLE_HEAD,
-            pad_edge=False,
-        )
+        table = drawn(Table(f"{len(shown)} of {len(found)} labels", (), ()))
         # Rich would shrink every column alike; ids must stay whole, the text may be cut.
         widths = {"id": 8, "task": 12, "verdict": 18, "about": max(16, out().width - 68), "by": 14}
         for name, width in widths.items():
@@ -187,12 +182,7 @@ def diff_command(
     """Compare two labellers on the units that both labelled. Exit status 1 where they differ."""
     with shown_ledger(folder, remark) as ledger:
         both, differ = differences(ledger, first, second, task)
-    table = RichTable(
-        title=f"{len(differ)} of {both} units differ",
-        title_justify="left",
-        box=SIMPLE_HEAD,
-        pad_edge=False,
-    )
+    table = drawn(Table(f"{len(differ)} of {both} units differ", (), ()))
     for name in ("task", "about", first, second):
         table.add_column(safe(name), ratio=2 if name == "about" else 1)
     for one in differ:

@@ -14,7 +14,7 @@ from assay.api.run_files import (
     COLUMNS,
     DEFAULTS,
     OFFICIAL,
-    Scored,
+    ScoredRuns,
     measures_named,
     scored,
 )
@@ -128,7 +128,7 @@ def measure_command(
     )
 
 
-def _people(found: Scored, *, per_topic: bool) -> Iterator[Table | str]:
+def _people(found: ScoredRuns, *, per_topic: bool) -> Iterator[Table | str]:
     """Tables no wider than the screen (names of runs are folded, numbers never), a column a
     measure."""
     cells: dict[tuple[str, str, bool], list[float | None]] = {}

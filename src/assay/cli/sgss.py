@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from assay.api.sgss import Strategy, Weights, degrade, learn_weights
+from assay.api.sgss import LearnedWeights, Strategy, degrade, learn_weights
 from assay.cli.common import JsonOption, Paragraph, present, say, tell
 from assay.cli.judging import LabellerOption, PolicyOption
 from assay.model.wording import counted
@@ -45,7 +45,7 @@ def weights_command(
     present(lambda: made.document, _people(made), as_json=as_json)
 
 
-def _people(made: Weights) -> Iterator[Table | str]:
+def _people(made: LearnedWeights) -> Iterator[Table | str]:
     learned, target = made.learned, made.path
     yield Table("Weights", CRITERIA, [[getattr(learned.weights, name) for name in CRITERIA]])
     yield Table(

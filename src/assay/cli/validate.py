@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 from rich.text import Text
 
-from assay.api.validating import FORMAT_NAMES, YEARS, Checked, check
+from assay.api.validating import FORMAT_NAMES, YEARS, Validated, check
 from assay.cli.common import JsonOption, one_of, present, print_json, tell
 from assay.model.errors import AssayError
 from assay.model.wording import printable
@@ -96,7 +96,7 @@ def validate_command(
     raise typer.Exit(found.exit_status)
 
 
-def _people(found: Checked) -> Iterator[Text | str]:
+def _people(found: Validated) -> Iterator[Text | str]:
     for fixed in found.fixes or ():
         for change in fixed.changes:
             topic = f" [{change.topic}]" if change.topic else ""

@@ -71,7 +71,7 @@ class Entry:
 
 
 @dataclass(frozen=True, slots=True)
-class Ranked:
+class RankedPassage:
     """A passage of a ranking with its grade, and what gave it."""
 
     rank: int
@@ -89,7 +89,7 @@ class Body:
     bold: tuple[str, ...]
     entries: tuple[Entry, ...]
     title: str = ""
-    rankings: tuple[tuple[str, tuple[Ranked, ...]], ...] = ()
+    rankings: tuple[tuple[str, tuple[RankedPassage, ...]], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -57,7 +57,7 @@ class Definition:
 
 
 @dataclass(frozen=True, slots=True)
-class Labelled:
+class LabelledTask:
     """Who labelled for a task: the labeller named for it, and whose labels count."""
 
     task: str
@@ -93,7 +93,7 @@ class Page:
     lede: tuple[str, ...] = ()
     facts: tuple[tuple[str, str], ...] = ()
     warnings: tuple[str, ...] = ()
-    labelled: tuple[Labelled, ...] = ()
+    labelled: tuple[LabelledTask, ...] = ()
     juries: tuple[Table, ...] = ()
     level: float | None = None
     out: str = "out/"

@@ -131,7 +131,7 @@ class Series:
 
 
 @dataclass(frozen=True, slots=True)
-class Lines:
+class LineChart:
     """Series over the same places: names (runs) or numbers (thresholds, lines of a text)."""
 
     title: str
@@ -214,7 +214,7 @@ class Panels:
     panels: tuple[tuple[str, str, tuple[Figure, ...]], ...]
 
 
-Item = Table | Grid | Figure | Lines | Text | Marked | Sentences | Beside | Panels | Cards
+Item = Table | Grid | Figure | LineChart | Text | Marked | Sentences | Beside | Panels | Cards
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from assay.measures.scores import Score, Scores, ranks
 from assay.model.labels import Label, LabellerId
 from assay.model.wording import counted, listing
 from assay.page.cards import Cards
-from assay.page.page import Board, Labelled, Page
+from assay.page.page import Board, LabelledTask, Page
 from assay.page.parts import Grid, Part, Shade, Table
 from assay.page.wording import interval, shortened, span
 from assay.protocols.members import Jury
@@ -102,7 +102,7 @@ def best_in_words(scores: Scores, measures: Sequence[str], words: Sequence[str])
 # -- who labelled ---------------------------------------------------------------------------------
 
 
-def _labelled(result: Result) -> Iterator[Labelled]:
+def _labelled(result: Result) -> Iterator[LabelledTask]:
     by_task: dict[str, dict[int, Label]] = {task: {} for task in result.labellers}
     for label, _ in result.used:
         by_task.setdefault(label.task, {})[label.rowid] = label
@@ -112,7 +112,7 @@ def _labelled(result: Result) -> Iterator[Labelled]:
         labeller = result.labellers.get(task)
         names = Counter(label.labeller.name for label in labels.values())
         shown = ", ".join(f"{n:,} by {name}" for name, n in names.most_common(6))
-        yield Labelled(
+        yield LabelledTask(
             task,
             result.task_titles.get(task, task),
             "" if labeller is None else labeller.name,

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 
 from markupsafe import Markup
 
-from assay.page.parts import Curves, Figure, Lines, Point, Reliability, Scatter, Series
+from assay.page.parts import Curves, Figure, LineChart, Point, Reliability, Scatter, Series
 from assay.page.wording import number, shortened
 from assay.reports.axes import Plane, reach
 from assay.reports.svg import (
@@ -40,7 +40,7 @@ _WIDTH = 640.0
 _Box = tuple[float, float, float, float]
 
 
-def figure(item: Figure | Lines, kinds: Kinds) -> Markup:
+def figure(item: Figure | LineChart, kinds: Kinds) -> Markup:
     """Return the picture."""
     if isinstance(item, Scatter):
         return _scatter(item, kinds)
@@ -215,7 +215,7 @@ def _end_labels(named: Sequence[tuple[float, str, int]], plane: Plane) -> list[M
     return parts
 
 
-def _lines(plot: Lines, kinds: Kinds) -> Markup:
+def _lines(plot: LineChart, kinds: Kinds) -> Markup:
     """Series over common places, with error bars where they have any."""
     longest = max((len(shortened(place, 22)) for place in plot.places), default=1)
     slanted = longest > 4 and len(plot.places) > 1 and longest * len(plot.places) * 6.2 > _WIDTH

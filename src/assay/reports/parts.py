@@ -26,7 +26,7 @@ from assay.page.parts import (
 from assay.page.wording import NOTHING, number, span
 from assay.reports.figures import Kinds, figure
 from assay.reports.page import macro
-from assay.reports.svg import drawing, el
+from assay.reports.plots import share_bar
 from assay.reports.text import question_anchor, slug
 
 _ALIGNED_RUNS = 6
@@ -115,7 +115,7 @@ def _pictures(figures: Sequence[Figure], look: Look) -> list[Markup]:
 
 
 @dataclass(frozen=True)
-class Cell:
+class TableCell:
     """A table's cell: what is shown, and what it is sorted by (None: its text)."""
 
     text: str
@@ -125,16 +125,16 @@ class Cell:
 
 
 def _table(table: Table, look: Look) -> Markup:
-    def cell(value: object, column: str) -> Cell:
+    def cell(value: object, column: str) -> TableCell:
         if value is None or (isinstance(value, float) and not math.isfinite(value)):
-            return Cell(NOTHING, None, column in table.texts)
+            return TableCell(NOTHING, None, column in table.texts)
         if isinstance(value, Range):
-            return Cell(span(*value, table.digits), value.floor, False)
+            return TableCell(span(*value, table.digits), value.floor, False)
         if isinstance(value, float):
-            return Cell(number(value, table.digits), value, False)
+            return TableCell(number(value, table.digits), value, False)
         if isinstance(value, int):
-            return Cell(f"{value:,}", value, False)
-        return Cell(str(value), None, column in table.texts, column in table.links)
+            return TableCell(f"{value:,}", value, False)
+        return TableCell(str(value), None, column in table.texts, column in table.links)
 
     rows = [
         [cell(value, column) for value, column in zip(row, table.columns, strict=True)]
@@ -167,14 +167,9 @@ def _text(text: Text) -> Markup:
     high = max([text.high, *(v for _, _, v, _ in text.lines if v is not None)]) or 1.0
     rows = []
     for place, (kind, words, value, about) in enumerate(text.lines, 1):
-        bar = el("rect", x=0, y=0, width=160, height=12, class_="rail")
-        fill = el(
-            "rect", x=0, y=0, width=160 * max(0.0, (value or 0.0) / high), height=12,
-            class_="fill right",
-        )  # fmt: skip
         said = f"line {place}, {text.value} {number(value)}"
-        rows.append((place, kind, words, number(value), drawing(160, 12, said, bar, fill,
-                     class_="meter"), about))  # fmt: skip
+        bar = share_bar(160, 12, (value or 0.0) / high, said, "right")
+        rows.append((place, kind, words, number(value), bar, about))
     return macro("parts", "text", text, rows)
 
 

@@ -66,11 +66,12 @@ def interval_axis() -> Markup:
 
 def meter(confidence: float, kind: str) -> Markup:
     """Return a small bar as long as a confidence is high; *kind* is ``right``, ``wrong`` …"""
-    return drawing(
-        64,
-        8,
-        f"confidence {percent(confidence)}",
-        el("rect", x=0, y=0, width=64, height=8, rx=2, class_="rail"),
-        el("rect", x=0, y=0, width=64 * _share(confidence), height=8, rx=2, class_=f"fill {kind}"),
-        class_="meter",
-    )
+    return share_bar(64, 8, confidence, f"confidence {percent(confidence)}", kind)
+
+
+def share_bar(width: float, height: float, share: float, said: str, kind: str) -> Markup:
+    """Return a bar of which a share is filled."""
+    whole = {"x": 0, "y": 0, "height": height, "rx": 2}
+    rail = el("rect", **whole, width=width, class_="rail")
+    fill = el("rect", **whole, width=width * _share(share), class_=f"fill {kind}")
+    return drawing(width, height, said, rail, fill, class_="meter")

@@ -22,7 +22,7 @@ def table(part: tables.Table) -> Table:
         box=SIMPLE_HEAD,
         padding=(0, 1, 0, 0) if "#" in part.columns else (0, 1),
         pad_edge=False,
-        show_header=any(part.columns),
+        show_header=any(part.columns) or not part.columns,
     )
     for place, name in enumerate(part.columns):
         words = any(isinstance(row[place], str) for row in part.rows)

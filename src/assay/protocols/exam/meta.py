@@ -11,7 +11,7 @@ import numpy as np
 
 from assay.measures.coverage import standard_error
 from assay.measures.ranges import Range
-from assay.page.parts import Lines, Part, Series, Table, Value
+from assay.page.parts import LineChart, Part, Series, Table, Value
 from assay.protocols.exam.binning import Agreement, compare
 from assay.protocols.exam.inputs import ExamInputs, ExamSettings
 from assay.protocols.exam.scoring import COVER, ExamScorer, Values, certain, mean_range
@@ -51,8 +51,8 @@ def leaderboard_part(
         low, factor = rescaled(known)
         points = tuple((official[r] - low) * factor if r in official else None for r in order)
         series.append(Series(OFFICIAL, points))
-    items: list[Lines | Table] = [
-        Lines(
+    items: list[LineChart | Table] = [
+        LineChart(
             "Rescaled leaderboards",
             tuple(order),
             tuple(series),
@@ -151,7 +151,7 @@ def sweep_part(inputs: ExamInputs, found: Sweeps, settings: ExamSettings) -> tup
         return ()
     taus = range(1, settings.top + 1)
     by_tau = {run: {tau: means(one) for tau, one in by.items()} for run, by in found.items()}
-    cover = Lines(
+    cover = LineChart(
         "EXAM-Cover by τ",
         tuple(str(tau) for tau in taus),
         tuple(_cover_series(run, [by[tau][COVER] for tau in taus]) for run, by in by_tau.items()),
@@ -159,7 +159,7 @@ def sweep_part(inputs: ExamInputs, found: Sweeps, settings: ExamSettings) -> tup
         y="EXAM-Cover",
         note="Bars go from the worst that a score can be to the best, where grades are missing.",
     )
-    items: list[Lines | Table] = [cover]
+    items: list[LineChart | Table] = [cover]
     official = _official(inputs, {run: {} for run in inputs.runs})
     if len(official) > 1:
         names = list(next(iter(next(iter(by_tau.values())).values())))

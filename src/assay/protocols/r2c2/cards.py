@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from assay.model.rag import Mark, PassageKey, Question
-from assay.page.cards import Badge, Body, Card, Cards, Chip, Entry, Quotation, Ranked, Remark
+from assay.page.cards import Badge, Body, Card, Cards, Chip, Entry, Quotation, RankedPassage, Remark
 from assay.page.parts import Part
 from assay.page.wording import one_line, span
 from assay.protocols.places import Place, WhereUsed
@@ -186,7 +186,7 @@ def _nugget(result: NuggetResult, at: Place, where: WhereUsed) -> Quotation:
 
 def _rankings(
     found: Found, question: Question, answers: Mapping[str, AnswerResult]
-) -> tuple[tuple[str, tuple[Ranked, ...]], ...]:
+) -> tuple[tuple[str, tuple[RankedPassage, ...]], ...]:
     why: dict[PassageKey, list[str]] = {}
     for run, answer in answers.items():
         for one in answer.nuggets:
@@ -197,7 +197,7 @@ def _rankings(
         (
             name,
             tuple(
-                Ranked(
+                RankedPassage(
                     passage.key.rank,
                     grades.get(passage.key, 0),
                     passage.text,

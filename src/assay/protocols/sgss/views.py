@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from assay.measures.ranges import Range
 from assay.measures.summaries import Value, heading_representativeness
 from assay.model.summaries import LineKind
-from assay.page.parts import Item, Lines, Part, Point, Scatter, Series, Text
+from assay.page.parts import Item, LineChart, Part, Point, Scatter, Series, Text
 from assay.page.wording import span
 from assay.protocols.scores import Scores
 from assay.protocols.sgss.inputs import SgssInputs
@@ -60,7 +60,7 @@ def line_part(inputs: SgssInputs, scored: Mapping[str, Mapping[str, Scored]]) ->
     groups: list[tuple[str, tuple[Item, ...]]] = []
     for query, by_run in list(scored.items())[:MOST_QUERIES]:
         longest = max(len(one.x) for one in by_run.values())
-        curves = Lines(
+        curves = LineChart(
             f"X(l), query {query}",
             tuple(str(place) for place in range(1, longest + 1)),
             tuple(
