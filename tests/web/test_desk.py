@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import json
+import shutil
+
 import pytest
 
 from assay.api.opened import Opened
 from assay.model.labels import mode_of
 from assay.web.desk import Desk, Refused
 from assay.web.state import Role
+from tests.conftest import ROOT
 from tests.web.conftest import write_folder
 
 ENTAILMENT, ANSWER = "r2c2.entailment", "r2c2.answer"
@@ -177,6 +181,32 @@ def test_labels_from_elsewhere_count_as_done(desk_of):
         desk.state.path.with_name(f"{desk.state.path.name}{ending}").unlink(missing_ok=True)
     again = desk_of()
     assert again.next(again.state.person("KIM"), ENTAILMENT, count=9) == []
+
+
+def test_nuggets_are_edited_where_people_label(tmp_path):
+    folder = tmp_path / "trec-rag"
+    ignored = shutil.ignore_patterns("out", "labels.sqlite*", "workbench.sqlite*")
+    shutil.copytree(ROOT / "examples" / "trec-rag", folder, ignore=ignored)
+    with Desk.open(Opened.open(folder)) as desk:
+        desk.sync()
+        topics = {row.topic for row in desk.state.units("WHERE wanted")}
+        assert topics <= {"1", "2"} or all(len(one) < 20 for one in topics)
+        ann = desk.state.person("ANN")
+        edits = desk.next(ann, "trec_rag.nugget_edit", count=50)
+        screen = next(one for one in edits if one["controls"][0]["from"])
+        nugget = screen["controls"][0]["from"][0]["text"]
+
+        def asked():
+            rows = desk.state.units("WHERE wanted AND task = 'trec_rag.assignment'")
+            return {one for row in rows for one in json.loads(row.content)["nuggets"]}
+
+        assert nugget in asked()
+        becomes = [{"text": f"{nugget} Indeed."}, {"text": "A second one."}]
+        said = {"verdict": {"becomes": becomes}, "before": None, "mode": "blind"}
+        desk.give(ann, screen["unit"], said)
+        desk.sync()
+        assert nugget not in asked()
+        assert {one["text"] for one in becomes} <= asked()
 
 
 def test_skipped_units_wait_in_their_own_queue_and_flags_are_seen_by_all(desk_of):

@@ -188,6 +188,10 @@ class Protocol(ABC, Generic[S, I]):
         """Everything that the labels say. Asks nobody; every label is had from ``book.verdict``,
         which counts what is missing."""
 
+    def by_people(self, inputs: I, settings: S, book: LabelBook) -> Iterable[Request]:
+        """What people alone are asked in the workbench, beside what the steps ask."""
+        return ()
+
     def inputs_in_words(self, inputs: I) -> str:
         """What was read, for ``assay doctor``."""
         return "inputs read"

@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import datetime
+from itertools import chain
 from pathlib import Path
 from typing import Any, Self
 
@@ -77,7 +78,10 @@ class Desk:
 
     def __post_init__(self) -> None:
         self.stale = False
-        self.tasks = {one.name: one for one in self.opened.tasks()}
+        parts = self.opened.parts.values()
+        asked = [step.task for part in parts for step in part.steps]
+        by_hand = [task for part in parts for task in part.tasks if task.by_people]
+        self.tasks = {one.name: one for one in (*asked, *by_hand)}
         steps = [step for one in self.opened.parts.values() for step in one.steps]
         self._waits = any(step.waits for step in steps)
         self.guidelines = {name: self._guideline(name) for name in self.tasks}
@@ -122,22 +126,17 @@ class Desk:
         seen: set[str] = set()
         for part in self.opened.parts.values():
             book = part.book(self.ledger)
-            for step in part.steps:
-                for request in step.requests(book):
-                    unit = request.unit_hash
-                    if unit in seen:
-                        continue
-                    seen.add(unit)
-                    topic = request.topic or _topic_in(request.content)
-                    text = orjson.dumps(request.content).decode()
-                    yield (
-                        step.task.name,
-                        unit,
-                        topic,
-                        self._place(topic, unit),
-                        text,
-                        self._passes(unit),
-                    )
+            asked = (request for step in part.steps for request in step.requests(book))
+            by_hand = part.protocol.by_people(part.inputs, part.settings, book)
+            for request in chain(asked, by_hand):
+                unit = request.unit_hash
+                if unit in seen:
+                    continue
+                seen.add(unit)
+                topic = request.topic or _topic_in(request.content)
+                place, passes = self._place(topic, unit), self._passes(unit)
+                text = orjson.dumps(request.content).decode()
+                yield request.task.name, unit, topic, place, text, passes
 
     def _place(self, topic: str, unit: str) -> int:
         """Topics in a drawn order, and the units of a topic in another."""
@@ -409,6 +408,8 @@ class Desk:
                 "SELECT COUNT(*) FROM given JOIN units ON units.id = unit "
                 "WHERE person = ? AND task = ?", person.id, name,
             )[0]  # fmt: skip
+            if not units and task.by_people:
+                continue
             queues = {
                 queue: bool(self.state.queue(queue, name, person, (), 1, self._gold))
                 for queue in QUEUES

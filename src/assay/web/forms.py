@@ -7,7 +7,7 @@ held to (:meth:`assay.tasks.base.Task.schema_of`), so that a task of one's own h
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pydantic import ValidationError
@@ -167,7 +167,13 @@ def _list(schema: Schema, root: Schema, task: AnyTask, unit: Unit, name: str) ->
             for field, one in inner["properties"].items()
             if field != _REASON
         ]
-        return {"kind": "records", "columns": columns, "most": most}
+        main = next((one["field"] for one in columns if one["kind"] == "text"), "")
+        return {
+            "kind": "records",
+            "columns": columns,
+            "most": most,
+            "from": _begun(task, unit, main),
+        }
     if inner.get("type") == "integer":
         return {"kind": "order", "items": _items(unit, schema.get("minItems", 0))}
     return {"kind": "texts", "most": most, "from": _proposed(unit)}
@@ -268,11 +274,10 @@ def _proposed(unit: Unit) -> list[str]:
     return _lists(unit).get("nuggets", [])
 
 
-def numbered_fields(form: Sequence[Json]) -> Iterator[str]:
-    """Names of the unit's fields whose entries stand in the controls already."""
-    for one in form:
-        if one["kind"] in {"items", "rows", "order"}:
-            yield one["field"]
+def _begun(task: AnyTask, unit: Unit, name: str) -> list[Json]:
+    """What a list of entries may begin with: the unit's own text, where that is what is edited."""
+    text = getattr(unit, task.judged_fields[0])
+    return [{name: text}] if isinstance(text, str) and text and name else []
 
 
 def verdict_of(

@@ -106,7 +106,7 @@ def requests(inputs: ExamInputs, settings: ExamSettings) -> Iterator[Request]:
     for query, passage, question in _pairs(inputs, settings):
         if (query, passage, question.id) not in known and _can_ask(inputs, passage, question):
             content = unit(inputs, task, query, passage, question)
-            yield Request(task, task.unit.model_validate(content))
+            yield Request(task, task.unit.model_validate(content), topic=query)
 
 
 def _can_ask(inputs: ExamInputs, passage: str, question: BankQuestion) -> bool:
@@ -124,7 +124,8 @@ def verifications(inputs: ExamInputs, settings: ExamSettings, book: LabelBook) -
         if label is not None and label.verdict is not None:
             answer = str(label.verdict["answer"])
             if not (unanswerable(answer) or ill_formed(answer)):
-                yield Request(ANSWER, ANSWER.unit.model_validate(verification(question, answer)))
+                asked = ANSWER.unit.model_validate(verification(question, answer))
+                yield Request(ANSWER, asked, topic=query)
 
 
 @dataclass

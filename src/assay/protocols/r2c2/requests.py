@@ -83,21 +83,23 @@ def relevance_unit(task: AnyTask, question: Question, passage: Passage) -> Unit:
 def act_requests(inputs: Inputs) -> Iterator[Request]:
     """One dialogue act an answer."""
     for question, _, answer in inputs.answers():
-        yield Request(DIALOGUE_ACT, DialogueActUnit(**act_content(question, answer)))
+        unit = DialogueActUnit(**act_content(question, answer))
+        yield Request(DIALOGUE_ACT, unit, topic=question.id)
 
 
 def entailment_requests(inputs: Inputs) -> Iterator[Request]:
     """Step 3: one request a nugget of every AC run (equal ones are asked once)."""
-    for _, passages, answer in inputs.answers():
+    for question, passages, answer in inputs.answers():
         for nugget in answer.nuggets:
-            yield Request(ENTAILMENT, entailment_unit(nugget, passages[nugget.key]))
+            unit = entailment_unit(nugget, passages[nugget.key])
+            yield Request(ENTAILMENT, unit, topic=question.id)
 
 
 def relevance_requests(inputs: Inputs, task: AnyTask) -> Iterator[Request]:
     """One request a passage of every PR run (equal ones are asked once)."""
     for question in inputs.questions:
         for passage in inputs.passages(question.id).values():
-            yield Request(task, relevance_unit(task, question, passage))
+            yield Request(task, relevance_unit(task, question, passage), topic=question.id)
 
 
 def answer_requests(inputs: Inputs, book: LabelBook, *, assume: bool = False) -> Iterator[Request]:
@@ -124,7 +126,7 @@ def answer_requests(inputs: Inputs, book: LabelBook, *, assume: bool = False) ->
         )
         act = act_of(book.find(DIALOGUE_ACT, act_content(question, answer)), question, answer.text)
         if is_asked(act, question, len(texts)):
-            yield Request(ANSWER, answer_unit(question, answer, texts))
+            yield Request(ANSWER, answer_unit(question, answer, texts), topic=question.id)
 
 
 class Likely:

@@ -120,14 +120,18 @@ def _original(inputs: SgssInputs, summary: Summary) -> Summary:
 
 def contents(inputs: SgssInputs, settings: SgssSettings, task: AnyTask) -> Iterator[Content]:
     """Everything that is asked under a task (equal things are asked once)."""
+    return (content for _, content in _by_query(inputs, task))
+
+
+def _by_query(inputs: SgssInputs, task: AnyTask) -> Iterator[tuple[str, Content]]:
     for query, by_run in inputs.summaries.items():
         if task is PREFERENCE:
             for one, other in combinations(inputs.originals(query), 2):
-                yield preference(inputs, query, one, other)
+                yield query, preference(inputs, query, one, other)
             continue
         pooled = pool(inputs, query) if task is COVERAGE else []
         for summary in by_run.values():
-            yield from _of_summary(inputs, summary, task, pooled)
+            yield from ((query, one) for one in _of_summary(inputs, summary, task, pooled))
 
 
 def _of_summary(
@@ -157,8 +161,8 @@ def _of_summary(
 
 def requests(inputs: SgssInputs, settings: SgssSettings, task: AnyTask) -> Iterator[Request]:
     """One request a unit."""
-    for content in contents(inputs, settings, task):
-        yield Request(task, task.unit.model_validate(content))
+    for query, content in _by_query(inputs, task):
+        yield Request(task, task.unit.model_validate(content), topic=query)
 
 
 # -- what was said ------------------------------------------------------------------------------

@@ -145,13 +145,14 @@ class Narratives:
             return None
         task = RELEVANCE_TASKS[way]
         if way not in WITH_ASPECTS:
-            return Request(task, RelevanceUnit(question=text, passage=segment.text))
+            unit = RelevanceUnit(question=text, passage=segment.text)
+            return Request(task, unit, topic=topic)
         aspects = self.aspects(topic)
         if aspects is None:
             return None
         names = tuple(one.text for one in aspects)
-        unit = AspectsUnit(narrative=text, sub_narratives=names, passage=segment.text)
-        return Request(task, unit)
+        aspects_unit = AspectsUnit(narrative=text, sub_narratives=names, passage=segment.text)
+        return Request(task, aspects_unit, topic=topic)
 
     def judged(self, topic: str, doc: str, way: str) -> tuple[int | None, Label | None]:
         """The grade of a document as its label in one way says, and the label."""

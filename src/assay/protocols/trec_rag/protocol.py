@@ -58,6 +58,16 @@ class TrecRag(Protocol[TrecRagSettings, Inputs]):
     def load(self, folder: Folder, settings: TrecRagSettings, reading: Reading) -> Inputs:
         return load_inputs(folder, settings, reading)
 
+    def by_people(
+        self, inputs: Inputs, settings: TrecRagSettings, book: LabelBook
+    ) -> Iterator[Request]:
+        """Edits of nuggets; the empty one is for what the list misses."""
+        bank = Bank(inputs, settings, book)
+        for topic in inputs.topics:
+            listed = bank.machine_list(topic)
+            for root in () if listed is None else ("", *(one.text for one in listed)):
+                yield Request(EDIT, bank.edit_unit(topic, root), topic=topic)
+
     def inputs_in_words(self, inputs: Inputs) -> str:
         return (
             f"{counted(len(inputs.narratives), 'narrative')}, "
@@ -116,21 +126,21 @@ class _Steps:
         for topic in self.inputs.topics:
             unit = bank.narrative_unit(topic)
             if unit is not None:
-                yield Request(NARRATIVE, unit)
+                yield Request(NARRATIVE, unit, topic=topic)
 
     def drafts(self, book: LabelBook) -> Iterator[Request]:
         bank = self.bank(book)
         for topic in self.inputs.topics:
             unit = bank.draft_unit(topic)
             if unit is not None:
-                yield Request(SUB_NARRATIVES_DRAFT, unit)
+                yield Request(SUB_NARRATIVES_DRAFT, unit, topic=topic)
 
     def refinings(self, book: LabelBook) -> Iterator[Request]:
         bank = self.bank(book)
         for topic in self.inputs.topics:
             unit = bank.refine_unit(topic)
             if unit is not None:
-                yield Request(SUB_NARRATIVES, unit)
+                yield Request(SUB_NARRATIVES, unit, topic=topic)
 
     def relevance(self, way: str) -> Requests:
         def requests(book: LabelBook) -> Iterator[Request]:
@@ -184,7 +194,7 @@ class _Steps:
                     continue
                 units = list(bank.create_units(topic, who))
                 if len(units) > number:
-                    yield Request(CREATE, units[number])
+                    yield Request(CREATE, units[number], topic=topic)
 
         return requests
 
@@ -193,19 +203,19 @@ class _Steps:
         for topic in self.inputs.topics:
             unit = bank.merge_unit(topic) if topic not in self.inputs.nuggets else None
             if unit is not None and unit.lists:
-                yield Request(MERGE, unit)
+                yield Request(MERGE, unit, topic=topic)
 
     def importance(self, book: LabelBook) -> Iterator[Request]:
         bank = self.bank(book)
         for topic in self.inputs.topics:
             for unit in bank.importance_units(topic):
-                yield Request(IMPORTANCE, unit)
+                yield Request(IMPORTANCE, unit, topic=topic)
 
     def mapping(self, book: LabelBook) -> Iterator[Request]:
         bank = self.bank(book)
         for topic in self.inputs.topics:
             for unit in bank.mapping_units(topic):
-                yield Request(MAPPING, unit)
+                yield Request(MAPPING, unit, topic=topic)
 
     def assignment(self, book: LabelBook) -> Iterator[Request]:
         responses = Responses(self.bank(book))

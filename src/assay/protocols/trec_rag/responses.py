@@ -105,7 +105,7 @@ class Responses:
                 again[said.label.unit] = AssignmentUnit.model_validate(said.content)
         window = self.bank.settings.assignment_window
         for unit in (*assignment_units(text, missing, answer.text, window=window), *again.values()):
-            yield Request(ASSIGNMENT, unit)
+            yield Request(ASSIGNMENT, unit, topic=topic)
 
     def _given(self, answer: RagAnswer) -> dict[str, Assigned]:
         """Assignments among the inputs that go before those of the machine."""
@@ -171,7 +171,7 @@ class Responses:
         given = self._given_support(answer)
         for place, spot, unit in self.cited(answer):
             if unit is not None and (place, spot) not in given:
-                yield Request(SUPPORT, unit)
+                yield Request(SUPPORT, unit, topic=answer.topic)
 
     def _given_support(self, answer: RagAnswer) -> dict[tuple[int, int], Support | None]:
         """Support labels among the inputs, by sentence and citation, None where the track left it

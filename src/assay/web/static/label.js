@@ -264,7 +264,7 @@ function initial(control, given) {
   }
   if (control.kind === "order") return Array.isArray(given) ? given : items.map((_, at) => at + 1);
   if (control.kind === "texts") return [...(Array.isArray(given) ? given : control.from || [])];
-  if (control.kind === "records") return (Array.isArray(given) ? given : []).map((one) => ({ ...one }));
+  if (control.kind === "records") return (Array.isArray(given) ? given : control.from || []).map((one) => ({ ...one }));
   if (typeof given === "boolean") return given ? "YES" : "NO";
   return given;
 }
