@@ -6,9 +6,7 @@ import warnings
 from collections.abc import Iterable, Mapping
 from os import PathLike
 from pathlib import Path
-from typing import Any, TypeVar
-
-import polars as pl
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from assay.api.reading import used
 from assay.api.run_files import COLUMNS, DEFAULTS, score_files
@@ -19,12 +17,13 @@ from assay.measures.frames import Ideal
 from assay.measures.library import evaluate
 from assay.measures.names import parse_measure
 from assay.measures.order import Ties
-from assay.measures.tables import Topics, rows
+from assay.measures.tables import Topics, frame, rows
+
+if TYPE_CHECKING:
+    import polars as pl
 
 T = TypeVar("T")
 Name = str | PathLike[str]
-
-_SCHEMA = {**dict.fromkeys(COLUMNS, pl.String), "value": pl.Float64}
 
 
 def read_run(path: Name) -> dict[str, dict[str, float]]:
@@ -75,8 +74,7 @@ def measure(
             g_max=g_max,
         )
         named = {str(one): one for one in wanted}
-        table = [row[:4] for row in rows(scores, named, topics, per_topic=per_topic)]
-        return pl.DataFrame(table, schema=_SCHEMA, orient="row")
+        return frame(rows(scores, named, topics, per_topic=per_topic)).select(COLUMNS)
     if _are_files(given) and not isinstance(given, Mapping):
         given = dict(_run_of(one) for one in given)
     elif isinstance(given, Mapping):

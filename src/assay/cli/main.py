@@ -15,7 +15,6 @@ from typer.core import TyperCommand, TyperGroup
 from assay.cli.ending import INTERRUPTED, leave, open_streams, unwritable
 from assay.model.errors import AssayError
 from assay.model.places import TRUSTED
-from assay.model.secrets import without_keys
 from assay.model.version import __version__
 from assay.model.wording import printable
 
@@ -129,6 +128,8 @@ def main() -> None:
     try:
         app()
     except AssayError as error:
+        from assay.model.secrets import without_keys  # noqa: PLC0415 (slow, for errors alone)
+
         said = "\n".join(map(printable, without_keys(str(error)).split("\n")))
         print(f"assay: {said}", file=sys.stderr)
         sys.exit(error.exit_status)

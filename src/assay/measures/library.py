@@ -3,28 +3,20 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from numbers import Real
-from typing import Any
-
-import polars as pl
+from typing import TYPE_CHECKING, Any
 
 from assay.measures.base import Measure
-from assay.measures.frames import IDEALS, Ideal, RunScores, evaluate_runs
+from assay.measures.frames import IDEALS, Ideal, evaluate_runs
 from assay.measures.names import parse_measure
 from assay.measures.order import TIES, Ties
-from assay.measures.tables import TOPICS, Row, Topics, rows
+from assay.measures.tables import TOPICS, Topics, frame, rows
 
-__all__ = ["SCHEMA", "evaluate"]
+if TYPE_CHECKING:
+    import polars as pl
 
-SCHEMA = {
-    "run": pl.String,
-    "topic": pl.String,
-    "measure": pl.String,
-    "value": pl.Float64,
-    "reason": pl.String,
-}
-"""The columns of the table that :func:`evaluate` returns."""
+__all__ = ["evaluate"]
 
 
 def evaluate(
@@ -102,11 +94,5 @@ def evaluate(
                 f"{found.unjudged[0]!r}) is in the qrels (there it is {found.topics[0]!r})",
                 stacklevel=2,
             )
-    table = list(_rows(scores, wanted, topics, per_topic=per_topic))
-    return pl.DataFrame(table, schema=SCHEMA, orient="row")
-
-
-def _rows(
-    scores: Mapping[str, RunScores], wanted: Iterable[Measure], topics: Topics, *, per_topic: bool
-) -> Iterator[Row]:
-    return rows(scores, {str(one): one for one in wanted}, topics, per_topic=per_topic)
+    named_measures = {str(one): one for one in wanted}
+    return frame(rows(scores, named_measures, topics, per_topic=per_topic))

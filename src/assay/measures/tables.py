@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Literal, get_args
+from collections.abc import Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Literal, get_args
 
 from assay.measures.base import Measure
 from assay.measures.frames import RunScores
 
-__all__ = ["ALL", "NO_TOPIC", "TOPICS", "Row", "Topics", "rows"]
+if TYPE_CHECKING:
+    import polars as pl
+
+__all__ = ["ALL", "NO_TOPIC", "TOPICS", "Row", "Topics", "frame", "rows"]
 
 ALL = "all"
 """What stands for the mean in the topic column."""
@@ -52,3 +55,13 @@ def rows(
             if means:
                 mean = scores.mean(measure, topics=topics)
                 yield run, ALL, name, mean, NO_TOPIC if mean is None else None
+
+
+def frame(found: Iterable[Row]) -> pl.DataFrame:
+    """Return rows as a table with the columns ``run``, ``topic``, ``measure``, ``value`` and
+    ``reason``."""
+    import polars as pl  # noqa: PLC0415 (half of the time that importing takes)
+
+    names = ("run", "topic", "measure", "value", "reason")
+    schema = dict.fromkeys(names, pl.String) | {"value": pl.Float64}
+    return pl.DataFrame(list(found), schema=schema, orient="row")
