@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import shutil
 import time
@@ -20,9 +21,12 @@ EXAMPLES = Path(__file__).parents[2] / "examples"
 def until(page, what):
     """Wait until an expression is true in the page."""
     deadline = time.time() + 8
-    while not page.evaluate(what):
-        assert time.time() < deadline, what
+    while time.time() < deadline:
+        with contextlib.suppress(Exception):  # the page may be going to another
+            if page.evaluate(what):
+                return
         page.wait_for_timeout(20)
+    raise AssertionError(what)
 
 
 def label_all(page, base, task, keys, most=200):
@@ -85,6 +89,35 @@ def test_the_examples_are_labelled(serve, visit, tmp_path, example, tasks):
         keys = (lambda _page: ["a"]) if "assignment" in task else first
         assert label_all(page, server.base, task, keys, most=3) >= 1, task
     assert human_labels(folder) >= len(tasks)
+
+
+def test_a_bank_is_edited_where_it_is_seen_and_the_report_is_live(
+    serve, visit, tmp_path, assay_process
+):
+    folder = tmp_path / "exam"
+    ignored = shutil.ignore_patterns("out", "labels.sqlite*", "workbench.sqlite*")
+    shutil.copytree(EXAMPLES / "exam", folder, ignore=ignored)
+    assert assay_process("judge", folder).returncode == 0
+    server = serve(folder, "--invite", "KIM")
+    page = visit(server.link)
+    page.goto(f"{server.base}/bank")
+    rows = page.locator("#bank tbody tr")
+    assert rows.count() > 3
+    assert page.locator("#bank tbody td", has_text=" of ").count() >= rows.count() - 1
+    page.locator("[data-action=drop]").first.click()
+    until(page, "document.getElementById('told').textContent.includes('Version 1')")
+    assert "EXAM-Cover" in page.inner_text("#told")
+    assert page.locator("#bank .tag", has_text="dropped").count() == 1
+    page.locator("[data-action=reword]").first.click()
+    page.locator("#ask-text").fill("What else <b>is</b> it?")
+    page.locator("#ask button[value=ok]").click()
+    until(page, "document.getElementById('told').textContent.includes('grades are missing now')")
+    page.goto(f"{server.base}/label/exam.self_rating")
+    assert "What else <b>is</b> it?" in page.inner_text("#against")  # it is asked at once
+    page.goto(f"{server.base}/report")
+    assert page.locator("h2", has_text="What each question tells").count() == 1
+    kim = visit(server.invited("KIM"))
+    assert kim.goto(f"{server.base}/bank").status == 403
 
 
 def test_undo_skip_flag_note_and_evidence(serve, visit, tmp_path):

@@ -16,6 +16,7 @@ from assay.labellers.base import Request
 from assay.ledger.policy import Policy
 from assay.model.errors import SettingsError
 from assay.model.exam import Bank, BankQuestion, QueryBank
+from assay.protocols.evaluation import Evaluation
 from assay.protocols.exam.bank_changes import moved
 from assay.protocols.exam.banks import (
     Edit,
@@ -29,8 +30,12 @@ from assay.protocols.exam.banks import (
     read_history,
     read_version,
 )
+from assay.protocols.exam.inputs import ExamSettings
+from assay.protocols.exam.items import ItemAnalysis, item_analysis
+from assay.protocols.exam.protocol import Scored
 from assay.protocols.folder import Folder
 from assay.protocols.labels import LabelBook
+from assay.protocols.results import Result
 from assay.tasks.exam import GENERATE
 
 COLUMNS = ("query", "id", "question", "gold", "weight", "active", "facet", "origin")
@@ -241,3 +246,14 @@ def differences(
         seen = Folder.open(folder, labeller=labeller).seen_by("exam")
         document.update(moved(seen, before, after, policy).document())
     return document
+
+
+def items_of(part: Evaluation, result: Result) -> list[ItemAnalysis]:
+    """What each question of a folder's bank tells of its runs; none for direct grading, which
+    asks no questions."""
+    found, settings = result.findings.detail, part.settings
+    if not isinstance(found, Scored) or not isinstance(settings, ExamSettings):
+        return []
+    if settings.grading.startswith("direct:"):
+        return []
+    return list(item_analysis(part.inputs, found.bank, found.scorer, settings.least))

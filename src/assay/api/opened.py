@@ -262,7 +262,11 @@ class Opened:
         return f"{name}: " if self.several else ""
 
 
-def _write_page(path: Path, page: Page | Result) -> None:
+def html_of(page: Page | Result) -> str:
+    """A page as the report has it, without anybody's keys."""
     shown = page_of(page) if isinstance(page, Result) else page
-    html = render_report(shown, generated_by=f"Assay {__version__}")
-    write_bytes(path, without_keys(html).encode())
+    return without_keys(render_report(shown, generated_by=f"Assay {__version__}"))
+
+
+def _write_page(path: Path, page: Page | Result) -> None:
+    write_bytes(path, html_of(page).encode())

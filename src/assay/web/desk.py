@@ -95,6 +95,12 @@ class Desk:
             ledger.checked()
             yield cls(opened, ledger, state)
 
+    def take_up(self, opened: Opened) -> None:
+        """Go on with the folder as it is after a change to its inputs. Raises AssayError."""
+        self.opened = opened
+        self.__post_init__()
+        self.sync()
+
     @property
     def ui(self) -> UiSection:
         """``[ui]`` of the folder."""

@@ -9,7 +9,7 @@ from aiohttp import hdrs, web
 from markdown_it import MarkdownIt
 from markupsafe import Markup
 
-from assay.web import views
+from assay.web import bank, views
 from assay.web.desk import PREFETCHED, QUEUES, Refused
 from assay.web.replies import HERE, answered, bench_of, body_of, embedded, page
 from assay.web.security import COOKIE, PERSON, TOKEN
@@ -45,6 +45,7 @@ def routes() -> list[web.RouteDef]:
         web.post("/api/aside/{unit:[0-9]{1,12}}", aside),
         web.get("/static/{name:[a-z0-9.-]+}", static),
         *views.routes(),
+        *bank.routes(),
     ]
 
 

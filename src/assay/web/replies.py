@@ -43,6 +43,7 @@ def page(request: web.Request, template: str, **values: Any) -> web.Response:
         me=request.get(PERSON),
         token=request.get(TOKEN, ""),
         path=request.path,
+        has_bank="exam" in bench_of(request).opened.parts,
         title=bench_of(request).title,
         **values,
     )

@@ -10,9 +10,11 @@ import orjson
 import polars as pl
 
 from assay.api import frames
+from assay.api.bank import items_of
 from assay.api.opened import Opened
 from assay.ledger.chain import Head
 from assay.model.labels import WORKBENCH
+from assay.protocols.exam.items import ItemAnalysis
 from assay.web.desk import Desk, comparable, in_brief, reason_of
 
 _MOST_FOUND = 100
@@ -29,6 +31,7 @@ class Scored:
     labels: pl.DataFrame
     boards: Sequence[tuple[str, Sequence[str]]]
     missing: int
+    items: Sequence[ItemAnalysis]
     runs: list[str] = field(init=False)
     topics: list[str] = field(init=False)
 
@@ -57,6 +60,11 @@ class Scored:
                 frames.labels(results, ledger),
                 boards,
                 sum(one.lacking for one in results.by_protocol.values()),
+                [
+                    item
+                    for name, result in results.by_protocol.items()
+                    for item in items_of(opened.parts[name], result)
+                ],
             )
 
     def leaderboards(self) -> list[dict[str, Any]]:

@@ -53,7 +53,7 @@ def guard(hosts: Collection[str], session: Session) -> Middleware:
     async def guarded(request: web.Request, handler: Handler) -> web.StreamResponse:
         request[NONCE] = secrets.token_urlsafe(16)
         reply = await _let_in(request, handler)
-        reply.headers[hdrs.CONTENT_SECURITY_POLICY] = policy(request[NONCE])
+        reply.headers.setdefault(hdrs.CONTENT_SECURITY_POLICY, policy(request[NONCE]))
         reply.headers["X-Content-Type-Options"] = "nosniff"
         reply.headers["Referrer-Policy"] = "no-referrer"
         reply.headers["Cross-Origin-Opener-Policy"] = "same-origin"

@@ -7,8 +7,10 @@ in one thread, in the order in which it came; scoring, which may take long, in a
 from __future__ import annotations
 
 import asyncio
+import html
 import ipaddress
 import os
+import re
 import socket
 import time
 from collections.abc import Callable, Collection, Iterator
@@ -19,9 +21,13 @@ from typing import ParamSpec, TypeVar
 
 from aiohttp import web
 
-from assay.api.opened import Opened
+from assay.api.bank import Added, Changed, Listed, differences, edit_bank
+from assay.api.opened import Opened, html_of
+from assay.api.overview import overview
 from assay.judging.claims import claim
 from assay.model.errors import SettingsError
+from assay.protocols.folder import Folder
+from assay.web.bank import in_words
 from assay.web.desk import AT_ONCE, Desk
 from assay.web.pages import routes
 from assay.web.replies import BENCH
@@ -98,6 +104,38 @@ class Bench:
             self._scored = Scored.of(self.opened)
             self.now(self.desk.state.set_ranges, self._scored.ranges())
         return self._scored
+
+    async def report(self) -> tuple[str, str]:
+        """The report of the labels as they stand, and the policy under which its own script and
+        style alone work."""
+        return await asyncio.wrap_future(self._scoring.submit(self._report))
+
+    def _report(self) -> tuple[str, str]:
+        with self.opened.ledger() as ledger:
+            ledger.checked()
+            results = self.opened.score(ledger, whole=True)
+        text = html_of(results.only or overview(self.opened.folder, results))
+        said = re.search(r'http-equiv="Content-Security-Policy" content="([^"]*)"', text)
+        return text, html.unescape(said[1]) if said else "default-src 'none'"
+
+    async def edited_bank(self, wanted: Added | Changed, by: str) -> dict[str, str]:
+        """Edit the folder's question bank, take the folder up anew, and say what moved."""
+        told = await self.do(self._edit_bank, wanted, by)
+        return told | {"moved": await asyncio.wrap_future(self._scoring.submit(self._moved))}
+
+    def _edit_bank(self, wanted: Added | Changed, by: str) -> dict[str, str]:
+        done = edit_bank(self.opened.folder.path, by, wanted)
+        self.opened = Opened.of(Folder.open(self.opened.folder.path))
+        self.desk.take_up(self.opened)
+        self._scored = None
+        return {"told": done}
+
+    def _moved(self) -> str:
+        path = self.opened.folder.path
+        bank = Listed.read(path)
+        old = f"{bank.path}@{len(bank.edits) - 1}"
+        document = differences(old, str(bank.path), path, policy=None, labeller=None)
+        return in_words(document)
 
     def keep_fresh(self) -> None:
         """Take up, in the thread that scores, the units that labels have opened. It takes little of

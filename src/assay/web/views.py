@@ -10,7 +10,7 @@ from typing import Any
 
 import orjson
 import polars as pl
-from aiohttp import web
+from aiohttp import hdrs, web
 
 from assay.ledger.exchange import person as labeller_named
 from assay.model.errors import AssayError, SettingsError
@@ -28,6 +28,7 @@ def routes() -> list[web.RouteDef]:
     """The addresses of these pages."""
     number = "[0-9]{1,9}"
     return [
+        web.get("/report", _for_adjudicators(report)),
         web.get("/runs", _for_adjudicators(leaderboards)),
         web.get(f"/run/{{run:{number}}}", _for_adjudicators(run)),
         web.get(f"/topic/{{topic:{number}}}", _for_adjudicators(topic)),
@@ -59,6 +60,14 @@ async def leaderboards(request: web.Request) -> web.StreamResponse:
     """The leaderboards as the labels stand."""
     scored = await bench_of(request).scored()
     return page(request, "runs.html", boards=scored.leaderboards(), topics=scored.topics)
+
+
+async def report(request: web.Request) -> web.StreamResponse:
+    """The whole report as the labels stand."""
+    text, policy = await bench_of(request).report()
+    return web.Response(
+        text=text, content_type="text/html", headers={hdrs.CONTENT_SECURITY_POLICY: policy}
+    )
 
 
 async def run(request: web.Request) -> web.StreamResponse:

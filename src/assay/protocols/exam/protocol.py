@@ -18,6 +18,7 @@ from assay.protocols.exam.grading import (
     verifications,
 )
 from assay.protocols.exam.inputs import ExamInputs, ExamSettings, load
+from assay.protocols.exam.items import items_part
 from assay.protocols.exam.meta import (
     agreement,
     agreement_part,
@@ -106,6 +107,7 @@ class Exam(Protocol[ExamSettings, ExamInputs]):
         values, scores = found.values, found.scores
         measures = _measures(bank, settings)
         agreed = agreement(inputs, scorer, settings)
+        direct = settings.grading.startswith("direct:")
         swept = sweeps(inputs, scorer, settings)
         return Findings(
             topics=scorer.queries,
@@ -121,6 +123,7 @@ class Exam(Protocol[ExamSettings, ExamInputs]):
                 *leaderboard_part(inputs, scores, values, settings),
                 *sweep_part(inputs, swept, settings),
                 *agreement_part(agreed),
+                *(() if direct else (items_part(inputs, bank, scorer, settings.least),)),
                 *supervision_parts(inputs, bank, pool, scorer, settings),
             ),
             document={
@@ -130,6 +133,7 @@ class Exam(Protocol[ExamSettings, ExamInputs]):
                 "agreement": None if agreed is None else agreed.document(),
             },
             warnings=_strangers(inputs),
+            detail=found,
         )
 
     def inputs_in_words(self, inputs: ExamInputs) -> str:

@@ -44,6 +44,7 @@ WEIGHTED = "EXAM-Cover-weighted"
 NORMALISED = "EXAM-Cover-normalised"
 
 Rows = npt.NDArray[np.intp]
+Answered = npt.NDArray[np.bool_]
 
 NOTHING = Ranking()
 """What a run shows that is silent."""
@@ -264,6 +265,14 @@ class ExamScorer:
             for query in self._queries
         }
         return Shown(tuple(runs), first, places, lengths)
+
+    def by_run(self, shown: Shown, tau: int) -> Iterator[tuple[str, Answered, Answered, Answered]]:
+        """For each query which questions (columns) each run (rows) answers among what counts for
+        cover, surely and possibly; and which each passage of the pool answers surely."""
+        for query, one in self._queries.items():
+            surely, possibly = one.matrix >= tau, one.possible >= tau
+            rows = shown.first[query]
+            yield query, np.any(surely[rows], axis=1), np.any(possibly[rows], axis=1), surely
 
     def score(self, run: Run) -> Values:
         """Every measure for every query at the τ of the options; a query that the run is silent on

@@ -1,0 +1,109 @@
+"""Item analysis of a bank: what each question tells of the runs.
+
+A question that every run answers, or none, tells runs apart no better than no question. One that
+is answered by the same passages as another asks the same twice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from assay.measures.ranges import Range
+from assay.model.exam import Bank
+from assay.page.parts import Part, Table
+from assay.protocols.exam.inputs import ExamInputs
+from assay.protocols.exam.scoring import ExamScorer
+
+_MOST = 300
+
+
+@dataclass(frozen=True, slots=True)
+class ItemAnalysis:
+    """What is known of a question: how many of the ``runs`` answer it among their first passages,
+    from surely to possibly; ``discrimination``, the correlation over runs of answering it with the
+    cover of the query's other questions (-1 to 1; None where one of both does not vary, or grades
+    are missing); ``overlap``, the greatest Jaccard similarity of the passages that answer it with
+    those of ``like``, another question of the query (None where neither is answered)."""
+
+    query: str
+    question: str
+    text: str
+    runs: int
+    answered: Range
+    discrimination: float | None
+    overlap: float | None
+    like: str
+
+
+def item_analysis(
+    inputs: ExamInputs, bank: Bank, scorer: ExamScorer, tau: int
+) -> Iterator[ItemAnalysis]:
+    """The questions of a bank in its order."""
+    for query, least, most, passages in scorer.by_run(scorer.shown(inputs.runs), tau):
+        questions = bank.questions(query)
+        surely, possibly = least.sum(axis=0), most.sum(axis=0)
+        certain = bool((least == most).all())
+        likeness = _jaccard(passages)
+        np.fill_diagonal(likeness, np.nan)
+        for column, question in enumerate(questions):
+            nearest = likeness[column]
+            best = None if np.isnan(nearest).all() else int(np.nanargmax(nearest))
+            yield ItemAnalysis(
+                query,
+                question.id,
+                question.text or question.id,
+                len(least),
+                Range(float(surely[column]), float(possibly[column])),
+                _discrimination(least, column) if certain else None,
+                None if best is None else float(nearest[best]),
+                "" if best is None else questions[best].id,
+            )
+
+
+def _discrimination(answered: npt.NDArray[np.bool_], column: int) -> float | None:
+    own = answered[:, column].astype(float)
+    rest = np.delete(answered, column, axis=1).sum(axis=1).astype(float)
+    if own.std() == 0 or rest.std() == 0:
+        return None
+    return float(np.corrcoef(own, rest)[0, 1])
+
+
+def _jaccard(answers: npt.NDArray[np.bool_]) -> npt.NDArray[np.float64]:
+    """Of every two questions (columns) the passages that answer both among those that answer
+    either."""
+    counts = answers.astype(float)
+    both = counts.T @ counts
+    each = counts.sum(axis=0)
+    either = each[:, None] + each[None, :] - both
+    return np.where(either > 0, both / np.where(either > 0, either, 1), np.nan)
+
+
+def items_part(inputs: ExamInputs, bank: Bank, scorer: ExamScorer, tau: int) -> Part:
+    """The analysis as a section of the report."""
+    rows = []
+    for one in item_analysis(inputs, bank, scorer, tau):
+        told = ""
+        if one.answered.ceiling == 0:
+            told = "no run answers it"
+        elif one.answered.floor == one.runs:
+            told = "every run answers it"
+        rows.append(
+            (one.query, one.question, one.text, one.answered, told, one.discrimination,
+             one.overlap, one.like)
+        )  # fmt: skip
+    note = (
+        f"How many of {len(inputs.runs)} runs answer each question; discrimination is the "
+        "correlation, over runs, of answering it with the cover of the query's other questions; "
+        "overlap is the share of passages that answer both it and the question that is most like "
+        "it, among those that answer either."
+    )
+    columns = (
+        "query", "question_id", "question", "runs that answer it", "which tells nothing",
+        "discrimination", "overlap", "most like",
+    )  # fmt: skip
+    table = Table("Questions", columns, rows, texts=frozenset({"question"}), most=_MOST)
+    return Part("What each question tells of the runs", note, (table,))

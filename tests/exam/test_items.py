@@ -1,0 +1,52 @@
+"""Item analysis by hand: how many runs answer a question, what it tells, what repeats another."""
+
+from __future__ import annotations
+
+import math
+from types import SimpleNamespace
+
+import numpy as np
+
+from assay.model.exam import Bank, BankQuestion, QueryBank, Ranking
+from assay.model.exam_grades import NO_GRADE, Grades
+from assay.protocols.exam.items import item_analysis
+from assay.protocols.exam.scoring import ExamOptions, ExamScorer
+
+QUESTIONS = ("q1", "q2", "q3", "q4")
+#                 q1 q2 q3 q4
+MATRIX = {"p1": [5, 5, 0, 0], "p2": [4, 0, 5, 0], "p3": [5, 5, 0, 1]}
+RUNS = {"A": ["p1"], "B": ["p2"], "C": ["p3"], "D": ["p1", "p2"]}
+
+
+def analysed(matrix):
+    bank = Bank(
+        {"t": QueryBank("t", None, tuple(BankQuestion(one, f"{one}?") for one in QUESTIONS))}
+    )
+    grades = Grades(tuple(matrix), QUESTIONS, np.array(list(matrix.values()), dtype=np.int8))
+    scorer = ExamScorer(bank, {"t": grades}, ExamOptions(tau=4, k=2, measures=()))
+    runs = {name: {"t": Ranking.of(passages)} for name, passages in RUNS.items()}
+    found = item_analysis(SimpleNamespace(runs=runs), bank, scorer, 4)
+    return {one.question: one for one in found}
+
+
+def test_counts_discrimination_and_overlap():
+    found = analysed(MATRIX)
+    assert [found[one].answered.floor for one in QUESTIONS] == [4, 3, 2, 0]
+    assert all(found[one].answered.floor == found[one].answered.ceiling for one in QUESTIONS)
+    assert found["q1"].discrimination is None  # every run answers it
+    assert found["q4"].discrimination is None  # none does
+    # q2 over A, B, C, D: 1 0 1 1; the others' cover: q1 + q3 = 1 2 1 2
+    own, rest = [1, 0, 1, 1], [1, 2, 1, 2]
+    assert math.isclose(found["q2"].discrimination, np.corrcoef(own, rest)[0, 1])
+    # p1, p2, p3 answer q1; p1, p3 answer q2; p2 answers q3.
+    assert math.isclose(found["q2"].overlap, 2 / 3)
+    assert found["q2"].like == "q1"
+    assert math.isclose(found["q3"].overlap, 1 / 3)
+    assert found["q4"].overlap == 0
+
+
+def test_grades_that_are_missing_leave_a_range():
+    matrix = {**MATRIX, "p2": [4, NO_GRADE, 5, 0]}
+    found = analysed(matrix)
+    assert (found["q2"].answered.floor, found["q2"].answered.ceiling) == (3, 4)
+    assert found["q2"].discrimination is None
