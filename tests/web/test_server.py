@@ -6,10 +6,12 @@ import http.client
 import json
 import re
 import resource
+import socket
 import sqlite3
 
 import pytest
 
+from assay.web.server import address_of, hosts_of
 from tests.web.conftest import write_folder
 
 
@@ -245,6 +247,15 @@ def test_a_full_disk_is_told_and_nothing_is_lost(serve, tmp_path):
     again = Client(serve(folder))
     assert len(again.start("r2c2.dialogue_act")["screens"]) > 0
     assert human_labels(folder) == kept
+
+
+def test_a_server_for_other_machines_goes_by_their_name_of_it():
+    names = hosts_of("0.0.0.0", 8080)
+    assert {f"{socket.gethostname().casefold()}:8080", "127.0.0.1:8080"} <= set(names)
+    assert address_of("0.0.0.0", 8080).removeprefix("http://").casefold() in names
+    assert not any(one.startswith(socket.gethostname()) for one in hosts_of("127.0.0.1", 1))
+    assert address_of("::1", 80) == "http://[::1]:80"
+    assert "[::1]:80" in hosts_of("::1", 80)
 
 
 def test_ctrl_c_ends_it(server):

@@ -41,8 +41,8 @@ def ui_command(
     opened = Opened.open(folder)
     with server.opened_bench(opened) as bench:
         found = server.listening(host, port)
-        shown = f"[{host}]" if ":" in host else host
-        bench.address = f"http://{shown}:{found.getsockname()[1]}"
+        port = found.getsockname()[1]
+        bench.address = server.address_of(host, port)
         for one in invite or ():
             typer.echo(f"For {one} ({role}): {bench.link(one, role)}")
         own = bench.link(name or server.me(), Role.ORGANISER)
@@ -52,4 +52,4 @@ def ui_command(
             if browser:
                 webbrowser.open(own)
 
-        server.serve(bench, found, server.hosts_of(host, found.getsockname()[1]), ready)
+        server.serve(bench, found, server.hosts_of(host, port), ready)

@@ -77,6 +77,8 @@ async def label(request: web.Request) -> web.Response:
     person = request[PERSON]
     desk = bench.desk
     wanted = request.query.get("unit", "")
+    if queue == "widest":
+        await bench.scored()  # which topics scores hang on most
     try:
         screens = await bench.do(desk.next, person, task, queue)
         if wanted.isdecimal():

@@ -15,7 +15,7 @@ import socket
 import time
 from collections.abc import Callable, Collection, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import ParamSpec, TypeVar
 
@@ -38,6 +38,7 @@ from assay.web.state import Person, Role
 P = ParamSpec("P")
 T = TypeVar("T")
 _HOURS = 24 * 14  # how long an invitation holds
+_EVERYWHERE = ("0.0.0.0", "::", "")  # noqa: S104 (a person asks for it)
 _CLAIM = "workbench.sqlite-open"
 
 
@@ -195,10 +196,34 @@ def listening(host: str, port: int) -> socket.socket:
 
 def hosts_of(host: str, port: int) -> Collection[str]:
     """Names, with the port, that the server answers to."""
-    names = {host, socket.gethostname(), "localhost", "127.0.0.1", "[::1]"}
-    if _is_loopback(host):
-        names.discard(socket.gethostname())
-    return {f"{name.casefold()}:{port}" for name in names}
+    names = {host, "localhost", "127.0.0.1", "::1"}
+    if not _is_loopback(host):
+        names |= {*_own_names(), *_own_addresses()}
+    return {f"{_in_address(name).casefold()}:{port}" for name in names}
+
+
+def address_of(host: str, port: int) -> str:
+    """The address for links: of a server that listens everywhere, the machine's."""
+    if host in _EVERYWHERE:
+        host = next(iter(_own_addresses()), socket.gethostname())
+    return f"http://{_in_address(host)}:{port}"
+
+
+def _in_address(host: str) -> str:
+    return f"[{host}]" if ":" in host else host
+
+
+def _own_names() -> set[str]:
+    return {socket.gethostname(), socket.getfqdn()}
+
+
+def _own_addresses() -> list[str]:
+    """This machine's addresses, as far as it knows them."""
+    found: dict[str, None] = {}
+    with suppress(OSError):
+        for one in socket.getaddrinfo(socket.gethostname(), None):
+            found[str(one[4][0])] = None
+    return [one for one in found if not _is_loopback(one)]
 
 
 def _is_loopback(host: str) -> bool:
