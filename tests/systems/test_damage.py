@@ -65,11 +65,13 @@ def test_files_of_tantivy_that_are_gone_or_cut(here):
     for path in sorted((here / "index" / "bm25").iterdir()):
         kept = path.read_bytes()
         for data in (b"", kept[: len(kept) // 2], kept[::-1]):
+            path.unlink()  # an index that is still mapped keeps the old file
             path.write_bytes(data)
             try:
                 Index(here / "index").bm25.search("aqueduct", 5, BM25Settings())
             except AssayError as error:
                 assert "damaged" in str(error)
+        path.unlink()
         path.write_bytes(kept)
 
 
