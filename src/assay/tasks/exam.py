@@ -237,6 +237,7 @@ GENERATE = Task(
     unit=GenerateUnit,
     verdict=Generated,
     template="exam_questions",
+    judged=("query",),
     check=_check_generated,
     narrow=_narrow_generated,
     max_tokens=1500,

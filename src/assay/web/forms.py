@@ -27,58 +27,12 @@ _REASON = "reason"
 _MOST_LIT = 200
 _WORDS = re.compile(r"[^\W_]+")
 _STOP = frozenset(
-    [
-        "a",
-        "an",
-        "and",
-        "are",
-        "as",
-        "at",
-        "be",
-        "but",
-        "by",
-        "did",
-        "do",
-        "does",
-        "for",
-        "from",
-        "had",
-        "has",
-        "have",
-        "he",
-        "her",
-        "his",
-        "how",
-        "i",
-        "in",
-        "is",
-        "it",
-        "its",
-        "of",
-        "on",
-        "or",
-        "she",
-        "that",
-        "the",
-        "their",
-        "they",
-        "this",
-        "to",
-        "was",
-        "were",
-        "what",
-        "when",
-        "where",
-        "which",
-        "who",
-        "whom",
-        "whose",
-        "why",
-        "will",
-        "with",
-        "you",
-        "your",
-    ]
+    (
+        "a an and are as at be but by did do does for from had has have he her his how i in is "
+        "it its of on or she that the their they this to was were what when where which who "
+        "whom whose why will with you your not no so than then there these those them into over "
+        "more most out can could would should about"
+    ).split()
 )
 
 
@@ -90,7 +44,7 @@ def texts(task: AnyTask, unit: Unit) -> list[Json]:
     shown = []
     for name in type(unit).model_fields:
         value = getattr(unit, name)
-        if value in ("", (), None):
+        if not value or not isinstance(value, str | tuple):
             continue
         shown.append(
             {

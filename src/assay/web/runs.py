@@ -169,7 +169,8 @@ def history(desk: Desk, number: int) -> dict[str, Any]:
         for one in desk.labels(row)
     ]  # fmt: skip
     asides = desk.state.all(
-        "SELECT name, kind, text FROM asides JOIN people ON people.id = person WHERE unit = ?",
+        "SELECT name, kind, text FROM asides JOIN people ON people.id = person WHERE unit = ? "
+        "AND kind != 'trained'",
         number,
     )
     return {"row": row, "content": orjson.loads(row.content), "labels": labels, "asides": asides}
