@@ -12,6 +12,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from assay.measures.answers import STOP_WORDS
 from assay.tasks.base import AnyTask, Unit
 from assay.tasks.schemas import Schema
 
@@ -26,14 +27,6 @@ LETTERS = "abcdehijklmopqrtuvwxyz"
 _REASON = "reason"
 _MOST_LIT = 200
 _WORDS = re.compile(r"[^\W_]+")
-_STOP = frozenset(
-    (
-        "a an and are as at be but by did do does for from had has have he her his how i in is "
-        "it its of on or she that the their they this to was were what when where which who "
-        "whom whose why will with you your not no so than then there these those them into over "
-        "more most out can could would should about"
-    ).split()
-)
 
 
 def texts(task: AnyTask, unit: Unit) -> list[Json]:
@@ -64,7 +57,7 @@ def words_of(task: AnyTask, unit: Unit) -> list[str]:
     found: dict[str, None] = {}
     for name in _lighting(task, unit):
         found |= dict.fromkeys(_WORDS.findall(getattr(unit, name).casefold())[:_MOST_LIT])
-    return [one for one in found if one not in _STOP and (len(one) > 1 or not one.isascii())]
+    return [one for one in found if one not in STOP_WORDS and (len(one) > 1 or not one.isascii())]
 
 
 def _lighting(task: AnyTask, unit: Unit) -> list[str]:
