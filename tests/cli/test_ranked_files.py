@@ -20,10 +20,10 @@ from hypothesis import strategies as st
 from pyNTCIREVAL.main import cli as pyntcireval
 
 from assay.formats.trec import read_qrels, read_topic_list, read_trec_run
+from assay.measures.scores import Score
 from assay.model.errors import AssayError
 from assay.model.wording import printable
 from assay.protocols.ranked import Ranked, check_ranked, ranked_files
-from assay.protocols.scores import Score
 from tests.command import run_here
 from tests.conftest import ROOT
 

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.measures.ranges import Range
-from assay.protocols.scores import Score, ranks
+from assay.measures.scores import Score, ranks
 
 
 def table(**ends):

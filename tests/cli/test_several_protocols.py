@@ -9,7 +9,8 @@ TASKS = """
 from assay.measures.ranges import Range
 from assay.protocols.base import CommonSettings, Protocol, Step
 from assay.protocols.means import mean_score
-from assay.protocols.results import Board, Findings
+from assay.page.page import Board
+from assay.protocols.results import Findings
 from assay.labellers.base import Request
 from assay.tasks.trec_rag import SUPPORT, SupportUnit
 

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from assay.formats.trec import TrecRun
 from assay.measures.ranges import Range
+from assay.measures.scores import Score
 from assay.model.trec_rag import (
     Assigned,
     AssignedAnswer,
@@ -25,7 +26,6 @@ from assay.model.trec_rag import (
     Support,
     SupportAnswer,
 )
-from assay.protocols.scores import Score
 from assay.protocols.trec_rag.agreement import RJ_NAMES, judgment_scores
 from assay.protocols.trec_rag.inputs import Inputs, TrecRagSettings
 from assay.protocols.trec_rag.retrieval import Pool, retrieval_sheet

@@ -16,7 +16,8 @@ from assay.formats.confidence import ConfidenceRow, ConfidenceTable, read_confid
 from assay.measures.confidence import LOWER_IS_BETTER, Closed
 from assay.measures.confidence_ranges import confidence_ranges
 from assay.measures.ranges import Range
-from assay.protocols.scores import VALUE_COLUMNS, Score, ranks, value_row
+from assay.measures.scores import Score, ranks
+from assay.protocols.scores import VALUE_COLUMNS, value_row
 
 MEASURES = ("HMR", "R_O", "R_U", "ECE", "MCE", "Brier", "KS", "AUROC", "Accuracy")
 Arrays = tuple[npt.NDArray[np.float64], npt.NDArray[np.bool_]]

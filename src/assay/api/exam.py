@@ -15,6 +15,7 @@ from assay.formats.exam_graded import GradedFile, read_graded
 from assay.formats.trec import format_qrels, read_trec_run
 from assay.measures.coverage import standard_error
 from assay.measures.ranges import Range
+from assay.measures.scores import Score, ranks
 from assay.model.errors import SettingsError
 from assay.model.exam import Run
 from assay.model.exam_grades import Grades
@@ -28,7 +29,7 @@ from assay.protocols.exam.scoring import (
     mean_range,
 )
 from assay.protocols.output import write_bytes
-from assay.protocols.scores import VALUE_COLUMNS, Score, ranks, value_row
+from assay.protocols.scores import VALUE_COLUMNS, value_row
 
 Row = dict[str, Any]
 

@@ -13,11 +13,12 @@ from assay.formats.parsed import Parsed
 from assay.formats.trec_rag_nuggets import read_assignments
 from assay.formats.trec_rag_support import read_support
 from assay.formats.trec_rag_topics import read_mapping, read_sub_narratives
+from assay.measures.scores import Score, ranks
 from assay.measures.support import Citations
 from assay.model.errors import Fault, FormatError
 from assay.model.trec_rag import AssignedAnswer, AssignedNugget
 from assay.model.wording import counted, listed
-from assay.protocols.scores import VALUE_COLUMNS, Score, ranks, value_row
+from assay.protocols.scores import VALUE_COLUMNS, value_row
 from assay.protocols.trec_rag.scoring import (
     Sheet,
     Topics,

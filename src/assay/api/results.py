@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from assay.measures.scores import Score
 from assay.protocols.results import Result
-from assay.protocols.scores import Score
 from assay.statistics.correlation import kendall_tau, spearman_rho
 
 AGREEMENT_COLUMNS = ("first", "second", "tau", "rho", "runs")

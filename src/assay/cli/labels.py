@@ -33,7 +33,6 @@ from assay.model.wording import counted, listed
 from assay.page.tables import Table, Value
 from assay.page.wording import span
 from assay.protocols.output import write_pieces
-from assay.protocols.scores import Score
 from assay.reports.tables import table as drawn
 from assay.tasks.registry import REGISTRY
 
@@ -318,7 +317,10 @@ def _consequences(found: Consequences) -> Iterator[Table | str]:
     ranked: list[tuple[Value, ...]] = []
     for one in found.ranked:
         ranks = dict.fromkeys((_text(one.rank_before), _text(one.rank_after)))
-        scores = (_score(one.before), _score(one.after))
+        scores = [
+            "–" if side is None else span(side.floor, side.ceiling)
+            for side in (one.before, one.after)
+        ]
         ranked.append((one.run, one.measure, *scores, " → ".join(ranks)))
     if ranked:
         right = ("before", "after", "rank")
@@ -340,7 +342,3 @@ def _arrow(change: Change) -> str:
 
 def _text(value: object) -> str:
     return "–" if value is None else str(value)
-
-
-def _score(score: Score | None) -> str:
-    return "–" if score is None else span(score.floor, score.ceiling)

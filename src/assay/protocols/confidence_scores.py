@@ -12,8 +12,8 @@ from assay.measures.bootstrap import Interval, confidence_intervals
 from assay.measures.confidence import LOWER_IS_BETTER, Closed
 from assay.measures.confidence_ranges import Completion, confidence_ranges
 from assay.measures.ranges import Range
+from assay.measures.scores import Score
 from assay.protocols import means
-from assay.protocols.scores import Score
 
 MEASURES = ("HMR", "R_O", "R_U", "Accuracy", "ECE", "MCE", "Brier", "KS", "AUROC")
 

@@ -20,6 +20,7 @@ from assay.ledger.lines import Block, read_lines
 from assay.ledger.policy import Policy
 from assay.model.errors import SettingsError
 from assay.model.places import inside
+from assay.page.page import Gap
 from assay.protocols.base import CommonSettings, Protocol, Reading, Step
 from assay.protocols.digest import labels_digest
 from assay.protocols.folder import Folder
@@ -28,7 +29,7 @@ from assay.protocols.members import juries
 from assay.protocols.output import digests_of, write_bytes
 from assay.protocols.ranked import check_ranked, ranked_files
 from assay.protocols.record import Places, models_of, renamed, write_labels, write_manifest
-from assay.protocols.results import Gap, Result
+from assay.protocols.results import Result
 from assay.protocols.scores import score_files
 from assay.tasks.base import AnyTask
 from assay.tasks.shared import sources

@@ -8,7 +8,7 @@ from typing import Protocol
 
 from assay.measures.bootstrap import mean_interval
 from assay.measures.ranges import IfDefined, Range
-from assay.protocols.scores import Score
+from assay.measures.scores import Score
 
 
 class Resampling(Protocol):

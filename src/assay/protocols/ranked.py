@@ -17,9 +17,9 @@ from typing import NamedTuple
 
 from assay.formats.trec import format_judged, format_run
 from assay.measures.ranges import Range
+from assay.measures.scores import Score
 from assay.model.errors import AssayError
 from assay.protocols.output import file_name
-from assay.protocols.scores import Score
 
 QRELS, SUBTOPICS, TOPICS = "qrels.txt", "qrels_questions.txt", "topics.txt"
 NTCIREVAL = "ntcireval"

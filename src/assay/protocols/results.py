@@ -7,15 +7,13 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from assay.measures.scores import PerTopic, Scores
 from assay.model.labels import LabellerId
-from assay.page.page import Board as Board
-from assay.page.page import Definition as Definition
-from assay.page.page import Gap as Gap
+from assay.page.page import Board, Definition, Gap
 from assay.page.parts import Part
 from assay.protocols.members import Jury
 from assay.protocols.places import Used
 from assay.protocols.ranked import Ranked
-from assay.protocols.scores import PerTopic, Scores
 
 
 @dataclass(frozen=True, slots=True)

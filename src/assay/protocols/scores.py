@@ -5,11 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from assay.measures.ranges import Range
-from assay.measures.scores import Ends as Ends
-from assay.measures.scores import PerTopic as PerTopic
-from assay.measures.scores import Score as Score
-from assay.measures.scores import Scores as Scores
-from assay.measures.scores import ranks as ranks
+from assay.measures.scores import PerTopic, Score, Scores
 from assay.protocols.output import csv_bytes
 
 SCORE_COLUMNS = (

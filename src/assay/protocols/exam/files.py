@@ -10,6 +10,7 @@ from assay.formats.exam_bank import packed, workbench_bank
 from assay.formats.exam_graded import GradedQuery, graded_lines
 from assay.formats.trec import format_qrels
 from assay.measures.coverage import standard_error
+from assay.measures.scores import Scores
 from assay.model.exam import Bank, GradedPassage, Judgment, Ranked, Ranking
 from assay.model.exam_grades import Grades
 from assay.protocols.exam.grading import Pool
@@ -25,7 +26,6 @@ from assay.protocols.exam.supervision import (
     uncovered,
 )
 from assay.protocols.output import csv_bytes
-from assay.protocols.scores import Scores
 
 
 def own_files(

@@ -11,11 +11,11 @@ import numpy as np
 
 from assay.measures.coverage import standard_error
 from assay.measures.ranges import Range
+from assay.measures.scores import Scores
 from assay.page.parts import LineChart, Part, Series, Table, Value
 from assay.protocols.exam.binning import Agreement, compare
 from assay.protocols.exam.inputs import ExamInputs, ExamSettings
 from assay.protocols.exam.scoring import COVER, ExamScorer, Values, certain, mean_range
-from assay.protocols.scores import Scores
 from assay.statistics.correlation import kendall_tau, spearman_rho
 
 OFFICIAL = "official"

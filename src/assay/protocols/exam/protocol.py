@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from assay.measures.scores import Score
 from assay.model.exam import Bank, Run
 from assay.model.wording import counted, named
+from assay.page.page import Board, Definition, Gap
 from assay.protocols.base import Protocol, Reading, Step
 from assay.protocols.exam.files import own_files
 from assay.protocols.exam.grading import (
@@ -39,8 +41,7 @@ from assay.protocols.exam.supervision import supervision_parts
 from assay.protocols.folder import Folder
 from assay.protocols.labels import LabelBook
 from assay.protocols.means import mean_score
-from assay.protocols.results import Board, Definition, Findings, Gap
-from assay.protocols.scores import Score
+from assay.protocols.results import Findings
 from assay.tasks.base import AnyTask
 from assay.tasks.r2c2 import ANSWER
 

@@ -10,6 +10,7 @@ from typing import Any
 from assay.formats.confidence import COLUMNS as CONFIDENCE_COLUMNS
 from assay.formats.r2c2 import write_marked
 from assay.measures.ranges import Range
+from assay.measures.scores import PerTopic, Score
 from assay.model.rag import PassageKey
 from assay.protocols.confidence_scores import Abstention
 from assay.protocols.labels import LabelBook
@@ -42,7 +43,6 @@ from assay.protocols.r2c2.views import (
 from assay.protocols.ranked_scores import score_rankings
 from assay.protocols.relevance import RelevanceCheck, check_relevance
 from assay.protocols.results import Findings, Unlabelled
-from assay.protocols.scores import PerTopic, Score
 
 RELEVANT = 2
 """The least grade of 0 to 3 that is relevant: an answer, at least in part."""

@@ -11,6 +11,7 @@ import numpy as np
 from assay.measures.abstention import Answers
 from assay.measures.names import parse_measure
 from assay.measures.ranges import Range
+from assay.measures.scores import Score
 from assay.model.rag import Mark, PassageKey, PassageRun
 from assay.protocols.confidence_scores import score_attempted, score_confidence
 from assay.protocols.means import mean_score
@@ -18,7 +19,6 @@ from assay.protocols.r2c2.acts import is_to_refuse
 from assay.protocols.r2c2.inputs import Inputs, R2C2Settings
 from assay.protocols.r2c2.results import AnswerResult
 from assay.protocols.ranked import Ranked
-from assay.protocols.scores import Score
 
 PRECISION = "NuggetPrecision"
 AC_MEASURES = (

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 from assay.measures.ranges import Range
+from assay.measures.scores import Score
 from assay.model.labels import Label, Status, is_independent
 from assay.page.parts import Part, Table, Value
 from assay.protocols.labels import LabelBook
 from assay.protocols.means import mean_score
-from assay.protocols.scores import Score
 from assay.protocols.sgss.inputs import SgssInputs, SgssSettings
 from assay.protocols.sgss.labels import SUPPORTED, contents, tasks
 from assay.protocols.sgss.preferences import Pair

@@ -9,11 +9,12 @@ from functools import partial
 from assay.measures.ranges import Range
 from assay.measures.summaries import weight_warnings
 from assay.model.wording import counted, listed, named
+from assay.page.page import Board, Definition, Gap
 from assay.protocols.base import Protocol, Reading, Step
 from assay.protocols.folder import Folder
 from assay.protocols.labels import LabelBook
 from assay.protocols.means import mean_score
-from assay.protocols.results import Board, Definition, Findings, Gap
+from assay.protocols.results import Findings
 from assay.protocols.sgss.files import own_files
 from assay.protocols.sgss.inputs import SgssInputs, SgssSettings, load
 from assay.protocols.sgss.labels import judge_all, requests, tasks

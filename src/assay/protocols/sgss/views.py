@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from assay.measures.ranges import Range
+from assay.measures.scores import Scores
 from assay.measures.summaries import Value, heading_representativeness
 from assay.model.summaries import LineKind
 from assay.page.parts import Item, LineChart, Part, Point, Scatter, Series, Text
 from assay.page.wording import span
-from assay.protocols.scores import Scores
 from assay.protocols.sgss.inputs import SgssInputs
 from assay.protocols.sgss.labels import Judged
 from assay.protocols.sgss.scoring import Scored

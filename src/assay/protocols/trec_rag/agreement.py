@@ -12,9 +12,9 @@ from math import comb
 from typing import NamedTuple
 
 from assay.measures.ranges import Range
+from assay.measures.scores import Ends, Score
 from assay.model.labels import Label
 from assay.model.trec_rag import JudgmentRun, RelevanceGuess
-from assay.protocols.scores import Ends, Score
 from assay.protocols.trec_rag.bank import Bank
 from assay.protocols.trec_rag.inputs import Inputs, TrecRagSettings
 from assay.protocols.trec_rag.narratives import grade_of

@@ -9,13 +9,14 @@ from assay.formats.trec_rag_passages import write_judgment_run
 from assay.formats.trec_rag_support import write_support
 from assay.formats.trec_rag_topics import write_sub_narratives
 from assay.measures.ranges import Range
+from assay.measures.scores import Score
 from assay.measures.support import SUPPORT_MEASURES
 from assay.model.trec_rag import NuggetList
 from assay.model.wording import listed, named
+from assay.page.page import Board, Gap
 from assay.protocols.labels import LabelBook
 from assay.protocols.output import csv_bytes
-from assay.protocols.results import Board, Findings, Gap
-from assay.protocols.scores import Score
+from assay.protocols.results import Findings
 from assay.protocols.trec_rag.agreement import (
     RELEVANCE_COLUMNS,
     RJ_NAMES,

@@ -11,6 +11,7 @@ from typing import Literal, NamedTuple
 
 from assay.measures.nuggets import NUGGET_MEASURES, coverage_range, nugget_ranges
 from assay.measures.ranges import IfDefined, Range
+from assay.measures.scores import Score
 from assay.measures.support import SUPPORT_MEASURES, Citations, support_scores
 from assay.model.trec_rag import (
     ASSIGNMENT_VALUE,
@@ -25,7 +26,6 @@ from assay.model.trec_rag import (
     sub_narrative_key,
 )
 from assay.protocols.means import mean_score
-from assay.protocols.scores import Score
 
 Topics = Literal["all", "answered"]
 Values = dict[str, dict[str, Range | None]]

@@ -11,10 +11,11 @@ from dataclasses import dataclass
 from itertools import combinations
 
 from assay.ledger.policy import Policy
+from assay.measures.scores import Score
 from assay.measures.support import SUPPORT_MEASURES
 from assay.model.trec_rag import AssignedAnswer
 from assay.protocols.labels import LabelBook
-from assay.protocols.scores import SCORE_COLUMNS, Score, score_row
+from assay.protocols.scores import SCORE_COLUMNS, score_row
 from assay.protocols.trec_rag.bank import Bank
 from assay.protocols.trec_rag.inputs import Inputs, TrecRagSettings
 from assay.protocols.trec_rag.responses import Responses, bank_sheet

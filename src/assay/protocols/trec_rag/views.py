@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from assay.measures.ranges import Range
+from assay.measures.scores import PerTopic
 from assay.model.labels import Label
 from assay.model.trec_rag import (
     ASSIGNMENT_VALUE,
@@ -15,6 +16,7 @@ from assay.model.trec_rag import (
     Support,
     SupportAnswer,
 )
+from assay.page.page import Definition
 from assay.page.parts import (
     Cited,
     Grid,
@@ -26,8 +28,6 @@ from assay.page.parts import (
     Scatter,
     Table,
 )
-from assay.protocols.results import Definition
-from assay.protocols.scores import PerTopic
 from assay.protocols.trec_rag.agreement import Way
 from assay.protocols.trec_rag.settings import Sides
 from assay.protocols.trec_rag.state import State
