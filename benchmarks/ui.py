@@ -4,7 +4,9 @@ Run: ``python benchmarks/ui.py [--units N] [--people K] [--labels L]``. A real `
 made R2C2 folder; each person is a thread with a connection of its own, that asks for units,
 labels each and goes on, as the page does, without stopping to think. Prints labels a second, the
 median and the 99th percentile of the time from a verdict to its reply (by then it is in the
-ledger), how long the server took to open, its peak memory, and what the ledger has of it.
+ledger), how long the server took to open, its peak memory, and what the ledger has of it. With
+``--browser`` one more person labels in headless Chromium alone, once the others are done: the time
+from the key that submits to the frame in which the next unit is painted.
 """
 
 from __future__ import annotations
@@ -13,6 +15,7 @@ import argparse
 import http.client
 import json
 import re
+import shutil
 import sqlite3
 import subprocess
 import sys
@@ -20,6 +23,8 @@ import tempfile
 import threading
 import time
 from pathlib import Path
+
+from playwright.sync_api import sync_playwright
 
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
@@ -70,6 +75,41 @@ class Person(threading.Thread):
             self.waits.append(time.perf_counter() - began)
 
 
+_PAINT = """
+const times = [];
+let pressed = 0;
+document.addEventListener("keydown", (event) => {
+  if (event.key === "Enter") pressed = performance.now();
+}, true);
+new MutationObserver(() => requestAnimationFrame(() => requestAnimationFrame(() => {
+  if (pressed) { times.push((performance.now() - pressed) / 1000); pressed = 0; }
+}))).observe(document.getElementById("bench"),
+  { attributes: true, attributeFilter: ["data-unit"] });
+window.paints = times;
+"""
+
+
+def painted(link: str, labels: int) -> list[float]:
+    """Seconds from the submitting key to the paint of the next unit."""
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(
+            executable_path=shutil.which("chromium"), args=["--no-sandbox"]
+        )
+        page = browser.new_page()
+        page.goto(link)
+        page.goto(f"{link.partition('/enter')[0]}/label/{TASK}")
+        page.evaluate(f"() => {{ {_PAINT} }}")
+        for number in range(labels):
+            page.keyboard.press("2")
+            page.keyboard.press("Enter")
+            while page.evaluate("window.paints.length") <= number:
+                page.wait_for_timeout(10)
+            page.wait_for_timeout(150)  # somebody reads
+        found: list[float] = page.evaluate("window.paints")
+        browser.close()
+    return found
+
+
 def percentile(values: list[float], share: float) -> str:
     """A time in milliseconds, for people."""
     ordered = sorted(values)
@@ -81,6 +121,7 @@ def main() -> None:
     options.add_argument("--units", type=int, default=100_000)
     options.add_argument("--people", type=int, default=20)
     options.add_argument("--labels", type=int, default=200, help="by each person")
+    options.add_argument("--browser", action="store_true", help="time key to paint, too")
     given = options.parse_args()
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place) / "folder"
@@ -99,8 +140,10 @@ def main() -> None:
             if line.startswith("For "):
                 links.append(line.split()[-1])
             if line.startswith("Open "):
+                links.append(line.split()[-1])
                 break
         opened = time.perf_counter() - began
+        own = links.pop()
         people = [Person(link, given.labels) for link in links]
         began = time.perf_counter()
         for one in people:
@@ -108,6 +151,7 @@ def main() -> None:
         for one in people:
             one.join()
         took = time.perf_counter() - began
+        paints = painted(own, 100) if given.browser else []
         status = Path(f"/proc/{server.pid}/status").read_text(encoding="utf-8")
         peak = int(re.search(r"VmHWM:\s+(\d+)", status)[1]) / 1024
         server.kill()
@@ -123,6 +167,8 @@ def main() -> None:
     print(f"{len(times) / took:,.0f} labels/s")
     print(f"verdict to reply: median {percentile(times, 0.5)}, p99 {percentile(times, 0.99)}")
     print(f"next units: median {percentile(waits, 0.5)}, p99 {percentile(waits, 0.99)}")
+    if paints:
+        print(f"key to paint: median {percentile(paints, 0.5)}, p99 {percentile(paints, 0.99)}")
     print(f"in the ledger: {kept:,} labels on {units:,} units")
 
 

@@ -203,40 +203,70 @@ class State:
     def set_units(self, units: Iterable[Sequence[Any]]) -> None:
         """Make these the units that labels are wanted of: task, hash, topic, place, content and
         passes. What was there before stays as it was, but is wanted no longer."""
-        # Gathered in a table of this connection alone: nobody waits for what takes long.
-        self.db.executescript(
-            "DROP TABLE IF EXISTS temp.asked; "
-            "CREATE TEMP TABLE asked (task, hash, topic, place, content, passes)"
-        )
-        self.db.execute("BEGIN")
-        self.db.executemany("INSERT INTO temp.asked VALUES (?, ?, ?, ?, ?, ?)", units)
-        self.db.execute("COMMIT")
-        with self.writing():
-            self.db.execute(
-                "INSERT INTO topics (name) SELECT DISTINCT topic FROM asked WHERE true "
-                "ON CONFLICT DO NOTHING"
+        columns = ("task", "hash", "topic", "place", "content", "passes")
+        with self._gathered("asked", columns, units):
+            # What is new is found before anybody is kept from writing.
+            self.db.executescript(
+                """
+                DROP TABLE IF EXISTS temp.gone;
+                DROP TABLE IF EXISTS temp.fresh;
+                CREATE TEMP TABLE gone AS SELECT id FROM units
+                    WHERE wanted AND hash NOT IN (SELECT hash FROM asked);
+                CREATE TEMP TABLE fresh AS SELECT asked.* FROM asked
+                    LEFT JOIN units ON units.hash = asked.hash
+                    LEFT JOIN topics ON topics.id = units.topic
+                    WHERE (units.wanted, units.passes, topics.name)
+                        IS NOT (1, asked.passes, asked.topic)
+                    ORDER BY asked.rowid;
+                """
             )
-            self.db.execute(
-                "UPDATE units SET wanted = 0 WHERE hash NOT IN (SELECT hash FROM asked)"
-            )
-            self.db.execute(
-                "INSERT INTO units (task, hash, topic, place, content, passes) "
-                "SELECT task, hash, topics.id, place, content, passes FROM asked "
-                "JOIN topics ON topics.name = topic ORDER BY asked.rowid "
-                "ON CONFLICT (hash) DO UPDATE SET "
-                "wanted = 1, passes = excluded.passes, topic = excluded.topic "
-                "WHERE (wanted, passes, topic) IS NOT (1, excluded.passes, excluded.topic)"
-            )
-        self.db.execute("DROP TABLE temp.asked")
+            with self.writing():
+                self.db.execute("UPDATE units SET wanted = 0 WHERE id IN (SELECT id FROM gone)")
+                self.db.execute(
+                    "INSERT INTO topics (name) SELECT DISTINCT topic FROM fresh WHERE true "
+                    "ON CONFLICT DO NOTHING"
+                )
+                self.db.execute(
+                    "INSERT INTO units (task, hash, topic, place, content, passes) "
+                    "SELECT task, hash, topics.id, place, content, passes FROM fresh "
+                    "JOIN topics ON topics.name = topic ORDER BY fresh.rowid "
+                    "ON CONFLICT (hash) DO UPDATE SET "
+                    "wanted = 1, passes = excluded.passes, topic = excluded.topic"
+                )
 
     def set_machines(self, found: Mapping[str, tuple[str, float | None]]) -> None:
         """What the folder's own labellers said: status and certainty by the unit's hash."""
-        with self.writing():
-            self.db.executemany(
-                "UPDATE units SET machine = ?, sure = ? WHERE hash = ? AND wanted "
-                "AND (machine, sure) IS NOT (?1, ?2)",
-                ((status, sure, unit) for unit, (status, sure) in found.items()),
+        rows = ((unit, *said) for unit, said in found.items())
+        with self._gathered("said", ("hash", "status", "sure"), rows):
+            self.db.executescript(
+                """
+                DROP TABLE IF EXISTS temp.other;
+                CREATE TEMP TABLE other AS SELECT units.id, said.status, said.sure FROM said
+                    JOIN units ON units.hash = said.hash
+                    WHERE (units.machine, units.sure) IS NOT (said.status, said.sure);
+                """
             )
+            with self.writing():
+                self.db.execute(
+                    "UPDATE units SET machine = other.status, sure = other.sure FROM other "
+                    "WHERE other.id = units.id"
+                )
+
+    @contextmanager
+    def _gathered(
+        self, name: str, columns: Sequence[str], rows: Iterable[Sequence[Any]]
+    ) -> Iterator[None]:
+        """Rows in a table of this connection alone, so that nobody waits for what takes long."""
+        places = ",".join("?" * len(columns))
+        self.db.execute(f"DROP TABLE IF EXISTS temp.{name}")
+        self.db.execute(f"CREATE TEMP TABLE {name} ({', '.join(columns)})")
+        self.db.execute("BEGIN")
+        self.db.executemany(f"INSERT INTO temp.{name} VALUES ({places})", rows)  # noqa: S608
+        self.db.execute("COMMIT")
+        try:
+            yield
+        finally:
+            self.db.execute(f"DROP TABLE temp.{name}")
 
     def set_ranges(self, found: Mapping[str, float]) -> None:
         """How far scores may still move on each topic."""
