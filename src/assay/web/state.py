@@ -12,7 +12,7 @@ import secrets
 import sqlite3
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -260,9 +260,8 @@ class State:
         places = ",".join("?" * len(columns))
         self.db.execute(f"DROP TABLE IF EXISTS temp.{name}")
         self.db.execute(f"CREATE TEMP TABLE {name} ({', '.join(columns)})")
-        self.db.execute("BEGIN")
-        self.db.executemany(f"INSERT INTO temp.{name} VALUES ({places})", rows)  # noqa: S608
-        self.db.execute("COMMIT")
+        with self._transaction("BEGIN"):
+            self.db.executemany(f"INSERT INTO temp.{name} VALUES ({places})", rows)  # noqa: S608
         try:
             yield
         finally:
@@ -276,10 +275,13 @@ class State:
                 ((width, topic) for topic, width in found.items()),
             )
 
-    @contextmanager
-    def writing(self) -> Iterator[None]:
+    def writing(self) -> AbstractContextManager[None]:
         """One transaction: all of it, or nothing."""
-        self.db.execute("BEGIN IMMEDIATE")
+        return self._transaction("BEGIN IMMEDIATE")
+
+    @contextmanager
+    def _transaction(self, begin: str) -> Iterator[None]:
+        self.db.execute(begin)
         try:
             yield
             self.db.execute("COMMIT")
