@@ -103,6 +103,36 @@ def test_a_gold_answer_denied_one_of_several_or_mentioned_is_no_answer(form: str
         assert fault_in(question.text, answer, question.gold) is not None, answer
 
 
+LONG = (
+    ("Nausicaä of the Valley of the Wind", "The Castle of Cagliostro"),
+    ("The Assassination of Jesse James by the Coward Robert Ford", "Burt Young"),
+    ("Carl Weathers", "The Curious Case of Benjamin Button"),
+    ("The Lord of the Rings: The Return of the King", "Eternal Sunshine of the Spotless Mind"),
+)
+
+
+@pytest.mark.parametrize(("gold", "other"), LONG)
+def test_titles_of_many_words_are_denied_and_listed_as_names_are(gold: str, other: str) -> None:
+    question = "Which film did the director make next?"
+    for form in (*DENIALS, *ALTERNATIVES, "{gold}, {others}"):
+        answer = filled(form, gold, other)
+        assert fault_in(question, answer, [gold]) is not None, answer
+    for form in RIGHT:
+        answer = filled(form, gold, other)
+        assert fault_in(question, answer, [gold]) is None, answer
+
+
+@pytest.mark.parametrize("gold", ["Paris", "Nausicaä of the Valley of the Wind"])
+def test_a_guess_beside_doubt_is_one_answer(gold: str) -> None:
+    for form in ("I don't know, maybe {gold}?", "I'm not sure, perhaps {gold}."):
+        assert fault_in("Which one?", filled(form, gold), [gold]) is None
+
+
+def test_a_sentence_is_no_title() -> None:
+    answer = "The Wind Rises, or as it was called when it first came out in Japan, Kaze Tachinu"
+    assert fault_in("Which film?", answer, ["The Wind Rises"]) is None
+
+
 @pytest.mark.parametrize("form", RIGHT)
 def test_nothing_speaks_against_an_answer_that_settles_on_the_gold_answer(form: str) -> None:
     for place, question in enumerate(QUESTIONS):

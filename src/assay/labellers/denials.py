@@ -12,16 +12,25 @@ import unicodedata
 from collections.abc import Iterable, Sequence
 from functools import cache
 
-from assay.labellers.refusals import LONGEST, folded, gold_declines, refusal_in, same_words
+from assay.labellers.refusals import (
+    LONGEST,
+    folded,
+    gold_declines,
+    is_title,
+    refusal_in,
+    same_words,
+)
 
-VERSION = 4
+VERSION = 5
 """Of the rules here and of those on refusals: part of the identity of whoever answers by them.
 Changes whenever the same answer may come out otherwise."""
 
 NEAR = 80
 """Characters beside a name in which its denial stands."""
 LONGEST_ITEM = 4
-"""Words of what is taken for a name in a choice or a list."""
+"""Words of what is taken for a name in a choice or a list, if it is no gold answer and no title."""
+LONGEST_TITLE = 12
+"""Words of what is taken for a title in their place."""
 LISTED = 4
 """Items from which a list is none of them, where one item alone is the gold answer."""
 
@@ -231,38 +240,51 @@ def _left_open(asked: str, answer: str, gold: Sequence[str]) -> bool:
         right = [_is_any(one, gold) for one in choices]
         return any(right) and not all(right) and not _is_any(before, gold)
     text = _OPENING.sub("", said, count=1)
-    choices = _named_in(text, answer, _OR)
+    choices = _named_in(text, answer, _OR, gold)
     right = [_is_any(one, gold) for one in choices]
     if any(right) and not all(right):
         return True
-    joined = _named_in(text, answer, _AND)
+    joined = _named_in(text, answer, _AND, gold)
     items = joined or [one.strip(" .\"'") for one in _items(text)]
-    listed = len(items) >= LISTED and all(len(one.split()) <= LONGEST_ITEM for one in items)
+    listed = len(items) >= LISTED and all(_is_short(one, answer, gold) for one in items)
     if _SET.search(asked) or not (joined or listed):
         return False
     named = [one for one in items if _is_any(one, gold)]
     return len(named) == 1 and _core(named[0]) in gold
 
 
-def _named_in(text: str, answer: str, between: re.Pattern[str]) -> list[str]:
+def _named_in(text: str, answer: str, between: re.Pattern[str], gold: Sequence[str]) -> list[str]:
     """What stands between the joints of ``text`` where it is nothing but names, and joined."""
     parts = [_OPENING.sub("", one) for one in between.split(text) if one.strip()]
-    return parts if len(parts) > 1 and all(_is_name(one, answer) for one in parts) else []
+    return parts if len(parts) > 1 and all(_is_name(one, answer, gold) for one in parts) else []
 
 
 def _is_any(text: str, gold: Sequence[str]) -> bool:
     return any(_places(text, one) for one in gold)
 
 
-def _is_name(choice: str, answer: str) -> bool:
+def _is_short(item: str, answer: str, gold: Sequence[str]) -> bool:
+    """Whether ``item`` is no longer than a name: of few words, a gold answer, or a title."""
+    if len(item.split()) <= LONGEST_ITEM or _core(item) in gold:
+        return True
+    return len(item.split()) <= LONGEST_TITLE and is_title(_as_written(item, answer))
+
+
+def _is_name(choice: str, answer: str, gold: Sequence[str]) -> bool:
     """Whether ``choice`` is short and stands in ``answer`` with a capital or figure in front, or
-    in a script without capitals."""
+    in a script without capitals. "I don't know, maybe Paris" names one thing."""
     plain = re.sub(r"^(?:the|a|an)\s+", "", choice.strip(" ,.\"'"))
-    place = unicodedata.normalize("NFKC", answer).casefold().find(plain)
-    if not plain or len(plain.split()) > LONGEST_ITEM or place < 0:
+    written = _as_written(plain, answer)
+    if not written or written[0].islower() or refusal_in(plain) is not None:
         return False
-    first = unicodedata.normalize("NFKC", answer)[place : place + 1]
-    return not first.islower()
+    return _is_short(plain, answer, gold)
+
+
+def _as_written(text: str, answer: str) -> str:
+    """Folded ``text`` as ``answer`` has it."""
+    whole = unicodedata.normalize("NFKC", answer)
+    place = whole.casefold().find(text)
+    return whole[place : place + len(text)] if place >= 0 else ""
 
 
 def _items(text: str) -> list[str]:

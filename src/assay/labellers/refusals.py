@@ -71,7 +71,7 @@ def refusal_in(answer: str) -> Refusal | None:
     text = _MARKUP.sub("\n", html.unescape(answer)).strip()
     if _says_none(text):
         return Refusal(Act.DONT_KNOW, text or "(nothing)")
-    title = _is_title(text)
+    title = is_title(text)
     if title and text.split()[0] in _SHORT_TITLE:
         return None
     phrases = _phrases()
@@ -166,8 +166,8 @@ def _filled(pattern: str, parts: Mapping[str, str]) -> str:
     return re.sub(r"<([A-Z]+)>", lambda name: parts[name.group(1)], pattern)
 
 
-def _is_title(text: str) -> bool:
-    """Whether every word begins with a capital."""
+def is_title(text: str) -> bool:
+    """Whether every word begins with a capital, but for the small words of titles."""
     words = re.findall(r"[^\W\d_][\w']*", text.translate(_APOSTROPHES))
     if text.isupper() or len(words) < 2:
         return False
