@@ -114,7 +114,7 @@ def test_what_is_missing_makes_ranges(tmp_path, assay):
     assert between("B", "all", "Accuracy") == (1 / 3, 2 / 3)
     # One answer of three, right and sure of it: what is left out may not make it the best.
     assert between("C", "all", "HMR") == (0.0, 1.0)
-    assert ends["C", "all", "R_U"][0] == "1.0"
+    assert between("C", "all", "R_U") == (1 / 3, 1.0)
 
 
 def test_topics_that_a_run_is_silent_on(tmp_path, assay):

@@ -4,9 +4,8 @@ Two things may be missing. Whether an answer is *correct* may be unknown, for wa
 are possible. A question may be *left out*: then the answer counts as wrong, and its confidence is
 unknown (R2C2, step 5). The ceiling takes a confidence of 0 for it. So that handing in less never
 pays, the floor takes the worst answer that could have been handed in: wrong with confidence 1 or,
-where that is worse, right with confidence 0; otherwise a run could raise its HMR by leaving out
-what it answers rightly but timidly. R_U, which is over right answers alone, does not see what is
-left out.
+where that is worse, right with confidence 0; otherwise a run could raise its HMR and its R_U by
+leaving out what it answers rightly but timidly.
 
 All ends are exact but for these, which are safe: the ceiling of KS, and with questions left out the
 floors of ECE, MCE, KS and AUROC. (With questions left out the ceilings are those of a confidence of
@@ -149,11 +148,11 @@ class _Missing:
     # -- modesty --------------------------------------------------------------------------------
 
     def _rewards(self, name: str) -> Ends:
-        """HMR, R_O or R_U: the least over m, and for HMR over how many of the questions left out
-        are right with confidence 0; the greatest over m."""
+        """HMR, R_O or R_U: the least over m and over how many of the questions left out are right
+        with confidence 0, of which R_O is least with none; the greatest over m."""
         sums = np.concatenate([[0.0], np.cumsum(self.open)])
         low, at = np.inf, (0, 0)
-        for timid in range(self.left_out + 1 if name == "HMR" else 1):
+        for timid in range(1 if name == "R_O" else self.left_out + 1):
             values = self._reward(name, sums, timid, self.left_out - timid)
             m = int(values.argmin())
             if values[m] < low:

@@ -67,7 +67,7 @@ def score_confidence(run: str, answers: Answers, settings: Binned) -> dict[str, 
             continue
         found = (interval(ends.floor, measure), interval(ends.ceiling, measure))
         open_questions = int(np.isnan(correct).sum())
-        if measure not in ("Accuracy", "R_U"):
+        if measure != "Accuracy":
             open_questions += left_out
         scores[measure] = Score.between(
             run,
