@@ -30,6 +30,7 @@ def test_the_slides_marks_scores_and_qrels_come_out(slide, assay):
     assert value(slide, "SLIDE", "Accuracy") == 1
     assert value(slide, "SLIDE", "NuggetPrecision") == pytest.approx(0.4)
     assert value(slide, "SLIDE", "R_O") == 1
+    assert value(slide, "SLIDE", "R_U") == pytest.approx(0.9)
     assert value(slide, "SLIDE", "HMR") == pytest.approx(0.947368, abs=5e-7)
     assert (slide / "out" / "qrels.txt").read_text().splitlines() == [
         "0001 0 WASEDA-PR-1;1 0",
@@ -214,7 +215,6 @@ def test_questions_left_out_count_as_wrong_with_an_unknown_confidence(slide, ass
         assert row["value"] == ""
         assert float(row["floor"]) == pytest.approx(floor, abs=5e-7)
         assert float(row["ceiling"]) == pytest.approx(ceiling, abs=5e-7)
-    assert value(slide, "SLIDE", "R_U") == pytest.approx(0.9)
     with (slide / "out" / "scores_by_category.csv").open() as file:
         rows = {
             (row["category"], row["run"], row["measure"]): row["value"]

@@ -199,7 +199,7 @@ def _gaps(found: Found) -> Iterator[Gap]:
             [len(one.left_out) for one in notes],
             "question was left out by a run", "questions were left out by runs",
             (
-                "Counted as wrong with an unknown confidence: HMR, R_O and the calibration "
+                "Counted as wrong with an unknown confidence: HMR, R_O, R_U and the calibration "
                 "measures are ranges, from the worst answer there could have been to confidence 0."
             ),
             False,
