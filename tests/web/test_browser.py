@@ -152,7 +152,6 @@ def test_undo_skip_flag_note_and_evidence(serve, visit, tmp_path):
     page.keyboard.press("Enter")
     goes_on(page, unit)
     page.keyboard.press("[")
-    goes_on(page, unit_of(page) if unit_of(page) != unit else "")
     until(page, f"document.getElementById('bench').dataset.unit === '{unit}'")
     page.keyboard.press("?")
     assert page.locator("#help").is_visible()

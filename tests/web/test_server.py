@@ -165,7 +165,7 @@ def test_labellers_see_no_page_that_shows_what_others_said(server):
         ("/api/leave", "{}"),
     ):
         assert kim.ask("POST", path, body, X_Assay_Token=kim.token)[0].status == 403
-    assert kim.get("/label/r2c2.entailment?queue=disagreements")[0].status == 404
+    assert kim.get("/label/r2c2.entailment?queue=disagreements")[0].status == 403
 
 
 def test_organisers_invite_people_and_let_them_in_no_more(server):

@@ -29,8 +29,11 @@ def ui_command(
         typer.Option("--invite", metavar="NAME", help="Print a link for NAME, too."),
     ] = None,
     role: Annotated[
-        Role, typer.Option("--role", help="What those who are invited may do.")
-    ] = Role.LABELLER,
+        Role | None,
+        typer.Option(
+            "--role", help="What those who are invited may do (left out: as before, or labeller)."
+        ),
+    ] = None,
     browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Open a browser.")] = True,
 ) -> None:
     """Open the workbench: people label what the folder asks, in a browser.
@@ -44,8 +47,9 @@ def ui_command(
         port = found.getsockname()[1]
         bench.address = server.address_of(host, port)
         for one in invite or ():
-            typer.echo(f"For {one} ({role}): {bench.link(one, role)}")
-        own = bench.link(name or server.me(), Role.ORGANISER)
+            person, link = bench.link(one, role)
+            typer.echo(f"For {one} ({person.role}): {link}")
+        _, own = bench.link(name or server.me(), Role.ORGANISER)
 
         def ready() -> None:
             typer.echo(f"Open {own}")

@@ -7,21 +7,20 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+from pydantic import BaseModel, ValidationError
 
 from assay.labellers.base import Labeller
 from assay.labellers.ensemble import EnsembleLabeller
 from assay.labellers.pace import Limits
 from assay.labellers.prices import Price
 from assay.labellers.spec import LabellerOptions, make_labeller
-from assay.labellers.transport import MAX_REPLY
 from assay.ledger import Ledger
 from assay.model.errors import PrerequisiteError, SettingsError
 from assay.model.places import files_like, inside
-from assay.model.secrets import secret_in, secret_told
 from assay.protocols import registry
+from assay.protocols.config import Config
 from assay.protocols.output import file_name
 from assay.protocols.settings_file import read_settings
 from assay.tasks.base import AnyTask
@@ -30,96 +29,6 @@ from assay.tasks.rendering import Renderer
 from assay.tasks.voting import Rule
 
 SettingsT = TypeVar("SettingsT", bound=BaseModel)
-
-
-class _Section(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-class EvaluationSection(_Section):
-    """``[evaluation]``."""
-
-    protocol: str | list[str]
-    title: str | None = None
-
-
-class JudgingSection(_Section):
-    """``[judging]``: how labellers are called."""
-
-    concurrency: int = Field(64, ge=1, le=4096)
-    requests_per_minute: float | None = Field(None, gt=0)
-    tokens_per_minute: float | None = Field(None, gt=0)
-    timeout: float = Field(120.0, gt=0)
-    max_reply_mb: float = Field(MAX_REPLY / 1e6, gt=0, le=1e6)
-    temperature: float | None = 0.0
-    reasons: bool = True
-    budget: float | None = Field(None, gt=0)
-    give_up_after: int = Field(20, ge=0)
-    extra: dict[str, Any] = Field(default_factory=dict)
-
-    @field_validator("extra")
-    @classmethod
-    def _no_secrets(cls, extra: dict[str, Any]) -> dict[str, Any]:
-        """``extra`` tells labellers apart: it is written to the ledger, manifest and report."""
-        name = secret_in(extra)
-        if name is not None:
-            raise ValueError(secret_told(name))
-        return extra
-
-
-class PriceSection(_Section):
-    """``[prices."MODEL"]``: US dollars for a million tokens; ``cached`` those that the server had
-    read before (as ``input`` where left out)."""
-
-    input: float = Field(ge=0)
-    output: float = Field(ge=0)
-    cached: float | None = Field(None, ge=0)
-
-
-class EnsembleSection(_Section):
-    """``[ensembles.NAME]``: labellers that vote, each asked ``samples`` times at ``temperature``
-    (that of ``[judging]`` where left out)."""
-
-    members: list[str] = Field(min_length=1)
-    rule: Rule = Rule.MAJORITY
-    weights: list[float] | None = None
-    samples: int = Field(1, ge=1, le=1000)
-    temperature: float | None = Field(None, ge=0)
-
-
-class LedgerSection(_Section):
-    """``[ledger]``."""
-
-    path: str = "labels.sqlite"
-    url: str | None = None
-
-
-class UiSection(_Section):
-    """``[ui]``: the workbench. ``overlap`` is the share of units that ``passes`` people label; all
-    others one labels. Units lie in an order that ``seed`` draws. ``gold`` is whose labels are the
-    right ones in training. ``keys`` are keys of commands by name."""
-
-    seed: int = Field(1, ge=0)
-    passes: int = Field(1, ge=1, le=100)
-    overlap: float = Field(1.0, ge=0, le=1)
-    mode: Literal["blind", "shown", "post-edit", "training"] = "blind"
-    gold: str = "human:GOLD"
-    reserve_minutes: float = Field(10.0, gt=0)
-    keys: dict[str, str] = Field(default_factory=dict)
-
-
-class Config(_Section):
-    """All of ``assay.toml``. ``settings`` is read by the protocol."""
-
-    evaluation: EvaluationSection
-    inputs: dict[str, str | list[str]]
-    labellers: dict[str, str] = Field(default_factory=lambda: {"default": "embedded"})
-    judging: JudgingSection = JudgingSection()
-    ensembles: dict[str, EnsembleSection] = Field(default_factory=dict)
-    prices: dict[str, PriceSection] = Field(default_factory=dict)
-    ledger: LedgerSection = LedgerSection()
-    ui: UiSection = UiSection()
-    settings: dict[str, Any] = Field(default_factory=dict)
 
 
 @dataclass(frozen=True)

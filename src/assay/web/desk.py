@@ -7,22 +7,22 @@ with connections of its own (:mod:`assay.web.server`).
 from __future__ import annotations
 
 import hashlib
-import sqlite3
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import chain
-from pathlib import Path
 from typing import Any, Self
 
 import orjson
 
 from assay.api.opened import Opened
+from assay.formats.text import read_text
 from assay.ledger import Ledger, NewLabel
 from assay.ledger.exchange import person as labeller_named
 from assay.ledger.exchange import said_by
+from assay.model.errors import LedgerError
 from assay.model.labels import (
     ADJUDICATION,
     WORKBENCH,
@@ -32,10 +32,11 @@ from assay.model.labels import (
     mode_of,
     without_reasons,
 )
-from assay.protocols.folder import UiSection
+from assay.model.places import inside
+from assay.protocols.config import UiSection
 from assay.tasks.base import AnyTask, canonical, content_hash
 from assay.web import forms
-from assay.web.state import FILE, Person, State, UnitRow
+from assay.web.state import FILE, Given, Person, State, UnitRow
 
 AT_ONCE = 0.3
 """Seconds that people may wait for new units to be taken up."""
@@ -89,8 +90,9 @@ class Desk:
     @classmethod
     @contextmanager
     def open(cls, opened: Opened) -> Iterator[Self]:
-        """The desk of a folder, whose ledger is made where there is none. Raises LedgerError."""
-        path = opened.folder.path / FILE
+        """The desk of a folder, whose ledger is made where there is none. Raises LedgerError, and
+        SettingsError where a file of the workbench's lies elsewhere."""
+        path = inside(opened.folder.path, FILE, "The workbench")
         with opened.ledger() as ledger, State(path) as state:
             ledger.checked()
             yield cls(opened, ledger, state)
@@ -162,29 +164,25 @@ class Desk:
             own |= {} if book is None else book.configured
         for label in self.ledger.labels(list(self.tasks)):
             if label.labeller == own.get(label.task):
-                margin, threshold = (label.detail.get(one) for one in ("margin", "threshold"))
-                sure = None if margin is None else abs(margin - (threshold or 0.0))
-                found[label.unit] = (label.status.value, sure)
+                found[label.unit] = (label.status.value, _certainty(label))
         return found
 
     def _take_up(self) -> None:
-        """Labels of people that the ledger has and the workbench has not seen."""
-        last = int(self.state.fact("seen") or 0)
-        for label in self.ledger.by_people(last):
-            last = label.rowid
-            if label.status is Status.OK and label.task in self.tasks:
-                self._note(label)
-        self.state.set_fact("seen", str(last))
+        """Note the labels of people that the ledger has, from wherever they came."""
+        self.state.set_given(
+            self._given(label) for label in self.ledger.by_people() if self._counts(label)
+        )
 
-    def _note(self, label: Label) -> None:
-        unit = self.state.one("SELECT id FROM units WHERE hash = ?", label.unit)
-        if unit is None:
-            return
-        who = self.state.person(label.labeller.name.removeprefix("human:"))
-        mode = mode_of(label)
-        at = datetime.fromisoformat(label.created).timestamp()
+    def _counts(self, label: Label) -> bool:
+        """Whether a label can be used, and is of a task as it is asked now."""
+        task = self.tasks.get(label.task)
+        return task is not None and label.version == task.version and label.status is Status.OK
+
+    def _given(self, label: Label) -> Given:
+        who = label.labeller.name.removeprefix("human:")
         verdict = comparable(label.verdict or {})
-        self.state.give(unit[0], who.id, label.uid, label.rowid, verdict, mode, at)
+        at = _moment(label.created)
+        return Given(label.unit, who, label.uid, label.rowid, verdict, mode_of(label), at)
 
     # -- what a person has next ------------------------------------------------------------------
 
@@ -216,17 +214,17 @@ class Desk:
         db, now = self.state, time.time()
         until = now + self.ui.reserve_minutes * 60
         with db.writing():
-            db.db.execute("DELETE FROM reserved WHERE until < ?", (now,))
+            db.execute("DELETE FROM reserved WHERE until < ?", (now,))
             for number in without:
-                db.db.execute(
+                db.execute(
                     "UPDATE reserved SET until = ? WHERE unit = ? AND person = ?",
                     (until, number, person.id),
                 )
             rows = db.queue(queue, task, person, without, count, self._gold)
-            db.db.executemany(
-                "INSERT OR REPLACE INTO reserved VALUES (?, ?, ?)",
-                [(row.id, person.id, until) for row in rows],
-            )
+            for row in rows:
+                db.execute(
+                    "INSERT OR REPLACE INTO reserved VALUES (?, ?, ?)", (row.id, person.id, until)
+                )
         return rows
 
     def screen(self, person: Person, row: UnitRow, mode: str = "") -> dict[str, Any]:
@@ -260,20 +258,22 @@ class Desk:
 
     def _own(self, person: Person, row: UnitRow) -> Label | None:
         name = f"human:{person.name}"
-        found = [one for one in self.labels(row) if one.labeller.name == name]
+        found = [one for one in self._current(row) if one.labeller.name == name]
         return found[-1] if found else None
 
     def labels(self, row: UnitRow) -> list[Label]:
         """All labels of a unit, oldest first."""
         return [one for one in self.ledger.of_units([row.hash]) if one.task == row.task]
 
+    def _current(self, row: UnitRow) -> list[Label]:
+        """Those that count."""
+        return [one for one in self.labels(row) if self._counts(one)]
+
     def _shown(self, row: UnitRow, mode: str) -> dict[str, Any] | None:
         """The machine's label, in a campaign that shows it."""
         if mode not in {"shown", "post-edit"}:
             return None
-        machines = [
-            one for one in self.labels(row) if not one.labeller.is_human and one.status is Status.OK
-        ]
+        machines = [one for one in self._current(row) if not one.labeller.is_human]
         if not machines:
             return None
         one = machines[-1]
@@ -281,11 +281,7 @@ class Desk:
 
     def _others(self, row: UnitRow) -> list[dict[str, Any]]:
         """The verdicts that people disagree in, with reasons and without names."""
-        newest = {
-            one.labeller.name: one
-            for one in self.labels(row)
-            if one.labeller.is_human and one.status is Status.OK
-        }
+        newest = {one.labeller.name: one for one in self._current(row) if one.labeller.is_human}
         said = (one for one in newest.values() if mode_of(one) != ADJUDICATION)
         return [
             {"uid": one.uid, "verdict": one.verdict, "reason": reason_of(one)}
@@ -326,7 +322,7 @@ class Desk:
             "mode": mode,
             "seconds": _seconds(said.get("seconds")),
             "guideline": content_hash(self.guidelines[row.task].encode()),
-            "evidence": _evidence(said.get("evidence"), json_fields(row)),
+            "evidence": _evidence(said.get("evidence"), orjson.loads(row.content)),
             **({"settles": settles} if settles else {}),
             **({"shown": shown["uid"]} if shown else {}),
         }
@@ -351,15 +347,15 @@ class Desk:
     def _add(self, label: NewLabel) -> str:
         (uid,) = self.ledger.add([label])
         written = next(one for one in self.ledger.of_units([label.unit]) if one.uid == uid)
-        with suppress(sqlite3.Error):  # the label is there; what it counts as is found again
-            self._note(written)
+        with suppress(LedgerError):  # the label is there; what it counts as is found again
+            self.state.set_given([self._given(written)])
         self.stale = self._waits
         return uid
 
     def _trained(self, person: Person, row: UnitRow, verdict: Mapping[str, Any]) -> dict[str, Any]:
         """What the gold label says of a verdict. Practice is no label: it stays out of the
         ledger."""
-        gold = [one for one in self.labels(row) if one.labeller.name == self.ui.gold]
+        gold = [one for one in self._current(row) if one.labeller.name == self.ui.gold]
         if not gold:
             raise Refused(f"There is no label of {self.ui.gold} to learn from.")
         right = comparable(gold[-1].verdict or {}) == comparable(verdict)
@@ -460,9 +456,10 @@ class Desk:
 
     def _guideline(self, task: str) -> str:
         """The task's guideline in the folder, Markdown; else what the task itself says."""
-        path = self.opened.folder.path / "guidelines" / f"{task}.md"
+        folder = self.opened.folder.path
+        path = inside(folder, f"guidelines/{task}.md", f"The guideline of {task}")
         if path.is_file():
-            return path.read_text(encoding="utf-8")
+            return "\n".join(read_text(path).lines)
         own = self.tasks[task]
         return f"# {own.title}\n\n{_said(own.unit.__doc__)}\n\n{_said(own.verdict.__doc__)}\n"
 
@@ -502,12 +499,6 @@ def _brief(task: AnyTask, content: str) -> str:
     return text if len(text) <= 90 else f"{text[:89]}…"
 
 
-def json_fields(row: UnitRow) -> Mapping[str, Any]:
-    """The unit's content."""
-    content: Mapping[str, Any] = orjson.loads(row.content)
-    return content
-
-
 def _evidence(given: Any, content: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Parts of the unit's texts that a person marked: the field, and where in it (characters)."""
     found = []
@@ -541,6 +532,23 @@ def _topic_in(content: Mapping[str, Any]) -> str:
     return next((str(content[one]) for one in forms.QUERY_FIELDS if one in content), "")
 
 
+def _certainty(label: Label) -> float | None:
+    """How far a machine's verdict was from turning out otherwise (log odds), where that is known;
+    labels from elsewhere may say anything."""
+    margin, threshold = label.detail.get("margin"), label.detail.get("threshold")
+    if not isinstance(margin, int | float):
+        return None
+    return abs(margin - (threshold if isinstance(threshold, int | float) else 0.0))
+
+
+def _moment(created: str) -> float:
+    """Seconds since 1970; 0 where a label from elsewhere does not say."""
+    try:
+        return datetime.fromisoformat(created).timestamp()
+    except (ValueError, OverflowError):
+        return 0.0
+
+
 def _drawn(seed: int, *what: str) -> int:
     """A number of 31 bits drawn by ``seed`` for something."""
     digest = hashlib.sha256("\0".join((str(seed), *what)).encode()).digest()
@@ -549,8 +557,3 @@ def _drawn(seed: int, *what: str) -> int:
 
 def _said(text: str | None) -> str:
     return " ".join((text or "").split()).replace("``", "`")
-
-
-def folder_state(path: Path) -> Path:
-    """Where a folder's workbench keeps what it knows."""
-    return path / FILE

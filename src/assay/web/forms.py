@@ -21,9 +21,6 @@ Json = dict[str, Any]
 QUERY_FIELDS = ("question", "query", "narrative")
 """Fields of units whose words are lit in the other texts."""
 
-LETTERS = "abcdehijklmopqrtuvwxyz"
-"""Keys of list items; f, g, n and s are commands."""
-
 _REASON = "reason"
 _MOST_LIT = 200
 _WORDS = re.compile(r"[^\W_]+")

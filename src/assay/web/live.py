@@ -29,9 +29,8 @@ _MOST_UNITS = 40
 
 
 @dataclass(frozen=True, slots=True)
-class Pace:
-    """What one person has done under one task: labels in all, in the last hour, and seconds for
-    each at the median (None where unknown)."""
+class Done:
+    """What one person has done under one task: labels in all, and in the last hour."""
 
     person: str
     task: str
@@ -54,7 +53,7 @@ class Pair:
     table: Sequence[Sequence[tuple[int, Sequence[int]]]]
 
 
-def paces(desk: Desk) -> list[Pace]:
+def done(desk: Desk) -> list[Done]:
     """What everybody has done, task by task."""
     rows = desk.state.all(
         "SELECT name, task, COUNT(*), SUM(given.at > ?) FROM given "
@@ -62,7 +61,7 @@ def paces(desk: Desk) -> list[Pace]:
         "GROUP BY name, task ORDER BY task, COUNT(*) DESC",
         time.time() - _HOUR,
     )
-    return [Pace(*row) for row in rows]
+    return [Done(*row) for row in rows]
 
 
 def topics(desk: Desk, task: str) -> list[tuple[int, str, int, int]]:

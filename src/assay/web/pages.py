@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 from aiohttp import hdrs, web
@@ -13,19 +12,6 @@ from assay.web import bank, views
 from assay.web.desk import PREFETCHED, QUEUES, Refused
 from assay.web.replies import HERE, answered, bench_of, body_of, embedded, page
 from assay.web.security import COOKIE, PERSON, TOKEN
-
-KEYS: Mapping[str, str] = {
-    "submit": "Enter",
-    "undo": "Backspace",
-    "skip": "s",
-    "flag": "f",
-    "note": "n",
-    "guideline": "g",
-    "back": "[",
-    "forward": "]",
-    "help": "?",
-}
-"""The keys of commands, which ``[ui.keys]`` may change."""
 
 _STATIC = {".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml"}
 _MARKDOWN = MarkdownIt("commonmark", {"html": False}).enable("table")
@@ -79,19 +65,16 @@ async def label(request: web.Request) -> web.Response:
     wanted = request.query.get("unit", "")
     if queue == "widest":
         await bench.scored()  # which topics scores hang on most
-    try:
-        screens = await bench.do(desk.next, person, task, queue)
-        if wanted.isdecimal():
-            row = await bench.do(desk.row, int(wanted))
-            screens.insert(0, await bench.do(desk.screen, person, row))
-    except Refused as error:
-        raise web.HTTPNotFound(text=str(error)) from error
+    screens = await bench.do(desk.next, person, task, queue)
+    if wanted.isdecimal():
+        row = await bench.do(desk.row, int(wanted))
+        screens.insert(0, await bench.do(desk.screen, person, row))
     start = {
         "task": task,
         "queue": queue,
         "screens": screens,
         "recent": await bench.do(desk.recent, person, task),
-        "keys": {**KEYS, **desk.ui.keys},
+        "keys": desk.ui.keys,
         "token": request[TOKEN],
     }
     guideline = Markup(_MARKDOWN.render(desk.guidelines[task]))  # noqa: S704 (no HTML passes)

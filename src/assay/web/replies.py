@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,7 +11,6 @@ from aiohttp import web
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from assay.model.errors import AssayError
 from assay.web.desk import Refused
 from assay.web.security import NONCE, PERSON, TOKEN
 
@@ -53,18 +51,11 @@ def page(request: web.Request, template: str, **values: Any) -> web.Response:
 def answered(
     work: Callable[[web.Request], Awaitable[Any]],
 ) -> Callable[[web.Request], Awaitable[web.Response]]:
-    """What a call gives as JSON; what is refused, and what could not be kept, with its reason."""
+    """What a call gives, as JSON."""
 
     async def handler(request: web.Request) -> web.Response:
-        try:
-            found, status = await work(request), 200
-        except Refused as error:
-            found, status = {"error": str(error)}, error.status
-        except (AssayError, sqlite3.Error) as error:
-            found, status = {"error": f"Not kept: {error}"}, 503
-        return web.Response(
-            body=orjson.dumps(found), status=status, content_type="application/json"
-        )
+        found = orjson.dumps(await work(request))
+        return web.Response(body=found, content_type="application/json")
 
     return handler
 

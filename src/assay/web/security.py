@@ -10,6 +10,8 @@ from urllib.parse import urlsplit
 from aiohttp import hdrs, web
 from aiohttp.typedefs import Middleware
 
+from assay.model.errors import AssayError
+from assay.web.desk import Refused
 from assay.web.state import Person
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
@@ -20,7 +22,10 @@ MAX_BODY = 64 << 10
 PERSON: web.RequestKey[Person] = web.RequestKey("person", Person)
 TOKEN: web.RequestKey[str] = web.RequestKey("token", str)
 NONCE: web.RequestKey[str] = web.RequestKey("nonce", str)
+NOTHING = "default-src 'none'"
+NO_FRAMES = "frame-ancestors 'none'"
 _FREE = ("/enter", "/static/")
+_READS = (hdrs.METH_GET, hdrs.METH_HEAD)
 
 Session = Callable[[str], Awaitable[tuple[Person, str] | None]]
 
@@ -30,7 +35,7 @@ def policy(nonce: str) -> str:
     htmx alone may make elements from text."""
     return "; ".join(
         (
-            "default-src 'none'",
+            NOTHING,
             f"script-src 'nonce-{nonce}'",
             f"style-src 'self' 'nonce-{nonce}'",
             "img-src 'self' data:",
@@ -38,7 +43,7 @@ def policy(nonce: str) -> str:
             "connect-src 'self'",
             "form-action 'self'",
             "base-uri 'none'",
-            "frame-ancestors 'none'",
+            NO_FRAMES,
             "require-trusted-types-for 'script'",
             "trusted-types htmx",
         )
@@ -70,11 +75,14 @@ def guard(hosts: Collection[str], session: Session) -> Middleware:
             return await _handled(request, handler)
         if not _from_here(request, hosts):
             return _no(403, "This request comes from another site.")
-        found = await session(request.cookies.get(COOKIE, ""))
+        try:
+            found = await session(request.cookies.get(COOKIE, ""))
+        except AssayError as error:
+            return _no(503, str(error))
         if found is None:
             return _no(401, "Open the link that you were given (or ask for a new one).")
         request[PERSON], request[TOKEN] = found
-        if request.method not in (hdrs.METH_GET, hdrs.METH_HEAD):
+        if request.method not in _READS:
             given = request.headers.get(CSRF, "")
             if not secrets.compare_digest(given.encode(), request[TOKEN].encode()):
                 return _no(403, "The page is of another session; load it again.")
@@ -84,8 +92,13 @@ def guard(hosts: Collection[str], session: Session) -> Middleware:
 
 
 async def _handled(request: web.Request, handler: Handler) -> web.StreamResponse:
+    """The reply; what is refused, and what could not be done or kept, with its reason."""
     try:
         return await handler(request)
+    except Refused as error:
+        return _no(error.status, str(error))
+    except AssayError as error:
+        return _no(503, str(error) if request.method in _READS else f"Not kept: {error}")
     except web.HTTPException as error:
         if error.status < 400:
             return error
@@ -96,7 +109,7 @@ def _from_here(request: web.Request, hosts: Collection[str]) -> bool:
     """Whether a browser says that our own page asks, or a person who opens an address. What sends
     neither header is no browser, and has no cookie of somebody else's."""
     site = request.headers.get("Sec-Fetch-Site")
-    changes = request.method not in (hdrs.METH_GET, hdrs.METH_HEAD)
+    changes = request.method not in _READS
     if site is not None and site not in ({"same-origin"} if changes else {"same-origin", "none"}):
         return False
     origin = request.headers.get(hdrs.ORIGIN)

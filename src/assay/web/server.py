@@ -12,11 +12,14 @@ import ipaddress
 import os
 import re
 import socket
+import sys
 import time
-from collections.abc import Callable, Collection, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Collection, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager, suppress
+from contextvars import Context, copy_context
 from dataclasses import dataclass, field
+from functools import partial
 from typing import ParamSpec, TypeVar
 
 from aiohttp import web
@@ -25,14 +28,17 @@ from assay.api.bank import Added, Changed, Listed, differences, edit_bank
 from assay.api.opened import Opened, html_of
 from assay.api.overview import overview
 from assay.judging.claims import claim
-from assay.model.errors import SettingsError
+from assay.ledger.chain import Head
+from assay.ledger.exchange import person as named
+from assay.model.errors import AssayError, SettingsError
 from assay.protocols.folder import Folder
+from assay.web import live
 from assay.web.bank import in_words
 from assay.web.desk import AT_ONCE, Desk
 from assay.web.pages import routes
 from assay.web.replies import BENCH
 from assay.web.runs import Scored
-from assay.web.security import MAX_BODY, guard
+from assay.web.security import MAX_BODY, NO_FRAMES, NOTHING, guard
 from assay.web.state import Person, Role
 
 P = ParamSpec("P")
@@ -51,8 +57,10 @@ class Bench:
     address: str = field(default="", init=False)
     _thread: ThreadPoolExecutor = field(init=False)
     _scoring: ThreadPoolExecutor = field(init=False)
+    _context: Context = field(default_factory=copy_context, init=False)
     _rests_until: float = field(default=0.0, init=False)
     _scored: Scored | None = field(default=None, init=False)
+    _pairs: tuple[Head | None, Sequence[live.Pair]] | None = field(default=None, init=False)
     _open: ExitStack = field(default_factory=ExitStack, init=False)
 
     @property
@@ -77,17 +85,27 @@ class Bench:
 
     def stop(self) -> None:
         """Close what is open once everything under way is done."""
+        self._scoring.shutdown(cancel_futures=True)  # it may still ask the desk
         self.now(self._open.close)
-        self._scoring.shutdown(cancel_futures=True)
         self._thread.shutdown()
 
     def now(self, work: Callable[P, T], *args: P.args, **more: P.kwargs) -> T:
         """What ``work`` gives, done in the desk's thread."""
-        return self._thread.submit(work, *args, **more).result()
+        return self._in(self._thread, work, *args, **more).result()
 
     async def do(self, work: Callable[P, T], *args: P.args, **more: P.kwargs) -> T:
         """The same for who must not wait."""
-        return await asyncio.wrap_future(self._thread.submit(work, *args, **more))
+        return await asyncio.wrap_future(self._in(self._thread, work, *args, **more))
+
+    async def _aside(self, work: Callable[P, T], *args: P.args, **more: P.kwargs) -> T:
+        """What ``work`` gives, done in the thread that scores."""
+        return await asyncio.wrap_future(self._in(self._scoring, work, *args, **more))
+
+    def _in(
+        self, thread: ThreadPoolExecutor, work: Callable[P, T], *args: P.args, **more: P.kwargs
+    ) -> Future[T]:
+        # What the command line trusts (--trust) is trusted there, too.
+        return thread.submit(self._context.copy().run, partial(work, *args, **more))
 
     async def session(self, cookie: str) -> tuple[Person, str] | None:
         """Who comes with a cookie."""
@@ -96,7 +114,7 @@ class Bench:
     async def scored(self) -> Scored:
         """The scores as the labels stand, which are computed once for each state of the ledger;
         labelling goes on meanwhile."""
-        return await asyncio.wrap_future(self._scoring.submit(self._score))
+        return await self._aside(self._score)
 
     def _score(self) -> Scored:
         with self.opened.ledger() as ledger:
@@ -106,10 +124,21 @@ class Bench:
             self.now(self.desk.state.set_ranges, self._scored.ranges())
         return self._scored
 
+    async def agreement(self) -> Sequence[live.Pair]:
+        """How far labellers agree, which is computed once for each state of the ledger."""
+        return await self._aside(self._agreement)
+
+    def _agreement(self) -> Sequence[live.Pair]:
+        with Desk.open(self.opened) as other:
+            head = other.ledger.head()
+            if self._pairs is None or self._pairs[0] != head:
+                self._pairs = (head, live.pairs(other))
+        return self._pairs[1]
+
     async def report(self) -> tuple[str, str]:
         """The report of the labels as they stand, and the policy under which its own script and
         style alone work."""
-        return await asyncio.wrap_future(self._scoring.submit(self._report))
+        return await self._aside(self._report)
 
     def _report(self) -> tuple[str, str]:
         with self.opened.ledger() as ledger:
@@ -117,12 +146,12 @@ class Bench:
             results = self.opened.score(ledger, whole=True)
         text = html_of(results.only or overview(self.opened.folder, results))
         said = re.search(r'http-equiv="Content-Security-Policy" content="([^"]*)"', text)
-        return text, html.unescape(said[1]) if said else "default-src 'none'"
+        return text, f"{html.unescape(said[1]) if said else NOTHING}; {NO_FRAMES}"
 
     async def edited_bank(self, wanted: Added | Changed, by: str) -> dict[str, str]:
         """Edit the folder's question bank, take the folder up anew, and say what moved."""
         told = await self.do(self._edit_bank, wanted, by)
-        return told | {"moved": await asyncio.wrap_future(self._scoring.submit(self._moved))}
+        return told | {"moved": await self._aside(self._moved)}
 
     def _edit_bank(self, wanted: Added | Changed, by: str) -> dict[str, str]:
         done = edit_bank(self.opened.folder.path, by, wanted)
@@ -145,26 +174,30 @@ class Bench:
         if desk.stale and desk.sync_takes >= AT_ONCE and now > self._rests_until:
             desk.stale = False
             self._rests_until = now + 11 * desk.sync_takes
-            self._scoring.submit(self._sync)
+            self._in(self._scoring, self._sync)
 
     def _sync(self) -> None:
-        with Desk.open(self.opened) as other:
-            other.sync()
+        try:
+            with Desk.open(self.opened) as other:
+                other.sync()
+        except AssayError as error:
+            self.desk.stale = True
+            print(f"Units that labels have opened were not taken up: {error}", file=sys.stderr)
 
-    def link(self, name: str, role: Role | None) -> str:
-        """A link that lets a person in, once."""
-        return self._link(self.now(self._token, name, role))
+    def link(self, name: str, role: Role | None) -> tuple[Person, str]:
+        """A person, who is what they were before where ``role`` is None, and a link that lets them
+        in, once. Raises SettingsError for what is no name."""
+        return self.now(self._link, name, role)
 
     async def invited(self, name: str, role: Role) -> str:
-        """The same for who must not wait."""
-        return self._link(await self.do(self._token, name, role))
+        """The link for who must not wait."""
+        return (await self.do(self._link, name, role))[1]
 
-    def _token(self, name: str, role: Role | None) -> str:
+    def _link(self, name: str, role: Role | None) -> tuple[Person, str]:
+        named(f"human:{name}")
         state = self.desk.state
-        return state.link(state.person(name, role), hours=_HOURS)
-
-    def _link(self, token: str) -> str:
-        return f"{self.address}/enter?t={token}"
+        person = state.person(name, role)
+        return person, f"{self.address}/enter?t={state.link(person, hours=_HOURS)}"
 
 
 @contextmanager
@@ -257,5 +290,9 @@ def serve(
 
 
 def me() -> str:
-    """Who sits at this machine."""
-    return os.environ.get("USER") or os.environ.get("USERNAME") or "me"
+    """Who sits at this machine, as a name that labels may have."""
+    name = os.environ.get("USER") or os.environ.get("USERNAME") or ""
+    with suppress(SettingsError):
+        named(f"human:{name}")
+        return name
+    return "me"

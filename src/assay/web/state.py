@@ -2,7 +2,8 @@
 
 It stands in ``workbench.sqlite`` beside the ledger. Labels are in the ledger alone; what is said
 of them here (``given``) is found again from there. Deleting the file loses invitations, skips,
-flags and notes, and no label.
+flags and notes, and no label. A copy of the file lets nobody in: who sends a folder to somebody
+must not be able to visit its workbench there.
 """
 
 from __future__ import annotations
@@ -11,13 +12,15 @@ import hashlib
 import secrets
 import sqlite3
 import time
+import uuid
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
+from assay.ledger.opening import explained, roll_back
 from assay.model.errors import LedgerError
 
 FILE = "workbench.sqlite"
@@ -87,6 +90,19 @@ class Person(NamedTuple):
         return self.role is Role.ORGANISER
 
 
+class Given(NamedTuple):
+    """A person's label as the workbench notes it: the unit's hash, who gave it, the label's uid and
+    number in the ledger, the verdict without reasons (JSON), how and when it was given."""
+
+    hash: str
+    person: str
+    uid: str
+    row: int
+    verdict: str
+    mode: str
+    at: float
+
+
 @dataclass(frozen=True, slots=True)
 class UnitRow:
     """A unit as the workbench holds it; ``content`` is JSON."""
@@ -105,18 +121,31 @@ def hashed(token: str) -> bytes:
     return hashlib.sha256(token.encode()).digest()
 
 
+def _place(path: Path) -> str:
+    """Where a file is: this machine, and the file's number on it. Nobody elsewhere can guess it."""
+    machine = str(uuid.getnode())
+    with suppress(OSError):
+        machine = Path("/etc/machine-id").read_text(encoding="ascii").strip() or machine
+    return hashlib.sha256(f"{machine} {path.stat().st_ino}".encode()).hexdigest()
+
+
 class State:
     """An open ``workbench.sqlite``; one thread. Raises LedgerError where it cannot be used."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        try:
+        with explained(path):
             self.db = sqlite3.connect(path, isolation_level=None, timeout=30)
+            self.db.execute("PRAGMA trusted_schema = OFF")  # the file may be somebody else's
             self.db.execute("PRAGMA journal_mode = WAL")
             self.db.execute("PRAGMA synchronous = NORMAL")
             self.db.executescript(_TABLES)
-        except sqlite3.Error as error:
-            raise LedgerError(f"{path}: {error}.") from error
+        here = _place(path)
+        if self.fact("place") != here:
+            with self.writing():
+                self.execute("DELETE FROM sessions")
+                self.execute("DELETE FROM links")
+                self.set_fact("place", here)
 
     def __enter__(self) -> Self:
         return self
@@ -124,35 +153,50 @@ class State:
     def __exit__(self, *_: object) -> None:
         self.db.close()
 
+    def execute(self, query: str, values: Sequence[Any] | Mapping[str, Any] = ()) -> list[Any]:
+        """The rows of a statement. Raises LedgerError with what SQLite says and what to do, as all
+        here."""
+        with explained(self.path):
+            return self.db.execute(query, values).fetchall()
+
     def one(self, query: str, *values: Any) -> Any:
         """The first row, or None."""
-        return self.db.execute(query, values).fetchone()
+        return next(iter(self.execute(query, values)), None)
 
     def all(self, query: str, *values: Any) -> list[Any]:
-        return self.db.execute(query, values).fetchall()
+        """All rows."""
+        return self.execute(query, values)
 
     # -- people ----------------------------------------------------------------------------------
 
     def person(self, name: str, role: Role | None = None) -> Person:
         """The person of this name, who is made where there is none, with another role if given."""
-        self.db.execute(
+        self.execute(
             "INSERT INTO people (name, role, made) VALUES (?, ?, ?) ON CONFLICT DO NOTHING",
             (name, role or Role.LABELLER, time.time()),
         )
         if role is not None:
-            self.db.execute("UPDATE people SET role = ? WHERE name = ?", (role, name))
-        number, said = self.one("SELECT id, role FROM people WHERE name = ?", name)
-        return Person(number, name, Role(said))
+            self.execute("UPDATE people SET role = ? WHERE name = ?", (role, name))
+        return self._person(self.one("SELECT id, name, role FROM people WHERE name = ?", name))
 
     def people(self) -> list[Person]:
         """Everybody, in the order of coming."""
         rows = self.all("SELECT id, name, role FROM people ORDER BY id")
-        return [Person(number, name, Role(role)) for number, name, role in rows]
+        return [self._person(row) for row in rows]
+
+    def _person(self, row: Sequence[Any]) -> Person:
+        number, name, role = row
+        if role not in set(Role):
+            raise LedgerError(
+                f"{self.path}: {name} has no role that there is ({role}). Move the file away: "
+                "invitations, skips, flags and notes are lost with it, and no label."
+            )
+        return Person(number, name, Role(role))
 
     def link(self, person: Person, *, hours: float) -> str:
         """A token that lets in once, as ``person``."""
         token = secrets.token_urlsafe(24)
-        self.db.execute(
+        self.execute(
             "INSERT INTO links VALUES (?, ?, ?)",
             (hashed(token), person.id, time.time() + hours * 3600),
         )
@@ -161,18 +205,18 @@ class State:
     def enter(self, token: str) -> str | None:
         """The cookie of a new session for a link's token, which is used up; None for a token that
         lets nobody in."""
-        row = self.one(
-            "DELETE FROM links WHERE hash = ? AND until > ? RETURNING person",
-            hashed(token),
-            time.time(),
-        )
-        if row is None:
-            return None
-        cookie = secrets.token_urlsafe(32)
-        self.db.execute(
-            "INSERT INTO sessions VALUES (?, ?, ?, ?)",
-            (hashed(cookie), row[0], secrets.token_urlsafe(24), time.time()),
-        )
+        with self.writing():
+            row = self.one(
+                "SELECT person FROM links WHERE hash = ? AND until > ?", hashed(token), time.time()
+            )
+            if row is None:
+                return None
+            self.execute("DELETE FROM links WHERE hash = ?", (hashed(token),))
+            cookie = secrets.token_urlsafe(32)
+            self.execute(
+                "INSERT INTO sessions VALUES (?, ?, ?, ?)",
+                (hashed(cookie), row[0], secrets.token_urlsafe(24), time.time()),
+            )
         return cookie
 
     def session(self, cookie: str) -> tuple[Person, str] | None:
@@ -182,12 +226,12 @@ class State:
             "WHERE hash = ?",
             hashed(cookie),
         )
-        return None if row is None else (Person(row[0], row[1], Role(row[2])), row[3])
+        return None if row is None else (self._person(row[:3]), row[3])
 
     def leave(self, person: Person) -> None:
         """Let a person in no more, until there is another link."""
         for table in ("sessions", "links"):
-            self.db.execute(f"DELETE FROM {table} WHERE person = ?", (person.id,))  # noqa: S608
+            self.execute(f"DELETE FROM {table} WHERE person = ?", (person.id,))  # noqa: S608
 
     # -- facts -----------------------------------------------------------------------------------
 
@@ -196,7 +240,7 @@ class State:
         return None if row is None else str(row[0])
 
     def set_fact(self, name: str, value: str) -> None:
-        self.db.execute("INSERT OR REPLACE INTO facts VALUES (?, ?)", (name, value))
+        self.execute("INSERT OR REPLACE INTO facts VALUES (?, ?)", (name, value))
 
     # -- units -----------------------------------------------------------------------------------
 
@@ -206,27 +250,26 @@ class State:
         columns = ("task", "hash", "topic", "place", "content", "passes")
         with self._gathered("asked", columns, units):
             # What is new is found before anybody is kept from writing.
-            self.db.executescript(
-                """
-                DROP TABLE IF EXISTS temp.gone;
-                DROP TABLE IF EXISTS temp.fresh;
-                CREATE TEMP TABLE gone AS SELECT id FROM units
-                    WHERE wanted AND hash NOT IN (SELECT hash FROM asked);
-                CREATE TEMP TABLE fresh AS SELECT asked.* FROM asked
+            self._made(
+                "gone",
+                "SELECT id FROM units WHERE wanted AND hash NOT IN (SELECT hash FROM asked)",
+            )
+            self._made(
+                "fresh",
+                """SELECT asked.* FROM asked
                     LEFT JOIN units ON units.hash = asked.hash
                     LEFT JOIN topics ON topics.id = units.topic
                     WHERE (units.wanted, units.passes, topics.name)
                         IS NOT (1, asked.passes, asked.topic)
-                    ORDER BY asked.rowid;
-                """
+                    ORDER BY asked.rowid""",
             )
             with self.writing():
-                self.db.execute("UPDATE units SET wanted = 0 WHERE id IN (SELECT id FROM gone)")
-                self.db.execute(
+                self.execute("UPDATE units SET wanted = 0 WHERE id IN (SELECT id FROM gone)")
+                self.execute(
                     "INSERT INTO topics (name) SELECT DISTINCT topic FROM fresh WHERE true "
                     "ON CONFLICT DO NOTHING"
                 )
-                self.db.execute(
+                self.execute(
                     "INSERT INTO units (task, hash, topic, place, content, passes) "
                     "SELECT task, hash, topics.id, place, content, passes FROM fresh "
                     "JOIN topics ON topics.name = topic ORDER BY fresh.rowid "
@@ -238,18 +281,17 @@ class State:
         """What the folder's own labellers said: status and certainty by the unit's hash."""
         rows = ((unit, *said) for unit, said in found.items())
         with self._gathered("said", ("hash", "status", "sure"), rows):
-            self.db.executescript(
-                """
-                DROP TABLE IF EXISTS temp.other;
-                CREATE TEMP TABLE other AS SELECT units.id, said.status, said.sure FROM said
+            self._made(
+                "other",
+                """SELECT units.id, said.status, said.sure FROM said
                     JOIN units ON units.hash = said.hash
-                    WHERE (units.machine, units.sure) IS NOT (said.status, said.sure);
-                """
+                    WHERE (units.machine, units.sure) IS NOT (said.status, said.sure)""",
             )
             with self.writing():
-                self.db.execute(
-                    "UPDATE units SET machine = other.status, sure = other.sure FROM other "
-                    "WHERE other.id = units.id"
+                self.execute(
+                    "UPDATE units SET (machine, sure) = "
+                    "(SELECT status, sure FROM other WHERE other.id = units.id) "
+                    "WHERE id IN (SELECT id FROM other)"
                 )
 
     @contextmanager
@@ -258,14 +300,19 @@ class State:
     ) -> Iterator[None]:
         """Rows in a table of this connection alone, so that nobody waits for what takes long."""
         places = ",".join("?" * len(columns))
-        self.db.execute(f"DROP TABLE IF EXISTS temp.{name}")
-        self.db.execute(f"CREATE TEMP TABLE {name} ({', '.join(columns)})")
+        self.execute(f"DROP TABLE IF EXISTS temp.{name}")
+        self.execute(f"CREATE TEMP TABLE {name} ({', '.join(columns)})")
         with self._transaction("BEGIN"):
             self.db.executemany(f"INSERT INTO temp.{name} VALUES ({places})", rows)  # noqa: S608
         try:
             yield
         finally:
-            self.db.execute(f"DROP TABLE temp.{name}")
+            self.execute(f"DROP TABLE temp.{name}")
+
+    def _made(self, name: str, query: str) -> None:
+        """What a query finds, in a table of this connection alone."""
+        self.execute(f"DROP TABLE IF EXISTS temp.{name}")
+        self.execute(f"CREATE TEMP TABLE {name} AS {query}")
 
     def set_ranges(self, found: Mapping[str, float]) -> None:
         """How far scores may still move on each topic."""
@@ -281,13 +328,14 @@ class State:
 
     @contextmanager
     def _transaction(self, begin: str) -> Iterator[None]:
-        self.db.execute(begin)
-        try:
-            yield
-            self.db.execute("COMMIT")
-        except BaseException:
-            self.db.execute("ROLLBACK")
-            raise
+        with explained(self.path):
+            self.db.execute(begin)
+            try:
+                yield
+                self.db.execute("COMMIT")
+            except BaseException:
+                roll_back(self.db)
+                raise
 
     def queue(
         self,
@@ -320,7 +368,7 @@ class State:
             free += """
                 AND NOT EXISTS (SELECT 1 FROM given WHERE unit = units.id AND person = :me)"""
         held = ",".join(str(int(one)) for one in without)
-        rows = self.db.execute(
+        rows = self.execute(
             f"{_UNIT} WHERE task = :task AND wanted AND {some} {free} "
             f"AND units.id NOT IN ({held}) ORDER BY {order} LIMIT :count",
             {"task": task, "me": person.id, "now": time.time(), "count": count, "gold": gold},
@@ -334,44 +382,56 @@ class State:
 
     def units(self, where: str, *values: Any) -> list[UnitRow]:
         """Units by a condition of the workbench's own."""
-        return [UnitRow(*row) for row in self.db.execute(f"{_UNIT} {where}", values)]
+        return [UnitRow(*row) for row in self.all(f"{_UNIT} {where}", *values)]
 
     # -- labels that are given -------------------------------------------------------------------
 
-    def give(
-        self, unit: int, person: int, uid: str, row: int, verdict: str, mode: str, at: float
-    ) -> None:
-        """Note a label of the ledger: a person's newest on a unit counts as theirs."""
-        self.db.execute(
-            "INSERT INTO given VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET "
-            "uid = excluded.uid, row = excluded.row, verdict = excluded.verdict, "
-            "mode = excluded.mode, at = excluded.at WHERE excluded.row > row",
-            (unit, person, uid, row, verdict, mode, at),
-        )
-        self.db.execute(
-            "UPDATE units SET labelled = (SELECT COUNT(*) FROM given WHERE unit = units.id) "
-            "WHERE id = ?",
-            (unit,),
-        )
-        self.db.execute("DELETE FROM reserved WHERE unit = ? AND person = ?", (unit, person))
-        self.db.execute(
-            "DELETE FROM asides WHERE unit = ? AND person = ? AND kind = 'skip'", (unit, person)
-        )
+    def set_given(self, labels: Iterable[Given]) -> None:
+        """Note labels of the ledger: a person's newest on a unit counts as theirs. Those of units
+        that the workbench does not know are passed over."""
+        with self._gathered("said", Given._fields, labels):
+            self._made(
+                "fresh",
+                """SELECT units.id AS unit, said.* FROM said JOIN units ON units.hash = said.hash
+                    LEFT JOIN people ON people.name = said.person
+                    LEFT JOIN given ON given.unit = units.id AND given.person = people.id
+                    WHERE given.row IS NULL OR given.row < said.row ORDER BY said.row""",
+            )
+            with self.writing():
+                self.execute(
+                    "INSERT INTO people (name, role, made) SELECT DISTINCT person, ?, ? FROM fresh "
+                    "WHERE true ON CONFLICT DO NOTHING",
+                    (Role.LABELLER, time.time()),
+                )
+                self.execute(
+                    "INSERT OR REPLACE INTO given SELECT unit, people.id, uid, row, verdict, mode, "
+                    "at FROM fresh JOIN people ON people.name = fresh.person ORDER BY row"
+                )
+                self.execute(
+                    "UPDATE units SET labelled = (SELECT COUNT(*) FROM given WHERE unit = units.id)"
+                    " WHERE id IN (SELECT unit FROM fresh)"
+                )
+                labelled = (
+                    "(unit, person) IN "
+                    "(SELECT unit, people.id FROM fresh JOIN people ON people.name = fresh.person)"
+                )
+                self.execute(f"DELETE FROM reserved WHERE {labelled}")  # noqa: S608
+                self.execute(f"DELETE FROM asides WHERE kind = 'skip' AND {labelled}")  # noqa: S608
 
     def set_aside(self, unit: int, person: int, kind: str, text: str) -> None:
         """A skip, a flag or a note of a person on a unit; an empty flag or note takes it away."""
         if kind != "skip" and not text:
-            self.db.execute(
+            self.execute(
                 "DELETE FROM asides WHERE unit = ? AND person = ? AND kind = ?",
                 (unit, person, kind),
             )
             return
-        self.db.execute(
+        self.execute(
             "INSERT OR REPLACE INTO asides VALUES (?, ?, ?, ?, ?)",
             (unit, person, kind, text, time.time()),
         )
         if kind == "skip":
-            self.db.execute("DELETE FROM reserved WHERE unit = ? AND person = ?", (unit, person))
+            self.execute("DELETE FROM reserved WHERE unit = ? AND person = ?", (unit, person))
 
 
 _UNIT = (

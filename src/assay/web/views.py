@@ -12,8 +12,7 @@ import orjson
 import polars as pl
 from aiohttp import hdrs, web
 
-from assay.ledger.exchange import person as labeller_named
-from assay.model.errors import AssayError, SettingsError
+from assay.model.errors import SettingsError
 from assay.web import live, runs
 from assay.web.desk import Refused, comparable, in_brief
 from assay.web.replies import answered, bench_of, body_of, page
@@ -46,12 +45,7 @@ def _for_adjudicators(handler: Handler) -> Handler:
     async def let_in(request: web.Request) -> web.StreamResponse:
         if not request[PERSON].adjudicates:
             raise web.HTTPForbidden(text="These pages show what others said: adjudicators only.")
-        try:
-            return await handler(request)
-        except Refused as error:
-            raise web.HTTPNotFound(text=str(error)) from error
-        except AssayError as error:
-            raise web.HTTPServiceUnavailable(text=str(error)) from error
+        return await handler(request)
 
     return let_in
 
@@ -146,16 +140,15 @@ async def how_it_goes(request: web.Request) -> web.StreamResponse:
     def looked() -> dict[str, Any]:
         return {
             "by_task": [(task.title, live.topics(desk, name)) for name, task in desk.tasks.items()],
-            "paces": live.paces(desk),
-            "pairs": live.pairs(desk),
+            "done": live.done(desk),
         }
 
     found = await bench.do(looked)
-    scored = await bench.scored()
-    measure, widths, missing = scored.widths(_MORE)
+    measure, widths, missing = (await bench.scored()).widths(_MORE)
     return page(
-        request, "live.html", **found, measure=measure, widths=widths, missing=missing, more=_MORE
-    )
+        request, "live.html", **found, pairs=await bench.agreement(),
+        measure=measure, widths=widths, missing=missing, more=_MORE,
+    )  # fmt: skip
 
 
 def _nth(names: list[str], number: int) -> str:
@@ -185,10 +178,9 @@ async def invite(request: web.Request) -> Any:
     if role not in set(Role):
         raise Refused("There is no such role.", 422)
     try:
-        labeller_named(f"human:{name}")
+        link = await bench_of(request).invited(name, Role(role))
     except SettingsError as error:
         raise Refused("That is no name.", 422) from error
-    link = await bench_of(request).invited(name, Role(role))
     return {"told": f"For {name}, once: {link}"}
 
 

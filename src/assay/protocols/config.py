@@ -1,0 +1,140 @@
+"""What ``assay.toml`` may hold, section by section."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, field_validator
+
+from assay.labellers.transport import MAX_REPLY
+from assay.model.secrets import secret_in, secret_told
+from assay.tasks.voting import Rule
+
+COMMANDS: Mapping[str, str] = {
+    "submit": "Enter",
+    "undo": "Backspace",
+    "skip": "s",
+    "flag": "f",
+    "note": "n",
+    "guideline": "g",
+    "back": "[",
+    "forward": "]",
+    "help": "?",
+}
+"""The commands of the workbench with their keys, which ``[ui.keys]`` may change."""
+
+
+_NAMED_KEY = re.compile("[A-Z][A-Za-z0-9]+")
+_OTHERS = ("Tab", "Escape", "Shift", "Control", "Alt", "Meta")
+
+
+class _Section(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class EvaluationSection(_Section):
+    """``[evaluation]``."""
+
+    protocol: str | list[str]
+    title: str | None = None
+
+
+class JudgingSection(_Section):
+    """``[judging]``: how labellers are called."""
+
+    concurrency: int = Field(64, ge=1, le=4096)
+    requests_per_minute: float | None = Field(None, gt=0)
+    tokens_per_minute: float | None = Field(None, gt=0)
+    timeout: float = Field(120.0, gt=0)
+    max_reply_mb: float = Field(MAX_REPLY / 1e6, gt=0, le=1e6)
+    temperature: float | None = 0.0
+    reasons: bool = True
+    budget: float | None = Field(None, gt=0)
+    give_up_after: int = Field(20, ge=0)
+    extra: dict[str, Any] = Field(default_factory=dict)
+
+    @field_validator("extra")
+    @classmethod
+    def _no_secrets(cls, extra: dict[str, Any]) -> dict[str, Any]:
+        """``extra`` tells labellers apart: it is written to the ledger, manifest and report."""
+        name = secret_in(extra)
+        if name is not None:
+            raise ValueError(secret_told(name))
+        return extra
+
+
+class PriceSection(_Section):
+    """``[prices."MODEL"]``: US dollars for a million tokens; ``cached`` those that the server had
+    read before (as ``input`` where left out)."""
+
+    input: float = Field(ge=0)
+    output: float = Field(ge=0)
+    cached: float | None = Field(None, ge=0)
+
+
+class EnsembleSection(_Section):
+    """``[ensembles.NAME]``: labellers that vote, each asked ``samples`` times at ``temperature``
+    (that of ``[judging]`` where left out)."""
+
+    members: list[str] = Field(min_length=1)
+    rule: Rule = Rule.MAJORITY
+    weights: list[float] | None = None
+    samples: int = Field(1, ge=1, le=1000)
+    temperature: float | None = Field(None, ge=0)
+
+
+class LedgerSection(_Section):
+    """``[ledger]``."""
+
+    path: str = "labels.sqlite"
+    url: str | None = None
+
+
+class UiSection(_Section):
+    """``[ui]``: the workbench. ``overlap`` is the share of units that ``passes`` people label; all
+    others one labels. Units lie in an order that ``seed`` draws. ``gold`` is whose labels are the
+    right ones in training. ``keys`` are keys of commands by name."""
+
+    seed: int = Field(1, ge=0)
+    passes: int = Field(1, ge=1, le=100)
+    overlap: float = Field(1.0, ge=0, le=1)
+    mode: Literal["blind", "shown", "post-edit", "training"] = "blind"
+    gold: str = "human:GOLD"
+    reserve_minutes: float = Field(10.0, gt=0)
+    keys: dict[str, str] = Field(default_factory=lambda: dict(COMMANDS))
+
+    @field_validator("keys")
+    @classmethod
+    def _one_key_each(cls, keys: dict[str, str]) -> dict[str, str]:
+        """Each command has a key of its own, and none that gives a verdict. Returns all of them."""
+        unknown = sorted(keys.keys() - COMMANDS.keys())
+        if unknown:
+            raise ValueError(f"no commands: {', '.join(unknown)}; there are {', '.join(COMMANDS)}")
+        found = {**COMMANDS, **keys}
+        for name, key in keys.items():
+            named = _NAMED_KEY.fullmatch(key) and key not in _OTHERS
+            if key.isdecimal() or not (named or len(key) == 1):
+                raise ValueError(
+                    f"{name} = {key!r} is no key for a command: one character that is no digit "
+                    "(digits give verdicts), or a key's name such as Enter, F2 or ArrowLeft"
+                )
+            twice = [other for other, one in found.items() if one == key and other != name]
+            if twice:
+                raise ValueError(f"{name} and {twice[0]} have the same key, {key!r}")
+        return found
+
+
+class Config(_Section):
+    """All of ``assay.toml``. ``settings`` is read by the protocol."""
+
+    evaluation: EvaluationSection
+    inputs: dict[str, str | list[str]]
+    labellers: dict[str, str] = Field(default_factory=lambda: {"default": "embedded"})
+    judging: JudgingSection = JudgingSection()
+    ensembles: dict[str, EnsembleSection] = Field(default_factory=dict)
+    prices: dict[str, PriceSection] = Field(default_factory=dict)
+    ledger: LedgerSection = LedgerSection()
+    ui: UiSection = UiSection()
+    settings: dict[str, Any] = Field(default_factory=dict)

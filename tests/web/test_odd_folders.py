@@ -1,0 +1,235 @@
+"""Folders as they come from elsewhere: labels of other versions, junk, links, damaged files."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import shutil
+import sqlite3
+from dataclasses import replace
+
+import pytest
+
+from assay.api.opened import Opened
+from assay.ledger import NewLabel
+from assay.ledger.exchange import person, said_by
+from assay.model.errors import AssayError, SettingsError
+from assay.model.labels import Status
+from assay.model.places import TRUSTED
+from assay.web.desk import Desk
+from assay.web.server import opened_bench
+from assay.web.state import Role, State
+from tests.web.conftest import ANSWERS, write_folder
+from tests.web.test_server import Client
+
+ENTAILMENT = "r2c2.entailment"
+
+
+def opened(folder):
+    return Desk.open(Opened.open(folder))
+
+
+def label_of(desk, content, **more):
+    return said_by(
+        person("human:KIM"), desk.tasks[ENTAILMENT], content, {"entailed": "YES"}, **more
+    )
+
+
+def asked(desk, name="KIM"):
+    kim = desk.state.person(name)
+    return {one["unit"] for one in desk.next(kim, ENTAILMENT, count=50)}
+
+
+def contents(desk):
+    return [
+        json.loads(row.content) for row in desk.state.units("WHERE wanted AND task = ?", ENTAILMENT)
+    ]
+
+
+def test_a_label_of_another_version_of_the_task_is_asked_anew(tmp_path):
+    with opened(write_folder(tmp_path / "f")) as desk:
+        desk.sync()
+        before = asked(desk)
+        content = contents(desk)[0]
+        desk.ledger.add([replace(label_of(desk, content), version="0")])
+        desk.sync()
+        assert asked(desk) == before
+        desk.ledger.add([label_of(desk, content)])
+        desk.sync()
+        assert len(asked(desk)) == len(before) - 1
+
+
+def test_a_label_that_was_there_before_its_unit_counts(tmp_path):
+    folder = write_folder(tmp_path / "f", answers={"ONE": ANSWERS["ONE"]})
+    other = write_folder(tmp_path / "g", answers={"TWO": ANSWERS["TWO"]})
+    with opened(other) as desk:
+        desk.sync()
+        (content,) = contents(desk)
+    with opened(folder) as desk:
+        desk.ledger.add([label_of(desk, content)])
+        desk.sync()
+        assert content not in contents(desk)
+    shutil.copy(other / "ac" / "TWO.txt", folder / "ac")
+    with opened(folder) as desk:
+        desk.sync()
+        assert content in contents(desk)
+        left = [desk.state.unit(one).content for one in asked(desk)]
+        assert content not in map(json.loads, left)
+
+
+def test_what_labels_from_elsewhere_say_of_themselves_may_be_anything(tmp_path):
+    with opened(write_folder(tmp_path / "f")) as desk:
+        desk.sync()
+        content = contents(desk)[0]
+        of_person = label_of(desk, content, detail={"workbench": ["blind"]})
+        machine = NewLabel(
+            key="k", task=ENTAILMENT, version=of_person.version, unit=of_person.unit,
+            content=content, labeller=desk.machine_of(ENTAILMENT), status=Status.OK,
+            verdict={"entailed": "NO", "reason": ""},
+            detail={"margin": "high", "threshold": [1], "workbench": 7},
+        )  # fmt: skip
+        desk.ledger.add([of_person, machine])
+        desk.sync()
+        assert desk.state.one("SELECT COUNT(*) FROM given")[0] == 1
+        assert desk.state.one("SELECT sure FROM units WHERE machine = 'ok'")[0] is None
+
+
+@pytest.mark.parametrize("name", ["guidelines/r2c2.entailment.md", "workbench.sqlite"])
+def test_a_link_out_of_the_folder_is_not_followed(tmp_path, name):
+    folder = write_folder(tmp_path / "f")
+    (tmp_path / "elsewhere").write_text("secret", encoding="utf-8")
+    (folder / name).parent.mkdir(exist_ok=True)
+    (folder / name).symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(SettingsError, match="outside of the folder"), opened(folder) as desk:
+        desk.sync()
+    assert (tmp_path / "elsewhere").read_text(encoding="utf-8") == "secret"
+
+
+def test_a_guideline_of_another_encoding_is_told_of_not_stumbled_on(tmp_path):
+    folder = write_folder(tmp_path / "f")
+    (folder / "guidelines").mkdir()
+    (folder / "guidelines" / "r2c2.entailment.md").write_bytes(b"Caf\xe9 \n\nTwo")
+    with opened(folder) as desk:
+        assert desk.guidelines[ENTAILMENT] == "Caf� \n\nTwo"
+
+
+@pytest.mark.parametrize(
+    "write",
+    [
+        lambda path: path.write_bytes(b"no database at all" * 100),
+        lambda path: sqlite3.connect(path).execute("CREATE TABLE units (id)"),
+        lambda path: sqlite3.connect(path).execute("CREATE VIEW people AS SELECT 1"),
+    ],
+)
+def test_a_damaged_state_is_told_with_its_cure(tmp_path, write, assay_process):
+    folder = write_folder(tmp_path / "f")
+    write(folder / "workbench.sqlite")
+    done = assay_process("ui", folder, "--no-browser", "--port", "0")
+    assert done.returncode == 2
+    assert "workbench.sqlite: " in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_a_person_of_no_role_is_told(tmp_path):
+    with State(tmp_path / "w.sqlite") as state:
+        state.person("ANN")
+        state.execute("UPDATE people SET role = 'king'")
+        with pytest.raises(AssayError, match="no role that there is"):
+            state.people()
+
+
+def test_a_copy_of_the_state_lets_nobody_in(tmp_path):
+    path, copy = tmp_path / "w.sqlite", tmp_path / "copy.sqlite"
+    with State(path) as state:
+        ann = state.person("ANN", Role.ORGANISER)
+        cookie = state.enter(state.link(ann, hours=1))
+        token = state.link(ann, hours=1)
+        assert state.session(cookie)
+    with State(path) as state:
+        assert state.session(cookie)
+    shutil.copy(path, copy)
+    with State(copy) as state:
+        assert state.session(cookie) is None
+        assert state.enter(token) is None
+        assert state.people() == [ann]
+
+
+@pytest.mark.parametrize(
+    ("keys", "told"),
+    [
+        ('jump = "x"', "no commands: jump"),
+        ('skip = "f"', "skip and flag have the same key"),
+        ('skip = "x"\nflag = "x"', "have the same key"),
+        ('skip = "1"', "digits give verdicts"),
+        ('skip = ""', "is no key for a command"),
+        ('skip = "xy"', "is no key for a command"),
+        ('skip = "Tab"', "is no key for a command"),
+    ],
+)
+def test_keys_that_cannot_be_are_told(tmp_path, keys, told):
+    folder = write_folder(tmp_path / "f", more=f"[ui.keys]\n{keys}")
+    with pytest.raises(SettingsError, match=told):
+        Opened.open(folder)
+
+
+def test_two_commands_may_change_their_keys_with_each_other(tmp_path):
+    folder = write_folder(tmp_path / "f", more='[ui.keys]\nskip = "f"\nflag = "s"\nsubmit = "F2"')
+    keys = Opened.open(folder).folder.config.ui.keys
+    assert (keys["skip"], keys["flag"], keys["submit"], keys["undo"]) == (
+        "f",
+        "s",
+        "F2",
+        "Backspace",
+    )
+
+
+def test_who_is_invited_again_stays_what_they_are(serve, tmp_path):
+    folder = write_folder(tmp_path / "f")
+    server = serve(folder, "--invite", "KIM", "--role", "adjudicator")
+    assert "For KIM (adjudicator): " in "\n".join(server.lines)
+    server.stop()
+    server = serve(folder, "--invite", "KIM", "--invite", "LEE")
+    assert "For KIM (adjudicator): " in "\n".join(server.lines)
+    assert "For LEE (labeller): " in "\n".join(server.lines)
+
+
+@pytest.mark.parametrize("name", ["", " ANN", "A\nB"])
+def test_a_name_that_cannot_be_told_from_others_is_refused(tmp_path, assay_process, name):
+    folder = write_folder(tmp_path / "f")
+    done = assay_process("ui", folder, "--no-browser", "--port", "0", "--invite", name)
+    assert done.returncode == 2
+    assert "names no person" in done.stderr
+
+
+def test_scores_that_cannot_be_had_are_told_on_every_page(serve, tmp_path):
+    folder = write_folder(tmp_path / "f")
+    client = Client(serve(folder))
+    with sqlite3.connect(folder / "labels.sqlite") as db:
+        db.execute("DROP TABLE labels")
+    for path in ("/runs", "/report", "/live", "/label/r2c2.entailment?queue=widest"):
+        reply, text = client.get(path)
+        assert reply.status == 503, path
+        assert "labels.sqlite" in json.loads(text)["error"]
+
+
+def test_the_report_stands_in_no_frame_of_another_page(serve, tmp_path):
+    client = Client(serve(write_folder(tmp_path / "f")))
+    reply, _ = client.get("/report")
+    assert "frame-ancestors 'none'" in reply.getheader("Content-Security-Policy")
+    assert "script-src" in reply.getheader("Content-Security-Policy")
+
+
+def test_what_the_command_line_trusts_is_trusted_in_every_thread(tmp_path):
+    folder = write_folder(tmp_path / "f")
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    shutil.move(folder / "ac" / "ONE.txt", elsewhere)
+    (folder / "ac" / "ONE.txt").symlink_to(elsewhere / "ONE.txt")
+    token = TRUSTED.set((elsewhere,))
+    try:
+        with opened_bench(Opened.open(folder)) as bench:
+            assert "ONE" in asyncio.run(bench.scored()).runs
+            assert asyncio.run(bench.report())[0]
+            assert bench.now(TRUSTED.get) == (elsewhere,)
+    finally:
+        TRUSTED.reset(token)
