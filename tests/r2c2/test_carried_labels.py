@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from assay.labellers.base import Request
+from assay.model.rag import Mark
 from assay.protocols.r2c2.requests import (
     act_requests,
     answer_unit,
@@ -153,3 +154,24 @@ def test_an_answer_is_open_while_it_is_not_known_which_nuggets_are_entailed(two:
     assert found.answers["A"]["0001"].correct is True
     assert found.answers["B"]["0001"].correct is None
     assert two.result().findings.scores["B"]["Accuracy"].ends == (0.0, 1.0)
+
+
+def test_a_mark_stays_with_its_nugget_where_another_says_the_same(tmp_path: Path):
+    write_world(tmp_path, random.Random(0), questions=1)
+    text = "<0001>\nsame;50\n1;PR;1;x\n2;PR;2;x\n3;PR;4;y\n</0001>\n"
+    (tmp_path / "ac" / "A.txt").write_text(text)
+    world = World(tmp_path)
+    who = world.labellers[ANSWER.name].id
+    acts = world.labellers[DIALOGUE_ACT.name].id
+    for request in act_requests(world.inputs):
+        world.ledger.add([label(request, acts, {"reason": "", "act": "answer"}, "key")])
+    for number in (1, 2, 3):
+        world.ledger.add([label(pair(world, "A", number), who, {"entailed": True}, "key")])
+    helped = [{"nugget": n, "helped": n != 2} for n in (1, 2, 3)]
+    request = present_unit(world.score().answers["A"]["0001"])
+    world.ledger.add([label(request, who, {"correct": True, "nuggets": helped}, "key")])
+    marks = [one.mark for one in world.score().answers["A"]["0001"].nuggets]
+    assert marks == [Mark.RELEVANT, Mark.NONRELEVANT, Mark.RELEVANT]
+    person_says(world, pair(world, "A", 3), entailed=False)
+    marks = [one.mark for one in world.score().answers["A"]["0001"].nuggets]
+    assert marks == [Mark.RELEVANT, Mark.NONRELEVANT, Mark.BOGUS]

@@ -23,10 +23,10 @@ def carried(
     unit: Content,
     parts: Sequence[tuple[AnyTask, Content]],
     unit_beside: Callable[[Sequence[Label]], Content],
-) -> tuple[Label, Content] | None:
+) -> tuple[Label, Sequence[Label]] | None:
     """The label of ``task`` that counted before labels of ``parts`` (task, unit) changed its unit
-    to what it is now, with the unit that it was given for; ``unit_beside`` makes a unit from the
-    labels of the parts.
+    to what it is now, with the labels of the parts as they were then; ``unit_beside`` makes a unit
+    from these.
 
     Only what counted here already is carried on: a label that was given to a former unit after
     that had ceased to be the unit is about something else that has it.
@@ -35,7 +35,7 @@ def carried(
     if all(len(labels) < 2 for labels in histories):
         return None
     now = unit_hash(task.name, unit)
-    given: dict[str, tuple[Label, Content]] = {}
+    given: dict[str, tuple[Label, Sequence[Label]]] = {}
     for end in sorted({label.rowid for labels in histories for label in labels}, reverse=True):
         said = [label for part in parts if (label := book.find(*part, before=end)) is not None]
         if len(said) < len(parts):
@@ -45,7 +45,7 @@ def carried(
         if identity != now and identity not in given:
             counted = book.find(task, former, before=end)
             if counted is not None and counted.verdict is not None:
-                given[identity] = counted, former
+                given[identity] = counted, said
     labels = sorted((label for label, _ in given.values()), key=lambda label: label.rowid)
     chosen = book.best(task, labels)
     return None if chosen is None else given[chosen.unit]

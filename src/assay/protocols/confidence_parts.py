@@ -154,7 +154,8 @@ def reading(one: Stated) -> tuple[str, str]:
         sentence = f"R_O is 1 by definition; right answers at {at_right} confidence on average."
     elif known and not one.right:
         word = "Never right"
-        sentence = f"R_U is 1 by definition; wrong answers at {at_wrong} confidence on average."
+        if under.floor == under.ceiling:  # else a question left out may count as right
+            sentence = f"R_U is 1 by definition; wrong answers at {at_wrong} confidence on average."
     elif _below(over, under):
         word = "Overconfident"
     elif _below(under, over):

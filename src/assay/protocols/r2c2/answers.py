@@ -21,7 +21,7 @@ from assay.protocols.r2c2.results import AnswerResult, NuggetResult, State
 from assay.tasks.r2c2 import ANSWER, DIALOGUE_ACT, ENTAILMENT, Act
 
 Helped = Mapping[int, tuple[bool, str | None]]
-"""By position from 0: whether an entailed nugget helped, and why."""
+"""By the nugget's place in its answer, from 0: whether it helped, and why."""
 
 
 class Answers:
@@ -50,14 +50,14 @@ class Answers:
         book, at = self._book, Place(run, question.id)
         step3 = [self._nugget(one, passages[one.key], at) for one in answer.nuggets]
         unmarked = {one.state for one in step3} - {State.COUNTED}
-        beside = _entailed(step3)
-        unit = answer_content(question, answer, beside)
-        label, given_for = book.find(ANSWER, unit), unit
+        beside = [at for at, one in enumerate(step3) if _is_entailed(one)]
+        unit = _content(question, answer, beside)
+        label, given_beside = book.find(ANSWER, unit), beside
         state = State.COUNTED
         if label is None or (self._by_people and not label.labeller.is_human):
             former = self._carried(question, answer, step3, unit)
             if former is not None and (label is None or former[0].labeller.is_human):
-                label, given_for = former
+                label, given_beside = former
                 state = State.CARRIED
         if unmarked and label is not None and not label.labeller.is_human:
             label = None  # it is of other nuggets than the answer may turn out to have
@@ -65,10 +65,10 @@ class Answers:
         helps: dict[int, tuple[bool, str | None]] = {}
         if label is not None and label.labeller.is_human:
             # A person may judge the answer alone; the machine's word on the nuggets then stands.
-            for content in (given_for,) if given_for is unit else (given_for, unit):
-                machine = book.machine(ANSWER, content)
+            for which in (beside,) if given_beside == beside else (given_beside, beside):
+                machine = book.machine(ANSWER, _content(question, answer, which))
                 overruled = machine or overruled
-                helps.update(_helps(machine, content["nuggets"], beside))
+                helps.update(_helps(machine, which))
         act_place = at._replace(position="dialogue act")
         act_label = book.label(DIALOGUE_ACT, act_content(question, answer), act_place)
         act = act_of(act_label, question, answer.text)
@@ -82,7 +82,7 @@ class Answers:
             state = State.FAILED if failed else State.MISSING
         elif label is None:
             state = State.COUNTED
-        helps.update(_helps(label, given_for["nuggets"], beside))
+        helps.update(_helps(label, given_beside))
         usable = label is not None and label.verdict is not None
         silent = False if usable and act not in (None, Act.ANSWER) else None
         nuggets = step3 if correct is None else _marked(step3, helps, silent, correct=correct)
@@ -112,26 +112,33 @@ class Answers:
 
     def _carried(
         self, question: Question, answer: Answer, step3: Sequence[NuggetResult], unit: Content
-    ) -> tuple[Label, Content] | None:
+    ) -> tuple[Label, list[int]] | None:
         """The label that counted for this very answer before labels changed which of its nuggets
-        are entailed, with the unit that it was given for."""
+        are entailed, with the places of those that it was given beside."""
         parts = [
             (ENTAILMENT, entailment_content(one.nugget, one.passage))
             for one in step3
             if one.passage is not None
         ]
 
-        def beside(said: Sequence[Label]) -> Content:
-            entailed = zip(answer.nuggets, said, strict=True)
-            texts = [n.text for n, one in entailed if (one.verdict or {}).get("entailed")]
-            return answer_content(question, answer, texts)
+        def beside(said: Sequence[Label]) -> list[int]:
+            return [at for at, one in enumerate(said) if (one.verdict or {}).get("entailed")]
 
-        found = carried(self._book, ANSWER, unit, parts, beside)
-        return None if found is None else (found[0], dict(found[1]))
+        found = carried(
+            self._book, ANSWER, unit, parts,
+            lambda said: _content(question, answer, beside(said)),
+        )  # fmt: skip
+        return None if found is None else (found[0], beside(found[1]))
 
 
-def _entailed(step3: Sequence[NuggetResult]) -> list[str]:
-    return [one.nugget.text for one in step3 if one.state is State.COUNTED and one.mark is None]
+def _content(question: Question, answer: Answer, beside: Sequence[int]) -> Content:
+    """What is asked of an answer beside the nuggets at these places."""
+    return answer_content(question, answer, [answer.nuggets[at].text for at in beside])
+
+
+def _is_entailed(one: NuggetResult) -> bool:
+    """Whether step 3 left a nugget for step 4."""
+    return one.state is State.COUNTED and one.mark is None
 
 
 def _marked(
@@ -140,13 +147,11 @@ def _marked(
     """Step 4: an entailed nugget is relevant where it helped to find a correct answer. ``silent``
     is what a label that says nothing of a nugget means."""
     found = []
-    position = 0
-    for one in step3:
-        if one.mark is not None or one.state is not State.COUNTED:
+    for at, one in enumerate(step3):
+        if not _is_entailed(one):
             found.append(one)
             continue
-        helped, why = helps.get(position, (silent, None))
-        position += 1
+        helped, why = helps.get(at, (silent, None))
         if not correct:
             helped, why = False, why or "The answer is not correct."
         mark = None if helped is None else Mark.RELEVANT if helped else Mark.NONRELEVANT
@@ -155,20 +160,15 @@ def _marked(
     return found
 
 
-def _helps(label: Label | None, beside: Sequence[str], texts: Sequence[str]) -> Helped:
-    """What ``label``, given beside the nuggets ``beside``, says of the nuggets ``texts``, by
-    position from 0. Where those differ nuggets are matched by their text."""
+def _helps(label: Label | None, beside: Sequence[int]) -> Helped:
+    """What ``label`` says of the nuggets at the places that it was given beside."""
     if label is None or label.verdict is None:
         return {}
-    said = {
-        position: (bool(item["helped"]), item.get("reason") or None)
+    return {
+        beside[position]: (bool(item["helped"]), item.get("reason") or None)
         for item in label.verdict.get("nuggets", ())
         if 0 <= (position := int(item["nugget"]) - 1) < len(beside)
     }
-    if beside == texts:
-        return said
-    by_text = {beside[position]: helped for position, helped in said.items()}
-    return {position: by_text[text] for position, text in enumerate(texts) if text in by_text}
 
 
 def _precision(nuggets: Sequence[NuggetResult], correct: bool | None) -> Range:
