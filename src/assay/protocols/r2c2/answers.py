@@ -68,7 +68,7 @@ class Answers:
             for which in (beside,) if given_beside == beside else (given_beside, beside):
                 machine = book.machine(ANSWER, _content(question, answer, which))
                 overruled = machine or overruled
-                helps.update(_helps(machine, which))
+                helps.update(_helps(machine, answer, which))
         act_place = at._replace(position="dialogue act")
         act_label = book.label(DIALOGUE_ACT, act_content(question, answer), act_place)
         act = act_of(act_label, question, answer.text)
@@ -82,7 +82,7 @@ class Answers:
             state = State.FAILED if failed else State.MISSING
         elif label is None:
             state = State.COUNTED
-        helps.update(_helps(label, given_beside))
+        helps.update(_helps(label, answer, given_beside))
         usable = label is not None and label.verdict is not None
         silent = False if usable and act not in (None, Act.ANSWER) else None
         nuggets = step3 if correct is None else _marked(step3, helps, silent, correct=correct)
@@ -160,15 +160,25 @@ def _marked(
     return found
 
 
-def _helps(label: Label | None, beside: Sequence[int]) -> Helped:
-    """What ``label`` says of the nuggets at the places that it was given beside."""
+def _helps(label: Label | None, answer: Answer, beside: Sequence[int]) -> Helped:
+    """What ``label`` says of the nuggets of ``answer``, where it was given beside those at these
+    places; and of others of the same wording, unless it says different things of that."""
     if label is None or label.verdict is None:
         return {}
-    return {
+    said = {
         beside[position]: (bool(item["helped"]), item.get("reason") or None)
         for item in label.verdict.get("nuggets", ())
         if 0 <= (position := int(item["nugget"]) - 1) < len(beside)
     }
+    alike: dict[str, dict[bool, str | None]] = {}
+    for at, (helped, why) in said.items():
+        alike.setdefault(answer.nuggets[at].text, {})[helped] = why
+    others = {
+        at: next(iter(alike[one.text].items()))
+        for at, one in enumerate(answer.nuggets)
+        if len(alike.get(one.text, ())) == 1
+    }
+    return others | said
 
 
 def _precision(nuggets: Sequence[NuggetResult], correct: bool | None) -> Range:
