@@ -376,6 +376,15 @@ DENIALS: tuple[str, ...] = (
     "{gold}가 아닙니다.",
     "ليس {gold}",
     "वह {gold} नहीं है",
+    "{gold}? Never.",
+    "No one named {gold}",
+    "{gold} can be ruled out.",
+    "{gold} ist falsch.",
+    "{gold} was considered, but {other} did it.",
+    "Everyone thinks {gold}, but it is {other}.",
+    "It is {other}; some say {gold}.",
+    "Perhaps {gold}, perhaps not",
+    "Anyone other than {gold}",
 )
 
 ALTERNATIVES: tuple[str, ...] = (
@@ -396,6 +405,21 @@ ALTERNATIVES: tuple[str, ...] = (
     "It was {other} and {gold}.",
     "{other}; {gold}",
     "{other}\n{gold}",
+    "{gold} | {other}",
+    "{gold} vs {other}",
+    "{gold} and/or {other}",
+    "{gold} o {other}",
+    "{gold} albo {other}",
+    "{other} (or {gold})",
+    "{gold} (or maybe {other})",
+    "{other}; alternatively {gold}",
+    "{other}, failing that {gold}",
+    "{gold}, if not {other}",
+    "1) {gold} 2) {other}",
+    "A: {other}\nB: {gold}",
+    "One of {others} and {gold}",
+    "{others}, and {gold}",
+    "{gold}, {other}, and Burt Young",
 )
 """``others`` are six names."""
 
@@ -428,5 +452,7 @@ RIGHT: tuple[str, ...] = (
     "I'm not sure, but it could be {gold}.",
     "{gold}, the brother of {other}",
     "{other}'s brother {gold}",
+    "None other than {gold}",
+    "I don't doubt that it was {gold}.",
 )
 """Nothing speaks against these."""

@@ -128,6 +128,40 @@ def test_a_guess_beside_doubt_is_one_answer(gold: str) -> None:
         assert fault_in("Which one?", filled(form, gold), [gold]) is None
 
 
+@pytest.mark.parametrize(
+    ("answer", "good"),
+    [
+        ("blue, white and red", True),
+        ("Red, white and blue", True),
+        ("red, white, blue, green, yellow and black", False),
+        ("Red, White, Blue, Green", False),
+    ],
+)
+def test_a_set_may_stand_in_any_order_and_holds_nothing_else(answer: str, good: bool) -> None:
+    gold = ("blue, white and red",)
+    question = "Which three colours are on the French flag?"
+    assert (fault_in(question, answer, gold) is None) is good
+    unit = AnswerUnit(question=question, answer=answer, gold=gold)
+    assert asyncio.run(RulesLabeller().label(Request(ANSWER, unit))).verdict.correct is good
+
+
+def test_a_place_in_a_country_is_no_set() -> None:
+    answer = "The Gateway Arch, the tallest arch, is in St. Louis, Missouri, USA."
+    assert fault_in("In which city is it?", answer, ["St. Louis, Missouri", "St. Louis"]) is None
+    assert fault_in("Where is it?", "Vienna, Lower Austria, Austria", ["Vienna, Austria"]) is None
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "Ask {gold}'s agent; I don't know.",
+        "The name {gold} appears, but the passages do not say who directed it.",
+    ],
+)
+def test_a_refusal_that_mentions_the_gold_answer_is_one(answer: str) -> None:
+    assert refusal_in(filled(answer, "Ridley Scott")) is not None
+
+
 def test_a_sentence_is_no_title() -> None:
     answer = "The Wind Rises, or as it was called when it first came out in Japan, Kaze Tachinu"
     assert fault_in("Which film?", answer, ["The Wind Rises"]) is None

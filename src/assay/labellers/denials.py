@@ -21,7 +21,7 @@ from assay.labellers.refusals import (
     same_words,
 )
 
-VERSION = 5
+VERSION = 6
 """Of the rules here and of those on refusals: part of the identity of whoever answers by them.
 Changes whenever the same answer may come out otherwise."""
 
@@ -36,7 +36,9 @@ LISTED = 4
 
 _CJK = r"\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\u0e00-\u0e7f"
 _NOT = (
-    r"(?:not|never|neither|nor|except(?: for)?|other than|rather than|instead of|anything but|"
+    r"(?:not|never|neither|nor|except(?: for)?|(?<!none )(?<!no one )(?<!nobody )other than|"
+    r"(?:no ?one|nobody|no (?:man|woman|person)) (?:named|called)|"
+    r"rather than|instead of|anything but|"
     r"(?:any|every|no) ?one but|all but|isn't|wasn't|aren't|weren't|didn't|doesn't|don't|hasn't|"
     r"hadn't|cannot|can't|couldn't|hardly|scarcely|(?<!not )unlike|contrary to|as opposed to|"
     r"anders als|im gegensatz zu|contrairement à|a diferencia de|a differenza di|ao contrário de|"
@@ -56,7 +58,8 @@ _WORD = rf"(?!(?:{_SOFT}|{_BUT})\b)[^\s,;:.!?()]+\s+"
 # "was not played by X", and not "who did not win was X".
 _BEFORE = re.compile(rf"(?<!\w){_NOT}\s+(?:{_WORD}(?:(?!{_IS}\b){_WORD})?)?$")
 _DOUBT = re.compile(
-    r"(?<!\w)(?:(?<!no )(?<!without )(?<!without a )(?<!beyond )(?<!beyond a )doubt(?:s|ed|ful)?|"
+    r"(?<!\w)(?:(?<!n't )(?<!not )(?<!never )(?<!no )"
+    r"(?<!without )(?<!without a )(?<!beyond )(?<!beyond a )doubt(?:s|ed|ful)?|"
     r"(?:not|never|\w+n't) (?:really )?(?:think|believe|suppose|say|seem)|"
     r"(?<!not )(?:false|untrue|wrong|incorrect|unlikely|impossible|not true|not correct|no way|"
     r"not the case|an? (?:myth|lie|misconception|mistake|error))(?: that| to| it)|"
@@ -69,20 +72,31 @@ _DOUBT = re.compile(
     rf"(?:(?!\b{_BUT}\b)[^,;:.!?()])*$"
 )
 _AFTER = re.compile(
-    r"^(?:[\"')]?\s+never \w|\W{0,2}\?\W*(?:no|nope|nein|non|nee|нет|ei|nej|nie|いいえ|不)\b|"
+    r"^(?:[\"')]?\s+never \w|,? (?:perhaps|maybe|possibly|or) not\b|"
+    r"[\"')]?,? (?:was|were|is) (?:considered|suggested|proposed|rumou?red|approached|asked)\b"
+    r"[^.;]*\bbut\b|\W{0,2}\?\W*(?:never|jamais|nunca|mai|niemals|no|nope|nein|non|nee|нет|ei|nej|nie|いいえ|不)\b|"
     r"\W{0,2}\s?(?:"
     r"(?:is|was|are|were|did|does|do|has|had|have|would|could|can|will)(?:n't| not| never)\b"
     rf"(?! {_SOFT}\b)|"
     r"(?:is|was|seems|would be) (?:wrong|incorrect|false|unlikely|doubtful|no longer)\b|"
+    r"(?:is|was|can be|could be) (?:ruled out|excluded)\b|"
+    r"(?:ist|war) (?:falsch|unrichtig)\b|(?:est|était) (?:faux|inexact)\b|"
+    r"(?:es|era|è|é) (?:fals[oa]|incorrect[oa]|errad[oa]|sbagliat[oa])\b|"
     r"(?:ist|war|hat) (?:es )?nicht\b|"
     r"n'est pas\b|no (?:es|fue|era|lo es)\b|non (?:è|era|lo è)\b|não (?:é|foi)\b|не\b|değil\b|नहीं))"
 )
+_RUMOUR = re.compile(
+    r"(?<!\w)(?:some|many|most|several|everyone|everybody|people|they)(?: people| others)? "
+    r"(?:think|thought|believe|believed|say|said|claim|claimed|assume|assumed|guess)s? "
+    r"(?:that )?(?:(?:it|this|he|she)(?: is| was|'s) )?(?:the )?$"
+)
+"""What others say; beside another answer it is none."""
 _CJK_BEFORE = re.compile(
     r"(?:不是|并非|並非|绝非|絕非|不会是|不會是|而非|非|不在|不叫|ではなく、?|"
     r"不(?:认为|認為|觉得|覺得|相信)[是这這那它他她]{0,2})(?:the )?$"
 )
 _CJK_AFTER = re.compile(
-    r"^[」』”\"']?(?:では?な(?:い|く)|じゃな(?:い|く)|ではありません|じゃありません|ではございません|でない|"
+    r"^[」』”\"']?\s?(?:では?な(?:い|く)|じゃな(?:い|く)|ではありません|じゃありません|ではございません|でない|"
     r"だ?とは?(?:思(?:わな|えな|いませ|えませ)|違|異な)|の?[はで]?はず(?:が|は)?ない|不同|"
     r"不是|不对|不對|[과와]는?\s?달리|(?:이?라고는?|일\s?것\s?같지는?)\s?(?:생각(?:하지|되지)\s?)?않|"
     r"[은는이가]?\s?아니|[은는이가]?\s?아닙|[은는이가]?\s?아닌)"
@@ -113,14 +127,18 @@ _EITHER = re.compile(
     r"\b(?:either|entweder|soit|o bien|ofwel|либо|joko|antingen|enten|albo|ya da|baik)\b"
 )
 _OR = re.compile(
-    r"\s*,?\s+(?:or|oder|ou|или|либо|tai|eller|lub|albo|czy|nebo|veya|ya da|atau|ή|soit|vai|"
+    r"\s*[,;(]?\s*\b(?:and/or|or else|alternatively|failing that|if not|versus|vs\.?)[\s,]+"
+    r"|\s*\|\s*|\s*[,(]?\s+\(?"
+    r"(?:or|o|oder|ou|или|либо|tai|eller|lub|albo|czy|nebo|veya|ya da|atau|ή|soit|vai|"
     r"أو|या)\s+"
     r"|\s+/\s+|(?<!\d)/(?!\d)|[,;]\s+(?=(?:maybe|perhaps|possibly|vielleicht|peut-être)\s)"
     r"|または|もしくは|あるいは|、それとも|それとも|或者|或是|或|还是|還是"
     r"|또는|혹은|(?<=[\w])(?:이?거나) "
 )
 _AND = re.compile(r"\s*;\s+|\s*\n\s*|,?\s(?:and|und|et|y|ja|и|och|og|&)\s")
-_ITEM = re.compile(rf"\s*(?:[,;/、]|{_AND.pattern}|{_OR.pattern})\s*")
+_JOINED = r"(?:(?:and|und|et|y|e|ja|и|och|og|&|or|oder|ou|o)\s+)?"
+_ITEM = re.compile(rf"\s*(?:(?:[,;/、|]|\s[-–—]\s)\s*{_JOINED}|{_AND.pattern}|{_OR.pattern})\s*")
+_NUMBERED = re.compile(r"(?:^|\s+)\(?(?:\d{1,2}|[a-h])[).:]\s+")
 _OPENING = re.compile(
     r"^(?:(?:it|they|that|this|the answer|answer)?\s?(?:is|was|are|were|could be|may be|might be|"
     r"can be|must be|would be)?\s?(?:maybe|perhaps|possibly|probably|one of|among)?\s*)"
@@ -146,6 +164,8 @@ def fault_in(question: str, answer: str, gold: Sequence[str]) -> str | None:
         return None if gold_declines(gold) else f"It declines to answer: “{refusal.words.strip()}”."
     asked, said = folded(question), folded(answer)
     wanted = [one for one in map(_core, gold) if one]
+    if len(answer) <= LONGEST and _stuffed(asked, answer, gold):
+        return "It names more than the gold answer has."
     places = _whole(place for one in wanted for place in _places(said, one))
     if not places:
         return None
@@ -156,6 +176,12 @@ def fault_in(question: str, answer: str, gold: Sequence[str]) -> str | None:
     if len(answer) <= LONGEST and _left_open(asked, answer, wanted):
         return "It names several answers and settles on none."
     return None
+
+
+def same_set(text: str, gold: str) -> bool:
+    """Whether two lists have the same entries, in whatever order."""
+    ours, theirs = (sorted(map(_core, _items(folded(one)))) for one in (text, gold))
+    return len(ours) > 1 and ours == theirs
 
 
 def declines_rightly(answer: str, gold: Sequence[str]) -> bool:
@@ -216,6 +242,9 @@ def _whole(places: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
 def _denied(said: str, start: int, end: int) -> bool:
     """Whether ``said`` denies what it names from ``start`` to ``end``."""
     before, after = said[max(0, start - NEAR) : start], said[end : end + NEAR]
+    rest = f"{said[: max(0, start - NEAR)]}{_RUMOUR.sub('', before)} {after}"
+    if _RUMOUR.search(before) and re.search(r"\bbut\b|\b(?:is|was)\b|[;:]", rest):
+        return True
     return any(
         (_BEFORE.search(before), _DOUBT.search(before), _CJK_BEFORE.search(before),
          _AFTER.search(after), _CJK_AFTER.search(after))
@@ -238,19 +267,45 @@ def _left_open(asked: str, answer: str, gold: Sequence[str]) -> bool:
         before, clause = said[: either.start()], re.split(r"[.;(\n]", said[either.end() :])[0]
         choices = [one for one in _OR.split(clause) if one.strip()]
         right = [_is_any(one, gold) for one in choices]
-        return any(right) and not all(right) and not _is_any(before, gold)
+        if any(right) and not all(right) and not _is_any(before, gold):
+            return True
     text = _OPENING.sub("", said, count=1)
     choices = _named_in(text, answer, _OR, gold)
     right = [_is_any(one, gold) for one in choices]
     if any(right) and not all(right):
         return True
-    joined = _named_in(text, answer, _AND, gold)
-    items = joined or [one.strip(" .\"'") for one in _items(text)]
+    numbered = len(_NUMBERED.findall(text)) > 1
+    between = _NUMBERED if numbered else _ITEM
+    joined = _named_in(text, answer, between, gold) if numbered or _AND.search(text) else []
+    items = joined or [one.strip(" .\"'()") for one in _items(text)]
     listed = len(items) >= LISTED and all(_is_short(one, answer, gold) for one in items)
     if _SET.search(asked) or not (joined or listed):
         return False
     named = [one for one in items if _is_any(one, gold)]
     return len(named) == 1 and _core(named[0]) in gold
+
+
+def _stuffed(asked: str, answer: str, gold: Sequence[str]) -> bool:
+    """Whether ``answer`` is a list that holds all entries of a gold answer that is one, and some
+    that none has."""
+    several = [_items(folded(one)) for one in gold]
+    # "Vienna, Austria" is one place.
+    lists = [
+        each
+        for one, each in zip(gold, several, strict=True)
+        if len(each) > 2 or _AND.search(one) or (len(each) > 1 and _SET.search(asked))
+    ]
+    text = _OPENING.sub("", folded(answer).strip(" .!?"), count=1)
+    items = [one.strip(" .\"'()") for one in _items(text)]
+    if not lists or len(items) <= max(map(len, lists)):
+        return False
+    words = all(one.islower() for one in gold)  # colours, not names
+    if not all(_is_name(one, answer, gold, words=words) for one in items):
+        return False
+    entries = [[_core(one) for one in each] for each in lists]
+    whole = any(all(_is_any(text, [one]) for one in each) for each in entries)
+    every = [one for each in entries for one in each]
+    return whole and any(not _is_any(one, every) for one in items)
 
 
 def _named_in(text: str, answer: str, between: re.Pattern[str], gold: Sequence[str]) -> list[str]:
@@ -270,12 +325,13 @@ def _is_short(item: str, answer: str, gold: Sequence[str]) -> bool:
     return len(item.split()) <= LONGEST_TITLE and is_title(_as_written(item, answer))
 
 
-def _is_name(choice: str, answer: str, gold: Sequence[str]) -> bool:
+def _is_name(choice: str, answer: str, gold: Sequence[str], *, words: bool = False) -> bool:
     """Whether ``choice`` is short and stands in ``answer`` with a capital or figure in front, or
-    in a script without capitals. "I don't know, maybe Paris" names one thing."""
-    plain = re.sub(r"^(?:the|a|an)\s+", "", choice.strip(" ,.\"'"))
+    in a script without capitals (``words``: whatever it has). "I don't know, maybe Paris" names
+    one thing."""
+    plain = re.sub(r"^(?:the|a|an)\s+", "", choice.strip(" ,.\"'()"))
     written = _as_written(plain, answer)
-    if not written or written[0].islower() or refusal_in(plain) is not None:
+    if not written or (written[0].islower() and not words) or refusal_in(plain) is not None:
         return False
     return _is_short(plain, answer, gold)
 

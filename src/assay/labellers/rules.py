@@ -10,7 +10,7 @@ import re
 import unicodedata
 
 from assay.labellers.base import BaseLabeller, Outcome, Request
-from assay.labellers.denials import VERSION, declines_rightly, fault_in, names
+from assay.labellers.denials import VERSION, declines_rightly, fault_in, names, same_set
 from assay.labellers.refusals import refusal_in
 from assay.model.labels import LabellerId, Status
 from assay.tasks.base import AnyTask, Verdict
@@ -38,7 +38,7 @@ def normalise(text: str) -> tuple[str, ...]:
 
 def states(text: str, gold: str) -> bool:
     """Whether the words of ``gold`` stand in ``text`` in one piece."""
-    if names(text, gold):
+    if names(text, gold) or same_set(text, gold):
         return True
     words, wanted = normalise(text), normalise(gold)
     if not wanted:
