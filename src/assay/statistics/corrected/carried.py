@@ -1,0 +1,81 @@
+"""A judge's sensitivity and specificity from elsewhere: a sensitivity analysis, no estimate."""
+
+from __future__ import annotations
+
+import math
+
+from scipy import special
+
+from assay.statistics.checks import probability, whole_number
+
+__all__ = ["rogan_gladen"]
+
+_NEAR_CHANCE = 1.1
+"""Sensitivity + specificity up to which a judge says too little; 1 is chance."""
+
+
+def rogan_gladen(
+    positive: int,
+    n: int,
+    true_positive: int,
+    m1: int,
+    true_negative: int,
+    m0: int,
+    *,
+    level: float = 0.95,
+) -> tuple[float, float, float]:
+    """Return what share people would call right if the judge erred here as it did elsewhere.
+
+    θ̂ = (p̂ + q₀ − 1)/(q₀ + q₁ − 1), q₁ sensitivity, q₀ specificity, all clipped to 0 to 1. The
+    interval knows nothing of how far the two collections differ. Never compare runs by it: a judge
+    that flatters its own family has another specificity there.
+
+    Args:
+        positive: how many of the n units here the judge calls right.
+        n: how many units there are.
+        true_positive: how many the judge called right of m1 that people elsewhere called right.
+        m1: see there.
+        true_negative: how many it called wrong of m0 that people elsewhere called wrong.
+        m0: see there.
+        level: of the interval.
+
+    Returns:
+        Share, low and high.
+
+    Raises:
+        ValueError: a count is out of range, or sensitivity + specificity is at most 1.1.
+
+    Source: the specification of trust, section 7; Rogan & Gladen 1978; Lee et al. 2025.
+    """
+    for part, whole, names in (
+        (positive, n, ("positive", "n")),
+        (true_positive, m1, ("true_positive", "m1")),
+        (true_negative, m0, ("true_negative", "m0")),
+    ):
+        whole_number(whole, names[1])
+        whole_number(part, names[0], 0)
+        if part > whole:
+            raise ValueError(f"{names[0]} is {part}, more than {names[1]}, which is {whole}")
+    sensitivity, specificity = true_positive / m1, true_negative / m0
+    if sensitivity + specificity <= _NEAR_CHANCE:
+        raise ValueError(
+            f"the judge is near chance: sensitivity {sensitivity:.3f} + specificity"
+            f" {specificity:.3f} is at most {_NEAR_CHANCE}; let people label units drawn here"
+        )
+    z = float(special.ndtri((1.0 + probability(level, "level")) / 2.0))
+    p = (positive + z * z / 2.0) / (n + z * z)
+    q1, q0 = (true_positive + 1.0) / (m1 + 2.0), (true_negative + 1.0) / (m0 + 2.0)
+    gain = q0 + q1 - 1.0
+    centre = (p + q0 - 1.0) / gain
+    variance = (
+        p * (1.0 - p) / (n + z * z)
+        + (1.0 - centre) ** 2 * q0 * (1.0 - q0) / (m0 + 2.0)
+        + centre**2 * q1 * (1.0 - q1) / (m1 + 2.0)
+    ) / gain**2
+    half = z * math.sqrt(variance)
+    value = (positive / n + specificity - 1.0) / (sensitivity + specificity - 1.0)
+    return _clipped(value), _clipped(centre - half), _clipped(centre + half)
+
+
+def _clipped(share: float) -> float:
+    return min(max(share, 0.0), 1.0)

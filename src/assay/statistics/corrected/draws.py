@@ -1,0 +1,215 @@
+"""What people shall label: drawn at random, each unit with a probability that is known before."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+import numpy as np
+import numpy.typing as npt
+
+from assay.measures.confidence import Bools, Floats
+from assay.statistics.checks import numbers, whole_number
+from assay.statistics.corrected.estimates import Estimates, difference_variance
+from assay.statistics.corrected.given import mask, weight_matrix
+from assay.statistics.corrected.order import rank_sets
+
+__all__ = ["Design", "Draw", "draw", "draw_topics", "next_batch"]
+
+Design = Literal["leverage", "uniform", "pairs"]
+"""What the draw is good at: the runs' scores, nothing in particular, or their differences."""
+
+_LEAST_UNCERTAINTY = 0.2
+"""An item of which the judge seems sure is drawn all the same now and then: it may be wrong."""
+
+
+@dataclass(frozen=True, eq=False)
+class Draw:
+    """Items drawn each by its own coin, so that their number varies around the one asked for.
+
+    Attributes:
+        pi: I probabilities of being drawn; they sum to n. To be kept with the draw for ever.
+        drawn: I times whether it was drawn.
+    """
+
+    pi: Floats
+    drawn: Bools
+
+
+def draw(
+    weights: npt.ArrayLike,
+    n: int,
+    *,
+    uncertainty: npt.ArrayLike | None = None,
+    design: Design = "leverage",
+    mix: float = 0.1,
+    seed: int,
+) -> Draw:
+    """Draw about *n* items for measures θ_r = c_r + Σ_i w_ri y_i.
+
+    The sum of the runs' variances is least for π_i ∝ ℓ_i u_i, with ℓ_i = √Σ_r w_ri² for
+    ``leverage`` (scores) and √(R Σ_r w_ri² − (Σ_r w_ri)²) for ``pairs`` (differences, where what
+    all runs share cancels). It is capped at 1 and mixed with an even share for all items, so that
+    nothing that counts goes without a chance.
+
+    Args:
+        weights: R × I; an item of no weight in any run is never drawn.
+        n: how many labels are expected; the number drawn has a standard deviation of √n at most.
+        uncertainty: I times u, about √(p(1 − p)) for a chance p that people say yes, from an
+            earlier batch or guessed by the judge's grade; at least .2 is taken. None: all alike.
+        design: ``leverage``, ``pairs`` or ``uniform``.
+        mix: the share of *n* that is spread evenly, above 0 up to 1.
+        seed: of the coins: item i is drawn where ``default_rng(seed).random(I)[i] < pi[i]``.
+
+    Raises:
+        ValueError: *n* is more than the items that count, *mix* is 0, or a number is missing or
+            out of range.
+
+    Source: the specification of trust, section 4; active inference (Zrnic & Candès 2024).
+    """
+    w = weight_matrix(weights)
+    squares = (w**2).sum(axis=0)
+    if design == "leverage":
+        leverage = np.sqrt(squares)
+    elif design == "pairs":
+        shared = len(w) * squares
+        spread = shared - w.sum(axis=0) ** 2
+        # Rounding leaves a little where all runs share an item alike.
+        leverage = np.sqrt(np.where(spread > 1e-12 * shared, spread, 0.0))
+    elif design == "uniform":
+        leverage = np.ones(w.shape[1])
+    else:
+        raise ValueError(f"design must be one of {', '.join(get_args(Design))}, got {design!r}")
+    if design != "uniform":
+        leverage = leverage * _uncertainty(uncertainty, w.shape[1])
+    return _tossed(leverage, squares > 0, n, mix, seed)
+
+
+def draw_topics(n_topics: int, n: int, seed: int) -> Bools:
+    """Draw exactly *n* of *n_topics* topics, each set of n as likely as any other.
+
+    Returns:
+        For each topic whether it was drawn.
+
+    Raises:
+        ValueError: *n* is more than there are topics, or a number is no whole one in range.
+    """
+    whole_number(n_topics, "n_topics")
+    whole_number(n, "n")
+    whole_number(seed, "seed", 0)
+    if n > n_topics:
+        raise ValueError(f"{n} of {n_topics} topics cannot be drawn: give n from 1 to {n_topics}")
+    drawn = np.zeros(n_topics, dtype=np.bool_)
+    drawn[np.random.default_rng(seed).choice(n_topics, n, replace=False)] = True
+    return drawn
+
+
+def next_batch(
+    weights: npt.ArrayLike,
+    estimates: Estimates,
+    uncertainty: npt.ArrayLike,
+    known: npt.ArrayLike,
+    n: int,
+    *,
+    mix: float = 0.1,
+    level: float = 0.95,
+    draws: int = 2000,
+    seed: int,
+) -> Draw:
+    """Draw about *n* more items, those that can decide the pairs of runs that are undecided.
+
+    π ∝ u_i √Σ (w_ri − w_si)²/se_rs² over the undecided pairs. For the next estimate, the labels of
+    the known items go into ``offset`` of :func:`items`, and their weights are 0 there.
+
+    Args:
+        weights: R × I, as for :func:`draw`.
+        estimates: of earlier batches; they say which pairs are undecided.
+        uncertainty: I times u, as for :func:`draw`.
+        known: for each item whether people labelled it; its pi is 0.
+        n: how many labels are expected.
+        mix: the share of *n* that is spread evenly over what is not known.
+        level: of the joint statement which pairs are decided.
+        draws: random draws behind it.
+        seed: of the coins, as for :func:`draw`.
+
+    Raises:
+        ValueError: no pair is left to decide, *n* is more than the items that count and are not
+            known, or a number is missing or out of range.
+
+    Source: the specification of trust, section 6.
+    """
+    w = weight_matrix(weights)
+    if len(w) != len(estimates.value):
+        raise ValueError(f"weights of {len(w)} runs, but estimates of {len(estimates.value)}")
+    labelled = mask(known, w.shape[1], "known", "item")
+    u = _uncertainty(uncertainty, w.shape[1])
+    # A stream of its own: whether a coin falls must not hang on what made its probability.
+    decided = rank_sets(estimates, level=level, draws=draws).decided
+    variance = difference_variance(estimates.covariance)
+    precision = np.divide(1.0, variance, out=np.zeros_like(variance), where=variance > 0)
+    precision[decided] = 0.0
+    if not precision.any():
+        raise ValueError(
+            "every pair of runs is decided, or known in full: more labels change no order; to make"
+            " the scores' intervals narrower, draw with design 'leverage'"
+        )
+    # Σ_{r<s} a_rs (w_r − w_s)² = Σ_r w_r² Σ_s a_rs − Σ_rs a_rs w_r w_s
+    own = precision.sum(axis=1) @ w**2
+    gain = own - (w * (precision @ w)).sum(axis=0)
+    gain = np.where(gain > 1e-12 * own, gain, 0.0)  # rounding, where all have the same weight
+    return _tossed(np.sqrt(gain) * u, w.any(axis=0) & ~labelled, n, mix, seed)
+
+
+def _uncertainty(values: npt.ArrayLike | None, count: int) -> Floats:
+    if values is None:
+        return np.ones(count)
+    u = numbers(values, "uncertainties")
+    if u.shape != (count,):
+        raise ValueError(f"uncertainty has shape {u.shape}, but there are {count} items")
+    if (u < 0).any():
+        raise ValueError(f"uncertainty of item {int(np.argmax(u < 0)) + 1} is below 0")
+    return np.maximum(u, _LEAST_UNCERTAINTY)
+
+
+def _tossed(size: Floats, open_to: Bools, n: int, mix: float, seed: int) -> Draw:
+    """Draw about *n* of the items that are *open_to* it, with probabilities that rise by *size*."""
+    whole_number(n, "n")
+    whole_number(seed, "seed", 0)
+    if not 0 < mix <= 1:
+        raise ValueError(
+            f"mix must be above 0 and at most 1, got {mix}: without an even share some items that"
+            " count have next to no chance, and one such label rules the score"
+        )
+    count = int(open_to.sum())
+    if n > count:
+        raise ValueError(f"{n} labels, but only {count} items to draw from: give n up to {count}")
+    pi = np.zeros(len(size))
+    pi[open_to] = (1.0 - mix) * _water_filled(size[open_to], n) + mix * n / count
+    np.minimum(pi, 1.0, out=pi)  # rounding where all are drawn
+    return Draw(pi, np.random.default_rng(seed).random(len(pi)) < pi)
+
+
+def _water_filled(size: Floats, n: int) -> Floats:
+    """Return probabilities that sum to *n* and are proportional to *size*, but for those at 1.
+
+    Where those with a size cannot hold *n*, the others share alike what is left.
+    """
+    share = np.zeros(len(size))
+    free = size > 0
+    if free.sum() <= n:
+        share[free] = 1.0
+        rest = int((~free).sum())
+        share[~free] = (n - free.sum()) / rest if rest else 0.0
+        return share
+    left = float(n)
+    while True:
+        share[free] = left * size[free] / size[free].sum()
+        full = free & (share >= 1.0)
+        if not full.any():
+            return share
+        share[full] = 1.0
+        free &= ~full
+        left = n - float((share >= 1.0).sum())
+        if left <= 0 or not free.any():
+            share[free] = 0.0
+            return share

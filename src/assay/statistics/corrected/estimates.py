@@ -1,0 +1,129 @@
+"""What the estimators return: scores of all runs with their joint covariance."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import special
+
+from assay.measures.confidence import Floats
+from assay.statistics.checks import probability
+from assay.statistics.corrected.given import Population
+
+__all__ = [
+    "LEAST_DF",
+    "Differences",
+    "Estimates",
+    "Population",
+    "difference_variance",
+    "differences",
+    "half_widths",
+    "satterthwaite",
+]
+
+LEAST_DF = 4.0
+"""Fewer degrees of freedom are never assumed: the pooled part of a variance has many."""
+
+_ROUNDING = 1e-12
+
+
+@dataclass(frozen=True, eq=False)
+class Estimates:
+    """Scores of R runs, in the unit of the labels; nothing is clipped.
+
+    Attributes:
+        value: R scores, corrected.
+        low: lower ends of the runs' own intervals.
+        high: upper ends.
+        covariance: R × R, of the values: runs share units, so that differences are known better
+            than scores.
+        df: R degrees of freedom of Student's t.
+        judge_weight: what the judge was good for, 0 (nothing) to 1; see the estimator.
+        human_only_value: R scores from the same labels of people without the judge.
+        human_only_low: lower ends of their intervals.
+        human_only_high: upper ends.
+        labels: how many units people labelled: topics, or items.
+        population: what the intervals are about.
+    """
+
+    value: Floats
+    low: Floats
+    high: Floats
+    covariance: Floats
+    df: Floats
+    judge_weight: float
+    human_only_value: Floats
+    human_only_low: Floats
+    human_only_high: Floats
+    labels: int
+    population: Population
+
+
+@dataclass(frozen=True, eq=False)
+class Differences:
+    """Each run (row) less each other (column), R × R.
+
+    Attributes:
+        value: the row's score − the column's.
+        low: lower ends; each interval stands alone, not for all pairs together.
+        high: upper ends.
+        se: standard errors.
+    """
+
+    value: Floats
+    low: Floats
+    high: Floats
+    se: Floats
+
+
+def differences(estimates: Estimates, *, level: float = 0.95) -> Differences:
+    """Return the differences between all runs (specification of trust, section 6).
+
+    The variance is C_rr + C_ss − 2 C_rs. Two separate intervals that overlap say nothing about a
+    difference. Where the runs' degrees of freedom differ, the fewer count.
+
+    Raises:
+        ValueError: *level* is not between 0 and 1.
+    """
+    value = estimates.value[:, None] - estimates.value[None, :]
+    variance = difference_variance(estimates.covariance)
+    half = half_widths(variance, np.minimum.outer(estimates.df, estimates.df), level)
+    return Differences(value, value - half, value + half, np.sqrt(variance))
+
+
+def difference_variance(covariance: Floats) -> Floats:
+    """Return the variance of each pair's difference, R × R; exactly 0 where only rounding is left.
+
+    Equal runs have equal rows, but sums of their products may differ in the last digit.
+    """
+    own = np.diag(covariance)
+    both = own[:, None] + own[None, :]
+    variance = both - 2.0 * covariance
+    return np.where(variance > _ROUNDING * both, variance, 0.0)
+
+
+def half_widths(variance: Floats, df: Floats, level: float) -> Floats:
+    """Return half the widths of Student's t intervals.
+
+    Raises:
+        ValueError: *level* is not between 0 and 1.
+    """
+    quantile = special.stdtrit(df, (1.0 + probability(level, "level")) / 2.0)
+    return np.asarray(quantile * np.sqrt(variance), dtype=np.float64)
+
+
+def satterthwaite(parts: Floats, df: Floats) -> Floats:
+    """Return the degrees of freedom of sums of independent variances (Welch and Satterthwaite).
+
+    Args:
+        parts: the variances, parts × runs.
+        df: their degrees of freedom, of the same shape.
+
+    Returns:
+        At least :data:`LEAST_DF`, and that where all parts are 0.
+    """
+    squares = (parts**2 / df).sum(axis=0)
+    total = parts.sum(axis=0)
+    found = np.divide(total**2, squares, out=np.zeros_like(total), where=squares > 0)
+    return np.asarray(np.maximum(found, LEAST_DF))

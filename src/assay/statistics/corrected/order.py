@@ -1,0 +1,165 @@
+"""The leaderboard as a whole: which ranks each run may have, and how two orders agree."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from assay.measures.confidence import Bools, Floats
+from assay.statistics.checks import numbers, probability, whole_number
+from assay.statistics.corrected.estimates import Estimates, difference_variance
+
+__all__ = ["RankSets", "rank_sets", "shrink", "tau_bounds"]
+
+_CELLS_AT_ONCE = 500_000
+"""How many drawn scores (draws × runs) are held at a time: 4 MB."""
+
+
+@dataclass(frozen=True, eq=False)
+class RankSets:
+    """Which ranks each run may have; all statements hold together with probability *level*.
+
+    Attributes:
+        best: R best ranks, 1 + how many runs are surely better.
+        worst: R worst ranks, R − how many are surely worse.
+        decided: R × R, whether it is sure which of two runs is better.
+        critical: by how many standard errors two runs must differ; 0 where none can vary.
+    """
+
+    best: npt.NDArray[np.int64]
+    worst: npt.NDArray[np.int64]
+    decided: Bools
+    critical: float
+
+
+def rank_sets(
+    estimates: Estimates, *, level: float = 0.95, draws: int = 10_000, seed: int = 0
+) -> RankSets:
+    """Return the simultaneous rank sets of all runs.
+
+    The critical value is the *level*-quantile of max_{r<s} |Z_r − Z_s|/se_rs over draws of Z from
+    Student's t with the estimates' covariance, df the median of the runs'. A pair is decided where
+    its difference is more than so many standard errors; one without any error, where it differs.
+
+    Args:
+        estimates: with their joint covariance.
+        level: the probability with which all pairs that are called decided are rightly so.
+        draws: of Z.
+        seed: of the draws.
+
+    Raises:
+        ValueError: a setting is out of range.
+
+    Source: the specification of trust, section 6; Mogstad, Romano, Shaikh & Wilhelm 2024.
+    """
+    probability(level, "level")
+    whole_number(draws, "draws")
+    whole_number(seed, "seed", 0)
+    variance = difference_variance(estimates.covariance)
+    se = np.sqrt(variance)
+    df = float(np.median(estimates.df))
+    largest = _largest_differences(estimates.covariance, se, df, draws, seed)
+    critical = float(np.quantile(largest, level))
+    difference = estimates.value[:, None] - estimates.value[None, :]
+    # Where nothing can vary, what is left of a difference is rounding.
+    scale = np.maximum.outer(np.abs(estimates.value), np.abs(estimates.value))
+    least = np.where(se > 0, critical * se, 1e-12 * scale)
+    better, worse = difference > least, difference < -least
+    runs = len(se)
+    return RankSets(
+        best=1 + worse.sum(axis=1, dtype=np.int64),
+        worst=runs - better.sum(axis=1, dtype=np.int64),
+        decided=better | worse,
+        critical=critical,
+    )
+
+
+def _largest_differences(
+    covariance: Floats, se: Floats, df: float, draws: int, seed: int
+) -> Floats:
+    """Return of each draw the largest difference of two runs in standard errors."""
+    runs = len(se)
+    roots, axes = np.linalg.eigh(covariance)
+    factor = axes * np.sqrt(np.maximum(roots, 0.0))
+    per_error = np.divide(1.0, se, out=np.zeros_like(se), where=se > 0)
+    generator = np.random.default_rng(seed)
+    at_once = max(1, _CELLS_AT_ONCE // runs)
+    blocks = []
+    for start in range(0, draws, at_once):
+        rows = min(at_once, draws - start)
+        z = factor @ generator.standard_normal((rows, runs)).T
+        largest = np.zeros(rows)
+        for run in range(runs - 1):
+            apart = np.abs(z[run + 1 :] - z[run]) * per_error[run + 1 :, run, None]
+            np.maximum(largest, apart.max(axis=0), out=largest)
+        blocks.append(largest / np.sqrt(generator.chisquare(df, rows) / df))
+    return np.concatenate(blocks)
+
+
+def tau_bounds(
+    decided: npt.ArrayLike, value_a: npt.ArrayLike, value_b: npt.ArrayLike
+) -> tuple[float, float]:
+    """Return the least and the greatest Kendall's τ between an estimated and a known order.
+
+    ((C − D − U)/P, (C − D + U)/P): of all P pairs, C are decided and alike in both orders, D
+    decided and opposite, U undecided. A bootstrap of τ would be drawn to 0 by the noise.
+
+    Args:
+        decided: R × R, as of :class:`RankSets`, for *value_a*.
+        value_a: R estimated scores.
+        value_b: R known scores, such as the judge's own.
+
+    Raises:
+        ValueError: there are fewer than 2 runs, or the shapes do not fit.
+    """
+    a, b = numbers(value_a, "first scores"), numbers(value_b, "second scores")
+    if a.ndim != 1 or a.shape != b.shape or len(a) < 2:
+        raise ValueError(f"give two lists of the same 2 runs or more, got {a.shape} and {b.shape}")
+    sure = np.asarray(decided)
+    if sure.dtype != np.bool_ or sure.shape != (len(a), len(a)):
+        raise ValueError(
+            f"decided must be {len(a)} × {len(a)} booleans, as of rank_sets, got {sure.dtype} of"
+            f" shape {sure.shape}"
+        )
+    first, second = np.triu_indices(len(a), 1)
+    known = sure[first, second]
+    alike = (np.sign(a[first] - a[second]) * np.sign(b[first] - b[second]))[known].sum()
+    undecided, pairs = int((~known).sum()), len(known)
+    return float((alike - undecided) / pairs), float((alike + undecided) / pairs)
+
+
+def shrink(estimates: Estimates, judge: npt.ArrayLike) -> tuple[Floats, float]:
+    """Return the best guess of the order: corrections drawn towards their mean.
+
+    An unbiased score is not a better ordered one: with few labels, each run's correction is mostly
+    noise. θ̃ = judge + mean + s (corr − mean), corr = θ̂ − judge,
+    s = max(0, 1 − tr(PCP)/‖P corr‖²), P = 1 − 11ᵀ/R. Scores and intervals stay those of
+    *estimates*; these values only order.
+
+    Args:
+        estimates: the corrected scores.
+        judge: R scores by the judge alone.
+
+    Returns:
+        R values, and s: 1 where each run keeps its correction, 0 where all share the mean one.
+
+    Raises:
+        ValueError: the judge's scores are not R numbers.
+
+    Source: the specification of trust, section 6; Li & Ignatiadis, prediction-powered shrinkage.
+    """
+    alone = numbers(judge, "judge's scores")
+    if alone.shape != estimates.value.shape:
+        raise ValueError(
+            f"the judge's scores have shape {alone.shape}, but there are {len(estimates.value)}"
+            " runs: give one score for each"
+        )
+    correction = estimates.value - alone
+    mean = float(correction.mean())
+    own = correction - mean
+    noise = float(np.trace(estimates.covariance) - estimates.covariance.sum() / len(own))
+    size = float(own @ own)
+    s = max(0.0, 1.0 - max(noise, 0.0) / size) if size > 0 else 0.0
+    return alone + mean + s * own, s
