@@ -1,0 +1,478 @@
+"""Corrected scores: their formulas as plain loops, and what must hold whatever is given."""
+
+from __future__ import annotations
+
+import dataclasses
+import warnings
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from assay.measures import confidence as measures
+from assay.statistics import corrected
+from assay.statistics.corrected import Estimates
+from tests.statistics.trust_data import estimates
+
+seeds = st.integers(0, 2**32 - 1)
+populations = st.sampled_from(["these", "like these"])
+EXACT = {"rel": 1e-9, "abs": 1e-9}
+
+
+class Topics(NamedTuple):
+    people: np.ndarray
+    judge: np.ndarray
+    drawn: np.ndarray
+
+
+def made_topics(seed: int) -> Topics:
+    generator = np.random.default_rng(seed)
+    runs, n_topics = generator.integers(1, 6), generator.integers(4, 12)
+    people = generator.random((runs, n_topics))
+    judge = generator.random() * people + generator.random((runs, n_topics))
+    drawn = corrected.draw_topics(int(n_topics), int(generator.integers(3, n_topics)), seed)
+    return Topics(people, judge, drawn)
+
+
+class Items(NamedTuple):
+    weights: np.ndarray
+    people: np.ndarray
+    judge: np.ndarray
+    pi: np.ndarray
+    drawn: np.ndarray
+    topic: np.ndarray
+
+
+def made_items(seed: int) -> Items:
+    generator = np.random.default_rng(seed)
+    runs, count = int(generator.integers(1, 5)), int(generator.integers(40, 80))
+    weights = np.where(generator.random((runs, count)) < 0.7, generator.random((runs, count)), 0)
+    weights[:, :16] = 0.1
+    labels = generator.choice([0, 0.5, 1], count)
+    judge = np.clip(np.round(2 * labels + generator.normal(0, 1, count)), 0, 3)
+    draw = corrected.draw(weights, count // 3, uncertainty=generator.random(count), seed=seed)
+    while draw.drawn.sum() < 10:
+        seed += 1
+        draw = corrected.draw(weights, count // 3, seed=seed)
+    topic = generator.permutation(np.arange(count) % 9)
+    return Items(weights, labels, judge, draw.pi, draw.drawn, topic)
+
+
+def same(one: Estimates, other: Estimates, order: np.ndarray | None = None) -> bool:
+    """Whether all numbers are the same, the other's runs taken in this order."""
+    for field in dataclasses.fields(one):
+        a, b = getattr(one, field.name), getattr(other, field.name)
+        if order is not None and field.name == "covariance":
+            b = b[np.ix_(order, order)]
+        elif order is not None and isinstance(b, np.ndarray):
+            b = b[order]
+        if isinstance(a, str):
+            assert a == b
+        else:
+            assert a == pytest.approx(b, **EXACT), field.name
+    return True
+
+
+# --- whole topics --------------------------------------------------------------------------------
+
+
+def plain_topics(data: Topics) -> tuple[np.ndarray, np.ndarray, float]:
+    """Values and covariance, with λ and everything else computed anew without each topic."""
+    people, judge, drawn = data
+    every = judge.mean(axis=1)
+
+    def value(places: list[int]) -> tuple[np.ndarray, float]:
+        y, f = people[:, places], judge[:, places]
+        y_away, f_away = y - y.mean(axis=1)[:, None], f - f.mean(axis=1)[:, None]
+        weight = min(max((y_away * f_away).sum() / (f_away**2).sum(), 0), 1)
+        return y.mean(axis=1) + weight * (every - f.mean(axis=1)), weight
+
+    places = np.flatnonzero(drawn).tolist()
+    n = len(places)
+    left = np.array([value([p for p in places if p != one])[0] for one in places])
+    e = (n - 1) * (left - left.mean(axis=0))
+    covariance = sum(np.outer(row, row) for row in e) / (n * (n - 1)) * (1 - n / len(drawn))
+    return value(places)[0], covariance, value(places)[1]
+
+
+@given(seeds)
+def test_topics_are_the_plain_jackknife(seed: int) -> None:
+    data = made_topics(seed)
+    found = corrected.topics(*data)
+    value, covariance, weight = plain_topics(data)
+    assert found.value == pytest.approx(value, **EXACT)
+    assert found.covariance == pytest.approx(covariance, **EXACT)
+    assert found.judge_weight == pytest.approx(weight, **EXACT)
+
+
+@given(seeds, populations)
+def test_a_judge_who_says_the_same_everywhere_leaves_peoples_own_interval(
+    seed: int, population: str
+) -> None:
+    data = made_topics(seed)
+    found = corrected.topics(data.people, 0.3 + 0 * data.judge, data.drawn, population=population)
+    assert found.judge_weight == 0
+    assert (found.value == found.human_only_value).all()
+    assert (found.low == found.human_only_low).all()
+    seen = data.people[:, data.drawn]
+    n, count = seen.shape[1], len(data.drawn)
+    assert found.value == pytest.approx(seen.mean(axis=1), **EXACT)
+    # Student's interval, with the correction for a finite population.
+    share = 1 - n / count + (n / count if population == "like these" else 0)
+    assert np.diag(found.covariance) == pytest.approx(seen.var(axis=1, ddof=1) / n * share, **EXACT)
+
+
+@given(seeds, populations)
+def test_runs_and_topics_may_stand_in_any_order(seed: int, population: str) -> None:
+    data = made_topics(seed)
+    generator = np.random.default_rng(seed)
+    runs = generator.permutation(len(data.people))
+    places = generator.permutation(len(data.drawn))
+    found = corrected.topics(*data, population=population)
+    moved = corrected.topics(
+        data.people[np.ix_(runs, places)],
+        data.judge[np.ix_(runs, places)],
+        data.drawn[places],
+        population=population,
+    )
+    assert same(moved, found, runs)
+
+
+@given(seeds, st.floats(0.01, 100), populations)
+def test_scores_in_another_unit_give_estimates_in_that_unit(
+    seed: int, unit: float, population: str
+) -> None:
+    data = made_topics(seed)
+    found = corrected.topics(*data, population=population)
+    scaled = corrected.topics(
+        unit * data.people, unit * data.judge, data.drawn, population=population
+    )
+    assert scaled.value == pytest.approx(unit * found.value, **EXACT)
+    assert scaled.high == pytest.approx(unit * found.high, **EXACT)
+    assert scaled.covariance == pytest.approx(unit**2 * found.covariance, **EXACT)
+
+
+@given(seeds)
+def test_labels_that_were_not_drawn_change_nothing(seed: int) -> None:
+    data, more = made_topics(seed), made_items(seed)
+    hidden = np.where(data.drawn, data.people, np.nan)
+    assert same(corrected.topics(*data), corrected.topics(hidden, data.judge, data.drawn))
+    hidden = np.where(more.drawn, more.people, 77.0)
+    assert same(corrected.items(*more), corrected.items(more.weights, hidden, *more[2:]))
+
+
+@given(seeds)
+def test_all_labelled_is_known(seed: int) -> None:
+    data, more = made_topics(seed), made_items(seed)
+    found = corrected.topics(data.people, data.judge, np.ones(len(data.drawn), bool))
+    assert found.value == pytest.approx(data.people.mean(axis=1), **EXACT)
+    assert (found.low == found.high).all()
+    every = np.ones(len(more.pi), bool)
+    found = corrected.items(*more[:3], 1.0 * every, every, more.topic)
+    assert found.value == pytest.approx(more.weights @ more.people, **EXACT)
+    assert (found.low == found.high).all()
+    assert (corrected.differences(found).se == 0).all()
+
+
+# --- single items --------------------------------------------------------------------------------
+
+
+def plain_items(data: Items) -> tuple[np.ndarray, np.ndarray, np.ndarray, float]:
+    """Values, covariance, degrees of freedom and the judge's weight, item by item."""
+    w, y, judge, pi, drawn, topic = data
+    places = np.flatnonzero(drawn)
+    fold = np.searchsorted(np.unique(topic), topic) % 5
+    m = np.zeros(len(y))
+    for item in range(len(y)):
+        fitted = [i for i in places if fold[i] != fold[item]] or list(places)
+        inverse = {i: 1 / pi[i] for i in fitted}
+        scale = len(fitted) / sum(inverse.values())
+        average = sum(inverse[i] * y[i] for i in fitted) / sum(inverse.values())
+        steps = []  # of each grade its mean, weight, and how many grades it stands for
+        for grade in np.unique(judge):
+            inside = [i for i in fitted if judge[i] == grade]
+            weight = 5 + sum(scale * inverse[i] for i in inside)
+            total = 5 * average + sum(scale * inverse[i] * y[i] for i in inside)
+            steps.append((total / weight, weight, 1))
+            while len(steps) > 1 and steps[-2][0] > steps[-1][0]:
+                (a, v, k), (b, u, j) = steps.pop(-2), steps.pop()
+                steps.append(((a * v + b * u) / (v + u), v + u, k + j))
+        values = [mean for mean, _, k in steps for _ in range(k)]
+        m[item] = values[int(np.searchsorted(np.unique(judge), judge[item]))]
+    e = y - m
+    value = np.array([row @ m + sum(row[i] * e[i] / pi[i] for i in places) for row in w])
+    q = np.maximum((1 - m) * m, 1e-4)
+    h = 1 / np.where(pi > 0, pi, 1) / np.mean([1 / pi[i] for i in places])
+    phi = (sum(h[i] * e[i] ** 2 for i in places) + 2) / (sum(h[i] * q[i] for i in places) + 2)
+    k, o = [], []
+    for row in w:
+        a = [row[i] ** 2 * (1 - pi[i]) / pi[i] ** 2 for i in places]
+        k.append(max(sum(a) ** 2 / sum(x * x for x in a) if any(a) else 0, 0.5))
+        o.append(np.sqrt(k[-1] / (k[-1] + 10)))
+    covariance, df = np.zeros((len(w), len(w))), np.zeros(len(w))
+    for r, first in enumerate(w):
+        for s, second in enumerate(w):
+            both = first * second
+            seen = sum(both[i] * (1 - pi[i]) / pi[i] ** 2 * e[i] ** 2 for i in places)
+            pool = sum(x * (1 - p) / p * phi * z for x, p, z in zip(both, pi, q, strict=True) if x)
+            own, rest = o[r] * o[s] * seen, np.sqrt((1 - o[r] ** 2) * (1 - o[s] ** 2)) * pool
+            covariance[r, s] = own + rest
+            if r == s:
+                df[r] = max((own + rest) ** 2 / (own**2 / k[r] + rest**2 / len(places)), 4)
+    p0 = sum(y[i] / pi[i] for i in places) / sum(1 / pi[i] for i in places)
+    spread = sum((y[i] - p0) ** 2 / pi[i] for i in places)
+    return value, covariance, df, max(0, 1 - sum(e[i] ** 2 / pi[i] for i in places) / spread)
+
+
+@given(st.integers(0, 30))
+def test_items_are_the_plain_sums(seed: int) -> None:
+    data = made_items(seed)
+    found = corrected.items(*data)
+    value, covariance, df, weight = plain_items(data)
+    assert found.value == pytest.approx(value, **EXACT)
+    assert found.covariance == pytest.approx(covariance, **EXACT)
+    assert found.df == pytest.approx(df, **EXACT)
+    assert found.judge_weight == pytest.approx(weight, **EXACT)
+
+
+@given(seeds, populations)
+def test_runs_and_items_may_stand_in_any_order(seed: int, population: str) -> None:
+    data = made_items(seed)
+    generator = np.random.default_rng(seed)
+    runs = generator.permutation(len(data.weights))
+    places = generator.permutation(len(data.pi))
+    found = corrected.items(*data, population=population)
+    moved = corrected.items(
+        data.weights[np.ix_(runs, places)], *(x[places] for x in data[1:]), population=population
+    )
+    assert same(moved, found, runs)
+
+
+@given(seeds, st.floats(0.01, 100), populations)
+def test_items_in_another_unit_give_estimates_in_that_unit(
+    seed: int, unit: float, population: str
+) -> None:
+    data = made_items(seed)
+    found = corrected.items(*data, population=population)
+    heavier = corrected.items(unit * data.weights, *data[1:], population=population)
+    greater = corrected.items(
+        data.weights, unit * data.people, *data[2:], population=population, bounds=(0, unit)
+    )
+    for scaled in (heavier, greater):
+        assert scaled.value == pytest.approx(unit * found.value, **EXACT)
+        assert scaled.low == pytest.approx(unit * found.low, **EXACT)
+        assert scaled.covariance == pytest.approx(unit**2 * found.covariance, **EXACT)
+
+
+@given(seeds)
+def test_what_a_judge_calls_its_grades_changes_nothing(seed: int) -> None:
+    data = made_items(seed)
+    renamed = data._replace(judge=np.exp(data.judge) - 7)
+    assert same(corrected.items(*renamed), corrected.items(*data))
+
+
+@given(seeds)
+def test_an_offset_moves_the_scores_alone(seed: int) -> None:
+    data = made_items(seed)
+    found, moved = corrected.items(*data), corrected.items(*data, offset=0.25)
+    assert moved.value == pytest.approx(found.value + 0.25, **EXACT)
+    assert moved.human_only_low == pytest.approx(found.human_only_low + 0.25, **EXACT)
+    assert moved.covariance == pytest.approx(found.covariance, **EXACT)
+
+
+def test_a_judge_of_many_different_labels_is_taken_by_tenths() -> None:
+    data = made_items(3)
+    generator = np.random.default_rng(3)
+    fine = data.people + generator.normal(0, 0.5, len(data.people))
+    from assay.statistics.corrected.calibration import grades
+
+    assert np.bincount(grades(fine)).max() <= len(fine) // 10 + 1
+    assert np.unique(grades(fine)).tolist() == list(range(10))
+    assert (np.diff(grades(np.sort(fine))) >= 0).all()
+    assert grades(np.array([3.0, 1.0, 3.0])).tolist() == [1, 0, 1]
+    mostly_zero = np.concatenate([np.zeros(90), np.arange(1, 21)])
+    assert np.unique(grades(mostly_zero)).tolist() == list(range(grades(mostly_zero).max() + 1))
+    assert corrected.items(*data._replace(judge=fine)).judge_weight > 0
+
+
+def test_judges_are_joined() -> None:
+    """Two with errors of their own are worth more than one; one that never varies, nothing."""
+    generator = np.random.default_rng(4)
+    count = 4000
+    labels = (generator.random(count) < 0.4).astype(float)
+    judges = [np.where(generator.random(count) < 0.2, 1 - labels, labels) for _ in range(2)]
+    judges.append(np.full(count, 2.0))
+    weights = np.full((1, count), 1 / count)
+    draw = corrected.draw(weights, 800, seed=1)
+    rest = draw.pi, draw.drawn, np.arange(count) % 40
+    one, both, more = (
+        corrected.items(weights, labels, np.array(judges[:n]), *rest) for n in (1, 2, 3)
+    )
+    assert both.judge_weight > one.judge_weight + 0.1
+    assert both.covariance[0, 0] < 0.8 * one.covariance[0, 0]
+    assert more.value == pytest.approx(both.value, **EXACT)
+
+
+# --- draws ---------------------------------------------------------------------------------------
+
+
+@given(seeds, st.sampled_from(["leverage", "uniform", "pairs"]), st.floats(0.01, 1))
+def test_probabilities_sum_to_n(seed: int, design: str, mix: float) -> None:
+    generator = np.random.default_rng(seed)
+    runs, count = generator.integers(1, 5), generator.integers(2, 40)
+    weights = np.where(
+        generator.random((runs, count)) < 0.4, generator.lognormal(size=(runs, count)), 0
+    )
+    weights[:, 0] = 1.0
+    counted = int(weights.any(axis=0).sum())
+    n = int(generator.integers(1, counted + 1))
+    u = generator.random(count)
+    found = corrected.draw(weights, n, uncertainty=u, design=design, mix=mix, seed=seed)
+    assert found.pi.sum() == pytest.approx(n)
+    assert ((found.pi > 0) == weights.any(axis=0)).all()
+    assert (found.pi <= 1).all()
+    again = corrected.draw(weights, n, uncertainty=u, design=design, mix=mix, seed=seed)
+    assert (again.drawn == found.drawn).all()
+    assert (found.drawn == (np.random.default_rng(seed).random(count) < found.pi)).all()
+    assert not (found.drawn & (found.pi == 0)).any()
+
+
+def test_each_item_is_drawn_as_often_as_its_probability_says() -> None:
+    weights = np.random.default_rng(5).lognormal(size=(3, 30))
+    draws = [corrected.draw(weights, 9, seed=seed) for seed in range(2000)]
+    share = np.mean([draw.drawn for draw in draws], axis=0)
+    assert share == pytest.approx(draws[0].pi, abs=0.045)
+    share = np.mean([corrected.draw_topics(12, 5, seed) for seed in range(2000)], axis=0)
+    assert share == pytest.approx(np.full(12, 5 / 12), abs=0.045)
+    assert corrected.draw_topics(12, 5, 1).sum() == 5
+
+
+@given(seeds)
+def test_the_next_batch_leaves_out_what_is_known(seed: int) -> None:
+    generator = np.random.default_rng(seed)
+    weights = generator.random((4, 30))
+    known = generator.random(30) < 0.4
+    spread = generator.normal(size=(4, 4))
+    board = estimates([0.5, 0.51, 0.52, 0.9], 1e-3 * spread @ spread.T + 1e-3 * np.eye(4), 30)
+    n = int(generator.integers(1, (~known).sum() + 1))
+    found = corrected.next_batch(weights, board, generator.random(30), known, n, seed=seed)
+    assert found.pi.sum() == pytest.approx(n)
+    assert (found.pi[known] == 0).all()
+    assert (found.pi[~known] > 0).all()
+
+
+# --- HMR -----------------------------------------------------------------------------------------
+
+
+def hmr_quietly(*arguments: object, **settings: object) -> corrected.Confidence:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return corrected.hmr(*arguments, **settings)
+
+
+@given(seeds, populations)
+def test_hmr_is_within_its_interval_and_hangs_on_no_order(seed: int, population: str) -> None:
+    generator = np.random.default_rng(seed)
+    count = int(generator.integers(10, 60))
+    p = generator.integers(0, 5, count) / 4
+    c = (generator.random(count) < generator.random()).astype(float)
+    judge = np.where(generator.random(count) < 0.2, 1 - c, c)
+    drawn = corrected.draw_topics(count, int(generator.integers(10, count + 1)), seed)
+    found = hmr_quietly(p, c, judge, drawn, population=population)
+    assert ((found.low >= 0) & (found.high <= 1)).all()
+    assert ((found.low <= found.value) & (found.value <= found.high)).all()
+    order = generator.permutation(count)
+    moved = hmr_quietly(p[order], c[order], judge[order], drawn[order], population=population)
+    assert moved.value == pytest.approx(found.value, **EXACT)
+    assert moved.low == pytest.approx(found.low, **EXACT)
+    wider = hmr_quietly(p, c, judge, drawn, population="like these")
+    narrower = hmr_quietly(p, c, judge, drawn)
+    assert (wider.high - wider.low >= narrower.high - narrower.low - 1e-9).all()
+
+
+@given(seeds)
+def test_all_marked_is_the_measures_themselves(seed: int) -> None:
+    generator = np.random.default_rng(seed)
+    p = generator.integers(0, 3, 12) / 2
+    c = (generator.random(12) < generator.random()).astype(float)
+    found = hmr_quietly(p, c, generator.random(12), np.ones(12, bool))
+    plain = (measures.hmr, measures.reward_over, measures.reward_under, measures.accuracy)
+    assert found.value == pytest.approx([measure(p, c) for measure in plain])
+    assert (found.low == found.high).all()
+
+
+# --- the leaderboard -----------------------------------------------------------------------------
+
+
+@given(seeds, populations)
+def test_differences_have_a_variance_and_ranks_hold_the_order(seed: int, population: str) -> None:
+    data, more = made_topics(seed), made_items(seed)
+    twice = data._replace(people=data.people[[0, *range(len(data.people))]])
+    twice = twice._replace(judge=data.judge[[0, *range(len(data.people))]])
+    for found in (
+        corrected.topics(*twice, population=population),
+        corrected.items(*more, population=population),
+    ):
+        apart = corrected.differences(found)
+        assert (apart.se >= 0).all()
+        assert (apart.low <= apart.value).all()
+        assert apart.value == pytest.approx(-apart.value.T)
+        assert apart.high == pytest.approx(-apart.low.T)
+        ranks = corrected.rank_sets(found, draws=200)
+        order = np.argsort(np.argsort(-found.value, kind="stable"), kind="stable") + 1
+        assert (ranks.best <= order).all()
+        assert (order <= ranks.worst).all()
+        assert (ranks.decided == ranks.decided.T).all()
+        assert not np.diag(ranks.decided).any()
+        again = corrected.rank_sets(found, draws=200)
+        assert again.critical == ranks.critical
+    # Two runs that are one and the same do not differ, and nothing can tell them apart.
+    found = corrected.topics(*twice, population=population)
+    assert corrected.differences(found).se[0, 1] == 0
+    assert not corrected.rank_sets(found, draws=200).decided[0, 1]
+
+
+def test_runs_that_are_known_are_decided_where_they_differ() -> None:
+    board = estimates([0.5, 0.5, 0.4], np.zeros((3, 3)))
+    found = corrected.rank_sets(board)
+    assert (found.best.tolist(), found.worst.tolist()) == ([1, 1, 3], [2, 2, 3])
+    assert found.critical == 0
+    alone = corrected.rank_sets(estimates([0.5], np.eye(1)))
+    assert (alone.best.tolist(), alone.worst.tolist()) == ([1], [1])
+
+
+@given(seeds)
+def test_shrinking_lies_between_the_judge_moved_and_the_corrected(seed: int) -> None:
+    found = corrected.topics(*made_topics(seed))
+    judge = np.random.default_rng(seed).random(len(found.value))
+    value, s = corrected.shrink(found, judge)
+    assert 0 <= s <= 1
+    assert value.mean() == pytest.approx(found.value.mean())
+    none = corrected.shrink(dataclasses.replace(found, covariance=0 * found.covariance), judge)
+    if len(judge) > 1:
+        assert none[0] == pytest.approx(found.value)
+
+
+def test_equal_batches_are_as_one_of_their_size() -> None:
+    found = corrected.items(*made_items(1))
+    once = corrected.combine([found], [50])
+    assert same(once, dataclasses.replace(found, df=np.maximum(found.df, 4)))
+    twice = corrected.combine([found, found], [50, 50])
+    assert twice.covariance == pytest.approx(found.covariance / 2)
+    assert twice.df == pytest.approx(2 * found.df)
+    assert (twice.high - twice.low < found.high - found.low).all()
+    assert twice.human_only_high - twice.human_only_low == pytest.approx(
+        (found.human_only_high - found.human_only_low) / np.sqrt(2)
+    )
+
+
+def test_a_sequence_is_wider_than_one_look_and_tightest_where_it_was_told() -> None:
+    from scipy.special import ndtri
+
+    widths = [corrected.half_width(0.2 * t, t, 20) for t in (10, 50, 100, 400, 2000)]
+    once = [ndtri(0.975) * np.sqrt(0.2 * t) / t for t in (10, 50, 100, 400, 2000)]
+    ratios = np.divide(widths, once)
+    assert (ratios > 1.3).all()
+    assert ratios.argmin() == 2

@@ -1,0 +1,167 @@
+"""Do intervals hold what they promise? Draws from collections that people labelled in full.
+
+Each cell is 300 seeded draws; a cell's coverage is the mean over its runs. Nominal is .95.
+"""
+
+from __future__ import annotations
+
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pytest
+from threadpoolctl import threadpool_limits
+
+from assay.measures import confidence as measures
+from assay.measures.confidence import Floats
+from assay.statistics import corrected
+from tests.statistics import trust_data
+from tests.statistics.trust_data import GOOD, POOR, Answers, Passages
+
+DRAWS = 300
+NOMINAL, SLACK = 0.95, 0.02
+LEAST = 0.88
+"""No run's own coverage is below this; 300 draws of .95 are below .91 once in a thousand runs."""
+
+
+@pytest.fixture(autouse=True)
+def _one_thread():
+    """Products this small take longer in threads that wait for each other."""
+    with threadpool_limits(1):
+        yield
+
+
+@pytest.fixture(scope="module")
+def passages(shared_data: Path) -> Passages:
+    return trust_data.passages(shared_data)
+
+
+@pytest.fixture(scope="module")
+def answers(shared_data: Path) -> Answers:
+    return trust_data.answers(shared_data)
+
+
+class Cell:
+    """What became of the draws of one setting."""
+
+    def __init__(self, truth: Floats) -> None:
+        self.truth = truth
+        self.inside: list[Floats] = []
+        self.apart: list[Floats] = []
+        self.values: list[Floats] = []
+        self.widths: list[float] = []
+        self.human: list[float] = []
+
+    def add(self, found: corrected.Estimates) -> None:
+        self.inside.append((found.low <= self.truth) & (self.truth <= found.high))
+        pair = np.triu_indices(len(self.truth), 1)
+        apart, truth = corrected.differences(found), self.truth[:, None] - self.truth[None, :]
+        self.apart.append(((apart.low <= truth) & (truth <= apart.high))[pair])
+        self.values.append(found.value)
+        self.widths.append(float((found.high - found.low).mean()))
+        self.human.append(float((found.human_only_high - found.human_only_low).mean()))
+
+    def check(self) -> None:
+        assert len(self.inside) == DRAWS
+        by_run, by_pair = np.mean(self.inside, axis=0), np.mean(self.apart, axis=0)
+        assert by_run.mean() >= NOMINAL - SLACK
+        assert by_pair.mean() >= NOMINAL - SLACK
+        assert by_run.min() >= LEAST
+        # A regression on few topics is off by little beside its spread.
+        off = np.abs(np.mean(self.values, axis=0) - self.truth)
+        assert (off < 0.35 * np.std(self.values, axis=0)).all()
+
+
+@pytest.mark.parametrize("judge", [GOOD, POOR])
+@pytest.mark.parametrize("n", [5, 8, 12])
+def test_ndcg_from_whole_topics(passages: Passages, judge: str, n: int) -> None:
+    cell = Cell(passages.people.mean(axis=1))
+    for seed in range(DRAWS):
+        drawn = corrected.draw_topics(passages.people.shape[1], n, seed)
+        cell.add(corrected.topics(passages.people, passages.judges[judge], drawn))
+    cell.check()
+    if judge == GOOD:
+        assert np.mean(cell.widths) < 0.97 * np.mean(cell.human)
+    else:  # a bad judge costs little
+        assert np.mean(cell.widths) < 1.05 * np.mean(cell.human)
+
+
+@pytest.mark.parametrize(
+    ("judge", "n", "design"), [(GOOD, 120, "leverage"), (POOR, 250, "uniform")]
+)
+def test_precision_from_single_items(
+    passages: Passages, judge: str, n: int, design: corrected.draws.Design
+) -> None:
+    cell = Cell(passages.weights @ passages.labels)
+    grades = passages.grades[judge]
+    for seed in range(DRAWS):
+        draw = corrected.draw(passages.weights, n, design=design, seed=seed)
+        people = np.where(draw.drawn, passages.labels, np.nan)
+        cell.add(
+            corrected.items(passages.weights, people, grades, draw.pi, draw.drawn, passages.topic)
+        )
+    cell.check()
+    assert np.mean(cell.widths) < np.mean(cell.human)
+
+
+@pytest.mark.parametrize(("n", "design"), [(60, "leverage"), (150, "uniform")])
+def test_accuracy_from_single_answers(
+    answers: Answers, n: int, design: corrected.draws.Design
+) -> None:
+    """A judge with few errors: many draws have none, and the interval holds all the same."""
+    cell = Cell(answers.weights @ answers.labels)
+    for seed in range(DRAWS):
+        draw = corrected.draw(answers.weights, n, design=design, seed=seed)
+        people = np.where(draw.drawn, answers.labels, np.nan)
+        cell.add(
+            corrected.items(
+                answers.weights, people, answers.judge, draw.pi, draw.drawn, answers.question
+            )
+        )
+    cell.check()
+    assert np.mean(cell.widths) < 0.5 * np.mean(cell.human)
+
+
+@pytest.mark.parametrize("n", [20, 60, 100])
+def test_hmr_of_systems_at_an_exam(shared_data: Path, n: int) -> None:
+    """The judge errs anew every 10 draws: how well it fares hangs on which answers it misses."""
+    systems = [
+        system for system in trust_data.exams(shared_data).values() if len(system.correct) >= 250
+    ]
+    assert len(systems) == 12
+    generator = np.random.default_rng(n)
+    by_system = []
+    for place, system in enumerate(systems):
+        right = system.correct == 1
+        errs = generator.random((DRAWS // 10, len(right))) < np.where(right, 0.02, 0.05)
+        judges = np.repeat(np.where(errs, ~right, right), 10, axis=0)
+        by_system.append(_share_inside(system.confidence, system.correct, judges, n, place))
+    assert (np.mean(by_system, axis=0) >= NOMINAL - SLACK).all()
+    assert np.min(by_system) >= LEAST
+
+
+def test_hmr_with_a_real_judge(answers: Answers) -> None:
+    """Confidences are made up; marks and the judge's errors are an annotator's."""
+    generator = np.random.default_rng(6)
+    by_system = []
+    for place, chosen in enumerate(answers.chosen):
+        c, judge = answers.labels[chosen], answers.judge[chosen]
+        p = np.clip(np.round(0.5 + 0.3 * c + generator.normal(0, 0.25, len(c)), 1), 0, 1)
+        by_system.append(_share_inside(p, c, np.tile(judge, (DRAWS, 1)), 60, place))
+    assert (np.mean(by_system, axis=0) >= NOMINAL - SLACK).all()
+    assert np.min(by_system) >= LEAST
+
+
+def _share_inside(p: Floats, c: Floats, judges: Floats, n: int, place: int) -> Floats:
+    """In how many draws each measure's interval holds the value; a row of judges for each draw."""
+    plain = (measures.hmr, measures.reward_over, measures.reward_under, measures.accuracy)
+    truth = np.array([measure(p, c) for measure in plain])
+    inside = np.zeros(4)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # that few drawn answers are wrong
+        for number, judge in enumerate(judges):
+            drawn = corrected.draw_topics(len(c), n, 1000 * place + number)
+            found = corrected.hmr(p, c, judge, drawn)
+            inside += (found.low - 1e-12 <= truth) & (truth <= found.high + 1e-12)
+    assert len(judges) == DRAWS
+    return inside / DRAWS
