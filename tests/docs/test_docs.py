@@ -79,7 +79,7 @@ def test_the_example_of_ranges_prints_what_the_page_says(capsys: pytest.CaptureF
     assert capsys.readouterr().out.strip() == re.search(r"# (.*)", code)[1]
 
 
-@pytest.mark.parametrize("name", ["label.md", "python.md"])
+@pytest.mark.parametrize("name", ["corrected.md", "label.md", "python.md"])
 def test_the_python_of_a_page_gives_what_it_shows(
     name: str, place: Path, monkeypatch: pytest.MonkeyPatch
 ):

@@ -122,6 +122,33 @@ def test_accuracy_from_single_answers(
     assert np.mean(cell.widths) < 0.5 * np.mean(cell.human)
 
 
+@pytest.mark.parametrize("share", [0.95, 0.98])
+@pytest.mark.parametrize("errs", [0.03, 0.5])
+def test_labels_that_are_nearly_all_alike(share: float, errs: float) -> None:
+    """Often all 60 drawn labels are 1: nobody may conclude that all others are."""
+    generator = np.random.default_rng(9)
+    labels = (generator.random(1500) < share).astype(float)
+    judge = np.where(generator.random(1500) < errs, 1 - labels, labels)
+    weights = (generator.random((10, 1500)) < 0.2) / 300.0
+    cell = Cell(weights @ labels)
+    alone = []
+    for seed in range(DRAWS):
+        draw = corrected.draw(weights, 60, seed=1000 + seed)
+        people = np.where(draw.drawn, labels, np.nan)
+        found = corrected.items(weights, people, judge, draw.pi, draw.drawn, np.arange(1500) % 50)
+        cell.add(found)
+        low, high = found.human_only_low, found.human_only_high
+        alone.append((low <= cell.truth) & (cell.truth <= high))
+    by_run = np.mean(cell.inside, axis=0)
+    assert by_run.mean() >= NOMINAL - SLACK
+    assert by_run.min() >= LEAST
+    assert np.mean(alone) >= NOMINAL - SLACK
+    correct, verdicts = labels[:300], judge[:300]
+    p = generator.integers(0, 11, 300) / 10
+    by_measure = _share_inside(p, correct, np.tile(verdicts, (DRAWS, 1)), 60, 0)
+    assert (by_measure >= NOMINAL - SLACK).all()
+
+
 @pytest.mark.parametrize("n", [20, 60, 100])
 def test_hmr_of_systems_at_an_exam(shared_data: Path, n: int) -> None:
     """The judge errs anew every 10 draws: how well it fares hangs on which answers it misses."""

@@ -1,11 +1,12 @@
-"""What the numbers mean: agreement, correlation, significance, sample size, paired confidence.
+"""What the numbers mean: agreement, correlation, significance, sample size, corrected scores.
 
 Pure functions on arrays, imported by module name: :mod:`~assay.statistics.agreement`,
 :mod:`~assay.statistics.correlation`, :mod:`~assay.statistics.significance`,
-:mod:`~assay.statistics.comparison`, :mod:`~assay.statistics.samplesize` and
-:mod:`~assay.statistics.confidence`.
+:mod:`~assay.statistics.comparison`, :mod:`~assay.statistics.samplesize`,
+:mod:`~assay.statistics.confidence` and :mod:`~assay.statistics.corrected`.
 
-Score matrices are topics × runs. Undefined is ``None``, never NaN; bad input is a ``ValueError``
+Score matrices are topics × runs (in ``corrected``, where runs share one covariance, the other way
+round). Undefined is ``None``, never NaN; bad input is a ``ValueError``
 that says what and where; whatever is random takes a seed and gives the same numbers for the same
 seed.
 """

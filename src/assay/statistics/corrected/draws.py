@@ -59,7 +59,8 @@ def draw(
             earlier batch or guessed by the judge's grade; at least .2 is taken. None: all alike.
         design: ``leverage``, ``pairs`` or ``uniform``.
         mix: the share of *n* that is spread evenly, above 0 up to 1.
-        seed: of the coins: item i is drawn where ``default_rng(seed).random(I)[i] < pi[i]``.
+        seed: of the coins: item i is drawn where ``default_rng(seed).random(I)[i] < pi[i]``. It
+            must be another one for each draw from the same items.
 
     Raises:
         ValueError: *n* is more than the items that count, *mix* is 0, or a number is missing or
@@ -82,7 +83,7 @@ def draw(
         raise ValueError(f"design must be one of {', '.join(get_args(Design))}, got {design!r}")
     if design != "uniform":
         leverage = leverage * _uncertainty(uncertainty, w.shape[1])
-    return _tossed(leverage, squares > 0, n, mix, seed)
+    return _tossed(leverage, squares > 0, n, mix, (whole_number(seed, "seed", 0),))
 
 
 def draw_topics(n_topics: int, n: int, seed: int) -> Bools:
@@ -130,7 +131,7 @@ def next_batch(
         mix: the share of *n* that is spread evenly over what is not known.
         level: of the joint statement which pairs are decided.
         draws: random draws behind it.
-        seed: of the coins, as for :func:`draw`.
+        seed: of the coins; with the number of known items it gives each batch others.
 
     Raises:
         ValueError: no pair is left to decide, *n* is more than the items that count and are not
@@ -157,7 +158,10 @@ def next_batch(
     own = precision.sum(axis=1) @ w**2
     gain = own - (w * (precision @ w)).sum(axis=0)
     gain = np.where(gain > 1e-12 * own, gain, 0.0)  # rounding, where all have the same weight
-    return _tossed(np.sqrt(gain) * u, w.any(axis=0) & ~labelled, n, mix, seed)
+    # Coins of their own: an item that an earlier batch of this seed left out would have shown by it
+    # that its coin is a large number.
+    seeds = (whole_number(seed, "seed", 0), int(labelled.sum()))
+    return _tossed(np.sqrt(gain) * u, w.any(axis=0) & ~labelled, n, mix, seeds)
 
 
 def _uncertainty(values: npt.ArrayLike | None, count: int) -> Floats:
@@ -171,10 +175,9 @@ def _uncertainty(values: npt.ArrayLike | None, count: int) -> Floats:
     return np.maximum(u, _LEAST_UNCERTAINTY)
 
 
-def _tossed(size: Floats, open_to: Bools, n: int, mix: float, seed: int) -> Draw:
+def _tossed(size: Floats, open_to: Bools, n: int, mix: float, seeds: tuple[int, ...]) -> Draw:
     """Draw about *n* of the items that are *open_to* it, with probabilities that rise by *size*."""
     whole_number(n, "n")
-    whole_number(seed, "seed", 0)
     if not 0 < mix <= 1:
         raise ValueError(
             f"mix must be above 0 and at most 1, got {mix}: without an even share some items that"
@@ -186,7 +189,7 @@ def _tossed(size: Floats, open_to: Bools, n: int, mix: float, seed: int) -> Draw
     pi = np.zeros(len(size))
     pi[open_to] = (1.0 - mix) * _water_filled(size[open_to], n) + mix * n / count
     np.minimum(pi, 1.0, out=pi)  # rounding where all are drawn
-    return Draw(pi, np.random.default_rng(seed).random(len(pi)) < pi)
+    return Draw(pi, np.random.default_rng(seeds).random(len(pi)) < pi)
 
 
 def _water_filled(size: Floats, n: int) -> Floats:

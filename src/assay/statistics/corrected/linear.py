@@ -10,7 +10,7 @@ import numpy.typing as npt
 from assay.measures.confidence import Bools, Floats, Integers
 from assay.statistics.checks import numbers
 from assay.statistics.corrected.calibration import cross_fitted
-from assay.statistics.corrected.estimates import LEAST_DF, Estimates, half_widths
+from assay.statistics.corrected.estimates import LEAST_DF, Estimates, half_widths, rare_spread
 from assay.statistics.corrected.given import (
     LEAST_LABELS,
     LEAST_TOPICS,
@@ -115,13 +115,14 @@ def items(
         float(((y - m)[chosen] ** 2 / probability[chosen]).sum())
         for m in (expected.given_judge, expected.mean)
     )
+    negligible = 1e-12 * (bounds[1] - bounds[0]) ** 2
     return Estimates(
         value=value,
         low=value - half,
         high=value + half,
         covariance=covariance,
         df=df,
-        judge_weight=max(0.0, 1.0 - unexplained / spread) if spread > 0 else 0.0,
+        judge_weight=max(0.0, 1.0 - unexplained / spread) if spread > negligible else 0.0,
         human_only_value=alone,
         human_only_low=alone - alone_half,
         human_only_high=alone + alone_half,
@@ -190,7 +191,10 @@ def _design_covariance(sample: _Sample, m: Floats) -> tuple[Floats, Floats]:
     # is not perfect for that.
     unseen = 2.0 * (high - low) ** 2
     excess = (h @ e**2 + unseen) / (h @ q[seen] + unseen)
-    pooled = (w * (odds * (excess * q))) @ w.T
+    modelled = excess * q
+    least = rare_spread(sample.people[seen], h, high - low)
+    modelled += max(0.0, least - float(h @ modelled[seen]) / len(seen))
+    pooled = (w * (odds * modelled)) @ w.T
     a = own**2 * own_scale
     squares = (a**2).sum(axis=1)
     effective = np.divide(a.sum(axis=1) ** 2, squares, out=np.zeros(len(w)), where=squares > 0)

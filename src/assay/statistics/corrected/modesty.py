@@ -13,7 +13,7 @@ from assay.measures import confidence as measures
 from assay.measures.confidence import Bools, Floats
 from assay.statistics.checks import numbers
 from assay.statistics.corrected.calibration import grades
-from assay.statistics.corrected.estimates import LEAST_DF, half_widths
+from assay.statistics.corrected.estimates import LEAST_DF, half_widths, rare_spread
 from assay.statistics.corrected.given import (
     LEAST_LABELS,
     Population,
@@ -36,7 +36,7 @@ _OWN = 20.0
 """The drawn answers' own variance weighs as much as the modelled one at so many of them."""
 
 _FEW = 3
-"""With fewer wrong (or right) answers among the drawn, the interval of HMR is too narrow."""
+"""With fewer wrong (or right) answers among the drawn, the interval of HMR may be too narrow."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,8 +71,10 @@ def hmr(
     method, with a part of the variance modelled for all answers, so that a judge who was right in
     all drawn ones does not make it 0.
 
-    Where fewer than 3 drawn answers are wrong, or right, the interval of HMR covers less than it
-    says; there is a warning.
+    Where fewer than 3 drawn answers are wrong, or right, or a few odd confidences decide, the
+    interval of HMR may cover less than it says; of the former there is a warning. ``like these``
+    takes P for that of all such questions, so that R_O covers less where confidence is far above
+    correctness (.91 to .93 measured).
 
     Args:
         confidence: Q confidences p of the run's answers, 0 to 1.
@@ -136,7 +138,7 @@ def _warn_of_few(c: Floats) -> None:
     for few, what in ((len(c) - right, "wrong"), (right, "right")):
         if few < _FEW:
             warnings.warn(
-                f"only {few} of {len(c)} drawn answers are {what}: the interval of HMR is too"
+                f"only {few} of {len(c)} drawn answers are {what}: the interval of HMR may be too"
                 " narrow; draw and label more",
                 stacklevel=3,
             )
@@ -191,7 +193,10 @@ def _half_widths(
     seen = (e * reach[:, drawn]).var(axis=1, ddof=1) / n
     excess = (e @ e + 2.0) / (q[drawn].sum() + 2.0)
     omega = q * reach**2
-    pooled = excess * omega.mean(axis=1) / n
+    modelled = excess * q
+    least = rare_spread(c[drawn], np.ones(n), 1.0)
+    modelled = modelled + max(0.0, least - float(modelled[drawn].mean()))
+    pooled = (modelled * reach**2).mean(axis=1) / n
     squares = (omega**2).sum(axis=1)
     some = squares > 0
     effective = np.divide(omega.sum(axis=1) ** 2, squares, out=np.zeros(4), where=some)
