@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import warnings
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -271,6 +272,19 @@ def test_items_in_another_unit_give_estimates_in_that_unit(
         assert scaled.value == pytest.approx(unit * found.value, **EXACT)
         assert scaled.low == pytest.approx(unit * found.low, **EXACT)
         assert scaled.covariance == pytest.approx(unit**2 * found.covariance, **EXACT)
+
+
+@given(seeds, st.booleans())
+def test_topics_like_these_are_never_known_better_than_these(seed: int, alike: bool) -> None:
+    data, more = made_items(seed), made_topics(seed)
+    if alike:  # of which every topic then has the same share
+        data = data._replace(people=np.ones(len(data.people)))
+        more = more._replace(people=np.ones(more.people.shape))
+    for estimate in (partial(corrected.items, *data), partial(corrected.topics, *more)):
+        these, wider = estimate(), estimate(population="like these")
+        assert wider.value == pytest.approx(these.value, **EXACT)
+        assert (wider.high - wider.low >= these.high - these.low - 1e-9).all()
+        assert (these.high - these.low > 1e-3).all()
 
 
 @given(seeds)

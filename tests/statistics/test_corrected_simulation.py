@@ -104,6 +104,26 @@ def test_precision_from_single_items(
     assert np.mean(cell.widths) < np.mean(cell.human)
 
 
+def test_ranks_and_tau_hold_the_truth_all_together(passages: Passages) -> None:
+    truth, judge = passages.weights @ passages.labels, passages.weights @ passages.grades[GOOD]
+    best, worst = 1 + (truth[:, None] < truth).sum(axis=1), (truth[:, None] <= truth).sum(axis=1)
+    tau = corrected.tau_bounds(np.ones((len(truth), len(truth)), bool), truth, judge)[0]
+    inside, between, decided = 0, 0, 0.0
+    for seed in range(DRAWS):
+        draw = corrected.draw(passages.weights, 400, design="pairs", seed=seed)
+        people = np.where(draw.drawn, passages.labels, np.nan)
+        given = passages.grades[GOOD], draw.pi, draw.drawn, passages.topic
+        found = corrected.items(passages.weights, people, *given)
+        ranks = corrected.rank_sets(found, draws=1000, seed=seed)
+        inside += bool(((ranks.best <= best) & (worst <= ranks.worst)).all())
+        low, high = corrected.tau_bounds(ranks.decided, found.value, judge)
+        between += bool(low <= tau <= high)
+        decided += float(np.triu(ranks.decided).sum())
+    assert inside / DRAWS >= NOMINAL - SLACK
+    assert between / DRAWS >= NOMINAL - SLACK
+    assert decided / DRAWS > 20
+
+
 @pytest.mark.parametrize(("n", "design"), [(60, "leverage"), (150, "uniform")])
 def test_accuracy_from_single_answers(
     answers: Answers, n: int, design: corrected.draws.Design

@@ -5,8 +5,7 @@ Pure functions on arrays, imported by module name: :mod:`~assay.statistics.agree
 :mod:`~assay.statistics.comparison`, :mod:`~assay.statistics.samplesize`,
 :mod:`~assay.statistics.confidence` and :mod:`~assay.statistics.corrected`.
 
-Score matrices are topics × runs (in ``corrected``, where runs share one covariance, the other way
-round). Undefined is ``None``, never NaN; bad input is a ``ValueError``
-that says what and where; whatever is random takes a seed and gives the same numbers for the same
-seed.
+Score matrices are topics × runs, but for ``corrected``: runs × topics or items. Undefined is
+``None``, never NaN; bad input is a ``ValueError`` that says what and where; whatever is random
+takes a seed and gives the same numbers for the same seed.
 """

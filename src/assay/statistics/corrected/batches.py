@@ -21,7 +21,8 @@ def combine(
     """Return the estimates of several batches of labels as one.
 
     Value Σ a_b θ̂_b and covariance Σ a_b² C_b with weights a_b ∝ size that were *fixed beforehand*.
-    Weights by inverse variance would hang on the labels and bias the scores.
+    Weights by inverse variance would hang on the labels and bias the scores. Batches of whole
+    topics need no combining: topics that are drawn from those left are drawn like the first.
 
     Args:
         batches: estimates of the same runs, each from labels drawn on their own, about ``these``

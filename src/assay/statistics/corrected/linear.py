@@ -106,8 +106,9 @@ def items(
         raise ValueError(f"offset has shape {c.shape}, but there are {runs} runs")
     expected = cross_fitted(y, np.atleast_2d(f), probability, chosen, place)
     sample = _Sample(w, y, probability, chosen, place, topic_count, bounds)
-    value, covariance, df = _estimate(sample, expected.given_judge, population)
-    alone, alone_covariance, alone_df = _estimate(sample, np.full(count, expected.mean), population)
+    value, covariance, df = _estimate(sample, expected.given_judge, population, level)
+    no_judge = np.full(count, expected.mean)
+    alone, alone_covariance, alone_df = _estimate(sample, no_judge, population, level)
     value, alone = value + c, alone + c
     half = half_widths(np.diag(covariance), df, level)
     alone_half = half_widths(np.diag(alone_covariance), alone_df, level)
@@ -154,19 +155,26 @@ def _topic_numbers(topic: npt.ArrayLike, count: int) -> Integers:
     return np.unique(array, return_inverse=True)[1].astype(np.int64)
 
 
-def _estimate(sample: _Sample, m: Floats, population: Population) -> tuple[Floats, Floats, Floats]:
+def _estimate(
+    sample: _Sample, m: Floats, population: Population, level: float
+) -> tuple[Floats, Floats, Floats]:
     """Return values, covariance and degrees of freedom, given expectations *m* of all labels."""
     seen = np.flatnonzero(sample.drawn)
     e = (sample.people - m)[seen] / sample.pi[seen]
     own = sample.weights[:, seen]
     value = sample.weights @ m + own @ e
+    of_design, design_df = _design_covariance(sample, m)
     if population == "these":
-        return value, *_design_covariance(sample, m)
-    # The noise of the draw is in the topics' spread already.
+        return value, of_design, design_df
+    # The noise of the draw is in the topics' spread already, but for disagreements nobody has seen:
+    # where topics happen to differ by less, the interval is as wide as that of these items.
     parts = _topic_sums(sample.weights * m, sample.topic, sample.topics)
     parts += _topic_sums(own * e, sample.topic[seen], sample.topics)
     covariance = np.atleast_2d(np.cov(sample.topics * parts)) / sample.topics
-    return value, covariance, np.full(len(value), sample.topics - 1.0)
+    df = np.full(len(value), sample.topics - 1.0)
+    unit = half_widths(np.ones(len(value)), df, level)
+    least = (half_widths(np.diag(of_design), design_df, level) / unit) ** 2
+    return value, covariance + np.diag(np.maximum(least - np.diag(covariance), 0.0)), df
 
 
 def _topic_sums(values: Floats, topic: Integers, topics: int) -> Floats:

@@ -20,8 +20,8 @@ from assay.statistics.corrected.given import (
 __all__ = ["topics"]
 
 _UNSEEN = 2.0
-"""Disagreements of people and judge that are added to each run where scores are 0 or 1: a judge
-who was never at odds in five topics may be so in the sixth (Agresti & Min 2005)."""
+"""Disagreements of people and judge that are added to each run where people's scores are 0 or 1: a
+judge who was never at odds in five topics may be so in the sixth (Agresti & Min 2005)."""
 
 
 def topics(
@@ -67,7 +67,8 @@ def topics(
     n = int(chosen.sum())
     enough(n, LEAST_TOPICS, "drawn topics")
     seen, said = y[:, chosen], f[:, chosen]
-    binary = _binary(seen) and _binary(f)
+    # Also where only the judge's scores are probabilities: all drawn topics may be right by luck.
+    binary = bool(((seen == 0) | (seen == 1)).all())
     full = n == f.shape[1]
     # What the judge says of the other topics has no say where there are none.
     beyond = np.zeros(len(f)) if full else f.mean(axis=1) - said.mean(axis=1)
@@ -94,10 +95,6 @@ def topics(
         labels=n,
         population=population,
     )
-
-
-def _binary(scores: Floats) -> bool:
-    return bool(((scores == 0) | (scores == 1)).all())
 
 
 def _weights(y: Floats, f: Floats) -> tuple[float, Floats]:
@@ -130,7 +127,7 @@ def _jackknife(
         beyond: for each run the judge's mean over all topics less that over the drawn ones.
         weight: λ.
         without: λ without each drawn topic.
-        binary: whether all scores are 0 or 1.
+        binary: whether all of people's scores are 0 or 1.
     """
     n = y.shape[1]
     value = y.mean(axis=1) + weight * beyond
