@@ -1,4 +1,4 @@
-"""Worked values of the corrected scores, computed by hand-checked script from their formulas."""
+"""Worked values of the corrected scores, to six digits, as their specification has them."""
 
 from __future__ import annotations
 
