@@ -1,0 +1,203 @@
+"""Draws, HMR, ranks and batches of corrected scores: what must hold whatever is given."""
+
+from __future__ import annotations
+
+import dataclasses
+import warnings
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from assay.measures import confidence as measures
+from assay.statistics import corrected
+from tests.statistics.trust_data import estimates
+from tests.statistics.trust_made import (
+    EXACT,
+    made_items,
+    made_topics,
+    populations,
+    same,
+    seeds,
+)
+
+# --- draws ---------------------------------------------------------------------------------------
+
+
+@given(seeds, st.sampled_from(["leverage", "uniform", "pairs"]), st.floats(0.01, 1))
+def test_probabilities_sum_to_n(seed: int, design: str, mix: float) -> None:
+    generator = np.random.default_rng(seed)
+    runs, count = generator.integers(1, 5), generator.integers(2, 40)
+    weights = np.where(
+        generator.random((runs, count)) < 0.4, generator.lognormal(size=(runs, count)), 0
+    )
+    weights[:, 0] = 1.0
+    counted = int(weights.any(axis=0).sum())
+    n = int(generator.integers(1, counted + 1))
+    u = generator.random(count)
+    found = corrected.draw(weights, n, uncertainty=u, design=design, mix=mix, seed=seed)
+    assert found.pi.sum() == pytest.approx(n)
+    assert ((found.pi > 0) == weights.any(axis=0)).all()
+    assert (found.pi <= 1).all()
+    again = corrected.draw(weights, n, uncertainty=u, design=design, mix=mix, seed=seed)
+    assert (again.drawn == found.drawn).all()
+    assert (found.drawn == (np.random.default_rng(seed).random(count) < found.pi)).all()
+    assert not (found.drawn & (found.pi == 0)).any()
+
+
+def test_each_item_is_drawn_as_often_as_its_probability_says() -> None:
+    weights = np.random.default_rng(5).lognormal(size=(3, 30))
+    draws = [corrected.draw(weights, 9, seed=seed) for seed in range(2000)]
+    share = np.mean([draw.drawn for draw in draws], axis=0)
+    assert share == pytest.approx(draws[0].pi, abs=0.045)
+    share = np.mean([corrected.draw_topics(12, 5, seed) for seed in range(2000)], axis=0)
+    assert share == pytest.approx(np.full(12, 5 / 12), abs=0.045)
+    assert corrected.draw_topics(12, 5, 1).sum() == 5
+
+
+@given(seeds)
+def test_the_next_batch_leaves_out_what_is_known(seed: int) -> None:
+    generator = np.random.default_rng(seed)
+    weights = generator.random((4, 30))
+    known = generator.random(30) < 0.4
+    spread = generator.normal(size=(4, 4))
+    board = estimates([0.5, 0.51, 0.52, 0.9], 1e-3 * spread @ spread.T + 1e-3 * np.eye(4), 30)
+    n = int(generator.integers(1, (~known).sum() + 1))
+    found = corrected.next_batch(weights, board, generator.random(30), known, n, seed=seed)
+    assert found.pi.sum() == pytest.approx(n)
+    assert (found.pi[known] == 0).all()
+    assert (found.pi[~known] > 0).all()
+
+
+def test_two_batches_of_one_seed_are_independent() -> None:
+    """What the first left out is drawn by the second as often as its probability says."""
+    weights = np.full((2, 12), 1 / 12)
+    weights[1, ::2] = 0
+    board = estimates([0.5, 0.51], 0.01 * np.eye(2))
+    left, drawn, expected = 0, 0, 0.0
+    for seed in range(1500):
+        first = corrected.draw(weights, 5, seed=seed).drawn
+        if first.sum() > 9:
+            continue
+        second = corrected.next_batch(weights, board, np.ones(12), first, 3, draws=10, seed=seed)
+        left += int((~first).sum())
+        drawn += int(second.drawn.sum())
+        expected += float(second.pi.sum())
+        assert not (first & second.drawn).any()
+    assert drawn / left == pytest.approx(expected / left, abs=0.015)
+
+
+# --- HMR -----------------------------------------------------------------------------------------
+
+
+def hmr_quietly(*arguments: object, **settings: object) -> corrected.Confidence:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return corrected.hmr(*arguments, **settings)
+
+
+@given(seeds, populations)
+def test_hmr_is_within_its_interval_and_hangs_on_no_order(seed: int, population: str) -> None:
+    generator = np.random.default_rng(seed)
+    count = int(generator.integers(10, 60))
+    p = generator.integers(0, 5, count) / 4
+    c = (generator.random(count) < generator.random()).astype(float)
+    judge = np.where(generator.random(count) < 0.2, 1 - c, c)
+    drawn = corrected.draw_topics(count, int(generator.integers(10, count + 1)), seed)
+    found = hmr_quietly(p, c, judge, drawn, population=population)
+    assert ((found.low >= 0) & (found.high <= 1)).all()
+    assert ((found.low <= found.value) & (found.value <= found.high)).all()
+    order = generator.permutation(count)
+    moved = hmr_quietly(p[order], c[order], judge[order], drawn[order], population=population)
+    assert moved.value == pytest.approx(found.value, **EXACT)
+    assert moved.low == pytest.approx(found.low, **EXACT)
+    wider = hmr_quietly(p, c, judge, drawn, population="like these")
+    narrower = hmr_quietly(p, c, judge, drawn)
+    assert (wider.high - wider.low >= narrower.high - narrower.low - 1e-9).all()
+
+
+@given(seeds)
+def test_all_marked_is_the_measures_themselves(seed: int) -> None:
+    generator = np.random.default_rng(seed)
+    p = generator.integers(0, 3, 12) / 2
+    c = (generator.random(12) < generator.random()).astype(float)
+    found = hmr_quietly(p, c, generator.random(12), np.ones(12, bool))
+    plain = (measures.hmr, measures.reward_over, measures.reward_under, measures.accuracy)
+    assert found.value == pytest.approx([measure(p, c) for measure in plain])
+    assert (found.low == found.high).all()
+
+
+# --- the leaderboard -----------------------------------------------------------------------------
+
+
+@given(seeds, populations)
+def test_differences_have_a_variance_and_ranks_hold_the_order(seed: int, population: str) -> None:
+    data, more = made_topics(seed), made_items(seed)
+    twice = data._replace(people=data.people[[0, *range(len(data.people))]])
+    twice = twice._replace(judge=data.judge[[0, *range(len(data.people))]])
+    for found in (
+        corrected.topics(*twice, population=population),
+        corrected.items(*more, population=population),
+    ):
+        apart = corrected.differences(found)
+        assert (apart.se >= 0).all()
+        assert (apart.low <= apart.value).all()
+        assert apart.value == pytest.approx(-apart.value.T)
+        assert apart.high == pytest.approx(-apart.low.T)
+        ranks = corrected.rank_sets(found, draws=200)
+        order = np.argsort(np.argsort(-found.value, kind="stable"), kind="stable") + 1
+        assert (ranks.best <= order).all()
+        assert (order <= ranks.worst).all()
+        assert (ranks.decided == ranks.decided.T).all()
+        assert not np.diag(ranks.decided).any()
+        again = corrected.rank_sets(found, draws=200)
+        assert again.critical == ranks.critical
+    # Two runs that are one and the same do not differ, and nothing can tell them apart.
+    found = corrected.topics(*twice, population=population)
+    assert corrected.differences(found).se[0, 1] == 0
+    assert not corrected.rank_sets(found, draws=200).decided[0, 1]
+
+
+def test_runs_that_are_known_are_decided_where_they_differ() -> None:
+    board = estimates([0.5, 0.5, 0.4], np.zeros((3, 3)))
+    found = corrected.rank_sets(board)
+    assert (found.best.tolist(), found.worst.tolist()) == ([1, 1, 3], [2, 2, 3])
+    assert found.critical == 0
+    alone = corrected.rank_sets(estimates([0.5], np.eye(1)))
+    assert (alone.best.tolist(), alone.worst.tolist()) == ([1], [1])
+
+
+@given(seeds)
+def test_shrinking_lies_between_the_judge_moved_and_the_corrected(seed: int) -> None:
+    found = corrected.topics(*made_topics(seed))
+    judge = np.random.default_rng(seed).random(len(found.value))
+    value, s = corrected.shrink(found, judge)
+    assert 0 <= s <= 1
+    assert value.mean() == pytest.approx(found.value.mean())
+    none = corrected.shrink(dataclasses.replace(found, covariance=0 * found.covariance), judge)
+    if len(judge) > 1:
+        assert none[0] == pytest.approx(found.value)
+
+
+def test_equal_batches_are_as_one_of_their_size() -> None:
+    found = corrected.items(*made_items(1))
+    once = corrected.combine([found], [50])
+    assert same(once, dataclasses.replace(found, df=np.maximum(found.df, 4)))
+    twice = corrected.combine([found, found], [50, 50])
+    assert twice.covariance == pytest.approx(found.covariance / 2)
+    assert twice.df == pytest.approx(2 * found.df)
+    assert (twice.high - twice.low < found.high - found.low).all()
+    assert twice.human_only_high - twice.human_only_low == pytest.approx(
+        (found.human_only_high - found.human_only_low) / np.sqrt(2)
+    )
+
+
+def test_a_sequence_is_wider_than_one_look_and_tightest_where_it_was_told() -> None:
+    from scipy.special import ndtri
+
+    widths = [corrected.half_width(0.2 * t, t, 20) for t in (10, 50, 100, 400, 2000)]
+    once = [ndtri(0.975) * np.sqrt(0.2 * t) / t for t in (10, 50, 100, 400, 2000)]
+    ratios = np.divide(widths, once)
+    assert (ratios > 1.3).all()
+    assert ratios.argmin() == 2
