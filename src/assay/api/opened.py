@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Self
 
+from assay.api.corrected_tables import trust_section
 from assay.api.overview import overview
 from assay.api.results import AGREEMENT_COLUMNS, Results
 from assay.judging.batch import Exported, Taken, export_batch, import_batch
@@ -246,27 +247,32 @@ class Opened:
             outputs[f"{part}/{MANIFEST}"] = sha256(out / MANIFEST)
         return outputs
 
-    def write_report(self, results: Results, path: Path | None = None) -> Path:
+    def write_report(
+        self, results: Results, path: Path | None = None, *, ledger: Ledger | None = None
+    ) -> Path:
         """Write the report of results that are ``whole``, to ``out/`` or elsewhere. Of several
         protocols it is the page over all; the reports that it links are written under it."""
         path = path or self.folder.out / REPORT
-        only = results.only
-        if only is None:
+        if results.only is None:
             for name, one in results.by_protocol.items():
                 part = path.parent / self.parts[name].folder.part
-                _write_page(part / REPORT, one)
-        _write_page(path, only or overview(self.folder, results))
+                write_bytes(part / REPORT, _html(page_of(one)))
+        write_bytes(path, self.html(results, ledger=ledger))
         return path
+
+    def html(self, results: Results, *, ledger: Ledger | None = None) -> bytes:
+        """The report of results that are ``whole``; with a ledger in which people's labels were
+        drawn, the scores that these correct come first."""
+        only = results.only
+        page = page_of(only) if only is not None else overview(self.folder, results)
+        if ledger is not None and ledger.draws():
+            page = replace(page, parts=(trust_section(self.parts, ledger), *page.parts))
+        return _html(page)
 
     def _prefix(self, name: str) -> str:
         return f"{name}: " if self.several else ""
 
 
-def html_of(page: Page | Result) -> str:
+def _html(page: Page) -> bytes:
     """A page as the report has it, without anybody's keys."""
-    shown = page_of(page) if isinstance(page, Result) else page
-    return without_keys(render_report(shown, generated_by=f"Assay {__version__}"))
-
-
-def _write_page(path: Path, page: Page | Result) -> None:
-    write_bytes(path, html_of(page).encode())
+    return without_keys(render_report(page, generated_by=f"Assay {__version__}")).encode()

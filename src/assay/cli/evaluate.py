@@ -41,6 +41,7 @@ from assay.model.wording import counted
 from assay.page.tables import Table
 from assay.protocols.pages import page_of
 from assay.protocols.scores import SCORE_COLUMNS, score_row
+from assay.protocols.standing import stands_on
 from assay.reports.terminal import board_tables
 
 
@@ -71,7 +72,7 @@ def evaluate_command(
         )
         _tell(tally, quiet=quiet)
         results, files = opened.write(ledger)
-        report = opened.write_report(results)
+        report = opened.write_report(results, ledger=ledger)
     _show(results, tally, [*files, report], as_json=as_json, as_csv=as_csv)
 
 
@@ -146,7 +147,7 @@ def report_command(
     opened = open_folder(folder, labeller, policy)
     with opened.ledger(create=False) as ledger:
         results, _ = opened.write(ledger)
-    report = opened.write_report(results)
+        report = opened.write_report(results, ledger=ledger)
     say(f"Report: {report}")
     raise typer.Exit(1 if results.missing else 0)
 
@@ -226,6 +227,7 @@ def _show(
             "judging": None if tally is None else asdict(tally),
             "scores": [asdict(one) for one in results.scores],
             **results.document,
+            "stands_on": {name: stands_on(one.used) for name, one in results.by_protocol.items()},
             "missing": results.missing,
             "warnings": list(results.warnings),
             "files": [str(path) for path in files],

@@ -26,6 +26,8 @@ COMMANDS: dict[str, tuple[str, str, str]] = {
     "report": ("assay.cli.evaluate", "report_command", "Write the HTML report."),
     "validate": ("assay.cli.validate", "validate_command", "Check files, list all faults."),
     "ui": ("assay.cli.ui", "ui_command", "The workbench: people label in a browser."),
+    "draw": ("assay.cli.draw", "draw_command", "Draw at random what people label."),
+    "trust": ("assay.cli.trust", "trust_command", "Scores corrected by what people labelled."),
     "label": ("assay.cli.label", "label_command", "Judge a list of pairs one by one."),
     "measure": ("assay.cli.measure", "measure_command", "Ranking measures of TREC runs."),
     "confidence": ("assay.cli.confidence", "confidence_command", "HMR and calibration of a CSV."),

@@ -136,4 +136,31 @@ MIGRATIONS: tuple[str, ...] = (
     CREATE TRIGGER labels_keep BEFORE UPDATE ON labels WHEN old.digest IS NOT NULL
         BEGIN SELECT RAISE (ABORT, 'labels are never changed'); END;
     """,
+    # 5: what was drawn for people to label, with its probability (assay.ledger.draws).
+    """
+    CREATE TABLE draws (
+        id INTEGER PRIMARY KEY,
+        uid BLOB NOT NULL UNIQUE,
+        design TEXT NOT NULL,
+        tasks TEXT NOT NULL,
+        size INTEGER NOT NULL,
+        seed INTEGER NOT NULL,
+        created TEXT NOT NULL
+    );
+    CREATE TABLE drawn (
+        draw INTEGER NOT NULL REFERENCES draws (id),
+        name TEXT NOT NULL,
+        pi REAL NOT NULL CHECK (pi >= 0 AND pi <= 1),
+        drawn INTEGER NOT NULL CHECK (drawn IN (0, 1)),
+        PRIMARY KEY (draw, name)
+    ) WITHOUT ROWID;
+    CREATE TRIGGER draws_keep BEFORE UPDATE ON draws
+        BEGIN SELECT RAISE (ABORT, 'draws are never changed'); END;
+    CREATE TRIGGER draws_stay BEFORE DELETE ON draws
+        BEGIN SELECT RAISE (ABORT, 'draws are never deleted'); END;
+    CREATE TRIGGER drawn_keep BEFORE UPDATE ON drawn
+        BEGIN SELECT RAISE (ABORT, 'draws are never changed'); END;
+    CREATE TRIGGER drawn_stay BEFORE DELETE ON drawn
+        BEGIN SELECT RAISE (ABORT, 'draws are never deleted'); END;
+    """,
 )

@@ -34,20 +34,23 @@ class Policy:
     ``people`` and ``machine`` say whose labels are looked at; with ``only`` just the labeller of
     that name. Among a person's labels the newest counts; a newer person's before an older one's,
     unless the policy is ``majority`` or ``adjudicated`` (:func:`_agreed`). ``blind``
-    leaves out people's labels that were given with another's in sight. A machine's label counts
-    only if it is by the labeller that the evaluation names for the task.
+    leaves out people's labels that were given with another's in sight (``independent``). A
+    machine's label counts only if it is by the labeller that the evaluation names for the task.
+    With ``tasks`` all this is of these tasks; of others only the machine's labels count.
     """
 
     name: str
     people: bool
     machine: bool
     only: str | None = None
+    independent: bool = False
+    tasks: frozenset[str] | None = None
 
     @classmethod
     def parse(cls, text: str) -> Policy:
         """Read a policy's name; raises SettingsError with the list of those there are."""
         if text in _WITH_PEOPLE:
-            return cls(text, people=True, machine=True)
+            return cls(text, people=True, machine=True, independent=text == "blind")
         if text == "machine":
             return cls(text, people=False, machine=True)
         if text == "human":
@@ -56,10 +59,22 @@ class Policy:
             return cls(text, people=False, machine=False, only=text[len("only:") :])
         raise SettingsError(f"There is no policy '{text}'. Policies: {POLICY_HELP}.")
 
+    @classmethod
+    def of_drawn(cls, tasks: Iterable[str]) -> Policy:
+        """What people said of ``tasks`` with nobody else's label in sight, and the machine of
+        others."""
+        return cls("drawn", people=True, machine=False, independent=True, tasks=frozenset(tasks))
+
     @property
     def settles(self) -> bool:
         """Whether people who disagree leave a unit without a label that counts."""
         return self.name in ("majority", "adjudicated")
+
+    def counts_machine(self, task: str) -> bool:
+        """Whether a label by the evaluation's own machine may count under a task."""
+        return self.only is None and (
+            self.machine or (self.tasks is not None and task not in self.tasks)
+        )
 
     def rank(self, label: Label, configured: LabellerId | None) -> int:
         """How much a label weighs: 0 does not count, 1 a machine's, 2 a person's."""
@@ -67,9 +82,10 @@ class Policy:
             return 1 if label.labeller.name == self.only else 0
         who = label.labeller
         if who.is_human:
-            blind = self.name != "blind" or is_independent(label)
-            return 2 if self.people and blind else 0
-        if not self.machine or configured is None:
+            here = self.tasks is None or label.task in self.tasks
+            free = not self.independent or is_independent(label)
+            return 2 if self.people and here and free else 0
+        if configured is None or not self.counts_machine(label.task):
             return 0
         return 1 if who is configured or who == configured else 0
 

@@ -17,6 +17,7 @@ import orjson
 
 from assay.ledger.chain import Head, digest_of, head, linked
 from assay.ledger.checking import CURE, GONE, Checked, Fault, faults, first_fault, look
+from assay.ledger.draws import Draw, add_draw, draws
 from assay.ledger.hashes import packed, unpacked
 from assay.ledger.opening import connect, explained, roll_back
 from assay.ledger.reading import REST, Reading
@@ -108,6 +109,16 @@ class Ledger(Reading):
                 self._blamed(error)
         finally:
             self.close()
+
+    # -- draws -----------------------------------------------------------------------------
+
+    def add_draw(self, draw: Draw) -> bool:
+        """Write what was drawn, before anybody is asked; False where it is there already."""
+        return add_draw(self._db, self.path, draw)
+
+    def draws(self) -> list[Draw]:
+        """All draws, oldest first. Raises LedgerError where one is not as it was written."""
+        return draws(self._db, self.path)
 
     # -- checking --------------------------------------------------------------------------
 

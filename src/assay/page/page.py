@@ -75,7 +75,7 @@ class Page:
 
     ``nothing`` is said where there are no ``gaps``, ``usable`` where none of them is grave.
     ``juries`` are tables of how the members of an ensemble agree. ``level`` is that of the
-    intervals, ``out`` where the files are.
+    intervals, ``out`` where the files are, ``stands_on`` whose labels the scores rest on.
     """
 
     title: str
@@ -97,3 +97,4 @@ class Page:
     juries: tuple[Table, ...] = ()
     level: float | None = None
     out: str = "out/"
+    stands_on: str = ""

@@ -71,6 +71,10 @@ class LabelBook:
         identity = unit_hash(task.name, content)
         return None if self.book is None else self.book.machine(task, identity, content)
 
+    def counts_machine(self, task: AnyTask) -> bool:
+        """Whether a machine's label of a task may count under the policy."""
+        return self.book is None or self.book.policy.counts_machine(task.name)
+
     def best(self, task: AnyTask, labels: Sequence[Label]) -> Label | None:
         """The one of some labels, oldest first, that counts under the policy."""
         book = self.book

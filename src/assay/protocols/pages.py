@@ -14,6 +14,7 @@ from assay.page.parts import Grid, Part, Shade, Table
 from assay.page.wording import interval, shortened, span
 from assay.protocols.members import Jury
 from assay.protocols.results import Result
+from assay.protocols.standing import stands_on
 
 SMALL = 10
 """Categories with fewer topics than this are shown as small."""
@@ -36,6 +37,7 @@ def page_of(result: Result, *, sections: bool = True) -> Page:
     found = result.findings
     asked = sum(result.asked.values())
     level = result.settings.get("level")
+    basis = stands_on(result.used)
     return Page(
         title=result.title,
         protocol=result.protocol_title,
@@ -49,7 +51,7 @@ def page_of(result: Result, *, sections: bool = True) -> Page:
         gaps=result.gaps,
         nothing=found.nothing or all_usable(asked),
         usable=all_usable(asked) if asked and not result.lacking else "",
-        lede=found.lede,
+        lede=(*found.lede, *([f"Stands on: {basis}."] if basis else [])),
         facts=found.facts,
         warnings=result.warnings,
         labelled=tuple(_labelled(result)),
@@ -57,6 +59,7 @@ def page_of(result: Result, *, sections: bool = True) -> Page:
                      for jury in result.juries),
         level=level if isinstance(level, float) else None,
         out=result.out,
+        stands_on=basis,
     )  # fmt: skip
 
 

@@ -32,6 +32,8 @@ def board_tables(page: Page) -> list[Table]:
     """Return the leaderboards as Rich tables, the policy in the title, what is missing below."""
     gaps = [f"• {gap.count:,} {closed(gap.what)} {gap.so}" for gap in page.gaps]
     lines = gaps or [f"Nothing is missing. {page.nothing}"]
+    if page.stands_on:
+        lines.append(f"Stands on: {page.stands_on}.")
     return [
         table
         for place, board in enumerate(page.boards, 1)

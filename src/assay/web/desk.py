@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import datetime
-from itertools import chain
+from itertools import chain, product
 from typing import Any, Self
 
 import orjson
@@ -46,6 +46,7 @@ _MOST_TEXT = 4000
 
 QUEUES: Mapping[str, str] = {
     "open": "All that is open, topic by topic",
+    "drawn": "What was drawn at random",
     "failed": "Where the machine's reply was unusable",
     "uncertain": "Where the machine was least certain",
     "widest": "Where scores hang on labels that are missing",
@@ -120,6 +121,7 @@ class Desk:
         began = time.monotonic()
         self.stale = False
         self.state.set_units(self._units())
+        self.state.set_drawn(self._drawn())
         self.state.set_machines(self._machines())
         self._take_up()
         self.sync_takes = time.monotonic() - began
@@ -153,6 +155,11 @@ class Desk:
     def _passes(self, unit: str) -> int:
         twice = _drawn(self.ui.seed, "overlap", unit) < self.ui.overlap * (1 << 31)
         return self.ui.passes if twice else 1
+
+    def _drawn(self) -> Iterator[tuple[str, str]]:
+        """Tasks and topics of the newest draw."""
+        for draw in self.ledger.draws()[-1:]:
+            yield from product(draw.tasks, draw.chosen)
 
     def _machines(self) -> dict[str, tuple[str, float | None]]:
         """What the folder's own labellers said of units: status, and how far the verdict was from

@@ -25,8 +25,7 @@ from typing import ParamSpec, TypeVar
 from aiohttp import web
 
 from assay.api.bank import Added, Changed, Listed, differences, edit_bank
-from assay.api.opened import Opened, html_of
-from assay.api.overview import overview
+from assay.api.opened import Opened
 from assay.judging.claims import claim
 from assay.ledger.chain import Head
 from assay.ledger.exchange import person as named
@@ -144,7 +143,7 @@ class Bench:
         with self.opened.ledger() as ledger:
             ledger.checked()
             results = self.opened.score(ledger, whole=True)
-        text = html_of(results.only or overview(self.opened.folder, results))
+            text = self.opened.html(results, ledger=ledger).decode()
         said = re.search(r'http-equiv="Content-Security-Policy" content="([^"]*)"', text)
         return text, f"{html.unescape(said[1]) if said else NOTHING}; {NO_FRAMES}"
 

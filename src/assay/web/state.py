@@ -62,6 +62,7 @@ _TABLES = """
         unit INTEGER NOT NULL REFERENCES units (id), person INTEGER NOT NULL REFERENCES people (id),
         kind TEXT NOT NULL, text TEXT NOT NULL, at REAL NOT NULL, PRIMARY KEY (unit, person, kind)
     ) WITHOUT ROWID;
+    CREATE TABLE IF NOT EXISTS drawn (unit INTEGER PRIMARY KEY REFERENCES units (id));
     CREATE TABLE IF NOT EXISTS facts (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 """
 
@@ -314,6 +315,20 @@ class State:
         self.execute(f"DROP TABLE IF EXISTS temp.{name}")
         self.execute(f"CREATE TEMP TABLE {name} AS {query}")
 
+    def set_drawn(self, drawn: Iterable[tuple[str, str]]) -> None:
+        """Make the units of these tasks and topics those of the random draw."""
+        with self._gathered("asked", ("task", "topic"), drawn):
+            self._made(
+                "chosen",
+                "SELECT units.id FROM units JOIN topics ON topics.id = units.topic "
+                "JOIN asked ON asked.task = units.task AND asked.topic = topics.name",
+            )
+            with self.writing():
+                self.execute("DELETE FROM drawn WHERE unit NOT IN (SELECT id FROM chosen)")
+                self.execute(
+                    "INSERT INTO drawn SELECT id FROM chosen WHERE true ON CONFLICT DO NOTHING"
+                )
+
     def set_ranges(self, found: Mapping[str, float]) -> None:
         """How far scores may still move on each topic."""
         with self.writing():
@@ -442,6 +457,7 @@ _UNIT = (
 _OPEN = "labelled < passes"
 _QUEUES = {
     "open": (_OPEN, "place"),
+    "drawn": ("labelled < passes AND units.id IN (SELECT unit FROM drawn)", "place"),
     "failed": (f"{_OPEN} AND machine = 'failed'", "place"),
     "uncertain": (f"{_OPEN} AND sure IS NOT NULL", "sure, place"),
     "widest": (f"{_OPEN} AND machine != 'ok' AND labelled = 0", "range DESC, place"),

@@ -68,7 +68,8 @@ class Answers:
             for which in (beside,) if given_beside == beside else (given_beside, beside):
                 machine = book.machine(ANSWER, _content(question, answer, which))
                 overruled = machine or overruled
-                helps.update(_helps(machine, answer, which))
+                if book.counts_machine(ANSWER):
+                    helps.update(_helps(machine, answer, which))
         act_place = at._replace(position="dialogue act")
         act_label = book.label(DIALOGUE_ACT, act_content(question, answer), act_place)
         act = act_of(act_label, question, answer.text)

@@ -1,0 +1,104 @@
+"""Corrected scores as tables and sentences, for the terminal and the report alike."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from assay.api.correcting import Corrected, Parts, Trusted, correct
+from assay.ledger import Ledger
+from assay.model.errors import SettingsError
+from assay.model.wording import counted
+from assay.page.parts import Part, Table
+
+
+def corrected_table(title: str, one: Corrected) -> Table:
+    """A measure of a leaderboard: the ranks that each run may have, its corrected score, what the
+    judge alone says and by how much it is off, and what people's labels alone say."""
+    best = one.best or (None,) * len(one.runs)
+    worst = one.worst or (None,) * len(one.runs)
+    sign = 1 if one.lower_is_better else -1
+    order = sorted(range(len(one.runs)), key=lambda at: (best[at] or 0, sign * one.value[at]))
+    shares = bool(((one.judge >= 0) & (one.judge <= 1)).all())
+    human = [""] * len(one.runs)
+    if one.human is not None and one.human_low is not None and one.human_high is not None:
+        human = [
+            f"{_short(value)} {_ends(low, high, shares)}"
+            for value, low, high in zip(one.human, one.human_low, one.human_high, strict=True)
+        ]
+    rows = [
+        (
+            _ranks(best[at], worst[at]), one.runs[at],
+            f"{_short(one.value[at])} {_ends(one.low[at], one.high[at], shares)}",
+            _short(one.judge[at]), f"{one.judge[at] - one.value[at]:+.3f}", human[at],
+        )
+        for at in order
+    ]  # fmt: skip
+    heading = ("rank", "run", one.measure, "judge alone", "off by", "people only")
+    shown = len(heading) - (one.human is None)
+    return Table(f"{title}, corrected", heading[:shown], [row[:shown] for row in rows])
+
+
+def _ranks(best: int | None, worst: int | None) -> str:
+    if best is None or worst is None:
+        return "–"
+    return str(best) if best == worst else f"{best}–{worst}"
+
+
+def _short(value: float) -> str:
+    return f"{value:.3f}".replace("0.", ".", 1)
+
+
+def _ends(low: float, high: float, shares: bool) -> str:
+    """An interval; of ``shares`` within what these can be."""
+    if shares:
+        low, high = max(0.0, low), min(1.0, high)
+    return "–".join(f"{one:.2f}".replace("0.", ".", 1) for one in (low, high))
+
+
+def order_in_words(one: Corrected) -> str:
+    """How far the order of the runs is settled, and how it lies to the judge's."""
+    if len(one.runs) < 2:
+        return ""
+    if one.tau is None:
+        return "Each run's interval is by itself: two of them do not say which run is better."
+    low, high = one.tau
+    return (
+        f"The order of {one.decided} of {counted(one.pairs, 'pair')} is settled; τ between this "
+        f"order and the judge's is from {low:.2f} to {high:.2f}. The judge weighs "
+        f"{one.weight or 0:.2f} (0: people alone)."
+    )
+
+
+def population_in_words(found: Trusted) -> str:
+    """What the intervals are about; empty where there are none."""
+    if not found.boards:
+        return ""
+    if found.population == "these":
+        return "Intervals: the score had people labelled all topics here."
+    return "Intervals: the score expected on topics of this kind."
+
+
+def remarks_of(found: Trusted) -> Sequence[str]:
+    """Which measures could not be corrected and why, and which intervals are too narrow."""
+    refused: dict[str, list[str]] = {}
+    for board in found.boards:
+        for name, why in board.refused.items():
+            refused.setdefault(why, []).append(name)
+    told = dict.fromkeys(w for board in found.boards for one in board.found for w in one.warnings)
+    return [*(f"{', '.join(names)}: {why}" for why, names in refused.items()), *told]
+
+
+def trust_section(parts: Parts, ledger: Ledger) -> Part:
+    """The section of a report in a folder with a draw."""
+    try:
+        found = correct(parts, ledger)
+    except SettingsError as error:
+        return Part("Corrected by people’s labels", str(error), ())
+    tables = [
+        replace(corrected_table(board.title, one), note=order_in_words(one))
+        for board in found.boards
+        for one in board.found
+    ]
+    says = [f"Stands on: {found.basis}.", found.why, population_in_words(found), *remarks_of(found)]
+    return Part("Corrected by people’s labels", " ".join(filter(None, says)), tuple(tables))

@@ -1,0 +1,350 @@
+"""Scores from labels that people gave to what was drawn, and a machine's of everything.
+
+Whatever errors the machine makes, the interval holds: a bad machine makes it wide, never wrong
+(:mod:`assay.statistics.corrected`). Where people's labels were not drawn there is none, and it is
+said why.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from assay.labellers.base import Request
+from assay.ledger import Ledger
+from assay.ledger.draws import TOPICS, Draw
+from assay.ledger.policy import Policy
+from assay.measures.confidence import Floats
+from assay.measures.scores import PerTopic
+from assay.model.errors import SettingsError
+from assay.model.labels import Status, is_independent
+from assay.model.wording import counted, listed
+from assay.page.page import Board
+from assay.protocols.evaluation import Evaluation
+from assay.protocols.results import Findings
+from assay.statistics import corrected
+from assay.statistics.corrected import Population
+
+COLUMNS = (
+    "run", "measure", "value", "low", "high", "judge_alone", "human_only", "human_low",
+    "human_high", "labels", "design", "population",
+)  # fmt: skip
+_OF_CONFIDENCE = ("HMR", "R_O", "R_U", "Accuracy")
+_SAME = 1e-9
+_FEW_RESAMPLES = 100  # the bootstrap of single scores is not used here
+
+
+Parts = Mapping[str, Evaluation]
+"""A folder under each of its protocols."""
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """A draw with how far it is labelled: of ``units`` that are known to belong to it now, people
+    have labelled ``labelled`` with nobody else's label in sight. ``new`` unless it was there."""
+
+    draw: Draw
+    units: int
+    labelled: int
+    new: bool = False
+
+
+@dataclass(frozen=True)
+class Corrected:
+    """One measure of the runs of a leaderboard.
+
+    ``value`` with ``low`` and ``high`` is the score as people would have labelled everything,
+    ``judge`` the machine's alone, ``human`` that of people's labels alone, with its interval (None
+    where it is not to be had). ``best`` and ``worst`` are the ranks that each run may have, all
+    at once; ``decided`` says of how many of the ``pairs`` the order is settled, ``tau`` between
+    which ends Kendall's τ of the corrected order and the machine's lies. They are None where the
+    runs' intervals are each by itself. ``weight`` is how much the machine counts, 0 to 1.
+    ``warnings`` say where an interval is too narrow.
+    """
+
+    measure: str
+    lower_is_better: bool
+    runs: tuple[str, ...]
+    value: Floats
+    low: Floats
+    high: Floats
+    judge: Floats
+    human: Floats | None = None
+    human_low: Floats | None = None
+    human_high: Floats | None = None
+    best: tuple[int, ...] | None = None
+    worst: tuple[int, ...] | None = None
+    decided: int = 0
+    pairs: int = 0
+    tau: tuple[float, float] | None = None
+    weight: float | None = None
+    warnings: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class TrustBoard:
+    """A leaderboard: what could be corrected, and of the other measures why not."""
+
+    title: str
+    found: tuple[Corrected, ...]
+    refused: Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class Trusted:
+    """What the scores of a folder stand on. ``draw`` is what they were corrected by, with how far
+    it is labelled; None, like no ``boards``, where they could not be: ``why`` then says so.
+    ``people`` is how many people's labels of the draw there are."""
+
+    basis: str
+    draw: Drawn | None
+    population: Population
+    level: float
+    boards: tuple[TrustBoard, ...] = ()
+    people: int = 0
+    why: str = ""
+
+    def rows(self) -> Iterator[tuple[object, ...]]:
+        """The rows of ``trust.csv``."""
+        for board in self.boards:
+            for one in board.found:
+                human = [
+                    [None] * len(one.runs) if values is None else values.tolist()
+                    for values in (one.human, one.human_low, one.human_high)
+                ]
+                for at, run in enumerate(one.runs):
+                    yield (
+                        run, one.measure, float(one.value[at]), float(one.low[at]),
+                        float(one.high[at]), float(one.judge[at]), *(v[at] for v in human),
+                        self.people, TOPICS, self.population,
+                    )  # fmt: skip
+
+
+def correct(
+    parts: Parts,
+    ledger: Ledger,
+    *,
+    measures: Sequence[str] = (),
+    population: Population = "these",
+    level: float = 0.95,
+    wanted: str = "",
+) -> Trusted:
+    """Correct the scores of a folder's protocols by the newest draw, or the one whose id begins
+    with ``wanted``. Raises SettingsError for a draw or a measure that there is not."""
+    draws = [one for one in ledger.draws() if one.uid.startswith(wanted)]
+    if wanted and not draws:
+        raise SettingsError(f"There is no draw {wanted}. 'assay draw FOLDER' lists them.")
+    if not draws:
+        by_hand = _by_hand(ledger, parts)
+        why = (
+            f"People gave {counted(by_hand, 'label')}, but to nothing that was drawn: nobody knows "
+            "how likely each unit was to be chosen, so no interval can be had from them. "
+            if by_hand
+            else ""
+        )
+        basis = (
+            f"judge and {counted(by_hand, 'label')} by people, picked by hand: not to be corrected"
+            if by_hand
+            else "judge alone, never checked here"
+        )
+        why += "Draw what people label, 'assay draw FOLDER --n N', and label it in 'assay ui'."
+        return Trusted(basis, None, population, level, why=why)
+    chosen = draws[-1]
+    units = list(open_units(parts, ledger, chosen))
+    done = sum(labelled for _, labelled in units)
+    drawn = Drawn(chosen, len(units), done)
+    if done < len(units):
+        topics = dict.fromkeys(request.topic for request, labelled in units if not labelled)
+        why = (
+            f"{len(units) - done} of {counted(len(units), 'label')} of draw {chosen.uid[:8]} are "
+            f"not there yet (topics {listed(list(topics), 8)}). What is skipped is not missing at "
+            "random, so all of it is wanted: 'assay ui' has the queue."
+        )
+        return Trusted(f"judge alone; a draw is labelled in part ({done} of {len(units)})",
+                       drawn, population, level, why=why)  # fmt: skip
+    boards = tuple(
+        board
+        for name, part in parts.items()
+        for board in _boards(
+            f"{name}: " if len(parts) > 1 else "", part, ledger, chosen, measures, population,
+            level,
+        )
+    )  # fmt: skip
+    known = {m for one in boards for m in (*(c.measure for c in one.found), *one.refused)}
+    unknown = [name for name in measures if name not in known]
+    if unknown:
+        raise SettingsError(
+            f"No leaderboard here has {', '.join(unknown)}. There are {', '.join(sorted(known))}."
+        )
+    return Trusted(
+        f"judge corrected by {counted(done, 'drawn label')} by people "
+        f"({len(chosen.chosen)} of {counted(len(chosen.names), 'topic')})",
+        drawn, population, level, boards, done,
+    )  # fmt: skip
+
+
+def _by_hand(ledger: Ledger, parts: Parts) -> int:
+    tasks = {task.name: task.version for one in parts.values() for task in one.tasks}
+    return sum(
+        tasks.get(one.task) == one.version and is_independent(one) for one in ledger.by_people()
+    )
+
+
+def of_people(part: Evaluation, draw: Draw) -> Evaluation:
+    """The evaluation as people's labels of what was drawn have it; of tasks that were not drawn
+    for, the machine's."""
+    return replace(part, policy=Policy.of_drawn(draw.tasks))
+
+
+def open_units(parts: Parts, ledger: Ledger, draw: Draw) -> Iterator[tuple[Request, bool]]:
+    """The units of a draw, each once, with whether a person has labelled it."""
+    chosen, seen = set(draw.chosen), set()
+    for part in parts.values():
+        own = of_people(part, draw)
+        book = own.book(ledger)
+        for step in own.steps:
+            for request in step.requests(book):
+                unit = request.unit_hash
+                if request.task.name not in draw.tasks or request.topic not in chosen:
+                    continue
+                if unit in seen:
+                    continue
+                seen.add(unit)
+                label = book.find(request.task, request.content)
+                yield request, label is not None and label.status is Status.OK
+
+
+@dataclass(frozen=True)
+class _Both:
+    """Findings by the machine's labels, and by people's on what was drawn."""
+
+    judge: Findings
+    people: Findings
+    topics: tuple[str, ...]
+    drawn: tuple[bool, ...]
+    population: Population
+    level: float
+
+
+def _boards(
+    prefix: str,
+    part: Evaluation,
+    ledger: Ledger,
+    draw: Draw,
+    measures: Sequence[str],
+    population: Population,
+    level: float,
+) -> Iterator[TrustBoard]:
+    """The leaderboards of a protocol."""
+    quick = {"resamples": _FEW_RESAMPLES}
+    part = replace(part, settings=part.settings.model_copy(update=quick))
+    judge = replace(part, policy=Policy.parse("machine")).score(ledger).findings
+    people = of_people(part, draw).score(ledger).findings
+    said = dict(zip(draw.names, draw.drawn, strict=True))
+    topics = tuple(judge.topics)
+    strange = [topic for topic in topics if topic not in said]
+    if strange:
+        raise SettingsError(
+            f"{part.folder.path}: {counted(len(strange), 'topic')} came after draw "
+            f"{draw.uid[:8]} and could not be drawn ({listed(strange, 8)}). Draw anew."
+        )
+    both = _Both(judge, people, topics, tuple(said[one] for one in topics), population, level)
+    for board in judge.boards:
+        found, refused = [], {}
+        for measure in board.measures:
+            name = prefix + measure
+            if measures and measure not in measures and name not in measures:
+                continue
+            one = _measure(both, board, measure)
+            if isinstance(one, str):
+                refused[name] = one
+            else:
+                found.append(replace(one, measure=name))
+        if found or refused:
+            yield TrustBoard(prefix + board.title, tuple(found), refused)
+
+
+def _measure(both: _Both, board: Board, measure: str) -> Corrected | str:
+    """A measure of a leaderboard, or why it cannot be corrected."""
+    lower = measure in board.lower_is_better
+    runs = tuple(run for run, by in both.judge.scores.items() if measure in by)
+    if all(measure in both.judge.per_topic.get(run, {}) for run in runs):
+        return _mean(both, runs, measure, lower=lower)
+    if measure in _OF_CONFIDENCE:
+        return _confidence(both, runs, measure)
+    return "It is no mean over topics, and not smooth: no interval of this kind is known."
+
+
+def _values(table: PerTopic, run: str, measure: str, topics: Sequence[str]) -> Floats:
+    """A run's value on each topic; NaN where there is none, or not a single one."""
+    by_topic = table.get(run, {}).get(measure, {})
+    found = [by_topic.get(topic) for topic in topics]
+    return np.array([np.nan if one is None or one.value is None else one.value for one in found])
+
+
+def _mean(both: _Both, runs: tuple[str, ...], measure: str, *, lower: bool) -> Corrected | str:
+    drawn = np.array(both.drawn)
+    judge = np.stack([_values(both.judge.per_topic, run, measure, both.topics) for run in runs])
+    people = np.stack([_values(both.people.per_topic, run, measure, both.topics) for run in runs])
+    people[:, ~drawn] = np.nan
+    for what, table in (("the machine's", judge), ("people's", people[:, drawn])):
+        if np.isnan(table).any():
+            count = int(np.isnan(table).any(axis=0).sum())
+            return (
+                f"It has no value on {counted(count, 'topic')} by {what} labels: one is missing, "
+                "or it is not defined there."
+            )
+    whole = [both.judge.scores[run][measure].value for run in runs]
+    if any(value is None or abs(value - mean) > _SAME
+           for value, mean in zip(whole, judge.mean(axis=1), strict=True)):  # fmt: skip
+        return "It is no mean over all topics."
+    try:
+        found = corrected.topics(people, judge, drawn, level=both.level, population=both.population)
+    except ValueError as error:
+        return f"{str(error)[:1].upper()}{str(error)[1:]}."
+    sign = -1.0 if lower else 1.0
+    order = corrected.rank_sets(replace(found, value=sign * found.value), level=both.level)
+    alone = sign * judge.mean(axis=1)
+    pairs = len(runs) * (len(runs) - 1) // 2
+    return Corrected(
+        measure, lower, runs, found.value, found.low, found.high, judge.mean(axis=1),
+        found.human_only_value, found.human_only_low, found.human_only_high,
+        tuple(map(int, order.best)), tuple(map(int, order.worst)),
+        int(np.triu(order.decided | order.decided.T, 1).sum()), pairs,
+        corrected.tau_bounds(order.decided, sign * found.value, alone) if pairs else None,
+        found.judge_weight,
+    )  # fmt: skip
+
+
+def _confidence(both: _Both, runs: tuple[str, ...], measure: str) -> Corrected | str:
+    """HMR and its parts, run by run."""
+    drawn, place = np.array(both.drawn), _OF_CONFIDENCE.index(measure)
+    rows, told = [], []
+    for run in runs:
+        p, judge = (
+            _values(both.judge.per_topic, run, one, both.topics)
+            for one in ("Confidence", "Accuracy")
+        )
+        people = _values(both.people.per_topic, run, "Accuracy", both.topics)
+        if np.isnan(p).any():
+            return f"{run} leaves questions out, with an unknown confidence."
+        if np.isnan(judge).any() or np.isnan(people[drawn]).any():
+            return f"Labels of {run} are missing."
+        people[~drawn] = np.nan
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            try:
+                one = corrected.hmr(
+                    p, people, judge, drawn, level=both.level, population=both.population
+                )
+            except ValueError as error:
+                return f"{run}: {error}."
+        told += [f"{run}: {warning.message}." for warning in caught]
+        alone = both.judge.scores[run][measure].value
+        rows.append((one.value[place], one.low[place], one.high[place],
+                     np.nan if alone is None else alone))  # fmt: skip
+    value, low, high, judge = np.array(rows).T
+    return Corrected(measure, False, runs, value, low, high, judge, warnings=tuple(told))

@@ -1,0 +1,92 @@
+"""``assay draw``: what people label, drawn at random and written down before anybody is asked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from enum import StrEnum
+from typing import Annotated, Any
+
+import typer
+
+from assay.api.correcting import Drawn
+from assay.api.trust import draw_for_people, drawn_so_far
+from assay.cli.common import CsvOption, FolderArgument, JsonOption, Paragraph, present
+from assay.model.wording import counted
+from assay.page.tables import Table
+
+COLUMNS = ("draw", "design", "seed", "name", "pi", "drawn")
+
+
+class Design(StrEnum):
+    """What is drawn."""
+
+    TOPICS = "topics"
+
+
+def draw_command(
+    folder: FolderArgument,
+    n: Annotated[
+        int | None,
+        typer.Option("--n", min=1, help="How many to draw. Left out: what was drawn so far."),
+    ] = None,
+    task: Annotated[
+        list[str] | None,
+        typer.Option("--task", help="What people label of it (left out: all that is asked)."),
+    ] = None,
+    design: Annotated[
+        Design, typer.Option("--design", help="topics: whole topics, good for every measure.")
+    ] = Design.TOPICS,
+    seed: Annotated[int, typer.Option("--seed", min=0, help="Draws; the same gives the same.")] = 1,
+    as_json: JsonOption = False,
+    as_csv: CsvOption = False,
+) -> None:
+    """Draw at random what people label, for scores that can be corrected by it.
+
+    The draw is kept in the ledger, for ever, with the probability of each topic. 'assay ui' has it
+    as a queue; 'assay trust' corrects the scores once all of it is labelled.
+    """
+    found = (
+        drawn_so_far(folder)
+        if n is None
+        else [draw_for_people(folder, n=n, seed=seed, tasks=task or (), design=design)]
+    )
+    rows = (
+        (one.draw.uid[:8], one.draw.design, one.draw.seed, *row)
+        for one in found
+        for row in zip(one.draw.names, one.draw.pi, map(int, one.draw.drawn), strict=True)
+    )
+    present(
+        lambda: {"draws": [_document(one) for one in found]},
+        _people(found),
+        (COLUMNS, rows),
+        as_json=as_json,
+        as_csv=as_csv,
+    )
+
+
+def _document(one: Drawn) -> dict[str, Any]:
+    draw = one.draw
+    names = zip(draw.names, draw.pi, draw.drawn, strict=True)
+    return {
+        "draw": draw.uid, "design": draw.design, "tasks": draw.tasks, "n": draw.size,
+        "seed": draw.seed, "units": one.units, "labelled": one.labelled,
+        "names": [{"name": name, "pi": pi, "drawn": drawn} for name, pi, drawn in names],
+    }  # fmt: skip
+
+
+def _people(found: Sequence[Drawn]) -> Iterator[Table | Paragraph]:
+    if not found:
+        yield Paragraph("Nothing was drawn yet: assay draw FOLDER --n N --seed S.")
+    for one in found:
+        draw = one.draw
+        when = "" if one.new else " (drawn before)"
+        yield Paragraph(
+            f"Draw {draw.uid[:8]}: {len(draw.chosen)} of {counted(len(draw.names), 'topic')}, seed "
+            f"{draw.seed}{when}: {', '.join(draw.chosen)}."
+        )
+        yield Paragraph(f"People label {', '.join(draw.tasks)}.")
+        left = one.units - one.labelled
+        yield Paragraph(
+            f"{one.labelled} of {counted(one.units, 'label')} are there. "
+            + ("'assay trust' has the scores." if not left else "'assay ui' has the queue.")
+        )

@@ -1,0 +1,120 @@
+"""``assay trust``: scores corrected by what people said of a random draw, with their intervals."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from enum import StrEnum
+from typing import Annotated, Any, cast
+
+import typer
+
+from assay.api.corrected_tables import (
+    corrected_table,
+    order_in_words,
+    population_in_words,
+    remarks_of,
+)
+from assay.api.correcting import COLUMNS, Corrected, Trusted
+from assay.api.trust import trust, write_trust
+from assay.cli.common import CsvOption, FolderArgument, JsonOption, Paragraph, present
+from assay.page.tables import Table
+from assay.statistics.corrected import Population
+
+
+class Of(StrEnum):
+    """What an interval is about."""
+
+    THESE = "these"
+    LIKE_THESE = "like-these"
+
+
+def trust_command(
+    folder: FolderArgument,
+    measure: Annotated[
+        list[str] | None,
+        typer.Option("--measure", "-m", help="Of the leaderboards (left out: the first of each)."),
+    ] = None,
+    population: Annotated[
+        Of,
+        typer.Option(
+            "--population",
+            help="these: the score had people labelled all topics here; like-these: the one "
+            "expected on topics of this kind, which a claim about systems needs.",
+        ),
+    ] = Of.THESE,
+    level: Annotated[float, typer.Option("--level", help="Of the intervals.")] = 0.95,
+    draw: Annotated[str, typer.Option("--draw", help="Beginning of a draw's id.")] = "",
+    as_json: JsonOption = False,
+    as_csv: CsvOption = False,
+) -> None:
+    """Scores as people would have given them, with intervals, from labels of a random draw.
+
+    The machine labels everything, people what 'assay draw' drew; errors of the machine are taken
+    out and widen the intervals. Writes out/trust.csv. Exit status 1 where nothing can be corrected.
+    """
+    if not 0 < level < 1:
+        raise typer.BadParameter("must be between 0 and 1", param_hint="--level")
+    of = cast("Population", population.replace("-", " "))
+    found = trust(folder, measures=measure or (), population=of, level=level, draw=draw)
+    file = str(write_trust(folder, found)) if found.boards and not measure else ""
+    present(
+        lambda: _document(found),
+        _people(found, bool(measure), file),
+        (COLUMNS, found.rows()),
+        remarks_of(found),
+        as_json=as_json,
+        as_csv=as_csv,
+    )
+    if not found.boards:
+        raise typer.Exit(1)
+
+
+def _first(found: Sequence[Corrected]) -> Sequence[Corrected]:
+    """The first measure of a leaderboard, and the first that gives ranks."""
+    ranked = next((one for one in found if one.best is not None), None)
+    return [one for one in found if one is found[0] or one is ranked]
+
+
+def _document(found: Trusted) -> dict[str, Any]:
+    return {
+        "stands_on": found.basis,
+        "why": found.why or None,
+        "draw": None if found.draw is None else found.draw.draw.uid,
+        "labels": found.people,
+        "population": found.population,
+        "level": found.level,
+        "scores": [dict(zip(COLUMNS, row, strict=True)) for row in found.rows()],
+        "boards": [
+            {
+                "title": board.title,
+                "measures": [_board(one) for one in board.found],
+                "refused": dict(board.refused),
+            }
+            for board in found.boards
+        ],
+    }
+
+
+def _board(one: Corrected) -> dict[str, Any]:
+    ranks = None
+    if one.best is not None and one.worst is not None:
+        ranks = {run: list(ends) for run, *ends in zip(one.runs, one.best, one.worst, strict=True)}
+    return {
+        "measure": one.measure, "ranks": ranks, "pairs": one.pairs, "decided": one.decided,
+        "tau": one.tau, "judge_weight": one.weight, "warnings": one.warnings,
+    }  # fmt: skip
+
+
+def _people(found: Trusted, chosen: bool, file: str) -> Iterator[Table | Paragraph | str]:
+    for board in found.boards:
+        for one in board.found if chosen else _first(board.found):
+            yield corrected_table(board.title, one)
+            if said := order_in_words(one):
+                yield Paragraph(said)
+    for line in (population_in_words(found), f"Stands on: {found.basis}.", found.why):
+        if line:
+            yield Paragraph(line)
+    for line in remarks_of(found):
+        yield Paragraph(f"• {line}")
+    if file:
+        yield f"All measures: {file}"

@@ -1,0 +1,112 @@
+"""What was drawn at random for people to label, with the probability of each that could have been.
+
+A draw is written before anybody is asked, and never changed: an interval rests on it
+(:mod:`assay.statistics.corrected`).
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+
+import orjson
+
+from assay.ledger.hashes import packed
+from assay.ledger.opening import explained, roll_back
+from assay.model.errors import LedgerError
+from assay.tasks.base import canonical, content_hash
+
+TOPICS = "topics"
+"""The design of a draw of whole topics; all others draw units."""
+
+
+@dataclass(frozen=True)
+class Draw:
+    """A draw for ``tasks`` by a ``design`` and a ``seed``. Of each of the ``names`` (topics; units'
+    hashes in other designs) ``pi`` is the probability with which it was drawn, and ``drawn``
+    whether it was. ``size`` is how many were asked for, ``created`` UTC in ISO 8601."""
+
+    design: str
+    tasks: tuple[str, ...]
+    size: int
+    seed: int
+    names: tuple[str, ...]
+    pi: tuple[float, ...]
+    drawn: tuple[bool, ...]
+    created: str = field(default="", compare=False)
+
+    @property
+    def uid(self) -> str:
+        """Identity of what was drawn: the same draw made twice is one."""
+        rows = [list(row) for row in zip(self.names, self.pi, self.drawn, strict=True)]
+        what = [self.design, list(self.tasks), self.size, self.seed, sorted(rows)]
+        return content_hash(canonical(what))
+
+    @property
+    def chosen(self) -> Sequence[str]:
+        """What was drawn."""
+        return [name for name, one in zip(self.names, self.drawn, strict=True) if one]
+
+
+def add_draw(db: sqlite3.Connection, path: Path, draw: Draw) -> bool:
+    """Write a draw; False where it is there already. Raises LedgerError."""
+    uid, created = packed(draw.uid), datetime.now(UTC).isoformat(timespec="seconds")
+    rows = zip(draw.names, draw.pi, map(int, draw.drawn), strict=True)
+    with explained(path):
+        db.execute("BEGIN IMMEDIATE")
+        try:
+            known = db.execute("SELECT 1 FROM draws WHERE uid = ?", (uid,)).fetchone()
+            if known is None:
+                tasks = orjson.dumps(draw.tasks).decode()
+                number = db.execute(
+                    "INSERT INTO draws (uid, design, tasks, size, seed, created) "
+                    "VALUES (?, ?, ?, ?, ?, ?)",
+                    (uid, draw.design, tasks, draw.size, draw.seed, created),
+                ).lastrowid
+                db.executemany(
+                    "INSERT INTO drawn VALUES (?, ?, ?, ?)", ((number, *row) for row in rows)
+                )
+            db.execute("COMMIT")
+        except BaseException:
+            roll_back(db)
+            raise
+    return known is None
+
+
+def draws(db: sqlite3.Connection, path: Path) -> list[Draw]:
+    """All draws, oldest first. Raises LedgerError where one is not as it was written."""
+    with explained(path):
+        if not db.execute("SELECT 1 FROM sqlite_master WHERE name = 'draws'").fetchone():
+            return []  # an older ledger that may only be read
+        found = db.execute(
+            "SELECT id, uid, design, tasks, size, seed, created FROM draws ORDER BY id"
+        ).fetchall()
+        all_rows = {
+            number: db.execute(
+                "SELECT name, pi, drawn FROM drawn WHERE draw = ? ORDER BY name", (number,)
+            ).fetchall()
+            for number, *_ in found
+        }
+    return [_draw(path, one, all_rows[one[0]]) for one in found]
+
+
+def _draw(path: Path, one: Sequence[object], rows: Sequence[tuple[str, float, int]]) -> Draw:
+    number, uid, design, tasks, size, seed, created = one
+    names, pi, drawn = zip(*rows, strict=True) if rows else ((), (), ())
+    try:
+        draw = Draw(
+            str(design), tuple(orjson.loads(str(tasks))), int(str(size)), int(str(seed)),
+            names, pi, tuple(map(bool, drawn)), str(created),
+        )  # fmt: skip
+        whole = packed(draw.uid) == uid
+    except (ValueError, TypeError):
+        whole = False
+    if not whole:
+        raise LedgerError(
+            f"{path}: draw {number} is not as it was written: the ledger was changed, or is "
+            "damaged. Take labels.sqlite from a backup."
+        )
+    return draw

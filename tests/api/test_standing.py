@@ -1,0 +1,55 @@
+"""What scores stand on, in one line."""
+
+from __future__ import annotations
+
+import pytest
+
+from assay.model.labels import Label, LabellerId, Status
+from assay.protocols.places import Place, Used
+from assay.protocols.standing import stands_on
+
+MACHINE, KIM = LabellerId("m", "model"), LabellerId("human:KIM", "human")
+
+
+def used(*rows):
+    """Labels by (run, unit, whether by a person)."""
+    return [
+        Used(
+            Label("", "", "t", "1", unit, KIM if human else MACHINE, Status.OK, {}),
+            Place(run, "1"),
+        )
+        for run, unit, human in rows
+    ]
+
+
+@pytest.mark.parametrize(
+    ("rows", "says"),
+    [
+        ((), ""),
+        ((("A", "u", True), ("B", "u", True)), "human labels for 100 %"),
+        ((("A", "u", False),), "judge alone, never checked here"),
+        (
+            (("A", "u", True), ("A", "v", False), ("B", "w", True), ("B", "x", False)),
+            "human labels for 50 %, the judge's for the rest, uncorrected",
+        ),
+        (
+            (("", "u", True), ("A", "v", False), ("B", "w", False)),
+            "human labels for 33 %, the judge's for the rest, uncorrected",
+        ),
+    ],
+)
+def test_whose_labels_count(rows, says):
+    assert stands_on(used(*rows)) == says
+
+
+def test_unequal_shares_between_runs_are_told():
+    rows = [("A", f"a{n}", n < 8) for n in range(10)] + [("B", f"b{n}", False) for n in range(10)]
+    said = stands_on(used(*rows))
+    assert "human labels for 40 %" in said
+    assert "unevenly: A 80 %, B 0 %" in said
+    assert "--policy machine" in said
+
+
+def test_a_unit_with_several_places_is_one_label():
+    rows = [("A", "u", True), ("B", "u", True), ("A", "v", False), ("B", "v", False)]
+    assert "50 %" in stands_on(used(*rows))

@@ -1,0 +1,301 @@
+"""Draws in the ledger, and scores corrected by what people said of them."""
+
+from __future__ import annotations
+
+import csv
+import json
+import random
+import sqlite3
+
+import numpy as np
+import pytest
+
+from assay.api.opened import Opened
+from assay.statistics import corrected
+from assay.web.desk import Desk
+
+RUNS, QUESTIONS = ("A", "B", "C"), [f"{number:04}" for number in range(1, 31)]
+SHARE = {"A": 0.8, "B": 0.6, "C": 0.3}
+
+
+def units(run, topic):
+    """What is asked of a run's answer: the dialogue act, and whether it is right."""
+    question, answer = f"Who was the {topic}?", f"Somebody {run} {topic}"
+    act = {"question": question, "answer": answer}
+    return [
+        ("r2c2.dialogue_act", act, lambda right: {"act": "answer"}),
+        (
+            "r2c2.answer",
+            act | {"gold": ["Gold"], "nuggets": []},
+            lambda right: {"correct": right, "nuggets": [], "reason": "so"},
+        ),
+    ]
+
+
+def lines(rows, who=None, **more):
+    """Labels as JSON lines: rows of (run, topic, whether the answer is right)."""
+    found = []
+    for run, topic, right in rows:
+        for task, unit, verdict in units(run, topic):
+            said = {"task": task, "unit": unit, "verdict": verdict(right)} | more
+            found.append(json.dumps(said | ({} if who is None else {"labeller": who})))
+    return "\n".join(found) + "\n"
+
+
+@pytest.fixture
+def world(tmp_path):
+    """A folder that the machine has labelled, with errors: it is wrong of one answer in six. Its
+    ``truth`` is what people would say."""
+    draw = random.Random(5)
+    truth = {(run, one): draw.random() < SHARE[run] for run in RUNS for one in QUESTIONS}
+    judge = {key: right != (draw.random() < 1 / 6) for key, right in truth.items()}
+    confidence = {
+        key: draw.randint(50, 99) if right else draw.randint(5, 80) for key, right in truth.items()
+    }
+    folder = tmp_path / "f"
+    (folder / "ac").mkdir(parents=True)
+    text = "".join(f"{one}\tWho was the {one}?\tSimple\tGold\n" for one in QUESTIONS)
+    (folder / "questions.tsv").write_text(text, encoding="utf-8")
+    (folder / "pr").mkdir()
+    passages = "".join(f"{one};1;d{one};A passage.\n" for one in QUESTIONS)
+    (folder / "pr" / "P.txt").write_text(passages, encoding="utf-8")
+    for run in RUNS:
+        blocks = (
+            f"<{one}>\nSomebody {run} {one};{confidence[run, one]}\n</{one}>\n" for one in QUESTIONS
+        )
+        (folder / "ac" / f"{run}.txt").write_text("".join(blocks), encoding="utf-8")
+    rows = [(*key, right) for key, right in judge.items()]
+    (folder / "machine.jsonl").write_text(lines(rows), encoding="utf-8")
+    (folder / "assay.toml").write_text(
+        '[evaluation]\nprotocol = "r2c2"\n[inputs]\nquestions = "questions.tsv"\n'
+        'pr_runs = "pr/*.txt"\nac_runs = "ac/*.txt"\n'
+        '[labellers]\ndefault = "recorded:machine.jsonl"\n'
+        "[settings]\nresamples = 100\n",
+        encoding="utf-8",
+    )
+    return folder, truth, judge, confidence
+
+
+@pytest.fixture
+def people(assay, tmp_path):
+    """Has a person say the truth of some topics."""
+
+    def say(folder, truth, topics, **more):
+        file = tmp_path / "said.jsonl"
+        rows = [(run, one, truth[run, one]) for run in RUNS for one in topics]
+        file.write_text(lines(rows, "human:KIM", **more), encoding="utf-8")
+        done = assay("labels", "import", folder, file)
+        assert done.returncode == 0, done.stderr
+
+    return say
+
+
+def drawn(assay, folder, n=12, seed=3):
+    done = assay("draw", folder, "--n", n, "--seed", seed, "--json")
+    assert done.returncode == 0, done.stderr
+    (found,) = json.loads(done.stdout)["draws"]
+    return found, [one["name"] for one in found["names"] if one["drawn"]]
+
+
+def trusted(assay, folder, *more, code=0):
+    done = assay("trust", folder, "--json", *more)
+    assert done.returncode == code, done.stderr
+    return json.loads(done.stdout)
+
+
+def table(truth, judge, topics):
+    """People's and the machine's verdicts, runs × questions, and which were drawn."""
+    chosen = np.isin(QUESTIONS, topics)
+    f = np.array([[float(judge[run, one]) for one in QUESTIONS] for run in RUNS])
+    y = np.array([[float(truth[run, one]) for one in QUESTIONS] for run in RUNS])
+    return np.where(chosen, y, np.nan), f, chosen
+
+
+def test_a_draw_is_kept_with_its_probabilities_and_never_changed(assay, world):
+    folder, *_ = world
+    assert assay("judge", folder).returncode == 0
+    found, topics = drawn(assay, folder)
+    assert len(topics) == 12
+    assert {one["pi"] for one in found["names"]} == {12 / 30}
+    assert found["units"] == 12 * 3 * 2
+    assert found["labelled"] == 0
+    again, same = drawn(assay, folder)
+    assert (again["draw"], same) == (found["draw"], topics)
+    assert drawn(assay, folder, seed=4)[1] != topics
+    assert len(json.loads(assay("draw", folder, "--json").stdout)["draws"]) == 2
+    with sqlite3.connect(folder / "labels.sqlite") as db:
+        for statement in (
+            "UPDATE drawn SET drawn = 1 - drawn", "DELETE FROM drawn", "DELETE FROM draws",
+            "UPDATE draws SET seed = 9",
+        ):  # fmt: skip
+            with pytest.raises(sqlite3.IntegrityError, match="draws are never"):
+                db.execute(statement)
+        db.execute("DROP TRIGGER drawn_keep")
+        db.execute("UPDATE drawn SET drawn = 1 - drawn WHERE name = '0001'")
+    done = assay("draw", folder)
+    assert done.returncode == 2
+    assert "not as it was written" in done.stderr
+
+
+def test_corrected_scores_are_those_of_the_arrays(assay, world, people):
+    folder, truth, judge, confidence = world
+    assay("judge", folder)
+    _, topics = drawn(assay, folder)
+    people(folder, truth, topics)
+    found = trusted(assay, folder, "-m", "Accuracy", "-m", "HMR")
+    y, f, chosen = table(truth, judge, topics)
+    expected = corrected.topics(y, f, chosen)
+    rows = {(one["run"], one["measure"]): one for one in found["scores"]}
+    for at, run in enumerate(RUNS):
+        row = rows[run, "Accuracy"]
+        assert (row["value"], row["low"], row["high"]) == pytest.approx(
+            (expected.value[at], expected.low[at], expected.high[at])
+        )
+        assert row["judge_alone"] == pytest.approx(f[at].mean())
+        assert row["human_only"] == pytest.approx(y[at][chosen].mean())
+        p = np.array([confidence[run, one] / 100 for one in QUESTIONS])
+        own = corrected.hmr(p, y[at], f[at], chosen)
+        row = rows[run, "HMR"]
+        assert (row["value"], row["low"], row["high"]) == pytest.approx(
+            (own.value[0], own.low[0], own.high[0])
+        )
+    (board,) = found["boards"]
+    accuracy = next(one for one in board["measures"] if one["measure"] == "Accuracy")
+    order = corrected.rank_sets(expected)
+    assert accuracy["ranks"] == {
+        run: [int(order.best[at]), int(order.worst[at])] for at, run in enumerate(RUNS)
+    }
+    wider = trusted(assay, folder, "-m", "Accuracy", "--population", "like-these")["scores"]
+    for one in wider:
+        own = rows[one["run"], "Accuracy"]
+        assert one["low"] < own["low"]
+        assert one["high"] > own["high"]
+
+
+def test_all_measures_go_into_the_file_or_are_refused_in_words(assay, world, people):
+    folder, truth, *_ = world
+    assay("judge", folder)
+    _, topics = drawn(assay, folder)
+    people(folder, truth, topics)
+    done = assay("trust", folder)
+    assert done.returncode == 0, done.stderr
+    assert "judge corrected by 72 drawn labels by people (12 of 30 topics)" in done.stdout
+    assert "ECE" in done.stdout  # refused
+    with (folder / "out" / "trust.csv").open(encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    assert {one["measure"] for one in rows} >= {"HMR", "Accuracy", "R_O", "R_U"}
+    assert {one["labels"] for one in rows} == {"72"}
+    assert {(one["design"], one["population"]) for one in rows} == {("topics", "these")}
+
+
+def test_where_all_is_labelled_the_interval_is_a_point(assay, world, people):
+    folder, truth, *_ = world
+    assay("judge", folder)
+    _, topics = drawn(assay, folder, n=30)
+    people(folder, truth, topics)
+    for one in trusted(assay, folder, "-m", "Accuracy", "-m", "HMR")["scores"]:
+        assert one["low"] == pytest.approx(one["high"])
+        if one["measure"] == "Accuracy":
+            right = [truth[one["run"], each] for each in QUESTIONS]
+            assert one["value"] == pytest.approx(sum(right) / 30)
+
+
+def test_labels_outside_of_the_draw_do_not_count(assay, world, people):
+    folder, truth, *_ = world
+    assay("judge", folder)
+    _, topics = drawn(assay, folder)
+    people(folder, truth, topics)
+    before = trusted(assay, folder)["scores"]
+    others = [one for one in QUESTIONS if one not in topics]
+    people(folder, {key: not right for key, right in truth.items()}, others[:6])
+    assert trusted(assay, folder)["scores"] == before
+
+
+def test_what_is_missing_or_was_seen_first_stops_it(assay, world, people):
+    folder, truth, *_ = world
+    assay("judge", folder)
+    found = trusted(assay, folder, code=1)
+    assert found["stands_on"] == "judge alone, never checked here"
+    people(folder, truth, QUESTIONS[:2])
+    found = trusted(assay, folder, code=1)
+    assert "picked by hand" in found["stands_on"]
+    assert "nobody knows how likely" in found["why"]
+    _, topics = drawn(assay, folder)
+    left = [one for one in topics if one not in QUESTIONS[:2]]
+    people(folder, truth, left[:-1])
+    shown = {"workbench": {"mode": "shown"}}
+    people(folder, truth, left[-1:], detail=shown)
+    found = trusted(assay, folder, code=1)
+    assert "6 of 72 labels of draw" in found["why"]
+    assert left[-1] in found["why"]
+    assert found["scores"] == []
+
+
+def test_topics_that_came_after_the_draw_are_told(assay, world, people):
+    folder, truth, *_ = world
+    assay("judge", folder)
+    _, topics = drawn(assay, folder)
+    people(folder, truth, topics)
+    with (folder / "questions.tsv").open("a", encoding="utf-8") as file:
+        file.write("0099\tWho was the 0099?\tSimple\tGold\n")
+    done = assay("trust", folder)
+    assert done.returncode == 2
+    assert "came after draw" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        (("--n", 31), "31 of 30 topics cannot be drawn"),
+        (("--n", 5, "--task", "r2c2.nope"), "asks nothing under r2c2.nope"),
+    ],
+)
+def test_what_cannot_be_drawn_is_told(assay, world, options, told):
+    done = assay("draw", world[0], *options)
+    assert done.returncode == 2
+    assert told in done.stderr
+
+
+def test_measures_and_draws_that_there_are_not_are_told(assay, world, people):
+    folder, truth, *_ = world
+    assay("judge", folder)
+    _, topics = drawn(assay, folder)
+    people(folder, truth, topics)
+    assert "has nDCG" in assay("trust", folder, "-m", "nDCG").stderr
+    assert "no draw ffff" in assay("trust", folder, "--draw", "ffff").stderr
+
+
+def test_the_report_begins_with_the_corrected_scores(assay, world, people):
+    folder, truth, *_ = world
+    assay("judge", folder)
+    assert assay("report", folder).returncode == 0
+    report = folder / "out" / "report.html"
+    assert "Corrected by people" not in report.read_text(encoding="utf-8")
+    assert "Stands on: judge alone, never checked here." in report.read_text(encoding="utf-8")
+    _, topics = drawn(assay, folder)
+    assay("report", folder)
+    assert "of 72 labels of draw" in report.read_text(encoding="utf-8")
+    people(folder, truth, topics)
+    assay("report", folder)
+    text = report.read_text(encoding="utf-8")
+    assert "judge corrected by 72 drawn labels by people" in text
+    assert "Answering runs, corrected" in text
+
+
+def test_the_workbench_has_the_draw_as_a_queue(assay, world):
+    folder, *_ = world
+    assay("judge", folder)
+    _, topics = drawn(assay, folder)
+    with Desk.open(Opened.open(folder)) as desk:
+        desk.sync()
+        ann = desk.state.person("ANN")
+        found = desk.next(ann, "r2c2.dialogue_act", "drawn", count=100)
+        assert len(found) == 36
+        assert {desk.state.unit(one["unit"]).topic for one in found} == set(topics)
+        first = found[0]
+        said = {"verdict": {"act": "answer"}, "before": None, "mode": "blind"}
+        desk.give(ann, first["unit"], said)
+        left = desk.next(ann, "r2c2.dialogue_act", "drawn", count=100)
+        assert len(left) == 35
+    (one,) = json.loads(assay("draw", folder, "--json").stdout)["draws"]
+    assert one["labelled"] == 1
