@@ -111,7 +111,7 @@ def test_a_bank_is_edited_where_it_is_seen_and_the_report_is_live(
     page.locator("[data-action=reword]").nth(1).click()
     page.locator("#ask-text").fill("What else <b>is</b> it?")
     page.locator("#ask button[value=ok]").click()
-    until(page, "document.getElementById('told').textContent.includes('grades are missing now')")
+    until(page, "document.getElementById('told').textContent.includes('missing now')")
     page.goto(f"{server.base}/search?q=What+else")
     assert page.locator("#found li").count() > 0  # it is asked at once
     page.goto(f"{server.base}/report")
@@ -163,7 +163,7 @@ def test_undo_skip_flag_note_and_evidence(serve, visit, tmp_path):
         f"{server.base}/unit/{page.locator('#recent button').first.get_attribute('data-recent')}"
     )
     assert page.locator("tbody tr").count() == 2  # the label, and what took its place
-    assert page.locator("tbody q").count() == 1
+    assert page.locator("tbody q").count() == 2  # its evidence went with it
     assert human_labels(folder) == 2
 
 

@@ -146,7 +146,7 @@ def test_disagreements_are_settled_without_names(desk_of):
     assert "ANN" not in str(screen)
     with pytest.raises(Refused):
         desk.give(kim, number, yes(screen, "YES"))
-    desk.give(lee, number, yes(screen, "YES"))
+    desk.give(lee, number, yes(screen, "YES", seen=[one["uid"] for one in screen["others"]]))
     settled = labels(desk)[-1]
     assert mode_of(settled) == "adjudication"
     assert set(settled.detail["workbench"]["settles"]) == {one.uid for one in labels(desk)[:2]}

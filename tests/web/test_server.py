@@ -249,13 +249,15 @@ def test_a_full_disk_is_told_and_nothing_is_lost(serve, tmp_path):
     assert human_labels(folder) == kept
 
 
+@pytest.mark.allow_hosts(["192.0.2.1"])  # nothing is sent there
 def test_a_server_for_other_machines_goes_by_their_name_of_it():
     names = hosts_of("0.0.0.0", 8080)
     assert {f"{socket.gethostname().casefold()}:8080", "127.0.0.1:8080"} <= set(names)
     assert address_of("0.0.0.0", 8080).removeprefix("http://").casefold() in names
     assert not any(one.startswith(socket.gethostname()) for one in hosts_of("127.0.0.1", 1))
     assert address_of("::1", 80) == "http://[::1]:80"
-    assert "[::1]:80" in hosts_of("::1", 80)
+    assert {"[::1]:80", "[::1]", "localhost"} <= set(hosts_of("::1", 80))
+    assert "localhost" not in hosts_of("127.0.0.1", 8080)
 
 
 def test_ctrl_c_ends_it(server):

@@ -68,7 +68,7 @@ def person(name: str) -> LabellerId:
     """The person called ``human:NAME``; raises SettingsError for any other name."""
     found = _labeller(name)
     if found is None or not found.is_human:
-        raise SettingsError(f"'{name}' names no person. Write human:NAME, as in --by human:KIM.")
+        raise SettingsError(f"--by '{name}' names no person. Write --by human:NAME.")
     return found
 
 

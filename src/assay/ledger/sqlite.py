@@ -82,6 +82,7 @@ class Ledger(Reading):
         self._labeller_ids: dict[int, tuple[LabellerId, int]] = {}
         self._task_ids: dict[str, int] = {}
         self._checked = Checked()
+        self._data_version = 0
         self._by_index = True
         self._named: Mapping[str, object] = {}
 
@@ -109,6 +110,13 @@ class Ledger(Reading):
                 self._blamed(error)
         finally:
             self.close()
+
+    def changed_elsewhere(self) -> bool:
+        """Whether anybody else wrote to the ledger since this was last asked."""
+        with explained(self.path):
+            version = int(self._db.execute("PRAGMA data_version").fetchone()[0])
+        before, self._data_version = self._data_version, version
+        return version != before
 
     # -- draws -----------------------------------------------------------------------------
 

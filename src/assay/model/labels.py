@@ -70,6 +70,9 @@ WORKBENCH = "workbench"
 """Where a label's ``detail`` says how a person gave it in the workbench."""
 
 ADJUDICATION = "adjudication"
+SEEN = "seen"
+"""How a label was given in a campaign where people label blind, by somebody who had looked at what
+others said of the unit."""
 INDEPENDENT = frozenset({"", "blind"})
 """Ways in which a person's label is the person's own: nobody else's was in sight."""
 

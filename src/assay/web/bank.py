@@ -3,13 +3,17 @@ they are seen, with what an edit moves."""
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterator, Sequence
 from typing import Any
 
+import polars as pl
 from aiohttp import web
 
 from assay.api import bank as banks
+from assay.model.wording import counted
 from assay.web.desk import Refused
 from assay.web.replies import answered, bench_of, body_of, page
+from assay.web.runs import Scored
 from assay.web.security import PERSON
 
 _ACTIONS = ("reword", "drop", "restore", "weigh", "add")
@@ -47,15 +51,21 @@ async def change(request: web.Request) -> Any:
         raise Refused("Only organisers edit the bank.", 403)
     if "exam" not in bench.opened.parts or said.get("action") not in _ACTIONS:
         raise Refused("There is no such thing to do.", 404)
-    return await bench.edited_bank(_wanted(said), f"human:{who.name}")
+    rows = banks.Listed.read(bench.opened.folder.path).rows(None)
+    wanted = _wanted(said, {str(row["query"]) for row in rows})
+    return await bench.edited_bank(wanted, f"human:{who.name}")
 
 
-def _wanted(said: dict[str, Any]) -> banks.Added | banks.Changed:
+def _wanted(said: dict[str, Any], queries: Collection[str]) -> banks.Added | banks.Changed:
     action, text = said["action"], " ".join(str(said.get("text", "")).split())
     query, identity = str(said.get("query", "")), str(said.get("id", ""))
     if action in ("reword", "add") and not text:
         raise Refused("The question has no words.", 422)
     if action == "add":
+        if query not in queries:
+            raise Refused(
+                f"The bank has no query {query!r}; 'assay bank edit FOLDER --add' makes one.", 422
+            )
         return banks.Added(query, text, None, (), None)
     more: dict[str, Any] = {}
     if action == "reword":
@@ -70,23 +80,33 @@ def _wanted(said: dict[str, Any]) -> banks.Added | banks.Changed:
     return banks.Changed(action, identity, query, more)
 
 
-def in_words(document: dict[str, Any]) -> str:
-    """What an edit moves, for people: each run's EXAM-Cover before and after."""
-    found = [
-        f"{one['run']} {_end(one, 'before')} → {_end(one, 'after')}" for one in document["runs"]
-    ]
+def moved_in_words(before: Scored, after: Scored) -> str:
+    """What an edit moves, for people: every score of the leaderboards that is another now."""
+    names = [name for _, measures in after.boards for name in measures]
+    then = {(run, name): ends for run, name, *ends in _ends(before, names)}
+    found: dict[str, list[str]] = {}
+    for run, name, *ends in _ends(after, names):
+        if then.get((run, name)) != ends:
+            old = _shown(then.get((run, name), [None, None]))
+            found.setdefault(name, []).append(f"{run} {old} → {_shown(ends)}")
     if not found:
-        return "No run's EXAM-Cover moves."
-    more = len(found) - _MOST_MOVED
-    shown = "; ".join(found[:_MOST_MOVED]) + (f" and {more} more" if more > 0 else "")
-    missing = document["grades_missing"]["after"]
-    asks = f" {missing:,} grades are missing now." if missing else ""
-    return f"EXAM-Cover: {shown}.{asks}"
+        return "No score moves."
+    lines = [
+        f"{name}: {'; '.join(some[:_MOST_MOVED])}"
+        + (f" and {len(some) - _MOST_MOVED} more" if len(some) > _MOST_MOVED else "")
+        for name, some in found.items()
+    ]
+    missing = f" {counted(after.missing, 'label')} missing now." if after.missing else ""
+    return ". ".join(lines) + f".{missing}"
 
 
-def _end(one: dict[str, Any], side: str) -> str:
-    value = one.get(side)
-    if value is not None:
-        return f"{value:.3f}"
-    floor, ceiling = one.get(f"{side}_floor"), one.get(f"{side}_ceiling")
-    return "–" if floor is None or ceiling is None else f"{floor:.3f}–{ceiling:.3f}"
+def _ends(scored: Scored, names: Sequence[str]) -> Iterator[tuple[Any, ...]]:
+    rows = scored.scores.filter(pl.col("measure").is_in(names))
+    return rows.select("run", "measure", "floor", "ceiling").iter_rows()
+
+
+def _shown(ends: Sequence[float | None]) -> str:
+    floor, ceiling = ends
+    if floor is None or ceiling is None:
+        return "–"
+    return f"{floor:.3f}" if floor == ceiling else f"{floor:.3f}–{ceiling:.3f}"

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -25,6 +25,8 @@ from assay.ledger.exchange import said_by
 from assay.model.errors import LedgerError
 from assay.model.labels import (
     ADJUDICATION,
+    INDEPENDENT,
+    SEEN,
     WORKBENCH,
     Label,
     LabellerId,
@@ -120,6 +122,7 @@ class Desk:
         """Take up the units that the folder asks about now, and labels that came from elsewhere."""
         began = time.monotonic()
         self.stale = False
+        self.ledger.changed_elsewhere()  # what is there is taken up now
         self.state.set_units(self._units())
         self.state.set_drawn(self._drawn())
         self.state.set_machines(self._machines())
@@ -127,8 +130,10 @@ class Desk:
         self.sync_takes = time.monotonic() - began
 
     def refresh(self) -> None:
-        """:meth:`sync` where labels may have opened more units, if that takes no time to speak of;
-        else it is done elsewhere (:meth:`assay.web.server.Bench.keep_fresh`)."""
+        """:meth:`sync` where labels may have opened more units, or came from elsewhere, if that
+        takes no time to speak of; else :meth:`assay.web.server.Bench.keep_fresh` does it."""
+        if self.ledger.changed_elsewhere():
+            self.stale = True
         if self.stale and self.sync_takes < AT_ONCE:
             self.sync()
 
@@ -209,7 +214,7 @@ class Desk:
         if queue == "disagreements" and not person.adjudicates:
             raise Refused("Disagreements are settled by adjudicators.", 403)
         found = self._reserved(person, task, queue, count, without)
-        if len(found) < count and self.stale:
+        if len(found) < count:
             self.refresh()  # what was labelled since may have opened more
             found = self._reserved(person, task, queue, count, without)
         mode = ADJUDICATION if queue == "disagreements" else self.ui.mode
@@ -236,11 +241,12 @@ class Desk:
 
     def screen(self, person: Person, row: UnitRow, mode: str = "") -> dict[str, Any]:
         """All that the page needs to show a unit to a person. Nobody sees another's label, nor a
-        machine's where people label blind."""
-        mode = mode or self.ui.mode
+        machine's where people label blind. What the person settled is shown for settling."""
+        own = self._own(person, row)
+        settled = own is not None and mode_of(own) == ADJUDICATION and person.adjudicates
+        mode = mode or (ADJUDICATION if settled else self.ui.mode)
         task = self.tasks[row.task]
         unit = task.unit.model_validate_json(row.content)
-        own = self._own(person, row)
         asides = dict(
             self.state.all(
                 "SELECT kind, text FROM asides WHERE unit = ? AND person = ?", row.id, person.id
@@ -256,7 +262,7 @@ class Desk:
             "words": forms.words_of(task, unit),
             "controls": forms.controls(task, unit),
             "reason": forms.has_reason(task),
-            "own": None if own is None else {"uid": own.uid, "verdict": own.verdict},
+            "own": None if own is None else _as_given(own),
             "shown": shown,
             "others": self._others(row) if mode == ADJUDICATION else [],
             "flag": asides.get("flag", ""),
@@ -321,12 +327,17 @@ class Desk:
         if mode == ADJUDICATION:
             if not person.adjudicates:
                 raise Refused("Disagreements are settled by adjudicators.", 403)
-            settles = [one["uid"] for one in self._others(row)]
+            settles = [one["uid"] for one in self._others(row) if one["uid"] in _uids(said)]
         elif mode != self.ui.mode:
             raise Refused("The folder's mode was changed; load the page again.")
+        elif own is not None and mode_of(own) == ADJUDICATION:
+            raise Refused("You settled this one: load the page again to settle it otherwise.")
         shown = self._shown(row, mode)
+        if shown is not None and shown["uid"] not in _uids(said):
+            shown = None  # it came after the screen
+        seen = mode in INDEPENDENT and self._has_seen(person, row)
         detail = {
-            "mode": mode,
+            "mode": SEEN if seen else mode,
             "seconds": _seconds(said.get("seconds")),
             "guideline": content_hash(self.guidelines[row.task].encode()),
             "evidence": _evidence(said.get("evidence"), orjson.loads(row.content)),
@@ -351,6 +362,17 @@ class Desk:
             told = "Somebody else labelled this one meanwhile; yours is kept as a second opinion."
         return {"uid": uid, "again": False, "told": told}
 
+    def see(self, person: Person, units: Iterable[int]) -> None:
+        """Note that a person has seen what others said of these units: what the person says of them
+        from now on is not independent."""
+        with self.state.writing():
+            for number in units:
+                self.state.set_aside(number, person.id, SEEN, SEEN)
+
+    def _has_seen(self, person: Person, row: UnitRow) -> bool:
+        query = "SELECT 1 FROM asides WHERE unit = ? AND person = ? AND kind = ?"
+        return self.state.one(query, row.id, person.id, SEEN) is not None
+
     def _add(self, label: NewLabel) -> str:
         (uid,) = self.ledger.add([label])
         written = next(one for one in self.ledger.of_units([label.unit]) if one.uid == uid)
@@ -372,7 +394,10 @@ class Desk:
 
     def _count_others(self, row: UnitRow, person: Person) -> int:
         found = self.state.one(
-            "SELECT COUNT(*) FROM given WHERE unit = ? AND person != ?", row.id, person.id
+            "SELECT COUNT(DISTINCT person) FROM given WHERE unit = ? AND person != ? "
+            "AND mode != 'adjudication'",
+            row.id,
+            person.id,
         )
         return int(found[0])
 
@@ -393,13 +418,14 @@ class Desk:
     def recent(self, person: Person, task: str) -> list[dict[str, Any]]:
         """The last labels of a person under a task, newest first."""
         rows = self.state.all(
-            "SELECT units.id, verdict, content FROM given JOIN units ON units.id = unit "
-            "WHERE given.person = ? AND task = ? ORDER BY at DESC LIMIT ?",
+            "SELECT units.id, verdict, content, MAX(row) FROM given "
+            "JOIN units ON units.id = unit WHERE given.person = ? AND task = ? "
+            "GROUP BY units.id ORDER BY MAX(at) DESC LIMIT ?",
             person.id, task, RECENT,
         )  # fmt: skip
         return [
             {"unit": unit, "said": in_brief(verdict), "text": _brief(self.tasks[task], content)}
-            for unit, verdict, content in rows
+            for unit, verdict, content, _ in rows
         ]
 
     def counts(self, person: Person) -> list[dict[str, Any]]:
@@ -414,7 +440,7 @@ class Desk:
                 name,
             )
             mine = self.state.one(
-                "SELECT COUNT(*) FROM given JOIN units ON units.id = unit "
+                "SELECT COUNT(DISTINCT unit) FROM given JOIN units ON units.id = unit "
                 "WHERE person = ? AND task = ?", person.id, name,
             )[0]  # fmt: skip
             if not units and task.by_people:
@@ -469,6 +495,22 @@ class Desk:
             return "\n".join(read_text(path).lines)
         own = self.tasks[task]
         return f"# {own.title}\n\n{_said(own.unit.__doc__)}\n\n{_said(own.verdict.__doc__)}\n"
+
+
+def _as_given(label: Label) -> dict[str, Any]:
+    """A label as the person who gave it sees it again."""
+    said = label.detail.get(WORKBENCH)
+    evidence = said.get("evidence") if isinstance(said, Mapping) else None
+    return {
+        "uid": label.uid, "verdict": label.verdict, "reason": reason_of(label),
+        "evidence": evidence if isinstance(evidence, list) else [],
+    }  # fmt: skip
+
+
+def _uids(said: Mapping[str, Any]) -> Sequence[str]:
+    """The labels of others that the page says it showed."""
+    found = said.get("seen")
+    return [one for one in found if isinstance(one, str)] if isinstance(found, list) else []
 
 
 def comparable(verdict: Mapping[str, Any]) -> str:

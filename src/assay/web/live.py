@@ -22,7 +22,8 @@ from assay.web import forms
 from assay.web.desk import Desk, comparable
 from assay.web.forms import Json
 
-MACHINE = "the machine"
+MACHINE = ""
+"""The machine among people: nobody has an empty name."""
 _HOUR = 3600.0
 _RESAMPLES = 500
 _MOST_UNITS = 40
@@ -56,9 +57,9 @@ class Pair:
 def done(desk: Desk) -> list[Done]:
     """What everybody has done, task by task."""
     rows = desk.state.all(
-        "SELECT name, task, COUNT(*), SUM(given.at > ?) FROM given "
+        "SELECT name, task, COUNT(DISTINCT unit), SUM(given.at > ?) FROM given "
         "JOIN people ON people.id = person JOIN units ON units.id = unit "
-        "GROUP BY name, task ORDER BY task, COUNT(*) DESC",
+        "GROUP BY name, task ORDER BY task, COUNT(DISTINCT unit) DESC",
         time.time() - _HOUR,
     )
     return [Done(*row) for row in rows]
@@ -95,7 +96,7 @@ def _said(desk: Desk, task: str) -> Said:
     said: dict[str, dict[int, str]] = {}
     rows = desk.state.all(
         "SELECT name, unit, verdict, mode, units.hash FROM given JOIN people ON people.id = person "
-        "JOIN units ON units.id = unit WHERE task = ?",
+        "JOIN units ON units.id = unit WHERE task = ? ORDER BY given.row",
         task,
     )
     units: dict[str, int] = {}
@@ -157,7 +158,13 @@ def _agreement(
             for what, one in result.estimates.items()
             if not what.startswith("kappa@")
         ]  # fmt: skip
-        yield Pair(task.name, name, first, second, len(found), estimates, labels, cells)
+        yield Pair(
+            task.name, name, _named(first), _named(second), len(found), estimates, labels, cells
+        )
+
+
+def _named(who: str) -> str:
+    return who if who != MACHINE else "the machine’s labels"
 
 
 def _values(control: Json, verdict: Mapping[str, Any]) -> Iterable[str]:

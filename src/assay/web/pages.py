@@ -10,8 +10,17 @@ from markupsafe import Markup
 
 from assay.web import bank, views
 from assay.web.desk import PREFETCHED, QUEUES, Refused
-from assay.web.replies import HERE, answered, bench_of, body_of, embedded, page
-from assay.web.security import COOKIE, PERSON, TOKEN
+from assay.web.replies import (
+    HERE,
+    answered,
+    bench_of,
+    body_of,
+    embedded,
+    number_in,
+    numbers_in,
+    page,
+)
+from assay.web.security import PERSON, TOKEN, cookie_of
 
 _STATIC = {".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml"}
 _MARKDOWN = MarkdownIt("commonmark", {"html": False}).enable("table")
@@ -40,11 +49,16 @@ async def enter(request: web.Request) -> web.StreamResponse:
     bench = bench_of(request)
     cookie = await bench.do(bench.desk.state.enter, request.query.get("t", ""))
     if cookie is None:
-        if await bench.session(request.cookies.get(COOKIE, "")):
+        if await bench.session(request.cookies.get(cookie_of(request), "")):
             raise web.HTTPFound("/")
         return page(request, "away.html")
-    reply = web.HTTPFound("/")
-    reply.set_cookie(COOKIE, cookie, httponly=True, samesite="Strict", path="/", max_age=90 * 86400)
+    reply: web.Response = web.HTTPFound("/")
+    if request.headers.get("Sec-Fetch-Site") in ("cross-site", "same-site"):
+        # A link in somebody's mail: only what our own page leads to brings the cookie.
+        reply = page(request, "enter.html")
+    reply.set_cookie(
+        cookie_of(request), cookie, httponly=True, samesite="Strict", path="/", max_age=90 * 86400
+    )
     return reply
 
 
@@ -62,12 +76,12 @@ async def label(request: web.Request) -> web.Response:
     queue = request.query.get("queue", "open")
     person = request[PERSON]
     desk = bench.desk
-    wanted = request.query.get("unit", "")
+    wanted = number_in(request.query.get("unit", ""))
     if queue == "widest":
         await bench.scored()  # which topics scores hang on most
     screens = await bench.do(desk.next, person, task, queue)
-    if wanted.isdecimal():
-        row = await bench.do(desk.row, int(wanted))
+    if wanted is not None:
+        row = await bench.do(desk.row, wanted)
         screens.insert(0, await bench.do(desk.screen, person, row))
     start = {
         "task": task,
@@ -93,7 +107,7 @@ async def label(request: web.Request) -> web.Response:
 async def following(request: web.Request) -> Any:
     """The next units of a queue."""
     bench = bench_of(request)
-    have = [int(one) for one in request.query.get("have", "").split(",") if one.isdecimal()]
+    have = numbers_in(request.query.get("have", ""))
     found = await bench.do(
         bench.desk.next,
         request[PERSON],

@@ -68,6 +68,16 @@ def embedded(value: Any) -> Markup:
     return Markup(text)  # noqa: S704
 
 
+def number_in(text: str) -> int | None:
+    """The number that a part of an address is; None for what is none of ours."""
+    return int(text) if text.isascii() and text.isdecimal() and len(text) < 13 else None
+
+
+def numbers_in(text: str) -> list[int]:
+    """The numbers of a list with commas."""
+    return [one for one in map(number_in, text.split(",")) if one is not None]
+
+
 async def body_of(request: web.Request) -> dict[str, Any]:
     """The object that a request brings. Raises Refused."""
     if request.content_type != "application/json":

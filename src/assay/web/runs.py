@@ -17,7 +17,7 @@ from assay.model.labels import WORKBENCH
 from assay.protocols.exam.items import ItemAnalysis
 from assay.web.desk import Desk, comparable, in_brief, reason_of
 
-_MOST_FOUND = 100
+MOST_FOUND = 100
 
 
 @dataclass
@@ -170,27 +170,27 @@ def history(desk: Desk, number: int) -> dict[str, Any]:
     ]  # fmt: skip
     asides = desk.state.all(
         "SELECT name, kind, text FROM asides JOIN people ON people.id = person WHERE unit = ? "
-        "AND kind != 'trained'",
+        "AND kind NOT IN ('trained', 'seen')",
         number,
     )
     return {"row": row, "content": orjson.loads(row.content), "labels": labels, "asides": asides}
 
 
-def search(desk: Desk, text: str) -> list[tuple[int, str, str, str]]:
-    """Units whose texts hold all words of ``text``: number, task, topic and the text."""
-    words = text.split()[:8]
+def search(desk: Desk, text: str) -> tuple[list[tuple[int, str, str, str]], bool]:
+    """Units whose texts hold all words of ``text``: number, task, topic and the text; and whether
+    there are more."""
+    words = text.casefold().split()[:8]
     if not words:
-        return []
-    where = " AND ".join(["content LIKE ? ESCAPE '\\'"] * len(words))
+        return [], False
+    desk.state.db.create_function("folded", 1, _folded, deterministic=True)
+    where = " AND ".join(["instr(folded(content), ?)"] * len(words))
     rows = desk.state.units(
-        f"WHERE wanted AND {where} ORDER BY place LIMIT {_MOST_FOUND}", *map(_pattern, words)
+        f"WHERE wanted AND {where} ORDER BY place LIMIT {MOST_FOUND + 1}", *words
     )
-    return [(row.id, row.task, row.topic, desk.brief(row)) for row in rows]
+    found = [(row.id, row.task, row.topic, desk.brief(row)) for row in rows[:MOST_FOUND]]
+    return found, len(rows) > MOST_FOUND
 
 
-def _pattern(word: str) -> str:
-    # As JSON has it: the content is stored so.
-    inner = orjson.dumps(word).decode()[1:-1]
-    for mark in "\\%_":
-        inner = inner.replace(mark, f"\\{mark}")
-    return f"%{inner}%"
+def _folded(content: str) -> str:
+    """The texts of a unit, without the names of its fields."""
+    return "\n".join(map(str, orjson.loads(content).values())).casefold()

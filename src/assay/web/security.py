@@ -3,6 +3,7 @@ that only our own pages know. And what every reply says: nothing but our own fil
 
 from __future__ import annotations
 
+import html
 import secrets
 from collections.abc import Awaitable, Callable, Collection
 from urllib.parse import urlsplit
@@ -16,7 +17,6 @@ from assay.web.state import Person
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
-COOKIE = "assay"
 CSRF = "X-Assay-Token"
 MAX_BODY = 64 << 10
 PERSON: web.RequestKey[Person] = web.RequestKey("person", Person)
@@ -50,6 +50,11 @@ def policy(nonce: str) -> str:
     )
 
 
+def cookie_of(request: web.Request) -> str:
+    """The cookie's name: browsers hold cookies by host, and two workbenches may stand on one."""
+    return f"assay_{urlsplit('//' + request.headers.get(hdrs.HOST, '')).port or 80}"
+
+
 def guard(hosts: Collection[str], session: Session) -> Middleware:
     """The middleware that all requests pass. ``hosts`` are the names (with port) that the server
     goes by, ``session`` tells who comes with a cookie."""
@@ -70,22 +75,24 @@ def guard(hosts: Collection[str], session: Session) -> Middleware:
 
     async def _let_in(request: web.Request, handler: Handler) -> web.StreamResponse:
         if request.headers.get(hdrs.HOST, "").casefold() not in hosts:
-            return _no(403, "This server goes by another name.")
+            return _no(request, 403, "This server goes by another name.")
         if request.path.startswith(_FREE) and request.method == hdrs.METH_GET:
             return await _handled(request, handler)
         if not _from_here(request, hosts):
-            return _no(403, "This request comes from another site.")
+            return _no(request, 403, "This request comes from another site.")
         try:
-            found = await session(request.cookies.get(COOKIE, ""))
+            found = await session(request.cookies.get(cookie_of(request), ""))
         except AssayError as error:
-            return _no(503, str(error))
+            return _no(request, 503, str(error))
         if found is None:
-            return _no(401, "Open the link that you were given (or ask for a new one).")
+            return _no(request, 401, "Open the link that you were given (or ask for a new one).")
         request[PERSON], request[TOKEN] = found
         if request.method not in _READS:
             given = request.headers.get(CSRF, "")
-            if not secrets.compare_digest(given.encode(), request[TOKEN].encode()):
-                return _no(403, "The page is of another session; load it again.")
+            if not secrets.compare_digest(
+                given.encode("utf-8", "replace"), request[TOKEN].encode()
+            ):
+                return _no(request, 403, "The page is of another session; load it again.")
         return await _handled(request, handler)
 
     return guarded
@@ -96,13 +103,13 @@ async def _handled(request: web.Request, handler: Handler) -> web.StreamResponse
     try:
         return await handler(request)
     except Refused as error:
-        return _no(error.status, str(error))
+        return _no(request, error.status, str(error))
     except AssayError as error:
-        return _no(503, str(error) if request.method in _READS else f"Not kept: {error}")
+        return _no(request, 503, str(error) if request.method in _READS else f"Not kept: {error}")
     except web.HTTPException as error:
         if error.status < 400:
             return error
-        return _no(error.status, error.text or error.reason)
+        return _no(request, error.status, error.text or error.reason)
 
 
 def _from_here(request: web.Request, hosts: Collection[str]) -> bool:
@@ -116,5 +123,14 @@ def _from_here(request: web.Request, hosts: Collection[str]) -> bool:
     return origin is None or urlsplit(origin).netloc.casefold() in hosts
 
 
-def _no(status: int, why: str) -> web.Response:
-    return web.json_response({"error": why}, status=status)
+def _no(request: web.Request, status: int, why: str) -> web.Response:
+    """A refusal: a page for a person, JSON for a program."""
+    if "text/html" not in request.headers.get(hdrs.ACCEPT, ""):
+        return web.json_response({"error": why}, status=status)
+    page = (
+        '<!DOCTYPE html><html lang="en"><meta charset="utf-8"><title>Assay</title>'
+        '<meta name="viewport" content="width=device-width"><link rel="icon" href="data:,">'
+        f'<link rel="stylesheet" href="/static/bench.css"><main><h1>{html.escape(why)}</h1>'
+        '<p><a href="/">To the workbench</a></p></main></html>'
+    )
+    return web.Response(text=page, content_type="text/html", status=status)

@@ -24,7 +24,7 @@ from typing import ParamSpec, TypeVar
 
 from aiohttp import web
 
-from assay.api.bank import Added, Changed, Listed, differences, edit_bank
+from assay.api.bank import Added, Changed, edit_bank
 from assay.api.opened import Opened
 from assay.judging.claims import claim
 from assay.ledger.chain import Head
@@ -32,7 +32,7 @@ from assay.ledger.exchange import person as named
 from assay.model.errors import AssayError, SettingsError
 from assay.protocols.folder import Folder
 from assay.web import live
-from assay.web.bank import in_words
+from assay.web.bank import moved_in_words
 from assay.web.desk import AT_ONCE, Desk
 from assay.web.pages import routes
 from assay.web.replies import BENCH
@@ -44,6 +44,7 @@ P = ParamSpec("P")
 T = TypeVar("T")
 _HOURS = 24 * 14  # how long an invitation holds
 _EVERYWHERE = ("0.0.0.0", "::", "")  # noqa: S104 (a person asks for it)
+_HTTP = 80
 _CLAIM = "workbench.sqlite-open"
 
 
@@ -60,6 +61,8 @@ class Bench:
     _rests_until: float = field(default=0.0, init=False)
     _scored: Scored | None = field(default=None, init=False)
     _pairs: tuple[Head | None, Sequence[live.Pair]] | None = field(default=None, init=False)
+    _recent: tuple[Scored, Sequence[live.Pair]] | None = field(default=None, init=False)
+    _recent_until: float = field(default=0.0, init=False)
     _open: ExitStack = field(default_factory=ExitStack, init=False)
 
     @property
@@ -110,6 +113,16 @@ class Bench:
         """Who comes with a cookie."""
         return await self.do(self.desk.state.session, cookie) if cookie else None
 
+    async def recently_scored(self) -> tuple[Scored, Sequence[live.Pair]]:
+        """Scores and agreement for a page that is looked at all the time: of some seconds ago where
+        they take long. What they take is a tenth of the time at most."""
+        if self._recent is None or time.monotonic() > self._recent_until:
+            began = time.monotonic()
+            self._recent = (await self.scored(), await self.agreement())
+            now = time.monotonic()
+            self._recent_until = now + 10 * (now - began)
+        return self._recent
+
     async def scored(self) -> Scored:
         """The scores as the labels stand, which are computed once for each state of the ledger;
         labelling goes on meanwhile."""
@@ -149,22 +162,16 @@ class Bench:
 
     async def edited_bank(self, wanted: Added | Changed, by: str) -> dict[str, str]:
         """Edit the folder's question bank, take the folder up anew, and say what moved."""
+        before = await self.scored()
         told = await self.do(self._edit_bank, wanted, by)
-        return told | {"moved": await self._aside(self._moved)}
+        return {"told": told, "moved": moved_in_words(before, await self.scored())}
 
-    def _edit_bank(self, wanted: Added | Changed, by: str) -> dict[str, str]:
+    def _edit_bank(self, wanted: Added | Changed, by: str) -> str:
         done = edit_bank(self.opened.folder.path, by, wanted)
         self.opened = Opened.of(Folder.open(self.opened.folder.path))
         self.desk.take_up(self.opened)
         self._scored = None
-        return {"told": done}
-
-    def _moved(self) -> str:
-        path = self.opened.folder.path
-        bank = Listed.read(path)
-        old = f"{bank.path}@{len(bank.edits) - 1}"
-        document = differences(old, str(bank.path), path, policy=None, labeller=None)
-        return in_words(document)
+        return done
 
     def keep_fresh(self) -> None:
         """Take up, in the thread that scores, the units that labels have opened. It takes little of
@@ -193,7 +200,11 @@ class Bench:
         return (await self.do(self._link, name, role))[1]
 
     def _link(self, name: str, role: Role | None) -> tuple[Person, str]:
-        named(f"human:{name}")
+        try:
+            named(f"human:{name}")
+        except SettingsError as error:
+            told = f"{name!r} names no person. Give a name whose every character can be seen."
+            raise SettingsError(told) from error
         state = self.desk.state
         person = state.person(name, role)
         return person, f"{self.address}/enter?t={state.link(person, hours=_HOURS)}"
@@ -231,7 +242,9 @@ def hosts_of(host: str, port: int) -> Collection[str]:
     names = {host, "localhost", "127.0.0.1", "::1"}
     if not _is_loopback(host):
         names |= {*_own_names(), *_own_addresses()}
-    return {f"{_in_address(name).casefold()}:{port}" for name in names}
+    found = {_in_address(name).casefold() for name in names}
+    plain = found if port == _HTTP else ()  # browsers leave it out
+    return {*(f"{name}:{port}" for name in found), *plain}
 
 
 def address_of(host: str, port: int) -> str:
@@ -255,6 +268,10 @@ def _own_addresses() -> list[str]:
     with suppress(OSError):
         for one in socket.getaddrinfo(socket.gethostname(), None):
             found[str(one[4][0])] = None
+    # Where the name is that of loopback alone: the address that would be sent from. (Nothing is.)
+    with suppress(OSError), socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as out:
+        out.connect(("192.0.2.1", 9))
+        found[str(out.getsockname()[0])] = None
     return [one for one in found if not _is_loopback(one)]
 
 

@@ -25,6 +25,7 @@ from assay.model.errors import LedgerError
 
 FILE = "workbench.sqlite"
 
+_VERSION = 2
 _TABLES = """
     CREATE TABLE IF NOT EXISTS people (
         id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, role TEXT NOT NULL, made REAL NOT NULL
@@ -51,7 +52,7 @@ _TABLES = """
     CREATE TABLE IF NOT EXISTS given (
         unit INTEGER NOT NULL REFERENCES units (id), person INTEGER NOT NULL REFERENCES people (id),
         uid TEXT NOT NULL, row INTEGER NOT NULL, verdict TEXT NOT NULL, mode TEXT NOT NULL,
-        at REAL NOT NULL, PRIMARY KEY (unit, person)
+        at REAL NOT NULL, PRIMARY KEY (unit, person, mode)
     ) WITHOUT ROWID;
     CREATE INDEX IF NOT EXISTS given_when ON given (person, at);
     CREATE TABLE IF NOT EXISTS reserved (
@@ -140,6 +141,9 @@ class State:
             self.db.execute("PRAGMA trusted_schema = OFF")  # the file may be somebody else's
             self.db.execute("PRAGMA journal_mode = WAL")
             self.db.execute("PRAGMA synchronous = NORMAL")
+            if self.db.execute("PRAGMA user_version").fetchone()[0] < _VERSION:
+                self.db.execute("DROP TABLE IF EXISTS given")  # found again in the ledger
+                self.db.execute(f"PRAGMA user_version = {_VERSION}")
             self.db.executescript(_TABLES)
         here = _place(path)
         if self.fact("place") != here:
@@ -371,7 +375,11 @@ class State:
             free = """
                 AND NOT EXISTS (SELECT 1 FROM asides
                     WHERE unit = units.id AND person = :me AND kind IN ('skip', 'trained'))"""
-        elif queue in {"flagged", "skipped", "disagreements"}:
+        elif queue == "disagreements":
+            free = """
+                AND NOT EXISTS (SELECT 1 FROM reserved
+                    WHERE unit = units.id AND person != :me AND until > :now)"""
+        elif queue in {"flagged", "skipped"}:
             free = ""
         else:
             free = """
@@ -402,7 +410,8 @@ class State:
     # -- labels that are given -------------------------------------------------------------------
 
     def set_given(self, labels: Iterable[Given]) -> None:
-        """Note labels of the ledger: a person's newest on a unit counts as theirs. Those of units
+        """Note labels of the ledger: of a person's on a unit the newest of each mode, so that what
+        is said later with others in sight hides nothing of what was said before. Those of units
         that the workbench does not know are passed over."""
         with self._gathered("said", Given._fields, labels):
             self._made(
@@ -410,6 +419,7 @@ class State:
                 """SELECT units.id AS unit, said.* FROM said JOIN units ON units.hash = said.hash
                     LEFT JOIN people ON people.name = said.person
                     LEFT JOIN given ON given.unit = units.id AND given.person = people.id
+                        AND given.mode = said.mode
                     WHERE given.row IS NULL OR given.row < said.row ORDER BY said.row""",
             )
             with self.writing():
@@ -423,8 +433,9 @@ class State:
                     "at FROM fresh JOIN people ON people.name = fresh.person ORDER BY row"
                 )
                 self.execute(
-                    "UPDATE units SET labelled = (SELECT COUNT(*) FROM given WHERE unit = units.id)"
-                    " WHERE id IN (SELECT unit FROM fresh)"
+                    "UPDATE units SET labelled = (SELECT COUNT(DISTINCT person) FROM given "
+                    "WHERE unit = units.id AND mode != 'adjudication') "
+                    "WHERE id IN (SELECT unit FROM fresh)"
                 )
                 labelled = (
                     "(unit, person) IN "
@@ -470,8 +481,9 @@ _QUEUES = {
         "place",
     ),
     "disagreements": (
-        """(SELECT COUNT(DISTINCT verdict) FROM given
-            WHERE unit = units.id AND mode != 'adjudication') > 1
+        """labelled >= passes AND (SELECT COUNT(DISTINCT verdict) FROM given AS newest
+            WHERE unit = units.id AND mode != 'adjudication' AND row = (SELECT MAX(row) FROM given
+                WHERE unit = newest.unit AND person = newest.person AND mode != 'adjudication')) > 1
             AND NOT EXISTS (SELECT 1 FROM given WHERE unit = units.id AND mode = 'adjudication')""",
         "place",
     ),

@@ -15,7 +15,7 @@ from aiohttp import hdrs, web
 from assay.model.errors import SettingsError
 from assay.web import live, runs
 from assay.web.desk import Refused, comparable, in_brief
-from assay.web.replies import answered, bench_of, body_of, page
+from assay.web.replies import answered, bench_of, body_of, numbers_in, page
 from assay.web.security import PERSON
 from assay.web.state import Role
 
@@ -82,8 +82,8 @@ async def topic(request: web.Request) -> web.StreamResponse:
     bench = bench_of(request)
     scored = await bench.scored()
     name = _nth(scored.topics, int(request.match_info["topic"]))
-    asked = [request.query.get(one, "") for one in ("a", "b")]
-    chosen = [_nth(scored.runs, int(one)) for one in asked if one.isdecimal()][:2]
+    asked = numbers_in(",".join(request.query.get(one, "") for one in ("a", "b")))
+    chosen = [_nth(scored.runs, one) for one in asked][:2]
     chosen = list(dict.fromkeys(chosen)) or scored.runs[:1]
     here = scored.per_topic.filter((pl.col("topic") == name) & pl.col("run").is_in(chosen))
     values: dict[str, dict[str, Any]] = {}
@@ -92,6 +92,7 @@ async def topic(request: web.Request) -> web.StreamResponse:
     used = scored.used(name, chosen)
     hashes = [cell["unit"] for one in used for cell in one["cells"].values()]
     known = await bench.do(bench.desk.by_hash, hashes)
+    await bench.do(bench.desk.see, request[PERSON], [row.id for row in known.values()])
     for one in used:
         for cell in one["cells"].values():
             held = known.get(cell["unit"])
@@ -108,14 +109,16 @@ async def topic(request: web.Request) -> web.StreamResponse:
 async def unit(request: web.Request) -> web.StreamResponse:
     """A unit with all labels that it was ever given."""
     bench = bench_of(request)
-    found = await bench.do(runs.history, bench.desk, int(request.match_info["unit"]))
+    number = int(request.match_info["unit"])
+    found = await bench.do(runs.history, bench.desk, number)
+    await bench.do(bench.desk.see, request[PERSON], [number])
     return page(request, "unit.html", task=bench.desk.tasks[found["row"].task], **found)
 
 
 async def units(request: web.Request) -> web.StreamResponse:
     """Some units by their numbers: those behind a cell of a confusion table."""
     bench = bench_of(request)
-    numbers = [int(one) for one in request.query.get("n", "").split(",") if one.isdecimal()][:100]
+    numbers = numbers_in(request.query.get("n", ""))[:100]
     rows = await bench.do(bench.desk.rows, numbers)
     found = [
         (row.id, row.task, row.topic, bench.desk.brief(row))
@@ -128,8 +131,8 @@ async def units(request: web.Request) -> web.StreamResponse:
 async def search(request: web.Request) -> web.StreamResponse:
     """Units whose texts hold some words."""
     bench, text = bench_of(request), request.query.get("q", "")[:200]
-    found = await bench.do(runs.search, bench.desk, text)
-    return page(request, "search.html", q=text, found=found)
+    found, more = await bench.do(runs.search, bench.desk, text)
+    return page(request, "search.html", q=text, found=found, more=more)
 
 
 async def how_it_goes(request: web.Request) -> web.StreamResponse:
@@ -144,9 +147,10 @@ async def how_it_goes(request: web.Request) -> web.StreamResponse:
         }
 
     found = await bench.do(looked)
-    measure, widths, missing = (await bench.scored()).widths(_MORE)
+    scored, pairs = await bench.recently_scored()
+    measure, widths, missing = scored.widths(_MORE)
     return page(
-        request, "live.html", **found, pairs=await bench.agreement(),
+        request, "live.html", **found, pairs=pairs,
         measure=measure, widths=widths, missing=missing, more=_MORE,
     )  # fmt: skip
 
@@ -177,6 +181,8 @@ async def invite(request: web.Request) -> Any:
         raise Refused("Only organisers invite people.", 403)
     if role not in set(Role):
         raise Refused("There is no such role.", 422)
+    if name == request[PERSON].name:
+        raise Refused("That is you.", 422)
     try:
         link = await bench_of(request).invited(name, Role(role))
     except SettingsError as error:

@@ -34,7 +34,7 @@ for (const button of document.querySelectorAll("[data-action]")) {
       if (!body.text) return;
     } else if (body.action === "weigh") {
       const given = await ask("Weight", row.children[2].textContent);
-      if (given === null) return;
+      if (given === null || given.trim() === "") return;
       body.weight = Number(given);
     }
     send(body);

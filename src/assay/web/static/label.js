@@ -19,7 +19,12 @@ const state = {
   confirmed: false,
   fetching: null,
   after: 0, // what is forward of where we stepped back to
+  drafts: new Map(), // by unit
+  stuck: false, // the last unit at hand was submitted
+  unreached: false, // the server did not answer when more were asked for
+  waiting: [], // keys that were pressed while a label was sent
 };
+let started = false;
 
 // -- small things -------------------------------------------------------------------------------
 
@@ -33,7 +38,7 @@ function make(tag, attributes = {}, ...children) {
   return made;
 }
 
-const kbd = (key) => make("kbd", {}, key === "Backspace" ? "⌫" : key);
+const kbd = (key) => make("kbd", { "aria-hidden": "true" }, key === "Backspace" ? "⌫" : key);
 
 function say(text, wrong = false) {
   const status = find("status");
@@ -115,6 +120,7 @@ function choice(control, digits, set) {
     const button = make("button", {
       type: "button", role: "radio", "aria-checked": String(same(before, option.value)),
       "data-verdict": option.value, "data-field": control.field, "data-key": key || null,
+      "aria-keyshortcuts": key || null,
     }, make("span", {}, option.label), key ? kbd(key) : null);
     button.addEventListener("click", () => {
       for (const other of group.children) other.setAttribute("aria-checked", String(other === button));
@@ -210,7 +216,7 @@ function editable(control) {
       };
       box.addEventListener("keydown", (event) => {
         if (!event.altKey) return;
-        const name = { ArrowUp: "up", ArrowDown: "down", s: "split", m: "merge", d: "drop" }[event.key];
+        const name = { ArrowUp: "up", ArrowDown: "down", KeyS: "split", KeyM: "merge", KeyD: "drop" }[event.code];
         if (!name) return;
         event.preventDefault();
         list.children[at].querySelector(`[data-act="${name}"]`).click();
@@ -290,6 +296,13 @@ function controlOf(control, digits, keysLeft) {
 
 // -- showing a unit -----------------------------------------------------------------------------
 
+function keepDraft() {
+  // What is begun and not submitted waits for whoever comes back to the unit.
+  const screen = state.screen;
+  if (!screen || !find("reason")) return;
+  state.drafts.set(screen.unit, { values: state.values, reason: find("reason").value, evidence: state.evidence, confirmed: state.confirmed });
+}
+
 function show(screen) {
   state.screen = screen;
   state.evidence = [];
@@ -311,12 +324,15 @@ function show(screen) {
   find("judged").classList.toggle("beside", judged.length > 1 && judged.every((one) => !Array.isArray(one.value)));
   find("against").replaceChildren(...visible.filter((one) => !one.judged).map((one) => textOf(one, screen.words)));
   const given = (screen.own || (screen.mode === "post-edit" && screen.shown) || {}).verdict || {};
-  state.values = {};
-  for (const one of screen.controls) state.values[one.field] = initial(one, given[one.field]);
+  const draft = state.drafts.get(screen.unit);
+  state.drafts.delete(screen.unit);
+  state.values = draft ? draft.values : {};
+  if (draft) state.confirmed = draft.confirmed;
+  else for (const one of screen.controls) state.values[one.field] = initial(one, given[one.field]);
   const digits = choiceKeys(screen.controls);
   const keysLeft = [...ITEM_KEYS];
   const reason = make("textarea", { id: "reason", rows: "1", dir: "auto" });
-  reason.value = screen.own ? screen.own.verdict.reason || "" : "";
+  reason.value = draft ? draft.reason : screen.own ? screen.own.reason : "";
   find("verdict").replaceChildren(
     ...screen.controls.filter((one) => !one.items || one.items.length).map((one) => controlOf(one, digits, keysLeft)),
     make("label", { class: "reason" }, "Why (if you like)", reason),
@@ -324,10 +340,22 @@ function show(screen) {
     make("p", {}, make("button", { type: "submit", class: "go", "data-command": "submit" }, screen.own ? "Change it" : "Submit", " ", kbd(keys.submit))),
   );
   shown(screen);
+  for (const one of draft ? draft.evidence : screen.own ? screen.own.evidence : []) addEvidence(one);
+  announce(screen);
   say(screen.own ? "You labelled this one already; what you submit now takes that label's place." : "");
   find("left").textContent = screen.flag ? "· flagged" : "";
   window.scrollTo(0, 0);
   state.since = performance.now();
+}
+
+function announce(screen) {
+  // Who listens hears what is judged now; keys work wherever the focus is.
+  const bench = find("bench");
+  const judged = screen.texts.find((one) => one.judged) || screen.texts[0];
+  const text = Array.isArray(judged.value) ? judged.value.join("; ") : judged.value;
+  bench.setAttribute("aria-label", `${judged.label}: ${text.slice(0, 300)}`);
+  if (started) bench.focus({ preventScroll: true });
+  started = true;
 }
 
 function shown(screen) {
@@ -387,11 +415,13 @@ async function submit() {
   const body = {
     verdict, before: screen.own ? screen.own.uid : null, mode: screen.mode,
     reason: find("reason").value, evidence: state.evidence,
+    seen: [...screen.others.map((one) => one.uid), ...(screen.shown ? [screen.shown.uid] : [])],
     seconds: (performance.now() - state.since) / 1000,
   };
   try {
     const kept = await ask(`/api/label/${screen.unit}`, body);
     if (kept.gold) { feedback(kept.gold); return; }
+    state.drafts.delete(screen.unit);
     remember(screen);
     refreshRecent(screen, verdict);
     advance();
@@ -400,7 +430,11 @@ async function submit() {
     if (error.status === 409) { say(error.message, true); advance(error.message); }
     else if (error.status) say(error.message, true);
     else say(`Not kept: the server cannot be reached. Your verdict is still here; ${keys.submit} tries again.`, true);
-  } finally { state.busy = false; }
+  } finally {
+    state.busy = false;
+    const waiting = state.waiting.splice(0);
+    if (!find("status").classList.contains("wrong")) for (const one of waiting) document.dispatchEvent(new KeyboardEvent("keydown", one));
+  }
 }
 
 function feedback(gold) {
@@ -408,14 +442,25 @@ function feedback(gold) {
   say(`${gold.right ? "Right." : "Not as the gold label has it"}${gold.right ? "" : `: ${brief(gold.verdict)}.`} ${gold.reason} ${keys.submit} goes on.`, !gold.right);
 }
 
-const remember = (screen) => { state.behind.push(screen.unit); state.after = 0; };
+const remember = (screen) => {
+  if (!state.behind.includes(screen.unit)) state.behind.push(screen.unit);
+  state.after = 0;
+};
 
 function advance(told = "") {
   const gone = state.screen && state.screen.unit;
   state.ahead = state.ahead.filter((one) => one.unit !== gone);
   const next = state.ahead[0];
-  if (next) { show(next); fill(); } else { fill().then(() => show(state.ahead[0] || null)); }
+  state.stuck = !next;
+  if (next) { show(next); fill(); } else fill().then(goOn);
   if (told) say(told, true);
+}
+
+function goOn() {
+  // Whether anything is left is known only once the server has said so.
+  if (!state.stuck || (state.unreached && !state.ahead.length)) return;
+  state.stuck = false;
+  show(state.ahead[0] || null);
 }
 
 function fill() {
@@ -428,8 +473,14 @@ function fill() {
       const known = new Set(state.ahead.map((one) => one.unit));
       state.ahead.push(...found.filter((one) => !known.has(one.unit)));
     })
-    .catch((error) => { if (error.status) say(error.message, true); })
+    .catch((error) => {
+      if (error.status) { say(error.message, true); return; }
+      say("The server cannot be reached. What comes next is asked for again in a moment.", true);
+      state.unreached = true;
+      setTimeout(() => fill().then(goOn), 3000);
+    })
     .finally(() => { state.fetching = null; });
+  state.unreached = false;
   return state.fetching;
 }
 
@@ -453,6 +504,7 @@ function refreshRecent(screen, verdict) {
 }
 
 async function again(unit) {
+  keepDraft();
   const mode = state.screen && state.screen.mode === "adjudication" ? "?mode=adjudication" : "";
   try { show(await ask(`/api/unit/${unit}${mode}`)); } catch (error) { say(error.message || "The server cannot be reached.", true); }
 }
@@ -487,12 +539,17 @@ async function aside(kind, text) {
 
 const commands = {
   submit: ["Submit, and go on", submit],
-  undo: ["Take back the last label", () => recent.length ? again(recent[0].unit) : say("You have labelled nothing yet.")],
+  undo: ["Back to the last label, to change it", () => {
+    // Again and again: the one before that.
+    const at = recent.findIndex((one) => state.screen && one.unit === state.screen.unit);
+    const one = recent[at + 1];
+    if (one) again(one.unit); else say(recent.length ? "Those are your last ones." : "You have labelled nothing yet.");
+  }],
   skip: ["Skip, with a reason", async () => {
     const why = await askFor("Skip this one", "Why?");
     if (why === null) return;
     const unit = state.screen.unit;
-    if (await aside("skip", why)) { state.behind.push(unit); advance(); say("Skipped. It waits in the queue of what you skipped."); }
+    if (await aside("skip", why)) { state.behind.push(unit); state.drafts.delete(unit); advance(); say("Skipped. It waits in the queue of what you skipped."); }
   }],
   flag: ["Flag it for others", async () => {
     const text = state.screen.flag ? "" : "flagged";
@@ -508,7 +565,7 @@ const commands = {
   }],
   forward: ["The unit after", () => {
     if (state.after > 1) { state.after -= 1; again(state.behind[state.behind.length - state.after]); }
-    else { state.after = 0; show(state.ahead[0] || null); }
+    else { state.after = 0; keepDraft(); show(state.ahead[0] || null); }
   }],
   help: ["All keys", () => find("help").showModal()],
 };
@@ -530,21 +587,37 @@ find("verdict").addEventListener("submit", (event) => { event.preventDefault(); 
 document.addEventListener("keydown", (event) => {
   if (document.querySelector("dialog[open]") || event.isComposing) return;
   const target = event.target;
-  const writing = target.matches("textarea, select, input");
+  const writing = target.matches && target.matches("textarea, select, input");
   if (writing) {
     if (event.key === "Escape") target.blur();
     else if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) { event.preventDefault(); submit(); }
     return;
   }
-  if (event.ctrlKey || event.metaKey || event.altKey) return;
-  const command = Object.keys(keys).find((name) => keys[name] === event.key);
+  const written = event.getModifierState && event.getModifierState("AltGraph"); // [ and ] on many keyboards
+  if (!written && (event.ctrlKey || event.metaKey || event.altKey)) return;
+  // Capitals lock makes no other keys.
+  const key = event.key.length === 1 && !event.shiftKey ? event.key.toLowerCase() : event.key;
+  const radio = target.closest && target.closest("[role=radiogroup] [role=radio]");
+  const step = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }[key];
+  if (radio && step) {
+    const group = [...radio.parentElement.children];
+    const next = group[(group.indexOf(radio) + step + group.length) % group.length];
+    event.preventDefault(); next.focus(); next.click();
+    return;
+  }
+  if (state.busy) { // it is meant for the unit after this
+    if (state.waiting.length < 20 && !event.repeat) state.waiting.push({ key: event.key, shiftKey: event.shiftKey, bubbles: true });
+    event.preventDefault();
+    return;
+  }
+  const command = Object.keys(keys).find((name) => keys[name] === key);
   if (command && commands[command]) {
-    if (event.key === "Enter" && target.matches("a, [data-command]:not([data-command=submit]), [data-recent], [data-act], .add")) return;
+    if (event.key === "Enter" && target.matches && target.matches("a, [data-command]:not([data-command=submit]), [data-recent], [data-act], .add")) return;
     event.preventDefault();
     if (!event.repeat) commands[command][1]();
     return;
   }
-  const button = [...find("verdict").querySelectorAll("[data-key]")].find((one) => one.dataset.key === event.key);
+  const button = [...find("verdict").querySelectorAll("[data-key]")].find((one) => one.dataset.key === key);
   if (button && !event.repeat) { event.preventDefault(); button.click(); }
 });
 
@@ -567,8 +640,12 @@ function marked() {
   const found = { field: from.dataset.field, start: place(range.startContainer, range.startOffset, from), end: place(range.endContainer, range.endOffset, from) };
   if (from.dataset.item !== undefined) found.item = Number(from.dataset.item);
   if (state.evidence.some((one) => one.field === found.field && one.start === found.start && one.end === found.end)) return;
+  addEvidence({ ...found, text: chosen.toString() });
+}
+
+function addEvidence(found) {
   state.evidence.push(found);
-  const entry = make("li", {}, make("q", { dir: "auto" }, chosen.toString().slice(0, 120)), " ");
+  const entry = make("li", {}, make("q", { dir: "auto" }, found.text.slice(0, 120)), " ");
   const drop = make("button", { type: "button", "aria-label": "Take this evidence away" }, "×");
   drop.addEventListener("click", () => { state.evidence = state.evidence.filter((one) => one !== found); entry.remove(); });
   entry.append(drop);
@@ -582,5 +659,6 @@ document.addEventListener("keyup", (event) => { if (event.key === "Shift") marke
 window.addEventListener("pageshow", (event) => { if (event.persisted) location.reload(); });
 
 drawRecent(recent);
+state.behind = recent.map((one) => one.unit).reverse();
 show(state.ahead[0] || null);
 fill();

@@ -1,0 +1,185 @@
+"""What counts as a person's own word, and what a page claims to have shown."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from assay.api.opened import Opened
+from assay.model.labels import SEEN, is_independent, mode_of
+from assay.web import live
+from assay.web.desk import Desk, Refused
+from assay.web.state import Role
+from tests.web.conftest import write_folder
+from tests.web.test_server import Client
+
+ENTAILMENT = "r2c2.entailment"
+
+
+@pytest.fixture(params=[2])
+def desk(tmp_path, request):
+    folder = write_folder(tmp_path / "f", more=f"[ui]\npasses = {request.param}")
+    with Desk.open(Opened.open(folder)) as desk:
+        desk.sync()
+        yield desk
+
+
+def give(desk, who, number, value, mode="", seen=()):
+    screen = desk.screen(who, desk.state.unit(number), mode)
+    own = screen["own"]
+    said = {
+        "verdict": {"entailed": value}, "before": own and own["uid"], "mode": screen["mode"],
+        "seen": list(seen),
+    }  # fmt: skip
+    return desk.give(who, number, said)
+
+
+def units(desk):
+    return [row.id for row in desk.state.units("WHERE task = ? ORDER BY place", ENTAILMENT)]
+
+
+def labels(desk):
+    return [one for one in desk.ledger.labels() if one.labeller.is_human]
+
+
+def agreement(desk):
+    (pair,) = live.pairs(desk)
+    return pair.n, {name: value for name, value, *_ in pair.estimates}["agreement"]
+
+
+def test_settling_takes_no_disagreement_out_of_agreement(desk):
+    ann, kim = desk.state.person("ANN", Role.ADJUDICATOR), desk.state.person("KIM")
+    for at, number in enumerate(units(desk)):
+        give(desk, ann, number, "YES")
+        give(desk, kim, number, "YES" if at % 2 else "NO")
+    before = agreement(desk)
+    assert before == (4, 0.5)
+    while screens := desk.next(ann, ENTAILMENT, "disagreements", count=1):
+        uids = [one["uid"] for one in screens[0]["others"]]
+        give(desk, ann, screens[0]["unit"], "NO", "adjudication", uids)
+    assert sum(mode_of(one) == "adjudication" for one in labels(desk)) == 2
+    assert agreement(desk) == before
+
+
+def test_what_was_settled_is_settled_anew_or_not_at_all(desk):
+    ann, kim = desk.state.person("ANN", Role.ADJUDICATOR), desk.state.person("KIM")
+    number = units(desk)[0]
+    give(desk, ann, number, "YES")
+    give(desk, kim, number, "NO")
+    give(desk, ann, number, "NO", "adjudication")
+    screen = desk.screen(ann, desk.state.unit(number))
+    assert screen["mode"] == "adjudication"
+    said = {"verdict": {"entailed": "YES"}, "before": screen["own"]["uid"], "mode": "blind"}
+    with pytest.raises(Refused, match="You settled this one"):
+        desk.give(ann, number, said)
+    assert desk.next(ann, ENTAILMENT, "disagreements") == []
+
+
+@pytest.mark.parametrize("desk", [3], indirect=True)
+def test_disagreements_wait_for_all_passes_and_a_settlement_is_none(desk):
+    ann = desk.state.person("ANN", Role.ADJUDICATOR)
+    kim, lee = desk.state.person("KIM"), desk.state.person("LEE")
+    number = units(desk)[0]
+    give(desk, kim, number, "YES")
+    give(desk, lee, number, "NO")
+    assert desk.next(ann, ENTAILMENT, "disagreements") == []
+    give(desk, ann, number, "NO", "adjudication")
+    assert desk.state.unit(number).labelled == 2
+
+
+def test_who_has_looked_at_others_labels_is_not_independent(desk):
+    ann, kim = desk.state.person("ANN", Role.ADJUDICATOR), desk.state.person("KIM")
+    first, second, *_ = units(desk)
+    desk.see(ann, [first])
+    for number in (first, second):
+        give(desk, ann, number, "YES")
+        give(desk, kim, number, "YES")
+    said = {one.unit: one for one in labels(desk) if one.labeller.name == "human:ANN"}
+    assert mode_of(said[desk.state.unit(first).hash]) == SEEN
+    assert not is_independent(said[desk.state.unit(first).hash])
+    assert is_independent(said[desk.state.unit(second).hash])
+    assert agreement(desk)[0] == 1
+
+
+def test_a_label_claims_only_what_was_on_the_screen(desk):
+    ann, kim = desk.state.person("ANN", Role.ADJUDICATOR), desk.state.person("KIM")
+    lee = desk.state.person("LEE", Role.ADJUDICATOR)
+    number = units(desk)[0]
+    give(desk, ann, number, "YES")
+    give(desk, kim, number, "NO")
+    (screen,) = desk.next(lee, ENTAILMENT, "disagreements", count=1)
+    shown = [one["uid"] for one in screen["others"]]
+    late = give(desk, desk.state.person("EVE"), number, "NO")["uid"]
+    give(desk, lee, number, "NO", "adjudication", [*shown, "made up"])
+    settles = labels(desk)[-1].detail["workbench"]["settles"]
+    assert sorted(settles) == sorted(shown)
+    assert late not in settles
+
+
+def test_a_person_may_be_called_the_machine(desk):
+    ann, other = desk.state.person("ANN"), desk.state.person("the machine")
+    number = units(desk)[0]
+    give(desk, ann, number, "YES")
+    give(desk, other, number, "YES")
+    (pair,) = live.pairs(desk)
+    assert (pair.first, pair.second) == ("ANN", "the machine")
+
+
+def test_labels_that_came_from_elsewhere_are_seen_at_once(serve, tmp_path, assay):
+    folder = write_folder(tmp_path / "f")
+    client = Client(serve(folder))
+    before = client.start()["screens"]
+    done = assay("labels", "export", folder, "-o", tmp_path / "none.jsonl")
+    assert done.returncode == 0, done.stderr
+    texts = {one["name"]: one["value"] for one in before[0]["texts"]}
+    row = {
+        "task": ENTAILMENT, "labeller": "human:KIM", "verdict": {"entailed": "YES"},
+        "unit": {"passage": texts["passage"], "nugget": texts["nugget"]},
+    }  # fmt: skip
+    (tmp_path / "more.jsonl").write_text(json.dumps(row) + "\n", encoding="utf-8")
+    assert assay("labels", "import", folder, tmp_path / "more.jsonl").returncode == 0
+    _, home = client.get("/")
+    assert "1 of 4 labels" in home
+
+
+def test_a_link_in_a_mail_leads_in(serve, tmp_path):
+    server = serve(write_folder(tmp_path / "f"))
+    client = Client.__new__(Client)
+    client.server, client.cookie = server, ""
+    path = server.link.partition(server.base)[2]
+    reply, text = client.get(path, Sec_Fetch_Site="cross-site")
+    assert reply.status == 200
+    assert 'http-equiv="refresh" content="0;url=/"' in text
+    client.cookie = reply.getheader("Set-Cookie").partition(";")[0]
+    assert client.cookie.startswith(f"assay_{server.port}=")
+    assert client.get("/", Sec_Fetch_Site="same-origin")[0].status == 200
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        f"/label/{ENTAILMENT}?unit={'9' * 25}", f"/api/next/{ENTAILMENT}?have={'9' * 25}",
+        f"/label/{ENTAILMENT}?unit=٣", f"/units?n={'9' * 30},1",
+    ],
+)  # fmt: skip
+def test_numbers_that_are_none_are_passed_over(serve, tmp_path, path):
+    client = Client(serve(write_folder(tmp_path / "f")))
+    assert client.get(path.encode("ascii", "ignore").decode())[0].status == 200
+
+
+def test_a_refusal_is_a_page_for_a_person(serve, tmp_path):
+    client = Client(serve(write_folder(tmp_path / "f")))
+    reply, text = client.get("/label/%3Cb%3Enope", Accept="text/html")
+    assert reply.status == 404
+    assert reply.getheader("Content-Type").startswith("text/html")
+    assert "<b>" not in text
+    client.start()
+    reply, _ = client.ask("POST", "/api/aside/1", "{}", X_Assay_Token="ä")
+    assert reply.status == 403
+
+
+def test_words_are_found_in_texts_and_not_in_names_of_fields(serve, tmp_path):
+    client = Client(serve(write_folder(tmp_path / "f")))
+    assert "0 found" in client.get("/search?q=nugget")[1]
+    assert "0 found" not in client.get("/search?q=BRIDGE")[1]
