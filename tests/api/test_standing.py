@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import pytest
 
 from assay.model.labels import Label, LabellerId, Status
@@ -11,15 +13,16 @@ from assay.protocols.standing import stands_on
 MACHINE, KIM = LabellerId("m", "model"), LabellerId("human:KIM", "human")
 
 
-def used(*rows):
-    """Labels by (run, unit, whether by a person)."""
-    return [
+def result(*rows, by_people=False):
+    """A result that rests on labels by (run, unit, whether by a person)."""
+    used = [
         Used(
             Label("", "", "t", "1", unit, KIM if human else MACHINE, Status.OK, {}),
             Place(run, "1"),
         )
         for run, unit, human in rows
     ]
+    return SimpleNamespace(used=used, by_people=by_people)
 
 
 @pytest.mark.parametrize(
@@ -39,12 +42,12 @@ def used(*rows):
     ],
 )
 def test_whose_labels_count(rows, says):
-    assert stands_on(used(*rows)) == says
+    assert stands_on(result(*rows)) == says
 
 
 def test_unequal_shares_between_runs_are_told():
     rows = [("A", f"a{n}", n < 8) for n in range(10)] + [("B", f"b{n}", False) for n in range(10)]
-    said = stands_on(used(*rows))
+    said = stands_on(result(*rows))
     assert "human labels for 40 %" in said
     assert "unevenly: A 80 %, B 0 %" in said
     assert "--policy machine" in said
@@ -52,4 +55,9 @@ def test_unequal_shares_between_runs_are_told():
 
 def test_a_unit_with_several_places_is_one_label():
     rows = [("A", "u", True), ("B", "u", True), ("A", "v", False), ("B", "v", False)]
-    assert "50 %" in stands_on(used(*rows))
+    assert "50 %" in stands_on(result(*rows))
+
+
+def test_a_judge_beside_whom_people_labelled_is_not_called_unchecked():
+    found = result(("A", "u", False), by_people=True)
+    assert stands_on(found) == "judge alone; people's labels are left out"

@@ -10,6 +10,7 @@ import sqlite3
 import numpy as np
 import pytest
 
+import assay as assay_package
 from assay.api.opened import Opened
 from assay.statistics import corrected
 from assay.web.desk import Desk
@@ -229,6 +230,15 @@ def test_what_is_missing_or_was_seen_first_stops_it(assay, world, people):
     assert "6 of 72 labels of draw" in found["why"]
     assert left[-1] in found["why"]
     assert found["scores"] == []
+
+
+def test_the_reports_of_python_have_the_corrected_scores_too(assay, world, people):
+    folder, truth, *_ = world
+    assay("judge", folder)
+    _, topics = drawn(assay, folder)
+    people(folder, truth, topics)
+    text = assay_package.open(folder).report().read_text(encoding="utf-8")
+    assert "judge corrected by 72 drawn labels by people" in text
 
 
 def test_topics_that_came_after_the_draw_are_told(assay, world, people):

@@ -84,7 +84,7 @@ def test_what_labels_from_elsewhere_say_of_themselves_may_be_anything(tmp_path):
         of_person = label_of(desk, content, detail={"workbench": ["blind"]})
         machine = NewLabel(
             key="k", task=ENTAILMENT, version=of_person.version, unit=of_person.unit,
-            content=content, labeller=desk.machine_of(ENTAILMENT), status=Status.OK,
+            content=content, labeller=desk.asked.machine_of(ENTAILMENT), status=Status.OK,
             verdict={"entailed": "NO", "reason": ""},
             detail={"margin": "high", "threshold": [1], "workbench": 7},
         )  # fmt: skip

@@ -130,8 +130,6 @@ def test_labels_that_came_from_elsewhere_are_seen_at_once(serve, tmp_path, assay
     folder = write_folder(tmp_path / "f")
     client = Client(serve(folder))
     before = client.start()["screens"]
-    done = assay("labels", "export", folder, "-o", tmp_path / "none.jsonl")
-    assert done.returncode == 0, done.stderr
     texts = {one["name"]: one["value"] for one in before[0]["texts"]}
     row = {
         "task": ENTAILMENT, "labeller": "human:KIM", "verdict": {"entailed": "YES"},
@@ -160,12 +158,12 @@ def test_a_link_in_a_mail_leads_in(serve, tmp_path):
     "path",
     [
         f"/label/{ENTAILMENT}?unit={'9' * 25}", f"/api/next/{ENTAILMENT}?have={'9' * 25}",
-        f"/label/{ENTAILMENT}?unit=٣", f"/units?n={'9' * 30},1",
+        f"/label/{ENTAILMENT}?unit=%D9%A3", f"/units?n={'9' * 30},1",
     ],
 )  # fmt: skip
 def test_numbers_that_are_none_are_passed_over(serve, tmp_path, path):
     client = Client(serve(write_folder(tmp_path / "f")))
-    assert client.get(path.encode("ascii", "ignore").decode())[0].status == 200
+    assert client.get(path)[0].status == 200
 
 
 def test_a_refusal_is_a_page_for_a_person(serve, tmp_path):

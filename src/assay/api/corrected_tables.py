@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from assay.api.correcting import Corrected, Parts, Trusted, correct
+from assay.api.correcting import Corrected, Evaluations, Trusted, correct
 from assay.ledger import Ledger
 from assay.model.errors import SettingsError
 from assay.model.wording import counted
@@ -89,10 +89,10 @@ def remarks_of(found: Trusted) -> Sequence[str]:
     return [*(f"{', '.join(names)}: {why}" for why, names in refused.items()), *told]
 
 
-def trust_section(parts: Parts, ledger: Ledger) -> Part:
+def trust_section(evaluations: Evaluations, ledger: Ledger) -> Part:
     """The section of a report in a folder with a draw."""
     try:
-        found = correct(parts, ledger)
+        found = correct(evaluations, ledger)
     except SettingsError as error:
         return Part("Corrected by people’s labels", str(error), ())
     tables = [

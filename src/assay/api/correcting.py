@@ -27,17 +27,17 @@ from assay.protocols.evaluation import Evaluation
 from assay.protocols.results import Findings
 from assay.statistics import corrected
 from assay.statistics.corrected import Population
+from assay.statistics.corrected.modesty import MEASURES
 
 COLUMNS = (
     "run", "measure", "value", "low", "high", "judge_alone", "human_only", "human_low",
     "human_high", "labels", "design", "population",
 )  # fmt: skip
-_OF_CONFIDENCE = ("HMR", "R_O", "R_U", "Accuracy")
 _SAME = 1e-9
 _FEW_RESAMPLES = 100  # the bootstrap of single scores is not used here
 
 
-Parts = Mapping[str, Evaluation]
+Evaluations = Mapping[str, Evaluation]
 """A folder under each of its protocols."""
 
 
@@ -124,7 +124,7 @@ class Trusted:
 
 
 def correct(
-    parts: Parts,
+    evaluations: Evaluations,
     ledger: Ledger,
     *,
     measures: Sequence[str] = (),
@@ -138,7 +138,7 @@ def correct(
     if wanted and not draws:
         raise SettingsError(f"There is no draw {wanted}. 'assay draw FOLDER' lists them.")
     if not draws:
-        by_hand = _by_hand(ledger, parts)
+        by_hand = _by_hand(ledger, evaluations)
         why = (
             f"People gave {counted(by_hand, 'label')}, but to nothing that was drawn: nobody knows "
             "how likely each unit was to be chosen, so no interval can be had from them. "
@@ -153,9 +153,15 @@ def correct(
         why += "Draw what people label, 'assay draw FOLDER --n N', and label it in 'assay ui'."
         return Trusted(basis, None, population, level, why=why)
     chosen = draws[-1]
-    units = list(open_units(parts, ledger, chosen))
+    units = list(open_units(evaluations, ledger, chosen))
     done = sum(labelled for _, labelled in units)
     drawn = Drawn(chosen, len(units), done)
+    if not units:
+        why = (
+            f"Nothing is asked yet of what draw {chosen.uid[:8]} drew: labels that come before are "
+            "missing. 'assay judge' asks for them."
+        )
+        return Trusted("judge alone; nothing drawn is labelled", drawn, population, level, why=why)
     if done < len(units):
         topics = dict.fromkeys(request.topic for request, labelled in units if not labelled)
         why = (
@@ -167,9 +173,9 @@ def correct(
                        drawn, population, level, why=why)  # fmt: skip
     boards = tuple(
         board
-        for name, part in parts.items()
+        for name, part in evaluations.items()
         for board in _boards(
-            f"{name}: " if len(parts) > 1 else "", part, ledger, chosen, measures, population,
+            f"{name}: " if len(evaluations) > 1 else "", part, ledger, chosen, measures, population,
             level,
         )
     )  # fmt: skip
@@ -186,8 +192,8 @@ def correct(
     )  # fmt: skip
 
 
-def _by_hand(ledger: Ledger, parts: Parts) -> int:
-    tasks = {task.name: task.version for one in parts.values() for task in one.tasks}
+def _by_hand(ledger: Ledger, evaluations: Evaluations) -> int:
+    tasks = {task.name: task.version for one in evaluations.values() for task in one.tasks}
     return sum(
         tasks.get(one.task) == one.version and is_independent(one) for one in ledger.by_people()
     )
@@ -199,10 +205,12 @@ def of_people(part: Evaluation, draw: Draw) -> Evaluation:
     return replace(part, policy=Policy.of_drawn(draw.tasks))
 
 
-def open_units(parts: Parts, ledger: Ledger, draw: Draw) -> Iterator[tuple[Request, bool]]:
+def open_units(
+    evaluations: Evaluations, ledger: Ledger, draw: Draw
+) -> Iterator[tuple[Request, bool]]:
     """The units of a draw, each once, with whether a person has labelled it."""
     chosen, seen = set(draw.chosen), set()
-    for part in parts.values():
+    for part in evaluations.values():
         own = of_people(part, draw)
         book = own.book(ledger)
         for step in own.steps:
@@ -273,7 +281,7 @@ def _measure(both: _Both, board: Board, measure: str) -> Corrected | str:
     runs = tuple(run for run, by in both.judge.scores.items() if measure in by)
     if all(measure in both.judge.per_topic.get(run, {}) for run in runs):
         return _mean(both, runs, measure, lower=lower)
-    if measure in _OF_CONFIDENCE:
+    if measure in MEASURES:
         return _confidence(both, runs, measure)
     return "It is no mean over topics, and not smooth: no interval of this kind is known."
 
@@ -321,7 +329,7 @@ def _mean(both: _Both, runs: tuple[str, ...], measure: str, *, lower: bool) -> C
 
 def _confidence(both: _Both, runs: tuple[str, ...], measure: str) -> Corrected | str:
     """HMR and its parts, run by run."""
-    drawn, place = np.array(both.drawn), _OF_CONFIDENCE.index(measure)
+    drawn, place = np.array(both.drawn), MEASURES.index(measure)
     rows, told = [], []
     for run in runs:
         p, judge = (

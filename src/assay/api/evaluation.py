@@ -168,7 +168,7 @@ class Evaluation:
                 _finished(tally)
                 results, _ = opened.write(ledger)
                 self._found = ledger.checked(), results
-            opened.write_report(results)
+                opened.write_report(results, ledger=ledger)
 
     def export_batch(self, path: Name, *, retry_failed: bool = False) -> Exported:
         """Write what endpoints would be asked now as an OpenAI batch file, and say how many
@@ -268,7 +268,7 @@ class Evaluation:
             results = self._opened.score(ledger, whole=True)
             if ledger is not None:
                 ledger.checked()  # before anything is written
-            return self._opened.write_report(results, target)
+            return self._opened.write_report(results, target, ledger=ledger)
 
     # -- around it ---------------------------------------------------------------------------
 

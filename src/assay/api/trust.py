@@ -63,6 +63,8 @@ def _progress(opened: Opened, ledger: Ledger, draw: Draw, *, new: bool = False) 
 
 def _tasks(opened: Opened, wanted: Sequence[str]) -> tuple[str, ...]:
     known = [task.name for task in opened.tasks()]
+    if not known:
+        raise SettingsError(f"{opened.folder.path} asks nobody anything: there is nothing to draw.")
     unknown = [name for name in wanted if name not in known]
     if unknown:
         raise SettingsError(

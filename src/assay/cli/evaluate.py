@@ -227,7 +227,7 @@ def _show(
             "judging": None if tally is None else asdict(tally),
             "scores": [asdict(one) for one in results.scores],
             **results.document,
-            "stands_on": {name: stands_on(one.used) for name, one in results.by_protocol.items()},
+            "stands_on": {name: stands_on(one) for name, one in results.by_protocol.items()},
             "missing": results.missing,
             "warnings": list(results.warnings),
             "files": [str(path) for path in files],

@@ -15,7 +15,7 @@ from pathlib import Path
 import orjson
 
 from assay.ledger.hashes import packed
-from assay.ledger.opening import explained, roll_back
+from assay.ledger.opening import explained, transaction
 from assay.model.errors import LedgerError
 from assay.tasks.base import canonical, content_hash
 
@@ -55,25 +55,16 @@ def add_draw(db: sqlite3.Connection, path: Path, draw: Draw) -> bool:
     """Write a draw; False where it is there already. Raises LedgerError."""
     uid, created = packed(draw.uid), datetime.now(UTC).isoformat(timespec="seconds")
     rows = zip(draw.names, draw.pi, map(int, draw.drawn), strict=True)
-    with explained(path):
-        db.execute("BEGIN IMMEDIATE")
-        try:
-            known = db.execute("SELECT 1 FROM draws WHERE uid = ?", (uid,)).fetchone()
-            if known is None:
-                tasks = orjson.dumps(draw.tasks).decode()
-                number = db.execute(
-                    "INSERT INTO draws (uid, design, tasks, size, seed, created) "
-                    "VALUES (?, ?, ?, ?, ?, ?)",
-                    (uid, draw.design, tasks, draw.size, draw.seed, created),
-                ).lastrowid
-                db.executemany(
-                    "INSERT INTO drawn VALUES (?, ?, ?, ?)", ((number, *row) for row in rows)
-                )
-            db.execute("COMMIT")
-        except BaseException:
-            roll_back(db)
-            raise
-    return known is None
+    with transaction(db, path):
+        if db.execute("SELECT 1 FROM draws WHERE uid = ?", (uid,)).fetchone():
+            return False
+        tasks = orjson.dumps(draw.tasks).decode()
+        number = db.execute(
+            "INSERT INTO draws (uid, design, tasks, size, seed, created) VALUES (?, ?, ?, ?, ?, ?)",
+            (uid, draw.design, tasks, draw.size, draw.seed, created),
+        ).lastrowid
+        db.executemany("INSERT INTO drawn VALUES (?, ?, ?, ?)", ((number, *row) for row in rows))
+    return True
 
 
 def draws(db: sqlite3.Connection, path: Path) -> list[Draw]:

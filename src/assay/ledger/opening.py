@@ -117,6 +117,21 @@ def _migrate(db: sqlite3.Connection, path: Path) -> None:
             return  # no room to do it in, or another process reads: the file only stays larger
 
 
+@contextmanager
+def transaction(
+    db: sqlite3.Connection, path: Path, begin: str = "BEGIN IMMEDIATE"
+) -> Iterator[None]:
+    """All of what is written within, or nothing. Raises LedgerError as :func:`explained` does."""
+    with explained(path):
+        db.execute(begin)
+        try:
+            yield
+            db.execute("COMMIT")
+        except BaseException:
+            roll_back(db)
+            raise
+
+
 def roll_back(db: sqlite3.Connection) -> None:
     """Take back the transaction under way, if there still is one: what breaks on a full disk,
     SQLite takes back by itself."""

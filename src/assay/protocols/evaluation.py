@@ -275,6 +275,7 @@ class Evaluation:
             gaps=found.gaps if found.unlabelled else (*_label_gaps(book, self.tasks), *found.gaps),
             warnings=(*self.warnings, *warnings, *found.warnings),
             juries=juries(used.label for used in book.used),
+            by_people=any(book.people_labelled(task) for task in self.tasks),
             out=self.folder.out_in_words,
         )
 

@@ -37,7 +37,7 @@ def page_of(result: Result, *, sections: bool = True) -> Page:
     found = result.findings
     asked = sum(result.asked.values())
     level = result.settings.get("level")
-    basis = stands_on(result.used)
+    basis = stands_on(result)
     return Page(
         title=result.title,
         protocol=result.protocol_title,

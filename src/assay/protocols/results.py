@@ -64,8 +64,9 @@ class Result:
     """An evaluation's findings with what they rest on.
 
     ``asked`` counts, for each task, the units that scoring wanted a label of, ``missing`` those
-    that have none yet and ``failed`` those whose labeller's reply was unusable. ``out`` is
-    where the report says that its files are.
+    that have none yet and ``failed`` those whose labeller's reply was unusable. ``by_people`` says
+    whether people labelled anything here, whether that counts or not, ``out`` where the report says
+    that its files are.
     """
 
     protocol: str
@@ -83,6 +84,7 @@ class Result:
     gaps: tuple[Gap, ...]
     warnings: tuple[str, ...]
     juries: tuple[Jury, ...] = ()
+    by_people: bool = False
     out: str = "out/"
 
     @property

@@ -6,19 +6,15 @@ with connections of its own (:mod:`assay.web.server`).
 
 from __future__ import annotations
 
-import hashlib
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from datetime import datetime
-from itertools import chain, product
 from typing import Any, Self
 
 import orjson
 
 from assay.api.opened import Opened
-from assay.formats.text import read_text
 from assay.ledger import Ledger, NewLabel
 from assay.ledger.exchange import person as labeller_named
 from assay.ledger.exchange import said_by
@@ -29,22 +25,30 @@ from assay.model.labels import (
     SEEN,
     WORKBENCH,
     Label,
-    LabellerId,
-    Status,
     mode_of,
-    without_reasons,
 )
 from assay.model.places import inside
 from assay.protocols.config import UiSection
-from assay.tasks.base import AnyTask, canonical, content_hash
+from assay.tasks.base import AnyTask, content_hash
 from assay.web import forms
-from assay.web.state import FILE, Given, Person, State, UnitRow
+from assay.web.asked import Asked
+from assay.web.state import FILE, Person, State, UnitRow
+from assay.web.values import (
+    as_given,
+    beginning,
+    comparable,
+    evidence_in,
+    in_brief,
+    reason_of,
+    seconds_in,
+    text_in,
+    uids_in,
+)
 
 AT_ONCE = 0.3
 """Seconds that people may wait for new units to be taken up."""
 PREFETCHED = 3
 RECENT = 10
-_MOST_TEXT = 4000
 
 QUEUES: Mapping[str, str] = {
     "open": "All that is open, topic by topic",
@@ -74,21 +78,12 @@ class Desk:
     opened: Opened
     ledger: Ledger
     state: State
-    tasks: Mapping[str, AnyTask] = field(init=False)
-    guidelines: dict[str, str] = field(init=False)
-    _waits: bool = field(init=False)
-    stale: bool = field(init=False)
+    asked: Asked = field(init=False)
+    stale: bool = field(default=False, init=False)
     sync_takes: float = field(default=0.0, init=False)
 
     def __post_init__(self) -> None:
-        self.stale = False
-        parts = self.opened.parts.values()
-        asked = [step.task for part in parts for step in part.steps]
-        by_hand = [task for part in parts for task in part.tasks if task.by_people]
-        self.tasks = {one.name: one for one in (*asked, *by_hand)}
-        steps = [step for one in self.opened.parts.values() for step in one.steps]
-        self._waits = any(step.waits for step in steps)
-        self.guidelines = {name: self._guideline(name) for name in self.tasks}
+        self.asked = Asked(self.opened, self.ledger)
 
     @classmethod
     @contextmanager
@@ -103,8 +98,18 @@ class Desk:
     def take_up(self, opened: Opened) -> None:
         """Go on with the folder as it is after a change to its inputs. Raises AssayError."""
         self.opened = opened
-        self.__post_init__()
+        self.asked = Asked(opened, self.ledger)
         self.sync()
+
+    @property
+    def tasks(self) -> Mapping[str, AnyTask]:
+        """The tasks that people are asked under, by name."""
+        return self.asked.tasks
+
+    @property
+    def guidelines(self) -> Mapping[str, str]:
+        """The guideline of each task, Markdown."""
+        return self.asked.guidelines
 
     @property
     def ui(self) -> UiSection:
@@ -123,78 +128,28 @@ class Desk:
         began = time.monotonic()
         self.stale = False
         self.ledger.changed_elsewhere()  # what is there is taken up now
-        self.state.set_units(self._units())
-        self.state.set_drawn(self._drawn())
-        self.state.set_machines(self._machines())
+        self.state.set_units(self.asked.units())
+        self.state.set_drawn(self.asked.drawn())
+        self.state.set_machines(self.asked.machines())
         self._take_up()
         self.sync_takes = time.monotonic() - began
 
-    def refresh(self) -> None:
+    def refresh(self) -> bool:
         """:meth:`sync` where labels may have opened more units, or came from elsewhere, if that
-        takes no time to speak of; else :meth:`assay.web.server.Bench.keep_fresh` does it."""
+        takes no time to speak of; else :meth:`assay.web.server.Bench.keep_fresh` does it. Returns
+        whether it was done."""
         if self.ledger.changed_elsewhere():
             self.stale = True
-        if self.stale and self.sync_takes < AT_ONCE:
+        due = self.stale and self.sync_takes < AT_ONCE
+        if due:
             self.sync()
-
-    def _units(self) -> Iterator[tuple[str, str, str, int, str, int]]:
-        seen: set[str] = set()
-        for part in self.opened.parts.values():
-            book = part.book(self.ledger)
-            asked = (request for step in part.steps for request in step.requests(book))
-            by_hand = part.protocol.by_people(part.inputs, part.settings, book)
-            for request in chain(asked, by_hand):
-                unit = request.unit_hash
-                if unit in seen:
-                    continue
-                seen.add(unit)
-                topic = request.topic or _topic_in(request.content)
-                place, passes = self._place(topic, unit), self._passes(unit)
-                text = orjson.dumps(request.content).decode()
-                yield request.task.name, unit, topic, place, text, passes
-
-    def _place(self, topic: str, unit: str) -> int:
-        """Topics in a drawn order, and the units of a topic in another."""
-        return (_drawn(self.ui.seed, "topic", topic) << 31) | _drawn(self.ui.seed, "unit", unit)
-
-    def _passes(self, unit: str) -> int:
-        twice = _drawn(self.ui.seed, "overlap", unit) < self.ui.overlap * (1 << 31)
-        return self.ui.passes if twice else 1
-
-    def _drawn(self) -> Iterator[tuple[str, str]]:
-        """Tasks and topics of the newest draw."""
-        for draw in self.ledger.draws()[-1:]:
-            yield from product(draw.tasks, draw.chosen)
-
-    def _machines(self) -> dict[str, tuple[str, float | None]]:
-        """What the folder's own labellers said of units: status, and how far the verdict was from
-        turning out otherwise (log odds), where that is known."""
-        found: dict[str, tuple[str, float | None]] = {}
-        own: dict[str, LabellerId | None] = {}
-        for part in self.opened.parts.values():
-            book = part.book(self.ledger).book
-            own |= {} if book is None else book.configured
-        for label in self.ledger.labels(list(self.tasks)):
-            if label.labeller == own.get(label.task):
-                found[label.unit] = (label.status.value, _certainty(label))
-        return found
+        return due
 
     def _take_up(self) -> None:
         """Note the labels of people that the ledger has, from wherever they came."""
         self.state.set_given(
-            self._given(label) for label in self.ledger.by_people() if self._counts(label)
+            self.asked.given(one) for one in self.ledger.by_people() if self.asked.counts(one)
         )
-
-    def _counts(self, label: Label) -> bool:
-        """Whether a label can be used, and is of a task as it is asked now."""
-        task = self.tasks.get(label.task)
-        return task is not None and label.version == task.version and label.status is Status.OK
-
-    def _given(self, label: Label) -> Given:
-        who = label.labeller.name.removeprefix("human:")
-        verdict = comparable(label.verdict or {})
-        at = _moment(label.created)
-        return Given(label.unit, who, label.uid, label.rowid, verdict, mode_of(label), at)
 
     # -- what a person has next ------------------------------------------------------------------
 
@@ -214,8 +169,7 @@ class Desk:
         if queue == "disagreements" and not person.adjudicates:
             raise Refused("Disagreements are settled by adjudicators.", 403)
         found = self._reserved(person, task, queue, count, without)
-        if len(found) < count:
-            self.refresh()  # what was labelled since may have opened more
+        if len(found) < count and self.refresh():  # there may be more
             found = self._reserved(person, task, queue, count, without)
         mode = ADJUDICATION if queue == "disagreements" else self.ui.mode
         return [self.screen(person, row, mode) for row in found]
@@ -262,7 +216,7 @@ class Desk:
             "words": forms.words_of(task, unit),
             "controls": forms.controls(task, unit),
             "reason": forms.has_reason(task),
-            "own": None if own is None else _as_given(own),
+            "own": None if own is None else as_given(own, orjson.loads(row.content)),
             "shown": shown,
             "others": self._others(row) if mode == ADJUDICATION else [],
             "flag": asides.get("flag", ""),
@@ -280,7 +234,7 @@ class Desk:
 
     def _current(self, row: UnitRow) -> list[Label]:
         """Those that count."""
-        return [one for one in self.labels(row) if self._counts(one)]
+        return [one for one in self.labels(row) if self.asked.counts(one)]
 
     def _shown(self, row: UnitRow, mode: str) -> dict[str, Any] | None:
         """The machine's label, in a campaign that shows it."""
@@ -314,7 +268,7 @@ class Desk:
         verdict, wrong = forms.verdict_of(task, unit, given if isinstance(given, dict) else {})
         if verdict is None:
             raise Refused(wrong or "There is no verdict.", 422)
-        reason = _text(said.get("reason"))
+        reason = text_in(said.get("reason"))
         if reason and forms.has_reason(task):
             verdict["reason"] = reason
         own = self._own(person, row)
@@ -327,20 +281,20 @@ class Desk:
         if mode == ADJUDICATION:
             if not person.adjudicates:
                 raise Refused("Disagreements are settled by adjudicators.", 403)
-            settles = [one["uid"] for one in self._others(row) if one["uid"] in _uids(said)]
+            settles = [one["uid"] for one in self._others(row) if one["uid"] in uids_in(said)]
         elif mode != self.ui.mode:
             raise Refused("The folder's mode was changed; load the page again.")
         elif own is not None and mode_of(own) == ADJUDICATION:
             raise Refused("You settled this one: load the page again to settle it otherwise.")
         shown = self._shown(row, mode)
-        if shown is not None and shown["uid"] not in _uids(said):
+        if shown is not None and shown["uid"] not in uids_in(said):
             shown = None  # it came after the screen
         seen = mode in INDEPENDENT and self._has_seen(person, row)
         detail = {
             "mode": SEEN if seen else mode,
-            "seconds": _seconds(said.get("seconds")),
+            "seconds": seconds_in(said.get("seconds")),
             "guideline": content_hash(self.guidelines[row.task].encode()),
-            "evidence": _evidence(said.get("evidence"), orjson.loads(row.content)),
+            "evidence": evidence_in(said.get("evidence"), orjson.loads(row.content)),
             **({"settles": settles} if settles else {}),
             **({"shown": shown["uid"]} if shown else {}),
         }
@@ -377,8 +331,8 @@ class Desk:
         (uid,) = self.ledger.add([label])
         written = next(one for one in self.ledger.of_units([label.unit]) if one.uid == uid)
         with suppress(LedgerError):  # the label is there; what it counts as is found again
-            self.state.set_given([self._given(written)])
-        self.stale = self._waits
+            self.state.set_given([self.asked.given(written)])
+        self.stale = self.stale or self.asked.waits
         return uid
 
     def _trained(self, person: Person, row: UnitRow, verdict: Mapping[str, Any]) -> dict[str, Any]:
@@ -405,7 +359,7 @@ class Desk:
         """Skip, flag or note a unit."""
         if kind not in {"skip", "flag", "note"}:
             raise Refused("There is no such thing to say of a unit.", 404)
-        self.state.set_aside(self.row(number).id, person.id, kind, _text(text))
+        self.state.set_aside(self.row(number).id, person.id, kind, text_in(text))
 
     def row(self, number: int) -> UnitRow:
         row = self.state.unit(number)
@@ -420,11 +374,11 @@ class Desk:
         rows = self.state.all(
             "SELECT units.id, verdict, content, MAX(row) FROM given "
             "JOIN units ON units.id = unit WHERE given.person = ? AND task = ? "
-            "GROUP BY units.id ORDER BY MAX(at) DESC LIMIT ?",
+            "GROUP BY units.id ORDER BY MAX(row) DESC LIMIT ?",
             person.id, task, RECENT,
         )  # fmt: skip
         return [
-            {"unit": unit, "said": in_brief(verdict), "text": _brief(self.tasks[task], content)}
+            {"unit": unit, "said": in_brief(verdict), "text": beginning(self.tasks[task], content)}
             for unit, verdict, content, _ in rows
         ]
 
@@ -460,7 +414,7 @@ class Desk:
 
     def brief(self, row: UnitRow) -> str:
         """The beginning of what is judged in a unit."""
-        return _brief(self.tasks[row.task], row.content)
+        return beginning(self.tasks[row.task], row.content)
 
     def rows(self, numbers: Sequence[int]) -> list[UnitRow]:
         """The units with these numbers."""
@@ -478,131 +432,3 @@ class Desk:
             if rows and rows[0].task in self.tasks:
                 found[one] = rows[0]
         return found
-
-    def machine_of(self, task: str) -> LabellerId | None:
-        """The folder's own labeller of a task."""
-        for part in self.opened.parts.values():
-            book = part.book(self.ledger).book
-            if book is not None and task in book.configured:
-                return book.configured[task]
-        return None
-
-    def _guideline(self, task: str) -> str:
-        """The task's guideline in the folder, Markdown; else what the task itself says."""
-        folder = self.opened.folder.path
-        path = inside(folder, f"guidelines/{task}.md", f"The guideline of {task}")
-        if path.is_file():
-            return "\n".join(read_text(path).lines)
-        own = self.tasks[task]
-        return f"# {own.title}\n\n{_said(own.unit.__doc__)}\n\n{_said(own.verdict.__doc__)}\n"
-
-
-def _as_given(label: Label) -> dict[str, Any]:
-    """A label as the person who gave it sees it again."""
-    said = label.detail.get(WORKBENCH)
-    evidence = said.get("evidence") if isinstance(said, Mapping) else None
-    return {
-        "uid": label.uid, "verdict": label.verdict, "reason": reason_of(label),
-        "evidence": evidence if isinstance(evidence, list) else [],
-    }  # fmt: skip
-
-
-def _uids(said: Mapping[str, Any]) -> Sequence[str]:
-    """The labels of others that the page says it showed."""
-    found = said.get("seen")
-    return [one for one in found if isinstance(one, str)] if isinstance(found, list) else []
-
-
-def comparable(verdict: Mapping[str, Any]) -> str:
-    """A verdict without its reasons, as one text: equal for people who agree."""
-    return canonical(without_reasons(verdict)).decode()
-
-
-def reason_of(label: Label) -> str:
-    """Why, where a label says so."""
-    return str(label.reason or (label.verdict or {}).get("reason") or "")
-
-
-def in_brief(verdict: str) -> str:
-    """A verdict in a few words."""
-    values: list[str] = []
-
-    def take(value: Any) -> None:
-        if isinstance(value, dict):
-            for one in value.values():
-                take(one)
-        elif isinstance(value, list) and any(isinstance(one, dict | list) for one in value):
-            values.append(f"{len(value)} items")
-        elif isinstance(value, list):
-            values.append(", ".join(map(str, value)))
-        else:
-            values.append(("yes" if value else "no") if isinstance(value, bool) else str(value))
-
-    take(orjson.loads(verdict))
-    return " · ".join(values)[:80]
-
-
-def _brief(task: AnyTask, content: str) -> str:
-    value = orjson.loads(content).get(task.judged_fields[0], "")
-    text = "; ".join(map(str, value)) if isinstance(value, list) else str(value)
-    return text if len(text) <= 90 else f"{text[:89]}…"
-
-
-def _evidence(given: Any, content: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Parts of the unit's texts that a person marked: the field, and where in it (characters)."""
-    found = []
-    for one in given if isinstance(given, list) else []:
-        if not isinstance(one, dict):
-            continue
-        name, start, end = one.get("field"), one.get("start"), one.get("end")
-        text = content.get(str(name))
-        if isinstance(text, list) and isinstance(one.get("item"), int):
-            text = text[one["item"]] if 0 <= one["item"] < len(text) else None
-        if not isinstance(text, str) or type(start) is not int or type(end) is not int:
-            continue
-        if 0 <= start < end <= len(text):
-            place = {"field": name, "start": start, "end": end, "text": text[start:end]}
-            found.append(
-                place | ({"item": one["item"]} if isinstance(one.get("item"), int) else {})
-            )
-    return found[:20]
-
-
-def _text(given: Any) -> str:
-    return given.strip()[:_MOST_TEXT] if isinstance(given, str) else ""
-
-
-def _seconds(given: Any) -> float | None:
-    good = isinstance(given, int | float) and not isinstance(given, bool) and 0 <= given < 1e6
-    return round(float(given), 1) if good else None
-
-
-def _topic_in(content: Mapping[str, Any]) -> str:
-    return next((str(content[one]) for one in forms.QUERY_FIELDS if one in content), "")
-
-
-def _certainty(label: Label) -> float | None:
-    """How far a machine's verdict was from turning out otherwise (log odds), where that is known;
-    labels from elsewhere may say anything."""
-    margin, threshold = label.detail.get("margin"), label.detail.get("threshold")
-    if not isinstance(margin, int | float):
-        return None
-    return abs(margin - (threshold if isinstance(threshold, int | float) else 0.0))
-
-
-def _moment(created: str) -> float:
-    """Seconds since 1970; 0 where a label from elsewhere does not say."""
-    try:
-        return datetime.fromisoformat(created).timestamp()
-    except (ValueError, OverflowError):
-        return 0.0
-
-
-def _drawn(seed: int, *what: str) -> int:
-    """A number of 31 bits drawn by ``seed`` for something."""
-    digest = hashlib.sha256("\0".join((str(seed), *what)).encode()).digest()
-    return int.from_bytes(digest[:4]) >> 1
-
-
-def _said(text: str | None) -> str:
-    return " ".join((text or "").split()).replace("``", "`")

@@ -19,8 +19,9 @@ from assay.model.labels import INDEPENDENT
 from assay.statistics import agreement
 from assay.tasks.base import AnyTask
 from assay.web import forms
-from assay.web.desk import Desk, comparable
+from assay.web.desk import Desk
 from assay.web.forms import Json
+from assay.web.values import comparable
 
 MACHINE = ""
 """The machine among people: nobody has an empty name."""
@@ -105,7 +106,7 @@ def _said(desk: Desk, task: str) -> Said:
             said.setdefault(name, {})[unit] = verdict
             units[hash_] = unit
     machine = said.setdefault(MACHINE, {})
-    own = desk.machine_of(task)
+    own = desk.asked.machine_of(task)
     for label in desk.ledger.of_units(units):
         if label.labeller == own and label.verdict is not None:
             machine[units[label.unit]] = comparable(label.verdict)

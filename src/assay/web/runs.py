@@ -15,7 +15,8 @@ from assay.api.opened import Opened
 from assay.ledger.chain import Head
 from assay.model.labels import WORKBENCH
 from assay.protocols.exam.items import ItemAnalysis
-from assay.web.desk import Desk, comparable, in_brief, reason_of
+from assay.web.desk import Desk
+from assay.web.values import comparable, in_brief, reason_of
 
 MOST_FOUND = 100
 

@@ -20,7 +20,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
-from assay.ledger.opening import explained, roll_back
+from assay.ledger.opening import explained, transaction
 from assay.model.errors import LedgerError
 
 FILE = "workbench.sqlite"
@@ -307,7 +307,7 @@ class State:
         places = ",".join("?" * len(columns))
         self.execute(f"DROP TABLE IF EXISTS temp.{name}")
         self.execute(f"CREATE TEMP TABLE {name} ({', '.join(columns)})")
-        with self._transaction("BEGIN"):
+        with transaction(self.db, self.path, "BEGIN"):
             self.db.executemany(f"INSERT INTO temp.{name} VALUES ({places})", rows)  # noqa: S608
         try:
             yield
@@ -343,18 +343,7 @@ class State:
 
     def writing(self) -> AbstractContextManager[None]:
         """One transaction: all of it, or nothing."""
-        return self._transaction("BEGIN IMMEDIATE")
-
-    @contextmanager
-    def _transaction(self, begin: str) -> Iterator[None]:
-        with explained(self.path):
-            self.db.execute(begin)
-            try:
-                yield
-                self.db.execute("COMMIT")
-            except BaseException:
-                roll_back(self.db)
-                raise
+        return transaction(self.db, self.path)
 
     def queue(
         self,

@@ -14,10 +14,11 @@ from aiohttp import hdrs, web
 
 from assay.model.errors import SettingsError
 from assay.web import live, runs
-from assay.web.desk import Refused, comparable, in_brief
+from assay.web.desk import Refused
 from assay.web.replies import answered, bench_of, body_of, numbers_in, page
 from assay.web.security import PERSON
 from assay.web.state import Role
+from assay.web.values import comparable, in_brief
 
 _MORE = 50  # labels that the page looks ahead
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]

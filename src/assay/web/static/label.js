@@ -22,7 +22,6 @@ const state = {
   drafts: new Map(), // by unit
   stuck: false, // the last unit at hand was submitted
   unreached: false, // the server did not answer when more were asked for
-  waiting: [], // keys that were pressed while a label was sent
 };
 let started = false;
 
@@ -216,7 +215,9 @@ function editable(control) {
       };
       box.addEventListener("keydown", (event) => {
         if (!event.altKey) return;
-        const name = { ArrowUp: "up", ArrowDown: "down", KeyS: "split", KeyM: "merge", KeyD: "drop" }[event.code];
+        // Alt makes other letters of these on a Mac.
+        const acts = { ArrowUp: "up", ArrowDown: "down", s: "split", m: "merge", d: "drop", KeyS: "split", KeyM: "merge", KeyD: "drop" };
+        const name = acts[event.key] || acts[event.code];
         if (!name) return;
         event.preventDefault();
         list.children[at].querySelector(`[data-act="${name}"]`).click();
@@ -407,7 +408,7 @@ function collected() {
 
 async function submit() {
   const screen = state.screen;
-  if (!screen || state.busy) return;
+  if (!screen || waits()) return;
   if (state.gold) { advance(); return; }
   const [verdict, open] = collected();
   if (!verdict) { say(open, true); return; }
@@ -432,8 +433,6 @@ async function submit() {
     else say(`Not kept: the server cannot be reached. Your verdict is still here; ${keys.submit} tries again.`, true);
   } finally {
     state.busy = false;
-    const waiting = state.waiting.splice(0);
-    if (!find("status").classList.contains("wrong")) for (const one of waiting) document.dispatchEvent(new KeyboardEvent("keydown", one));
   }
 }
 
@@ -455,6 +454,9 @@ function advance(told = "") {
   if (next) { show(next); fill(); } else fill().then(goOn);
   if (told) say(told, true);
 }
+
+// While a label is on its way, or no unit is at hand, keys do nothing: nobody labels what was not seen.
+const waits = () => state.busy || state.stuck;
 
 function goOn() {
   // Whether anything is left is known only once the server has said so.
@@ -504,6 +506,7 @@ function refreshRecent(screen, verdict) {
 }
 
 async function again(unit) {
+  if (waits()) return;
   keepDraft();
   const mode = state.screen && state.screen.mode === "adjudication" ? "?mode=adjudication" : "";
   try { show(await ask(`/api/unit/${unit}${mode}`)); } catch (error) { say(error.message || "The server cannot be reached.", true); }
@@ -574,7 +577,7 @@ for (const [name, [title, work]] of Object.entries(commands)) {
   find("keys").append(make("tr", {}, make("td", {}, kbd(keys[name])), make("td", {}, title)));
   if (name === "submit") continue;
   const button = make("button", { type: "button", "data-command": name, title }, title, " ", kbd(keys[name]));
-  button.addEventListener("click", work);
+  button.addEventListener("click", () => { if (!waits()) work(); });
   find("commands").append(button);
 }
 for (const [key, text] of [["0 … 9", "A verdict, as its button says"], ["a … z", "The next value of a list's item"], ["+", "Add an entry to a list"],
@@ -587,7 +590,7 @@ find("verdict").addEventListener("submit", (event) => { event.preventDefault(); 
 document.addEventListener("keydown", (event) => {
   if (document.querySelector("dialog[open]") || event.isComposing) return;
   const target = event.target;
-  const writing = target.matches && target.matches("textarea, select, input");
+  const writing = target.matches("textarea, select, input");
   if (writing) {
     if (event.key === "Escape") target.blur();
     else if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) { event.preventDefault(); submit(); }
@@ -597,7 +600,7 @@ document.addEventListener("keydown", (event) => {
   if (!written && (event.ctrlKey || event.metaKey || event.altKey)) return;
   // Capitals lock makes no other keys.
   const key = event.key.length === 1 && !event.shiftKey ? event.key.toLowerCase() : event.key;
-  const radio = target.closest && target.closest("[role=radiogroup] [role=radio]");
+  const radio = target.closest("[role=radiogroup] [role=radio]");
   const step = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }[key];
   if (radio && step) {
     const group = [...radio.parentElement.children];
@@ -605,14 +608,10 @@ document.addEventListener("keydown", (event) => {
     event.preventDefault(); next.focus(); next.click();
     return;
   }
-  if (state.busy) { // it is meant for the unit after this
-    if (state.waiting.length < 20 && !event.repeat) state.waiting.push({ key: event.key, shiftKey: event.shiftKey, bubbles: true });
-    event.preventDefault();
-    return;
-  }
+  if (waits()) { event.preventDefault(); return; }
   const command = Object.keys(keys).find((name) => keys[name] === key);
   if (command && commands[command]) {
-    if (event.key === "Enter" && target.matches && target.matches("a, [data-command]:not([data-command=submit]), [data-recent], [data-act], .add")) return;
+    if (event.key === "Enter" && target.matches("a, [data-command]:not([data-command=submit]), [data-recent], [data-act], .add")) return;
     event.preventDefault();
     if (!event.repeat) commands[command][1]();
     return;

@@ -1,0 +1,134 @@
+"""What a folder asks people: its units in their order, what was drawn of them, what machines and
+people have said so far."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from itertools import chain, product
+from typing import Any
+
+import orjson
+
+from assay.api.opened import Opened
+from assay.formats.text import read_text
+from assay.ledger import Ledger
+from assay.model.labels import Label, LabellerId, Status, mode_of
+from assay.model.places import inside
+from assay.protocols.config import UiSection
+from assay.tasks.base import AnyTask
+from assay.web import forms
+from assay.web.state import Given
+from assay.web.values import certainty_of, comparable, moment_of
+
+
+@dataclass
+class Asked:
+    """What an opened folder asks, read with a ledger. ``guidelines`` are texts by task, and
+    ``waits`` says whether labels open more units. Raises SettingsError where a guideline lies
+    elsewhere."""
+
+    opened: Opened
+    ledger: Ledger
+    tasks: Mapping[str, AnyTask] = field(init=False)
+    guidelines: Mapping[str, str] = field(init=False)
+    waits: bool = field(init=False)
+
+    def __post_init__(self) -> None:
+        parts = self.opened.parts.values()
+        steps = [step for one in parts for step in one.steps]
+        by_hand = [task for one in parts for task in one.tasks if task.by_people]
+        self.tasks = {one.name: one for one in (*(step.task for step in steps), *by_hand)}
+        self.waits = any(step.waits for step in steps)
+        self.guidelines = {name: self._guideline(name) for name in self.tasks}
+
+    @property
+    def _ui(self) -> UiSection:
+        return self.opened.folder.config.ui
+
+    def units(self) -> Iterator[tuple[str, str, str, int, str, int]]:
+        """Task, hash, topic, place, content and passes of every unit that is asked about now."""
+        seen: set[str] = set()
+        for part in self.opened.parts.values():
+            book = part.book(self.ledger)
+            asked = (request for step in part.steps for request in step.requests(book))
+            by_hand = part.protocol.by_people(part.inputs, part.settings, book)
+            for request in chain(asked, by_hand):
+                unit = request.unit_hash
+                if unit in seen:
+                    continue
+                seen.add(unit)
+                topic = request.topic or _topic_in(request.content)
+                place, passes = self._place(topic, unit), self._passes(unit)
+                text = orjson.dumps(request.content).decode()
+                yield request.task.name, unit, topic, place, text, passes
+
+    def _place(self, topic: str, unit: str) -> int:
+        """Topics in a drawn order, and the units of a topic in another."""
+        return (_chance(self._ui.seed, "topic", topic) << 31) | _chance(self._ui.seed, "unit", unit)
+
+    def _passes(self, unit: str) -> int:
+        twice = _chance(self._ui.seed, "overlap", unit) < self._ui.overlap * (1 << 31)
+        return self._ui.passes if twice else 1
+
+    def drawn(self) -> Iterator[tuple[str, str]]:
+        """Tasks and topics of the newest draw."""
+        for draw in self.ledger.draws()[-1:]:
+            yield from product(draw.tasks, draw.chosen)
+
+    def machines(self) -> dict[str, tuple[str, float | None]]:
+        """What the folder's own labellers said of units: status, and how far the verdict was from
+        turning out otherwise (log odds), where that is known."""
+        found: dict[str, tuple[str, float | None]] = {}
+        own: dict[str, LabellerId | None] = {}
+        for part in self.opened.parts.values():
+            book = part.book(self.ledger).book
+            own |= {} if book is None else book.configured
+        for label in self.ledger.labels(list(self.tasks)):
+            if label.labeller == own.get(label.task):
+                found[label.unit] = (label.status.value, certainty_of(label))
+        return found
+
+    def counts(self, label: Label) -> bool:
+        """Whether a label can be used, and is of a task as it is asked now."""
+        task = self.tasks.get(label.task)
+        return task is not None and label.version == task.version and label.status is Status.OK
+
+    def given(self, label: Label) -> Given:
+        """A person's label as the workbench notes it."""
+        who = label.labeller.name.removeprefix("human:")
+        verdict = comparable(label.verdict or {})
+        at = moment_of(label.created)
+        return Given(label.unit, who, label.uid, label.rowid, verdict, mode_of(label), at)
+
+    def machine_of(self, task: str) -> LabellerId | None:
+        """The folder's own labeller of a task."""
+        for part in self.opened.parts.values():
+            book = part.book(self.ledger).book
+            if book is not None and task in book.configured:
+                return book.configured[task]
+        return None
+
+    def _guideline(self, task: str) -> str:
+        """The task's guideline in the folder, Markdown; else what the task itself says."""
+        folder = self.opened.folder.path
+        path = inside(folder, f"guidelines/{task}.md", f"The guideline of {task}")
+        if path.is_file():
+            return "\n".join(read_text(path).lines)
+        own = self.tasks[task]
+        return f"# {own.title}\n\n{_said(own.unit.__doc__)}\n\n{_said(own.verdict.__doc__)}\n"
+
+
+def _topic_in(content: Mapping[str, Any]) -> str:
+    return next((str(content[one]) for one in forms.QUERY_FIELDS if one in content), "")
+
+
+def _chance(seed: int, *what: str) -> int:
+    """A number of 31 bits drawn by ``seed`` for something."""
+    digest = hashlib.sha256("\0".join((str(seed), *what)).encode()).digest()
+    return int.from_bytes(digest[:4]) >> 1
+
+
+def _said(text: str | None) -> str:
+    return " ".join((text or "").split()).replace("``", "`")

@@ -1,0 +1,116 @@
+"""What labels say and what pages send, as plain values; either may hold anything."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+import orjson
+
+from assay.model.labels import WORKBENCH, Label, without_reasons
+from assay.tasks.base import AnyTask, canonical
+
+Json = dict[str, Any]
+
+_MOST_TEXT = 4000
+
+
+def comparable(verdict: Mapping[str, Any]) -> str:
+    """A verdict without its reasons, as one text: equal for people who agree."""
+    return canonical(without_reasons(verdict)).decode()
+
+
+def reason_of(label: Label) -> str:
+    """Why, where a label says so."""
+    return str(label.reason or (label.verdict or {}).get("reason") or "")
+
+
+def as_given(label: Label, content: Mapping[str, Any]) -> Json:
+    """A label on a unit with this content, as the person who gave it sees it again."""
+    said = label.detail.get(WORKBENCH)
+    marked = said.get("evidence") if isinstance(said, Mapping) else None
+    return {
+        "uid": label.uid, "verdict": label.verdict, "reason": reason_of(label),
+        "evidence": evidence_in(marked, content),
+    }  # fmt: skip
+
+
+def certainty_of(label: Label) -> float | None:
+    """How far a machine's verdict was from turning out otherwise (log odds), where that is known;
+    labels from elsewhere may say anything."""
+    margin, threshold = label.detail.get("margin"), label.detail.get("threshold")
+    if not isinstance(margin, int | float):
+        return None
+    return abs(margin - (threshold if isinstance(threshold, int | float) else 0.0))
+
+
+def moment_of(created: str) -> float:
+    """Seconds since 1970; 0 where a label from elsewhere does not say."""
+    try:
+        return datetime.fromisoformat(created).timestamp()
+    except (ValueError, OverflowError):
+        return 0.0
+
+
+def in_brief(verdict: str) -> str:
+    """A verdict in a few words."""
+    values: list[str] = []
+
+    def take(value: Any) -> None:
+        if isinstance(value, dict):
+            for one in value.values():
+                take(one)
+        elif isinstance(value, list) and any(isinstance(one, dict | list) for one in value):
+            values.append(f"{len(value)} items")
+        elif isinstance(value, list):
+            values.append(", ".join(map(str, value)))
+        else:
+            values.append(("yes" if value else "no") if isinstance(value, bool) else str(value))
+
+    take(orjson.loads(verdict))
+    return " · ".join(values)[:80]
+
+
+def beginning(task: AnyTask, content: str) -> str:
+    """The beginning of what is judged in a unit."""
+    value = orjson.loads(content).get(task.judged_fields[0], "")
+    text = "; ".join(map(str, value)) if isinstance(value, list) else str(value)
+    return text if len(text) <= 90 else f"{text[:89]}…"
+
+
+def evidence_in(given: Any, content: Mapping[str, Any]) -> list[Json]:
+    """Parts of the unit's texts that a person marked: the field, and where in it (characters)."""
+    found = []
+    for one in given if isinstance(given, list) else []:
+        if not isinstance(one, dict):
+            continue
+        name, start, end = one.get("field"), one.get("start"), one.get("end")
+        text = content.get(str(name))
+        if isinstance(text, list) and isinstance(one.get("item"), int):
+            text = text[one["item"]] if 0 <= one["item"] < len(text) else None
+        if not isinstance(text, str) or type(start) is not int or type(end) is not int:
+            continue
+        if 0 <= start < end <= len(text):
+            place = {"field": name, "start": start, "end": end, "text": text[start:end]}
+            found.append(
+                place | ({"item": one["item"]} if isinstance(one.get("item"), int) else {})
+            )
+    return found[:20]
+
+
+def uids_in(said: Mapping[str, Any]) -> Sequence[str]:
+    """The labels of others that the page says it showed."""
+    found = said.get("seen")
+    return [one for one in found if isinstance(one, str)] if isinstance(found, list) else []
+
+
+def text_in(given: Any) -> str:
+    """A text, without what stands around it; empty where it is none."""
+    return given.strip()[:_MOST_TEXT] if isinstance(given, str) else ""
+
+
+def seconds_in(given: Any) -> float | None:
+    """Seconds; None where it says none."""
+    good = isinstance(given, int | float) and not isinstance(given, bool) and 0 <= given < 1e6
+    return round(float(given), 1) if good else None

@@ -1,0 +1,94 @@
+"""From one unit to the next: while a label is on its way, while the server is away, and back."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.web.conftest import goes_on, unit_of, write_folder
+from tests.web.test_browser import until
+from tests.web.test_server import human_labels
+
+CHECKED = "[data-verdict][aria-checked=true]"
+SLOW = """() => { const sent = window.fetch;
+    window.fetch = async (path, more) => {
+        if (path.includes('/api/label/')) await new Promise((done) => setTimeout(done, 700));
+        return sent(path, more);
+    }; }"""
+AWAY = """() => { window.sent = window.sent || window.fetch;
+    window.fetch = (path, more) => path.includes('/api/next/')
+        ? Promise.reject(new TypeError('away')) : window.sent(path, more); }"""
+
+
+@pytest.fixture
+def page(serve, visit, tmp_path):
+    server = serve(write_folder(tmp_path / "f"))
+    page = visit(server.link)
+    page.goto(f"{server.base}/label/r2c2.entailment")
+    return page
+
+
+def give(page, key="1"):
+    unit = unit_of(page)
+    page.keyboard.press(key)
+    page.keyboard.press("Enter")
+    goes_on(page, unit)
+
+
+def test_keys_do_nothing_while_a_label_is_on_its_way(page, tmp_path):
+    page.evaluate(SLOW)
+    unit = unit_of(page)
+    for key in ("1", "Enter", "2", "Enter", "s", "n", "[", "Backspace", "Enter"):
+        page.keyboard.press(key)
+    assert unit_of(page) == unit
+    goes_on(page, unit)
+    assert page.locator(CHECKED).count() == 0  # nothing is said of what nobody saw
+    assert not page.locator("dialog[open]").count()
+    assert human_labels(tmp_path / "f") == 1
+
+
+def test_what_was_begun_waits_for_its_unit(page):
+    give(page)
+    unit = unit_of(page)
+    page.keyboard.press("2")
+    page.locator("#reason").fill("because")
+    page.keyboard.press("Escape")
+    page.keyboard.press("[")
+    goes_on(page, unit)
+    page.keyboard.press("]")
+    until(page, f"document.getElementById('bench').dataset.unit === '{unit}'")
+    assert page.locator(CHECKED).count() == 1
+    assert page.input_value("#reason") == "because"
+
+
+def test_an_answer_that_cannot_be_had_is_no_empty_queue(page):
+    page.evaluate(AWAY)
+    for _ in range(3):
+        give(page)
+    page.keyboard.press("1")
+    page.keyboard.press("Enter")
+    until(page, "document.getElementById('status').textContent.includes('cannot be reached')")
+    assert not page.is_visible("#empty")
+    page.evaluate("() => { window.fetch = window.sent; }")
+    until(page, "!document.getElementById('empty').hidden")
+
+
+def test_backspace_goes_further_back_each_time(page):
+    units = []
+    for _ in range(3):
+        units.append(unit_of(page))
+        give(page)
+    for unit in reversed(units):
+        page.keyboard.press("Backspace")
+        until(page, f"document.getElementById('bench').dataset.unit === '{unit}'")
+
+
+def test_the_next_unit_is_read_out_and_arrows_choose(page):
+    give(page)
+    assert page.evaluate("document.activeElement.id") == "bench"
+    nugget = page.locator("#judged [data-field]").first.inner_text()
+    assert nugget in page.get_attribute("#bench", "aria-label")
+    first = page.locator("[role=radio]").first
+    first.focus()
+    page.keyboard.press("ArrowRight")
+    assert page.locator("[role=radio]").nth(1).get_attribute("aria-checked") == "true"
+    assert first.get_attribute("aria-checked") == "false"
