@@ -34,9 +34,11 @@ def corrected_table(title: str, one: Corrected) -> Table:
         )
         for at in order
     ]  # fmt: skip
-    heading = ("rank", "run", one.measure, "judge alone", "off by", "people only")
-    shown = len(heading) - (one.human is None)
-    return Table(f"{title}, corrected", heading[:shown], [row[:shown] for row in rows])
+    heading: tuple[str, ...] = (
+        "rank", "run", one.measure, "judge alone", "off by", "people only",
+    )  # fmt: skip
+    shown = slice(0 if one.best is not None else 1, 6 if one.human is not None else 5)
+    return Table(f"{title}, corrected: {one.measure}", heading[shown], [row[shown] for row in rows])
 
 
 def _ranks(best: int | None, worst: int | None) -> str:
@@ -61,13 +63,22 @@ def order_in_words(one: Corrected) -> str:
     if len(one.runs) < 2:
         return ""
     if one.tau is None:
-        return "Each run's interval is by itself: two of them do not say which run is better."
+        return (
+            f"{one.measure}: each run's interval is by itself; two of them do not say which run "
+            "is better."
+        )
     low, high = one.tau
     return (
-        f"The order of {one.decided} of {counted(one.pairs, 'pair')} is settled; τ between this "
-        f"order and the judge's is from {low:.2f} to {high:.2f}. The judge weighs "
+        f"{one.measure}: the order of {one.decided} of {counted(one.pairs, 'pair')} is settled; τ "
+        f"between this order and the judge's is from {low:.2f} to {high:.2f}. The judge weighs "
         f"{one.weight or 0:.2f} (0: people alone)."
     )
+
+
+def foremost(found: Sequence[Corrected]) -> Sequence[Corrected]:
+    """Of a leaderboard's measures the first, and the first that gives ranks."""
+    ranked = next((one for one in found if one.best is not None), None)
+    return [one for one in found if one is found[0] or one is ranked]
 
 
 def population_in_words(found: Trusted) -> str:
@@ -96,7 +107,11 @@ def trust_section(evaluations: Evaluations, ledger: Ledger) -> Part:
     except SettingsError as error:
         return Part("Corrected by people’s labels", str(error), ())
     tables = [
-        replace(corrected_table(board.title, one), note=order_in_words(one))
+        replace(
+            corrected_table(board.title, one),
+            note=order_in_words(one),
+            folded=not any(one is each for each in foremost(board.found)),
+        )
         for board in found.boards
         for one in board.found
     ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from enum import StrEnum
 from typing import Annotated, Any, cast
 
@@ -10,6 +10,7 @@ import typer
 
 from assay.api.corrected_tables import (
     corrected_table,
+    foremost,
     order_in_words,
     population_in_words,
     remarks_of,
@@ -69,12 +70,6 @@ def trust_command(
         raise typer.Exit(1)
 
 
-def _first(found: Sequence[Corrected]) -> Sequence[Corrected]:
-    """The first measure of a leaderboard, and the first that gives ranks."""
-    ranked = next((one for one in found if one.best is not None), None)
-    return [one for one in found if one is found[0] or one is ranked]
-
-
 def _document(found: Trusted) -> dict[str, Any]:
     return {
         "stands_on": found.basis,
@@ -107,7 +102,7 @@ def _board(one: Corrected) -> dict[str, Any]:
 
 def _people(found: Trusted, chosen: bool, file: str) -> Iterator[Table | Paragraph | str]:
     for board in found.boards:
-        for one in board.found if chosen else _first(board.found):
+        for one in board.found if chosen else foremost(board.found):
             yield corrected_table(board.title, one)
             if said := order_in_words(one):
                 yield Paragraph(said)
