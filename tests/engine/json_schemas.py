@@ -5,6 +5,7 @@ Any keyword beyond it is an error, so that no task can come to need one.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection
 from typing import Any
 
@@ -13,7 +14,7 @@ from hypothesis import strategies as st
 _KEYWORDS = {
     "object": {"type", "properties", "required", "additionalProperties"},
     "array": {"type", "items", "minItems", "maxItems"},
-    "string": {"type", "enum", "minLength", "maxLength"},
+    "string": {"type", "enum", "pattern", "maxLength"},
     "integer": {"type", "enum"},
     "number": {"type"},
     "null": {"type"},
@@ -55,10 +56,11 @@ def _fits(value: Any, schema: dict[str, Any], root: dict[str, Any]) -> bool:
         return value.keys() == fields.keys() and all(
             fits(value[name], fields[name], root) for name in fields
         )
-    least, most = ("minItems", "maxItems") if kind == "array" else ("minLength", "maxLength")
-    if kind in ("array", "string") and not (
-        schema.get(least, 0) <= len(value) <= schema.get(most, len(value))
-    ):
+    if kind in ("array", "string"):
+        most = schema.get("maxItems" if kind == "array" else "maxLength", len(value))
+        if not schema.get("minItems", 0) <= len(value) <= most:
+            return False
+    if kind == "string" and not re.search(schema.get("pattern", ""), value):
         return False
     return kind != "array" or all(fits(one, schema["items"], root) for one in value)
 
@@ -69,8 +71,7 @@ def replies(
     root: dict[str, Any] | None = None,
     name: str = "",
 ) -> st.SearchStrategy[Any]:
-    """Instances of ``schema``. A text that may not be empty is more than blanks, and nothing comes
-    twice in the lists called ``distinct``: that is left to a task's check."""
+    """Instances of ``schema``. Nothing comes twice in the lists called ``distinct``."""
     root = root or schema
     drawn = [_drawn(one, distinct, root, name) for one in _of(schema, root)]
     return drawn[0] if len(drawn) == 1 else st.one_of(drawn)
@@ -92,10 +93,10 @@ def _drawn(
         unique = {"unique_by": _once} if name in distinct else {}
         return st.lists(items, min_size=least, max_size=most, **unique)
     if schema["type"] == "string":
-        least, most = schema.get("minLength", 0), schema.get("maxLength", 8)
-        letters = st.sampled_from('aBß「7"\\{}' + (" \n" if not least else ""))
+        most = schema.get("maxLength", 8)
+        drawn = st.text(st.sampled_from('aBß「7"\\{} \n\u200b\u3000\xad'), max_size=min(most, 8))
         longest = st.just("x" * most) if most > 8 else st.nothing()
-        return st.text(letters, min_size=least, max_size=min(most, 8)) | longest
+        return drawn.filter(re.compile(schema.get("pattern", "")).search) | longest
     if schema["type"] == "integer":
         return st.sampled_from((1, 2, 0, 3, -1))
     return st.floats(0, 1) if schema["type"] == "number" else st.none()

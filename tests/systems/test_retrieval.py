@@ -451,9 +451,8 @@ def test_windows_of_20_with_stride_10_carry_the_best_from_the_bottom_to_the_top(
 @pytest.mark.parametrize(
     ("reply", "says"),
     [
-        ('{"order": [5, 2, 2, 1, 3]}', "exactly once"),
-        ('{"order": [5, 3, 1]}', "exactly once"),
-        ('{"order": [0, 1, 2, 3, 4]}', "exactly once"),
+        ('{"order": [5, 3, 1]}', "from 1 to 5 once"),
+        ('{"order": [0, 1, 2, 3, 4]}', "from 1 to 5 once"),
         ("[3] > [1] > [2] > [5] > [4]", "unusable reply"),
         ('{"order": [5, 4, 3, 2', "unusable reply"),
     ],

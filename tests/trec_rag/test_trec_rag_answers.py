@@ -273,6 +273,13 @@ def test_sentences_are_cut_from_the_end(tmp_path: Path):
     assert "1 sentence cut from the end: 600 words are now 400" in said
 
 
+def test_an_answer_of_one_sentence_is_not_cut_to_nothing(tmp_path: Path):
+    answer = [{"text": "w " * 500, "citations": [0]}, {"text": "more"}]
+    record, said = mended(tmp_path, record_2024(answer=answer, response_length=501))
+    assert record["answer"] == answer[:1]
+    assert "501 words are now 500" in said
+
+
 def test_references_past_the_limit_go_with_their_citations(tmp_path: Path):
     references = [f"{DOCS[0]}{n}" for n in range(22)]
     answer = [{"text": "a b c d", "citations": [21, 3, 20, 1]}]

@@ -538,10 +538,12 @@ def test_edits_that_cannot_be_read_change_nothing(assay: Assay, tmp_path: Path):
     judged(folder)
     count = len(labels_of(folder))
     edited = tmp_path / "edited.txt"
-    edited.write_text("vital [9] a\nmaybe b\n  under: x\nvital [1]\nvital [1] c\nokay [2] c\n")
+    edited.write_text(
+        "vital [9] a\nmaybe b\n  under: x\n  under: y\nvital [1]\nvital [1] c\nokay [2] c\n"
+    )
     done = assay("nuggets", "edit", folder, "1", "--as", "KIM", "--file", edited, env=ENV)
     assert done.returncode == 2
-    assert [f":{line} " in done.stderr for line in (1, 2, 4, 6)] == [True] * 4
+    assert [f":{line} " in done.stderr for line in (1, 2, 4, 5, 7)] == [True] * 5
     assert len(labels_of(folder)) == count
 
 

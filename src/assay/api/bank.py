@@ -37,6 +37,7 @@ from assay.protocols.folder import Folder
 from assay.protocols.labels import LabelBook
 from assay.protocols.results import Result
 from assay.tasks.exam import GENERATE
+from assay.tasks.schemas import distinct
 
 COLUMNS = ("query", "id", "question", "gold", "weight", "active", "facet", "origin")
 HISTORY_COLUMNS = ("version", "at", "by", "action", "query", "id", "before", "after")
@@ -126,7 +127,7 @@ def _new(
             facet_text=query.facet_text,
             origin=origin,
         )
-        for text in texts
+        for text in distinct(texts)
     ]
     known = {one.id for one in found.questions}
     named = replace(found, text=found.text or query.text)

@@ -20,7 +20,7 @@ from assay.formats.text import SourceText, read_text
 from assay.formats.trec_rag_citations import Sources
 from assay.formats.trec_rag_rules import RULES, Rules, rules_for, sentences_key
 from assay.model.trec_rag import RagAnswer, RagRun, Sentence
-from assay.model.wording import listed, printable, quoted
+from assay.model.wording import counted, listed, printable, quoted
 
 KINDS = ("automatic", "manual")
 _TOPIC_KEYS = ("narrative_id", "topic_id", "request_id", "qid")
@@ -221,8 +221,8 @@ class _Reader:
                 report = self.limit if rules.strict_ids else self.faults.warning
                 report(
                     number,
-                    f"{len(odd)} references are no document ids of {rules.year} "
-                    f"({listed(map(quoted, odd), 3)}).",
+                    f"Not in the form of {rules.year}'s document ids: "
+                    f"{counted(len(odd), 'reference')} ({listed(map(quoted, odd), 3)}).",
                     f"They look like {rules.example}.",
                     topic,
                 )

@@ -43,9 +43,10 @@ def fix_answers(
     Duplicate references are taken out, and references past the year's limit; citations that are
     positions are renumbered, those of documents that are no longer listed or out of range are
     dropped, repeated ones too, and those past the year's limit for a sentence. Sentences are cut
-    from the end until the answer is within the limit. Citations that are written in ways that the
-    year does not know, or does not allow in one answer, become positions. ``response_length`` is
-    set right, an official narrative that is missing is put in, and NaN becomes null.
+    from the end until the answer is within the limit, but for the first. Citations that are
+    written in ways that the year does not know, or does not allow in one answer, become positions.
+    ``response_length`` is set right, an official narrative that is missing is put in, and NaN
+    becomes null.
     """
     changes: list[Change] = []
     lines: list[bytes] = []
@@ -113,10 +114,10 @@ def _texts(sentences: list[Any]) -> list[str]:
 
 
 def _cut(sentences: list[Any], most: int, rules: Rules) -> list[str]:
-    """Cut sentences from the end."""
+    """Cut sentences from the end; what would leave nothing is for its author to shorten."""
     before = length = sum(rules.words(text) for text in _texts(sentences))
     cut = 0
-    while length > most and sentences:
+    while length > most and len(sentences) > 1:
         length -= sum(rules.words(text) for text in _texts([sentences.pop()]))
         cut += 1
     return [f"{_many(cut, 'sentence')} cut from the end: {before} words are now {length}"] * bool(

@@ -19,7 +19,7 @@ from assay.formats.trec_rag_support import read_support
 from assay.formats.trec_rag_topics import read_sub_narratives, read_topics
 from assay.formats.validate import Checked, Format, Given
 from assay.model.errors import Fault
-from assay.model.wording import listed, quoted
+from assay.model.wording import counted, listed, quoted
 
 _OFFICIAL = re.compile(r"(?:(?:rag)?20\d\d-)?(?:0|[1-9]\d*)|[0-9a-f]{24}")
 """Ids of the track's topics: 2024 (``2024-35227``), 2025 (``14``), 2026 (``rag2026-4``; 24 digits
@@ -77,7 +77,7 @@ def _check_retrieval(path: Path, given: Given) -> Checked:
         if unknown:
             faults.error(
                 0,
-                f"{len(unknown)} topics are not in the topic file: {listed(unknown, 10)}.",
+                f"Not in the topic file: {counted(len(unknown), 'topic')} ({listed(unknown, 10)}).",
                 "Use the ids of official topics.",
             )
         silent = [topic for topic in given.topics if topic not in run.scores]
@@ -102,7 +102,8 @@ def _check_documents(run: TrecRun, rules: Rules | None, faults: FaultList) -> No
         report = faults.error if rules.strict_ids else faults.warning
         report(
             0,
-            f"{len(odd)} documents have no ids of {rules.year} ({listed(map(quoted, odd), 3)}).",
+            f"Not in the form of {rules.year}'s ids: {counted(len(odd), 'document')} "
+            f"({listed(map(quoted, odd), 3)}).",
             f"They look like {rules.example}.",
             next(iter(odd.values())),
         )
@@ -124,7 +125,7 @@ def _unknown(path: Path, topics: Mapping[str, object], given: Given) -> tuple[Fa
     faults = FaultList(str(path))
     faults.error(
         0,
-        f"{len(unknown)} topics are not in the topic file: {listed(unknown, 10)}.",
+        f"Not in the topic file: {counted(len(unknown), 'topic')} ({listed(unknown, 10)}).",
         "Use the ids of official topics.",
     )
     return faults.done()

@@ -28,7 +28,7 @@ from assay.model.labels import LabellerId, Status
 from assay.model.secrets import excerpt
 from assay.tasks.base import AnyTask, Verdict, canonical
 from assay.tasks.rendering import Messages, Renderer
-from assay.tasks.schemas import LIST_LENGTHS, TEXT_LENGTHS, Schema, without
+from assay.tasks.schemas import LIST_LENGTHS, TEXT_KEYWORDS, Schema, without
 
 _SHOWN = 1000  # prompts kept from planning to sending: 2 MB where each has 2 kB
 _MOST_TOKENS = 10**12
@@ -291,7 +291,7 @@ class OpenAILabeller:
         task = request.task
         if task.narrow is None and form.lengths:
             return self._format(task)
-        unknown = TEXT_LENGTHS if form.lengths else TEXT_LENGTHS | LIST_LENGTHS
+        unknown = TEXT_KEYWORDS if form.lengths else TEXT_KEYWORDS | LIST_LENGTHS
         return _response_format(without(task.schema_of(request.unit), unknown))
 
     def _format(self, task: AnyTask) -> orjson.Fragment:

@@ -13,6 +13,7 @@ from assay.labellers.base import Labeller, Request, request_key
 from assay.ledger import Ledger
 from assay.ledger.policy import Policy, choose, other_labellers
 from assay.model.labels import Label, LabellerId, Status
+from assay.model.wording import counted
 from assay.protocols.shared_verdicts import SharedVerdicts
 from assay.tasks.base import AnyTask, unit_hash
 from assay.tasks.shared import Source, sources
@@ -210,7 +211,7 @@ class Book:
             )
         for (task, why), count in sorted(self.superseded().items()):
             remarks.append(
-                f"{task}: {count} units were asked again because {why}; the labels under the "
+                f"{task}: {counted(count, 'unit')} asked again because {why}; the labels under the "
                 "present one count."
             )
         remarks.extend(self._shared.remarks())

@@ -13,7 +13,7 @@ from pydantic import BeforeValidator, Field, TypeAdapter, ValidationError, model
 from pydantic.json_schema import SkipJsonSchema
 
 from assay.tasks.base import AnyTask, Task, Unit, Verdict, canonical
-from assay.tasks.schemas import Schema, exactly, fields, whole
+from assay.tasks.schemas import Schema, exactly, fields, readable, readable_text, whole
 
 _LONGEST_ANSWER = 500
 _PERCENTAGE = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s*([%％]?)")
@@ -107,13 +107,8 @@ class DrawnAnswer(Verdict):
         return {**given, "nuggets": kept, "odd": odd}
 
 
-def _shows(text: str) -> bool:
-    """Whether there is anything to read."""
-    return any(char.isprintable() and not char.isspace() for char in text)
-
-
 def _check_answer(_unit: AnswerUnit, verdict: DrawnAnswer) -> str | None:
-    if not _shows(verdict.answer):
+    if not readable(verdict.answer):
         return "'answer' must not be empty"
     if len(verdict.answer) > _LONGEST_ANSWER:
         return f"'answer' must be a short answer, at most {_LONGEST_ANSWER} characters"
@@ -123,7 +118,7 @@ def _check_answer(_unit: AnswerUnit, verdict: DrawnAnswer) -> str | None:
 
 
 def _narrow_answer(unit: AnswerUnit, schema: Schema) -> None:
-    fields(schema)["answer"].update(minLength=1, maxLength=_LONGEST_ANSWER)
+    fields(schema)["answer"] = readable_text(_LONGEST_ANSWER)
     fields(schema)["confidence"] = whole(0, 100)
     if unit.passages:
         fields(schema, DrawnNugget)["passage"] = whole(1, len(unit.passages))
@@ -214,14 +209,14 @@ class Report(Verdict):
 
 
 def _check_report(_unit: ReportUnit, verdict: Report) -> str | None:
-    if not any(_shows(sentence.text) for sentence in verdict.sentences):
+    if not any(readable(sentence.text) for sentence in verdict.sentences):
         return "'sentences' must hold at least one sentence"
     return None
 
 
 def _narrow_report(unit: ReportUnit, schema: Schema) -> None:
     fields(schema)["sentences"]["minItems"] = 1
-    fields(schema, CitedSentence)["text"]["minLength"] = 1
+    fields(schema, CitedSentence)["text"] = readable_text()
     if unit.passages:
         fields(schema, CitedSentence)["citations"]["items"] = whole(1, len(unit.passages))
     else:

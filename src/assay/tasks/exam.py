@@ -16,7 +16,7 @@ from pydantic import BeforeValidator, Field, WithJsonSchema
 from assay.measures.answers import unanswerable
 from assay.tasks.base import AnyTask, Task, Unit, Verdict
 from assay.tasks.fields import YesNoField, grade, yes_no
-from assay.tasks.schemas import Schema, exactly, fields
+from assay.tasks.schemas import Schema, exactly, fields, readable, readable_text
 
 _NUMBER = re.compile(r"(?<![\w.,/-])-?\d+(?:[.,]\d+)?(?![\w/-]|[.,]\d)")
 
@@ -208,26 +208,21 @@ class GenerateUnit(Unit):
 
 
 class Generated(Verdict):
-    """Exam questions."""
+    """Exam questions; those that come again are none more."""
 
     questions: tuple[str, ...]
 
 
 def _check_generated(unit: GenerateUnit, verdict: Generated) -> str | None:
-    texts = [" ".join(text.split()) for text in verdict.questions]
-    if any(not text for text in texts):
+    if not all(map(readable, verdict.questions)):
         return "a question is empty"
-    if len({text.casefold() for text in texts}) < len(texts):
-        return "a question is there twice"
-    if len(texts) != unit.count:
-        return f"'questions' must hold {unit.count} questions; it holds {len(texts)}"
+    if len(verdict.questions) != unit.count:
+        return f"'questions' must hold {unit.count} questions; it holds {len(verdict.questions)}"
     return None
 
 
 def _narrow_generated(unit: GenerateUnit, schema: Schema) -> None:
-    questions = fields(schema)["questions"]
-    questions.update(exactly(unit.count))
-    questions["items"]["minLength"] = 1
+    fields(schema)["questions"].update(exactly(unit.count), items=readable_text())
 
 
 GENERATE = Task(

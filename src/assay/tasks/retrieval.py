@@ -3,8 +3,10 @@ passages."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from assay.tasks.base import AnyTask, Task, Unit, Verdict
-from assay.tasks.schemas import Schema, exactly, fields, whole
+from assay.tasks.schemas import Schema, exactly, fields, readable, readable_text, whole
 
 MOST_QUERIES = 5
 """Queries that a question is taken apart into, at most."""
@@ -30,7 +32,7 @@ class Decomposition(Verdict):
 def _check_queries(_unit: DecompositionUnit, verdict: Decomposition) -> str | None:
     if not 1 <= len(verdict.queries) <= MOST_QUERIES:
         return f"'queries' must hold 1 to {MOST_QUERIES} queries, it holds {len(verdict.queries)}"
-    if not all(query.strip() for query in verdict.queries):
+    if not all(map(readable, verdict.queries)):
         return "'queries' must hold no empty query"
     if max(map(len, verdict.queries)) > _LONGEST_QUERY:
         return f"a query has at most {_LONGEST_QUERY} characters"
@@ -39,8 +41,7 @@ def _check_queries(_unit: DecompositionUnit, verdict: Decomposition) -> str | No
 
 def _narrow_queries(_unit: DecompositionUnit, schema: Schema) -> None:
     queries = fields(schema)["queries"]
-    queries.update(minItems=1, maxItems=MOST_QUERIES)
-    queries["items"].update(minLength=1, maxLength=_LONGEST_QUERY)
+    queries.update(minItems=1, maxItems=MOST_QUERIES, items=readable_text(_LONGEST_QUERY))
 
 
 DECOMPOSITION = Task(
@@ -64,21 +65,28 @@ class OrderUnit(Unit):
 
 
 class Order(Verdict):
-    """Every passage's number (from 1), the most useful passage's first."""
+    """Every passage's number (from 1), the most useful passage's first. A number that comes again
+    says nothing new (:func:`in_order`)."""
 
     order: tuple[int, ...]
 
 
 def _check_order(unit: OrderUnit, verdict: Order) -> str | None:
-    wanted = list(range(1, len(unit.passages) + 1))
-    if sorted(verdict.order) == wanted:
+    count = len(unit.passages)
+    if len(verdict.order) == count and set(verdict.order) <= set(range(1, count + 1)):
         return None
-    return f"'order' must hold each number from 1 to {len(wanted)} exactly once"
+    return f"'order' must hold each number from 1 to {count} once"
 
 
 def _narrow_order(unit: OrderUnit, schema: Schema) -> None:
     count = len(unit.passages)
     fields(schema)["order"].update(items=whole(1, count or 1), **exactly(count))
+
+
+def in_order(order: Sequence[int], count: int) -> list[int]:
+    """The numbers from 1 to ``count`` in an order said of them: those that it leaves out follow as
+    they stood, as in RankGPT (Sun et al., EMNLP 2023)."""
+    return list(dict.fromkeys([*order, *range(1, count + 1)]))
 
 
 ORDER = Task(

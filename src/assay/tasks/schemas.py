@@ -3,23 +3,24 @@
 Only what servers have in common is used: closed objects whose fields are all required,
 enumerations, ``anyOf``, references, lengths of lists. (OpenAI's strict mode, xgrammar, llguidance
 and llama.cpp's grammars part at ``prefixItems``, ``uniqueItems`` and ``pattern``.) A list with one
-entry for each number is therefore asked for as an object with the keys "1", "2", … What no such
-schema says is left to a task's check: that a text is more than blanks, that no entry of a list
-comes twice.
+entry for each number is therefore asked for as an object with the keys "1", "2", … No such schema
+says that no entry of a list comes twice: what does is read once, and refused by no check.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection
+import re
+from collections.abc import Callable, Collection, Iterable
 from functools import lru_cache
-from typing import Any
+from typing import Any, TypeVar
 
 import orjson
 from pydantic import BaseModel, BeforeValidator
 
 Schema = dict[str, Any]
+T = TypeVar("T")
 
-TEXT_LENGTHS = frozenset({"minLength", "maxLength"})
+TEXT_KEYWORDS = frozenset({"maxLength", "pattern"})
 """Keywords for llguidance alone (the models in this process): OpenAI's strict mode refuses them,
 and under xgrammar's no text could hold a quotation mark or a line break."""
 LIST_LENGTHS = frozenset({"minItems", "maxItems"})
@@ -80,6 +81,29 @@ def closed_object(properties: Schema) -> Schema:
 def exactly(count: int) -> Schema:
     """What makes a list have ``count`` entries."""
     return {"minItems": count, "maxItems": count}
+
+
+_READABLE = re.compile("[!-~¡-¬®-᙭ᚁ-῿℀-\u2fff、-\ud7ff豈-\ufdff\U00010000-\U0001faff]")
+"""A character that is neither blank nor unseen."""
+
+
+def readable(text: str) -> bool:
+    """Whether there is anything to read."""
+    return _READABLE.search(text) is not None
+
+
+def readable_text(most: int | None = None) -> Schema:
+    """A text in which there is something to read, of at most ``most`` characters."""
+    length = {} if most is None else {"maxLength": most}
+    return {"type": "string", "pattern": _READABLE.pattern, **length}
+
+
+def distinct(items: Iterable[T], text: Callable[[T], str] = str) -> tuple[T, ...]:
+    """The items, of those with an equal ``text`` (but for blanks and letter case) the first."""
+    found: dict[str, T] = {}
+    for one in items:
+        found.setdefault(" ".join(text(one).split()).casefold(), one)
+    return tuple(found.values())
 
 
 def whole(first: int, last: int) -> Schema:

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from pydantic import BeforeValidator
+from pydantic import AfterValidator, BeforeValidator
 
 from assay.model.trec_rag import Importance
 from assay.tasks.base import AnyTask, Task, Unit, Verdict
 from assay.tasks.fields import folded
-from assay.tasks.schemas import Schema, fields
+from assay.tasks.schemas import Schema, distinct, fields, readable, readable_text
 
 MOST_SUB_NARRATIVES = 10
 
@@ -30,11 +30,11 @@ class NarrativeVerdict(Verdict):
 
 
 def _check_narrative(unit: NarrativeUnit, verdict: NarrativeVerdict) -> str | None:
-    return None if verdict.narrative.strip() else "'narrative' must not be empty"
+    return None if readable(verdict.narrative) else "'narrative' must not be empty"
 
 
 def _narrow_narrative(_unit: NarrativeUnit, schema: Schema) -> None:
-    fields(schema)["narrative"]["minLength"] = 1
+    fields(schema)["narrative"] = readable_text()
 
 
 NARRATIVE = Task(
@@ -58,10 +58,14 @@ class Aspect(Verdict):
     importance: Annotated[Importance, BeforeValidator(folded)]
 
 
+def _once(aspects: tuple[Aspect, ...]) -> tuple[Aspect, ...]:
+    return distinct(aspects, lambda one: one.text)
+
+
 class Aspects(Verdict):
     """The sub-narratives of a narrative, at most ten."""
 
-    sub_narratives: tuple[Aspect, ...]
+    sub_narratives: Annotated[tuple[Aspect, ...], AfterValidator(_once)]
 
 
 class DraftUnit(Unit):
@@ -82,17 +86,14 @@ def _check_aspects(_unit: DraftUnit | RefineUnit, verdict: Aspects) -> str | Non
     count = len(verdict.sub_narratives)
     if not 1 <= count <= MOST_SUB_NARRATIVES:
         return f"'sub_narratives' must hold 1 to {MOST_SUB_NARRATIVES} items, it holds {count}"
-    texts = [one.text.strip().casefold() for one in verdict.sub_narratives]
-    if "" in texts:
+    if not all(readable(one.text) for one in verdict.sub_narratives):
         return "a sub-narrative has an empty 'text'"
-    if len(set(texts)) < len(texts):
-        return "a sub-narrative is listed twice"
     return None
 
 
 def _narrow_aspects(_unit: DraftUnit | RefineUnit, schema: Schema) -> None:
     fields(schema)["sub_narratives"].update(minItems=1, maxItems=MOST_SUB_NARRATIVES)
-    fields(schema, Aspect)["text"]["minLength"] = 1
+    fields(schema, Aspect)["text"] = readable_text()
 
 
 SUB_NARRATIVES_DRAFT = Task(

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Annotated
 
-from pydantic import BeforeValidator
+from pydantic import AfterValidator, BeforeValidator
 
 from assay.model.trec_rag import Importance
 from assay.tasks.base import AnyTask, Task, Unit, Verdict
@@ -19,9 +19,12 @@ from assay.tasks.schemas import (
     Schema,
     by_number,
     closed_object,
+    distinct,
     exactly,
     fields,
     numbered,
+    readable,
+    readable_text,
     whole,
 )
 
@@ -35,7 +38,7 @@ WINDOW = 10
 class NuggetsVerdict(Verdict):
     """A list of nuggets, the most important first."""
 
-    nuggets: tuple[str, ...]
+    nuggets: Annotated[tuple[str, ...], AfterValidator(distinct)]
 
 
 class CreateUnit(Unit):
@@ -57,20 +60,13 @@ class MergeUnit(Unit):
 
 
 def _check_nuggets(unit: CreateUnit | MergeUnit, verdict: NuggetsVerdict) -> str | None:
-    texts = [" ".join(one.split()) for one in verdict.nuggets]
-    if len(texts) > unit.most:
-        return f"'nuggets' must hold at most {unit.most} items, it holds {len(texts)}"
-    if "" in texts:
-        return "a nugget is empty"
-    if len({one.casefold() for one in texts}) < len(texts):
-        return "a nugget is listed twice"
-    return None
+    if len(verdict.nuggets) > unit.most:
+        return f"'nuggets' must hold at most {unit.most} items, it holds {len(verdict.nuggets)}"
+    return None if all(map(readable, verdict.nuggets)) else "a nugget is empty"
 
 
 def _narrow_nuggets(unit: CreateUnit | MergeUnit, schema: Schema) -> None:
-    nuggets = fields(schema)["nuggets"]
-    nuggets.update(minItems=0, maxItems=unit.most)
-    nuggets["items"]["minLength"] = 1
+    fields(schema)["nuggets"].update(minItems=0, maxItems=unit.most, items=readable_text())
 
 
 CREATE = Task(
@@ -175,15 +171,14 @@ def _check_mapping(unit: MappingUnit, verdict: Mapping) -> str | None:
     for one in verdict.mapping:
         if not 0 <= one.sub_narrative <= len(unit.sub_narratives):
             return f"there is no sub-narrative {one.sub_narrative}"
-        if one.sub_narrative == 0 and not one.new.strip():
+        if one.sub_narrative == 0 and not readable(one.new):
             return f"nugget {one.nugget} fits none, but 'new' is empty"
     return None
 
 
 def _narrow_mapping(unit: MappingUnit, schema: Schema) -> None:
     by_number(schema, "mapping", Mapped, len(unit.nuggets))
-    new = {"type": "string", "minLength": 1}
-    kinds = [closed_object({"sub_narrative": whole(0, 0), "new": new})]
+    kinds = [closed_object({"sub_narrative": whole(0, 0), "new": readable_text()})]
     if unit.sub_narratives:
         known = whole(1, len(unit.sub_narratives))
         kinds.insert(0, closed_object({"sub_narrative": known, "new": {"type": "string"}}))
@@ -231,13 +226,13 @@ class NuggetEdit(Verdict):
 
 def _check_edit(_unit: EditUnit, verdict: NuggetEdit) -> str | None:
     texts = [one.text.strip() for one in verdict.becomes]
-    if "" in texts:
+    if not all(map(readable, texts)):
         return "a nugget is empty"
     return "a nugget is listed twice" if len(set(texts)) < len(texts) else None
 
 
 def _narrow_edit(_unit: EditUnit, schema: Schema) -> None:
-    fields(schema, EditedNugget)["text"]["minLength"] = 1
+    fields(schema, EditedNugget)["text"] = readable_text()
 
 
 EDIT = Task(

@@ -13,7 +13,7 @@ from assay.systems.asking import Asker, usable
 from assay.systems.corpus.passages import Passage
 from assay.tasks.r2c2 import RELEVANCE as YES_NO
 from assay.tasks.r2c2 import RelevanceUnit as YesNoUnit
-from assay.tasks.retrieval import MOST_ORDERED, ORDER, OrderUnit
+from assay.tasks.retrieval import MOST_ORDERED, ORDER, OrderUnit, in_order
 from assay.tasks.trec_rag import RELEVANCE as GRADED
 from assay.tasks.trec_rag import RelevanceUnit as GradedUnit
 
@@ -137,7 +137,9 @@ def listwise(
             verdict = usable(label)
             if verdict is not None:
                 old = now[topic][start:stop]
-                now[topic][start:stop] = [old[int(place) - 1] for place in verdict["order"]]
+                now[topic][start:stop] = [
+                    old[number - 1] for number in in_order(verdict["order"], len(old))
+                ]
     made = {topic: _scored([*now[topic], *found[depth:]]) for topic, found in lists.items()}
     return Reranked(made, asked, failed, missing)
 
