@@ -59,6 +59,16 @@ class EnsembleLabeller:
         self._weights = tuple(weights or [1.0] * len(members))
         self._open = AsyncExitStack()
 
+    def renamed(self, name: str, members: Sequence[Labeller]) -> EnsembleLabeller:
+        """The same rule, weights and samples with other members."""
+        weights = self._weights if self.rule is Rule.WEIGHTED else None
+        return EnsembleLabeller(name, members, self.rule, weights, self.samples)
+
+    @property
+    def name(self) -> str:
+        """Its name in the folder's settings."""
+        return self._name
+
     @property
     def id(self) -> LabellerId:
         return LabellerId(

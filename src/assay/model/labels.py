@@ -66,6 +66,10 @@ class Label(NamedTuple):
     rowid: int = 0
 
 
+AUDIT = "audit"
+"""What the names of labellers under audit begin with, whose labels enter no score; and where a
+label's ``detail`` says what was done to the unit that it is about."""
+
 WORKBENCH = "workbench"
 """Where a label's ``detail`` says how a person gave it in the workbench."""
 

@@ -1,0 +1,1 @@
+"""How a judge is probed: tasks as numbers, and units that are changed to see whether it notices."""
