@@ -237,6 +237,12 @@ class _Both:
     level: float
 
 
+def quick(part: Evaluation) -> Evaluation:
+    """The evaluation with few resamples, where its own intervals are not used."""
+    settings = part.settings.model_copy(update={"resamples": _FEW_RESAMPLES})
+    return replace(part, settings=settings)
+
+
 def _boards(
     prefix: str,
     part: Evaluation,
@@ -247,8 +253,7 @@ def _boards(
     level: float,
 ) -> Iterator[TrustBoard]:
     """The leaderboards of a protocol."""
-    quick = {"resamples": _FEW_RESAMPLES}
-    part = replace(part, settings=part.settings.model_copy(update=quick))
+    part = quick(part)
     judge = replace(part, policy=Policy.parse("machine")).score(ledger).findings
     people = of_people(part, draw).score(ledger).findings
     said = dict(zip(draw.names, draw.drawn, strict=True))
@@ -286,7 +291,7 @@ def _measure(both: _Both, board: Board, measure: str) -> Corrected | str:
     return "It is no mean over topics, and not smooth: no interval of this kind is known."
 
 
-def _values(table: PerTopic, run: str, measure: str, topics: Sequence[str]) -> Floats:
+def topic_values(table: PerTopic, run: str, measure: str, topics: Sequence[str]) -> Floats:
     """A run's value on each topic; NaN where there is none, or not a single one."""
     by_topic = table.get(run, {}).get(measure, {})
     found = [by_topic.get(topic) for topic in topics]
@@ -295,8 +300,12 @@ def _values(table: PerTopic, run: str, measure: str, topics: Sequence[str]) -> F
 
 def _mean(both: _Both, runs: tuple[str, ...], measure: str, *, lower: bool) -> Corrected | str:
     drawn = np.array(both.drawn)
-    judge = np.stack([_values(both.judge.per_topic, run, measure, both.topics) for run in runs])
-    people = np.stack([_values(both.people.per_topic, run, measure, both.topics) for run in runs])
+    judge = np.stack(
+        [topic_values(both.judge.per_topic, run, measure, both.topics) for run in runs]
+    )
+    people = np.stack(
+        [topic_values(both.people.per_topic, run, measure, both.topics) for run in runs]
+    )
     people[:, ~drawn] = np.nan
     for what, table in (("the machine's", judge), ("people's", people[:, drawn])):
         if np.isnan(table).any():
@@ -333,10 +342,10 @@ def _confidence(both: _Both, runs: tuple[str, ...], measure: str) -> Corrected |
     rows, told = [], []
     for run in runs:
         p, judge = (
-            _values(both.judge.per_topic, run, one, both.topics)
+            topic_values(both.judge.per_topic, run, one, both.topics)
             for one in ("Confidence", "Accuracy")
         )
-        people = _values(both.people.per_topic, run, "Accuracy", both.topics)
+        people = topic_values(both.people.per_topic, run, "Accuracy", both.topics)
         if np.isnan(p).any():
             return f"{run} leaves questions out, with an unknown confidence."
         if np.isnan(judge).any() or np.isnan(people[drawn]).any():

@@ -21,7 +21,7 @@ from assay.tasks.rendering import Messages
 STRIDE = 1000
 """Sample numbers of one asking: an ensemble takes as many as it has samples, 1000 at most."""
 
-_DAYS = 10_000
+DAYS = 10_000
 """Numbers of askings from here on are days: the very question of before, not another sample."""
 
 
@@ -60,7 +60,7 @@ class AuditedLabeller:
 
     async def label(self, request: Request) -> Outcome | None:
         asking, sample = divmod(request.sample, STRIDE)
-        asked = replace(request, sample=sample) if asking >= _DAYS else request
+        asked = replace(request, sample=sample) if asking >= DAYS else request
         outcome = await self.inner.label(asked)
         if outcome is None:
             return None

@@ -1,0 +1,1 @@
+"""What a folder's judge can be fooled by, shown on the folder's own units."""

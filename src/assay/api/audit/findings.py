@@ -1,0 +1,305 @@
+"""What came of an audit: what was asked, set against what the judge said before."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import date
+from typing import Any
+
+from assay.api.audit.asking import ORDER, REPEAT, Ask, Trial, again
+from assay.labellers.audited import STRIDE
+from assay.measures.bootstrap import Interval
+from assay.model.labels import Label, Status, without_reasons
+from assay.statistics.paired import by_topic, look_level, mcnemar, paired_shares, wilson
+from assay.tasks.audit.views import Listed, View
+from assay.tasks.base import canonical
+
+COLUMNS = (
+    "probe", "variant", "of", "labeller", "n", "missing", "up", "down", "before", "after",
+    "figure", "value", "low", "high", "p", "against", "note",
+)  # fmt: skip
+
+CHANGE, EQUAL = "change", "share equal"
+RESAMPLES = 2000
+
+Said = Mapping[tuple[str, int], Label]
+"""Labels of an audit by the hash of the unit and the number of the sample."""
+
+
+@dataclass(frozen=True)
+class Example:
+    """A unit that shows what a probe does: the judge's verdict ``before`` and ``after``, without
+    reasons, and the contents that they are of."""
+
+    topic: str
+    before: Mapping[str, Any]
+    after: Mapping[str, Any]
+    unit: Mapping[str, Any]
+    changed: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What a variant of a probe came to, of a task (or measure) and a labeller.
+
+    ``n`` units were judged both ways; ``missing`` have no usable label. ``up`` and ``down`` are how
+    many verdicts rose and fell, ``before`` and ``after`` shares of yes (of graded verdicts their
+    mean, where no grade is picked out). ``figure`` names the ``value`` with its interval from
+    ``low`` to ``high``; ``p`` is of the exact McNemar test, or of the paired bootstrap by topic.
+    What cannot be had is None, and ``note`` says why. ``against`` is the variant that ``before`` is
+    of.
+    """
+
+    probe: str
+    variant: str
+    of: str
+    labeller: str
+    n: int = 0
+    missing: int = 0
+    up: int | None = None
+    down: int | None = None
+    before: float | None = None
+    after: float | None = None
+    figure: str = ""
+    value: float | None = None
+    low: float | None = None
+    high: float | None = None
+    p: float | None = None
+    against: str = ""
+    note: str = ""
+    alarm: bool = False
+    example: Example | None = None
+
+    @property
+    def row(self) -> tuple[object, ...]:
+        """Its cells under :data:`COLUMNS`."""
+        return tuple(getattr(self, name) for name in COLUMNS)
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Two verdicts that are set against each other."""
+
+    ask: Ask
+    before: Mapping[str, Any]
+    after: Mapping[str, Any]
+
+    @property
+    def equal(self) -> bool:
+        return canonical(without_reasons(self.before)) == canonical(without_reasons(self.after))
+
+
+def verdict_of(label: Label | None) -> Mapping[str, Any] | None:
+    """The verdict of a label that can be used."""
+    return label.verdict if label is not None and label.status is Status.OK else None
+
+
+def findings(trial: Trial, said: Said, *, level: float, seed: int) -> Iterator[Finding]:
+    """What a trial came to; one finding that says why where it came to nothing."""
+    nothing = Finding(trial.probe, "", trial.of.task.name, trial.of.labeller.id.name)
+    if not trial.asks:
+        yield replace(nothing, note=trial.why)
+        return
+    variants = dict.fromkeys(ask.variant for ask in trial.asks)
+    if trial.probe == REPEAT:
+        yield _equal(nothing, "the same again", trial.asks, said, trial.of.view, level)
+        return
+    for variant in variants:
+        asks = [ask for ask in trial.asks if ask.variant == variant]
+        pairs, missing = _pairs(trial, asks, said)
+        own = replace(nothing, variant=variant, missing=missing, against=asks[0].against)
+        if not pairs:
+            yield replace(own, note="no usable label came of it")
+        elif trial.of.view is None:
+            continue
+        elif trial.probe == ORDER and trial.of.view.listed is not None:
+            yield from _orders(own, trial.of.view, trial.of.view.listed, pairs, level)
+        else:
+            yield _changed(own, trial, trial.of.view, pairs, level, seed)
+
+
+def _pairs(trial: Trial, asks: Sequence[Ask], said: Said) -> tuple[list[Pair], int]:
+    """The pairs of verdicts of a variant, and of how many one is missing."""
+    other = {
+        (ask.base.unit, ask.variant): ask.request.unit_hash for ask in trial.asks
+    }  # what a variant made of each unit
+    pairs = []
+    for ask in asks:
+        after = verdict_of(said.get((ask.request.unit_hash, ask.request.sample)))
+        before: Mapping[str, Any] | None = ask.base.verdict
+        if ask.against:
+            unit = other.get((ask.base.unit, ask.against), "")
+            before = verdict_of(said.get((unit, 0)))
+        if before is not None and after is not None:
+            pairs.append(Pair(ask, before, after))
+    return pairs, len(asks) - len(pairs)
+
+
+def _example(pair: Pair) -> Example:
+    content = pair.ask.request.content
+    return Example(
+        pair.ask.base.topic, without_reasons(pair.before), without_reasons(pair.after),
+        pair.ask.base.request.content, content,
+    )  # fmt: skip
+
+
+def _first(pairs: Sequence[Pair], wanted: Callable[[Pair], bool]) -> Example | None:
+    return next((_example(pair) for pair in pairs if wanted(pair)), None)
+
+
+def _ends(interval: Interval | None) -> dict[str, Any]:
+    return {} if interval is None else {"low": interval.low, "high": interval.high}
+
+
+def _flips(values: Sequence[tuple[float, float]]) -> dict[str, Any]:
+    return {
+        "up": sum(after > before for before, after in values),
+        "down": sum(after < before for before, after in values),
+    }
+
+
+def _changed(
+    own: Finding, trial: Trial, view: View, pairs: Sequence[Pair], level: float, seed: int
+) -> Finding:
+    """A variant that changes what is judged: the units' verdicts before and after."""
+    chosen = trial.kind != "all"  # by the judge's own verdict: it says yes, or no, to all
+    binary = view.binary or chosen
+
+    def number(verdict: Mapping[str, Any]) -> float:
+        value = view.value(verdict)
+        return float(value >= view.positive) if binary else value
+
+    values = [(number(pair.before), number(pair.after)) for pair in pairs]
+    flips, n = _flips(values), len(values)
+    before, after = (sum(some) / n for some in zip(*values, strict=True))
+    more: dict[str, Any] = {"n": n, **flips, "figure": CHANGE}
+    note = ""
+    if not binary:
+        topics = [pair.ask.base.topic for pair in pairs]
+        first, second = zip(*values, strict=True)
+        before, after, interval, p = by_topic(
+            first, second, topics, level=level, resamples=RESAMPLES, seed=seed
+        )
+        more |= {"p": p, **_ends(interval)}
+        note = "" if interval else "one topic: no interval"
+    elif chosen and not own.against:
+        seen = wilson(after, n, level=level)
+        more |= {"low": seen.low - before, "high": seen.high - before}
+        note = f"chosen as the judge says {trial.kind}: flips go one way, so no test"
+    else:
+        more |= _ends(paired_shares(flips["up"], flips["down"], n, level=level))
+        more["p"] = mcnemar(flips["up"], flips["down"])
+    fooled: Callable[[Pair], bool]
+    if trial.kind == "yes":
+        fooled = lambda pair: number(pair.after) > 0  # noqa: E731
+    elif trial.kind == "no":
+        fooled = lambda pair: number(pair.after) > number(pair.before)  # noqa: E731
+    else:
+        fooled = lambda pair: number(pair.after) != number(pair.before)  # noqa: E731
+    return replace(
+        own, before=before, after=after, value=after - before, note=note,
+        example=_first(pairs, fooled), **more,
+    )  # fmt: skip
+
+
+def _equal(
+    own: Finding, variant: str, asks: Sequence[Ask], said: Said, view: View | None, level: float
+) -> Finding:
+    """The same questions put again: the share of labels that are as before. A unit is one, however
+    often it was asked."""
+    pairs = [
+        Pair(ask, ask.base.verdict, after)
+        for ask in asks
+        if (after := verdict_of(said.get((ask.request.unit_hash, ask.request.sample))))
+    ]
+    missing = len(asks) - len(pairs)
+    if not pairs:
+        return replace(own, variant=variant, missing=missing, note="no usable label came of it")
+    units: dict[str, list[bool]] = {}
+    for pair in pairs:
+        units.setdefault(pair.ask.base.unit, []).append(pair.equal)
+    share = sum(sum(some) / len(some) for some in units.values()) / len(units)
+    more: dict[str, Any] = {}
+    if view is not None:
+        values = [(view.value(pair.before), view.value(pair.after)) for pair in pairs]
+        more = _flips(values)
+        more["before"], more["after"] = (
+            sum(some) / len(some) for some in zip(*values, strict=True)
+        )
+    return replace(
+        own, variant=variant, n=len(units), missing=missing, figure=EQUAL, value=share,
+        example=_first(pairs, lambda pair: not pair.equal),
+        **_ends(wilson(share, len(units), level=level)), **more,
+    )  # fmt: skip
+
+
+def _orders(
+    own: Finding, view: View, listed: Listed, pairs: Sequence[Pair], level: float
+) -> Iterator[Finding]:
+    """Lists in another order: whether their entries are judged as before, and whether those are
+    judged higher that came nearer to the beginning (primacy) or to the end (recency)."""
+    entries = listed.values
+    same, early, late, moved = 0.0, 0, 0, 0
+    ups = downs = 0
+    odd: Pair | None = None
+    for pair in pairs:
+        ask = pair.ask
+        if entries is None:
+            equal = [view.value(pair.before) == view.value(pair.after)]
+        else:
+            before = entries(ask.base.request.content, pair.before)
+            after = entries(ask.request.content, pair.after)
+            both = [(before[old], after[new], new - old) for new, old in enumerate(ask.order)]
+            equal = [x == y for x, y, _ in both]
+            for x, y, way in both:
+                ups, downs = ups + (y > x), downs + (y < x)
+                if way and x != y:
+                    early += (y > x) == (way < 0)
+                    late += (y > x) == (way > 0)
+                moved += bool(way)
+        same += sum(equal) / len(equal)
+        if odd is None and not all(equal):
+            odd = pair
+    share = same / len(pairs)
+    yield replace(
+        own, n=len(pairs), figure="position consistency", value=share,
+        up=None if entries is None else ups, down=None if entries is None else downs,
+        example=None if odd is None else _example(odd),
+        **_ends(wilson(share, len(pairs), level=level)),
+    )  # fmt: skip
+    if entries is not None and moved:
+        yield replace(
+            own, variant="primacy − recency", n=moved, missing=0, up=early, down=late,
+            figure="(primacy − recency)/n", value=(early - late) / moved,
+            p=mcnemar(early, late), **_ends(paired_shares(early, late, moved, level=level)),
+        )  # fmt: skip
+
+
+def drift_findings(trial: Trial, said: Said, *, level: float) -> Iterator[Finding]:
+    """Units asked anew on several days, each day's labels set against the first ones; ``said`` has
+    those of all days. The intervals hold together however many days there are, and so does the
+    alarm: it is raised where the exact test of a day speaks against chance at that day's level."""
+    own = Finding(trial.probe, "", trial.of.task.name, trial.of.labeller.id.name)
+    if not trial.asks:
+        yield replace(own, note=trial.why)
+        return
+    view = trial.of.view
+    days = sorted({sample // STRIDE for _, sample in said})
+    for look, day in enumerate(days, 1):
+        own_level = look_level(look, level=level)
+        asks = [replace(ask, request=again(ask.base, day)) for ask in trial.asks]
+        named = date.fromordinal(day).isoformat()
+        one = _equal(own, named, asks, said, view, own_level)
+        if view is None or not one.n:
+            yield one
+            continue
+        up, down = one.up or 0, one.down or 0
+        p = mcnemar(up, down)
+        alarm = p is not None and p < 1 - own_level
+        note = f"{one.value or 0:.0%} of the labels are equal"
+        yield replace(
+            one, figure="share risen − share fallen", value=(up - down) / one.n, p=p, alarm=alarm,
+            note=f"ALARM: it judges differently now; {note}" if alarm else note,
+            **_ends(paired_shares(up, down, one.n, level=own_level)),
+        )  # fmt: skip
