@@ -256,7 +256,7 @@ class Opened:
         if results.only is None:
             for name, one in results.by_protocol.items():
                 part = path.parent / self.parts[name].folder.part
-                write_bytes(part / REPORT, _html(page_of(one)))
+                write_bytes(part / REPORT, html_of(page_of(one)))
         write_bytes(path, self.html(results, ledger=ledger))
         return path
 
@@ -267,12 +267,12 @@ class Opened:
         page = page_of(only) if only is not None else overview(self.folder, results)
         if ledger is not None and ledger.draws():
             page = replace(page, parts=(trust_section(self.parts, ledger), *page.parts))
-        return _html(page)
+        return html_of(page)
 
     def _prefix(self, name: str) -> str:
         return f"{name}: " if self.several else ""
 
 
-def _html(page: Page) -> bytes:
+def html_of(page: Page) -> bytes:
     """A page as the report has it, without anybody's keys."""
     return without_keys(render_report(page, generated_by=f"Assay {__version__}")).encode()

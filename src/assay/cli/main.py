@@ -28,6 +28,7 @@ COMMANDS: dict[str, tuple[str, str, str]] = {
     "ui": ("assay.cli.ui", "ui_command", "The workbench: people label in a browser."),
     "draw": ("assay.cli.draw", "draw_command", "Draw at random what people label."),
     "trust": ("assay.cli.trust", "trust_command", "Scores corrected by what people labelled."),
+    "audit": ("assay.cli.audit", "audit_command", "What the judge can be fooled by."),
     "label": ("assay.cli.label", "label_command", "Judge a list of pairs one by one."),
     "measure": ("assay.cli.measure", "measure_command", "Ranking measures of TREC runs."),
     "confidence": ("assay.cli.confidence", "confidence_command", "HMR and calibration of a CSV."),

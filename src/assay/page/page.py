@@ -75,7 +75,8 @@ class Page:
 
     ``nothing`` is said where there are no ``gaps``, ``usable`` where none of them is grave.
     ``juries`` are tables of how the members of an ensemble agree. ``level`` is that of the
-    intervals, ``out`` where the files are, ``stands_on`` whose labels the scores rest on.
+    intervals, ``out`` where the files are, ``stands_on`` whose labels the scores rest on. ``again``
+    says how to compute a page that is no evaluation's report.
     """
 
     title: str
@@ -98,3 +99,4 @@ class Page:
     level: float | None = None
     out: str = "out/"
     stands_on: str = ""
+    again: str = ""

@@ -126,6 +126,13 @@ class UiSection(_Section):
         return found
 
 
+class AuditSection(_Section):
+    """``[audit]``: what ``assay audit`` cannot know. ``families`` are those of systems, by the name
+    of a run or of a labeller, in which ``*`` stands for anything."""
+
+    families: dict[str, str] = Field(default_factory=dict)
+
+
 class Config(_Section):
     """All of ``assay.toml``. ``settings`` is read by the protocol."""
 
@@ -137,4 +144,5 @@ class Config(_Section):
     prices: dict[str, PriceSection] = Field(default_factory=dict)
     ledger: LedgerSection = LedgerSection()
     ui: UiSection = UiSection()
+    audit: AuditSection = AuditSection()
     settings: dict[str, Any] = Field(default_factory=dict)

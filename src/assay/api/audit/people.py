@@ -8,6 +8,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from random import Random
+from typing import Any
 
 import numpy as np
 
@@ -217,7 +218,7 @@ def _known(table: Floats, drawn: Bools) -> float:
 
 def _contrast(
     error: Floats, ours: Sequence[int], others: Sequence[int], drawn: Bools, level: float
-) -> dict[str, float]:
+) -> dict[str, Any]:
     """The judge's errors on some runs less those on others, with the interval of a draw of whole
     topics (these topics; a point where all are labelled)."""
     apart = (error[ours].mean(axis=0) - error[others].mean(axis=0))[None]

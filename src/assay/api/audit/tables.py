@@ -1,0 +1,229 @@
+"""What came of an audit as tables, as a page, and as one JSON document."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from assay.api.audit.findings import COLUMNS, EQUAL, Example, Finding
+from assay.api.auditing import SAYS, Audit
+from assay.api.opened import html_of
+from assay.judging.progress import Tally
+from assay.model.wording import counted
+from assay.page.page import Definition, Gap, Page
+from assay.page.parts import Part, Table
+from assay.page.wording import shortened
+from assay.protocols.output import write_bytes
+from assay.statistics.significance import holm
+from assay.tasks.base import canonical
+
+_LONGEST = 1500
+"""Characters of a text that an example shows."""
+_SIGNIFICANT = 0.05
+
+_HEADING = ("probe", "n", "↑", "↓", "before", "after", "figure", "p")
+
+DEFINITIONS = (
+    Definition(
+        "n, ↑, ↓",
+        "How many units were judged both ways, and how many verdicts rose and fell.",
+        "docs/audit.md",
+    ),
+    Definition(
+        "before, after",
+        "The share that is judged yes (the mean grade, where grades are compared), without the "
+        "change or with a harmless one of the same kind, and with it.",
+        "docs/audit.md",
+    ),
+    Definition(
+        "p",
+        "Of yes and no: McNemar’s test, exact. Of grades: the paired bootstrap test by topic.",
+        "McNemar 1947; Sakai 2006",
+    ),
+    Definition(
+        "interval",
+        "Of a difference of paired shares (Bonett and Price), of a share (Wilson), of grades and "
+        "slopes the percentile bootstrap by topic, of a draw of topics Student’s t.",
+        "Bonett & Price 2012; Wilson 1927",
+    ),
+)
+
+
+def tables(found: Sequence[Finding], *, texts: bool = False) -> Iterator[Table]:
+    """A table of each task or measure and its labeller; with ``texts`` the notes have a column."""
+    of: dict[tuple[str, str], list[Finding]] = {}
+    for one in found:
+        if one.n:
+            of.setdefault((one.of, one.labeller), []).append(one)
+    for (name, labeller), some in of.items():
+        heading = (*_HEADING, "note") if texts else _HEADING
+        yield Table(
+            f"{name}, {labeller}", heading,
+            [(*_cells(one), _note(one))[: len(heading)] for one in some],
+            numbers=frozenset(("n", "↑", "↓", "before", "after", "p")),
+            texts=frozenset(("note", "figure")),
+        )  # fmt: skip
+
+
+def _cells(one: Finding) -> tuple[str, ...]:
+    return (
+        f"{one.probe}: {one.variant}" if one.variant else one.probe,
+        f"{one.n:,}", *("" if count is None else f"{count:,}" for count in (one.up, one.down)),
+        _short(one.before), _short(one.after), _figure(one),
+        "" if one.p is None else "<.001" if one.p < 0.001 else _short(one.p),
+    )  # fmt: skip
+
+
+def _figure(one: Finding) -> str:
+    if one.value is None:
+        return ""
+    signed = "" if one.figure.startswith(("share", "position")) else "+"
+    value = f"{one.value:{signed}.3f}".replace("0.", ".", 1)
+    ends = (
+        "" if one.low is None or one.high is None else f" {_short(one.low)} to {_short(one.high)}"
+    )
+    return value + ends
+
+
+def _short(value: float | None) -> str:
+    return "" if value is None else f"{value:.3f}".replace("0.", ".", 1)
+
+
+def _note(one: Finding) -> str:
+    what = "" if one.figure in ("change", "") else f"{one.figure}; "
+    against = f"before: {one.against}; " if one.against else ""
+    missing = f"{one.missing} missing; " if one.missing else ""
+    return (what + against + missing + one.note).removesuffix("; ")
+
+
+def remarks(found: Sequence[Finding]) -> Iterator[str]:
+    """What could not be had and why, in a line each."""
+    why: dict[tuple[str, str], list[str]] = {}
+    for one in found:
+        if not one.n:
+            why.setdefault((one.probe, one.note), []).append(one.of)
+    for (probe, note), names in why.items():
+        where = ", ".join(filter(None, dict.fromkeys(names)))
+        yield f"{probe}{f' ({where})' if where else ''}: {note}."
+
+
+def summary(found: Sequence[Finding]) -> list[str]:
+    """What stands out, in sentences."""
+    tested = [one for one in found if one.p is not None]
+    adjusted = holm([one.p for one in tested])
+    real = [
+        one
+        for one, p in zip(tested, adjusted, strict=True)
+        if p is not None and p < _SIGNIFICANT
+    ]  # fmt: skip
+    names = ", ".join(f"{one.probe} ({one.variant}, {one.of})" for one in real)
+    said = [
+        f"Of {counted(len(tested), 'comparison')} with a test, {len(real)} "
+        f"{'differs' if len(real) == 1 else 'differ'} at .05 after Holm’s correction"
+        f"{': ' + names if names else ''}."
+    ]
+    equal = [one for one in found if one.figure == EQUAL and one.value is not None]
+    said += [
+        f"Asked the same again, {one.labeller} gives {one.value:.0%} equal labels ({one.of})."
+        for one in equal
+        if one.value is not None and one.value < 1
+    ]
+    said += [f"Drift of {one.labeller}, {one.of}, {one.variant}: alarm."
+             for one in found if one.alarm]  # fmt: skip
+    return said
+
+
+def page(audit: Audit, found: Sequence[Finding]) -> Page:
+    """The audit on one page."""
+    wanted = audit.wanted
+    missing = sum(one.missing for one in found)
+    judges = list(dict.fromkeys(one.of.labeller.id.name for one in audit.questions))
+    parts = []
+    for probe in dict.fromkeys(one.probe for one in found):
+        own = [one for one in found if one.probe == probe]
+        groups = [
+            (f"{one.variant or probe}, {one.of}: an example, topic {one.example.topic or '–'}",
+             (_example(one.example),))
+            for one in own
+            if one.example is not None
+        ]  # fmt: skip
+        note = " ".join((SAYS[probe], *(line for line in remarks(own))))
+        parts.append(Part(probe, note, tuple(tables(own, texts=True)), tuple(groups)))
+    folder = audit.opened.folder
+    return Page(
+        title=folder.config.evaluation.title or folder.path.resolve().name,
+        protocol="Audit of the judge",
+        policy="", policy_says="", scores={}, boards=(),
+        parts=tuple(parts),
+        definitions=DEFINITIONS,
+        settings={"n": wanted.n, "seed": wanted.seed, "repeats": wanted.repeats,
+                  "level": wanted.level, "families": _families(audit),
+                  "runs that used the judge": list(wanted.used)},
+        gaps=(Gap(missing, "usable answers are missing.", "Those units are in no figure."),)
+        if missing else (),
+        nothing="Every question of the audit has an answer that can be used.",
+        lede=("What the judge can be fooled by, shown on units of this evaluation that were "
+              "changed. No label given here enters any score.", *summary(found)),
+        facts=(("judge", ", ".join(judges)), ("units a probe, at most", str(wanted.n)),
+               ("seed", str(wanted.seed))),
+        again="assay audit FOLDER computes every number here from the labels in the ledger, and "
+        "asks only for those that it lacks. They are at full precision in audit.json, beside this "
+        "file; 'assay labels export' has every label, under the names audit:….",
+    )  # fmt: skip
+
+
+def _families(audit: Audit) -> Mapping[str, str]:
+    return {**audit.opened.folder.config.audit.families, **audit.wanted.families}
+
+
+def _example(one: Example) -> Table:
+    """What was changed of a unit, and the verdicts."""
+    rows = [
+        (name, _text(value), "" if one.changed[name] == value else _text(one.changed[name]))
+        for name, value in one.unit.items()
+    ]
+    rows.append(("verdict", _text(one.before), _text(one.after)))
+    texts = frozenset(("the unit (verdict: before)", "changed (verdict: after)"))
+    return Table("", ("", "the unit (verdict: before)", "changed (verdict: after)"), rows,
+                 texts=texts)  # fmt: skip
+
+
+def _text(value: object) -> str:
+    text = value if isinstance(value, str) else canonical(value).decode()
+    return shortened(text, _LONGEST)
+
+
+def document(audit: Audit, found: Sequence[Finding], tally: Tally | None = None) -> dict[str, Any]:
+    """The audit as one JSON document; ``tally`` is what was asked just now."""
+    wanted = audit.wanted
+    asked = {} if tally is None else {"judging": asdict(tally)}
+    return {
+        "labellers": [
+            {"task": one.of.task.name, "version": one.of.task.version,
+             "labeller": one.of.labeller.id.name, "params": dict(one.of.labeller.id.params)}
+            for one in audit.questions
+        ],
+        "n": wanted.n, "seed": wanted.seed, "repeats": wanted.repeats, "level": wanted.level,
+        "families": _families(audit), "used": list(wanted.used),
+        "summary": summary(found),
+        "probes": [
+            dict(zip(COLUMNS, one.row, strict=True))
+            | {"alarm": one.alarm, "example": None if one.example is None else asdict(one.example)}
+            for one in found
+        ],
+        **asked,
+    }  # fmt: skip
+
+
+def write_audit(audit: Audit, found: Sequence[Finding]) -> list[Path]:
+    """Write ``audit.json`` and ``audit.html`` to the folder's ``out/``; returns them. The same
+    labels give the same bytes."""
+    out = audit.opened.folder.out
+    options = orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE
+    write_bytes(out / "audit.json", orjson.dumps(document(audit, found), option=options))
+    write_bytes(out / "audit.html", html_of(page(audit, found)))
+    return [out / "audit.json", out / "audit.html"]

@@ -1,0 +1,125 @@
+"""``assay audit``: what a folder's judge can be fooled by."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Annotated
+
+import typer
+
+from assay.api.audit.findings import COLUMNS, Finding
+from assay.api.audit.tables import document, remarks, summary, tables, write_audit
+from assay.api.auditing import ALL, USUAL, Audit, Wanted
+from assay.cli.common import (
+    CsvOption,
+    FolderArgument,
+    JsonOption,
+    Paragraph,
+    present,
+    tell,
+)
+from assay.cli.forecast import print_ahead, told
+from assay.cli.judging import (
+    BudgetOption,
+    DryRunOption,
+    LabellerOption,
+    RetryOption,
+    judging_bar,
+    open_folder,
+)
+from assay.judging.asking import INTERRUPTED
+from assay.model.errors import SettingsError
+from assay.page.tables import Table
+
+
+def audit_command(
+    folder: FolderArgument,
+    probe: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--probe", metavar="NAME", help=f"One of {', '.join(ALL)} (left out: all but drift)."
+        ),
+    ] = None,
+    n: Annotated[int, typer.Option("--n", min=1, help="Units a probe and task.")] = 100,
+    seed: Annotated[int, typer.Option("--seed", min=0, help="Of the sample of units.")] = 1,
+    repeats: Annotated[
+        int, typer.Option("--repeats", min=1, max=100, help="Times a unit is asked again.")
+    ] = 3,
+    level: Annotated[float, typer.Option("--level", help="Of the intervals.")] = 0.95,
+    family: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--family",
+            metavar="NAME=FAMILY",
+            help="Family of a run or a labeller (* for anything), beside [audit.families].",
+        ),
+    ] = None,
+    used: Annotated[
+        list[str] | None,
+        typer.Option("--used", metavar="RUN", help="A run that used the judge (* for anything)."),
+    ] = None,
+    labeller: LabellerOption = None,
+    budget: BudgetOption = None,
+    dry_run: DryRunOption = False,
+    retry_failed: RetryOption = False,
+    as_json: JsonOption = False,
+    as_csv: CsvOption = False,
+) -> None:
+    """What the judge can be fooled by, shown on the folder's own units, changed.
+
+    Asks the labellers of the folder, after 'assay judge'; keeps every answer in the ledger, under
+    the name audit:…, where no score sees it. Writes out/audit.json and out/audit.html. Exit
+    status 1 where answers are missing, or the judge drifts.
+    """
+    if not 0 < level < 1:
+        raise typer.BadParameter("must be between 0 and 1", param_hint="--level")
+    wanted = Wanted(
+        tuple(dict.fromkeys(probe or USUAL)), n, seed, repeats, level, _families(family or ()),
+        tuple(used or ()),
+    )  # fmt: skip
+    quiet = as_json or as_csv
+    opened = open_folder(folder, labeller)
+    with opened.ledger(create=False) as ledger:
+        audit = Audit(opened, ledger, wanted)
+        if dry_run:
+            plans = audit.plans()
+            print_ahead(plans, as_json=as_json, price_cure='[prices."MODEL"] in assay.toml')
+            return
+        tally = audit.ask(
+            progress=judging_bar(quiet=quiet), budget=budget, retry_failed=retry_failed
+        )
+        if not quiet:
+            tell(told(tally))
+        if tally.stopped == INTERRUPTED:
+            raise KeyboardInterrupt
+        found = audit.findings()
+        files = write_audit(audit, found)
+    present(
+        lambda: document(audit, found, tally),
+        _people(found, str(files[-1])),
+        (COLUMNS, (one.row for one in found)),
+        remarks(found),
+        as_json=as_json,
+        as_csv=as_csv,
+    )
+    if any(one.missing or one.alarm for one in found):
+        raise typer.Exit(1)
+
+
+def _families(given: Sequence[str]) -> dict[str, str]:
+    found = {}
+    for one in given:
+        name, _, family = one.partition("=")
+        if not name or not family:
+            raise SettingsError(f"--family {one}: give it as NAME=FAMILY.")
+        found[name] = family
+    return found
+
+
+def _people(found: Sequence[Finding], file: str) -> Iterator[Table | Paragraph | str]:
+    yield from tables(found)
+    for line in summary(found):
+        yield Paragraph(line)
+    for line in remarks(found):
+        yield Paragraph(f"• {line}")
+    yield f"With examples: {file}"
