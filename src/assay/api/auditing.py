@@ -91,6 +91,8 @@ class Audit:
         wanted, made = self.wanted, []
         for one in labelled(self.opened.parts.values()):
             drawn = source(one, self.ledger, n=wanted.n, seed=wanted.seed)
+            if not drawn.asks:
+                continue
             trials = [
                 trial(drawn, name, n=wanted.n, seed=wanted.seed, repeats=wanted.repeats)
                 for name in wanted.probes

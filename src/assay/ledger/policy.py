@@ -78,6 +78,8 @@ class Policy:
 
     def rank(self, label: Label, configured: LabellerId | None) -> int:
         """How much a label weighs: 0 does not count, 1 a machine's, 2 a person's."""
+        if label.labeller.is_audited:
+            return 0
         if self.only is not None:
             return 1 if label.labeller.name == self.only else 0
         who = label.labeller
@@ -145,5 +147,9 @@ def _agreed(labels: Sequence[Label], by_majority: bool) -> Label | None:
 
 def other_labellers(labels: Iterable[Label], policy: Policy, configured: LabellerId | None) -> str:
     """Names of labellers whose labels are there but do not count, for messages."""
-    names = {label.labeller.name for label in labels if not policy.rank(label, configured)}
+    names = {
+        label.labeller.name
+        for label in labels
+        if not policy.rank(label, configured) and not label.labeller.is_audited
+    }
     return ", ".join(sorted(names))

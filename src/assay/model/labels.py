@@ -16,6 +16,11 @@ class Status(StrEnum):
     FAILED = "failed"
 
 
+AUDIT = "audit"
+"""What the names of labellers under audit begin with, whose labels enter no score; and where a
+label's ``detail`` says what was done to the unit that it is about."""
+
+
 @dataclass(frozen=True, slots=True)
 class LabellerId:
     """Who answers. Two labellers are the same exactly if all fields are equal.
@@ -32,6 +37,11 @@ class LabellerId:
     @property
     def is_human(self) -> bool:
         return self.kind == "human"
+
+    @property
+    def is_audited(self) -> bool:
+        """Whether it is a labeller under audit, whose labels enter no score."""
+        return self.name.removeprefix("ensemble:").startswith(f"{AUDIT}:")
 
 
 class Label(NamedTuple):
@@ -65,10 +75,6 @@ class Label(NamedTuple):
     detail: Mapping[str, Any] = MappingProxyType({})
     rowid: int = 0
 
-
-AUDIT = "audit"
-"""What the names of labellers under audit begin with, whose labels enter no score; and where a
-label's ``detail`` says what was done to the unit that it is about."""
 
 WORKBENCH = "workbench"
 """Where a label's ``detail`` says how a person gave it in the workbench."""

@@ -22,6 +22,7 @@ COLUMNS = (
 
 CHANGE, EQUAL = "change", "share equal"
 RESAMPLES = 2000
+_FEW_TOPICS = 10  # with fewer an interval by topic is rough
 
 Said = Mapping[tuple[str, int], Label]
 """Labels of an audit by the hash of the unit and the number of the sample."""
@@ -181,8 +182,13 @@ def _changed(
         before, after, interval, p = by_topic(
             first, second, topics, level=level, resamples=RESAMPLES, seed=seed
         )
-        more |= {"p": p, **_ends(interval)}
-        note = "" if interval else "one topic: no interval"
+        more["p"] = p
+        count = len(set(topics))
+        if p is None:
+            note = "one topic: no interval" if count < 2 else "equal on all topics: no interval"
+        else:
+            more |= _ends(interval)
+            note = f"by topic, of which there are {count}" if count < _FEW_TOPICS else ""
     elif chosen and not own.against:
         seen = wilson(after, n, level=level)
         more |= {"low": seen.low - before, "high": seen.high - before}

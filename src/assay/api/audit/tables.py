@@ -24,6 +24,10 @@ from assay.tasks.base import canonical
 _LONGEST = 1500
 """Characters of a text that an example shows."""
 _SIGNIFICANT = 0.05
+_LEDE = (
+    "What the judge can be fooled by, shown on units of this evaluation that were changed. No "
+    "label given here enters any score."
+)
 
 _HEADING = ("probe", "n", "↑", "↓", "before", "after", "figure", "p")
 
@@ -89,8 +93,8 @@ def _figure(one: Finding) -> str:
     return value + ends
 
 
-def _short(value: float | None) -> str:
-    return "" if value is None else f"{value:.3f}".replace("0.", ".", 1)
+def _short(value: float | None, digits: int = 3) -> str:
+    return "" if value is None else f"{value:.{digits}f}".replace("0.", ".", 1)
 
 
 def _note(one: Finding) -> str:
@@ -102,13 +106,14 @@ def _note(one: Finding) -> str:
 
 def remarks(found: Sequence[Finding]) -> Iterator[str]:
     """What could not be had and why, in a line each."""
-    why: dict[tuple[str, str], list[str]] = {}
+    why: dict[str, list[Finding]] = {}
     for one in found:
         if not one.n:
-            why.setdefault((one.probe, one.note), []).append(one.of)
-    for (probe, note), names in why.items():
-        where = ", ".join(filter(None, dict.fromkeys(names)))
-        yield f"{probe}{f' ({where})' if where else ''}: {note}."
+            why.setdefault(one.note, []).append(one)
+    for note, some in why.items():
+        probes = ", ".join(dict.fromkeys(one.probe for one in some))
+        where = ", ".join(dict.fromkeys(one.of for one in some if one.of))
+        yield f"{probes}{f' ({where})' if where else ''}: {note}."
 
 
 def summary(found: Sequence[Finding]) -> list[str]:
@@ -121,11 +126,12 @@ def summary(found: Sequence[Finding]) -> list[str]:
         if p is not None and p < _SIGNIFICANT
     ]  # fmt: skip
     names = ", ".join(f"{one.probe} ({one.variant}, {one.of})" for one in real)
-    said = [
+    differ = (
         f"Of {counted(len(tested), 'comparison')} with a test, {len(real)} "
         f"{'differs' if len(real) == 1 else 'differ'} at .05 after Holm’s correction"
         f"{': ' + names if names else ''}."
-    ]
+    )
+    said = [differ]
     equal = [one for one in found if one.figure == EQUAL and one.value is not None]
     said += [
         f"Asked the same again, {one.labeller} gives {one.value:.0%} equal labels ({one.of})."
@@ -166,8 +172,7 @@ def page(audit: Audit, found: Sequence[Finding]) -> Page:
         gaps=(Gap(missing, "usable answers are missing.", "Those units are in no figure."),)
         if missing else (),
         nothing="Every question of the audit has an answer that can be used.",
-        lede=("What the judge can be fooled by, shown on units of this evaluation that were "
-              "changed. No label given here enters any score.", *summary(found)),
+        lede=(_LEDE, *summary(found)),
         facts=(("judge", ", ".join(judges)), ("units a probe, at most", str(wanted.n)),
                ("seed", str(wanted.seed))),
         again="assay audit FOLDER computes every number here from the labels in the ledger, and "

@@ -54,11 +54,13 @@ class Labelled:
 
 @dataclass(frozen=True)
 class Source:
-    """The same with a sample of the ``count`` units that are labelled, of each kind."""
+    """The same with a sample of the ``count`` units that are labelled, of each kind. ``asks``:
+    whether there is any unit."""
 
     of: Labelled
     units: Mapping[Of, tuple[Base, ...]]
     count: int
+    asks: bool
 
     def pool(self, view: View) -> Pool:
         """What other units hold."""
@@ -90,7 +92,10 @@ def source(one: Labelled, ledger: Ledger, *, n: int, seed: int) -> Source:
             by_kind["yes" if view and base.value >= view.positive else "no"].append(base)
         for kind, more in by_kind.items():
             kept[kind] = heapq.nsmallest(n * _SPARE, [*kept[kind], *more], key=_place)
-    return Source(one, {kind: tuple(some) for kind, some in kept.items()}, count)
+    asks = count > 0 or any(
+        True for part, step in one.steps for _ in step.requests(part.book(ledger))
+    )
+    return Source(one, {kind: tuple(some) for kind, some in kept.items()}, count, asks)
 
 
 def _place(base: Base) -> str:

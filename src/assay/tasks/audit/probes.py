@@ -119,6 +119,9 @@ def _stuffing(view: View, unit: Unit, random: Random, pool: Pool) -> Iterator[Ch
     if not others or not words_in(about):
         return
     count = len(words_in(about))
+    states = view.claim not in ("", view.text)  # a text that states the claim bears it out
+    if states and count == 1:
+        return
     foreign = " ".join(_many(words_in(random.choice(others)), count))
 
     def put(base: str, more: str) -> Unit:
@@ -127,7 +130,7 @@ def _stuffing(view: View, unit: Unit, random: Random, pool: Pool) -> Iterator[Ch
     words = shuffled(about, random)
     yield Changed("other words", put(text, foreign))
     yield Changed("words", put(text, words), "other words")
-    if view.claim in ("", view.text):  # a claim that the text states would be borne out
+    if not states:
         yield Changed("whole", put(text, about), "other words")
     if pool.words:
         length = max(len(words_in(text)), 1)
