@@ -120,7 +120,7 @@ def of_tables(
             if isinstance(one, str):
                 yield Finding(probe, "", "", ", ".join(judges), note=f"not to be had: {one}")
                 continue
-            own = Finding(probe, "", one.measure, ", ".join(judges), n=len(one.runs))
+            own = Finding(probe, "", one.measure, ", ".join(judges))
             try:
                 if probe == TOP:
                     yield from _top(own, one, level)
@@ -143,7 +143,7 @@ def _top(own: Finding, one: Both, level: float) -> Iterator[Finding]:
         whole = measure(people, judge)
         top = None if few else measure(people[best], judge[best])
         yield replace(
-            own, variant=name, before=whole, after=top, figure="best 25 % − all",
+            own, variant=name, n=len(one.runs), before=whole, after=top, figure="best 25 % − all",
             value=None if whole is None or top is None else top - whole,
             note=(
                 f"the best 25 % of {counted(len(one.runs), 'run')} are {len(best)}: too few for "
@@ -165,14 +165,15 @@ def _self(
     for family in of_judges:
         ours = [at for at, run in enumerate(one.runs) if named.get(run) == family]
         others = [at for at, run in enumerate(one.runs) if named.get(run, "") not in ("", family)]
-        variant = replace(own, variant=family, n=int(one.drawn.sum()))
+        variant = replace(own, variant=family)
         if not ours or not others:
             lack = "of the judge's family" if not ours else "of another family"
             yield replace(variant, note=f"not to be had: no run {lack} is named")
             continue
         error = one.sign * (one.judge - one.people)
         yield replace(
-            variant, before=_known(error[others], one.drawn), after=_known(error[ours], one.drawn),
+            variant, n=int(one.drawn.sum()),
+            before=_known(error[others], one.drawn), after=_known(error[ours], one.drawn),
             figure="Δ mean(f − y)", **_contrast(error, ours, others, one.drawn, level),
             note=f"{counted(len(ours), 'run')} of the family, {len(others)} of others; n: topics",
         )  # fmt: skip
@@ -200,7 +201,8 @@ def _circle(own: Finding, one: Both, used: Sequence[str], level: float) -> Itera
     before = None if few else kendall_tau(*(values[others] for values in scores))
     after = kendall_tau(*scores)
     yield replace(
-        own, variant="τ", before=before, after=after, figure="τ with − without them",
+        own, variant="τ", n=len(one.runs), before=before, after=after,
+        figure="τ with − without them",
         value=None if before is None or after is None else after - before,
         note=f"{len(ours) / len(one.runs):.0%} of the runs used the judge",
     )  # fmt: skip
