@@ -192,7 +192,7 @@ def _changed(
     elif chosen and not own.against:
         seen = wilson(after, n, level=level)
         more |= {"low": seen.low - before, "high": seen.high - before}
-        note = f"chosen as the judge says {trial.kind}: flips go one way, so no test"
+        note = f"all are {trial.kind} by choice: no test"
     else:
         more |= _ends(paired_shares(flips["up"], flips["down"], n, level=level))
         more["p"] = mcnemar(flips["up"], flips["down"])

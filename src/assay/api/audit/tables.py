@@ -15,8 +15,8 @@ from assay.api.opened import html_of
 from assay.judging.progress import Tally
 from assay.model.wording import counted
 from assay.page.page import Definition, Gap, Page
-from assay.page.parts import Part, Table
-from assay.page.wording import shortened
+from assay.page.parts import Part, Table, Value
+from assay.page.wording import number, shortened
 from assay.protocols.output import write_bytes
 from assay.statistics.significance import holm
 from assay.tasks.base import canonical
@@ -68,33 +68,25 @@ def tables(found: Sequence[Finding], *, texts: bool = False) -> Iterator[Table]:
         yield Table(
             f"{name}, {labeller}", heading,
             [(*_cells(one), _note(one))[: len(heading)] for one in some],
-            numbers=frozenset(("n", "↑", "↓", "before", "after", "p")),
-            texts=frozenset(("note", "figure")),
+            numbers=frozenset(("p",)), texts=frozenset(("note", "figure")),
         )  # fmt: skip
 
 
-def _cells(one: Finding) -> tuple[str, ...]:
-    return (
-        f"{one.probe}: {one.variant}" if one.variant else one.probe,
-        f"{one.n:,}", *("" if count is None else f"{count:,}" for count in (one.up, one.down)),
-        _short(one.before), _short(one.after), _figure(one),
-        "" if one.p is None else "<.001" if one.p < 0.001 else _short(one.p),
-    )  # fmt: skip
+def _cells(one: Finding) -> tuple[Value, ...]:
+    name = f"{one.probe}: {one.variant}" if one.variant else one.probe
+    p = "<0.001" if one.p is not None and one.p < 0.001 else one.p
+    return (name, one.n, one.up, one.down, one.before, one.after, _figure(one), p)
 
 
 def _figure(one: Finding) -> str:
+    """The value with its interval; a difference with its sign."""
     if one.value is None:
         return ""
-    signed = "" if one.figure.startswith(("share", "position")) else "+"
-    value = f"{one.value:{signed}.3f}".replace("0.", ".", 1)
-    ends = (
-        "" if one.low is None or one.high is None else f" {_short(one.low)} to {_short(one.high)}"
-    )
-    return value + ends
-
-
-def _short(value: float | None, digits: int = 3) -> str:
-    return "" if value is None else f"{value:.{digits}f}".replace("0.", ".", 1)
+    signed = not one.figure.startswith(("share equal", "share ordered", "position"))
+    value = f"{'+' if signed and one.value > 0 else ''}{number(one.value, 2)}"
+    if one.low is None or one.high is None:
+        return value
+    return f"{value} [{number(one.low, 2)}, {number(one.high, 2)}]"
 
 
 def _note(one: Finding) -> str:
