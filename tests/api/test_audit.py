@@ -22,6 +22,7 @@ from assay.statistics import corrected
 from assay.statistics.correlation import ap_correlation, kendall_tau
 from assay.statistics.paired import mcnemar
 from assay.tasks.audit.probes import words_in
+from assay.web.asked import Asked
 
 GRADED, ENTAILMENT = "trec_rag.relevance", "r2c2.entailment"
 TOPICS = [f"{number:04}" for number in range(1, 13)]
@@ -138,16 +139,16 @@ def test_stuffing_is_set_against_as_many_other_words(folder):
 
 def test_names_and_numbers_that_are_changed_make_a_claim_wrong(folder):
     found, _ = audited(folder, judge, "swap")
-    numbers = found["swap", "numbers", ENTAILMENT]
+    numbers = found["swap", "number", ENTAILMENT]
     assert numbers.n == len(TOPICS)
     assert (numbers.before, numbers.after, numbers.up) == (1.0, 0.0, 0)
     assert numbers.example is None
     blind, _ = audited(folder, lambda_yes, "swap")
-    assert blind["swap", "numbers", ENTAILMENT].after == 1.0
-    example = blind["swap", "numbers", ENTAILMENT].example
+    assert blind["swap", "number", ENTAILMENT].after == 1.0
+    example = blind["swap", "number", ENTAILMENT].example
     assert example.changed["nugget"] != example.unit["nugget"]
     assert example.changed["passage"] == example.unit["passage"]
-    names = blind["swap", "names", "r2c2.answer"].example
+    names = blind["swap", "name", "r2c2.answer"].example
     assert names.changed["answer"] not in (names.unit["answer"], *names.unit["gold"])
     assert found["swap", "", GRADED].note == "nothing is claimed in it"
 
@@ -253,6 +254,8 @@ def test_nothing_of_an_audit_enters_a_score_and_all_is_paid_once(folder):
                 assert label.labeller.name.startswith("audit:")
         changed = [one for one in ledger.labels() if one.labeller.name.startswith("audit:")]
         assert {one.detail["audit"]["probe"] for one in changed} >= {"stuffing", "form"}
+        shown = Asked(own, ledger)
+        assert not any(map(shown.counts, changed))  # in the workbench
         assert len(changed) == tally.asked
         assert not own.judge(ledger, progress=Silent()).asked
     assert after.scores == before.scores

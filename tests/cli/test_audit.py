@@ -40,7 +40,7 @@ def test_the_films_judge_is_audited_once(assay, films):
     said = json.loads(done.stdout)
     assert said["judging"]["asked"] == asked
     rows = {(one["probe"], one["variant"], one["of"]): one for one in said["probes"]}
-    numbers = rows["swap", "numbers", "r2c2.entailment"]
+    numbers = rows["swap", "number", "r2c2.entailment"]
     assert (numbers["before"], numbers["up"]) == (1.0, 0)
     assert rows["order", "shuffled", "r2c2.answer"]["value"] == 1.0
     assert rows["stuffing", "words", "r2c2.entailment"]["against"] == "other words"
@@ -50,7 +50,7 @@ def test_the_films_judge_is_audited_once(assay, films):
     assert len(cells) == len(said["probes"])
     shown = assay("audit", films, *probes)
     assert "Nothing to ask" in shown.stderr
-    assert "swap: numbers" in shown.stdout
+    assert "swap: number" in shown.stdout
     assert "nothing is claimed" not in shown.stdout
     html = (films / "out" / "audit.html").read_text(encoding="utf-8")
     assert "<script src" not in html

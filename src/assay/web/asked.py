@@ -91,8 +91,11 @@ class Asked:
         return found
 
     def counts(self, label: Label) -> bool:
-        """Whether a label can be used, and is of a task as it is asked now."""
+        """Whether a label can be used, and is of a task as it is asked now. Those of an audit never
+        are, so that nobody is shown them either."""
         task = self.tasks.get(label.task)
+        if label.labeller.is_audited:
+            return False
         return task is not None and label.version == task.version and label.status is Status.OK
 
     def given(self, label: Label) -> Given:

@@ -106,7 +106,10 @@ def trial(source: Source, probe: str, *, n: int, seed: int, repeats: int) -> Tri
     if made.claims and not view.claim:
         return Trial(probe, source.of, made.units, why="nothing is claimed in it")
     asks = list(_changed(source, view, made, n, seed))
-    said = {"no": "the judge says no to none of its units", "yes": "the judge says yes to none"}
+    said = {
+        "no": "the judge says no to none of its units",
+        "yes": "the judge gives the highest verdict to none",
+    }
     why = "" if asks else "it fits none of the units"
     if not source.units[made.units]:
         why = said.get(made.units, why)

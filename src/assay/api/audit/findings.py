@@ -166,10 +166,11 @@ def _changed(
     """A variant that changes what is judged: the units' verdicts before and after."""
     chosen = trial.kind != "all"  # by the judge's own verdict: it says yes, or no, to all
     binary = view.binary or chosen
+    least = view.top if trial.kind == "yes" else view.positive
 
     def number(verdict: Mapping[str, Any]) -> float:
         value = view.value(verdict)
-        return float(value >= view.positive) if binary else value
+        return float(value >= least) if binary else value
 
     values = [(number(pair.before), number(pair.after)) for pair in pairs]
     flips, n = _flips(values), len(values)
@@ -192,7 +193,7 @@ def _changed(
     elif chosen and not own.against:
         seen = wilson(after, n, level=level)
         more |= {"low": seen.low - before, "high": seen.high - before}
-        note = f"all are {trial.kind} by choice: no test"
+        note = f"chosen by {'the highest verdict' if trial.kind == 'yes' else 'their no'}: no test"
     else:
         more |= _ends(paired_shares(flips["up"], flips["down"], n, level=level))
         more["p"] = mcnemar(flips["up"], flips["down"])

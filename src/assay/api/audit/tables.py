@@ -123,7 +123,7 @@ def summary(found: Sequence[Finding]) -> list[str]:
         f"{'differs' if len(real) == 1 else 'differ'} at .05 after Holm’s correction"
         f"{': ' + names if names else ''}."
     )
-    said = [differ]
+    said = [differ] if tested else []
     equal = [one for one in found if one.figure == EQUAL and one.value is not None]
     said += [
         f"Asked the same again, {one.labeller} gives {one.value:.0%} equal labels ({one.of})."

@@ -88,8 +88,9 @@ def source(one: Labelled, ledger: Ledger, *, n: int, seed: int) -> Source:
     for some in iter(lambda: list(islice(stream, _BLOCK)), []):
         count += len(some)
         by_kind: dict[Of, list[Base]] = {"all": some, "no": [], "yes": []}
-        for base in some if view is not None else ():
-            by_kind["yes" if view and base.value >= view.positive else "no"].append(base)
+        if view is not None:
+            by_kind["no"] = [base for base in some if base.value < view.positive]
+            by_kind["yes"] = [base for base in some if base.value >= view.top]
         for kind, more in by_kind.items():
             kept[kind] = heapq.nsmallest(n * _SPARE, [*kept[kind], *more], key=_place)
     asks = count > 0 or any(

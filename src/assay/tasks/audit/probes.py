@@ -18,7 +18,8 @@ from assay.tasks.audit.views import Plain, View
 from assay.tasks.base import Unit
 
 Of = Literal["all", "no", "yes"]
-"""Which units a probe is for: all, those that the judge says no to, or yes."""
+"""Which units a probe is for: all, those that the judge says no to, or those that it gives the
+highest verdict."""
 
 
 class Changed(NamedTuple):
@@ -199,21 +200,21 @@ def _swap(view: View, unit: Unit, random: Random, pool: Pool) -> Iterator[Change
     if not isinstance(claim, str):
         return
     everything = str(unit.model_dump())
-    if _NUMBER.search(claim):
-        yield Changed("numbers", view.changed(unit, **{view.claim: _NUMBER.sub(_another, claim)}))
+    numbers = list(_NUMBER.finditer(claim))
+    if numbers:
+        one = random.choice(numbers)
+        changed = claim[: one.start()] + _another(one.group()) + claim[one.end() :]
+        yield Changed("number", view.changed(unit, **{view.claim: changed}))
     own = list(dict.fromkeys(names_in(claim)))
     strange = [name for name in pool.names if name not in everything]
-    if own and len(strange) >= len(own):
-        new = dict(zip(own, random.sample(strange, len(own)), strict=True))
-        longest = sorted(own, key=len, reverse=True)
-        either = re.compile("|".join(rf"(?<!\w){re.escape(one)}(?!\w)" for one in longest))
-        changed = either.sub(lambda match: new[match.group()], claim)
-        yield Changed("names", view.changed(unit, **{view.claim: changed}))
+    if own and strange:
+        old, new = random.choice(own), random.choice(strange)
+        changed = re.sub(rf"(?<!\w){re.escape(old)}(?!\w)", lambda _match: new, claim)
+        yield Changed("name", view.changed(unit, **{view.claim: changed}))
 
 
-def _another(match: re.Match[str]) -> str:
+def _another(digits: str) -> str:
     """Another number of as many digits: each of its last two digits is moved on by three."""
-    digits = match.group()
     moved = "".join(str((int(one) + 3) % 10) for one in digits[-2:])
     return digits[:-2] + moved
 
@@ -261,8 +262,8 @@ PROBES: Mapping[str, Probe] = {
               "Numbers of citations, sure words, experts, and a list in place of sentences: what "
               "is said stays the same."),
         Probe("swap", "yes", _swap,
-              "Names and numbers are changed in claims and answers that the judge says yes to: "
-              "what is said is wrong now. After is the share that it still says yes to.",
+              "One name, or one number, is changed in claims and answers that the judge gives the "
+              "highest verdict: they are not wholly right now. After is the share that keeps it.",
               claims=True),
     )
 }  # fmt: skip
