@@ -13,7 +13,7 @@ from assay.protocols.standing import stands_on
 MACHINE, KIM = LabellerId("m", "model"), LabellerId("human:KIM", "human")
 
 
-def result(*rows, by_people=False):
+def result(*rows, by_people=False, lacking=0):
     """A result that rests on labels by (run, unit, whether by a person)."""
     used = [
         Used(
@@ -22,7 +22,9 @@ def result(*rows, by_people=False):
         )
         for run, unit, human in rows
     ]
-    return SimpleNamespace(used=used, by_people=by_people)
+    found = SimpleNamespace(used=used, by_people=by_people, alike=None, lacking=lacking)
+    found.fair = found
+    return found
 
 
 @pytest.mark.parametrize(
@@ -51,6 +53,13 @@ def test_unequal_shares_between_runs_are_told():
     assert "human labels for 40 %" in said
     assert "unevenly: A 80 %, B 0 %" in said
     assert "--policy machine" in said
+
+
+def test_all_is_said_of_all_alone():
+    rows = [("A", f"u{n}", n > 0) for n in range(300)]
+    assert stands_on(result(*rows)).startswith("human labels for over 99 %, the judge's")
+    said = stands_on(result(*rows[1:], lacking=1))
+    assert said == "human labels alone; others are missing"
 
 
 def test_a_unit_with_several_places_is_one_label():

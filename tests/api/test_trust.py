@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import assay as assay_package
+from assay.api import corrected_tables
 from assay.api.opened import Opened
 from assay.statistics import corrected
 from assay.web.desk import Desk
@@ -309,3 +310,150 @@ def test_the_workbench_has_the_draw_as_a_queue(assay, world):
         assert len(left) == 35
     (one,) = json.loads(assay("draw", folder, "--json").stdout)["draws"]
     assert one["labelled"] == 1
+
+
+def test_a_leaderboard_of_uneven_labels_is_not_shown_as_one(assay, world, people):
+    """People say the truth of one run alone: mixed scores would take the machine's errors out of
+    that run only."""
+    folder, truth, *_ = world
+    assay("judge", folder)
+    machine = json.loads(assay("score", folder, "--policy", "machine", "--json").stdout)["scores"]
+    rows = [("C", one, truth["C", one]) for one in QUESTIONS]
+    (folder / "said.jsonl").write_text(lines(rows, "human:KIM"), encoding="utf-8")
+    assert assay("labels", "import", folder, folder / "said.jsonl").returncode == 0
+    shown = assay("score", folder).stdout
+    told = " ".join(shown.split())
+    assert "the judge's labels count for all runs here" in told
+    assert "C 100 %, A 0 %" in told
+
+    def accuracy(scores):
+        return {s["run"]: s["value"] for s in scores if s["measure"] == "Accuracy"}
+
+    opened = Opened.open(folder)
+    with opened.ledger() as ledger:
+        (result,) = opened.score(ledger).by_protocol.values()
+    fair = {
+        run: by["Accuracy"].value
+        for run, by in result.fair.findings.scores.items()
+        if "Accuracy" in by
+    }
+    assert fair == accuracy(machine)
+    with (folder / "out" / "scores.csv").open() as file:
+        mixed = {r["run"]: float(r["value"]) for r in csv.DictReader(file)
+                 if r["measure"] == "Accuracy"}  # fmt: skip
+    assert mixed["C"] == pytest.approx(np.mean([truth["C", one] for one in QUESTIONS]))
+    assert mixed["A"] == pytest.approx(fair["A"])
+    asked = assay("score", folder, "--policy", "people").stdout
+    assert "and unevenly" in " ".join(asked.split())
+    config = folder / "assay.toml"
+    config.write_text(config.read_text() + 'policy = "people"\n')
+    assert "and unevenly" in " ".join(assay("score", folder).stdout.split())
+
+
+def test_scores_of_a_draw_come_before_the_leaderboard(assay, world, people):
+    folder, truth, *_ = world
+    assay("judge", folder)
+    _, topics = drawn(assay, folder)
+    people(folder, truth, topics)
+    shown = assay("score", folder).stdout
+    assert shown.index("corrected: HMR") < shown.index("by HMR (policy")
+    assay("report", folder)
+    report = (folder / "out" / "report.html").read_text(encoding="utf-8")
+    assert report.index('<section id="first-1') < report.index('<section id="board-1"')
+
+
+def test_labels_that_change_another_are_no_independent_ones(assay, world):
+    """Who edits an export has the machine's verdict in sight."""
+    folder, *_ = world
+    assay("judge", folder)
+    drawn(assay, folder)
+    exported = folder / "export.jsonl"
+    assert assay("labels", "export", folder, "-o", exported).returncode == 0
+    changed = []
+    for line in exported.read_text(encoding="utf-8").splitlines():
+        row = json.loads(line)
+        row["labeller"] = "human:KIM"
+        row["reason"] = "looked at it again"
+        changed.append(json.dumps(row))
+    exported.write_text("\n".join(changed), encoding="utf-8")
+    done = assay("labels", "import", folder, exported)
+    assert done.returncode == 0, done.stderr
+    found = trusted(assay, folder, code=1)
+    assert "72 of 72 labels of draw" in found["why"]
+
+
+def test_of_several_draws_the_newest_that_is_labelled_counts(assay, world, people):
+    folder, truth, *_ = world
+    assay("judge", folder)
+    first, topics = drawn(assay, folder)
+    people(folder, truth, topics)
+    drawn(assay, folder, seed=9)
+    assert trusted(assay, folder)["draw"] == first["draw"]
+    second, more = drawn(assay, folder, seed=9)
+    people(folder, truth, more)
+    assert trusted(assay, folder)["draw"] == second["draw"]
+    assert trusted(assay, folder, "--draw", first["draw"][:8])["draw"] == first["draw"]
+
+
+def test_people_who_differ_are_told(assay, world, people):
+    folder, truth, *_ = world
+    assay("judge", folder)
+    _, topics = drawn(assay, folder)
+    people(folder, truth, topics)
+    rows = [("A", one, not truth["A", one]) for one in topics[:2]]
+    (folder / "ann.jsonl").write_text(lines(rows, "human:ANN"), encoding="utf-8")
+    assay("labels", "import", folder, folder / "ann.jsonl")
+    assert "People differ on 2 drawn units" in " ".join(assay("trust", folder).stdout.split())
+
+
+def test_a_file_of_corrected_scores_goes_when_they_do(assay, world, people):
+    folder, truth, *_ = world
+    assay("judge", folder)
+    _, topics = drawn(assay, folder)
+    people(folder, truth, topics)
+    trusted(assay, folder, "--level", ".5")
+    file = folder / "out" / "trust.csv"
+    assert {row["level"] for row in csv.DictReader(file.open())} == {"0.5"}
+    second, _ = drawn(assay, folder, seed=9)
+    trusted(assay, folder, "--draw", second["draw"][:8], code=1)
+    assert not file.exists()
+
+
+def test_where_nothing_can_be_corrected_it_is_said(assay, world, people):
+    folder, truth, *_ = world
+    assay("judge", folder)
+    _, topics = drawn(assay, folder)
+    people(folder, truth, topics)
+    config = folder / "assay.toml"
+    config.write_text(config.read_text().replace("machine.jsonl", "other.jsonl"))
+    (folder / "other.jsonl").write_text(lines([("A", "0001", True)]), encoding="utf-8")
+    found = trusted(assay, folder, "-m", "HMR", code=1)
+    assert found["stands_on"] == "a draw is labelled, but corrects nothing"
+    assert "'assay judge' asks" in found["why"]
+
+
+def test_a_draw_that_was_altered_or_taken_out_is_seen(assay, world):
+    folder, *_ = world
+    assay("judge", folder)
+    drawn(assay, folder)
+    assert assay("score", folder).returncode == 0
+    with sqlite3.connect(folder / "labels.sqlite") as db:
+        for one in ("draws_keep", "drawn_keep", "draws_stay", "drawn_stay"):
+            db.execute(f"DROP TRIGGER IF EXISTS {one}")
+        db.execute("UPDATE drawn SET drawn = 1 - drawn WHERE name = '0001'")
+    done = assay("labels", "verify", folder)
+    assert done.returncode != 0
+    assert "draw 1 is not as it was written" in done.stdout + done.stderr
+    with sqlite3.connect(folder / "labels.sqlite") as db:
+        db.execute("DELETE FROM drawn")
+        db.execute("DELETE FROM draws")
+    done = assay("labels", "verify", folder)
+    assert done.returncode != 0
+    assert "it was taken out" in done.stdout + done.stderr
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"), [(10.5, "10.500"), (20.25, "20.250"), (0.25, ".250"), (-0.5, "-.500")]
+)
+def test_numbers_are_printed_as_they_are(value, shown):
+    assert corrected_tables._short(value) == shown

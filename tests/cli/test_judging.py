@@ -65,7 +65,7 @@ def test_a_changed_prompt_asks_again_and_says_why(films):
     assert f"{PAIRS} of {PAIRS} are asked again because the prompt was changed" in note
     assert len(server.requests) >= asked + PAIRS
     report = (films / "out" / "report.html").read_text()
-    assert f"{PAIRS} units were asked again because the prompt was changed" in report
+    assert f"{PAIRS} units asked again because the prompt was changed" in report
     manifest = json.loads((films / "out" / "manifest.json").read_text())
     assert list(manifest["own_prompts"]) == ["r2c2_entailment.j2"]
     assert manifest["models_as_reported"]["r2c2.entailment"] == {"m-2026-11-01": PAIRS}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from assay.api.correcting import Corrected, Evaluations, Trusted, correct
@@ -10,6 +10,7 @@ from assay.ledger import Ledger
 from assay.model.errors import SettingsError
 from assay.model.wording import counted
 from assay.page.parts import Part, Table
+from assay.page.wording import narrow
 
 
 def corrected_table(title: str, one: Corrected) -> Table:
@@ -30,7 +31,7 @@ def corrected_table(title: str, one: Corrected) -> Table:
         (
             _ranks(best[at], worst[at]), one.runs[at],
             f"{_short(one.value[at])} {_ends(one.low[at], one.high[at], shares)}",
-            _short(one.judge[at]), f"{one.judge[at] - one.value[at]:+.3f}", human[at],
+            _short(one.judge[at]), narrow(f"{one.judge[at] - one.value[at]:+.3f}"), human[at],
         )
         for at in order
     ]  # fmt: skip
@@ -48,14 +49,14 @@ def _ranks(best: int | None, worst: int | None) -> str:
 
 
 def _short(value: float) -> str:
-    return f"{value:.3f}".replace("0.", ".", 1)
+    return narrow(f"{value:.3f}")
 
 
 def _ends(low: float, high: float, shares: bool) -> str:
     """An interval; of ``shares`` within what these can be."""
     if shares:
         low, high = max(0.0, low), min(1.0, high)
-    return "–".join(f"{one:.2f}".replace("0.", ".", 1) for one in (low, high))
+    return "–".join(narrow(f"{one:.2f}") for one in (low, high))
 
 
 def order_in_words(one: Corrected) -> str:
@@ -70,8 +71,9 @@ def order_in_words(one: Corrected) -> str:
     low, high = one.tau
     return (
         f"{one.measure}: the order of {one.decided} of {counted(one.pairs, 'pair')} is settled; τ "
-        f"between this order and the judge's is from {low:.2f} to {high:.2f}. The judge weighs "
-        f"{one.weight or 0:.2f} (0: people alone)."
+        f"between this order and the judge's is from {narrow(f'{low:.2f}')} to "
+        f"{narrow(f'{high:.2f}')}. The judge weighs {narrow(f'{one.weight or 0:.2f}')} "
+        "(0: people alone)."
     )
 
 
@@ -97,7 +99,16 @@ def remarks_of(found: Trusted) -> Sequence[str]:
         for name, why in board.refused.items():
             refused.setdefault(why, []).append(name)
     told = dict.fromkeys(w for board in found.boards for one in board.found for w in one.warnings)
-    return [*(f"{', '.join(names)}: {why}" for why, names in refused.items()), *told]
+    why_not = [f"{', '.join(names)}: {why}" for why, names in refused.items()]
+    return [*found.remarks, *why_not, *told]
+
+
+def corrected_tables(found: Trusted, *, every: bool = False) -> Iterator[tuple[Table, str]]:
+    """The corrected leaderboards, each with what it says of the order: the :func:`foremost`
+    measures, or ``every`` one."""
+    for board in found.boards:
+        for one in board.found if every else foremost(board.found):
+            yield corrected_table(board.title, one), order_in_words(one)
 
 
 def trust_section(evaluations: Evaluations, ledger: Ledger) -> Part:

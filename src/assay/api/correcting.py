@@ -8,7 +8,7 @@ said why.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -20,7 +20,7 @@ from assay.ledger.policy import Policy
 from assay.measures.confidence import Floats
 from assay.measures.scores import PerTopic
 from assay.model.errors import SettingsError
-from assay.model.labels import Status, is_independent
+from assay.model.labels import Status, is_independent, without_reasons
 from assay.model.wording import counted, listed
 from assay.page.page import Board
 from assay.protocols.evaluation import Evaluation
@@ -28,10 +28,11 @@ from assay.protocols.results import Findings
 from assay.statistics import corrected
 from assay.statistics.corrected import Population
 from assay.statistics.corrected.modesty import MEASURES
+from assay.tasks.base import canonical
 
 COLUMNS = (
     "run", "measure", "value", "low", "high", "judge_alone", "human_only", "human_low",
-    "human_high", "labels", "design", "population",
+    "human_high", "labels", "design", "population", "level",
 )  # fmt: skip
 _SAME = 1e-9
 _FEW_RESAMPLES = 100  # the bootstrap of single scores is not used here
@@ -86,11 +87,13 @@ class Corrected:
 
 @dataclass(frozen=True)
 class TrustBoard:
-    """A leaderboard: what could be corrected, and of the other measures why not."""
+    """A leaderboard: what could be corrected, and of the other measures why not. ``people`` is how
+    many of its protocol's labels by people are of the draw."""
 
     title: str
     found: tuple[Corrected, ...]
     refused: Mapping[str, str]
+    people: int = 0
 
 
 @dataclass(frozen=True)
@@ -106,6 +109,12 @@ class Trusted:
     boards: tuple[TrustBoard, ...] = ()
     people: int = 0
     why: str = ""
+    remarks: tuple[str, ...] = ()
+
+    @property
+    def corrects(self) -> bool:
+        """Whether there is any corrected score."""
+        return any(board.found for board in self.boards)
 
     def rows(self) -> Iterator[tuple[object, ...]]:
         """The rows of ``trust.csv``."""
@@ -119,7 +128,7 @@ class Trusted:
                     yield (
                         run, one.measure, float(one.value[at]), float(one.low[at]),
                         float(one.high[at]), float(one.judge[at]), *(v[at] for v in human),
-                        self.people, TOPICS, self.population,
+                        board.people, TOPICS, self.population, self.level,
                     )  # fmt: skip
 
 
@@ -132,11 +141,13 @@ def correct(
     level: float = 0.95,
     wanted: str = "",
 ) -> Trusted:
-    """Correct the scores of a folder's protocols by the newest draw, or the one whose id begins
-    with ``wanted``. Raises SettingsError for a draw or a measure that there is not."""
+    """Correct the scores of a folder's protocols by the newest draw of which all is labelled, else
+    the newest, or the one whose id begins with ``wanted``. Raises SettingsError for a draw or a
+    measure that there is not."""
     draws = [one for one in ledger.draws() if one.uid.startswith(wanted)]
-    if wanted and not draws:
-        raise SettingsError(f"There is no draw {wanted}. 'assay draw FOLDER' lists them.")
+    if wanted and len(draws) != 1:
+        which = f"{len(draws)} draws begin with" if draws else "There is no draw"
+        raise SettingsError(f"{which} {wanted}. 'assay draw FOLDER' lists them.")
     if not draws:
         by_hand = _by_hand(ledger, evaluations)
         why = (
@@ -152,9 +163,15 @@ def correct(
         )
         why += "Draw what people label, 'assay draw FOLDER --n N', and label it in 'assay ui'."
         return Trusted(basis, None, population, level, why=why)
-    chosen = draws[-1]
-    units = list(open_units(evaluations, ledger, chosen))
-    done = sum(labelled for _, labelled in units)
+    for chosen in reversed(draws):
+        units = list(open_units(evaluations, ledger, chosen))
+        done = sum(labelled for _, labelled in units)
+        if units and done == len(units):
+            break
+    else:
+        chosen = draws[-1]
+        units = list(open_units(evaluations, ledger, chosen))
+        done = sum(labelled for _, labelled in units)
     drawn = Drawn(chosen, len(units), done)
     if not units:
         why = (
@@ -180,16 +197,48 @@ def correct(
         )
     )  # fmt: skip
     known = {m for one in boards for m in (*(c.measure for c in one.found), *one.refused)}
+    remarks = tuple(_remarks(ledger, chosen, units))
     unknown = [name for name in measures if name not in known]
     if unknown:
         raise SettingsError(
             f"No leaderboard here has {', '.join(unknown)}. There are {', '.join(sorted(known))}."
         )
+    if not any(one.found for one in boards):
+        why = (
+            "No measure could be corrected. Where it says that labels are missing, 'assay judge' "
+            "asks for them: what people said may lead to questions that nobody was asked yet."
+        )
+        basis = "a draw is labelled, but corrects nothing"
+        return Trusted(basis, drawn, population, level, boards, done, why, remarks)
     return Trusted(
         f"judge corrected by {counted(done, 'drawn label')} by people "
         f"({len(chosen.chosen)} of {counted(len(chosen.names), 'topic')})",
-        drawn, population, level, boards, done,
+        drawn, population, level, boards, done, remarks=remarks,
     )  # fmt: skip
+
+
+def _remarks(ledger: Ledger, draw: Draw, units: Iterable[tuple[Request, bool]]) -> Iterator[str]:
+    """What should be known of the labels of a draw: people who differ, labels older than it."""
+    of_draw = {request.unit_hash for request, _ in units}
+    said: dict[str, dict[str, bytes]] = {}
+    early = set()
+    for one in ledger.by_people():
+        if one.unit in of_draw and is_independent(one) and one.status is Status.OK:
+            verdict = canonical(without_reasons(one.verdict))
+            said.setdefault(one.unit, {})[one.labeller.name] = verdict
+            if one.created < draw.created:
+                early.add(one.unit)
+    differ = sum(len(set(by.values())) > 1 for by in said.values())
+    if differ:
+        yield (
+            f"People differ on {counted(differ, 'drawn unit')}: the newest label of each counts. "
+            "'assay agree' says how far they agree."
+        )
+    if early:
+        yield (
+            f"{counted(len(early), 'drawn unit')} had people's labels before the draw was made: "
+            "the intervals hold only where the draw was not chosen by them."
+        )
 
 
 def _by_hand(ledger: Ledger, evaluations: Evaluations) -> int:
@@ -223,6 +272,9 @@ def open_units(
                 seen.add(unit)
                 label = book.find(request.task, request.content)
                 yield request, label is not None and label.status is Status.OK
+
+
+_ELSEWHERE = ", or it hangs on topics that were not drawn, as a highest grade of all does (g_max)"
 
 
 @dataclass(frozen=True)
@@ -264,6 +316,7 @@ def _boards(
             f"{part.folder.path}: {counted(len(strange), 'topic')} came after draw "
             f"{draw.uid[:8]} and could not be drawn ({listed(strange, 8)}). Draw anew."
         )
+    given = sum(labelled for _, labelled in open_units({"": part}, ledger, draw))
     both = _Both(judge, people, topics, tuple(said[one] for one in topics), population, level)
     for board in judge.boards:
         found, refused = [], {}
@@ -277,7 +330,7 @@ def _boards(
             else:
                 found.append(replace(one, measure=name))
         if found or refused:
-            yield TrustBoard(prefix + board.title, tuple(found), refused)
+            yield TrustBoard(prefix + board.title, tuple(found), refused, given)
 
 
 def _measure(both: _Both, board: Board, measure: str) -> Corrected | str:
@@ -307,12 +360,15 @@ def _mean(both: _Both, runs: tuple[str, ...], measure: str, *, lower: bool) -> C
         [topic_values(both.people.per_topic, run, measure, both.topics) for run in runs]
     )
     people[:, ~drawn] = np.nan
-    for what, table in (("the machine's", judge), ("people's", people[:, drawn])):
+    for what, table, or_else in (
+        ("the machine's", judge, ""),
+        ("people's", people[:, drawn], _ELSEWHERE),
+    ):
         if np.isnan(table).any():
             count = int(np.isnan(table).any(axis=0).sum())
             return (
                 f"It has no value on {counted(count, 'topic')} by {what} labels: one is missing, "
-                "or it is not defined there."
+                f"or it is not defined there{or_else}."
             )
     whole = [both.judge.scores[run][measure].value for run in runs]
     if any(value is None or abs(value - mean) > _SAME

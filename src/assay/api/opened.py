@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Self
 
 from assay.api.corrected_tables import trust_section
+from assay.api.correcting import Trusted, correct
 from assay.api.overview import overview
 from assay.api.results import AGREEMENT_COLUMNS, Results
 from assay.judging.batch import Exported, Taken, export_batch, import_batch
@@ -23,6 +24,7 @@ from assay.labellers.base import Labeller
 from assay.labellers.prices import require_prices
 from assay.ledger import Ledger
 from assay.ledger.policy import Policy
+from assay.model.errors import SettingsError
 from assay.model.secrets import without_keys
 from assay.model.version import __version__
 from assay.page.page import Page
@@ -266,8 +268,19 @@ class Opened:
         only = results.only
         page = page_of(only) if only is not None else overview(self.folder, results)
         if ledger is not None and ledger.draws():
-            page = replace(page, parts=(trust_section(self.parts, ledger), *page.parts))
+            page = replace(page, first=(trust_section(self.parts, ledger),))
         return html_of(page)
+
+    def corrected(self, ledger: Ledger) -> Trusted | None:
+        """The scores that people's labels of a draw correct; None where there are none, or a
+        policy was asked for."""
+        if self.folder.policy is not None or not ledger.draws():
+            return None
+        try:
+            found = correct(self.parts, ledger)
+        except SettingsError:
+            return None  # the report says why
+        return found if found.corrects else None
 
     def _prefix(self, name: str) -> str:
         return f"{name}: " if self.several else ""

@@ -52,6 +52,11 @@ class Results:
         """The result of the one protocol; None where there are several."""
         return None if self.several else next(iter(self.by_protocol.values()))
 
+    @property
+    def fair(self) -> Results:
+        """The results by which runs may be compared (:attr:`Result.fair`)."""
+        return replace(self, by_protocol={n: one.fair for n, one in self.by_protocol.items()})
+
     @cached_property
     def scores(self) -> tuple[Score, ...]:
         """Every score, as ``scores.csv`` has them."""
@@ -137,6 +142,7 @@ def scores_of(result: Result) -> list[Score]:
 
 def board_scores(result: Result) -> dict[str, dict[str, float]]:
     """The first measure of each leaderboard → run → score, where it is known."""
+    result = result.fair
     measures = dict.fromkeys(board.measures[0] for board in result.findings.boards)
     return {
         measure: {

@@ -94,7 +94,11 @@ def trust(
 
 
 def write_trust(folder: Path, found: Trusted) -> Path:
-    """Write ``out/trust.csv`` of the folder; returns it."""
+    """Write ``out/trust.csv`` of the folder; returns it. One of before goes where nothing is
+    corrected now."""
     path = Opened.open(folder).folder.out / FILE
-    write_bytes(path, csv_bytes(COLUMNS, found.rows()))
+    if found.corrects:
+        write_bytes(path, csv_bytes(COLUMNS, found.rows()))
+    else:
+        path.unlink(missing_ok=True)
     return path

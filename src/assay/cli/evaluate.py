@@ -10,6 +10,8 @@ from typing import Annotated, Any
 import typer
 from rich.table import Table as RichTable
 
+from assay.api.corrected_tables import corrected_tables
+from assay.api.correcting import Trusted
 from assay.api.opened import Opened
 from assay.api.overview import uncompared
 from assay.api.results import Results
@@ -17,6 +19,7 @@ from assay.cli.common import (
     CsvOption,
     FolderArgument,
     JsonOption,
+    Paragraph,
     present,
     print_json,
     remark,
@@ -73,7 +76,8 @@ def evaluate_command(
         _tell(tally, quiet=quiet)
         results, files = opened.write(ledger)
         report = opened.write_report(results, ledger=ledger)
-    _show(results, tally, [*files, report], as_json=as_json, as_csv=as_csv)
+        trusted = None if quiet else opened.corrected(ledger)
+    _show(results, tally, [*files, report], trusted, as_json=as_json, as_csv=as_csv)
 
 
 def judge_command(
@@ -137,7 +141,8 @@ def score_command(
     opened = open_folder(folder, labeller, policy)
     with opened.ledger(create=False, by_index=False) as ledger:
         results, files = opened.write(ledger, whole=False)
-    _show(results, None, files, as_json=as_json, as_csv=as_csv)
+        trusted = None if as_json or as_csv else opened.corrected(ledger)
+    _show(results, None, files, trusted, as_json=as_json, as_csv=as_csv)
 
 
 def report_command(
@@ -212,9 +217,18 @@ def _batch(
 
 
 def _show(
-    results: Results, tally: Tally | None, files: list[Path], *, as_json: bool, as_csv: bool
+    results: Results,
+    tally: Tally | None,
+    files: list[Path],
+    trusted: Trusted | None,
+    *,
+    as_json: bool,
+    as_csv: bool,
 ) -> None:
-    def people() -> Iterator[RichTable | Table | str]:
+    def people() -> Iterator[RichTable | Table | Paragraph | str]:
+        if trusted is not None:
+            yield from (table for table, _ in corrected_tables(trusted))
+            yield Paragraph(f"Corrected scores stand on: {trusted.basis}. 'assay trust' has all.")
         yield from _tables(results)
         last = files[-1]
         page = last.suffix == ".html"

@@ -9,9 +9,7 @@ from typing import Annotated, Any, cast
 import typer
 
 from assay.api.corrected_tables import (
-    corrected_table,
-    foremost,
-    order_in_words,
+    corrected_tables,
     population_in_words,
     remarks_of,
 )
@@ -57,16 +55,16 @@ def trust_command(
         raise typer.BadParameter("must be between 0 and 1", param_hint="--level")
     of = cast("Population", population.replace("-", " "))
     found = trust(folder, measures=measure or (), population=of, level=level, draw=draw)
-    file = str(write_trust(folder, found)) if found.boards and not measure else ""
+    file = "" if measure else str(write_trust(folder, found))
     present(
         lambda: _document(found),
-        _people(found, bool(measure), file),
+        _people(found, bool(measure), file if found.corrects else ""),
         (COLUMNS, found.rows()),
         remarks_of(found),
         as_json=as_json,
         as_csv=as_csv,
     )
-    if not found.boards:
+    if not found.corrects:
         raise typer.Exit(1)
 
 
@@ -101,11 +99,10 @@ def _board(one: Corrected) -> dict[str, Any]:
 
 
 def _people(found: Trusted, chosen: bool, file: str) -> Iterator[Table | Paragraph | str]:
-    for board in found.boards:
-        for one in board.found if chosen else foremost(board.found):
-            yield corrected_table(board.title, one)
-            if said := order_in_words(one):
-                yield Paragraph(said)
+    for table, order in corrected_tables(found, every=chosen):
+        yield table
+        if order:
+            yield Paragraph(order)
     for line in (population_in_words(found), f"Stands on: {found.basis}.", found.why):
         if line:
             yield Paragraph(line)

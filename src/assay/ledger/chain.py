@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import orjson
 
-from assay.ledger.hashes import as_packed
+from assay.ledger.hashes import as_packed, unpacked
 
 LINKED = "labels.id, uid, key, error, tokens_in, tokens_out, cost, seconds, detail"
 """The columns that :func:`linked` takes."""
@@ -27,14 +27,16 @@ _CHAIN = f"SELECT {LINKED} FROM labels WHERE id > 0 ORDER BY id"  # noqa: S608 (
 
 
 class Head(NamedTuple):
-    """The number of the newest label, and its digest."""
+    """The number of the newest label, its digest, and the uids of the draws."""
 
     labels: int = 0
     digest: bytes = bytes(_SIZE)
+    draws: tuple[str, ...] = ()
 
     def in_manifest(self) -> dict[str, Any]:
         """As manifests have it."""
-        return {"labels": self.labels, "head": self.digest.hex()}
+        drawn = {"draws": list(self.draws)} if self.draws else {}
+        return {"labels": self.labels, "head": self.digest.hex(), **drawn}
 
 
 def linked(before: bytes, number: int, uid: bytes | str, key: bytes | str, *rest: object) -> bytes:
@@ -54,11 +56,22 @@ def has_digests(db: sqlite3.Connection) -> bool:
 
 def head(db: sqlite3.Connection) -> Head:
     """The head as it is stored; that of an older ledger as it would be."""
-    newest = Head()
-    if has_digests(db):
-        row = db.execute("SELECT id, digest FROM labels ORDER BY id DESC LIMIT 1").fetchone()
-        return newest if row is None else Head(row[0], row[1] if type(row[1]) is bytes else b"")
-    return next(iter(deque(_links(db), 1)), newest)
+    return newest(db)._replace(draws=drawn_uids(db))
+
+
+def newest(db: sqlite3.Connection) -> Head:
+    """The head without the draws."""
+    if not has_digests(db):
+        return next(iter(deque(_links(db), 1)), Head())
+    row = db.execute("SELECT id, digest FROM labels ORDER BY id DESC LIMIT 1").fetchone()
+    return Head() if row is None else Head(row[0], row[1] if type(row[1]) is bytes else b"")
+
+
+def drawn_uids(db: sqlite3.Connection) -> tuple[str, ...]:
+    """The uids of the draws, oldest first; none in a ledger that is older than draws."""
+    if not db.execute("SELECT 1 FROM sqlite_master WHERE name = 'draws'").fetchone():
+        return ()
+    return tuple(unpacked(uid) for (uid,) in db.execute("SELECT uid FROM draws ORDER BY id"))
 
 
 def digest_of(db: sqlite3.Connection, number: int) -> bytes | None:

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import orjson
 
 from assay.ledger.chain import LINKED, Head, has_digests, head, linked
+from assay.ledger.draws import faulty_draws
 from assay.ledger.hashes import as_packed, packed, unpacked
 from assay.ledger.opening import explained, opened
 from assay.model.errors import LedgerError
@@ -110,6 +111,7 @@ def faults(
             units.add(number)
             yield Fault(why)
         yield from _labels(db, after.head, units)
+        yield from map(Fault, faulty_draws(db))
     except sqlite3.DatabaseError as error:
         yield Fault(f"cannot be read on: {error}")
 
@@ -154,7 +156,7 @@ def _units(db: sqlite3.Connection, after: int) -> Iterator[tuple[int, str]]:
 def _labels(db: sqlite3.Connection, before: Head, units: set[int]) -> Iterator[Fault]:
     who, said = _labellers(db), _Verdicts({None: None})
     digests = has_digests(db)
-    last, digest = before
+    last, digest, _ = before
     query = _LABELS.format(digest="digest" if digests else "NULL")
     rows = _rows(db, query, last)
     while some := list(islice(rows, _AT_ONCE)):
@@ -197,7 +199,7 @@ def _each(
     digests: bool,
 ) -> Iterator[Fault]:
     """What of these labels is not as it was written."""
-    last, digest = before
+    last, digest, _ = before
     for row in rows:
         number, stored = row[0], row[9]
         uid = str(unpacked(row[1]))

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import orjson
 
-from assay.ledger.hashes import packed
+from assay.ledger.hashes import packed, unpacked
 from assay.model.labels import Label, Status
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ class Columns:
     bytes each.
 
     ``versions`` are those of the tasks. Of a label what scores need is held; its uid, key, reason,
-    error, overrules, tokens, cost, seconds and time are had from the ledger
+    error, tokens, cost, seconds and time are had from the ledger
     (:meth:`assay.ledger.Ledger.whole`, :meth:`assay.ledger.Ledger.keys`).
     """
 
@@ -39,6 +39,7 @@ class Columns:
         self._versions = versions
         self._verdicts, self._details = _Texts(), _Texts()
         self._samples: dict[int, int] = {}  # by number, where it is not 0
+        self._overrules: dict[int, str] = {}  # by number, of those that take another's place
         self._odd: dict[int, str] = {}  # units that are no hashes, by number
         most = ledger.count()  # others may be adding labels; what is not used takes no memory
         high, low = np.empty(most, np.uint64), np.empty(most, np.uint64)
@@ -46,7 +47,9 @@ class Columns:
         failed, said, more = (np.empty(most, kind) for kind in (np.int8, np.int32, np.int32))
         count = 0
         for block in ledger.of_versions(versions, most):
-            numbers, units, task, by, fails, verdicts, samples, details = zip(*block, strict=True)
+            numbers, units, task, by, fails, verdicts, samples, over, details = zip(
+                *block, strict=True
+            )
             some = slice(count, count := count + len(block))
             halves = np.frombuffer(b"".join(map(_head, units)), ">u8").reshape(-1, 2)
             high[some], low[some] = halves.T
@@ -54,6 +57,8 @@ class Columns:
             said[some] = self._verdicts.codes(verdicts)
             more[some] = self._details.codes(details)
             self._samples.update(pair for pair in zip(numbers, samples, strict=True) if pair[1])
+            changed = (pair for pair in zip(numbers, over, strict=True) if pair[1] is not None)
+            self._overrules.update((number, unpacked(uid)) for number, uid in changed)
             odd = (pair for pair in zip(numbers, units, strict=True) if isinstance(pair[1], str))
             self._odd.update(odd)
         order = np.argsort(high[:count], kind="stable")  # of one unit the oldest first
@@ -95,7 +100,8 @@ class Columns:
         return Label(
             "", "", task, self._versions[task], unit, self._labellers[self._who[at]],
             Status.FAILED if self._failed[at] else Status.OK, verdict,
-            sample=self._samples.get(row, 0), detail=detail or _NOTHING, rowid=row,
+            sample=self._samples.get(row, 0), overrules=self._overrules.get(row),
+            detail=detail or _NOTHING, rowid=row,
         )  # fmt: skip
 
 

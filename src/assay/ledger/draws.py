@@ -7,13 +7,14 @@ A draw is written before anybody is asked, and never changed: an interval rests 
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 
 import orjson
 
+from assay.ledger.chain import drawn_uids
 from assay.ledger.hashes import packed
 from assay.ledger.opening import explained, transaction
 from assay.model.errors import LedgerError
@@ -70,21 +71,30 @@ def add_draw(db: sqlite3.Connection, path: Path, draw: Draw) -> bool:
 def draws(db: sqlite3.Connection, path: Path) -> list[Draw]:
     """All draws, oldest first. Raises LedgerError where one is not as it was written."""
     with explained(path):
-        if not db.execute("SELECT 1 FROM sqlite_master WHERE name = 'draws'").fetchone():
-            return []  # an older ledger that may only be read
-        found = db.execute(
-            "SELECT id, uid, design, tasks, size, seed, created FROM draws ORDER BY id"
-        ).fetchall()
-        all_rows = {
-            number: db.execute(
-                "SELECT name, pi, drawn FROM drawn WHERE draw = ? ORDER BY name", (number,)
-            ).fetchall()
-            for number, *_ in found
-        }
-    return [_draw(path, one, all_rows[one[0]]) for one in found]
+        found = list(_read(db))
+    for one in found:
+        if isinstance(one, str):
+            raise LedgerError(f"{path}: {one}. Take labels.sqlite from a backup.")
+    return [one for one in found if isinstance(one, Draw)]
 
 
-def _draw(path: Path, one: Sequence[object], rows: Sequence[tuple[str, float, int]]) -> Draw:
+def faulty_draws(db: sqlite3.Connection) -> Iterator[str]:
+    """What is wrong with draws that are not as they were written."""
+    return (one for one in _read(db) if isinstance(one, str))
+
+
+def _read(db: sqlite3.Connection) -> Iterator[Draw | str]:
+    """Each draw, oldest first, or what is wrong with it."""
+    if not drawn_uids(db):
+        return  # or an older ledger that may only be read
+    for one in db.execute(
+        "SELECT id, uid, design, tasks, size, seed, created FROM draws ORDER BY id"
+    ).fetchall():
+        rows = "SELECT name, pi, drawn FROM drawn WHERE draw = ? ORDER BY name"
+        yield _draw(one, db.execute(rows, one[:1]).fetchall())
+
+
+def _draw(one: Sequence[object], rows: Sequence[tuple[str, float, int]]) -> Draw | str:
     number, uid, design, tasks, size, seed, created = one
     names, pi, drawn = zip(*rows, strict=True) if rows else ((), (), ())
     try:
@@ -96,8 +106,5 @@ def _draw(path: Path, one: Sequence[object], rows: Sequence[tuple[str, float, in
     except (ValueError, TypeError):
         whole = False
     if not whole:
-        raise LedgerError(
-            f"{path}: draw {number} is not as it was written: the ledger was changed, or is "
-            "damaged. Take labels.sqlite from a backup."
-        )
+        return f"draw {number} is not as it was written: the ledger was changed, or is damaged"
     return draw

@@ -3,8 +3,8 @@ under another one without asking anyone again."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import dataclass, replace
 
 from assay.model.errors import SettingsError
 from assay.model.labels import (
@@ -69,6 +69,15 @@ class Policy:
     def settles(self) -> bool:
         """Whether people who disagree leave a unit without a label that counts."""
         return self.name in ("majority", "adjudicated")
+
+    @property
+    def mixes(self) -> bool:
+        """Whether people's labels count before the machine's, under every task."""
+        return self.people and self.machine and self.tasks is None
+
+    def left_to_machine(self, tasks: Iterable[str], uneven: Collection[str]) -> Policy:
+        """This policy, with the ``uneven`` ones of the tasks left to the machine."""
+        return replace(self, tasks=frozenset(tasks) - frozenset(uneven))
 
     def counts_machine(self, task: str) -> bool:
         """Whether a label by the evaluation's own machine may count under a task."""

@@ -150,7 +150,7 @@ class Reading:
     ) -> Iterator[list[tuple[Any, ...]]]:
         """``most`` labels of these tasks in these versions at most, oldest first, some at a time,
         as far as scores need them: number, unit (packed), numbers of task and labeller, whether it
-        failed, verdict, sample and detail (JSON; None where there is none)."""
+        failed, verdict, sample, overrules and detail (JSON; None where there is none)."""
         numbers = {name: number for number, name in self.task_names().items()}
         wanted = [(numbers[name], version) for name, version in versions.items() if name in numbers]
         if not wanted:
@@ -158,7 +158,7 @@ class Reading:
         with explained(self.path):
             rows = self._db.execute(
                 "SELECT labels.id, hash, labels.task, labeller, status = 'failed', verdict, "  # noqa: S608
-                "sample, nullif(detail, '{}') FROM labels JOIN units ON units.id = unit "
+                "sample, overrules, nullif(detail, '{}') FROM labels JOIN units ON units.id = unit "
                 f"WHERE (labels.task, version) IN (VALUES {','.join(['(?,?)'] * len(wanted))}) "
                 "ORDER BY labels.id LIMIT ?",
                 [*(value for pair in wanted for value in pair), most],

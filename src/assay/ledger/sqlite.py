@@ -15,7 +15,7 @@ from typing import Any, Self
 
 import orjson
 
-from assay.ledger.chain import Head, digest_of, head, linked
+from assay.ledger.chain import Head, digest_of, drawn_uids, head, linked, newest
 from assay.ledger.checking import CURE, GONE, Checked, Fault, faults, first_fault, look
 from assay.ledger.draws import Draw, add_draw, draws
 from assay.ledger.hashes import packed, unpacked
@@ -178,8 +178,13 @@ class Ledger(Reading):
         digest = named.get("head") if isinstance(named, Mapping) else None
         if type(number) is not int or not 0 <= number < 1 << 63 or not isinstance(digest, str):
             return "names no head of a ledger"
+        drawn = named.get("draws", []) if isinstance(named, Mapping) else None
         with explained(self.path):
             stored = digest_of(self._db, number)
+            there = drawn_uids(self._db)
+        gone = [one for one in drawn if one not in there] if isinstance(drawn, list) else ["?"]
+        if gone:
+            return f"names draw {str(gone[0])[:8]}, which is not in this ledger: it was taken out"
         if stored is not None and stored == packed(digest):
             return None
         return (
@@ -270,7 +275,7 @@ class Ledger(Reading):
 
     def _numbered(self, rows: Iterable[tuple[Any, ...]]) -> Iterator[tuple[Any, ...]]:
         """Rows of ``_INSERT``, each with its number and its digest."""
-        last, digest = head(self._db)
+        last, digest, _ = newest(self._db)
         for number, row in enumerate(rows, last + 1):
             digest = linked(digest, number, row[0], row[1], row[9], *row[12:16], row[17])
             yield (*row, number, digest)

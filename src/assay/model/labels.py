@@ -95,8 +95,9 @@ def mode_of(label: Label) -> str:
 
 def is_independent(label: Label) -> bool:
     """Whether a person's label says what the person thinks, and can stand for the truth beside a
-    machine's."""
-    return label.labeller.is_human and mode_of(label) in INDEPENDENT
+    machine's: not where the person changed another label, in a file or a marked run."""
+    mode = mode_of(label)
+    return label.labeller.is_human and mode in INDEPENDENT and bool(mode or not label.overrules)
 
 
 def without_reasons(value: Any) -> Any:

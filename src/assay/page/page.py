@@ -76,7 +76,8 @@ class Page:
     ``nothing`` is said where there are no ``gaps``, ``usable`` where none of them is grave.
     ``juries`` are tables of how the members of an ensemble agree. ``level`` is that of the
     intervals, ``out`` where the files are, ``stands_on`` whose labels the scores rest on. ``again``
-    says how to compute a page that is no evaluation's report.
+    says how to compute a page that is no evaluation's report. ``parts`` come after the
+    leaderboards, ``first`` before them.
     """
 
     title: str
@@ -100,3 +101,4 @@ class Page:
     out: str = "out/"
     stands_on: str = ""
     again: str = ""
+    first: tuple[Part, ...] = ()

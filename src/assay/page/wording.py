@@ -60,7 +60,7 @@ def interval(low: float | None, high: float | None, digits: int = 2) -> str:
 
 def narrow(shown: str) -> str:
     """A number without the 0 before its point."""
-    return shown.replace("0.", ".", 1) if shown.startswith("0.") else shown
+    return shown.replace("0.", ".", 1) if shown.lstrip("+-").startswith("0.") else shown
 
 
 def span(floor: float | None, ceiling: float | None, digits: int = 3) -> str:

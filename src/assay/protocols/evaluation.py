@@ -31,6 +31,7 @@ from assay.protocols.ranked import check_ranked, ranked_files
 from assay.protocols.record import Places, models_of, renamed, write_labels, write_manifest
 from assay.protocols.results import Result
 from assay.protocols.scores import score_files
+from assay.protocols.standing import uneven
 from assay.tasks.base import AnyTask
 from assay.tasks.shared import sources
 
@@ -251,7 +252,27 @@ class Evaluation:
 
     def score(self, ledger: Ledger | None, *, whole: bool = False) -> Result:
         """Everything that the labels in the ledger say; asks nobody. With ``whole`` the protocol's
-        ``detail`` has labels with their reasons, as a report shows them."""
+        ``detail`` has labels with their reasons, as a report shows them.
+
+        A policy that somebody chose is kept to; else, where people labelled more of some runs than
+        of others, the result has one by the machine's labels beside it, to compare runs by."""
+        result = self._score(ledger, whole=whole)
+        if not result.by_people or not self.policy.mixes or self._policy_chosen:
+            return result
+        apart = uneven(result.used)
+        if not apart:
+            return result
+        left = self.policy.left_to_machine((task.name for task in self.tasks), apart)
+        alike = replace(self, policy=left)._score(ledger)
+        if alike.lacking > result.lacking:
+            return result
+        return replace(result, alike=alike, uneven=apart)
+
+    @property
+    def _policy_chosen(self) -> bool:
+        return self.folder.policy is not None or "policy" in self.settings.model_fields_set
+
+    def _score(self, ledger: Ledger | None, *, whole: bool = False) -> Result:
         labellers, warnings = self.folder.labellers_for_scoring(self.tasks, self._spec)
         book = self._opened(ledger, labellers, whole=whole and self.protocol.shows_labels)
         found = self.protocol.score(self.inputs, self.settings, book)

@@ -34,7 +34,7 @@ _POLICIES = {
 
 def page_of(result: Result, *, sections: bool = True) -> Page:
     """The page of a result, with its ``sections`` or (for the terminal) without."""
-    found = result.findings
+    found = result.fair.findings
     asked = sum(result.asked.values())
     level = result.settings.get("level")
     basis = stands_on(result)
@@ -42,7 +42,11 @@ def page_of(result: Result, *, sections: bool = True) -> Page:
         title=result.title,
         protocol=result.protocol_title,
         policy=result.policy,
-        policy_says=policy_in_words(result.policy),
+        policy_says=(
+            "the judge’s labels, of which people’s are uneven"
+            if result.alike is not None
+            else policy_in_words(result.policy)
+        ),
         scores=found.scores,
         boards=found.boards,
         parts=_sections(result) if sections else (),

@@ -66,7 +66,8 @@ class Result:
     ``asked`` counts, for each task, the units that scoring wanted a label of, ``missing`` those
     that have none yet and ``failed`` those whose labeller's reply was unusable. ``by_people`` says
     whether people labelled anything here, whether that counts or not, ``out`` where the report says
-    that its files are.
+    that its files are. Where people labelled more of some runs than of others, ``uneven`` has the
+    shares by task and run, and ``alike`` is what comes of the machine's labels there.
     """
 
     protocol: str
@@ -85,7 +86,15 @@ class Result:
     warnings: tuple[str, ...]
     juries: tuple[Jury, ...] = ()
     by_people: bool = False
+    alike: Result | None = None
+    uneven: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     out: str = "out/"
+
+    @property
+    def fair(self) -> Result:
+        """The result whose scores may be set beside each other: in which no run's labels are
+        people's to a larger share than another's, where that can be had."""
+        return self.alike or self
 
     @property
     def lacking(self) -> int:

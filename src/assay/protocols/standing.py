@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 
 from assay.model.wording import listed
 from assay.protocols.places import Used
@@ -14,42 +14,78 @@ _APART = 0.05
 
 
 def stands_on(result: Result) -> str:
-    """Whose labels count, in one line: ``human labels for 37 %, the judge's for the rest``. Empty
-    where there are no labels. Where runs have unequal shares of people's, what that means."""
-    return _in_words(result.used, by_people=result.by_people)
+    """Whose labels the leaderboard stands on, in one line: ``human labels for 37 %, the judge's for
+    the rest``. Empty where there are no labels. Where runs have unequal shares of people's, what
+    that means."""
+    said = _in_words(result.fair.used, by_people=result.by_people, lacking=result.lacking)
+    if result.alike is None:
+        return said
+    shares = "; ".join(
+        f"{result.task_titles[task].split(':')[0]}: {_extremes(of)}"
+        for task, of in result.uneven.items()
+    )
+    return (
+        f"{said}. People labelled more of some runs than of others ({shares}), so the judge's "
+        f"labels count for all runs here; scores by both, for no comparison, are in {result.out}. "
+        "'assay draw' and 'assay trust' correct all runs"
+    )
 
 
-def _in_words(used: Iterable[Used], *, by_people: bool) -> str:
-    labels: dict[tuple[str, str], bool] = {}
-    of_run: Counter[str] = Counter()
-    human_of_run: Counter[str] = Counter()
+def uneven(used: Iterable[Used]) -> dict[str, dict[str, float]]:
+    """The tasks of which people labelled more for some runs than for others: each run's share."""
+    of_task: dict[str, list[Used]] = {}
+    for one in used:
+        if one.place.run:
+            of_task.setdefault(one.label.task, []).append(one)
+    shares = {task: _shares(every) for task, every in of_task.items()}
+    return {task: one for task, one in shares.items() if _are_apart(one)}
+
+
+def _shares(used: Iterable[Used]) -> dict[str, float]:
+    """Of each run the share of labels that people gave."""
+    every: Counter[str] = Counter()
+    human: Counter[str] = Counter()
     for label, place in used:
-        human = label.labeller.is_human
-        labels[label.task, label.unit] = human
         if place.run:
-            of_run[place.run] += 1
-            human_of_run[place.run] += human
+            every[place.run] += 1
+            human[place.run] += label.labeller.is_human
+    return {run: human[run] / count for run, count in every.items()}
+
+
+def _are_apart(shares: dict[str, float]) -> bool:
+    return bool(shares) and max(shares.values()) - min(shares.values()) > _APART
+
+
+def _extremes(shares: Mapping[str, float]) -> str:
+    """The runs with the most and the least of people's labels."""
+    ends = (max(shares, key=shares.__getitem__), min(shares, key=shares.__getitem__))
+    return ", ".join(f"{listed([run], 1)} {_percent(shares[run])}" for run in ends)
+
+
+def _in_words(used: Sequence[Used], *, by_people: bool, lacking: int) -> str:
+    labels = {(label.task, label.unit): label.labeller.is_human for label, _ in used}
     if not labels:
         return ""
     share = sum(labels.values()) / len(labels)
     if share == 1:
-        return "human labels for 100 %"
+        return "human labels alone; others are missing" if lacking else "human labels for 100 %"
     if share == 0:
         if by_people:
             return "judge alone; people's labels are left out"
         return "judge alone, never checked here"
     whose = f"human labels for {_percent(share)}, the judge's for the rest, uncorrected"
-    shares = {run: human_of_run[run] / count for run, count in of_run.items()}
-    if not shares or max(shares.values()) - min(shares.values()) <= _APART:
+    shares = _shares(used)
+    if not _are_apart(shares):
         return whose
-    most, least = max(shares, key=shares.__getitem__), min(shares, key=shares.__getitem__)
     return (
-        f"{whose}, and unevenly: {listed([most], 1)} {_percent(shares[most])}, "
-        f"{listed([least], 1)} {_percent(shares[least])}. The judge's errors stay in some runs "
+        f"{whose}, and unevenly: {_extremes(shares)}. The judge's errors stay in some runs "
         "more than in others, so that their order may be wrong; --policy machine treats all alike"
     )
 
 
 def _percent(share: float) -> str:
-    percent = 100 * share
-    return f"{percent:.0f} %" if percent >= 1 or not share else "under 1 %"
+    if 0 < share < 0.01:
+        return "under 1 %"
+    if 0.99 < share < 1:
+        return "over 99 %"
+    return f"{100 * share:.0f} %"

@@ -43,6 +43,7 @@ def render_report(page: Page, *, generated_by: str, max_bytes: int = MAX_BYTES) 
             boards=[drawn(page.scores, board) for board in page.boards],
             axis=interval_axis(),
             juries=[draw(jury, look) for jury in page.juries],
+            first=list(sections(page.first, look, "first")),
             sections=list(sections(page.parts, look)),
             closed=closed,
             settings=[(key, setting(value)) for key, value in page.settings.items()],

@@ -184,11 +184,11 @@ class Section:
     groups: tuple[tuple[str, tuple[Markup, ...]], ...]
 
 
-def sections(parts: Sequence[Part], look: Look) -> Iterator[Section]:
-    """Return the sections of a report, drawn."""
+def sections(parts: Sequence[Part], look: Look, anchor: str = "part") -> Iterator[Section]:
+    """Return the sections of a report, drawn, with ``anchor-1`` and so on as their anchors."""
     for place, part in enumerate(parts, 1):
         yield Section(
-            f"part-{place}",
+            f"{anchor}-{place}",
             part.title,
             part.note,
             tuple(draw(item, look) for item in part.items),

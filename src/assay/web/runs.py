@@ -56,7 +56,7 @@ class Scored:
             ]
             return cls(
                 head,
-                frames.scores(results),
+                frames.scores(results.fair),
                 frames.per_topic(results),
                 frames.labels(results, ledger),
                 boards,
