@@ -53,6 +53,12 @@ class Results:
         return None if self.several else next(iter(self.by_protocol.values()))
 
     @property
+    def uneven(self) -> bool:
+        """Whether :attr:`fair` has other scores: people labelled more of some runs than of
+        others."""
+        return any(one.alike is not None for one in self.by_protocol.values())
+
+    @property
     def fair(self) -> Results:
         """The results by which runs may be compared (:attr:`Result.fair`)."""
         return replace(self, by_protocol={n: one.fair for n, one in self.by_protocol.items()})

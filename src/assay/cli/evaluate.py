@@ -240,6 +240,7 @@ def _show(
             "labellers": results.labellers,
             "judging": None if tally is None else asdict(tally),
             "scores": [asdict(one) for one in results.scores],
+            "to_compare": [asdict(one) for one in results.fair.scores] if results.uneven else None,
             **results.document,
             "stands_on": {name: stands_on(one) for name, one in results.by_protocol.items()},
             "missing": results.missing,
@@ -251,6 +252,11 @@ def _show(
         as_json=as_json,
         as_csv=as_csv,
     )
+    if results.uneven and (as_json or as_csv):
+        tell(
+            "People labelled more of some runs than of others: these scores are for no comparison "
+            "of runs. --policy machine gives such, or 'assay draw' and 'assay trust'."
+        )
     if not (as_json or as_csv):
         for warning in results.warnings:
             remark(warning)
