@@ -457,3 +457,91 @@ def test_a_draw_that_was_altered_or_taken_out_is_seen(assay, world):
 )
 def test_numbers_are_printed_as_they_are(value, shown):
     assert corrected_tables._short(value) == shown
+
+
+def test_a_draw_may_be_of_some_tasks(assay, world):
+    folder, *_ = world
+    assay("judge", folder)
+    done = assay("draw", folder, "--n", 12, "--seed", 3, "--task", "r2c2.answer", "--json")
+    (found,) = json.loads(done.stdout)["draws"]
+    assert found["tasks"] == ["r2c2.answer"]
+    assert found["units"] == 12 * 3
+    drawn(assay, folder)
+    assert len(json.loads(assay("draw", folder, "--json").stdout)["draws"]) == 2
+
+
+def test_a_lower_level_gives_narrower_intervals_and_decides_no_less(assay, world, people):
+    folder, truth, *_ = world
+    assay("judge", folder)
+    _, topics = drawn(assay, folder)
+    people(folder, truth, topics)
+    wide, narrow = (trusted(assay, folder, "--level", one) for one in (".95", ".5"))
+    widths = [
+        {(s["run"], s["measure"]): s["high"] - s["low"] for s in found["scores"]}
+        for found in (wide, narrow)
+    ]
+    for key, width in widths[0].items():
+        assert widths[1][key] < width or width == 0
+    decided = [
+        {m["measure"]: m["decided"] for board in found["boards"] for m in board["measures"]}
+        for found in (wide, narrow)
+    ]
+    assert any(decided[1][name] > count for name, count in decided[0].items())
+    assert all(decided[1][name] >= count for name, count in decided[0].items())
+
+
+def test_labels_by_hand_are_counted(assay, world, people):
+    folder, truth, *_ = world
+    assay("judge", folder)
+    people(folder, truth, QUESTIONS[:2])
+    people(folder, truth, QUESTIONS[2:3], detail={"workbench": {"mode": "shown"}})
+    assert "People gave 12 labels" in trusted(assay, folder, code=1)["why"]
+
+
+def test_a_run_that_leaves_questions_out_has_no_corrected_hmr(assay, world, people):
+    folder, truth, *_ = world
+    file = folder / "ac" / "B.txt"
+    blocks = file.read_text(encoding="utf-8").split("<0002>\n")
+    file.write_text(blocks[0] + blocks[1].split("</0002>\n")[1], encoding="utf-8")
+    assay("judge", folder)
+    _, topics = drawn(assay, folder)
+    people(folder, {**truth, ("B", "0002"): False}, topics)
+    found = trusted(assay, folder)
+    refused = {name: why for board in found["boards"] for name, why in board["refused"].items()}
+    assert "B leaves questions out" in refused["HMR"]
+    assert not [one for one in found["scores"] if one["measure"] == "HMR"]
+
+
+def test_errors_from_elsewhere_give_a_sensitivity_analysis_alone(assay, world):
+    folder, _truth, judge, _ = world
+    assay("judge", folder)
+    done = assay("trust", folder, "--carried", "45/50,40/50", "--json")
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert found["kind"] == "sensitivity analysis"
+    scores = {one["run"]: one for one in found["scores"] if one["measure"] == "Accuracy"}
+    for run in RUNS:
+        right = sum(judge[run, one] for one in QUESTIONS)
+        value, low, high = corrected.rogan_gladen(right, 30, 45, 50, 40, 50)
+        assert (scores[run]["value"], scores[run]["low"]) == pytest.approx((value, low))
+        assert scores[run]["high"] == pytest.approx(high)
+        assert scores[run]["judge_alone"] == pytest.approx(right / 30)
+    shown = " ".join(assay("trust", folder, "--carried", "45/50,40/50").stdout.split())
+    assert "A sensitivity analysis, no correction" in shown
+    assert not (folder / "out" / "trust.csv").exists()
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        (("--carried", "28/50,26/50"), "The judge is near chance"),
+        (("--carried", "45"), "not of the form 45/50,40/50"),
+        (("--carried", "60/50,40/50"), "more than m1"),
+        (("--carried", "45/50,40/50", "-m", "HMR"), "nothing to carry over to"),
+    ],
+)
+def test_what_cannot_be_carried_over_is_told(assay, world, options, told):
+    assay("judge", world[0])
+    done = assay("trust", world[0], *options)
+    assert done.returncode == 2
+    assert told in " ".join(done.stderr.split())

@@ -295,6 +295,15 @@ def test_nothing_is_wider_than_a_phone_or_a_tablet(serve, visit, tmp_path, width
         assert page.evaluate("document.documentElement.scrollWidth") <= width, path
 
 
+def test_a_bank_is_no_wider_than_a_phone(serve, visit, tmp_path):
+    ignored = shutil.ignore_patterns("out", "labels.sqlite*", "workbench.sqlite*")
+    shutil.copytree(EXAMPLES / "exam", tmp_path / "f", ignore=ignored)
+    server = serve(tmp_path / "f")
+    page = visit(server.link, viewport={"width": 390, "height": 700})
+    page.goto(f"{server.base}/bank")
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+
+
 def test_a_key_is_answered_at_once(serve, visit, tmp_path):
     folder = write_folder(tmp_path / "f")
     server = serve(folder)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from enum import StrEnum
 from typing import Annotated, Any, cast
 
 import typer
 
+from assay.api.carried_over import CARRIED_COLUMNS, CarriedOver, Elsewhere, carried_over
 from assay.api.corrected_tables import (
     corrected_tables,
     population_in_words,
@@ -17,6 +18,7 @@ from assay.api.correcting import COLUMNS, Corrected, Trusted
 from assay.api.trust import trust, write_trust
 from assay.cli.common import CsvOption, FolderArgument, JsonOption, Paragraph, present
 from assay.page.tables import Table
+from assay.page.wording import interval, number
 from assay.statistics.corrected import Population
 
 
@@ -43,6 +45,15 @@ def trust_command(
     ] = Of.THESE,
     level: Annotated[float, typer.Option("--level", help="Of the intervals.")] = 0.95,
     draw: Annotated[str, typer.Option("--draw", help="Beginning of a draw's id.")] = "",
+    carried: Annotated[
+        str,
+        typer.Option(
+            "--carried",
+            metavar="TP/M1,TN/M0",
+            help="Instead: a sensitivity analysis by how the judge did on another collection, as "
+            "45/50,40/50 (45 of 50 right ones called right, 40 of 50 wrong ones wrong).",
+        ),
+    ] = "",
     as_json: JsonOption = False,
     as_csv: CsvOption = False,
 ) -> None:
@@ -53,6 +64,12 @@ def trust_command(
     """
     if not 0 < level < 1:
         raise typer.BadParameter("must be between 0 and 1", param_hint="--level")
+    if carried:
+        _carried(
+            carried_over(folder, Elsewhere.parse(carried), measures=measure or (), level=level),
+            as_json=as_json, as_csv=as_csv,
+        )  # fmt: skip
+        return
     of = cast("Population", population.replace("-", " "))
     found = trust(folder, measures=measure or (), population=of, level=level, draw=draw)
     file = "" if measure else str(write_trust(folder, found))
@@ -66,6 +83,25 @@ def trust_command(
     )
     if not found.corrects:
         raise typer.Exit(1)
+
+
+def _carried(found: Sequence[CarriedOver], *, as_json: bool, as_csv: bool) -> None:
+    """Print a sensitivity analysis, in no order: it says of no run that it is better."""
+    says = (
+        "A sensitivity analysis, no correction: it supposes that the judge errs here as it did on "
+        "the other collection, and alike for all runs. No two runs may be compared by it; 'assay "
+        "draw' and 'assay trust' correct."
+    )
+    rows = [(o.run, o.measure, o.judge, f"{number(o.value)} [{interval(o.low, o.high)}]", o.n)
+            for o in found]  # fmt: skip
+    heading = ("run", "measure", "judge alone", "if it errs as elsewhere", "topics")
+    present(
+        lambda: {"kind": "sensitivity analysis", "says": says, "scores": [
+            dict(zip(CARRIED_COLUMNS, one.row, strict=True)) for one in found]},
+        [Table("If the judge errs here as elsewhere", heading, rows), Paragraph(says)],
+        (CARRIED_COLUMNS, (one.row for one in found)),
+        as_json=as_json, as_csv=as_csv,
+    )  # fmt: skip
 
 
 def _document(found: Trusted) -> dict[str, Any]:

@@ -83,6 +83,8 @@ ADJUDICATION = "adjudication"
 SEEN = "seen"
 """How a label was given in a campaign where people label blind, by somebody who had looked at what
 others said of the unit."""
+POST_EDIT = "post-edit"
+"""How a label was given that began as another's."""
 INDEPENDENT = frozenset({"", "blind"})
 """Ways in which a person's label is the person's own: nobody else's was in sight."""
 

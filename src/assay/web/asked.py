@@ -14,7 +14,7 @@ import orjson
 from assay.api.opened import Opened
 from assay.formats.text import read_text
 from assay.ledger import Ledger
-from assay.model.labels import Label, LabellerId, Status, mode_of
+from assay.model.labels import POST_EDIT, Label, LabellerId, Status, is_independent, mode_of
 from assay.model.places import inside
 from assay.protocols.config import UiSection
 from assay.tasks.base import AnyTask
@@ -103,7 +103,8 @@ class Asked:
         who = label.labeller.name.removeprefix("human:")
         verdict = comparable(label.verdict or {})
         at = moment_of(label.created)
-        return Given(label.unit, who, label.uid, label.rowid, verdict, mode_of(label), at)
+        mode = mode_of(label) or ("" if is_independent(label) else POST_EDIT)
+        return Given(label.unit, who, label.uid, label.rowid, verdict, mode, at)
 
     def machine_of(self, task: str) -> LabellerId | None:
         """The folder's own labeller of a task."""

@@ -6,7 +6,7 @@ from typing import Any
 
 from aiohttp import hdrs, web
 from markdown_it import MarkdownIt
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from assay.web import bank, views
 from assay.web.desk import PREFETCHED, QUEUES, Refused
@@ -25,6 +25,14 @@ from assay.web.security import PERSON, TOKEN, cookie_of
 _STATIC = {".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml"}
 _MARKDOWN = MarkdownIt("commonmark", {"html": False}).enable("table")
 _MOST_ASKED = 20
+
+
+def _no_picture(_self: Any, tokens: Any, at: int, _options: Any, _env: Any) -> str:
+    """A picture's words: the page loads none."""
+    return escape(f"[{tokens[at].content or 'a picture'}: pictures are not shown here]")
+
+
+_MARKDOWN.add_render_rule("image", _no_picture)
 
 
 def routes() -> list[web.RouteDef]:

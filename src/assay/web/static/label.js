@@ -208,8 +208,8 @@ function editable(control) {
       const box = make("textarea", { rows: "2", dir: "auto", "aria-label": `Entry ${at + 1}` });
       box.value = read(at);
       box.addEventListener("input", () => write(at, box.value));
-      const act = (name, title, work) => {
-        const button = make("button", { type: "button", "data-act": name, "aria-label": `${title}: entry ${at + 1}`, title }, name);
+      const act = (name, title, key, work) => {
+        const button = make("button", { type: "button", "data-act": name, "aria-label": `${title}: entry ${at + 1}`, "aria-keyshortcuts": key, title }, name, " ", kbd(key));
         button.addEventListener("click", () => { state.confirmed = true; work(); });
         return button;
       };
@@ -225,22 +225,22 @@ function editable(control) {
       return make("li", {}, box,
         ...(records ? control.columns.filter((one) => one !== main).map((column) => fieldOf(column, values[at][column.field], (value) => { values[at][column.field] = value; })) : []),
         make("span", { class: "acts" },
-          act("up", "Move up (Alt+↑)", () => { if (at) { values.splice(at - 1, 0, values.splice(at, 1)[0]); draw(at - 1); } }),
-          act("down", "Move down (Alt+↓)", () => { if (at + 1 < values.length) { values.splice(at + 1, 0, values.splice(at, 1)[0]); draw(at + 1); } }),
-          act("split", "Split at the caret (Alt+S)", () => {
+          act("up", "Move up", "Alt+↑", () => { if (at) { values.splice(at - 1, 0, values.splice(at, 1)[0]); draw(at - 1); } }),
+          act("down", "Move down", "Alt+↓", () => { if (at + 1 < values.length) { values.splice(at + 1, 0, values.splice(at, 1)[0]); draw(at + 1); } }),
+          act("split", "Split at the caret", "Alt+S", () => {
             const cut = box.selectionStart || 0;
             const second = box.value.slice(cut).trim();
             write(at, box.value.slice(0, cut).trim());
             values.splice(at + 1, 0, fresh(second, values[at]));
             draw(at + 1);
           }),
-          act("merge", "Merge with the next (Alt+M)", () => {
+          act("merge", "Merge with the next", "Alt+M", () => {
             if (at + 1 >= values.length) return;
             write(at, `${read(at)} ${read(at + 1)}`.trim());
             values.splice(at + 1, 1);
             draw(at);
           }),
-          act("drop", "Drop (Alt+D)", () => { values.splice(at, 1); draw(Math.min(at, values.length - 1)); })));
+          act("drop", "Drop", "Alt+D", () => { values.splice(at, 1); draw(Math.min(at, values.length - 1)); })));
     }));
     if (focus >= 0 && list.children[focus]) list.children[focus].querySelector("textarea").focus();
   };
