@@ -13,10 +13,12 @@ from pathlib import Path
 
 from assay.api.opened import Opened
 from assay.model.errors import SettingsError
+from assay.model.wording import listing
 from assay.protocols.results import Findings
 from assay.statistics.corrected import rogan_gladen
 
 CARRIED_COLUMNS = ("run", "measure", "judge_alone", "value", "low", "high", "n")
+USUAL = ("Accuracy",)
 _FORM = re.compile(r"(\d{1,9})/(\d{1,9}),(\d{1,9})/(\d{1,9})")
 
 
@@ -64,8 +66,8 @@ class CarriedOver:
 def carried_over(
     folder: Path, elsewhere: Elsewhere, *, measures: Sequence[str] = (), level: float = 0.95
 ) -> list[CarriedOver]:
-    """The analysis of every measure of the leaderboards (or of ``measures``) that is a share of yes
-    and no over topics, by the judge's labels alone. Raises SettingsError where there is none, and
+    """The analysis of Accuracy (or of ``measures`` that are a share of yes and no over topics, each
+    by one label), by the judge's labels alone. Raises SettingsError where there is none, and
     where the judge was near chance elsewhere."""
     opened = Opened.open(folder, policy="machine")
     with opened.ledger(create=False) as ledger:
@@ -77,9 +79,10 @@ def carried_over(
         for one in _shares(result.findings, results.prefix(name), measures, elsewhere, level)
     ]
     if not found:
+        which = listing(list(measures or USUAL))
         raise SettingsError(
-            f"{folder}: no measure{' of these' if measures else ''} is a share of yes and no over "
-            "all topics with every label there, as Accuracy is: there is nothing to carry over to."
+            f"{folder}: {which} is no share of yes and no over all topics here, with every label "
+            "there: there is nothing to carry over to. -m names other measures."
         )
     return found
 
@@ -89,7 +92,7 @@ def _shares(
 ) -> Iterator[CarriedOver]:
     for measure in dict.fromkeys(m for board in found.boards for m in board.measures):
         name = prefix + measure
-        if measures and measure not in measures and name not in measures:
+        if not {measure, name} & set(measures or USUAL):
             continue
         for run, by_measure in found.per_topic.items():
             by_topic = by_measure.get(measure, {}).values()

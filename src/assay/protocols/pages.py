@@ -43,7 +43,7 @@ def page_of(result: Result, *, sections: bool = True) -> Page:
         protocol=result.protocol_title,
         policy=result.policy,
         policy_says=(
-            "the judge’s labels, of which people’s are uneven"
+            "the judge’s labels for all runs, as people’s lie unevenly"
             if result.alike is not None
             else policy_in_words(result.policy)
         ),
