@@ -111,7 +111,7 @@ def swapped(record: dict) -> dict:
         ([record_2024(), record_2024(topic_id="14", run_id="r2")], "several run_ids: r1, r2"),
         ([record_2024(topic_id="2024-9")], "not in the topic file"),
         ([record_2024(topic="why lakes bend")], "not the official one"),
-        ([record_2024(references=["d1", *DOCS[:2]])], "no document ids of 2024"),
+        ([record_2024(references=["d1", *DOCS[:2]])], "Not in the form of 2024's document ids: "),
         ([record_2024(references=[DOCS[0], DOCS[1], DOCS[0]])], "Reference 2 is listed before"),
         ([record_2024(references=[f"{DOCS[0]}{n}" for n in range(21)])], "2024 allows 20"),
         ([record_2024(response_length=401)], "response_length is 401, but the sentences have 4"),
@@ -143,7 +143,7 @@ def swapped(record: dict) -> dict:
             "'references' is missing",
         ),
         ([record_2025(run_desc="")], "'run_desc' of 'metadata' is missing"),
-        ([record_2025(ANSWER, run_desc="d")], "no document ids of 2026"),
+        ([record_2025(ANSWER, run_desc="d")], "Not in the form of 2026's document ids: "),
         ([record_2025(run_desc="d", run_id=".r")], "run_id “.r” breaks the rules of 2026"),
         ([record_2025(run_desc="d", run_id="r" * 21)], "breaks the rules of 2026"),
         (
@@ -462,11 +462,16 @@ def test_validate_checks_retrieval_runs_of_the_track(assay: Assay, tmp_path: Pat
 @pytest.mark.parametrize(
     ("topic", "doc", "year", "said"),
     [
-        ("rag2026-1", "msmarco_v2.1_doc_00_1#1_1", None, "1 documents have no ids of 2026"),
+        (
+            "rag2026-1",
+            "msmarco_v2.1_doc_00_1#1_1",
+            None,
+            "Not in the form of 2026's ids: 1 document (",
+        ),
         ("rag2026-1", "shard_00001_1", None, ""),
         ("14", "d1", None, ""),
-        ("14", "d1", "2025", "1 documents have no ids of 2025"),
-        ("2024-7", "shard_00001_1", None, "1 documents have no ids of 2024"),
+        ("14", "d1", "2025", "Not in the form of 2025's ids: 1 document ("),
+        ("2024-7", "shard_00001_1", None, "Not in the form of 2024's ids: 1 document ("),
     ],
 )
 def test_documents_of_retrieval_runs_are_of_the_years_collection(
