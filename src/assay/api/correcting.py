@@ -8,11 +8,14 @@ said why.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
+from assay.api.corrected import Corrected, ranked
+from assay.api.linear_items import ByItems
 from assay.labellers.base import Request
 from assay.ledger import Ledger
 from assay.ledger.draws import TOPICS, Draw
@@ -29,6 +32,20 @@ from assay.statistics import corrected
 from assay.statistics.corrected import Population
 from assay.statistics.corrected.modesty import MEASURES
 from assay.tasks.base import canonical
+
+__all__ = [
+    "COLUMNS",
+    "Corrected",
+    "Drawn",
+    "Evaluations",
+    "TrustBoard",
+    "Trusted",
+    "correct",
+    "of_people",
+    "open_units",
+    "quick",
+    "topic_values",
+]
 
 COLUMNS = (
     "run", "measure", "value", "low", "high", "judge_alone", "human_only", "human_low",
@@ -51,38 +68,6 @@ class Drawn:
     units: int
     labelled: int
     new: bool = False
-
-
-@dataclass(frozen=True)
-class Corrected:
-    """One measure of the runs of a leaderboard.
-
-    ``value`` with ``low`` and ``high`` is the score as people would have labelled everything,
-    ``judge`` the machine's alone, ``human`` that of people's labels alone, with its interval (None
-    where it is not to be had). ``best`` and ``worst`` are the ranks that each run may have, all
-    at once; ``decided`` says of how many of the ``pairs`` the order is settled, ``tau`` between
-    which ends Kendall's τ of the corrected order and the machine's lies. They are None where the
-    runs' intervals are each by itself. ``weight`` is how much the machine counts, 0 to 1.
-    ``warnings`` say where an interval is too narrow.
-    """
-
-    measure: str
-    lower_is_better: bool
-    runs: tuple[str, ...]
-    value: Floats
-    low: Floats
-    high: Floats
-    judge: Floats
-    human: Floats | None = None
-    human_low: Floats | None = None
-    human_high: Floats | None = None
-    best: tuple[int, ...] | None = None
-    worst: tuple[int, ...] | None = None
-    decided: int = 0
-    pairs: int = 0
-    tau: tuple[float, float] | None = None
-    weight: float | None = None
-    warnings: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -118,6 +103,7 @@ class Trusted:
 
     def rows(self) -> Iterator[tuple[object, ...]]:
         """The rows of ``trust.csv``."""
+        design = "" if self.draw is None else self.draw.draw.design
         for board in self.boards:
             for one in board.found:
                 human = [
@@ -128,7 +114,7 @@ class Trusted:
                     yield (
                         run, one.measure, float(one.value[at]), float(one.low[at]),
                         float(one.high[at]), float(one.judge[at]), *(v[at] for v in human),
-                        board.people, TOPICS, self.population, self.level,
+                        board.people, design, self.population, self.level,
                     )  # fmt: skip
 
 
@@ -192,8 +178,8 @@ def correct(
         board
         for name, part in evaluations.items()
         for board in _boards(
-            f"{name}: " if len(evaluations) > 1 else "", part, ledger, chosen, measures, population,
-            level,
+            f"{name}: " if len(evaluations) > 1 else "", part, ledger, chosen, draws, measures,
+            population, level,
         )
     )  # fmt: skip
     known = {m for one in boards for m in (*(c.measure for c in one.found), *one.refused)}
@@ -212,7 +198,7 @@ def correct(
         return Trusted(basis, drawn, population, level, boards, done, why, remarks)
     return Trusted(
         f"judge corrected by {counted(done, 'drawn label')} by people "
-        f"({len(chosen.chosen)} of {counted(len(chosen.names), 'topic')})",
+        f"({len(chosen.chosen)} of {counted(len(chosen.names), chosen.unit_name)})",
         drawn, population, level, boards, done, remarks=remarks,
     )  # fmt: skip
 
@@ -259,15 +245,16 @@ def open_units(
 ) -> Iterator[tuple[Request, bool]]:
     """The units of a draw, each once, with whether a person has labelled it."""
     chosen, seen = set(draw.chosen), set()
+    by_topic = draw.design == TOPICS
     for part in evaluations.values():
         own = of_people(part, draw)
         book = own.book(ledger)
         for step in own.steps:
             for request in step.requests(book):
                 unit = request.unit_hash
-                if request.task.name not in draw.tasks or request.topic not in chosen:
+                if request.task.name not in draw.tasks or unit in seen:
                     continue
-                if unit in seen:
+                if (request.topic if by_topic else unit) not in chosen:
                     continue
                 seen.add(unit)
                 label = book.find(request.task, request.content)
@@ -300,6 +287,7 @@ def _boards(
     part: Evaluation,
     ledger: Ledger,
     draw: Draw,
+    draws: Sequence[Draw],
     measures: Sequence[str],
     population: Population,
     level: float,
@@ -307,7 +295,36 @@ def _boards(
     """The leaderboards of a protocol."""
     part = quick(part)
     judge = replace(part, policy=Policy.parse("machine")).score(ledger).findings
-    people = of_people(part, draw).score(ledger).findings
+    given = sum(labelled for _, labelled in open_units({"": part}, ledger, draw))
+    correct_one: Callable[[Board, str], Corrected | str]
+    if draw.design == TOPICS:
+        both = _both(part, ledger, judge, draw, population, level)
+        correct_one = partial(_measure, both)
+    else:
+        correct_one = ByItems(part, ledger, judge, draw, draws, population, level).measure
+    for board in judge.boards:
+        found, refused = [], {}
+        for measure in board.measures:
+            name = prefix + measure
+            if measures and measure not in measures and name not in measures:
+                continue
+            one = correct_one(board, measure)
+            if isinstance(one, str):
+                refused[name] = one
+            else:
+                found.append(replace(one, measure=name))
+        if found or refused:
+            yield TrustBoard(prefix + board.title, tuple(found), refused, given)
+
+
+def _both(
+    part: Evaluation,
+    ledger: Ledger,
+    judge: Findings,
+    draw: Draw,
+    population: Population,
+    level: float,
+) -> _Both:
     said = dict(zip(draw.names, draw.drawn, strict=True))
     topics = tuple(judge.topics)
     strange = [topic for topic in topics if topic not in said]
@@ -316,21 +333,8 @@ def _boards(
             f"{part.folder.path}: {counted(len(strange), 'topic')} came after draw "
             f"{draw.uid[:8]} and could not be drawn ({listed(strange, 8)}). Draw anew."
         )
-    given = sum(labelled for _, labelled in open_units({"": part}, ledger, draw))
-    both = _Both(judge, people, topics, tuple(said[one] for one in topics), population, level)
-    for board in judge.boards:
-        found, refused = [], {}
-        for measure in board.measures:
-            name = prefix + measure
-            if measures and measure not in measures and name not in measures:
-                continue
-            one = _measure(both, board, measure)
-            if isinstance(one, str):
-                refused[name] = one
-            else:
-                found.append(replace(one, measure=name))
-        if found or refused:
-            yield TrustBoard(prefix + board.title, tuple(found), refused, given)
+    people = of_people(part, draw).score(ledger).findings
+    return _Both(judge, people, topics, tuple(said[one] for one in topics), population, level)
 
 
 def _measure(both: _Both, board: Board, measure: str) -> Corrected | str:
@@ -378,18 +382,7 @@ def _mean(both: _Both, runs: tuple[str, ...], measure: str, *, lower: bool) -> C
         found = corrected.topics(people, judge, drawn, level=both.level, population=both.population)
     except ValueError as error:
         return f"{str(error)[:1].upper()}{str(error)[1:]}."
-    sign = -1.0 if lower else 1.0
-    order = corrected.rank_sets(replace(found, value=sign * found.value), level=both.level)
-    alone = sign * judge.mean(axis=1)
-    pairs = len(runs) * (len(runs) - 1) // 2
-    return Corrected(
-        measure, lower, runs, found.value, found.low, found.high, judge.mean(axis=1),
-        found.human_only_value, found.human_only_low, found.human_only_high,
-        tuple(map(int, order.best)), tuple(map(int, order.worst)),
-        int(np.triu(order.decided | order.decided.T, 1).sum()), pairs,
-        corrected.tau_bounds(order.decided, sign * found.value, alone) if pairs else None,
-        found.judge_weight,
-    )  # fmt: skip
+    return ranked(measure, runs, found, judge.mean(axis=1), lower=lower, level=both.level)
 
 
 def _confidence(both: _Both, runs: tuple[str, ...], measure: str) -> Corrected | str:

@@ -3,22 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
-from assay.api.correcting import COLUMNS, Drawn, Trusted, correct, open_units
+import numpy as np
+
+from assay.api.correcting import COLUMNS, Drawn, Trusted, correct, open_units, quick
+from assay.api.linear_items import Items, estimated, items_of, linear_of, uncertainty
 from assay.api.opened import Opened
 from assay.ledger import Ledger
 from assay.ledger.draws import TOPICS, Draw
+from assay.ledger.policy import Policy
 from assay.model.errors import SettingsError
+from assay.model.wording import counted
 from assay.protocols.output import csv_bytes, write_bytes
+from assay.statistics import corrected
 from assay.statistics.corrected import Population, draw_topics
+from assay.statistics.corrected.draws import Design
 
 FILE = "trust.csv"
 
 
-def draw_for_people(
-    folder: Path, *, n: int, seed: int, tasks: Sequence[str] = (), design: str = TOPICS
-) -> Drawn:
+def draw_for_people(folder: Path, *, n: int, seed: int, tasks: Sequence[str] = ()) -> Drawn:
     """Draw ``n`` topics of a folder, each set as likely as any other; people then label all that is
     asked of them under ``tasks`` (all where none is named). The draw is in the ledger before
     anybody is asked. Raises SettingsError where it cannot be made, and LedgerError."""
@@ -34,9 +40,98 @@ def draw_for_people(
             )
         drawn = draw_topics(len(names), n, seed)
         pi = (n / len(names),) * len(names)
-        made = Draw(design, asked, n, seed, tuple(names), pi, tuple(map(bool, drawn)))
+        made = Draw(TOPICS, asked, n, seed, tuple(names), pi, tuple(map(bool, drawn)))
         new = ledger.add_draw(made)
         return _progress(opened, ledger, made, new=new)
+
+
+def draw_units(
+    folder: Path, *, n: int, seed: int, task: str, design: Design, measure: str = ""
+) -> Drawn:
+    """Draw about ``n`` units of a task, each by its own coin, for a measure that is a sum over its
+    labels (that which hangs on most of them unless one is named). People then label these units.
+
+    What was drawn and labelled before is left out, and what people said of it guides the draw:
+    with ``pairs`` to the pairs of runs that are not settled yet. Raises SettingsError where it
+    cannot be made, and LedgerError."""
+    opened = Opened.open(folder)
+    asked = _tasks(opened, [task])
+    with opened.ledger() as ledger:
+        ledger.checked()
+        items = _items(opened, ledger, task, measure)
+        before = [one for one in ledger.draws() if one.design != TOPICS and one.tasks == asked]
+        labelled = []
+        for one in before:
+            if (one.design, one.size, one.seed) == (design, n, seed):
+                return _progress(opened, ledger, one)
+            so_far = _progress(opened, ledger, one)
+            left = so_far.units - so_far.labelled
+            if left and so_far.labelled:
+                raise SettingsError(
+                    f"{folder}: {counted(left, 'unit')} of draw {one.uid[:8]} are not labelled "
+                    "yet. Label them before more are drawn: 'assay ui' has the queue."
+                )
+            if not left:
+                labelled.append(one)
+        if any(one.seed == seed for one in before):
+            raise SettingsError(
+                f"{folder}: a draw with --seed {seed} was made before, and each draw needs coins "
+                "of its own. Give another --seed."
+            )
+        drawn = _drawn(items, labelled, n, seed, design)
+        held = [
+            (unit, float(pi), bool(one))
+            for unit, pi, one in zip(items.units, drawn.pi, drawn.drawn, strict=True)
+            if pi > 0
+        ]
+        if not any(one for *_, one in held):
+            raise SettingsError(f"{folder}: no unit was drawn. Give more with --n, or a --seed.")
+        names, pi, chosen = zip(*held, strict=True)
+        made = Draw(design, asked, n, seed, names, pi, chosen)
+        new = ledger.add_draw(made)
+        return _progress(opened, ledger, made, new=new)
+
+
+def _drawn(
+    items: Items, before: Sequence[Draw], n: int, seed: int, design: Design
+) -> corrected.Draw:
+    known = np.isin(items.units, [name for one in before for name in one.chosen])
+    unsure = uncertainty(items, known)
+    try:
+        if before and design == "pairs":
+            so_far = estimated(items, before, level=0.95, population="these")
+            even = np.ones(len(known)) if unsure is None else unsure
+            return corrected.next_batch(items.weights, so_far, even, known, n, seed=seed)
+        weights = np.where(known, 0.0, items.weights)
+        return corrected.draw(weights, n, uncertainty=unsure, design=design, seed=seed)
+    except ValueError as error:
+        raise SettingsError(f"{str(error)[:1].upper()}{str(error)[1:]}.") from None
+
+
+def _items(opened: Opened, ledger: Ledger, task: str, measure: str) -> Items:
+    """The units of the measure that hangs on most units of a task, or of the named one."""
+    found: dict[str, Items] = {}
+    why = ""
+    for name, part in opened.parts.items():
+        prefix = f"{name}: " if len(opened.parts) > 1 else ""
+        linear = [one for one in linear_of(part, ledger) if one.task.name == task]
+        scores = replace(quick(part), policy=Policy.parse("machine")).score(ledger).findings.scores
+        for one in linear:
+            items = items_of(part, ledger, one, scores)
+            if isinstance(items, str):
+                why = items
+            else:
+                found.setdefault(prefix + one.measure, items)
+    if not found:
+        raise SettingsError(
+            f"No measure is a sum over labels under {task} here, so that drawn ones correct none. "
+            f"{why} Draw whole topics: 'assay draw FOLDER --n N'.".replace("  ", " ")
+        )
+    if measure and measure not in found:
+        raise SettingsError(
+            f"{measure} is no sum over labels under {task}. {', '.join(sorted(found))} are."
+        )
+    return found[measure] if measure else max(found.values(), key=lambda one: len(one.units))
 
 
 def drawn_so_far(folder: Path) -> list[Drawn]:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from enum import StrEnum
-from typing import Annotated, Any
+from typing import Annotated, Any, cast
 
 import typer
 
 from assay.api.correcting import Drawn
-from assay.api.trust import draw_for_people, drawn_so_far
+from assay.api.trust import draw_for_people, draw_units, drawn_so_far
 from assay.cli.common import CsvOption, FolderArgument, JsonOption, Paragraph, present
 from assay.model.wording import counted
 from assay.page.tables import Table
@@ -21,6 +21,9 @@ class Design(StrEnum):
     """What is drawn."""
 
     TOPICS = "topics"
+    UNIFORM = "uniform"
+    LEVERAGE = "leverage"
+    PAIRS = "pairs"
 
 
 def draw_command(
@@ -31,25 +34,50 @@ def draw_command(
     ] = None,
     task: Annotated[
         list[str] | None,
-        typer.Option("--task", help="What people label of it (left out: all that is asked)."),
+        typer.Option(
+            "--task",
+            help="What people label of it (left out: all that is asked). Single units are of one.",
+        ),
     ] = None,
     design: Annotated[
-        Design, typer.Option("--design", help="topics: whole topics, good for every measure.")
+        Design,
+        typer.Option(
+            "--design",
+            help="topics: whole topics, good for every measure. Single units of one task, for "
+            "measures that are sums over its labels: leverage, where they narrow the scores most; "
+            "pairs, the differences between runs; uniform, all alike.",
+        ),
     ] = Design.TOPICS,
+    measure: Annotated[
+        str,
+        typer.Option(
+            "--measure", "-m", help="What single units are drawn for (left out: all of the task)."
+        ),
+    ] = "",
     seed: Annotated[int, typer.Option("--seed", min=0, help="Draws; the same gives the same.")] = 1,
     as_json: JsonOption = False,
     as_csv: CsvOption = False,
 ) -> None:
     """Draw at random what people label, for scores that can be corrected by it.
 
-    The draw is kept in the ledger, for ever, with the probability of each topic. 'assay ui' has it
-    as a queue; 'assay trust' corrects the scores once all of it is labelled.
+    The draw is kept in the ledger, for ever, with the probability of each topic or unit. 'assay ui'
+    has it as a queue; 'assay trust' corrects the scores once all of it is labelled.
     """
-    found = (
-        drawn_so_far(folder)
-        if n is None
-        else [draw_for_people(folder, n=n, seed=seed, tasks=task or (), design=design)]
-    )
+    if n is None:
+        found = drawn_so_far(folder)
+    elif design is Design.TOPICS:
+        if measure:
+            raise typer.BadParameter("is for single units: --design leverage", param_hint="-m")
+        found = [draw_for_people(folder, n=n, seed=seed, tasks=task or ())]
+    else:
+        if len(task or ()) != 1:
+            raise typer.BadParameter("single units are of one task", param_hint="--task")
+        found = [
+            draw_units(
+                folder, n=n, seed=seed, task=(task or [""])[0],
+                design=cast("Any", design.value), measure=measure,
+            )
+        ]  # fmt: skip
     rows = (
         (one.draw.uid[:8], one.draw.design, one.draw.seed, *row)
         for one in found
@@ -81,8 +109,9 @@ def _people(found: Sequence[Drawn]) -> Iterator[Table | Paragraph]:
         draw = one.draw
         when = "" if one.new else " (drawn before)"
         yield Paragraph(
-            f"Draw {draw.uid[:8]}: {len(draw.chosen)} of {counted(len(draw.names), 'topic')}, seed "
-            f"{draw.seed}{when}: {', '.join(draw.chosen)}."
+            f"Draw {draw.uid[:8]}: {len(draw.chosen)} of "
+            f"{counted(len(draw.names), draw.unit_name)}, seed {draw.seed}{when}"
+            + (f": {', '.join(draw.chosen)}." if draw.design == Design.TOPICS else ".")
         )
         yield Paragraph(f"People label {', '.join(draw.tasks)}.")
         left = one.units - one.labelled

@@ -47,6 +47,11 @@ class Draw:
         return content_hash(canonical(what))
 
     @property
+    def unit_name(self) -> str:
+        """What is drawn, in a word."""
+        return "topic" if self.design == TOPICS else "unit"
+
+    @property
     def chosen(self) -> Sequence[str]:
         """What was drawn."""
         return [name for name, one in zip(self.names, self.drawn, strict=True) if one]

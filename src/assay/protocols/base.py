@@ -21,6 +21,7 @@ from assay.measures.names import parse_measure
 from assay.model.errors import Fault, FormatError, SettingsError
 from assay.protocols.folder import Folder, relative_to
 from assay.protocols.labels import LabelBook
+from assay.protocols.linear import LinearMeasure
 from assay.protocols.places import Place
 from assay.protocols.results import Findings
 from assay.tasks.base import AnyTask
@@ -190,6 +191,11 @@ class Protocol(ABC, Generic[S, I]):
 
     def by_people(self, inputs: I, settings: S, book: LabelBook) -> Iterable[Request]:
         """What people alone are asked in the workbench, beside what the steps ask."""
+        return ()
+
+    def linear(self, inputs: I, settings: S, book: LabelBook) -> Iterable[LinearMeasure]:
+        """The measures that are linear in the labels of a task, given the labels of the tasks
+        before it. They alone can be corrected by labels of single units (``assay draw``)."""
         return ()
 
     def inputs_in_words(self, inputs: I) -> str:

@@ -73,7 +73,7 @@ class Asked:
         return self._ui.passes if twice else 1
 
     def drawn(self) -> Iterator[tuple[str, str]]:
-        """Tasks and topics of the newest draw."""
+        """Tasks of the newest draw, each with what was drawn: topics, or units by hash."""
         for draw in self.ledger.draws()[-1:]:
             yield from product(draw.tasks, draw.chosen)
 

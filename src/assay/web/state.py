@@ -320,12 +320,13 @@ class State:
         self.execute(f"CREATE TEMP TABLE {name} AS {query}")
 
     def set_drawn(self, drawn: Iterable[tuple[str, str]]) -> None:
-        """Make the units of these tasks and topics those of the random draw."""
-        with self._gathered("asked", ("task", "topic"), drawn):
+        """Make the units of these tasks, by topic or by hash, those of the random draw."""
+        with self._gathered("asked", ("task", "name"), drawn):
             self._made(
                 "chosen",
                 "SELECT units.id FROM units JOIN topics ON topics.id = units.topic "
-                "JOIN asked ON asked.task = units.task AND asked.topic = topics.name",
+                "JOIN asked ON asked.task = units.task AND asked.name = topics.name UNION "
+                "SELECT units.id FROM units JOIN asked ON asked.name = units.hash",
             )
             with self.writing():
                 self.execute("DELETE FROM drawn WHERE unit NOT IN (SELECT id FROM chosen)")

@@ -9,10 +9,12 @@ from assay.model.wording import counted
 from assay.protocols.base import AskedAs, Assumed, Protocol, Reading, Step
 from assay.protocols.folder import Folder
 from assay.protocols.labels import LabelBook
+from assay.protocols.linear import LinearMeasure
 from assay.protocols.places import Place
 from assay.protocols.r2c2.answers import Answers
 from assay.protocols.r2c2.findings import findings
 from assay.protocols.r2c2.inputs import Inputs, R2C2Settings, asks_support, load
+from assay.protocols.r2c2.linear import linear_measures
 from assay.protocols.r2c2.requests import (
     CHECKS,
     ENTAILED_SHARE,
@@ -52,6 +54,11 @@ class R2c2(Protocol[R2C2Settings, Inputs]):
 
     def load(self, folder: Folder, settings: R2C2Settings, reading: Reading) -> Inputs:
         return load(folder, settings, reading)
+
+    def linear(
+        self, inputs: Inputs, settings: R2C2Settings, book: LabelBook
+    ) -> Iterator[LinearMeasure]:
+        return linear_measures(inputs, book)
 
     def inputs_in_words(self, inputs: Inputs) -> str:
         return (

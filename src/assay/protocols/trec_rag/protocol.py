@@ -9,6 +9,7 @@ from assay.model.wording import counted
 from assay.protocols.base import Protocol, Reading, Step
 from assay.protocols.folder import Folder
 from assay.protocols.labels import LabelBook
+from assay.protocols.linear import LinearMeasure
 from assay.protocols.results import Findings
 from assay.protocols.trec_rag.bank import Bank
 from assay.protocols.trec_rag.inputs import (
@@ -17,6 +18,7 @@ from assay.protocols.trec_rag.inputs import (
     TrecRagSettings,
     load_inputs,
 )
+from assay.protocols.trec_rag.linear import linear_measures
 from assay.protocols.trec_rag.needs import Needs
 from assay.protocols.trec_rag.responses import Responses
 from assay.protocols.trec_rag.score import score
@@ -67,6 +69,11 @@ class TrecRag(Protocol[TrecRagSettings, Inputs]):
             listed = bank.machine_list(topic)
             for root in () if listed is None else ("", *(one.text for one in listed)):
                 yield Request(EDIT, bank.edit_unit(topic, root), topic=topic)
+
+    def linear(
+        self, inputs: Inputs, settings: TrecRagSettings, book: LabelBook
+    ) -> Iterator[LinearMeasure]:
+        return linear_measures(Bank(inputs, settings, book))
 
     def inputs_in_words(self, inputs: Inputs) -> str:
         return (

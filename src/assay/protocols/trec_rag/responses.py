@@ -87,11 +87,13 @@ class Responses:
     def assignment_requests(self, topic: str, answer: RagAnswer) -> Iterator[Request]:
         """What is asked of an answer: the nuggets that have no label yet, in windows, and the
         windows that were asked before as they were: these are known, or, where their label
-        failed, can be tried again."""
+        failed, can be tried again. What a person labelled is asked no more, unless the machine's
+        labels do not count: what is asked is then of people, and done."""
         kept, text = self.bank.nuggets(topic), self.bank.narrative(topic)
         if kept is None or text is None or not answer.sentences:
             return
         given = self._given(answer)
+        machine_counts = self.bank.book.counts_machine(ASSIGNMENT)
         missing: list[str] = []
         again: dict[str, AssignmentUnit] = {}
         for one in kept:
@@ -101,11 +103,26 @@ class Responses:
                 continue
             if said is None or not said.weight[2]:
                 missing.append(nugget)
-            elif not said.label.labeller.is_human:
+            elif not said.label.labeller.is_human or not machine_counts:
                 again[said.label.unit] = AssignmentUnit.model_validate(said.content)
         window = self.bank.settings.assignment_window
         for unit in (*assignment_units(text, missing, answer.text, window=window), *again.values()):
             yield Request(ASSIGNMENT, unit, topic=topic)
+
+    def windows(self, topic: str, answer: RagAnswer) -> list[tuple[Request, set[str]]]:
+        """The units that an answer's labels are of, each with the nuggets that it is the label
+        of."""
+        text = self.bank.narrative(topic) or ""
+        found: dict[str, tuple[Request, set[str]]] = {}
+        for one in self.bank.nuggets(topic) or ():
+            said = self._index.get((text, answer.text, one.nugget.text))
+            if said is None or not answer.sentences:
+                continue
+            if said.label.unit not in found:
+                unit = AssignmentUnit.model_validate(said.content)
+                found[said.label.unit] = Request(ASSIGNMENT, unit, topic=topic), set()
+            found[said.label.unit][1].add(one.nugget.text)
+        return list(found.values())
 
     def _given(self, answer: RagAnswer) -> dict[str, Assigned]:
         """Assignments among the inputs that go before those of the machine."""

@@ -1,0 +1,67 @@
+"""A corrected measure of a leaderboard: scores, intervals, and the ranks that they leave open."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from assay.measures.confidence import Floats
+from assay.statistics import corrected
+from assay.statistics.corrected import Estimates
+
+
+@dataclass(frozen=True)
+class Corrected:
+    """One measure of the runs of a leaderboard.
+
+    ``value`` with ``low`` and ``high`` is the score as people would have labelled everything,
+    ``judge`` the machine's alone, ``human`` that of people's labels alone, with its interval (None
+    where it is not to be had). ``best`` and ``worst`` are the ranks that each run may have, all
+    at once; ``decided`` says of how many of the ``pairs`` the order is settled, ``tau`` between
+    which ends Kendall's τ of the corrected order and the machine's lies. They are None where the
+    runs' intervals are each by itself. ``weight`` is how much the machine counts, 0 to 1.
+    ``warnings`` say where an interval is too narrow.
+    """
+
+    measure: str
+    lower_is_better: bool
+    runs: tuple[str, ...]
+    value: Floats
+    low: Floats
+    high: Floats
+    judge: Floats
+    human: Floats | None = None
+    human_low: Floats | None = None
+    human_high: Floats | None = None
+    best: tuple[int, ...] | None = None
+    worst: tuple[int, ...] | None = None
+    decided: int = 0
+    pairs: int = 0
+    tau: tuple[float, float] | None = None
+    weight: float | None = None
+    warnings: tuple[str, ...] = ()
+
+
+def ranked(
+    measure: str,
+    runs: tuple[str, ...],
+    found: Estimates,
+    alone: Floats,
+    *,
+    lower: bool,
+    level: float,
+) -> Corrected:
+    """A measure as estimated, beside what the machine scores ``alone``: with rank sets at the level
+    of its intervals."""
+    sign = -1.0 if lower else 1.0
+    order = corrected.rank_sets(replace(found, value=sign * found.value), level=level)
+    pairs = len(runs) * (len(runs) - 1) // 2
+    return Corrected(
+        measure, lower, runs, found.value, found.low, found.high, alone,
+        found.human_only_value, found.human_only_low, found.human_only_high,
+        tuple(map(int, order.best)), tuple(map(int, order.worst)),
+        int(np.triu(order.decided | order.decided.T, 1).sum()), pairs,
+        corrected.tau_bounds(order.decided, sign * found.value, sign * alone) if pairs else None,
+        found.judge_weight,
+    )  # fmt: skip

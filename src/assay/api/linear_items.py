@@ -1,0 +1,252 @@
+"""The units that a measure is a sum over, as arrays: weights, what a machine and people say."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from assay.api.corrected import Corrected, ranked
+from assay.labellers.base import Request
+from assay.ledger import Ledger
+from assay.ledger.draws import TOPICS, Draw
+from assay.ledger.policy import Policy
+from assay.measures.confidence import Bools, Floats, Integers
+from assay.measures.scores import Scores
+from assay.model.wording import counted
+from assay.page.page import Board
+from assay.protocols.evaluation import Evaluation
+from assay.protocols.labels import LabelBook
+from assay.protocols.linear import LinearMeasure
+from assay.protocols.results import Findings
+from assay.statistics import corrected
+from assay.statistics.corrected import Estimates, Population
+from assay.statistics.corrected.given import LEAST_LABELS
+
+_SAME = 1e-9
+_MACHINE = Policy.parse("machine")
+
+
+@dataclass(frozen=True, eq=False)
+class Items:
+    """A linear measure's units: I ``units`` by hash, the number of each one's ``topic``, R × I
+    ``weights`` of the ``runs``, and J × I what ``judges`` say of them, the folder's own first. Of
+    R scores ``offset`` is what hangs on no unit. ``people`` are I values, NaN where nobody said
+    anything."""
+
+    measure: str
+    task: str
+    runs: tuple[str, ...]
+    units: tuple[str, ...]
+    topic: Integers
+    weights: Floats
+    judges: tuple[str, ...]
+    judge: Floats
+    people: Floats
+    offset: Floats
+
+    def of(self, draw: Draw, known: Bools) -> tuple[Floats, Bools]:
+        """The probability with which a draw could hold each unit, 0 for those it knew nothing of,
+        and whether it does; what was ``known`` before has none."""
+        said = dict(zip(draw.names, zip(draw.pi, draw.drawn, strict=True), strict=True))
+        rows = [said.get(one, (0.0, False)) for one in self.units]
+        pi = np.array([0.0 if was else row[0] for row, was in zip(rows, known, strict=True)])
+        drawn = np.array([row[1] for row in rows], dtype=np.bool_) & ~known
+        return pi, drawn
+
+
+def linear_of(part: Evaluation, ledger: Ledger) -> list[LinearMeasure]:
+    """The measures of a protocol that are sums over labels."""
+    book = _by(part, _MACHINE).book(ledger)
+    return list(part.protocol.linear(part.inputs, part.settings, book))
+
+
+def _by(part: Evaluation, policy: Policy) -> Evaluation:
+    return replace(part, policy=policy)
+
+
+def items_of(
+    part: Evaluation, ledger: Ledger, linear: LinearMeasure, scores: Scores
+) -> Items | str:
+    """The units of a measure with what is said of them, given what runs score by the machine's
+    labels alone; or why there are none."""
+    runs = tuple(run for run, by in scores.items() if linear.measure in by)
+    weights, requests = _weights(linear, runs)
+    if not requests:
+        return f"No label under {linear.task.name} has any weight in it."
+    machine = _by(part, _MACHINE).book(ledger)
+    people = _by(part, Policy.of_drawn([linear.task.name])).book(ledger)
+    own = _worth(linear, machine, requests)
+    whole = np.array([_number(scores[run][linear.measure].value) for run in runs])
+    if np.isnan(own).any() or np.isnan(whole).any():
+        return f"Labels of the machine under {linear.task.name}, or before it, are missing."
+    others = _others(machine, linear, requests)
+    configured = None if machine.book is None else machine.book.configured[linear.task.name]
+    topics = {name: at for at, name in enumerate(sorted({one.topic for one in requests}))}
+    return Items(
+        linear.measure, linear.task.name, runs, tuple(one.unit_hash for one in requests),
+        np.array([topics[one.topic] for one in requests]), weights,
+        ("machine" if configured is None else configured.name, *others),
+        np.stack([own, *others.values()]), _worth(linear, people, requests),
+        whole - weights @ own,
+    )  # fmt: skip
+
+
+def _weights(linear: LinearMeasure, runs: tuple[str, ...]) -> tuple[Floats, list[Request]]:
+    """Runs × units, and the units in the order of their hashes."""
+    shares = [one for one in linear.shares if one.run in runs and one.weight]
+    by_hash = {one.request.unit_hash: one.request for one in shares}
+    units = sorted(by_hash)
+    place = {unit: at for at, unit in enumerate(units)}
+    row = {run: at for at, run in enumerate(runs)}
+    weights = np.zeros((len(runs), len(units)))
+    for run, request, weight in shares:
+        weights[row[run], place[request.unit_hash]] += weight
+    return weights, [by_hash[unit] for unit in units]
+
+
+def _number(value: float | None) -> float:
+    return np.nan if value is None else value
+
+
+def _worth(linear: LinearMeasure, book: LabelBook, requests: Sequence[Request]) -> Floats:
+    """What the labels that count in a book are worth; NaN where there is none."""
+    found = (book.find(linear.task, request.content) for request in requests)
+    return np.array(
+        [
+            np.nan if one is None or one.verdict is None else linear.worth(request, one.verdict)
+            for request, one in zip(requests, found, strict=True)
+        ]
+    )
+
+
+def _others(
+    book: LabelBook, linear: LinearMeasure, requests: Sequence[Request]
+) -> dict[str, Floats]:
+    """What other machines say, by their names: those that labelled every unit."""
+    found: dict[str, Floats] = {}
+    own = None if book.book is None else book.book.configured[linear.task.name]
+    for place, request in enumerate(requests):
+        for label in book.history(linear.task, request.content):
+            who = label.labeller
+            if who.is_human or who.is_audited or who == own or label.verdict is None:
+                continue
+            row = found.setdefault(who.name, np.full(len(requests), np.nan))
+            row[place] = linear.worth(request, label.verdict)
+    return {name: row for name, row in sorted(found.items()) if not np.isnan(row).any()}
+
+
+def batches(draws: Sequence[Draw], chosen: Draw) -> Iterator[Draw]:
+    """The draws of units of the same task up to one, oldest first."""
+    for draw in draws:
+        if draw.design != TOPICS and draw.tasks == chosen.tasks:
+            yield draw
+        if draw.uid == chosen.uid:
+            return
+
+
+def estimated(
+    items: Items, draws: Sequence[Draw], *, level: float, population: Population
+) -> Estimates:
+    """The corrected scores by the draws together, each by what the ones before it left open.
+    Raises ValueError."""
+    known = np.zeros(len(items.units), dtype=np.bool_)
+    found, sizes = [], []
+    if population != "these" and (len(draws) > 1 or (np.abs(items.offset) > _SAME).any()):
+        raise ValueError(
+            "of topics like these no interval is known from several draws, or where part of a "
+            "score hangs on no label: take these topics, or draw whole ones"
+        )
+    for draw in draws:
+        pi, drawn = items.of(draw, known)
+        if np.isnan(items.people[drawn]).any() and draw is not draws[-1]:
+            continue  # nobody got to it
+        weights = np.where(known, 0.0, items.weights)
+        never = int((weights.any(axis=0) & (pi == 0)).sum())
+        if never:
+            raise ValueError(
+                f"{counted(never, 'unit')} could not be drawn: what is asked came after the draw, "
+                f"or it was for another measure. Draw anew: 'assay draw FOLDER --task {items.task} "
+                f"--measure {items.measure}', with another --seed"
+            )
+        offset = items.offset + items.weights[:, known] @ items.people[known]
+        people = np.where(drawn, items.people, np.nan)
+        judge = items.judge if len(items.judge) > 1 else items.judge[0]
+        found.append(
+            corrected.items(
+                weights, people, judge, pi, drawn, items.topic, offset=offset, level=level,
+                population=population,
+            )
+        )  # fmt: skip
+        sizes.append(draw.size)
+        known |= drawn
+    return found[0] if len(found) == 1 else corrected.combine(found, sizes, level=level)
+
+
+def uncertainty(items: Items, known: Bools) -> Floats | None:
+    """How unsure it is what people say of each unit, √(m (1 − m)), by what they said of units of
+    which the machine says the same; None where too little is known."""
+    if known.sum() < LEAST_LABELS:
+        return None
+    said, judge = items.people[known], items.judge[0]
+    grades, place = np.unique(judge, return_inverse=True)
+    held = np.bincount(place[known], minlength=len(grades)) + 5.0
+    mean = np.bincount(place[known], weights=said, minlength=len(grades)) + 5.0 * said.mean()
+    m = (mean / held)[place]
+    unsure: Floats = np.sqrt(m * (1.0 - m))
+    return unsure
+
+
+class ByItems:
+    """Corrects the measures of a protocol by draws of single units."""
+
+    def __init__(
+        self,
+        part: Evaluation,
+        ledger: Ledger,
+        judge: Findings,
+        draw: Draw,
+        draws: Sequence[Draw],
+        population: Population,
+        level: float,
+    ) -> None:
+        self._part, self._ledger, self._judge = part, ledger, judge
+        self._draws, self._population, self._level = list(batches(draws, draw)), population, level
+        self._task = draw.tasks[0]
+        self._linear = {
+            one.measure: one for one in linear_of(part, ledger) if one.task.name == self._task
+        }
+        mixed = replace(Policy.of_drawn(draw.tasks), machine=True)
+        self._mixed = _by(part, mixed).score(ledger).findings.scores if self._linear else {}
+
+    def measure(self, board: Board, measure: str) -> Corrected | str:
+        """A measure of a leaderboard, or why it cannot be corrected."""
+        linear = self._linear.get(measure)
+        if linear is None:
+            return (
+                f"It is no sum over labels under {self._task}, so that single ones cannot correct "
+                "it. Draw whole topics: 'assay draw FOLDER --n N'."
+            )
+        items = items_of(self._part, self._ledger, linear, self._judge.scores)
+        if isinstance(items, str):
+            return items
+        said = np.where(np.isnan(items.people), items.judge[0], items.people)
+        scores = [_number(self._mixed[run][measure].value) for run in items.runs]
+        if np.isnan(scores).any():
+            return "With what people said it hangs on labels that are missing."
+        if not np.allclose(items.offset + items.weights @ said, scores, rtol=0, atol=_SAME):
+            return (
+                "What people said changes what is asked after it, so that it is no sum over "
+                f"labels under {self._task} here. Draw whole topics: 'assay draw FOLDER --n N'."
+            )
+        try:
+            found = estimated(items, self._draws, level=self._level, population=self._population)
+        except ValueError as error:
+            return f"{str(error)[:1].upper()}{str(error)[1:]}."
+        alone = items.offset + items.weights @ items.judge[0]
+        lower = measure in board.lower_is_better
+        one = ranked(measure, items.runs, found, alone, lower=lower, level=self._level)
+        several = len(items.judges) > 1
+        who = f"{len(items.judges)} judges enter together: {', '.join(items.judges)}."
+        return replace(one, warnings=(who,)) if several else one

@@ -1,0 +1,36 @@
+"""Measures that are sums over labels of one task, which single drawn labels can correct."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from assay.labellers.base import Request
+from assay.tasks.base import AnyTask
+
+Worth = Callable[[Request, Mapping[str, Any]], float]
+"""What a verdict on a unit is worth to a measure, 0 to 1."""
+
+
+class Share(NamedTuple):
+    """What a unit's worth is multiplied with in the score of a run."""
+
+    run: str
+    request: Request
+    weight: float
+
+
+@dataclass(frozen=True)
+class LinearMeasure:
+    """A measure that is linear in the labels of ``task``, those of other tasks as they are:
+    θ_r = c_r + Σ_i w_ri y_i, with w_ri the weights of ``shares`` and y_i the ``worth`` of the
+    verdict on unit i (the specification of trust, section 4).
+
+    ``measure`` is its name on the leaderboard, and θ its mean over topics there.
+    """
+
+    measure: str
+    task: AnyTask
+    worth: Worth
+    shares: Iterable[Share]

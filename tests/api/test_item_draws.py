@@ -1,0 +1,346 @@
+"""Draws of single units, and scores corrected by what people said of them."""
+
+from __future__ import annotations
+
+import csv
+import json
+import random
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from assay.api.correcting import open_units
+from assay.api.opened import Opened
+from assay.api.trust import draw_units, drawn_so_far, trust
+from assay.ledger.policy import Policy
+from assay.model.errors import SettingsError
+from assay.statistics import corrected
+from assay.web.desk import Desk
+from tests.api.test_trust import QUESTIONS, RUNS, lines, units, world  # noqa: F401 (a fixture)
+
+EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "trec-rag"
+COPIES = 4
+RAG_TASKS = ("trec_rag.support", "trec_rag.assignment", "trec_rag.relevance")
+VERDICTS = {
+    "trec_rag.support": lambda unit, rng: {"support": rng.choice(["full", "partial", "none"])},
+    "trec_rag.assignment": lambda unit, rng: {
+        "labels": [
+            rng.choice(["support", "partial_support", "not_support"]) for _ in unit["nuggets"]
+        ]
+    },
+    "trec_rag.relevance": lambda unit, rng: {"grade": rng.randint(0, 3)},
+    "r2c2.answer": lambda unit, rng: {
+        "correct": rng.random() < 0.7,
+        "nuggets": [
+            {"nugget": at + 1, "helped": rng.random() < 0.6} for at in range(len(unit["nuggets"]))
+        ],
+    },
+}
+
+
+def requests(folder, tasks):
+    opened = Opened.open(folder)
+    with opened.ledger() as ledger:
+        for part in opened.parts.values():
+            book = part.book(ledger)
+            for step in part.steps:
+                for request in step.requests(book):
+                    if request.task.name in tasks:
+                        yield request
+
+
+def say(assay, folder, asked, seed, who=None):
+    """Labels of these units by chance, in a file; by a person they are brought in."""
+    rng = random.Random(seed)
+    rows = []
+    for request in asked:
+        task, unit = request.task.name, request.content
+        row = {"task": task, "unit": unit, "verdict": VERDICTS[task](unit, rng)}
+        rows.append(json.dumps(row | ({} if who is None else {"labeller": who})))
+    file = folder / f"said{seed}.jsonl"
+    file.write_text("\n".join(rows) + "\n", encoding="utf-8")
+    if who is not None:
+        done = assay("labels", "import", folder, file)
+        assert done.returncode == 0, done.stderr
+    return file
+
+
+def drawn_units(folder):
+    opened = Opened.open(folder)
+    with opened.ledger() as ledger:
+        return [one for one, _ in open_units(opened.parts, ledger, ledger.draws()[-1])]
+
+
+@pytest.fixture
+def rag(assay, tmp_path):
+    """The example of TREC RAG several times over, each time with other words, labelled at random
+    by a machine."""
+    folder = tmp_path / "rag"
+    for path in EXAMPLE.rglob("*"):
+        inside = path.relative_to(EXAMPLE)
+        if (path.is_file() and inside.parts[0] in ("r", "rag")) or path.suffix == ".jsonl":
+            if inside.parts[0] in ("gold", "out"):
+                continue
+            text = path.read_text(encoding="utf-8")
+            (folder / inside).parent.mkdir(parents=True, exist_ok=True)
+            copies = (again(text, number) for number in range(COPIES))
+            (folder / inside).write_text("".join(copies), encoding="utf-8")
+    (folder / "assay.toml").write_text(
+        '[evaluation]\nprotocol = "trec-rag"\n[inputs]\nnarratives = "narratives.jsonl"\n'
+        'sub_narratives = "sub_narratives.jsonl"\nsegments = ["segments.jsonl"]\n'
+        'nuggets = "nuggets.jsonl"\nr_runs = ["r/*.txt"]\nrag_runs = ["rag/*.jsonl"]\n'
+        '[labellers]\ndefault = "recorded:said1.jsonl"\n'
+        '[settings]\nrelevance = "0-3"\nresamples = 100\nmeasures = ["P@2", "P@4", "nDCG@4"]\n',
+        encoding="utf-8",
+    )
+    (folder / "said1.jsonl").write_text("", encoding="utf-8")
+    say(assay, folder, requests(folder, RAG_TASKS), 1)
+    done = assay("judge", folder)
+    assert done.returncode == 0, done.stderr
+    return folder
+
+
+def again(text, number):
+    """A file's lines with other topics and documents, and questions in other words."""
+    for name in ("aq", "bee"):
+        for before in ('"', " ", "\n"):
+            for after in ('"', "-", " "):
+                text = text.replace(f"{before}{name}{after}", f"{before}{name}{number}{after}")
+        if text.startswith(name):
+            text = name + str(number) + text[len(name) :]
+    text = text.replace("I want to", f"In case {number} I want to")
+    return text.replace("I keep", f"In case {number} I keep").replace(
+        '"segment": "', f'"segment": "Case {number}. '
+    )
+
+
+@pytest.mark.parametrize("task", RAG_TASKS)
+def test_where_every_unit_is_drawn_the_scores_are_peoples_own(assay, rag, task):
+    n = len(list(requests(rag, (task,))))
+    found = draw_units(rag, n=n, seed=1, task=task, design="uniform")
+    assert found.units == n
+    assert set(found.draw.pi) == {1.0}
+    say(assay, rag, drawn_units(rag), 2, "human:KIM")
+    trusted = trust(rag)
+    opened = Opened.open(rag)
+    with opened.ledger() as ledger:
+        (part,) = opened.parts.values()
+        by_people = replace(part, policy=Policy.of_drawn([task])).score(ledger).findings.scores
+        by_machine = replace(part, policy=Policy.parse("machine")).score(ledger).findings.scores
+    measures = [one for board in trusted.boards for one in board.found]
+    assert {one.measure for one in measures} == {
+        "trec_rag.support": {
+            "weighted_precision", "weighted_recall", "hard_precision", "hard_recall"},
+        "trec_rag.assignment": {"strict_vital", "vital", "strict_all", "all", "weighted"},
+        "trec_rag.relevance": {"P@2", "P@4"},
+    }[task]  # fmt: skip
+    for one in measures:
+        for values, scores in ((one.value, by_people), (one.judge, by_machine)):
+            expected = [scores[run][one.measure].value for run in one.runs]
+            assert values == pytest.approx(expected, abs=1e-12)
+        assert one.high - one.low == pytest.approx(0, abs=1e-6)
+    refused = {name: why for board in trusted.boards for name, why in board.refused.items()}
+    assert "Draw whole topics" in refused["nDCG@4"]
+
+
+@pytest.fixture
+def answers(assay, world):  # noqa: F811
+    folder, truth, judge, _ = world
+    assert assay("judge", folder).returncode == 0
+    return folder, truth, judge
+
+
+def truly(assay, folder, truth, name="true.jsonl", most=None):
+    """A person says the truth of what was drawn."""
+    rows = []
+    for request in drawn_units(folder)[:most]:
+        answer = request.content["answer"].split()
+        rows.append((answer[1], answer[2], truth[answer[1], answer[2]]))
+    said = [one for one in lines(rows, "human:KIM").splitlines() if "r2c2.answer" in one]
+    (folder / name).write_text("\n".join(said) + "\n", encoding="utf-8")
+    done = assay("labels", "import", folder, folder / name)
+    assert done.returncode == 0, done.stderr
+    return rows
+
+
+def arrays(folder, truth, judge, draws):
+    """Weights, labels and draws in the order of the units' hashes."""
+    by_answer = {}
+    for request in requests(folder, ("r2c2.answer",)):
+        _, run, topic = request.content["answer"].split()
+        by_answer[request.unit_hash] = (run, topic)
+    keys = [by_answer[unit] for unit in sorted(by_answer)]
+    weights = np.array([[(key[0] == run) / len(QUESTIONS) for key in keys] for run in RUNS])
+    y = np.array([float(truth[key]) for key in keys])
+    f = np.array([float(judge[key]) for key in keys])
+    topic = np.array([QUESTIONS.index(key[1]) for key in keys])
+    rows = []
+    for draw in draws:
+        said = dict(zip(draw.names, zip(draw.pi, draw.drawn, strict=True), strict=True))
+        both = [said.get(unit, (0.0, False)) for unit in sorted(by_answer)]
+        rows.append((np.array([pi for pi, _ in both]), np.array([one for _, one in both])))
+    return weights, y, f, topic, rows
+
+
+@pytest.mark.parametrize("design", ["uniform", "leverage", "pairs"])
+def test_drawn_answers_correct_accuracy_as_the_arrays_say(assay, answers, design):
+    folder, truth, judge = answers
+    found = draw_units(folder, n=40, seed=4, task="r2c2.answer", design=design)
+    assert found.draw.design == design
+    assert sum(found.draw.pi) == pytest.approx(40)
+    done = assay("trust", folder)
+    assert done.returncode == 1
+    assert "not there yet" in done.stdout
+    truly(assay, folder, truth)
+    weights, y, f, topic, [(pi, drawn)] = arrays(folder, truth, judge, [found.draw])
+    expected = corrected.items(weights, np.where(drawn, y, np.nan), f, pi, drawn, topic)
+    (one,) = [c for b in trust(folder).boards for c in b.found if c.measure == "Accuracy"]
+    assert one.value == pytest.approx(expected.value)
+    assert one.low == pytest.approx(expected.low)
+    assert one.high == pytest.approx(expected.high)
+    assert one.human == pytest.approx(expected.human_only_value)
+    like = trust(folder, population="like these")
+    wider = next(c for b in like.boards for c in b.found if c.measure == "Accuracy")
+    assert (wider.high - wider.low > one.high - one.low).all()
+    rows = list(csv_rows(folder, assay))
+    assert {row["design"] for row in rows} == {design}
+    assert {int(row["labels"]) for row in rows} == {int(drawn.sum())}
+
+
+def csv_rows(folder, assay):
+    assert assay("trust", folder).returncode == 0
+    with (folder / "out" / "trust.csv").open(encoding="utf-8") as file:
+        yield from csv.DictReader(file)
+
+
+def test_a_second_draw_goes_to_what_is_not_known_and_both_count_together(assay, answers):
+    folder, truth, judge = answers
+    first = draw_units(folder, n=30, seed=4, task="r2c2.answer", design="leverage").draw
+    truly(assay, folder, truth, most=1)
+    with pytest.raises(SettingsError, match="not labelled yet"):
+        draw_units(folder, n=30, seed=5, task="r2c2.answer", design="pairs")
+    truly(assay, folder, truth)
+    with pytest.raises(SettingsError, match="--seed"):
+        draw_units(folder, n=20, seed=4, task="r2c2.answer", design="pairs")
+    second = draw_units(folder, n=20, seed=5, task="r2c2.answer", design="pairs").draw
+    assert not set(first.chosen) & set(second.names)
+    assert draw_units(folder, n=20, seed=5, task="r2c2.answer", design="pairs").draw == second
+    assert [one.draw for one in drawn_so_far(folder)] == [first, second]
+    truly(assay, folder, truth, "more.jsonl")
+    weights, y, f, topic, rows = arrays(folder, truth, judge, [first, second])
+    (pi_1, drawn_1), (pi_2, drawn_2) = rows
+    batches = [
+        corrected.items(weights, np.where(drawn_1, y, np.nan), f, pi_1, drawn_1, topic),
+        corrected.items(
+            np.where(drawn_1, 0, weights), np.where(drawn_2, y, np.nan), f, pi_2, drawn_2, topic,
+            offset=weights[:, drawn_1] @ y[drawn_1],
+        ),
+    ]  # fmt: skip
+    expected = corrected.combine(batches, [30, 20])
+    found = trust(folder)
+    (one,) = [c for b in found.boards for c in b.found if c.measure == "Accuracy"]
+    assert one.value == pytest.approx(expected.value)
+    assert one.high == pytest.approx(expected.high)
+    done = assay("trust", folder, "--population", "like-these")
+    assert done.returncode == 1
+    assert "several draws" in " ".join(done.stdout.split())
+
+
+def test_labels_of_units_that_were_not_drawn_change_nothing(assay, answers):
+    folder, truth, _judge = answers
+    draw_units(folder, n=40, seed=4, task="r2c2.answer", design="uniform")
+    rows = truly(assay, folder, truth)
+    before = trust(folder).boards
+    others = [(run, one, True) for run in RUNS for one in QUESTIONS]
+    others = [one for one in others if (*one[:2], truth[one[:2]]) not in rows]
+    said = [one for one in lines(others, "human:LEE").splitlines() if "r2c2.answer" in one]
+    (folder / "by-hand.jsonl").write_text("\n".join(said) + "\n", encoding="utf-8")
+    assert assay("labels", "import", folder, folder / "by-hand.jsonl").returncode == 0
+    after = trust(folder).boards
+    for one, other in zip(before, after, strict=True):
+        for a, b in zip(one.found, other.found, strict=True):
+            assert (a.value == b.value).all()
+            assert (a.high == b.high).all()
+
+
+def test_several_judges_enter_together(assay, answers):
+    folder, truth, judge = answers
+    rng = random.Random(8)
+    better = {key: right != (rng.random() < 0.05) for key, right in truth.items()}
+    said = lines([(*key, right) for key, right in better.items()], "other-model")
+    said = "\n".join(one for one in said.splitlines() if "r2c2.answer" in one)
+    (folder / "other.jsonl").write_text(said + "\n", encoding="utf-8")
+    assert assay("labels", "import", folder, folder / "other.jsonl").returncode == 0
+    draw = draw_units(folder, n=40, seed=4, task="r2c2.answer", design="uniform").draw
+    truly(assay, folder, truth)
+    weights, y, f, topic, [(pi, drawn)] = arrays(folder, truth, judge, [draw])
+    other = arrays(folder, truth, better, [draw])[2]
+    both = corrected.items(
+        weights, np.where(drawn, y, np.nan), np.stack([f, other]), pi, drawn, topic
+    )
+    (one,) = [c for b in trust(folder).boards for c in b.found if c.measure == "Accuracy"]
+    assert one.value == pytest.approx(both.value)
+    assert one.high == pytest.approx(both.high)
+    assert "2 judges" in assay("trust", folder, "--json").stdout
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        (("--task", "r2c2.dialogue_act"), "No measure is a sum over labels"),
+        (("--task", "r2c2.nothing"), "asks nothing under"),
+        (("--task", "r2c2.answer", "-m", "HMR"), "HMR is no sum"),
+        (("--task", "r2c2.answer", "--n", "900"), "only 90 items"),
+        ((), "single units are of one task"),
+    ],
+)
+def test_what_cannot_be_drawn_is_said(assay, answers, options, says):
+    folder, *_ = answers
+    done = assay("draw", folder, "--design", "leverage", "--n", "20", *options)
+    assert done.returncode == 2
+    assert says in " ".join(done.stderr.split())
+
+
+def test_hmr_is_told_to_draw_topics(assay, answers):
+    folder, truth, _ = answers
+    draw_units(folder, n=40, seed=4, task="r2c2.answer", design="uniform")
+    truly(assay, folder, truth)
+    refused = {name: why for board in trust(folder).boards for name, why in board.refused.items()}
+    assert "Draw whole topics" in refused["HMR"]
+
+
+def test_a_draw_that_nobody_got_to_stands_in_no_other_ones_way(assay, answers):
+    folder, truth, judge = answers
+    draw_units(folder, n=70, seed=4, task="r2c2.answer", design="leverage")
+    second = draw_units(folder, n=40, seed=5, task="r2c2.answer", design="uniform").draw
+    truly(assay, folder, truth)
+    weights, y, f, topic, [(pi, drawn)] = arrays(folder, truth, judge, [second])
+    expected = corrected.items(weights, np.where(drawn, y, np.nan), f, pi, drawn, topic)
+    (one,) = [c for b in trust(folder).boards for c in b.found if c.measure == "Accuracy"]
+    assert one.value == pytest.approx(expected.value)
+    assert one.low == pytest.approx(expected.low)
+
+
+def test_the_workbench_has_drawn_units_as_a_queue(assay, answers):
+    folder, *_ = answers
+    draw = draw_units(folder, n=20, seed=4, task="r2c2.answer", design="pairs").draw
+    with Desk.open(Opened.open(folder)) as desk:
+        desk.sync()
+        found = desk.next(desk.state.person("ANN"), "r2c2.answer", "drawn", count=100)
+        assert {desk.state.unit(one["unit"]).hash for one in found} == set(draw.chosen)
+
+
+def test_units_that_no_draw_could_hold_are_told(assay, answers):
+    folder, truth, _ = answers
+    draw_units(folder, n=30, seed=4, task="r2c2.answer", design="uniform")
+    truly(assay, folder, truth)
+    run = folder / "ac" / "A.txt"
+    run.write_text(run.read_text().replace("Somebody A 0001;", "Somebody new 0001;"))
+    said = lines([("new", "0001", True)])
+    machine = folder / "machine.jsonl"
+    machine.write_text(machine.read_text() + said, encoding="utf-8")
+    assert assay("judge", folder).returncode == 0
+    refused = trust(folder).boards[0].refused
+    assert "1 unit could not be drawn" in refused["Accuracy"]
