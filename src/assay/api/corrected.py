@@ -21,7 +21,8 @@ class Corrected:
     at once; ``decided`` says of how many of the ``pairs`` the order is settled, ``tau`` between
     which ends Kendall's τ of the corrected order and the machine's lies. They are None where the
     runs' intervals are each by itself. ``weight`` is how much the machine counts, 0 to 1.
-    ``warnings`` say where an interval is too narrow.
+    ``warnings`` say what should be known of the intervals; ``estimates`` are what they are made
+    from where the runs are estimated together.
     """
 
     measure: str
@@ -41,6 +42,7 @@ class Corrected:
     tau: tuple[float, float] | None = None
     weight: float | None = None
     warnings: tuple[str, ...] = ()
+    estimates: Estimates | None = None
 
 
 def ranked(
@@ -63,5 +65,5 @@ def ranked(
         tuple(map(int, order.best)), tuple(map(int, order.worst)),
         int(np.triu(order.decided | order.decided.T, 1).sum()), pairs,
         corrected.tau_bounds(order.decided, sign * found.value, sign * alone) if pairs else None,
-        found.judge_weight,
+        found.judge_weight, estimates=found,
     )  # fmt: skip

@@ -25,6 +25,7 @@ from assay.statistics.corrected import Estimates, Population
 from assay.statistics.corrected.given import LEAST_LABELS
 
 _SAME = 1e-9
+_PSEUDO = 5.0
 _MACHINE = Policy.parse("machine")
 
 
@@ -184,18 +185,23 @@ def estimated(
     return found[0] if len(found) == 1 else corrected.combine(found, sizes, level=level)
 
 
-def uncertainty(items: Items, known: Bools) -> Floats | None:
-    """How unsure it is what people say of each unit, √(m (1 − m)), by what they said of units of
-    which the machine says the same; None where too little is known."""
+def expectation(items: Items, known: Bools) -> Floats | None:
+    """What people are expected to say of each unit: the mean of what they said of ``known`` ones of
+    which the machine says the same, shrunk to that of all; None where too little is known."""
     if known.sum() < LEAST_LABELS:
         return None
-    said, judge = items.people[known], items.judge[0]
-    grades, place = np.unique(judge, return_inverse=True)
-    held = np.bincount(place[known], minlength=len(grades)) + 5.0
-    mean = np.bincount(place[known], weights=said, minlength=len(grades)) + 5.0 * said.mean()
-    m = (mean / held)[place]
-    unsure: Floats = np.sqrt(m * (1.0 - m))
-    return unsure
+    said = items.people[known]
+    grades, place = np.unique(items.judge[0], return_inverse=True)
+    held = np.bincount(place[known], minlength=len(grades)) + _PSEUDO
+    sums = np.bincount(place[known], weights=said, minlength=len(grades)) + _PSEUDO * said.mean()
+    means: Floats = (sums / held)[place]
+    return means
+
+
+def uncertainty(items: Items, known: Bools) -> Floats | None:
+    """How unsure it is what people say of each unit, √(m (1 − m)) of what is expected."""
+    m = expectation(items, known)
+    return None if m is None else np.sqrt(m * (1.0 - m))
 
 
 class ByItems:

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
-from assay.api.correcting import COLUMNS, Drawn, Trusted, correct, open_units, quick
-from assay.api.linear_items import Items, estimated, items_of, linear_of, uncertainty
+from assay.api.correcting import COLUMNS, Drawn, Trusted, correct, open_units
+from assay.api.linear_items import Items, estimated, uncertainty
+from assay.api.linear_tasks import items_for
 from assay.api.opened import Opened
 from assay.ledger import Ledger
 from assay.ledger.draws import TOPICS, Draw
-from assay.ledger.policy import Policy
 from assay.model.errors import SettingsError
 from assay.model.wording import counted
 from assay.protocols.output import csv_bytes, write_bytes
@@ -58,7 +57,7 @@ def draw_units(
     asked = _tasks(opened, [task])
     with opened.ledger() as ledger:
         ledger.checked()
-        items = _items(opened, ledger, task, measure)
+        items = items_for(opened, ledger, task, measure)
         before = [one for one in ledger.draws() if one.design != TOPICS and one.tasks == asked]
         labelled = []
         for one in before:
@@ -106,32 +105,6 @@ def _drawn(
         return corrected.draw(weights, n, uncertainty=unsure, design=design, seed=seed)
     except ValueError as error:
         raise SettingsError(f"{str(error)[:1].upper()}{str(error)[1:]}.") from None
-
-
-def _items(opened: Opened, ledger: Ledger, task: str, measure: str) -> Items:
-    """The units of the measure that hangs on most units of a task, or of the named one."""
-    found: dict[str, Items] = {}
-    why = ""
-    for name, part in opened.parts.items():
-        prefix = f"{name}: " if len(opened.parts) > 1 else ""
-        linear = [one for one in linear_of(part, ledger) if one.task.name == task]
-        scores = replace(quick(part), policy=Policy.parse("machine")).score(ledger).findings.scores
-        for one in linear:
-            items = items_of(part, ledger, one, scores)
-            if isinstance(items, str):
-                why = items
-            else:
-                found.setdefault(prefix + one.measure, items)
-    if not found:
-        raise SettingsError(
-            f"No measure is a sum over labels under {task} here, so that drawn ones correct none. "
-            f"{why} Draw whole topics: 'assay draw FOLDER --n N'.".replace("  ", " ")
-        )
-    if measure and measure not in found:
-        raise SettingsError(
-            f"{measure} is no sum over labels under {task}. {', '.join(sorted(found))} are."
-        )
-    return found[measure] if measure else max(found.values(), key=lambda one: len(one.units))
 
 
 def drawn_so_far(folder: Path) -> list[Drawn]:

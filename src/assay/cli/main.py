@@ -27,6 +27,7 @@ COMMANDS: dict[str, tuple[str, str, str]] = {
     "validate": ("assay.cli.validate", "validate_command", "Check files, list all faults."),
     "ui": ("assay.cli.ui", "ui_command", "The workbench: people label in a browser."),
     "draw": ("assay.cli.draw", "draw_command", "Draw at random what people label."),
+    "plan": ("assay.cli.plan", "plan_command", "What to label next, and what that buys."),
     "trust": ("assay.cli.trust", "trust_command", "Scores corrected by what people labelled."),
     "audit": ("assay.cli.audit", "audit_command", "What the judge can be fooled by."),
     "label": ("assay.cli.label", "label_command", "Judge a list of pairs one by one."),

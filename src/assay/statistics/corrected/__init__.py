@@ -12,6 +12,8 @@ there is no label. All input that could make an interval wrong without anybody s
   labels), :func:`hmr` (HMR, R_O, R_U, Accuracy);
 * the leaderboard: :func:`differences`, :func:`rank_sets`, :func:`tau_bounds`, :func:`combine`,
   :func:`shrink`;
+* what labels to come will buy: :func:`items_covariance`, :func:`topics_covariance`,
+  :func:`expected`;
 * looking after every label: :func:`half_width`; a judge checked elsewhere: :func:`rogan_gladen`.
 
 ``population`` is what an interval is about. ``"these"``: the score had people labelled everything
@@ -26,6 +28,12 @@ from assay.statistics.corrected.estimates import Differences, Estimates, Populat
 from assay.statistics.corrected.linear import items
 from assay.statistics.corrected.modesty import Confidence, hmr
 from assay.statistics.corrected.order import RankSets, rank_sets, shrink, tau_bounds
+from assay.statistics.corrected.planned import (
+    Expected,
+    expected,
+    items_covariance,
+    topics_covariance,
+)
 from assay.statistics.corrected.whole import topics
 
 __all__ = [
@@ -33,19 +41,23 @@ __all__ = [
     "Differences",
     "Draw",
     "Estimates",
+    "Expected",
     "Population",
     "RankSets",
     "combine",
     "differences",
     "draw",
     "draw_topics",
+    "expected",
     "half_width",
     "hmr",
     "items",
+    "items_covariance",
     "next_batch",
     "rank_sets",
     "rogan_gladen",
     "shrink",
     "tau_bounds",
     "topics",
+    "topics_covariance",
 ]

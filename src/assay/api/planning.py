@@ -1,0 +1,382 @@
+"""What to label next, and what that will buy: narrower intervals, pairs of runs settled, hours."""
+
+from __future__ import annotations
+
+import math
+import shlex
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import mean, median
+
+import numpy as np
+
+from assay.api.correcting import Corrected, correct, open_units, quick
+from assay.api.linear_items import Items, estimated, expectation
+from assay.api.linear_tasks import items_for, linear_in
+from assay.api.opened import Opened
+from assay.ledger import Ledger
+from assay.ledger.draws import TOPICS, Draw
+from assay.measures.confidence import Floats
+from assay.model.errors import SettingsError
+from assay.model.wording import counted
+from assay.statistics import corrected
+from assay.statistics.corrected import Estimates
+from assay.statistics.corrected.draws import Design
+from assay.statistics.corrected.estimates import satterthwaite
+
+COLUMNS = ("design", "labels", "topics", "width", "decided", "pairs", "hours", "cost")
+AGREEMENT = 0.8
+"""How often people are supposed to say what the machine says before anybody labelled anything."""
+
+_SHARES = (0.05, 0.1, 0.2, 0.35, 0.5, 0.75, 1.0)
+_LEAST = 10
+_LEAST_TOPICS = 3
+_ENOUGH = 0.9
+"""Of the pairs that can be settled at all, the share that ``to_decide`` asks for."""
+
+
+@dataclass(frozen=True)
+class Purchase:
+    """What ``labels`` more labels by people, drawn by a ``design``, are expected to buy: ``width``
+    of the widest run's interval, and how many pairs of runs have their order ``decided``. Of whole
+    topics, how many. ``hours`` at people's pace and the ``cost`` in US dollars if a model gave the
+    labels, where these are known."""
+
+    design: str
+    labels: int
+    topics: int | None
+    width: float
+    decided: float
+    hours: float | None
+    cost: float | None
+
+
+@dataclass(frozen=True)
+class LabelPlan:
+    """A plan for one ``measure``: ``offers`` by design and number of labels, the ``cheapest`` that
+    reaches what was asked for (None: none does, or nothing was), and the ``command`` that draws it.
+    ``settled`` pairs of all ``pairs`` are so already, by labels that are there. ``notes`` say what
+    the expectations rest on."""
+
+    measure: str
+    task: str
+    runs: tuple[str, ...]
+    pairs: int
+    settled: int
+    offers: tuple[Purchase, ...]
+    cheapest: Purchase | None
+    command: str
+    notes: tuple[str, ...]
+
+    def rows(self) -> Iterator[tuple[object, ...]]:
+        """The offers under :data:`COLUMNS`."""
+        for one in self.offers:
+            yield (one.design, one.labels, one.topics, one.width, one.decided, self.pairs,
+                   one.hours, one.cost)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Aim:
+    """What is wanted: pairs ``to_decide``, intervals no wider than ``width``, or what ``n`` labels
+    buy. ``looks`` is how often the order will be looked at, ``level`` that of the intervals."""
+
+    to_decide: bool = False
+    width: float | None = None
+    n: int | None = None
+    looks: int = 1
+    level: float = 0.95
+
+    @property
+    def deciding(self) -> float:
+        """The level at which pairs are called settled at each look."""
+        return 1.0 - (1.0 - self.level) / self.looks
+
+    def reached(self, one: Purchase, most: float) -> bool:
+        """Whether a purchase is enough, where ``most`` pairs can be settled at all."""
+        enough = not self.to_decide or one.decided >= _ENOUGH * most
+        return enough and (self.width is None or one.width <= self.width)
+
+
+_Offer = Callable[[int], Purchase]
+"""What so many labels, or topics, buy."""
+
+
+def plan_labels(
+    folder: Path,
+    aim: Aim,
+    *,
+    task: str = "",
+    measure: str = "",
+    agreement: float = AGREEMENT,
+) -> LabelPlan:
+    """Plan what people label next in a folder. Raises SettingsError where nothing can be planned,
+    and as opening a folder does. Nothing is written."""
+    opened = Opened.open(folder)
+    with opened.ledger(create=False) as ledger:
+        ledger.checked()
+        known = {
+            one
+            for part in opened.parts.values()
+            for board in quick(part).score(ledger).findings.boards
+            for one in board.measures
+        }
+        if measure and measure.rsplit(": ", 1)[-1] not in known:
+            raise SettingsError(
+                f"{folder}: no leaderboard has {measure}. There are {', '.join(sorted(known))}."
+            )
+        every = linear_in(opened, ledger, task)
+        if measure and isinstance(every.get(measure, ""), str):
+            return _by_topics(opened, ledger, aim, measure)
+        items = items_for(opened, ledger, task, measure)
+        return _by_items(opened, ledger, aim, items, agreement)
+
+
+# -- measures that are sums over labels --------------------------------------------------------
+
+
+def _by_items(
+    opened: Opened, ledger: Ledger, aim: Aim, items: Items, agreement: float
+) -> LabelPlan:
+    draws = [one for one in ledger.draws() if one.tasks == (items.task,) and one.design != TOPICS]
+    done = [one for one in draws if _is_labelled(opened, ledger, one)]
+    known = np.isin(items.units, [name for one in done for name in one.chosen])
+    alone = items.offset + items.weights @ items.judge[0]
+    so_far = None
+    if done:
+        try:
+            so_far = estimated(items, done, level=aim.level, population="these")
+        except ValueError as error:
+            raise SettingsError(f"{str(error)[:1].upper()}{str(error)[1:]}.") from None
+    value = alone if so_far is None else corrected.shrink(so_far, alone)[0]
+    m = expectation(items, known)
+    basis = f"what people said of {counted(int(known.sum()), 'drawn unit')}"
+    if m is None:
+        f = items.judge[0]
+        m = agreement * f + (1.0 - agreement) * (1.0 - f)
+        basis = f"the guess that people say what the machine says of {agreement:.0%} of the units"
+    price = _Price.of(ledger, items.task)
+    seed = max((one.seed for one in draws), default=0) + 1
+    size = sum(one.size for one in done)
+    weights = np.where(known, 0.0, items.weights)
+    left = int(weights.any(axis=0).sum())
+    settled = 0
+    if so_far is not None:
+        sure = corrected.rank_sets(so_far, level=aim.deciding).decided
+        settled = int(np.triu(sure | sure.T, 1).sum())
+
+    def units(design: Design) -> _Offer:
+        def offer(n: int) -> Purchase:
+            pi = _pi(items, so_far, np.sqrt(m * (1.0 - m)), known, n, design, seed)
+            covariance, df = corrected.items_covariance(weights, m, pi)
+            if so_far is not None:
+                covariance, df = _together(so_far, size, covariance, df, n)
+            return _purchase(design, n, None, value, covariance, df, aim, price)
+
+        return offer
+
+    def topics(n: int) -> Purchase:
+        covariance, df = corrected.topics_covariance(items.weights, m, items.topic, n)
+        labels = round(n * len(items.units) / topic_count)
+        return _purchase(TOPICS, labels, n, value, covariance, df, aim, price)
+
+    topic_count = int(items.topic.max()) + 1
+    runs = len(items.runs)
+    pairs = runs * (runs - 1) // 2
+    open_pairs = settled < pairs
+    offers: list[tuple[_Offer, int, int]] = []
+    if left >= _LEAST:
+        offers += [(units("leverage"), _LEAST, left)]
+        offers += [(units("pairs"), _LEAST, left)] if open_pairs and runs > 1 else []
+    if topic_count >= _LEAST_TOPICS and not done:
+        offers.append((topics, _LEAST_TOPICS, topic_count))
+    first, second = np.triu_indices(runs, 1)
+    most = float((np.abs(value[first] - value[second]) > 0).sum())
+    found, cheapest = _offered(offers, aim, most)
+    notes = [f"Expected from {basis}; runs are taken to differ as they do now."]
+    if aim.looks > 1:
+        notes.append(
+            f"Look {aim.looks} times at most, each time all of a draw is labelled: a pair is "
+            f"settled at a level of {aim.deciding:.4g} ('assay trust --level {aim.deciding:.4g}')."
+        )
+    if pairs and settled == pairs:
+        notes.append("The order of all pairs is settled: more labels change no rank.")
+    elif (aim.to_decide or aim.width is not None) and cheapest is None:
+        notes.append("No number of labels is expected to reach that.")
+    return LabelPlan(
+        items.measure, items.task, items.runs, pairs, settled, tuple(found), cheapest,
+        _command(opened, cheapest, items, seed), tuple(notes),
+    )  # fmt: skip
+
+
+def _pi(
+    items: Items,
+    so_far: Estimates | None,
+    unsure: Floats,
+    known: np.typing.NDArray[np.bool_],
+    n: int,
+    design: Design,
+    seed: int,
+) -> Floats:
+    if so_far is not None and design == "pairs":
+        return corrected.next_batch(items.weights, so_far, unsure, known, n, seed=seed).pi
+    weights = np.where(known, 0.0, items.weights)
+    return corrected.draw(weights, n, uncertainty=unsure, design=design, seed=seed).pi
+
+
+def _together(
+    so_far: Estimates, size: int, covariance: Floats, df: Floats, n: int
+) -> tuple[Floats, Floats]:
+    """The covariance once a batch of ``n`` labels is added to those of before."""
+    old, new = size / (size + n), n / (size + n)
+    parts = np.stack([old**2 * np.diag(so_far.covariance), new**2 * np.diag(covariance)])
+    both = old**2 * so_far.covariance + new**2 * covariance
+    return both, satterthwaite(parts, np.stack([so_far.df, df]))
+
+
+# -- other measures: whole topics --------------------------------------------------------------
+
+
+def _by_topics(opened: Opened, ledger: Ledger, aim: Aim, measure: str) -> LabelPlan:
+    """A plan by how the topics of a labelled draw vary."""
+    draw, one = _corrected(opened, ledger, aim, measure)
+    found = one.estimates
+    runs = len(one.runs)
+    if found is None or draw is None:
+        raise SettingsError(
+            f"{measure}: its runs are estimated each by itself, so that nothing is known of pairs. "
+            "Plan for a measure that is a mean over topics, such as Accuracy: -m Accuracy."
+        )
+    total, before = len(draw.names), len(draw.chosen)
+    if before == total:
+        raise SettingsError(f"{measure}: all topics are labelled; there is nothing left to draw.")
+    per_topic = max(1, round(sum(1 for _ in open_units(opened.parts, ledger, draw)) / before))
+    price = _Price.of(ledger, *draw.tasks)
+    value = corrected.shrink(found, one.judge)[0]
+
+    def topics(n: int) -> Purchase:
+        scale = (1.0 / n - 1.0 / total) / (1.0 / before - 1.0 / total)
+        df = np.full(runs, n - 1.0)
+        return _purchase(TOPICS, n * per_topic, n, value, found.covariance * scale, df, aim, price)
+
+    first, second = np.triu_indices(runs, 1)
+    most = float((np.abs(value[first] - value[second]) > 0).sum())
+    offers, cheapest = _offered([(topics, before + 1, total)], aim, most)
+    seed = max(one.seed for one in ledger.draws()) + 1
+    tasks = "".join(f" --task {name}" for name in draw.tasks)
+    command = ""
+    if cheapest is not None:
+        command = f"assay draw {_quoted(opened)} --n {cheapest.topics}{tasks} --seed {seed}"
+    note = (
+        f"Expected from how the {counted(before, 'topic')} of draw {draw.uid[:8]} vary; runs are "
+        "taken to differ as they do now. Labels that are there count where they are drawn again."
+    )
+    return LabelPlan(
+        measure, ", ".join(draw.tasks), one.runs, one.pairs, one.decided, tuple(offers), cheapest,
+        command, (note,),
+    )  # fmt: skip
+
+
+def _corrected(
+    opened: Opened, ledger: Ledger, aim: Aim, measure: str
+) -> tuple[Draw | None, Corrected]:
+    for draw in reversed([one for one in ledger.draws() if one.design == TOPICS]):
+        if not _is_labelled(opened, ledger, draw):
+            continue
+        found = correct(opened.parts, ledger, measures=(measure,), level=aim.level, wanted=draw.uid)
+        for board in found.boards:
+            for one in board.found:
+                return draw, one
+            for why in board.refused.values():
+                raise SettingsError(f"{measure}: {why}")
+    raise SettingsError(
+        f"{measure} is no sum over labels, so that only whole topics correct it, and what they buy "
+        "is known once a first draw of them is labelled: 'assay draw FOLDER --n 10'."
+    )
+
+
+# -- what is offered ---------------------------------------------------------------------------
+
+
+def _is_labelled(opened: Opened, ledger: Ledger, draw: Draw) -> bool:
+    done = [labelled for _, labelled in open_units(opened.parts, ledger, draw)]
+    return bool(done) and all(done)
+
+
+def _purchase(
+    design: str,
+    labels: int,
+    topics: int | None,
+    value: Floats,
+    covariance: Floats,
+    df: Floats,
+    aim: Aim,
+    price: _Price,
+) -> Purchase:
+    found = corrected.expected(value, covariance, df, level=aim.level, deciding=aim.deciding)
+    return Purchase(
+        design, labels, topics, float(2.0 * found.half.max()), found.decided,
+        None if price.seconds is None else labels * price.seconds / 3600,
+        None if price.dollars is None else labels * price.dollars,
+    )  # fmt: skip
+
+
+def _offered(
+    offers: Sequence[tuple[_Offer, int, int]], aim: Aim, most: float
+) -> tuple[list[Purchase], Purchase | None]:
+    """Every offer at some sizes (those of ``aim.n`` labels alone), and the cheapest that will
+    do."""
+    found: list[Purchase] = []
+    enough: list[Purchase] = []
+    for offer, least, total in offers:
+        if aim.n is not None:
+            if least <= aim.n <= total or offer(total).topics is not None:
+                per = offer(total).labels / total
+                found.append(offer(min(total, max(least, round(aim.n / per)))))
+            continue
+        sizes = sorted({max(least, math.ceil(share * total)) for share in _SHARES})
+        found += [offer(size) for size in sizes]
+        if (aim.to_decide or aim.width is not None) and aim.reached(offer(total), most):
+            low, high = least, total
+            while low < high:
+                middle = (low + high) // 2
+                if aim.reached(offer(middle), most):
+                    high = middle
+                else:
+                    low = middle + 1
+            enough.append(offer(high))
+    if aim.n is not None:
+        return found, max(found, key=lambda one: one.decided, default=None)
+    return found, min(enough, key=lambda one: one.labels, default=None)
+
+
+@dataclass(frozen=True)
+class _Price:
+    """What a label takes: people's median seconds, and a model's mean dollars, where known."""
+
+    seconds: float | None
+    dollars: float | None
+
+    @classmethod
+    def of(cls, ledger: Ledger, *tasks: str) -> _Price:
+        times: list[float] = []
+        prices: list[float] = []
+        for label in ledger.whole(ledger.labels(list(tasks))):
+            if label.labeller.is_human:
+                times += [] if label.seconds is None else [label.seconds]
+            elif not label.labeller.is_audited and label.cost is not None:
+                prices.append(label.cost)
+        return cls(median(times) if times else None, mean(prices) if prices else None)
+
+
+def _quoted(opened: Opened) -> str:
+    return shlex.quote(str(opened.folder.path))
+
+
+def _command(opened: Opened, one: Purchase | None, items: Items, seed: int) -> str:
+    if one is None:
+        return ""
+    start = f"assay draw {_quoted(opened)} --task {items.task}"
+    if one.topics is not None:
+        return f"{start} --n {one.topics} --seed {seed}"
+    return f"{start} --design {one.design} --measure {items.measure} --n {one.labels} --seed {seed}"

@@ -1,0 +1,114 @@
+"""``assay plan``: what people label next, and what that is expected to buy."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import asdict
+from typing import Annotated, Any
+
+import typer
+
+from assay.api.planning import AGREEMENT, COLUMNS, Aim, LabelPlan, Purchase, plan_labels
+from assay.cli.common import CsvOption, FolderArgument, JsonOption, Paragraph, present
+from assay.model.wording import counted
+from assay.page.tables import Table
+from assay.page.wording import narrow
+
+
+def plan_command(
+    folder: FolderArgument,
+    to_decide: Annotated[
+        bool,
+        typer.Option("--to-decide", help="Until 9 of 10 pairs of runs have their order settled."),
+    ] = False,
+    width: Annotated[
+        float | None,
+        typer.Option("--width", help="Until no run's interval is wider, such as .1."),
+    ] = None,
+    n: Annotated[int | None, typer.Option("--n", min=10, help="What so many labels buy.")] = None,
+    measure: Annotated[
+        str,
+        typer.Option("--measure", "-m", help="Left out: the one that hangs on most labels."),
+    ] = "",
+    task: Annotated[str, typer.Option("--task", help="What people label.")] = "",
+    looks: Annotated[
+        int,
+        typer.Option(
+            "--looks", min=1, help="How often the order is looked at, at most: said beforehand."
+        ),
+    ] = 1,
+    level: Annotated[float, typer.Option("--level", help="Of the intervals.")] = 0.95,
+    agreement: Annotated[
+        float,
+        typer.Option(
+            "--agreement",
+            help="Before anybody labelled: of how many units people say what the machine says.",
+        ),
+    ] = AGREEMENT,
+    as_json: JsonOption = False,
+    as_csv: CsvOption = False,
+) -> None:
+    """What to label next and what that will buy: widths, pairs of runs settled, hours, money.
+
+    Expectations, by the labels that are there; nothing is drawn and nothing written. 'assay draw'
+    makes the draw that is named at the end.
+    """
+    if not 0 < level < 1:
+        raise typer.BadParameter("must be between 0 and 1", param_hint="--level")
+    if not 0.5 <= agreement < 1:
+        raise typer.BadParameter("must be from .5 and below 1", param_hint="--agreement")
+    if width is not None and width <= 0:
+        raise typer.BadParameter("must be above 0", param_hint="--width")
+    if sum((to_decide, width is not None, n is not None)) > 1:
+        raise typer.BadParameter("give one of --to-decide, --width and --n", param_hint="--n")
+    aim = Aim(to_decide, width, n, looks, level)
+    found = plan_labels(folder, aim, task=task, measure=measure, agreement=agreement)
+    present(
+        lambda: _document(found, aim),
+        _people(found, aim),
+        (COLUMNS, found.rows()),
+        found.notes,
+        as_json=as_json,
+        as_csv=as_csv,
+    )
+
+
+def _document(found: LabelPlan, aim: Aim) -> dict[str, Any]:
+    return {
+        "measure": found.measure, "task": found.task, "runs": found.runs, "pairs": found.pairs,
+        "settled": found.settled, "offers": [asdict(one) for one in found.offers],
+        "cheapest": None if found.cheapest is None else asdict(found.cheapest),
+        "command": found.command or None, "looks": aim.looks, "level": aim.level,
+        "deciding_level": aim.deciding, "notes": found.notes,
+    }  # fmt: skip
+
+
+def _people(found: LabelPlan, aim: Aim) -> Iterator[Table | Paragraph]:
+    rows = [
+        (
+            one.design,
+            f"{one.labels:,}" + (f" ({counted(one.topics, 'topic')})" if one.topics else ""),
+            ">1" if one.width > 1 else narrow(f"{one.width:.3f}"),
+            f"{one.decided:.1f} of {found.pairs}",
+            *_prices(one),
+        )
+        for one in found.offers
+    ]
+    heading = ("design", "labels", "widest interval", "pairs settled", "hours", "model's price")
+    yield Table(f"What labels are expected to buy: {found.measure}", heading, rows)
+    if found.settled:
+        yield Paragraph(f"Settled now: {found.settled} of {counted(found.pairs, 'pair')}.")
+    for note in found.notes:
+        yield Paragraph(f"• {note}")
+    best = found.cheapest
+    if best is not None:
+        wanted = "What buys most" if aim.n is not None else "The fewest labels that do it"
+        yield Paragraph(f"{wanted}: {best.labels:,} by {best.design}.")
+        yield Paragraph(found.command)
+
+
+def _prices(one: Purchase) -> tuple[str, str]:
+    return (
+        "–" if one.hours is None else f"{one.hours:.1f}",
+        "–" if one.cost is None else f"${one.cost:.2f}",
+    )

@@ -1,0 +1,130 @@
+"""What labels that nobody gave yet will buy: expected variances, and pairs of runs settled."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from scipy import special
+
+from assay.measures.confidence import Floats
+from assay.statistics.checks import numbers, whole_number
+from assay.statistics.corrected.estimates import (
+    LEAST_DF,
+    Estimates,
+    difference_variance,
+    half_widths,
+)
+from assay.statistics.corrected.given import weight_matrix
+from assay.statistics.corrected.order import rank_sets
+
+__all__ = ["Expected", "expected", "items_covariance", "topics_covariance"]
+
+_OWN = 10.0
+"""As in :func:`assay.statistics.corrected.items`."""
+
+_RANK_DRAWS = 1000
+
+
+class Expected(NamedTuple):
+    """What a leaderboard will look like: half of each run's interval, R; how many pairs of runs
+    are expected to be settled; and by how many standard errors runs must differ for that."""
+
+    half: Floats
+    decided: float
+    critical: float
+
+
+def items_covariance(
+    weights: npt.ArrayLike, expectation: npt.ArrayLike, pi: npt.ArrayLike
+) -> tuple[Floats, Floats]:
+    """Return the covariance that a draw of items is expected to leave, and degrees of freedom.
+
+    Σ_i w_ri w_si (1 − π_i)/π_i m_i (1 − m_i): people say yes to item i with chance m_i, and the
+    estimate knows no more than that.
+
+    Args:
+        weights: R × I.
+        expectation: I times m, 0 to 1.
+        pi: I probabilities of being drawn; an item with 0 is known already.
+
+    Raises:
+        ValueError: the shapes do not fit, or a number is missing.
+
+    Source: the specification of trust, section 4 (the expectation of ``pool``).
+    """
+    w = weight_matrix(weights)
+    m, p = numbers(expectation, "expectations"), numbers(pi, "pi")
+    if not m.shape == p.shape == w.shape[1:]:
+        raise ValueError(f"{w.shape[1]} items, but {m.shape} expectations and {p.shape} pi")
+    odds = np.divide(1.0 - p, p, out=np.zeros_like(p), where=p > 0)
+    covariance = (w * (odds * m * (1.0 - m))) @ w.T
+    # How many drawn items a run's variance will rest on, as ``items`` counts them.
+    a = w**2 * np.divide(odds, p, out=np.zeros_like(p), where=p > 0)
+    first, squares = a @ p, (a**2) @ p
+    effective = np.divide(first**2, squares, out=np.zeros(len(w)), where=squares > 0)
+    effective = np.maximum(effective, 0.5)
+    share = effective / (effective + _OWN)
+    df = 1.0 / (share**2 / effective + (1.0 - share) ** 2 / max(p.sum(), 1.0))
+    return covariance, np.maximum(df, LEAST_DF)
+
+
+def topics_covariance(
+    weights: npt.ArrayLike, expectation: npt.ArrayLike, topic: npt.ArrayLike, n: int
+) -> tuple[Floats, Floats]:
+    """Return the covariance that a draw of *n* whole topics is expected to leave, for scores that
+    are means over topics and sums over items, and degrees of freedom.
+
+    (1 − n/N) S/n with S_rs = N Σ_i w_ri w_si m_i (1 − m_i): what people say of items of a topic
+    errs by itself around what is expected.
+
+    Args:
+        weights: R × I.
+        expectation: I times m.
+        topic: I numbers of the items' topics.
+        n: how many of them are drawn.
+
+    Raises:
+        ValueError: the shapes do not fit, or *n* is not from 2 to the number of topics.
+
+    Source: the specification of trust, section 3.
+    """
+    w = weight_matrix(weights)
+    m, count = numbers(expectation, "expectations"), len(np.unique(np.asarray(topic)))
+    whole_number(n, "n", 2)
+    if n > count:
+        raise ValueError(f"{n} of {count} topics cannot be drawn")
+    spread = count * (w * (m * (1.0 - m))) @ w.T
+    return (1.0 - n / count) * spread / n, np.full(len(w), n - 1.0)
+
+
+def expected(
+    value: npt.ArrayLike, covariance: Floats, df: Floats, *, level: float, deciding: float
+) -> Expected:
+    """Return what a leaderboard with this covariance will settle.
+
+    A pair is settled where its estimated difference is beyond the joint critical value; the
+    estimate falls around δ, the difference of *value*, with the covariance's standard error.
+
+    Args:
+        value: R scores as far as they are known.
+        covariance: R × R, of the estimates to come.
+        df: R degrees of freedom.
+        level: of the intervals.
+        deciding: the level at which pairs are called settled: higher where it is looked at often.
+    """
+    theta = numbers(value, "scores")
+    half = half_widths(np.diag(covariance), df, level)
+    none = np.zeros(len(theta))
+    critical = rank_sets(
+        Estimates(theta, theta, theta, covariance, df, 0.0, none, none, none, 0, "these"),
+        level=deciding, draws=_RANK_DRAWS,
+    ).critical  # fmt: skip
+    first, second = np.triu_indices(len(theta), 1)
+    delta = np.abs(theta[first] - theta[second])
+    se = np.sqrt(difference_variance(covariance)[first, second])
+    away = np.divide(delta, se, out=np.where(delta > 0, np.inf, -np.inf), where=se > 0)
+    beyond = special.ndtr(away - critical) + special.ndtr(-away - critical)
+    beyond = np.where(se > 0, beyond, (delta > 0).astype(float))
+    return Expected(half, float(beyond.sum()), critical)
