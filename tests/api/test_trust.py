@@ -507,9 +507,9 @@ def test_a_run_that_leaves_questions_out_has_no_corrected_hmr(assay, world, peop
     _, topics = drawn(assay, folder)
     people(folder, {**truth, ("B", "0002"): False}, topics)
     found = trusted(assay, folder)
-    refused = {name: why for board in found["boards"] for name, why in board["refused"].items()}
-    assert "B leaves questions out" in refused["HMR"]
-    assert not [one for one in found["scores"] if one["measure"] == "HMR"]
+    assert {one["run"] for one in found["scores"] if one["measure"] == "HMR"} == {"A", "C"}
+    said = [w for board in found["boards"] for one in board["measures"] for w in one["warnings"]]
+    assert any("Not corrected: B: it leaves questions out" in one for one in said)
 
 
 def test_errors_from_elsewhere_give_a_sensitivity_analysis_alone(assay, world):

@@ -7,30 +7,22 @@ said why.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 
-import numpy as np
-
-from assay.api.corrected import Corrected, ranked
-from assay.api.linear_items import ByItems
+from assay.api.by_items import ByItems
+from assay.api.by_topics import ByTopics, of_people, quick
+from assay.api.corrected import Corrected
 from assay.labellers.base import Request
 from assay.ledger import Ledger
 from assay.ledger.draws import TOPICS, Draw
 from assay.ledger.policy import Policy
-from assay.measures.confidence import Floats
-from assay.measures.scores import PerTopic
 from assay.model.errors import SettingsError
 from assay.model.labels import Status, is_independent, without_reasons
 from assay.model.wording import counted, listed
 from assay.page.page import Board
 from assay.protocols.evaluation import Evaluation
-from assay.protocols.results import Findings
-from assay.statistics import corrected
 from assay.statistics.corrected import Population
-from assay.statistics.corrected.modesty import MEASURES
 from assay.tasks.base import canonical
 
 __all__ = [
@@ -41,18 +33,13 @@ __all__ = [
     "TrustBoard",
     "Trusted",
     "correct",
-    "of_people",
     "open_units",
-    "quick",
-    "topic_values",
 ]
 
 COLUMNS = (
     "run", "measure", "value", "low", "high", "judge_alone", "human_only", "human_low",
     "human_high", "labels", "design", "population", "level",
 )  # fmt: skip
-_SAME = 1e-9
-_FEW_RESAMPLES = 100  # the bootstrap of single scores is not used here
 
 
 Evaluations = Mapping[str, Evaluation]
@@ -234,12 +221,6 @@ def _by_hand(ledger: Ledger, evaluations: Evaluations) -> int:
     )
 
 
-def of_people(part: Evaluation, draw: Draw) -> Evaluation:
-    """The evaluation as people's labels of what was drawn have it; of tasks that were not drawn
-    for, the machine's."""
-    return replace(part, policy=Policy.of_drawn(draw.tasks))
-
-
 def open_units(
     evaluations: Evaluations, ledger: Ledger, draw: Draw
 ) -> Iterator[tuple[Request, bool]]:
@@ -261,27 +242,6 @@ def open_units(
                 yield request, label is not None and label.status is Status.OK
 
 
-_ELSEWHERE = ", or it hangs on topics that were not drawn, as a highest grade of all does (g_max)"
-
-
-@dataclass(frozen=True)
-class _Both:
-    """Findings by the machine's labels, and by people's on what was drawn."""
-
-    judge: Findings
-    people: Findings
-    topics: tuple[str, ...]
-    drawn: tuple[bool, ...]
-    population: Population
-    level: float
-
-
-def quick(part: Evaluation) -> Evaluation:
-    """The evaluation with few resamples, where its own intervals are not used."""
-    settings = part.settings.model_copy(update={"resamples": _FEW_RESAMPLES})
-    return replace(part, settings=settings)
-
-
 def _boards(
     prefix: str,
     part: Evaluation,
@@ -298,8 +258,7 @@ def _boards(
     given = sum(labelled for _, labelled in open_units({"": part}, ledger, draw))
     correct_one: Callable[[Board, str], Corrected | str]
     if draw.design == TOPICS:
-        both = _both(part, ledger, judge, draw, population, level)
-        correct_one = partial(_measure, both)
+        correct_one = ByTopics.of(part, ledger, judge, draw, population, level).measure
     else:
         correct_one = ByItems(part, ledger, judge, draw, draws, population, level).measure
     for board in judge.boards:
@@ -315,102 +274,3 @@ def _boards(
                 found.append(replace(one, measure=name))
         if found or refused:
             yield TrustBoard(prefix + board.title, tuple(found), refused, given)
-
-
-def _both(
-    part: Evaluation,
-    ledger: Ledger,
-    judge: Findings,
-    draw: Draw,
-    population: Population,
-    level: float,
-) -> _Both:
-    said = dict(zip(draw.names, draw.drawn, strict=True))
-    topics = tuple(judge.topics)
-    strange = [topic for topic in topics if topic not in said]
-    if strange:
-        raise SettingsError(
-            f"{part.folder.path}: {counted(len(strange), 'topic')} came after draw "
-            f"{draw.uid[:8]} and could not be drawn ({listed(strange, 8)}). Draw anew."
-        )
-    people = of_people(part, draw).score(ledger).findings
-    return _Both(judge, people, topics, tuple(said[one] for one in topics), population, level)
-
-
-def _measure(both: _Both, board: Board, measure: str) -> Corrected | str:
-    """A measure of a leaderboard, or why it cannot be corrected."""
-    lower = measure in board.lower_is_better
-    runs = tuple(run for run, by in both.judge.scores.items() if measure in by)
-    if all(measure in both.judge.per_topic.get(run, {}) for run in runs):
-        return _mean(both, runs, measure, lower=lower)
-    if measure in MEASURES:
-        return _confidence(both, runs, measure)
-    return "It is no mean over topics, and not smooth: no interval of this kind is known."
-
-
-def topic_values(table: PerTopic, run: str, measure: str, topics: Sequence[str]) -> Floats:
-    """A run's value on each topic; NaN where there is none, or not a single one."""
-    by_topic = table.get(run, {}).get(measure, {})
-    found = [by_topic.get(topic) for topic in topics]
-    return np.array([np.nan if one is None or one.value is None else one.value for one in found])
-
-
-def _mean(both: _Both, runs: tuple[str, ...], measure: str, *, lower: bool) -> Corrected | str:
-    drawn = np.array(both.drawn)
-    judge = np.stack(
-        [topic_values(both.judge.per_topic, run, measure, both.topics) for run in runs]
-    )
-    people = np.stack(
-        [topic_values(both.people.per_topic, run, measure, both.topics) for run in runs]
-    )
-    people[:, ~drawn] = np.nan
-    for what, table, or_else in (
-        ("the machine's", judge, ""),
-        ("people's", people[:, drawn], _ELSEWHERE),
-    ):
-        if np.isnan(table).any():
-            count = int(np.isnan(table).any(axis=0).sum())
-            return (
-                f"It has no value on {counted(count, 'topic')} by {what} labels: one is missing, "
-                f"or it is not defined there{or_else}."
-            )
-    whole = [both.judge.scores[run][measure].value for run in runs]
-    if any(value is None or abs(value - mean) > _SAME
-           for value, mean in zip(whole, judge.mean(axis=1), strict=True)):  # fmt: skip
-        return "It is no mean over all topics."
-    try:
-        found = corrected.topics(people, judge, drawn, level=both.level, population=both.population)
-    except ValueError as error:
-        return f"{str(error)[:1].upper()}{str(error)[1:]}."
-    return ranked(measure, runs, found, judge.mean(axis=1), lower=lower, level=both.level)
-
-
-def _confidence(both: _Both, runs: tuple[str, ...], measure: str) -> Corrected | str:
-    """HMR and its parts, run by run."""
-    drawn, place = np.array(both.drawn), MEASURES.index(measure)
-    rows, told = [], []
-    for run in runs:
-        p, judge = (
-            topic_values(both.judge.per_topic, run, one, both.topics)
-            for one in ("Confidence", "Accuracy")
-        )
-        people = topic_values(both.people.per_topic, run, "Accuracy", both.topics)
-        if np.isnan(p).any():
-            return f"{run} leaves questions out, with an unknown confidence."
-        if np.isnan(judge).any() or np.isnan(people[drawn]).any():
-            return f"Labels of {run} are missing."
-        people[~drawn] = np.nan
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always")
-            try:
-                one = corrected.hmr(
-                    p, people, judge, drawn, level=both.level, population=both.population
-                )
-            except ValueError as error:
-                return f"{run}: {error}."
-        told += [f"{run}: {warning.message}." for warning in caught]
-        alone = both.judge.scores[run][measure].value
-        rows.append((one.value[place], one.low[place], one.high[place],
-                     np.nan if alone is None else alone))  # fmt: skip
-    value, low, high, judge = np.array(rows).T
-    return Corrected(measure, False, runs, value, low, high, judge, warnings=tuple(told))

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from assay.api.correcting import quick
-from assay.api.linear_items import Items, items_of, linear_of
+from assay.api.by_items import Items, items_of, linear_of
+from assay.api.by_topics import quick
 from assay.api.opened import Opened
 from assay.ledger import Ledger
 from assay.ledger.policy import Policy

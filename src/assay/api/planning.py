@@ -11,8 +11,9 @@ from statistics import mean, median
 
 import numpy as np
 
-from assay.api.correcting import Corrected, correct, open_units, quick
-from assay.api.linear_items import Items, estimated, expectation
+from assay.api.by_items import Items, estimated, expectation
+from assay.api.by_topics import quick
+from assay.api.correcting import Corrected, correct, open_units
 from assay.api.linear_tasks import items_for, linear_in
 from assay.api.opened import Opened
 from assay.ledger import Ledger
@@ -129,6 +130,10 @@ def plan_labels(
         if measure and isinstance(every.get(measure, ""), str):
             return _by_topics(opened, ledger, aim, measure)
         items = items_for(opened, ledger, task, measure)
+        draws = [one for one in ledger.draws() if items.task in one.tasks]
+        done = [one for one in draws if _is_labelled(opened, ledger, one)]
+        if done and done[-1].design == TOPICS:
+            return _by_topics(opened, ledger, aim, measure or items.measure)
         return _by_items(opened, ledger, aim, items, agreement)
 
 
@@ -149,8 +154,9 @@ def _by_items(
         except ValueError as error:
             raise SettingsError(f"{str(error)[:1].upper()}{str(error)[1:]}.") from None
     value = alone if so_far is None else corrected.shrink(so_far, alone)[0]
-    m = expectation(items, known)
-    basis = f"what people said of {counted(int(known.sum()), 'drawn unit')}"
+    said = ~np.isnan(items.people)
+    m = expectation(items, said)
+    basis = f"what people said of {counted(int(said.sum()), 'unit')}"
     if m is None:
         f = items.judge[0]
         m = agreement * f + (1.0 - agreement) * (1.0 - f)

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import numpy as np
 
+from assay.api.by_items import Items, estimated, uncertainty
 from assay.api.correcting import COLUMNS, Drawn, Trusted, correct, open_units
-from assay.api.linear_items import Items, estimated, uncertainty
 from assay.api.linear_tasks import items_for
 from assay.api.opened import Opened
 from assay.ledger import Ledger
@@ -95,7 +95,7 @@ def _drawn(
     items: Items, before: Sequence[Draw], n: int, seed: int, design: Design
 ) -> corrected.Draw:
     known = np.isin(items.units, [name for one in before for name in one.chosen])
-    unsure = uncertainty(items, known)
+    unsure = uncertainty(items, ~np.isnan(items.people))
     try:
         if before and design == "pairs":
             so_far = estimated(items, before, level=0.95, population="these")

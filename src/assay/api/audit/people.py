@@ -14,7 +14,8 @@ import numpy as np
 
 from assay.api.audit.findings import RESAMPLES, Finding
 from assay.api.audit.units import Base, Labelled, bases
-from assay.api.correcting import of_people, open_units, quick, topic_values
+from assay.api.by_topics import of_people, quick, topic_values
+from assay.api.correcting import open_units
 from assay.ledger import Ledger
 from assay.ledger.policy import Policy
 from assay.measures.bootstrap import mean_interval

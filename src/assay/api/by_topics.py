@@ -1,0 +1,167 @@
+"""Corrects any measure that is a mean over topics, and HMR, by people's labels of whole topics."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Self
+
+import numpy as np
+
+from assay.api.corrected import Corrected, ranked
+from assay.ledger import Ledger
+from assay.ledger.draws import Draw
+from assay.ledger.policy import Policy
+from assay.measures.confidence import Floats
+from assay.measures.scores import PerTopic
+from assay.model.errors import SettingsError
+from assay.model.wording import counted, listed
+from assay.page.page import Board
+from assay.protocols.evaluation import Evaluation
+from assay.protocols.results import Findings
+from assay.statistics import corrected
+from assay.statistics.corrected import Confidence, Population
+from assay.statistics.corrected.modesty import MEASURES
+
+_SAME = 1e-9
+_FEW_RESAMPLES = 100  # the bootstrap of single scores is not used here
+_ELSEWHERE = ", or it hangs on topics that were not drawn, as a highest grade of all does (g_max)"
+
+
+def quick(part: Evaluation) -> Evaluation:
+    """The evaluation with few resamples, where its own intervals are not used."""
+    settings = part.settings.model_copy(update={"resamples": _FEW_RESAMPLES})
+    return replace(part, settings=settings)
+
+
+def of_people(part: Evaluation, draw: Draw) -> Evaluation:
+    """The evaluation as people's labels of what was drawn have it; of tasks that were not drawn
+    for, the machine's."""
+    return replace(part, policy=Policy.of_drawn(draw.tasks))
+
+
+@dataclass(frozen=True)
+class ByTopics:
+    """Findings by the machine's labels, and by people's on the ``topics`` that were ``drawn``."""
+
+    judge: Findings
+    people: Findings
+    topics: tuple[str, ...]
+    drawn: tuple[bool, ...]
+    population: Population
+    level: float
+
+    @classmethod
+    def of(
+        cls,
+        part: Evaluation,
+        ledger: Ledger,
+        judge: Findings,
+        draw: Draw,
+        population: Population,
+        level: float,
+    ) -> Self:
+        """What a draw of topics says. Raises SettingsError for topics that came after it."""
+        said = dict(zip(draw.names, draw.drawn, strict=True))
+        topics = tuple(judge.topics)
+        strange = [topic for topic in topics if topic not in said]
+        if strange:
+            raise SettingsError(
+                f"{part.folder.path}: {counted(len(strange), 'topic')} came after draw "
+                f"{draw.uid[:8]} and could not be drawn ({listed(strange, 8)}). Draw anew."
+            )
+        people = of_people(part, draw).score(ledger).findings
+        return cls(judge, people, topics, tuple(said[one] for one in topics), population, level)
+
+    def measure(self, board: Board, measure: str) -> Corrected | str:
+        """A measure of a leaderboard, or why it cannot be corrected."""
+        lower = measure in board.lower_is_better
+        runs = tuple(run for run, by in self.judge.scores.items() if measure in by)
+        if all(measure in self.judge.per_topic.get(run, {}) for run in runs):
+            return self._mean(runs, measure, lower=lower)
+        if measure in MEASURES:
+            return self._confidence(runs, measure)
+        return "It is no mean over topics, and not smooth: no interval of this kind is known."
+
+    def _mean(self, runs: tuple[str, ...], measure: str, *, lower: bool) -> Corrected | str:
+        drawn = np.array(self.drawn)
+        judge = np.stack(
+            [topic_values(self.judge.per_topic, run, measure, self.topics) for run in runs]
+        )
+        people = np.stack(
+            [topic_values(self.people.per_topic, run, measure, self.topics) for run in runs]
+        )
+        people[:, ~drawn] = np.nan
+        for what, table, or_else in (
+            ("the machine's", judge, ""),
+            ("people's", people[:, drawn], _ELSEWHERE),
+        ):
+            if np.isnan(table).any():
+                count = int(np.isnan(table).any(axis=0).sum())
+                return (
+                    f"It has no value on {counted(count, 'topic')} by {what} labels: one is "
+                    f"missing, or it is not defined there{or_else}."
+                )
+        whole = [self.judge.scores[run][measure].value for run in runs]
+        if any(value is None or abs(value - mean) > _SAME
+               for value, mean in zip(whole, judge.mean(axis=1), strict=True)):  # fmt: skip
+            return "It is no mean over all topics."
+        try:
+            found = corrected.topics(
+                people, judge, drawn, level=self.level, population=self.population
+            )
+        except ValueError as error:
+            return f"{str(error)[:1].upper()}{str(error)[1:]}."
+        return ranked(measure, runs, found, judge.mean(axis=1), lower=lower, level=self.level)
+
+    def _confidence(self, runs: tuple[str, ...], measure: str) -> Corrected | str:
+        """HMR and its parts, run by run; it is told which runs have none."""
+        rows, told, without = {}, [], {}
+        for run in runs:
+            one = self._confidence_of(run)
+            if isinstance(one, str):
+                without[run] = one
+                continue
+            found, said = one
+            place = MEASURES.index(measure)
+            alone = self.judge.scores[run][measure].value
+            ends = found.value[place], found.low[place], found.high[place]
+            rows[run] = (*ends, np.nan if alone is None else alone)
+            told += [f"{run}: {warning}." for warning in said]
+        refused = [f"{run}: {why}" for run, why in without.items()]
+        if not rows:
+            return " ".join(refused)
+        value, low, high, judge = np.array(list(rows.values())).T
+        told += [f"Not corrected: {why}" for why in refused]
+        return Corrected(measure, False, tuple(rows), value, low, high, judge, warnings=tuple(told))
+
+    def _confidence_of(self, run: str) -> tuple[Confidence, list[str]] | str:
+        """HMR, R_O, R_U and Accuracy of a run, with what is to be said of them; or why not."""
+        drawn = np.array(self.drawn)
+        p, judge = (
+            topic_values(self.judge.per_topic, run, one, self.topics)
+            for one in ("Confidence", "Accuracy")
+        )
+        people = topic_values(self.people.per_topic, run, "Accuracy", self.topics)
+        if np.isnan(p).any():
+            return "it leaves questions out, with an unknown confidence."
+        if np.isnan(judge).any() or np.isnan(people[drawn]).any():
+            return "labels are missing."
+        people[~drawn] = np.nan
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            try:
+                found = corrected.hmr(
+                    p, people, judge, drawn, level=self.level, population=self.population
+                )
+            except ValueError as error:
+                return f"{error}."
+        return found, [str(warning.message) for warning in caught]
+
+
+def topic_values(table: PerTopic, run: str, measure: str, topics: Sequence[str]) -> Floats:
+    """A run's value on each topic; NaN where there is none, or not a single one."""
+    by_topic = table.get(run, {}).get(measure, {})
+    found = [by_topic.get(topic) for topic in topics]
+    return np.array([np.nan if one is None or one.value is None else one.value for one in found])
