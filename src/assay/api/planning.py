@@ -256,14 +256,16 @@ def _by_topics(opened: Opened, ledger: Ledger, aim: Aim, measure: str) -> LabelP
     total, before = len(draw.names), len(draw.chosen)
     if before == total:
         raise SettingsError(f"{measure}: all topics are labelled; there is nothing left to draw.")
-    per_topic = max(1, round(sum(1 for _ in open_units(opened.parts, ledger, draw)) / before))
+    per_topic = sum(1 for _ in open_units(opened.parts, ledger, draw)) / before
     price = _Price.of(ledger, *draw.tasks)
     value = corrected.shrink(found, one.judge)[0]
 
     def topics(n: int) -> Purchase:
         scale = (1.0 / n - 1.0 / total) / (1.0 / before - 1.0 / total)
         df = np.full(runs, n - 1.0)
-        return _purchase(TOPICS, n * per_topic, n, value, found.covariance * scale, df, aim, price)
+        return _purchase(
+            TOPICS, round(n * per_topic), n, value, found.covariance * scale, df, aim, price
+        )
 
     first, second = np.triu_indices(runs, 1)
     most = float((np.abs(value[first] - value[second]) > 0).sum())

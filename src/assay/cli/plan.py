@@ -87,14 +87,23 @@ def _people(found: LabelPlan, aim: Aim) -> Iterator[Table | Paragraph]:
     rows = [
         (
             one.design,
-            f"{one.labels:,}" + (f" ({counted(one.topics, 'topic')})" if one.topics else ""),
+            f"{one.labels:,}",
+            "" if one.topics is None else str(one.topics),
             ">1" if one.width > 1 else narrow(f"{one.width:.3f}"),
             f"{one.decided:.1f} of {found.pairs}",
             *_prices(one),
         )
         for one in found.offers
     ]
-    heading = ("design", "labels", "widest interval", "pairs settled", "hours", "model's price")
+    heading = (
+        "design",
+        "labels",
+        "topics",
+        "widest interval",
+        "pairs settled",
+        "hours",
+        "model's price",
+    )
     yield Table(f"What labels are expected to buy: {found.measure}", heading, rows)
     if found.settled:
         yield Paragraph(f"Settled now: {found.settled} of {counted(found.pairs, 'pair')}.")
