@@ -18,6 +18,7 @@ COMMANDS: Mapping[str, str] = {
     "skip": "s",
     "flag": "f",
     "note": "n",
+    "evidence": "e",
     "guideline": "g",
     "back": "[",
     "forward": "]",

@@ -305,6 +305,7 @@ function keepDraft() {
 }
 
 function show(screen) {
+  stopMarking();
   state.screen = screen;
   state.evidence = [];
   state.gold = false;
@@ -562,6 +563,7 @@ const commands = {
     const text = await askFor("A note on this one", "For whoever looks at it later", state.screen.note);
     if (text !== null && await aside("note", text)) say(text ? "Noted." : "The note is gone.");
   }],
+  evidence: ["Mark evidence, sentence by sentence", startMarking],
   guideline: ["The guideline", () => find("guide").showModal()],
   back: ["The unit before", () => {
     if (state.after < state.behind.length) { state.after += 1; again(state.behind[state.behind.length - state.after]); } else say("There is none before.");
@@ -581,7 +583,8 @@ for (const [name, [title, work]] of Object.entries(commands)) {
   find("commands").append(button);
 }
 for (const [key, text] of [["0 … 9", "A verdict, as its button says"], ["a … z", "The next value of a list's item"], ["+", "Add an entry to a list"],
-  ["Esc", "Out of a field"], ["Ctrl+Enter", "Submit from within a field"], ["Alt+↑ ↓ S M D", "Move, split, merge, drop an entry"]]) {
+  ["Esc", "Out of a field"], ["Ctrl+Enter", "Submit from within a field"], ["Alt+↑ ↓ S M D", "Move, split, merge, drop an entry"],
+  ["↑ ↓", "Marking: another sentence; with Shift more or less of the text"], ["Enter", "Marking: what is selected is evidence; Esc leaves"]]) {
   find("keys").append(make("tr", {}, make("td", {}, kbd(key)), make("td", {}, text)));
 }
 
@@ -619,41 +622,6 @@ document.addEventListener("keydown", (event) => {
   const button = [...find("verdict").querySelectorAll("[data-key]")].find((one) => one.dataset.key === key);
   if (button && !event.repeat) { event.preventDefault(); button.click(); }
 });
-
-// -- evidence -----------------------------------------------------------------------------------
-
-function place(node, offset, root) {
-  const before = document.createRange();
-  before.selectNodeContents(root);
-  before.setEnd(node, offset);
-  return [...before.toString()].length;
-}
-
-function marked() {
-  const chosen = document.getSelection();
-  if (!state.screen || !chosen.rangeCount || chosen.isCollapsed) return;
-  const range = chosen.getRangeAt(0);
-  const node = range.startContainer;
-  const from = (node.nodeType === Node.ELEMENT_NODE ? node : node.parentElement).closest(".texts [data-field]");
-  if (!from || !from.contains(range.endContainer)) return;
-  const found = { field: from.dataset.field, start: place(range.startContainer, range.startOffset, from), end: place(range.endContainer, range.endOffset, from) };
-  if (from.dataset.item !== undefined) found.item = Number(from.dataset.item);
-  if (state.evidence.some((one) => one.field === found.field && one.start === found.start && one.end === found.end)) return;
-  addEvidence({ ...found, text: chosen.toString() });
-}
-
-function addEvidence(found) {
-  state.evidence.push(found);
-  const entry = make("li", {}, make("q", { dir: "auto" }, found.text.slice(0, 120)), " ");
-  const drop = make("button", { type: "button", "aria-label": "Take this evidence away" }, "×");
-  drop.addEventListener("click", () => { state.evidence = state.evidence.filter((one) => one !== found); entry.remove(); });
-  entry.append(drop);
-  find("evidence").append(entry);
-}
-
-document.addEventListener("mouseup", marked);
-document.addEventListener("touchend", marked);
-document.addEventListener("keyup", (event) => { if (event.key === "Shift") marked(); });
 
 window.addEventListener("pageshow", (event) => { if (event.persisted) location.reload(); });
 
