@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
+import shutil
+
 import pytest
 
 from tests.web.conftest import goes_on, unit_of, write_folder
-from tests.web.test_browser import until
+from tests.web.test_browser import EXAMPLES, until
 from tests.web.test_server import human_labels
 
 CHECKED = "[data-verdict][aria-checked=true]"
@@ -121,3 +124,36 @@ def test_pictures_of_a_guideline_are_words(serve, visit, tmp_path):
     shown = page.locator("#guide").inner_text()
     assert "[a <b>scale</b>: pictures are not shown here]" in shown
     assert not page.locator("#guide img").count()
+
+
+def test_an_edit_shows_what_is_given_of_the_nugget(serve, visit, tmp_path):
+    ignored = shutil.ignore_patterns("out", "labels.sqlite*", "workbench.sqlite*")
+    shutil.copytree(EXAMPLES / "trec-rag", tmp_path / "f", ignore=ignored)
+    nuggets = tmp_path / "f" / "nuggets.jsonl"
+    hostile = "<img src=x onerror=alert(1)>"
+    said = [json.loads(line) for line in nuggets.read_text(encoding="utf-8").splitlines()]
+    given = {}
+    for topic in said:
+        for one in topic["nuggets"]:
+            one["mapped_sub_narrative"] += hostile
+            given[one["text"]] = (one["importance"], one["mapped_sub_narrative"])
+    nuggets.write_text("\n".join(map(json.dumps, said)), encoding="utf-8")
+    server = serve(tmp_path / "f")
+    page = visit(server.link)
+    page.goto(f"{server.base}/label/trec_rag.nugget_edit")
+    seen = set()
+    for _ in range(4):
+        unit, boxes = unit_of(page), page.locator(".list li")
+        for place in range(boxes.count()):
+            text = boxes.nth(place).locator("textarea").first.input_value()
+            importance, aspect = given[text]
+            words = boxes.nth(place).inner_text()
+            assert f"(given: {importance})" in words
+            assert f"(given: {aspect})" in words
+            seen.add(text)
+        if not boxes.count():  # what is added has nothing yet
+            assert "(given" not in page.locator("#verdict").inner_text()
+        page.keyboard.press("Enter")
+        page.keyboard.press("Enter")
+        goes_on(page, unit)
+    assert len(seen) > 1

@@ -7,7 +7,7 @@ ledger, files, reports and the command line are the same for all (docs/protocols
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Annotated, ClassVar, Generic, TypeVar
@@ -192,6 +192,11 @@ class Protocol(ABC, Generic[S, I]):
     def by_people(self, inputs: I, settings: S, book: LabelBook) -> Iterable[Request]:
         """What people alone are asked in the workbench, beside what the steps ask."""
         return ()
+
+    def given(self, inputs: I, asked: Request) -> Mapping[str, str]:
+        """What the inputs say, by the name of a field of the verdict, where a person leaves the
+        field open."""
+        return {}
 
     def linear(self, inputs: I, settings: S, book: LabelBook) -> Iterable[LinearMeasure]:
         """The measures that are linear in the labels of a task, given the labels of the tasks

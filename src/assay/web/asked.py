@@ -13,11 +13,12 @@ import orjson
 
 from assay.api.opened import Opened
 from assay.formats.text import read_text
+from assay.labellers.base import Request
 from assay.ledger import Ledger
 from assay.model.labels import POST_EDIT, Label, LabellerId, Status, is_independent, mode_of
 from assay.model.places import inside
 from assay.protocols.config import UiSection
-from assay.tasks.base import AnyTask
+from assay.tasks.base import AnyTask, Unit
 from assay.web import forms
 from assay.web.state import Given
 from assay.web.values import certainty_of, comparable, moment_of
@@ -105,6 +106,12 @@ class Asked:
         at = moment_of(label.created)
         mode = mode_of(label) or ("" if is_independent(label) else POST_EDIT)
         return Given(label.unit, who, label.uid, label.rowid, verdict, mode, at)
+
+    def as_given(self, task: AnyTask, unit: Unit, topic: str) -> Mapping[str, str]:
+        """What the folder's inputs say where a verdict leaves a field open."""
+        asked = Request(task, unit, topic=topic)
+        parts = self.opened.parts.values()
+        return {k: v for one in parts for k, v in one.protocol.given(one.inputs, asked).items()}
 
     def machine_of(self, task: str) -> LabellerId | None:
         """The folder's own labeller of a task."""

@@ -214,7 +214,7 @@ class Desk:
             "mode": mode,
             "texts": forms.texts(task, unit),
             "words": forms.words_of(task, unit),
-            "controls": forms.controls(task, unit),
+            "controls": forms.controls(task, unit, self.asked.as_given(task, unit, row.topic)),
             "reason": forms.has_reason(task),
             "own": None if own is None else as_given(own, orjson.loads(row.content)),
             "shown": shown,

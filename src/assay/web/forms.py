@@ -64,14 +64,19 @@ def _lighting(task: AnyTask, unit: Unit) -> list[str]:
     return queries or [one for one in texts if one in task.judged_fields][:1]
 
 
-def controls(task: AnyTask, unit: Unit) -> list[Json]:
-    """What a verdict on ``unit`` consists of, without its reason: a control for each field."""
+def controls(task: AnyTask, unit: Unit, given: Mapping[str, str] | None = None) -> list[Json]:
+    """What a verdict on ``unit`` consists of, without its reason: a control for each field. In
+    lists of entries those fields say it of which something is ``given`` that stays."""
     schema = task.schema_of(unit)
-    return [
+    found = [
         _control(name, inner, schema, task, unit)
         for name, inner in schema["properties"].items()
         if name != _REASON
     ]
+    for column in (column for one in found for column in one.get("columns", ())):
+        if given and column["field"] in given:
+            column["label"] += f" (given: {given[column['field']]})"
+    return found
 
 
 def has_reason(task: AnyTask) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from assay.labellers.base import Labeller, Request
 from assay.model.wording import counted
@@ -69,6 +69,16 @@ class TrecRag(Protocol[TrecRagSettings, Inputs]):
             listed = bank.machine_list(topic)
             for root in () if listed is None else ("", *(one.text for one in listed)):
                 yield Request(EDIT, bank.edit_unit(topic, root), topic=topic)
+
+    def given(self, inputs: Inputs, asked: Request) -> Mapping[str, str]:
+        """Of the nugget that is edited."""
+        listed = inputs.nuggets.get(asked.topic) if asked.task is EDIT else None
+        root = asked.content.get("nugget")
+        one = next((one for one in listed.nuggets if one.text == root), None) if listed else None
+        found = {} if one is None else one._asdict()
+        return {
+            name: str(found[name]) for name in ("importance", "sub_narrative") if found.get(name)
+        }
 
     def linear(
         self, inputs: Inputs, settings: TrecRagSettings, book: LabelBook
