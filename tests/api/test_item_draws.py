@@ -21,9 +21,15 @@ from assay.web.desk import Desk
 from tests.api.test_trust import QUESTIONS, RUNS, lines, units, world  # noqa: F401 (a fixture)
 
 EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "trec-rag"
+SGSS = EXAMPLE.with_name("sgss")
 COPIES = 4
 RAG_TASKS = ("trec_rag.support", "trec_rag.assignment", "trec_rag.relevance")
+POINTS = ("no", "partially", "perfectly")
+SGSS_TASKS = ("sgss.sufficiency", "sgss.representativeness", "sgss.heading", "sgss.statement")
 VERDICTS = {
+    **dict.fromkeys(
+        (*SGSS_TASKS, "sgss.coverage"), lambda unit, rng: {"label": rng.choice(POINTS)}
+    ),
     "trec_rag.support": lambda unit, rng: {"support": rng.choice(["full", "partial", "none"])},
     "trec_rag.assignment": lambda unit, rng: {
         "labels": [
@@ -114,6 +120,55 @@ def again(text, number):
     return text.replace("I keep", f"In case {number} I keep").replace(
         '"segment": "', f'"segment": "Case {number}. '
     )
+
+
+@pytest.fixture
+def summaries(assay, tmp_path):
+    """The example of SGSS several times over, with readers who leave early and degraded
+    versions."""
+    folder = tmp_path / "sgss"
+    folder.mkdir()
+    lines = (SGSS / "summaries.jsonl").read_text(encoding="utf-8").splitlines()
+    rows = [json.loads(line) for line in lines]
+    with (folder / "summaries.jsonl").open("w", encoding="utf-8") as file:
+        for number in range(3):
+            for row in rows:
+                more = {
+                    "query_id": f"{row['query_id']}{number}",
+                    "query": f"{row['query']} {number}",
+                }
+                text = json.dumps(row | more, ensure_ascii=False)
+                text = text.replace('{"text": "', f'{{"text": "Case {number}. ')
+                file.write(text.replace('"heading": "', f'"heading": "{number} ') + "\n")
+    (folder / "assay.toml").write_text(
+        '[evaluation]\nprotocol = "sgss"\n[inputs]\nsummaries = "summaries.jsonl"\n'
+        '[labellers]\ndefault = "recorded:said1.jsonl"\n'
+        '[settings]\nresamples = 100\napd = "geometric"\np = 0.2\nl_max = 6\n'
+        'degrade = ["NoHeadings", "NoSection1"]\n[settings.weights]\nHR = -0.5\nSRel = 0.7\n',
+        encoding="utf-8",
+    )
+    (folder / "said1.jsonl").write_text("", encoding="utf-8")
+    asked = (*SGSS_TASKS, "sgss.coverage", "trec_rag.support")
+    say(assay, folder, requests(folder, asked), 1)
+    done = assay("judge", folder)
+    assert done.returncode == 0, done.stderr
+    return folder
+
+
+@pytest.mark.parametrize("task", [*SGSS_TASKS, "trec_rag.support"])
+def test_scores_of_summaries_are_sums_over_labels_of_each_task(assay, summaries, task):
+    n = len({one.unit_hash for one in requests(summaries, (task,))})
+    assert draw_units(summaries, n=n, seed=1, task=task, design="uniform").units == n
+    say(assay, summaries, drawn_units(summaries), 2, "human:KIM")
+    found = {c.measure: c for b in trust(summaries).boards for c in b.found}
+    assert found.keys() >= {"SGSS", "XUX", "XUX_F", "XUX_G"}
+    opened = Opened.open(summaries)
+    with opened.ledger() as ledger:
+        (part,) = opened.parts.values()
+        scores = replace(part, policy=Policy.of_drawn([task])).score(ledger).findings.scores
+    for name, one in found.items():
+        expected = [scores[run][name].value for run in one.runs]
+        assert one.value == pytest.approx(expected, abs=1e-12)
 
 
 @pytest.mark.parametrize("task", RAG_TASKS)

@@ -102,7 +102,7 @@ def pool(inputs: SgssInputs, query: str) -> list[Pooled]:
 def covers(inputs: SgssInputs, summary: Summary, one: Pooled) -> Content | None:
     """What is asked to know how relevant the summary is to a pooled section; None where the
     section is its own, which is perfectly relevant to it."""
-    original = _original(inputs, summary)
+    original = original_of(inputs, summary)
     own = [section.content for section in original.sections]
     lost = summary.degraded == "NoSection1" and one.section.content == own[0]
     if one.section.content in own and not lost:
@@ -112,7 +112,8 @@ def covers(inputs: SgssInputs, summary: Summary, one: Pooled) -> Content | None:
     return {"section": one.section.text, "summary": shown.text}
 
 
-def _original(inputs: SgssInputs, summary: Summary) -> Summary:
+def original_of(inputs: SgssInputs, summary: Summary) -> Summary:
+    """The summary that a degraded version was made from; itself for others."""
     if summary.original is None:
         return summary
     return inputs.summaries[summary.query][summary.original]
@@ -140,11 +141,11 @@ def _of_summary(
     if task is SUFFICIENCY:
         yield sufficiency(summary)
     elif task is REPRESENTATIVENESS:
-        original = _original(inputs, summary)
+        original = original_of(inputs, summary)
         if original.sections:
             yield representativeness(original)
     elif task is COMPREHENSIVENESS:
-        yield {"query": summary.query_text, "summary": _original(inputs, summary).text}
+        yield {"query": summary.query_text, "summary": original_of(inputs, summary).text}
     elif task is COVERAGE and summary.sections:
         yield from (c for one in pooled if (c := covers(inputs, summary, one)) is not None)
     elif task is SUPPORT and summary.overview.citations:
@@ -180,6 +181,12 @@ class Judged:
     comprehensive: Value = None
 
 
+def verdict_number(settings: SgssSettings, task: str, verdict: Content) -> float:
+    """What a verdict is worth under the settings."""
+    said = SUPPORTED[verdict["support"]] if task == SUPPORT.name else verdict["label"]
+    return settings.mapping[said]
+
+
 @dataclass
 class Reader:
     """Looks labels up and maps them to numbers. With ``average`` people's labels are averaged."""
@@ -193,7 +200,7 @@ class Reader:
         at = (summary.run, summary.query)
         point = self.settings.mapping
         orep: Value = point[self.settings.without_sections]
-        original = _original(self.inputs, summary)
+        original = original_of(self.inputs, summary)
         if original.sections:
             orep = self._value(REPRESENTATIVENESS, representativeness(original), Place(*at, "OR"))
         labels = Labelled(
@@ -253,9 +260,7 @@ class Reader:
 
     def number(self, label: Label) -> float:
         """A usable label as a number."""
-        verdict = label.verdict or {}
-        said = SUPPORTED[verdict["support"]] if label.task == SUPPORT.name else verdict["label"]
-        return self.settings.mapping[said]
+        return verdict_number(self.settings, label.task, label.verdict or {})
 
     def _people(self, task: AnyTask, content: Content) -> list[float]:
         """What people said of a unit, each person's newest label."""

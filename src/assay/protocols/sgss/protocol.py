@@ -13,11 +13,13 @@ from assay.page.page import Board, Definition, Gap
 from assay.protocols.base import Protocol, Reading, Step
 from assay.protocols.folder import Folder
 from assay.protocols.labels import LabelBook
+from assay.protocols.linear import LinearMeasure
 from assay.protocols.means import mean_score
 from assay.protocols.results import Findings
 from assay.protocols.sgss.files import own_files
 from assay.protocols.sgss.inputs import SgssInputs, SgssSettings, load
 from assay.protocols.sgss.labels import judge_all, requests, tasks
+from assay.protocols.sgss.linear import linear_measures
 from assay.protocols.sgss.meta import Compared, people_part, preference_part, preference_scores
 from assay.protocols.sgss.preferences import assumed, is_there, pairs, rates
 from assay.protocols.sgss.scoring import LABELS, SCORES, Scored, covers_nothing, nothing, score
@@ -144,6 +146,11 @@ class Sgss(Protocol[SgssSettings, SgssInputs]):
             },
             warnings=tuple(weight_warnings(inputs.weights)),
         )
+
+    def linear(
+        self, inputs: SgssInputs, settings: SgssSettings, book: LabelBook
+    ) -> Iterator[LinearMeasure]:
+        return linear_measures(inputs, settings, book)
 
     def inputs_in_words(self, inputs: SgssInputs) -> str:
         count = sum(map(len, inputs.summaries.values()))
