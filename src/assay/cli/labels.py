@@ -27,8 +27,18 @@ from assay.api.labels import (
     where_used,
 )
 from assay.api.paths import expanded
-from assay.cli.common import CsvOption, FolderArgument, JsonOption, out, present, remark, safe, say
+from assay.cli.common import (
+    CsvOption,
+    FolderArgument,
+    JsonOption,
+    out,
+    present,
+    remark,
+    safe,
+    say,
+)
 from assay.cli.judging import open_folder
+from assay.cli.labels_people import people_command
 from assay.model.wording import counted, listed
 from assay.page.tables import Table, Value
 from assay.page.wording import span
@@ -73,6 +83,9 @@ def stats_command(
 
 def _short(task: str) -> str:
     return task.rpartition(".")[2]
+
+
+app.command("people")(people_command)
 
 
 @app.command("list")

@@ -1,0 +1,92 @@
+"""``assay labels people``: people who labelled the same units, and how reliable each of them is."""
+
+from __future__ import annotations
+
+import json
+import random
+
+import pytest
+
+from assay.api.people import overlaps
+from assay.statistics.dawid_skene import dawid_skene
+from tests.api.test_trust import QUESTIONS, RUNS, lines, world  # noqa: F401 (a fixture)
+
+
+@pytest.fixture
+def labelled(assay, world):  # noqa: F811
+    """Three people say of all answers what is true, each with errors of their own."""
+    folder, truth, *_ = world
+    assert assay("judge", folder).returncode == 0
+    rng = random.Random(4)
+    said = {}
+    for name, accuracy in (("ANN", 0.97), ("BEN", 0.9), ("CAT", 0.6)):
+        rows = [
+            (run, one, truth[run, one] == (rng.random() < accuracy))
+            for run in RUNS
+            for one in QUESTIONS
+        ]
+        said[name] = {(run, one): right for run, one, right in rows}
+        mine = lines(rows, f"human:{name}").splitlines()
+        file = folder / f"{name}.jsonl"
+        file.write_text("\n".join(one for one in mine if "r2c2.answer" in one), encoding="utf-8")
+        assert assay("labels", "import", folder, file).returncode == 0
+    return folder, truth, said
+
+
+def test_the_one_who_errs_is_found(assay, labelled):
+    folder, _, said = labelled
+    done = assay("labels", "people", folder, "--json")
+    (found,) = json.loads(done.stdout)
+    assert (found["task"], found["field"], found["shared"]) == ("r2c2.answer", "correct", 90)
+    by_name = {one["name"]: one for one in found["people"]}
+    assert by_name["ANN"]["accuracy"] > by_name["BEN"]["accuracy"] > by_name["CAT"]["accuracy"]
+    assert by_name["CAT"]["accuracy"] == pytest.approx(0.6, abs=0.12)
+    assert by_name["CAT"]["kappa"] < by_name["ANN"]["kappa"]
+    keys = list(said["ANN"])
+    codes = [[int(said[name][key]) for name in ("ANN", "BEN", "CAT")] for key in keys]
+    alone = dawid_skene(codes, 2)
+    assert [by_name[name]["accuracy"] for name in ("ANN", "BEN", "CAT")] == pytest.approx(
+        alone.accuracy, abs=1e-6
+    )
+    shown = assay("labels", "people", folder).stdout
+    assert "answer: correct" in shown
+    rows = assay("labels", "people", folder, "--csv").stdout.splitlines()
+    assert len(rows) == 1 + 3 * 2
+
+
+def test_two_people_are_told_to_read_kappa(assay, labelled):
+    folder, *_ = labelled
+    run = ("r2c2.dialogue_act",)
+    assert overlaps(folder, *run) == []
+    done = assay("labels", "people", folder, "--task", "r2c2.dialogue_act")
+    assert "No two people" in done.stdout
+
+
+def test_labels_that_change_another_are_no_second_opinion(assay, labelled):
+    folder, _truth, _said = labelled
+    exported = assay("labels", "export", folder, "--task", "r2c2.answer").stdout.splitlines()
+    edited = []
+    for row in map(json.loads, exported):
+        if row["labeller"] == "human:ANN":
+            row["verdict"]["correct"] = not row["verdict"]["correct"]
+            row["labeller"] = "human:DAN"
+            edited.append(json.dumps(row))
+    file = folder / "edited.jsonl"
+    file.write_text("\n".join(edited), encoding="utf-8")
+    assert assay("labels", "import", folder, file).returncode == 0
+    (found,) = overlaps(folder)
+    assert {one.name for one in found.people} == {"ANN", "BEN", "CAT"}
+
+
+def test_few_shared_labels_give_no_accuracies(assay, world):  # noqa: F811
+    folder, truth, *_ = world
+    assert assay("judge", folder).returncode == 0
+    for name in ("ANN", "BEN"):
+        rows = [("A", one, truth["A", one]) for one in QUESTIONS[:5]]
+        file = folder / f"{name}.jsonl"
+        file.write_text(lines(rows, f"human:{name}"), encoding="utf-8")
+        assert assay("labels", "import", folder, file).returncode == 0
+    found = {one.field: one for one in overlaps(folder)}
+    assert "10 are the least" in found["correct"].why
+    assert all(one.accuracy is None for one in found["correct"].people)
+    assert "No accuracies" in " ".join(assay("labels", "people", folder).stdout.split())
