@@ -9,6 +9,7 @@ import sqlite3
 
 import numpy as np
 import pytest
+from scipy import stats
 
 import assay as assay_package
 from assay.api import corrected_tables
@@ -545,3 +546,34 @@ def test_what_cannot_be_carried_over_is_told(assay, world, options, told):
     done = assay("trust", world[0], *options)
     assert done.returncode == 2
     assert told in " ".join(done.stderr.split())
+
+
+def test_the_judge_is_off_by_family_as_computed_by_hand(assay, world, people):
+    folder, truth, judge, _ = world
+    with (folder / "assay.toml").open("a", encoding="utf-8") as file:
+        file.write('[audit.families]\nA = "ours"\n"[BC]" = "theirs"\n')
+    assay("judge", folder)
+    _, topics = drawn(assay, folder)
+    people(folder, truth, topics)
+    found = trusted(assay, folder)
+    (board,) = [
+        one for b in found["boards"] for one in b["measures"] if one["measure"] == "Accuracy"
+    ]
+    y, f, chosen = table(truth, judge, topics)
+    own = corrected.topics(y, f, chosen)
+    off = f.mean(axis=1) - own.value
+    families = {(one["family"], one["beyond"]): one for one in board["families"]}
+    assert families.keys() == {("ours", ""), ("theirs", ""), ("ours", "theirs")}
+    for key, a in (
+        (("ours", ""), [1, 0, 0]), (("theirs", ""), [0, 0.5, 0.5]),
+        (("ours", "theirs"), [1, -0.5, -0.5]),
+    ):  # fmt: skip
+        half = stats.t.ppf(0.975, len(topics) - 1) * np.sqrt(a @ own.covariance @ np.array(a))
+        assert families[key]["off"] == pytest.approx(a @ off)
+        assert families[key]["low"] == pytest.approx(a @ off - half)
+        assert families[key]["high"] == pytest.approx(a @ off + half)
+    assert families["theirs", ""]["runs"] == 2
+    shown = assay("trust", folder).stdout
+    assert "ours, beyond theirs" in shown
+    like = trusted(assay, folder, "--population", "like-these")
+    assert not any(one["families"] for b in like["boards"] for one in b["measures"])

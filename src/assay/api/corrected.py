@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from assay.api.families import FamilyOff
 from assay.measures.confidence import Floats
 from assay.statistics import corrected
 from assay.statistics.corrected import Estimates
@@ -22,7 +23,8 @@ class Corrected:
     which ends Kendall's τ of the corrected order and the machine's lies. They are None where the
     runs' intervals are each by itself. ``weight`` is how much the machine counts, 0 to 1.
     ``warnings`` say what should be known of the intervals; ``estimates`` are what they are made
-    from where the runs are estimated together.
+    from where the runs are estimated together. ``families`` say how far the machine is off for
+    each family of systems that is named, and for each two.
     """
 
     measure: str
@@ -43,6 +45,7 @@ class Corrected:
     weight: float | None = None
     warnings: tuple[str, ...] = ()
     estimates: Estimates | None = None
+    families: tuple[FamilyOff, ...] = ()
 
 
 def ranked(

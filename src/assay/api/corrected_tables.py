@@ -42,6 +42,21 @@ def corrected_table(title: str, one: Corrected) -> Table:
     return Table(f"{title}, corrected: {one.measure}", heading[shown], [row[shown] for row in rows])
 
 
+def families_table(title: str, one: Corrected) -> Table:
+    """By how much the judge is off for each family of systems, and for one beyond another."""
+    rows = [
+        (
+            f"{each.family}, beyond {each.beyond}" if each.beyond else each.family,
+            "" if each.beyond else each.runs,
+            f"{narrow(f'{each.off:+.3f}')} {_ends(each.low, each.high, shares=False)}",
+        )
+        for each in one.families
+    ]
+    return Table(
+        f"{title}: how far the judge is off, by family", ("family", "runs", one.measure), rows
+    )
+
+
 def _ranks(best: int | None, worst: int | None) -> str:
     if best is None or worst is None:
         return "–"
@@ -109,6 +124,8 @@ def corrected_tables(found: Trusted, *, every: bool = False) -> Iterator[tuple[T
     for board in found.boards:
         for one in board.found if every else foremost(board.found):
             yield corrected_table(board.title, one), order_in_words(one)
+            if one.families:
+                yield families_table(board.title, one), ""
 
 
 def trust_section(evaluations: Evaluations, ledger: Ledger) -> Part:
@@ -117,14 +134,13 @@ def trust_section(evaluations: Evaluations, ledger: Ledger) -> Part:
         found = correct(evaluations, ledger)
     except SettingsError as error:
         return Part("Corrected by people’s labels", str(error), ())
-    tables = [
-        replace(
-            corrected_table(board.title, one),
-            note=order_in_words(one),
-            folded=not any(one is each for each in foremost(board.found)),
-        )
-        for board in found.boards
-        for one in board.found
-    ]
+    tables = []
+    for board in found.boards:
+        for one in board.found:
+            folded = not any(one is each for each in foremost(board.found))
+            shown = corrected_table(board.title, one)
+            tables.append(replace(shown, note=order_in_words(one), folded=folded))
+            if one.families:
+                tables.append(replace(families_table(board.title, one), folded=folded))
     says = [f"Stands on: {found.basis}.", found.why, population_in_words(found), *remarks_of(found)]
     return Part("Corrected by people’s labels", " ".join(filter(None, says)), tuple(tables))

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from assay.api.by_items import ByItems
 from assay.api.by_topics import ByTopics, of_people, quick
 from assay.api.corrected import Corrected
+from assay.api.families import off_by_family
 from assay.labellers.base import Request
 from assay.ledger import Ledger
 from assay.ledger.draws import TOPICS, Draw
@@ -271,6 +272,12 @@ def _boards(
             if isinstance(one, str):
                 refused[name] = one
             else:
-                found.append(replace(one, measure=name))
+                families = part.folder.config.audit.families
+                off = (
+                    tuple(off_by_family(one.runs, one.judge, one.estimates, families, level))
+                    if one.estimates is not None and population == "these"
+                    else ()
+                )
+                found.append(replace(one, measure=name, families=off))
         if found or refused:
             yield TrustBoard(prefix + board.title, tuple(found), refused, given)

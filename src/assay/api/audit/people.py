@@ -3,7 +3,6 @@ table, small differences, length. Nobody is asked anything."""
 
 from __future__ import annotations
 
-import fnmatch
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -16,6 +15,7 @@ from assay.api.audit.findings import RESAMPLES, Finding
 from assay.api.audit.units import Base, Labelled, bases
 from assay.api.by_topics import of_people, quick, topic_values
 from assay.api.correcting import open_units
+from assay.api.families import family_of
 from assay.ledger import Ledger
 from assay.ledger.policy import Policy
 from assay.measures.bootstrap import mean_interval
@@ -158,8 +158,8 @@ def _top(own: Finding, one: Both, level: float) -> Iterator[Finding]:
 def _self(
     own: Finding, one: Both, families: Mapping[str, str], judges: Sequence[str], level: float
 ) -> Iterator[Finding]:
-    named = {run: family for run in one.runs if (family := _named(run, families))}
-    of_judges = sorted({f for who in judges if (f := _named(who, families))})
+    named = {run: family for run in one.runs if (family := family_of(run, families))}
+    of_judges = sorted({f for who in judges if (f := family_of(who, families))})
     if not of_judges:
         yield replace(own, note=f"not to be had: no family of {listed(judges, 3)} is named")
         return
@@ -181,7 +181,7 @@ def _self(
 
 
 def _circle(own: Finding, one: Both, used: Sequence[str], level: float) -> Iterator[Finding]:
-    ours = [at for at, run in enumerate(one.runs) if _named(run, dict.fromkeys(used, "used"))]
+    ours = [at for at, run in enumerate(one.runs) if family_of(run, dict.fromkeys(used, "used"))]
     others = [at for at in range(len(one.runs)) if at not in ours]
     if not ours or not others:
         lack = "used the judge" if not ours else "did without it"
@@ -207,12 +207,6 @@ def _circle(own: Finding, one: Both, used: Sequence[str], level: float) -> Itera
         value=None if before is None or after is None else after - before,
         note=f"{len(ours) / len(one.runs):.0%} of the runs used the judge",
     )  # fmt: skip
-
-
-def _named(name: str, families: Mapping[str, str]) -> str:
-    """What a name stands for, by itself or by the first pattern that it fits."""
-    fits = (said for one, said in families.items() if fnmatch.fnmatchcase(name, one))
-    return families.get(name) or next(fits, "")
 
 
 def _known(table: Floats, drawn: Bools) -> float:
