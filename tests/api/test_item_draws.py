@@ -293,7 +293,8 @@ def test_a_second_draw_goes_to_what_is_not_known_and_both_count_together(assay, 
             offset=weights[:, drawn_1] @ y[drawn_1],
         ),
     ]  # fmt: skip
-    expected = corrected.combine(batches, [30, 20])
+    # 30 of 90 units, then 20 of the 60 that were planned to be left.
+    expected = corrected.combine(batches, [30 / (90 * 60), 20 / (60 * 40)])
     found = trust(folder)
     (one,) = [c for b in found.boards for c in b.found if c.measure == "Accuracy"]
     assert one.value == pytest.approx(expected.value)
@@ -399,3 +400,20 @@ def test_units_that_no_draw_could_hold_are_told(assay, answers):
     assert assay("judge", folder).returncode == 0
     refused = trust(folder).boards[0].refused
     assert "1 unit could not be drawn" in refused["Accuracy"]
+
+
+def test_the_batch_that_takes_the_rest_counts_alone(assay, answers):
+    folder, truth, _ = answers
+    draw_units(folder, n=30, seed=4, task="r2c2.answer", design="uniform")
+    truly(assay, folder, truth)
+    (drawn,) = drawn_so_far(folder)
+    rest = 90 - len(drawn.draw.chosen)
+    draw_units(folder, n=rest, seed=5, task="r2c2.answer", design="leverage")
+    truly(assay, folder, truth, "rest.jsonl")
+    (one,) = [c for b in trust(folder).boards for c in b.found if c.measure == "Accuracy"]
+    own = [np.mean([truth[run, topic] for topic in QUESTIONS]) for run in one.runs]
+    if rest >= 60:
+        assert one.value == pytest.approx(own, abs=1e-4)
+        assert (one.high - one.low < 1e-3).all()
+    else:  # fewer were left than were planned for: the first batch still counts a little
+        assert one.value == pytest.approx(own, abs=0.05)

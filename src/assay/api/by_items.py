@@ -22,6 +22,7 @@ from assay.protocols.linear import LinearMeasure
 from assay.protocols.results import Findings
 from assay.statistics import corrected
 from assay.statistics.corrected import Estimates, Population
+from assay.statistics.corrected.calibration import grades
 from assay.statistics.corrected.given import LEAST_LABELS
 
 _SAME = 1e-9
@@ -89,7 +90,8 @@ def items_of(
         linear.measure, linear.task.name, runs, tuple(one.unit_hash for one in requests),
         np.array([topics[one.topic] for one in requests]), weights,
         ("machine" if configured is None else configured.name, *others),
-        np.stack([own, *others.values()]), _worth(linear, people, requests),
+        np.stack([own, *others.values()]),
+        _worth(linear, people, requests),
         whole - weights @ own,
     )  # fmt: skip
 
@@ -150,7 +152,8 @@ def batches(draws: Sequence[Draw], chosen: Draw) -> Iterator[Draw]:
 def estimated(
     items: Items, draws: Sequence[Draw], *, level: float, population: Population
 ) -> Estimates:
-    """The corrected scores by the draws together, each by what the ones before it left open.
+    """The corrected scores by the draws together (:func:`batch_weights`), each by what the ones
+    before it left open.
     Raises ValueError."""
     known = np.zeros(len(items.units), dtype=np.bool_)
     found, sizes = [], []
@@ -182,7 +185,19 @@ def estimated(
         )  # fmt: skip
         sizes.append(draw.size)
         known |= drawn
-    return found[0] if len(found) == 1 else corrected.combine(found, sizes, level=level)
+    if len(found) == 1:
+        return found[0]
+    return corrected.combine(found, batch_weights(len(items.units), sizes), level=level)
+
+
+def batch_weights(units: int, sizes: Sequence[int]) -> Floats:
+    """How much each batch of planned ``sizes`` counts: n/(M (M − n)) for n of the M units that the
+    batches before it were planned to leave. So precise is a total from as many drawn alike: a batch
+    that takes the rest counts alone. Fixed by the plan, whatever the labels say."""
+    n = np.array(sizes, dtype=np.float64)
+    left = np.maximum(units - (np.cumsum(n) - n), 1.0)
+    weights: Floats = n / (left * np.maximum(left - n, 1e-6 * left))
+    return weights
 
 
 def expectation(items: Items, known: Bools) -> Floats | None:
@@ -191,9 +206,10 @@ def expectation(items: Items, known: Bools) -> Floats | None:
     if known.sum() < LEAST_LABELS:
         return None
     said = items.people[known]
-    grades, place = np.unique(items.judge[0], return_inverse=True)
-    held = np.bincount(place[known], minlength=len(grades)) + _PSEUDO
-    sums = np.bincount(place[known], weights=said, minlength=len(grades)) + _PSEUDO * said.mean()
+    place = grades(items.judge[0])
+    count = int(place.max()) + 1
+    held = np.bincount(place[known], minlength=count) + _PSEUDO
+    sums = np.bincount(place[known], weights=said, minlength=count) + _PSEUDO * said.mean()
     means: Floats = (sums / held)[place]
     return means
 

@@ -11,7 +11,7 @@ from statistics import mean, median
 
 import numpy as np
 
-from assay.api.by_items import Items, estimated, expectation
+from assay.api.by_items import Items, batch_weights, estimated, expectation
 from assay.api.by_topics import quick
 from assay.api.correcting import Corrected, correct, open_units
 from assay.api.linear_tasks import items_for, linear_in
@@ -163,7 +163,7 @@ def _by_items(
         basis = f"the guess that people say what the machine says of {agreement:.0%} of the units"
     price = _Price.of(ledger, items.task)
     seed = max((one.seed for one in draws), default=0) + 1
-    size = sum(one.size for one in done)
+    sizes = [one.size for one in done]
     weights = np.where(known, 0.0, items.weights)
     left = int(weights.any(axis=0).sum())
     settled = 0
@@ -176,7 +176,8 @@ def _by_items(
             pi = _pi(items, so_far, np.sqrt(m * (1.0 - m)), known, n, design, seed)
             covariance, df = corrected.items_covariance(weights, m, pi)
             if so_far is not None:
-                covariance, df = _together(so_far, size, covariance, df, n)
+                every = batch_weights(len(items.units), [*sizes, n])
+                covariance, df = _together(so_far, every, covariance, df)
             return _purchase(design, n, None, value, covariance, df, aim, price)
 
         return offer
@@ -231,10 +232,11 @@ def _pi(
 
 
 def _together(
-    so_far: Estimates, size: int, covariance: Floats, df: Floats, n: int
+    so_far: Estimates, weights: Floats, covariance: Floats, df: Floats
 ) -> tuple[Floats, Floats]:
-    """The covariance once a batch of ``n`` labels is added to those of before."""
-    old, new = size / (size + n), n / (size + n)
+    """The covariance once a batch is added to those of before, the ``weights`` of all given."""
+    shares = weights / weights.sum()
+    old, new = shares[:-1].sum(), shares[-1]
     parts = np.stack([old**2 * np.diag(so_far.covariance), new**2 * np.diag(covariance)])
     both = old**2 * so_far.covariance + new**2 * covariance
     return both, satterthwaite(parts, np.stack([so_far.df, df]))
