@@ -97,21 +97,6 @@ def test_the_next_unit_is_read_out_and_arrows_choose(page):
     assert first.get_attribute("aria-checked") == "false"
 
 
-def test_what_was_opened_stays_open_when_progress_is_renewed(serve, visit, tmp_path):
-    server = serve(write_folder(tmp_path / "f"))
-    page = visit(server.link)
-    page.goto(f"{server.base}/live")
-    boxes = page.locator("#live details")
-    assert boxes.count() > 1
-    boxes.nth(0).locator("summary").click()
-    boxes.nth(1).locator("summary").click()
-    page.evaluate("() => { document.getElementById('live').dataset.old = '1'; }")
-    page.wait_for_timeout(5000)  # of ten between two polls
-    until(page, "!document.getElementById('live').dataset.old")
-    until(page, "document.querySelectorAll('#live details')[1].open")
-    assert not page.evaluate("() => document.querySelector('#live details').open")
-
-
 def test_pictures_of_a_guideline_are_words(serve, visit, tmp_path):
     folder = write_folder(tmp_path / "f")
     (folder / "guidelines").mkdir(exist_ok=True)

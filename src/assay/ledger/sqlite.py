@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import partial
@@ -110,6 +110,23 @@ class Ledger(Reading):
                 self._blamed(error)
         finally:
             self.close()
+
+    @contextmanager
+    def copy(self) -> Iterator[Self]:
+        """A copy in memory alone, as long as the context lasts: to try things in."""
+        with explained(self.path), closing(sqlite3.connect(":memory:", isolation_level=None)) as db:
+            db.execute("PRAGMA temp_store = MEMORY")
+            self._db.backup(db)
+            yield type(self)(self.path, db)
+
+    def file_size(self) -> int:
+        """Bytes of the file."""
+        with explained(self.path):
+            pages, size = (
+                int(self._db.execute(f"PRAGMA {name}").fetchone()[0])
+                for name in ("page_count", "page_size")
+            )
+        return pages * size
 
     def changed_elsewhere(self) -> bool:
         """Whether anybody else wrote to the ledger since this was last asked."""

@@ -95,32 +95,24 @@ class Scored:
         return found
 
     def ranges(self) -> dict[str, float]:
-        """How wide the first leaderboard's ranges are on each topic, summed over runs."""
-        if not self.boards:
-            return {}
+        """How wide the ranges are on each topic, summed over runs, under the leaderboards' first
+        measure that has values by topic."""
+        there = set(self.per_topic["measure"])
+        measures = (one for _, measures in self.boards for one in measures if one in there)
         width = pl.col("ceiling") - pl.col("floor")
         found = (
-            self.per_topic.filter(pl.col("measure") == self.boards[0][1][0])
+            self.per_topic.filter(pl.col("measure") == next(measures, ""))
             .group_by("topic")
             .agg(width.sum())
         )
         return dict(found.iter_rows())
 
-    def widths(self, more: int) -> tuple[str, list[tuple[str, float, float, float]], int]:
-        """The first measure; for each run whose score hangs on missing labels its floor, ceiling,
-        and how wide the range would be after ``more`` labels; and how many labels are missing."""
+    def open_ranges(self) -> tuple[str, dict[str, tuple[float, float]]]:
+        """The first measure; floor and ceiling of each run whose score hangs on missing labels."""
         if not self.boards or not self.missing:
-            return "", [], self.missing
+            return "", {}
         measure = self.boards[0][1][0]
-        left = max(0.0, 1 - more / self.missing)
-        rows = self.scores.filter(
-            (pl.col("measure") == measure) & (pl.col("ceiling") > pl.col("floor"))
-        )
-        found = [
-            (row["run"], row["floor"], row["ceiling"], (row["ceiling"] - row["floor"]) * left)
-            for row in rows.iter_rows(named=True)
-        ]
-        return measure, found, self.missing
+        return measure, ranges_in(self.scores, measure)
 
     def number(self, run: str) -> int:
         """The number that a run has in addresses."""
@@ -153,6 +145,12 @@ class Scored:
             ]
             entry["differs"] = len(runs) > 1 and (len(set(said)) > 1 or len(said) < len(runs))
         return list(found.values())
+
+
+def ranges_in(scores: pl.DataFrame, measure: str) -> dict[str, tuple[float, float]]:
+    """Floor and ceiling of each run whose score under a measure is not settled."""
+    rows = scores.filter((pl.col("measure") == measure) & (pl.col("ceiling") > pl.col("floor")))
+    return {row["run"]: (row["floor"], row["ceiling"]) for row in rows.iter_rows(named=True)}
 
 
 def history(desk: Desk, number: int) -> dict[str, Any]:

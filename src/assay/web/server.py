@@ -13,6 +13,7 @@ import os
 import re
 import socket
 import sys
+import threading
 import time
 from collections.abc import Callable, Collection, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -32,7 +33,9 @@ from assay.ledger.exchange import person as named
 from assay.model.errors import AssayError, SettingsError
 from assay.protocols.folder import Folder
 from assay.web import live
+from assay.web.ahead import Ahead, look_ahead
 from assay.web.bank import moved_in_words
+from assay.web.behind import Behind
 from assay.web.desk import AT_ONCE, Desk
 from assay.web.pages import routes
 from assay.web.replies import BENCH
@@ -57,13 +60,18 @@ class Bench:
     address: str = field(default="", init=False)
     _thread: ThreadPoolExecutor = field(init=False)
     _scoring: ThreadPoolExecutor = field(init=False)
+    _trying: ThreadPoolExecutor = field(init=False)
+    _stopped: threading.Event = field(default_factory=threading.Event, init=False)
     _context: Context = field(default_factory=copy_context, init=False)
     _rests_until: float = field(default=0.0, init=False)
     _scored: Scored | None = field(default=None, init=False)
     _pairs: tuple[Head | None, Sequence[live.Pair]] | None = field(default=None, init=False)
-    _recent: tuple[Scored, Sequence[live.Pair]] | None = field(default=None, init=False)
-    _recent_until: float = field(default=0.0, init=False)
+    _tried: tuple[Scored, Ahead] | None = field(default=None, init=False)
     _open: ExitStack = field(default_factory=ExitStack, init=False)
+
+    def __post_init__(self) -> None:
+        self.progress = Behind(self._progress)
+        self.ahead = Behind(self._ahead)
 
     @property
     def title(self) -> str:
@@ -75,6 +83,7 @@ class Bench:
         """Open the desk and take up what there is to label. Raises AssayError."""
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="desk")
         self._scoring = ThreadPoolExecutor(1, thread_name_prefix="scoring")
+        self._trying = ThreadPoolExecutor(1, thread_name_prefix="trying")
         try:
             self.now(self._start)
         except BaseException:
@@ -87,7 +96,9 @@ class Bench:
 
     def stop(self) -> None:
         """Close what is open once everything under way is done."""
-        self._scoring.shutdown(cancel_futures=True)  # it may still ask the desk
+        self._stopped.set()
+        for one in (self._trying, self._scoring):  # it may still ask the desk
+            one.shutdown(cancel_futures=True)
         self.now(self._open.close)
         self._thread.shutdown()
 
@@ -113,15 +124,19 @@ class Bench:
         """Who comes with a cookie."""
         return await self.do(self.desk.state.session, cookie) if cookie else None
 
-    async def recently_scored(self) -> tuple[Scored, Sequence[live.Pair]]:
-        """Scores and agreement for a page that is looked at all the time: of some seconds ago where
-        they take long. What they take is a tenth of the time at most."""
-        if self._recent is None or time.monotonic() > self._recent_until:
-            began = time.monotonic()
-            self._recent = (await self.scored(), await self.agreement())
-            now = time.monotonic()
-            self._recent_until = now + 10 * (now - began)
-        return self._recent
+    async def _progress(self) -> tuple[Scored, Sequence[live.Pair]]:
+        """Scores and agreement, for a page that is looked at all the time."""
+        return await self.scored(), await self.agreement()
+
+    async def _ahead(self) -> Ahead:
+        """What more labels would do, tried once for each state of the ledger."""
+        scored = await self.scored()
+        if self._tried is None or self._tried[0] is not scored or self._tried[1].why:
+            measure, ranges = scored.open_ranges()
+            stopped = self._stopped.is_set
+            work = self._in(self._trying, look_ahead, self.opened, measure, list(ranges), stopped)
+            self._tried = (scored, await asyncio.wrap_future(work))
+        return self._tried[1]
 
     async def scored(self) -> Scored:
         """The scores as the labels stand, which are computed once for each state of the ledger;

@@ -53,6 +53,13 @@ def moment_of(created: str) -> float:
         return 0.0
 
 
+def ago(seconds: float) -> str:
+    """How long ago something was, in words."""
+    if seconds < 2:
+        return "just now"
+    return f"{seconds:.0f} seconds ago" if seconds < 100 else f"{seconds / 60:.0f} minutes ago"
+
+
 def in_brief(verdict: str) -> str:
     """A verdict in a few words."""
     values: list[str] = []

@@ -14,13 +14,12 @@ from aiohttp import hdrs, web
 
 from assay.model.errors import SettingsError
 from assay.web import live, runs
-from assay.web.desk import Refused
+from assay.web.desk import QUEUES, Refused
 from assay.web.replies import answered, bench_of, body_of, numbers_in, page
 from assay.web.security import PERSON
 from assay.web.state import Role
-from assay.web.values import comparable, in_brief
+from assay.web.values import ago, comparable, in_brief
 
-_MORE = 50  # labels that the page looks ahead
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 
@@ -148,11 +147,12 @@ async def how_it_goes(request: web.Request) -> web.StreamResponse:
         }
 
     found = await bench.do(looked)
-    scored, pairs = await bench.recently_scored()
-    measure, widths, missing = scored.widths(_MORE)
+    (scored, pairs), age = await bench.progress.fresh()
+    measure, ranges = scored.open_ranges()
+    ahead, ahead_age = await bench.ahead.last() if ranges else (None, 0.0)
     return page(
-        request, "live.html", **found, pairs=pairs,
-        measure=measure, widths=widths, missing=missing, more=_MORE,
+        request, "live.html", **found, pairs=pairs, age=ago(age), measure=measure, ranges=ranges,
+        missing=scored.missing, ahead=ahead, ahead_age=ago(ahead_age), queue=QUEUES["widest"],
     )  # fmt: skip
 
 

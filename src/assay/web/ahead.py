@@ -1,0 +1,158 @@
+"""How far the scores' ranges would shrink with some more labels: tried out, not guessed.
+
+The next units of the queue where scores hang on missing labels get labels in a copy of the ledger,
+which is scored: once where all say the lowest that can be said, once the highest, and as said by
+chance. What people would say is not known; so there is a least and a greatest width.
+"""
+
+from __future__ import annotations
+
+import random
+import sqlite3
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from assay.api import frames
+from assay.api.opened import Opened
+from assay.ledger import Ledger, NewLabel
+from assay.ledger.exchange import person, said_by
+from assay.model.errors import AssayError
+from assay.model.labels import WORKBENCH
+from assay.model.places import inside
+from assay.tasks.base import AnyTask
+from assay.web import forms
+from assay.web.forms import Json
+from assay.web.runs import ranges_in
+from assay.web.state import FILE, State, UnitRow
+
+MORE = 50
+"""Labels that are assumed."""
+_SECONDS = 10.0  # for all outcomes; the first is always worked out
+_MOST_BYTES = 512 << 20  # of a ledger, which is held in memory
+_ATTEMPTS = 8  # by chance, where a verdict does not fit its unit
+
+Pick = Callable[[Sequence[Any]], Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Ahead:
+    """What ``labels`` more would do under so many ``outcomes``: the least and the greatest width of
+    each run's range; or ``why`` that could not be worked out."""
+
+    labels: int = 0
+    outcomes: int = 0
+    widths: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    why: str = ""
+
+
+def look_ahead(
+    opened: Opened, measure: str, runs: Sequence[str], stopped: Callable[[], bool] = bool
+) -> Ahead:
+    """The widths of the ranges of ``runs`` under ``measure`` after :data:`MORE` labels. Between two
+    outcomes it ends where it is ``stopped``."""
+    try:
+        with (
+            opened.ledger() as ledger,
+            State(inside(opened.folder.path, FILE, "The workbench")) as state,
+        ):
+            rows = _next(state, [task.name for task in opened.tasks()])
+            if ledger.file_size() > _MOST_BYTES:
+                return Ahead(why=f"the ledger is larger than {_MOST_BYTES >> 20} MiB")
+            with ledger.copy() as copy:
+                return _tried(opened, copy, rows, measure, runs, stopped)
+    except (AssayError, OSError, MemoryError, sqlite3.Error) as error:
+        return Ahead(why=str(error) or type(error).__name__)
+
+
+def _next(state: State, tasks: Sequence[str]) -> list[UnitRow]:
+    """The next units that nobody labelled, of the topics whose scores' ranges are widest."""
+    places = ",".join("?" * len(tasks))
+    return state.units(
+        "WHERE wanted AND labelled = 0 AND machine != 'ok' "
+        f"AND task IN ({places}) ORDER BY range DESC, place LIMIT {MORE}",
+        *tasks,
+    )
+
+
+def _tried(
+    opened: Opened, ledger: Ledger, rows: Sequence[UnitRow], measure: str, runs: Sequence[str],
+    stopped: Callable[[], bool],
+) -> Ahead:  # fmt: skip
+    began = time.monotonic()
+    found: list[Mapping[str, tuple[float, float]]] = []
+    labels = 0
+    for pick in _outcomes(opened.folder.config.ui.seed):
+        assumed = list(_labels(opened, rows, pick))
+        with ledger.trial() as trial:
+            labels = len(assumed)
+            trial.add(assumed)
+            scores = frames.scores(opened.score(ledger).fair)
+        found.append(ranges_in(scores, measure))
+        if not labels or stopped() or time.monotonic() - began > _SECONDS:
+            break
+    widths = {
+        run: [high - low for low, high in (one.get(run, (0.0, 0.0)) for one in found)]
+        for run in runs
+    }
+    return Ahead(labels, len(found), {run: (min(all_), max(all_)) for run, all_ in widths.items()})
+
+
+def _outcomes(seed: int) -> Iterator[Pick]:
+    """What is taken of a scale that runs from low to high."""
+    yield lambda scale: scale[0]
+    yield lambda scale: scale[-1]
+    for number in range(3):
+        yield random.Random(f"{seed} {number}").choice  # noqa: S311 (nothing is kept secret)
+
+
+def _labels(opened: Opened, rows: Sequence[UnitRow], pick: Pick) -> Iterator[NewLabel]:
+    """A label on each unit whose verdict is chosen from scales; texts nobody can foresee."""
+    tasks = {task.name: task for task in opened.tasks()}
+    only = opened.policy.only or ""
+    who = person(only if only.startswith("human:") else "human:somebody")
+    detail = {WORKBENCH: {"mode": opened.folder.config.ui.mode}}
+    for row in rows:
+        task = tasks[row.task]
+        unit = task.unit.model_validate_json(row.content)
+        verdict = _verdict(task, unit, pick)
+        if verdict is not None:
+            content = unit.model_dump(mode="json")
+            yield said_by(who, task, content, verdict, detail=detail)
+
+
+def _verdict(task: AnyTask, unit: Any, pick: Pick) -> Json | None:
+    """A verdict by ``pick``, or one by chance where that does not fit; None where none does."""
+    controls = forms.controls(task, unit)
+    if not all(map(_foreseen, controls)):
+        return None
+    chance = random.Random(0)  # noqa: S311
+    for one in (pick, *[chance.choice] * _ATTEMPTS):
+        given = {control["field"]: _assumed(control, one) for control in controls}
+        verdict, _ = forms.verdict_of(task, unit, given)
+        if verdict is not None:
+            return verdict
+    return None
+
+
+def _foreseen(control: Json) -> bool:
+    return control["kind"] in {"choice", "items", "rows", "order"}
+
+
+def _assumed(control: Json, pick: Pick) -> Any:
+    """What somebody might give under a control."""
+    scale = [one["value"] for one in control.get("options", ())]
+    items = control.get("items", ())
+    if control["kind"] == "choice":
+        return pick(scale)
+    if control["kind"] == "items" and control["shape"] == "list":
+        return [pick(scale) for _ in items]
+    if control["kind"] == "items":
+        return {str(n): {control["inner"]: pick(scale)} for n, _ in enumerate(items, 1)}
+    if control["kind"] == "rows":
+        return {
+            str(n): {one["field"]: _assumed(one, pick) for one in control["columns"]}
+            for n, _ in enumerate(items, 1)
+        }
+    return list(range(1, len(items) + 1)) if control["kind"] == "order" else ""
