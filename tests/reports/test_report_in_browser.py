@@ -11,12 +11,14 @@ import subprocess
 import threading
 
 import pytest
+from playwright.sync_api import sync_playwright
 
 from assay.protocols.evaluation import Evaluation
 from assay.protocols.folder import Folder
 from assay.protocols.registry import find_protocol
 from tests.reports import report_cases as cases
 from tests.trec_rag.cases import make
+from tests.web.test_browser import AXE
 
 pytestmark = pytest.mark.browser
 
@@ -201,3 +203,23 @@ def test_a_click_on_a_sentence_shows_the_cited_passage(chromium, answers_html, w
     assert max(found["closed"], found["open"]) <= width
     assert sorted(requests) == ["/probe.html", "/report.html"]
     assert console == []
+
+
+@pytest.mark.parametrize("width", [1200, 390])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_no_rule_of_accessibility_is_broken(chromium, films_html, tmp_path, scheme, width):
+    path = tmp_path / "report.html"
+    path.write_text(films_html, encoding="utf-8")
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
+        size = {"width": width, "height": 800}
+        page = browser.new_page(bypass_csp=True, color_scheme=scheme, viewport=size)
+        page.goto(path.as_uri())
+        page.evaluate(
+            "() => document.querySelectorAll('details').forEach((o) => { o.open = true; })"
+        )
+        page.add_script_tag(content=AXE.read_text(encoding="utf-8"))
+        found = page.evaluate("axe.run().then((one) => one.violations)")
+        browser.close()
+    said = [(one["id"], [node["html"][:120] for node in one["nodes"]][:5]) for one in found]
+    assert said == []
