@@ -1,0 +1,78 @@
+"""What is worked out behind the pages."""
+
+from __future__ import annotations
+
+import asyncio
+from types import SimpleNamespace
+
+import pytest
+
+from assay.web import behind
+from assay.web.behind import OLDEST, Behind
+
+
+class Clock:
+    def __init__(self, monkeypatch):
+        self.now = 1000.0
+        monkeypatch.setattr(behind, "time", SimpleNamespace(monotonic=lambda: self.now))
+
+
+def test_nobody_waits_for_what_is_worked_out_behind(monkeypatch):
+    clock = Clock(monkeypatch)
+    monkeypatch.setattr(behind, "AT_ONCE", 0.01)
+    made, gate = [], asyncio.Event()
+
+    async def make():
+        made.append(clock.now)
+        await gate.wait()
+        clock.now += 2
+        return len(made)
+
+    async def visits():
+        work = Behind(make)
+        assert (await work.last())[0] is None
+        gate.set()
+        assert await work.fresh() == (1, 0.0)
+        clock.now += 19
+        assert await work.last() == (1, 19)  # it rests ten times as long as it took
+        assert len(made) == 1
+        clock.now += 2
+        gate.clear()
+        assert await work.fresh() == (1, 21)  # of before; the new one is under way
+        assert len(made) == 2
+        clock.now += OLDEST
+        asks = asyncio.create_task(work.fresh())
+        await asyncio.sleep(0.1)
+        assert not asks.done()  # what there is is too old
+        gate.set()
+        assert await asks == (2, 0.0)
+        assert len(made) == 2
+
+    asyncio.run(visits())
+
+
+def test_what_cannot_be_had_anew_is_shown_till_it_is_too_old(monkeypatch):
+    clock = Clock(monkeypatch)
+    fails = False
+
+    async def make():
+        clock.now += 1
+        if fails:
+            raise OSError("gone")
+        return "there"
+
+    async def visits():
+        nonlocal fails
+        work = Behind(make)
+        assert await work.fresh() == ("there", 0.0)
+        fails = True
+        clock.now += 20
+        assert (await work.fresh())[0] == "there"
+        clock.now += OLDEST
+        with pytest.raises(OSError, match="gone"):
+            await work.fresh()
+        fails = False
+        clock.now += 20
+        assert (await work.fresh())[0] == "there"
+
+    asyncio.run(visits())
