@@ -101,3 +101,31 @@ def test_people_who_agree_are_taken_at_their_word():
 def test_what_cannot_be_estimated_is_said(labels, more, says):
     with pytest.raises(ValueError, match=says):
         dawid_skene(labels, 2, **more)
+
+
+SAID = (
+    "101- -0-0 -222 1111 1-1- 1122 2222 0000 1111 0020 1021 2222 11-1 00-0 12-- 0200 2220 --21 "
+    "112- 1-11 2222 1111 0002 -222 0120 1-12 2220 000- -202 1020 1111 221- 0010 ---2 1100 1111 "
+    "2222 2222 2-2- 1122"
+)
+
+
+def test_ten_steps_are_those_of_crowd_kit():
+    """crowd-kit 1.4.2, DawidSkene(n_iter=10), which smooths nothing and starts from the votes."""
+    labels = np.array(
+        [[NO_LABEL if one == "-" else int(one) for one in row] for row in SAID.split()]
+    )
+    found = dawid_skene(labels, 3, smoothing=0.0, iterations=10)
+    assert found.posterior[[0, 2, 4, 5]] == pytest.approx(
+        np.array(
+            [
+                [0.128500, 0.871500, 0.0],
+                [0.005927, 0.000866, 0.993208],
+                [0.034463, 0.956599, 0.008939],
+                [0.016835, 0.983165, 0.0],
+            ]
+        ),
+        abs=1e-6,
+    )
+    assert "".join(map(str, found.labels)) == "1021112010121020211121020120201202012221"
+    assert found.posterior.mean(axis=0) == pytest.approx([0.291693, 0.375448, 0.332859], abs=1e-6)
