@@ -80,7 +80,7 @@ def read(scores):
     """A run with two right answers and two wrong ones, in a word and a sentence."""
     half, none = np.array([1.0, 0, 1, 0]), np.zeros(4)
     answers = Answers(half, half, none, np.ones(4, dtype=bool), np.zeros(4, dtype=bool))
-    return reading(Stated("A", answers, scores, Abstention.of(answers, cases.RESAMPLING)))
+    return reading(Stated("A", answers, scores, Abstention.of(answers)))
 
 
 @pytest.mark.parametrize(

@@ -20,8 +20,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from assay.measures.confidence import Bools, Closed, Floats
-from assay.measures.confidence_ranges import confidence_ranges
+from assay.measures.confidence import Bools, Floats
+from assay.measures.confidence_ranges import accuracy_and_hmr
 from assay.measures.ranges import Range
 
 __all__ = ["THRESHOLDS", "Answers", "SweepPoint", "abstention", "sweep"]
@@ -91,20 +91,14 @@ def abstention(answers: Answers) -> tuple[Range | None, Range | None]:
     return _share(hits, misses, maybe_hits, maybe_misses), recall
 
 
-def sweep(
-    answers: Answers,
-    thresholds: Sequence[float] = THRESHOLDS,
-    *,
-    bins: int = 10,
-    closed: Closed = "right",
-) -> list[SweepPoint]:
+def sweep(answers: Answers, thresholds: Sequence[float] = THRESHOLDS) -> list[SweepPoint]:
     """What the run would come to at each threshold. No answers at all give no points."""
     if not len(answers.p):
         return []
-    return [_point(answers, threshold, bins, closed) for threshold in thresholds]
+    return [_point(answers, threshold) for threshold in thresholds]
 
 
-def _point(answers: Answers, threshold: float, bins: int, closed: Closed) -> SweepPoint:
+def _point(answers: Answers, threshold: float) -> SweepPoint:
     given, n = answers.given, len(answers.p)
     below = given & (answers.p < threshold)
     answered = given & (answers.refused != 1)  # as far as is known
@@ -112,17 +106,14 @@ def _point(answers: Answers, threshold: float, bins: int, closed: Closed) -> Swe
     sure = kept & (answers.refused == 0)
     correct = np.where(below, answers.to_refuse, answers.correct).astype(np.float64)
 
-    def ranges(places: Bools, c: Floats, left_out: int = 0) -> dict[str, Range]:
-        if not places.any() and not left_out:
-            return {}
-        p, c = answers.p[places], c[places]
-        found = confidence_ranges(p, c, left_out=left_out, bins=bins, closed=closed)
-        return {name: ends.range for name, ends in found.items() if ends is not None}
-
-    over_all = ranges(given, correct, int((~given).sum()))
+    left_out = int((~given).sum())
+    accuracy, hmr = accuracy_and_hmr(answers.p[given], correct[given], left_out=left_out)
     # What may decline may be no attempt: its correctness is then as good as unknown.
     open_too = np.where(kept & ~sure, np.nan, correct)
-    attempted = ranges(given & (kept | (correct != 0)), open_too)
+    tried = given & (kept | (correct != 0))
+    attempted_accuracy = attempted_hmr = None
+    if tried.any():
+        attempted_accuracy, attempted_hmr = accuracy_and_hmr(answers.p[tried], open_too[tried])
     wrong, unknown = answers.correct == 0, np.isnan(answers.correct)
     hits, maybe = int((withheld & wrong).sum()), int((withheld & unknown).sum())
     taken = int(withheld.sum())
@@ -130,11 +121,11 @@ def _point(answers: Answers, threshold: float, bins: int, closed: Closed) -> Swe
         threshold,
         taken,
         Range(int(sure.sum()) / n, int(kept.sum()) / n),
-        over_all["Accuracy"],
-        over_all["HMR"],
-        attempted.get("Accuracy"),
+        accuracy,
+        hmr,
+        attempted_accuracy,
         # Without an answer HMR may be less than with it, be it right or wrong.
-        Range(0.0, 1.0) if (kept & ~sure).any() else attempted.get("HMR"),
+        Range(0.0, 1.0) if (kept & ~sure).any() else attempted_hmr,
         Range(hits / taken, (hits + maybe) / taken) if taken else None,
         _share(hits, int((kept & wrong).sum()), maybe, int((kept & unknown).sum())),
     )

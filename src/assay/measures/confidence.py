@@ -114,7 +114,10 @@ def reward_over(p: npt.ArrayLike, c: npt.ArrayLike) -> float:
 
     High means that the system suppresses overconfidence.
     """
-    confidence, correct = check(p, c)
+    return _reward_over(*check(p, c))
+
+
+def _reward_over(confidence: Floats, correct: Bools) -> float:
     wrong = confidence[~correct]
     return float(1.0 - wrong.mean()) if len(wrong) else 1.0
 
@@ -124,7 +127,10 @@ def reward_under(p: npt.ArrayLike, c: npt.ArrayLike) -> float:
 
     High means that the system suppresses underconfidence.
     """
-    confidence, correct = check(p, c)
+    return _reward_under(*check(p, c))
+
+
+def _reward_under(confidence: Floats, correct: Bools) -> float:
     right = confidence[correct]
     return float(1.0 - (1.0 - right).mean()) if len(right) else 1.0
 
@@ -134,13 +140,21 @@ def hmr(p: npt.ArrayLike, c: npt.ArrayLike) -> float:
 
     Lowering the confidence of a right answer or raising that of a wrong one never raises it.
     """
-    over, under = reward_over(p, c), reward_under(p, c)
+    return _hmr(*check(p, c))
+
+
+def _hmr(confidence: Floats, correct: Bools) -> float:
+    over, under = _reward_over(confidence, correct), _reward_under(confidence, correct)
     return 2.0 * over * under / (over + under) if over + under > 0 else 0.0
 
 
 def accuracy(p: npt.ArrayLike, c: npt.ArrayLike) -> float:
     """Return the share of correct answers."""
-    return float(check(p, c)[1].mean())
+    return _accuracy(*check(p, c))
+
+
+def _accuracy(_: Floats, correct: Bools) -> float:
+    return float(correct.mean())
 
 
 # --- calibration ---------------------------------------------------------------------------------
@@ -206,10 +220,9 @@ def reliability_bins(
 
 
 def _bin_gaps(
-    p: npt.ArrayLike, c: npt.ArrayLike, bins: int, closed: Closed
+    confidence: Floats, correct: Bools, bins: int, closed: Closed
 ) -> tuple[Floats, Floats]:
     """Return the share of answers and |accuracy − mean confidence| of every non-empty bin."""
-    confidence, correct = check(p, c)
     numbers = bin_numbers(confidence, bins, closed)
     counts = np.bincount(numbers, minlength=bins)
     gaps = np.abs(np.bincount(numbers, weights=correct - confidence, minlength=bins))
@@ -219,18 +232,28 @@ def _bin_gaps(
 
 def ece(p: npt.ArrayLike, c: npt.ArrayLike, *, bins: int = 10, closed: Closed = "right") -> float:
     """Return the expected calibration error: Σ (n_b / N) |acc_b − conf_b| over the bins."""
-    shares, gaps = _bin_gaps(p, c, bins, closed)
+    return _ece(*_bin_gaps(*check(p, c), bins, closed))
+
+
+def _ece(shares: Floats, gaps: Floats) -> float:
     return float((shares * gaps).sum())
 
 
 def mce(p: npt.ArrayLike, c: npt.ArrayLike, *, bins: int = 10, closed: Closed = "right") -> float:
     """Return the maximum calibration error: the largest |acc_b − conf_b| of a non-empty bin."""
-    return float(_bin_gaps(p, c, bins, closed)[1].max())
+    return _mce(*_bin_gaps(*check(p, c), bins, closed))
+
+
+def _mce(_: Floats, gaps: Floats) -> float:
+    return float(gaps.max())
 
 
 def brier(p: npt.ArrayLike, c: npt.ArrayLike) -> float:
     """Return the Brier score: the mean of (p − c)²."""
-    confidence, correct = check(p, c)
+    return _brier(*check(p, c))
+
+
+def _brier(confidence: Floats, correct: Bools) -> float:
     return float(np.square(confidence - correct).mean())
 
 
@@ -239,7 +262,10 @@ def ks(p: npt.ArrayLike, c: npt.ArrayLike) -> float:
 
     It is taken at the ends of groups of equal confidence, so the order of ties does not matter.
     """
-    confidence, correct = check(p, c)
+    return _ks(*check(p, c))
+
+
+def _ks(confidence: Floats, correct: Bools) -> float:
     _, group = np.unique(confidence, return_inverse=True)
     differences = np.bincount(group, weights=confidence - correct)
     return float(np.abs(np.cumsum(differences)).max() / len(confidence))
@@ -251,7 +277,10 @@ def auroc(p: npt.ArrayLike, c: npt.ArrayLike) -> float | None:
     That is the chance that a random right answer has a higher confidence than a random wrong one,
     ties counting half. ``None`` if every answer is right or every answer is wrong.
     """
-    confidence, correct = check(p, c)
+    return _auroc(*check(p, c))
+
+
+def _auroc(confidence: Floats, correct: Bools) -> float | None:
     _, group = np.unique(confidence, return_inverse=True)
     right = np.bincount(group, weights=correct)
     wrong = np.bincount(group, weights=~correct)
@@ -342,14 +371,15 @@ def confidence_measures(
     AUROC is ``None`` where it is undefined; the others always have a value.
     """
     confidence, correct = check(p, c)
+    shares, gaps = _bin_gaps(confidence, correct, bins, closed)
     return {
-        "HMR": hmr(confidence, correct),
-        "R_O": reward_over(confidence, correct),
-        "R_U": reward_under(confidence, correct),
-        "ECE": ece(confidence, correct, bins=bins, closed=closed),
-        "MCE": mce(confidence, correct, bins=bins, closed=closed),
-        "Brier": brier(confidence, correct),
-        "KS": ks(confidence, correct),
-        "AUROC": auroc(confidence, correct),
-        "Accuracy": accuracy(confidence, correct),
+        "HMR": _hmr(confidence, correct),
+        "R_O": _reward_over(confidence, correct),
+        "R_U": _reward_under(confidence, correct),
+        "ECE": _ece(shares, gaps),
+        "MCE": _mce(shares, gaps),
+        "Brier": _brier(confidence, correct),
+        "KS": _ks(confidence, correct),
+        "AUROC": _auroc(confidence, correct),
+        "Accuracy": _accuracy(confidence, correct),
     }

@@ -27,10 +27,11 @@ from assay.measures.confidence import (
     bin_numbers,
     check,
     confidence_measures,
+    hmr,
 )
 from assay.measures.ranges import Range
 
-__all__ = ["Completion", "Ends", "confidence_ranges"]
+__all__ = ["Completion", "Ends", "accuracy_and_hmr", "confidence_ranges"]
 
 
 @dataclass(frozen=True)
@@ -75,13 +76,7 @@ def confidence_ranges(
     Raises:
         ValueError: as :func:`assay.measures.confidence.check` does, for the known answers.
     """
-    given = np.asarray(c, dtype=np.float64)
-    unknown = np.isnan(given)
-    confidence, correct = (
-        check(p, np.where(unknown, 0.0, given))
-        if len(given) or not left_out
-        else (np.empty(0), np.empty(0, dtype=bool))
-    )
+    confidence, correct, unknown = _checked(p, c, left_out)
     if not unknown.any() and not left_out:
         only = Completion(confidence, correct)
         values = confidence_measures(confidence, correct, bins=bins, closed=closed)
@@ -90,6 +85,29 @@ def confidence_ranges(
             for name, value in values.items()
         }
     return _Missing(confidence, correct, unknown, left_out, bins, closed).ends()
+
+
+def accuracy_and_hmr(
+    p: npt.ArrayLike, c: npt.ArrayLike, *, left_out: int = 0
+) -> tuple[Range, Range]:
+    """Floor and ceiling of these two alone, as :func:`confidence_ranges` has them."""
+    confidence, correct, unknown = _checked(p, c, left_out)
+    if not unknown.any() and not left_out:
+        return (
+            Range.certain(float(correct.mean())),
+            Range.certain(hmr(confidence, correct)),
+        )
+    missing = _Missing(confidence, correct, unknown, left_out)
+    return missing.accuracy().range, missing.rewards("HMR").range
+
+
+def _checked(p: npt.ArrayLike, c: npt.ArrayLike, left_out: int) -> tuple[Floats, Bools, Bools]:
+    """Confidences, correctness (False where unknown), and where it is unknown."""
+    given = np.asarray(c, dtype=np.float64)
+    unknown = np.isnan(given)
+    if left_out and not len(given):
+        return np.empty(0), np.empty(0, dtype=bool), unknown
+    return (*check(p, np.where(unknown, 0.0, given)), unknown)
 
 
 class _Missing:
@@ -102,7 +120,13 @@ class _Missing:
     """
 
     def __init__(
-        self, p: Floats, c: Bools, unknown: Bools, left_out: int, bins: int, closed: Closed
+        self,
+        p: Floats,
+        c: Bools,
+        unknown: Bools,
+        left_out: int,
+        bins: int = 10,
+        closed: Closed = "right",
     ) -> None:
         self.p, self.c, self.unknown, self.left_out = p, c, unknown, left_out
         self.bins, self.closed = bins, closed
@@ -113,14 +137,14 @@ class _Missing:
 
     def ends(self) -> dict[str, Ends | None]:
         return {
-            "HMR": self._rewards("HMR"),
-            "R_O": self._rewards("R_O"),
-            "R_U": self._rewards("R_U"),
+            "HMR": self.rewards("HMR"),
+            "R_O": self.rewards("R_O"),
+            "R_U": self.rewards("R_U"),
             **self._binned(),
             "Brier": self._brier(),
             "KS": self._ks(),
             "AUROC": self._auroc(),
-            "Accuracy": self._accuracy(),
+            "Accuracy": self.accuracy(),
         }
 
     # -- completions ----------------------------------------------------------------------------
@@ -147,7 +171,7 @@ class _Missing:
 
     # -- modesty --------------------------------------------------------------------------------
 
-    def _rewards(self, name: str) -> Ends:
+    def rewards(self, name: str) -> Ends:
         """HMR, R_O or R_U: the least over m and over how many of the questions left out are right
         with confidence 0, of which R_O is least with none; the greatest over m."""
         sums = np.concatenate([[0.0], np.cumsum(self.open)])
@@ -182,7 +206,7 @@ class _Missing:
         found: Floats = np.divide(2.0 * over * under, both, out=np.zeros(len(m)), where=both > 0)
         return found
 
-    def _accuracy(self) -> Ends:
+    def accuracy(self) -> Ends:
         known = len(self.right)
         ends = Range(known / self.n, (known + len(self.open)) / self.n)
         return Ends(ends, self._least(0), self._most(len(self.open)))

@@ -114,7 +114,7 @@ class Abstention:
     sweep: tuple[SweepPoint, ...]
 
     @classmethod
-    def of(cls, answers: Answers, settings: Binned) -> Abstention:
+    def of(cls, answers: Answers) -> Abstention:
         """How a run's answers decline, and what it would come to if it did so more often."""
         precision, recall = abstention(answers)
         refused = answers.given & (answers.refused == 1)
@@ -125,5 +125,5 @@ class Abstention:
             to_refuse=int(answers.to_refuse.sum()),
             precision=precision,
             recall=recall,
-            sweep=tuple(sweep(answers, bins=settings.bins, closed=settings.bins_closed)),
+            sweep=tuple(sweep(answers)),
         )

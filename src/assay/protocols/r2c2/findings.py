@@ -86,7 +86,7 @@ def findings(inputs: Inputs, settings: R2C2Settings, judged: Judged, book: Label
         ),
         relevance=check,
     )
-    abstention = {name: Abstention.of(v.answers, settings) for name, v in verdicts.items()}
+    abstention = {name: Abstention.of(v.answers) for name, v in verdicts.items()}
     every_score: Table = {**scores, **pr_scores}
     missing = sum(notes.unlabelled for notes in detail.notes.values())
     return Findings(
