@@ -8,6 +8,8 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import pytest
+
 from tests.conftest import ROOT
 
 NAMED_ELSEWHERE = {
@@ -41,10 +43,22 @@ def test_modules_of_assay_are_imported_by_statements():
                 assert str(path.relative_to(source)) in NAMED_ELSEWHERE, path
 
 
+def loaded_by(command: str) -> set[str]:
+    code = f"import sys, assay.cli.{command}; print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    return set(done.stdout.split())
+
+
 def test_who_measures_waits_for_no_labeller():
     """Importing is most of the time that a command on small files takes."""
-    code = "import sys, assay.cli.measure; print(*sys.modules)"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    loaded = set(done.stdout.split())
+    loaded = loaded_by("measure")
     assert "numpy" in loaded
     assert not loaded & {"pydantic", "asyncio", "assay.labellers", "assay.ledger", "polars"}
+
+
+@pytest.mark.parametrize("command", ["evaluate", "ui", "trust"])
+def test_nobody_waits_for_what_only_some_scores_need(command: str):
+    """Scipy alone takes longer to import than all else that these commands start with."""
+    loaded = loaded_by(command)
+    assert "assay.statistics.corrected.linear" in loaded
+    assert not loaded & {"scipy", "matplotlib", "onnxruntime", "tokenizers"}

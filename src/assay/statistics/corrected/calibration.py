@@ -11,7 +11,6 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy.optimize import isotonic_regression
 
 from assay.measures.confidence import Bools, Floats, Integers
 
@@ -84,6 +83,8 @@ def cross_fitted(
 
 def _by_grade(judge: Floats) -> _Expectation:
     """Return the mean label in each grade, shrunk, and made to rise with the grade."""
+    from scipy.optimize import isotonic_regression  # noqa: PLC0415 (half a second to load)
+
     grade = grades(judge)
     n = int(grade.max()) + 1
 

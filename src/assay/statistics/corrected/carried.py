@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import math
 
-from scipy import special
-
 from assay.statistics.checks import probability, whole_number
 
 __all__ = ["rogan_gladen"]
@@ -62,6 +60,8 @@ def rogan_gladen(
             f"the judge is near chance: sensitivity {sensitivity:.3f} + specificity"
             f" {specificity:.3f} is at most {_NEAR_CHANCE}; let people label units drawn here"
         )
+    from scipy import special  # noqa: PLC0415 (slow to load)
+
     z = float(special.ndtri((1.0 + probability(level, "level")) / 2.0))
     p = (positive + z * z / 2.0) / (n + z * z)
     q1, q0 = (true_positive + 1.0) / (m1 + 2.0), (true_negative + 1.0) / (m0 + 2.0)

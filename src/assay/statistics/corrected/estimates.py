@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import special
 
 from assay.measures.confidence import Floats
 from assay.statistics.checks import probability
@@ -110,6 +109,8 @@ def half_widths(variance: Floats, df: Floats, level: float) -> Floats:
     Raises:
         ValueError: *level* is not between 0 and 1.
     """
+    from scipy import special  # noqa: PLC0415 (slow to load)
+
     quantile = special.stdtrit(df, (1.0 + probability(level, "level")) / 2.0)
     return np.asarray(quantile * np.sqrt(variance), dtype=np.float64)
 

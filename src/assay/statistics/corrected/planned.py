@@ -6,7 +6,6 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from scipy import special
 
 from assay.measures.confidence import Floats
 from assay.statistics.checks import numbers, whole_number
@@ -125,6 +124,8 @@ def expected(
     delta = np.abs(theta[first] - theta[second])
     se = np.sqrt(difference_variance(covariance)[first, second])
     away = np.divide(delta, se, out=np.where(delta > 0, np.inf, -np.inf), where=se > 0)
+    from scipy import special  # noqa: PLC0415 (slow to load)
+
     beyond = special.ndtr(away - critical) + special.ndtr(-away - critical)
     beyond = np.where(se > 0, beyond, (delta > 0).astype(float))
     return Expected(half, float(beyond.sum()), critical)
