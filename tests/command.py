@@ -23,6 +23,7 @@ from unittest import mock
 
 from assay.cli import ending
 from assay.cli.main import main
+from tests.apart import Apart
 
 Done = subprocess.CompletedProcess[str]
 _IGNORED = (DeprecationWarning, PendingDeprecationWarning, ImportWarning, ResourceWarning)
@@ -66,17 +67,27 @@ def run_here(
     return Done(["assay", *map(str, arguments)], status, out, err)
 
 
-def run_apart(*arguments: object, env: Mapping[str, str] | None = None, **more: Any) -> Done:
+def run_apart(
+    *arguments: object,
+    env: Mapping[str, str] | None = None,
+    cwd: Path | None = None,
+    input: str = "",  # noqa: A002 (as subprocess.run calls it)
+) -> Done:
     """Run the command in a process of its own."""
-    return subprocess.run(
-        [sys.executable, "-m", "assay.cli.main", *map(str, arguments)],
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-        env=without_keys() if env is None else env,
-        **more,
-    )
+    with TemporaryFile() as given, TemporaryFile() as out, TemporaryFile() as err:
+        given.write(input.encode())
+        given.seek(0)
+        process = Apart(
+            *arguments,
+            env=without_keys() if env is None else env,
+            cwd=cwd,
+            streams=(given.fileno(), out.fileno(), err.fileno()),
+        )
+        try:
+            status = process.wait(120)
+        finally:
+            process.kill()
+        return Done(["assay", *map(str, arguments)], status, _text(out), _text(err))
 
 
 def _status() -> int:

@@ -6,14 +6,13 @@ import os
 import re
 import shutil
 import signal
-import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
+from tests.apart import Apart
 from tests.command import without_keys
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser"))), None)
@@ -67,17 +66,17 @@ class Server:
         self, folder: Path, *options: str, port: int = 0, name: str = "ANN",
         before: Callable[[], None] | None = None,
     ) -> None:  # fmt: skip
-        self.process = subprocess.Popen(
-            [
-                sys.executable, "-m", "assay.cli.main", "ui", str(folder), "--no-browser",
-                "--port", str(port), "--as", name, *options,
-            ],
-            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=without_keys(),
-            preexec_fn=before,
-        )  # fmt: skip
+        reading, writing = os.pipe()
+        with open(os.devnull) as nothing:
+            self.process = Apart(
+                "ui", folder, "--no-browser", "--port", port, "--as", name, *options,
+                env=without_keys(),
+                streams=(nothing.fileno(), writing, writing), before=before,
+            )  # fmt: skip
+        os.close(writing)
         self.lines: list[str] = []
-        assert self.process.stdout is not None
-        for line in self.process.stdout:
+        self.stdout = os.fdopen(reading, encoding="utf-8")
+        for line in self.stdout:
             self.lines.append(line.rstrip())
             if line.startswith("Open "):
                 break
@@ -94,6 +93,7 @@ class Server:
     def kill(self) -> None:
         self.process.kill()
         self.process.wait()
+        self.stdout.close()
 
     def stop(self) -> int:
         self.process.send_signal(signal.SIGINT)

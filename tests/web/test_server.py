@@ -8,6 +8,7 @@ import re
 import resource
 import socket
 import sqlite3
+from functools import partial
 
 import pytest
 
@@ -226,9 +227,8 @@ def test_a_full_disk_is_told_and_nothing_is_lost(serve, tmp_path):
     serve(folder).stop()  # makes the files
     sizes = [path.stat().st_size for path in folder.glob("*.sqlite*")]
 
-    def little_room():
-        resource.setrlimit(resource.RLIMIT_FSIZE, (max(sizes) + 150_000, resource.RLIM_INFINITY))
-
+    room = (max(sizes) + 150_000, resource.RLIM_INFINITY)
+    little_room = partial(resource.setrlimit, resource.RLIMIT_FSIZE, room)
     client = Client(serve(folder, before=little_room))
     kept, refused = 0, ""
     ahead = client.start("r2c2.dialogue_act")["screens"]
