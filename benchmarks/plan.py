@@ -4,9 +4,8 @@ Run: ``python benchmarks/plan.py SHARED [--repeat 30]``. P@10 of 24 runs over th
 LLMJudge (SHARED/data/llmjudge: labels by people, a real judge's grades). For each design the share
 of the pairs that truly differ whose order is settled, by the number of labels, and the labels that
 settle half, 70 % and 90 % of them; and how often a settled order is wrong anywhere on the
-leaderboard, which may be in 5 % of the draws. ``adaptive`` draws batch by batch, each for the pairs
-that are still open, and is looked at after each at a level of 1 − .05/batches; the others are drawn
-at once and looked at once.
+leaderboard, which may be in 5 % of the draws. Two and three batches are drawn each for the pairs
+that are still open; all are looked at once, at the end. ``plan_looks.py`` looks after each batch.
 """
 
 from __future__ import annotations

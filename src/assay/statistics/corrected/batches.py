@@ -27,7 +27,9 @@ def combine(
     Args:
         batches: estimates of the same runs, each from labels drawn on their own, about ``these``
             units and with intervals of *level*.
-        sizes: how many labels each batch was planned to have; not how many it got.
+        sizes: how many labels each batch was planned to have; not how many it got. Batches that
+            each draw from what earlier ones left count best by n/(M (M − n)) for n of M items left:
+            by size alone the first, with the most left out, weighs too much.
         level: of the intervals.
 
     Returns:
