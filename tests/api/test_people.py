@@ -48,8 +48,13 @@ def test_the_one_who_errs_is_found(assay, labelled):
     assert [by_name[name]["accuracy"] for name in ("ANN", "BEN", "CAT")] == pytest.approx(
         alone.accuracy, abs=1e-6
     )
+    yes = int(alone.labels.sum())
+    assert found["consensus"] == {"no": 90 - yes, "yes": yes}
     shown = assay("labels", "people", folder).stdout
     assert "answer: correct" in shown
+    assert f"The model's labels: no {90 - yes}, yes {yes}; not that of most" in " ".join(
+        shown.split()
+    )
     rows = assay("labels", "people", folder, "--csv").stdout.splitlines()
     assert len(rows) == 1 + 3 * 2
 

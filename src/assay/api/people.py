@@ -40,7 +40,8 @@ class Person:
 @dataclass(frozen=True)
 class Overlap:
     """A ``field`` of the verdicts of a task. ``items`` have labels by anybody, ``shared`` by two
-    people or more, ``alpha`` is Krippendorff's over these. ``changed`` counts the items of which
+    people or more, ``alpha`` is Krippendorff's over these. ``consensus`` counts the items of which
+    each category is the model's most likely one, ``changed`` the items of which
     the model's most likely category is not that of most people; ``why`` says why there is no
     model, and ``notes`` when it is not to be trusted."""
 
@@ -51,6 +52,7 @@ class Overlap:
     shared: int
     alpha: float | None
     people: tuple[Person, ...]
+    consensus: Mapping[str, int]
     changed: int
     why: str = ""
     notes: tuple[str, ...] = ()
@@ -161,6 +163,7 @@ def _overlap(
             )
             for at, who in enumerate(people)
         ),
+        {} if found is None else {n: int((found.labels == k).sum()) for n, k in code.items()},
         changed, why, tuple(notes),
     )  # fmt: skip
 

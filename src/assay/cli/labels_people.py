@@ -62,12 +62,17 @@ def _agreement(found: Sequence[Overlap]) -> Iterator[Table | Paragraph]:
             ""
             if one.why
             else (
-                f" The model's label is not that of most people on {one.changed} of {one.items:,}."
+                f" The model's labels: {_counts(one)}; not that of most people on {one.changed} of "
+                f"{one.items:,}."
             )
         )
         yield Paragraph(f"α {alpha} over {counted(one.shared, 'shared item')}.{changed}")
         for note in _notes(one):
             yield Paragraph(f"• {note}")
+
+
+def _counts(one: Overlap) -> str:
+    return ", ".join(f"{name} {count:,}" for name, count in one.consensus.items())
 
 
 def _notes(one: Overlap) -> Sequence[str]:
