@@ -24,12 +24,12 @@ from assay.model.places import inside
 from assay.tasks.base import AnyTask
 from assay.web import forms
 from assay.web.forms import Json
-from assay.web.runs import ranges_in
+from assay.web.runs import Scored, ranges_in
 from assay.web.state import FILE, State, UnitRow
 
 MORE = 50
 """Labels that are assumed."""
-_SECONDS = 10.0  # for all outcomes; the first is always worked out
+_SECONDS = 10.0  # for all outcomes
 _MOST_BYTES = 512 << 20  # of a ledger, which is held in memory
 _ATTEMPTS = 8  # by chance, where a verdict does not fit its unit
 
@@ -47,11 +47,12 @@ class Ahead:
     why: str = ""
 
 
-def look_ahead(
-    opened: Opened, measure: str, runs: Sequence[str], stopped: Callable[[], bool] = bool
-) -> Ahead:
-    """The widths of the ranges of ``runs`` under ``measure`` after :data:`MORE` labels. Between two
+def look_ahead(opened: Opened, now: Scored, stopped: Callable[[], bool] = bool) -> Ahead:
+    """How wide those ranges would be that are open ``now``, after :data:`MORE` labels. Between two
     outcomes it ends where it is ``stopped``."""
+    if now.seconds > _SECONDS:
+        return Ahead(why=f"to score the folder once takes {now.seconds:.0f} seconds")
+    measure, runs = now.open_ranges()
     try:
         with (
             opened.ledger() as ledger,
@@ -61,7 +62,7 @@ def look_ahead(
             if ledger.file_size() > _MOST_BYTES:
                 return Ahead(why=f"the ledger is larger than {_MOST_BYTES >> 20} MiB")
             with ledger.copy() as copy:
-                return _tried(opened, copy, rows, measure, runs, stopped)
+                return _tried(opened, copy, rows, measure, list(runs), stopped)
     except (AssayError, OSError, MemoryError, sqlite3.Error) as error:
         return Ahead(why=str(error) or type(error).__name__)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -33,6 +34,7 @@ class Scored:
     boards: Sequence[tuple[str, Sequence[str]]]
     missing: int
     items: Sequence[ItemAnalysis]
+    seconds: float = 0.0
     runs: list[str] = field(init=False)
     topics: list[str] = field(init=False)
 
@@ -42,7 +44,8 @@ class Scored:
 
     @classmethod
     def of(cls, opened: Opened) -> Scored:
-        """Score a folder. Raises AssayError."""
+        """Score a folder, and note how many seconds that took. Raises AssayError."""
+        began = time.monotonic()
         with opened.ledger() as ledger:
             head = ledger.head()
             results = opened.score(ledger)
@@ -66,6 +69,7 @@ class Scored:
                     for name, result in results.by_protocol.items()
                     for item in items_of(opened.parts[name], result)
                 ],
+                time.monotonic() - began,
             )
 
     def leaderboards(self) -> list[dict[str, Any]]:

@@ -132,9 +132,8 @@ class Bench:
         """What more labels would do, tried once for each state of the ledger."""
         scored = await self.scored()
         if self._tried is None or self._tried[0] is not scored or self._tried[1].why:
-            measure, ranges = scored.open_ranges()
             stopped = self._stopped.is_set
-            work = self._in(self._trying, look_ahead, self.opened, measure, list(ranges), stopped)
+            work = self._in(self._trying, look_ahead, self.opened, scored, stopped)
             self._tried = (scored, await asyncio.wrap_future(work))
         return self._tried[1]
 
