@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -12,6 +12,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from tests.command import Done, run_apart, run_here, without_keys
+from tests.remembering import remembering
 
 ROOT = Path(__file__).parents[1]
 Assay = Callable[..., Done]
@@ -19,6 +20,16 @@ Assay = Callable[..., Done]
 # How long an example takes says more of the machine than of what is tested.
 settings.register_profile("assay", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("assay")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def judge_remembers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """The embedded judge reads nothing twice: several tests judge the same examples."""
+    place = tmp_path_factory.getbasetemp()
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        place = place.parent  # that of all workers
+    with remembering(place / "judge.sqlite"):
+        yield
 
 
 @pytest.fixture(scope="session")

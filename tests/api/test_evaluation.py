@@ -17,6 +17,7 @@ import polars as pl
 import pytest
 
 import assay as package
+from assay.labellers import endpoints
 from assay.model.errors import (
     AssayError,
     FormatError,
@@ -227,7 +228,11 @@ def test_judging_that_is_cancelled_keeps_what_was_answered(slide: Path):
     assert package.open(slide, labeller=slow).judge().known == kept
 
 
-def test_what_fails_says_what_the_command_says(slide: Path, assay: Assay):
+def test_what_fails_says_what_the_command_says(
+    slide: Path, assay: Assay, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(endpoints, "_LONGEST_WAIT", 0.01)
+
     def told(*words: object) -> str:
         return str(assay(*words).stderr).partition("assay: ")[2].strip()
 

@@ -28,14 +28,21 @@ def examples(page: Path) -> list[tuple[str, str]]:
     return found
 
 
-@pytest.fixture
-def place(tmp_path: Path) -> Path:
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with the examples, and ``FOLDER``: the slide example, evaluated."""
+    folder = tmp_path_factory.mktemp("made")
     ignore = shutil.ignore_patterns("out", "labels.sqlite*")
-    shutil.copytree(ROOT / "examples", tmp_path / "examples", ignore=ignore)
-    shutil.copytree(tmp_path / "examples" / "slide", tmp_path / "FOLDER")
-    run("assay evaluate FOLDER", tmp_path)
-    return tmp_path
+    shutil.copytree(ROOT / "examples", folder / "examples", ignore=ignore)
+    shutil.copytree(folder / "examples" / "slide", folder / "FOLDER")
+    run("assay evaluate FOLDER", folder)
+    return folder
+
+
+@pytest.fixture
+def place(made: Path, tmp_path: Path) -> Path:
+    """A copy of it."""
+    return Path(shutil.copytree(made, tmp_path / "place"))
 
 
 def run(command: str, folder: Path) -> Done:

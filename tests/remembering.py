@@ -1,0 +1,62 @@
+"""The packaged judge, which reads nothing twice in a run of the tests, whoever asks for it."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
+from functools import cache
+from pathlib import Path
+from unittest import mock
+
+import numpy as np
+
+from assay.labellers.judge import labeller
+from assay.labellers.judge.evidence import Tokens
+from assay.labellers.judge.model import Floats, Network
+
+_AT_ONCE = 500
+
+
+@contextmanager
+def remembering(path: Path) -> Iterator[None]:
+    """Have the embedded judge keep what its network says of a pair of texts in a file, which other
+    processes read too. What it says is the same bytes as if it were read again; tests of the
+    network itself have one that remembers nothing."""
+    with closing(sqlite3.connect(path, timeout=60)) as db, db:
+        db.execute("CREATE TABLE IF NOT EXISTS said (pair BLOB PRIMARY KEY, logits BLOB)")
+
+    class Remembering(Network):
+        def __init__(self, threads: int | None) -> None:
+            self.network = Network.packaged(threads)
+            self.tokenise = self.network.tokenise
+            self.shape = self.network.logits([]).shape[1:]
+
+        @classmethod
+        @cache
+        def packaged(cls, threads: int | None = None) -> Network:
+            return cls(threads)
+
+        def logits(self, pairs: Sequence[tuple[Tokens, Tokens]]) -> Floats:
+            keys = [np.array([len(a), *a, *b], np.int32).tobytes() for a, b in pairs]
+            with closing(sqlite3.connect(path, timeout=60)) as db:
+                known = dict(_known(db, list(dict.fromkeys(keys))))
+                new = {key: pair for key, pair in zip(keys, pairs, strict=True) if key not in known}
+                if new:
+                    found = self.network.logits([*new.values()])
+                    known |= {key: row.tobytes() for key, row in zip(new, found, strict=True)}
+                    said = [(key, known[key]) for key in new]
+                    with db:
+                        db.executemany("INSERT OR IGNORE INTO said VALUES (?, ?)", said)
+            rows = [np.frombuffer(known[key]).reshape(self.shape) for key in keys]
+            return np.array(rows).reshape(len(keys), *self.shape)
+
+    with mock.patch.object(labeller, "Network", Remembering):
+        yield
+
+
+def _known(db: sqlite3.Connection, keys: Sequence[bytes]) -> Iterator[tuple[bytes, bytes]]:
+    for start in range(0, len(keys), _AT_ONCE):
+        some = keys[start : start + _AT_ONCE]
+        places = ", ".join("?" * len(some))
+        yield from db.execute(f"SELECT pair, logits FROM said WHERE pair IN ({places})", some)
