@@ -417,3 +417,9 @@ def test_the_batch_that_takes_the_rest_counts_alone(assay, answers):
         assert (one.high - one.low < 1e-3).all()
     else:  # fewer were left than were planned for: the first batch still counts a little
         assert one.value == pytest.approx(own, abs=0.05)
+
+
+def test_a_draw_for_another_measure_is_no_draw_that_was_made(assay, rag):
+    draw_units(rag, n=12, seed=1, task="trec_rag.relevance", design="uniform", measure="P@4")
+    with pytest.raises(SettingsError, match="--seed 1 was made before"):
+        draw_units(rag, n=12, seed=1, task="trec_rag.relevance", design="uniform", measure="P@2")

@@ -131,6 +131,9 @@ def test_ndcg_is_planned_by_how_its_topics_vary(assay, rag):  # noqa: F811
     assert done.returncode == 0, done.stderr
     say(assay, rag, drawn_units(rag), 2, "human:KIM")
     (now,) = [c for b in trust(rag).boards for c in b.found if c.measure == "nDCG@4"]
+    looks = planned(assay, rag, "-m", "nDCG@4", "--looks", "4")
+    assert any("Look 4 times" in note for note in looks["notes"])
+    assert looks["settled"] <= now.decided
     found = planned(assay, rag, "-m", "nDCG@4", "--width", "0.01")
     assert {one["design"] for one in found["offers"]} == {"topics"}
     assert [one["topics"] for one in found["offers"]] == [5, 6, 8]

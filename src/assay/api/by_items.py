@@ -153,8 +153,7 @@ def estimated(
     items: Items, draws: Sequence[Draw], *, level: float, population: Population
 ) -> Estimates:
     """The corrected scores by the draws together (:func:`batch_weights`), each by what the ones
-    before it left open.
-    Raises ValueError."""
+    before it left open. Raises ValueError."""
     known = np.zeros(len(items.units), dtype=np.bool_)
     found, sizes = [], []
     if population != "these" and (len(draws) > 1 or (np.abs(items.offset) > _SAME).any()):

@@ -200,19 +200,11 @@ def _by_items(
     first, second = np.triu_indices(runs, 1)
     most = float((np.abs(value[first] - value[second]) > 0).sum())
     found, cheapest = _offered(offers, aim, most)
-    notes = [f"Expected from {basis}; runs are taken to differ as they do now."]
-    if aim.looks > 1:
-        notes.append(
-            f"Look {aim.looks} times at most, each time all of a draw is labelled: a pair is "
-            f"settled at a level of {aim.deciding:.4g} ('assay trust --level {aim.deciding:.4g}')."
-        )
-    if pairs and settled == pairs:
-        notes.append("The order of all pairs is settled: more labels change no rank.")
-    elif (aim.to_decide or aim.width is not None) and cheapest is None:
-        notes.append("No number of labels is expected to reach that.")
+    start = f"Expected from {basis}; runs are taken to differ as they do now."
     return LabelPlan(
         items.measure, items.task, items.runs, pairs, settled, tuple(found), cheapest,
-        _command(opened, cheapest, items, seed), tuple(notes),
+        _command(opened, cheapest, items, seed),
+        (start, *_notes(aim, pairs, settled, cheapest)),
     )  # fmt: skip
 
 
@@ -281,9 +273,11 @@ def _by_topics(opened: Opened, ledger: Ledger, aim: Aim, measure: str) -> LabelP
         f"Expected from how the {counted(before, 'topic')} of draw {draw.uid[:8]} vary; runs are "
         "taken to differ as they do now. Labels that are there count where they are drawn again."
     )
+    sure = corrected.rank_sets(found, level=aim.deciding).decided
+    settled = int(np.triu(sure | sure.T, 1).sum())
     return LabelPlan(
-        measure, ", ".join(draw.tasks), one.runs, one.pairs, one.decided, tuple(offers), cheapest,
-        command, (note,),
+        measure, ", ".join(draw.tasks), one.runs, one.pairs, settled, tuple(offers), cheapest,
+        command, (note, *_notes(aim, one.pairs, settled, cheapest)),
     )  # fmt: skip
 
 
@@ -306,6 +300,19 @@ def _corrected(
 
 
 # -- what is offered ---------------------------------------------------------------------------
+
+
+def _notes(aim: Aim, pairs: int, settled: int, cheapest: Purchase | None) -> Iterator[str]:
+    """What is to be said of looking, and of what is settled or out of reach."""
+    if aim.looks > 1:
+        yield (
+            f"Look {aim.looks} times at most, each time all of a draw is labelled: a pair is "
+            f"settled at a level of {aim.deciding:.4g} ('assay trust --level {aim.deciding:.4g}')."
+        )
+    if pairs and settled == pairs:
+        yield "The order of all pairs is settled: more labels change no rank."
+    elif (aim.to_decide or aim.width is not None) and cheapest is None:
+        yield "No number of labels is expected to reach that."
 
 
 def _is_labelled(opened: Opened, ledger: Ledger, draw: Draw) -> bool:

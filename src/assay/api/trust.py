@@ -61,7 +61,8 @@ def draw_units(
         before = [one for one in ledger.draws() if one.design != TOPICS and one.tasks == asked]
         labelled = []
         for one in before:
-            if (one.design, one.size, one.seed) == (design, n, seed):
+            alike = (one.design, one.size, one.seed) == (design, n, seed)
+            if alike and set(one.names) <= set(items.units):
                 return _progress(opened, ledger, one)
             so_far = _progress(opened, ledger, one)
             left = so_far.units - so_far.labelled
