@@ -4,7 +4,7 @@ people have said so far."""
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import chain, product
 from typing import Any
@@ -78,7 +78,9 @@ class Asked:
         for draw in self.ledger.draws()[-1:]:
             yield from product(draw.tasks, draw.chosen)
 
-    def machines(self) -> dict[str, tuple[str, float | None]]:
+    def machines(
+        self, each: Callable[[Iterable[Label]], Iterable[Label]]
+    ) -> dict[str, tuple[str, float | None]]:
         """What the folder's own labellers said of units: status, and how far the verdict was from
         turning out otherwise (log odds), where that is known."""
         found: dict[str, tuple[str, float | None]] = {}
@@ -86,7 +88,7 @@ class Asked:
         for part in self.opened.parts.values():
             book = part.book(self.ledger).book
             own |= {} if book is None else book.configured
-        for label in self.ledger.labels(list(self.tasks)):
+        for label in each(self.ledger.labels(list(self.tasks))):
             if label.labeller == own.get(label.task):
                 found[label.unit] = (label.status.value, certainty_of(label))
         return found

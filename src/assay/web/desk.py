@@ -7,7 +7,7 @@ with connections of its own (:mod:`assay.web.server`).
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any, Self
@@ -123,15 +123,16 @@ class Desk:
 
     # -- units -----------------------------------------------------------------------------------
 
-    def sync(self) -> None:
-        """Take up the units that the folder asks about now, and labels that came from elsewhere."""
+    def sync(self, each: Callable[[Iterable[Any]], Iterable[Any]] = iter) -> None:
+        """Take up the units that the folder asks about now, and labels that came from elsewhere.
+        What there are many of goes through ``each``, which may let others go first."""
         began = time.monotonic()
         self.stale = False
         self.ledger.changed_elsewhere()  # what is there is taken up now
-        self.state.set_units(self.asked.units())
+        self.state.set_units(each(self.asked.units()))
         self.state.set_drawn(self.asked.drawn())
-        self.state.set_machines(self.asked.machines())
-        self._take_up()
+        self.state.set_machines(self.asked.machines(each))
+        self._take_up(each)
         self.sync_takes = time.monotonic() - began
 
     def refresh(self) -> bool:
@@ -145,11 +146,10 @@ class Desk:
             self.sync()
         return due
 
-    def _take_up(self) -> None:
+    def _take_up(self, each: Callable[[Iterable[Any]], Iterable[Any]]) -> None:
         """Note the labels of people that the ledger has, from wherever they came."""
-        self.state.set_given(
-            self.asked.given(one) for one in self.ledger.by_people() if self.asked.counts(one)
-        )
+        people = each(self.ledger.by_people())
+        self.state.set_given(self.asked.given(one) for one in people if self.asked.counts(one))
 
     # -- what a person has next ------------------------------------------------------------------
 
@@ -400,7 +400,7 @@ class Desk:
             if not units and task.by_people:
                 continue
             queues = {
-                queue: bool(self.state.queue(queue, name, person, (), 1, self._gold))
+                queue: self.state.waits(queue, name, person, self._gold)
                 for queue in QUEUES
                 if queue != "disagreements" or person.adjudicates
             }

@@ -42,6 +42,7 @@ from assay.web.replies import BENCH
 from assay.web.runs import Scored
 from assay.web.security import MAX_BODY, NO_FRAMES, NOTHING, guard
 from assay.web.state import Person, Role
+from assay.web.turns import SHARED, Turns
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -68,6 +69,7 @@ class Bench:
     _pairs: tuple[Head | None, Sequence[live.Pair]] | None = field(default=None, init=False)
     _tried: tuple[Scored, Ahead] | None = field(default=None, init=False)
     _open: ExitStack = field(default_factory=ExitStack, init=False)
+    _turns: Turns = field(default_factory=Turns, init=False)
 
     def __post_init__(self) -> None:
         self.progress = Behind(self._progress)
@@ -108,7 +110,8 @@ class Bench:
 
     async def do(self, work: Callable[P, T], *args: P.args, **more: P.kwargs) -> T:
         """The same for who must not wait."""
-        return await asyncio.wrap_future(self._in(self._thread, work, *args, **more))
+        with self._turns.served():
+            return await asyncio.wrap_future(self._in(self._thread, work, *args, **more))
 
     async def _aside(self, work: Callable[P, T], *args: P.args, **more: P.kwargs) -> T:
         """What ``work`` gives, done in the thread that scores."""
@@ -189,7 +192,8 @@ class Bench:
 
     def keep_fresh(self) -> None:
         """Take up, in the thread that scores, the units that labels have opened. It takes little of
-        the time that others need: it rests ten times as long as it takes."""
+        the time that others need: it stops while one of them is served, and rests ten times as
+        long as it takes."""
         desk, now = self.desk, time.monotonic()
         if desk.stale and desk.sync_takes >= AT_ONCE and now > self._rests_until:
             desk.stale = False
@@ -199,7 +203,7 @@ class Bench:
     def _sync(self) -> None:
         try:
             with Desk.open(self.opened) as other:
-                other.sync()
+                other.sync(self._turns.last)
         except AssayError as error:
             self.desk.stale = True
             print(f"Units that labels have opened were not taken up: {error}", file=sys.stderr)
@@ -312,6 +316,7 @@ def serve(
     async def started(_app: web.Application) -> None:
         ready()
 
+    sys.setswitchinterval(SHARED)
     app = application(bench, hosts)
     app.on_startup.append(started)
     web.run_app(

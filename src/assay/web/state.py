@@ -17,6 +17,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass
 from enum import StrEnum
+from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
@@ -24,6 +25,8 @@ from assay.ledger.opening import explained, transaction
 from assay.model.errors import LedgerError
 
 FILE = "workbench.sqlite"
+_SOME = 500
+"""Units that are looked up at once."""
 
 _VERSION = 2
 _TABLES = """
@@ -49,6 +52,13 @@ _TABLES = """
     CREATE INDEX IF NOT EXISTS units_open ON units (task, place)
         WHERE wanted AND labelled < passes;
     CREATE INDEX IF NOT EXISTS units_topic ON units (topic);
+    CREATE INDEX IF NOT EXISTS units_counted ON units (task, wanted, passes, labelled);
+    CREATE INDEX IF NOT EXISTS units_failed ON units (task, place)
+        WHERE wanted AND machine = 'failed';
+    CREATE INDEX IF NOT EXISTS units_sure ON units (task, sure, place)
+        WHERE wanted AND sure IS NOT NULL;
+    CREATE INDEX IF NOT EXISTS units_done ON units (task, place)
+        WHERE wanted AND labelled >= passes;
     CREATE TABLE IF NOT EXISTS given (
         unit INTEGER NOT NULL REFERENCES units (id), person INTEGER NOT NULL REFERENCES people (id),
         uid TEXT NOT NULL, row INTEGER NOT NULL, verdict TEXT NOT NULL, mode TEXT NOT NULL,
@@ -63,6 +73,7 @@ _TABLES = """
         unit INTEGER NOT NULL REFERENCES units (id), person INTEGER NOT NULL REFERENCES people (id),
         kind TEXT NOT NULL, text TEXT NOT NULL, at REAL NOT NULL, PRIMARY KEY (unit, person, kind)
     ) WITHOUT ROWID;
+    CREATE INDEX IF NOT EXISTS asides_kind ON asides (kind, person, unit);
     CREATE TABLE IF NOT EXISTS drawn (unit INTEGER PRIMARY KEY REFERENCES units (id));
     CREATE TABLE IF NOT EXISTS facts (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 """
@@ -253,20 +264,16 @@ class State:
         """Make these the units that labels are wanted of: task, hash, topic, place, content and
         passes. What was there before stays as it was, but is wanted no longer."""
         columns = ("task", "hash", "topic", "place", "content", "passes")
-        with self._gathered("asked", columns, units):
+        with self._gathered("asked", ("hash",)), self._gathered("fresh", columns):
             # What is new is found before anybody is kept from writing.
+            rest = iter(units)
+            while some := list(islice(rest, _SOME)):
+                self._gather("asked", ((unit[1],) for unit in some))
+                known = self._known([unit[1] for unit in some])
+                self._gather("fresh", (u for u in some if known.get(u[1]) != (u[2], u[5])))
             self._made(
                 "gone",
                 "SELECT id FROM units WHERE wanted AND hash NOT IN (SELECT hash FROM asked)",
-            )
-            self._made(
-                "fresh",
-                """SELECT asked.* FROM asked
-                    LEFT JOIN units ON units.hash = asked.hash
-                    LEFT JOIN topics ON topics.id = units.topic
-                    WHERE (units.wanted, units.passes, topics.name)
-                        IS NOT (1, asked.passes, asked.topic)
-                    ORDER BY asked.rowid""",
             )
             with self.writing():
                 self.execute("UPDATE units SET wanted = 0 WHERE id IN (SELECT id FROM gone)")
@@ -282,10 +289,20 @@ class State:
                     "wanted = 1, passes = excluded.passes, topic = excluded.topic"
                 )
 
+    def _known(self, hashes: Sequence[str]) -> dict[str, tuple[str, int]]:
+        """Topic and passes of those of these units that labels are wanted of already."""
+        some = ",".join("?" * len(hashes))
+        query = (
+            "SELECT hash, name, passes FROM units JOIN topics ON topics.id = topic "  # noqa: S608
+            f"WHERE wanted AND hash IN ({some})"
+        )
+        rows = self.all(query, *hashes)
+        return {unit: (topic, passes) for unit, topic, passes in rows}
+
     def set_machines(self, found: Mapping[str, tuple[str, float | None]]) -> None:
         """What the folder's own labellers said: status and certainty by the unit's hash."""
-        rows = ((unit, *said) for unit, said in found.items())
-        with self._gathered("said", ("hash", "status", "sure"), rows):
+        with self._gathered("said", ("hash", "status", "sure")):
+            self._gather("said", ((unit, *said) for unit, said in found.items()))
             self._made(
                 "other",
                 """SELECT units.id, said.status, said.sure FROM said
@@ -300,19 +317,23 @@ class State:
                 )
 
     @contextmanager
-    def _gathered(
-        self, name: str, columns: Sequence[str], rows: Iterable[Sequence[Any]]
-    ) -> Iterator[None]:
-        """Rows in a table of this connection alone, so that nobody waits for what takes long."""
-        places = ",".join("?" * len(columns))
+    def _gathered(self, name: str, columns: Sequence[str]) -> Iterator[None]:
+        """A table of this connection alone, so that nobody waits for what takes long."""
         self.execute(f"DROP TABLE IF EXISTS temp.{name}")
         self.execute(f"CREATE TEMP TABLE {name} ({', '.join(columns)})")
-        with transaction(self.db, self.path, "BEGIN"):
-            self.db.executemany(f"INSERT INTO temp.{name} VALUES ({places})", rows)  # noqa: S608
         try:
             yield
         finally:
             self.execute(f"DROP TABLE temp.{name}")
+
+    def _gather(self, name: str, rows: Iterable[Sequence[Any]]) -> None:
+        """Put rows into such a table."""
+        columns = len(self.all(f"PRAGMA temp.table_info({name})"))
+        with transaction(self.db, self.path, "BEGIN"):
+            self.db.executemany(
+                f"INSERT INTO temp.{name} VALUES ({','.join('?' * columns)})",  # noqa: S608
+                rows,
+            )
 
     def _made(self, name: str, query: str) -> None:
         """What a query finds, in a table of this connection alone."""
@@ -321,7 +342,8 @@ class State:
 
     def set_drawn(self, drawn: Iterable[tuple[str, str]]) -> None:
         """Make the units of these tasks, by topic or by hash, those of the random draw."""
-        with self._gathered("asked", ("task", "name"), drawn):
+        with self._gathered("asked", ("task", "name")):
+            self._gather("asked", drawn)
             self._made(
                 "chosen",
                 "SELECT units.id FROM units JOIN topics ON topics.id = units.topic "
@@ -357,7 +379,27 @@ class State:
     ) -> list[UnitRow]:
         """The next units of a queue that nobody else has, and that the person has not labelled;
         with ``gold`` those that the person of that name has, for practice."""
-        some, order = _QUEUES[queue]
+        order = _QUEUES[queue][1]
+        rows = self._queued(
+            queue, task, person, without, gold, f"ORDER BY {order} LIMIT :count", count
+        )
+        return [UnitRow(*row) for row in rows]
+
+    def waits(self, queue: str, task: str, person: Person, gold: str = "") -> bool:
+        """Whether a queue has a unit for a person."""
+        return bool(self._queued(queue, task, person, (), gold, "LIMIT :count", 1))
+
+    def _queued(
+        self,
+        queue: str,
+        task: str,
+        person: Person,
+        without: Sequence[int],
+        gold: str,
+        which: str,
+        count: int,
+    ) -> list[Any]:
+        some = _QUEUES[queue][0]
         if gold:
             some = """EXISTS (SELECT 1 FROM given JOIN people ON people.id = person
                 WHERE unit = units.id AND name = :gold)"""
@@ -381,12 +423,11 @@ class State:
             free += """
                 AND NOT EXISTS (SELECT 1 FROM given WHERE unit = units.id AND person = :me)"""
         held = ",".join(str(int(one)) for one in without)
-        rows = self.execute(
+        return self.execute(
             f"{_UNIT} WHERE task = :task AND wanted AND {some} {free} "
-            f"AND units.id NOT IN ({held}) ORDER BY {order} LIMIT :count",
+            f"AND units.id NOT IN ({held}) {which}",
             {"task": task, "me": person.id, "now": time.time(), "count": count, "gold": gold},
         )
-        return [UnitRow(*row) for row in rows]
 
     def unit(self, number: int) -> UnitRow | None:
         """The unit with this number."""
@@ -403,7 +444,8 @@ class State:
         """Note labels of the ledger: of a person's on a unit the newest of each mode, so that what
         is said later with others in sight hides nothing of what was said before. Those of units
         that the workbench does not know are passed over."""
-        with self._gathered("said", Given._fields, labels):
+        with self._gathered("said", Given._fields):
+            self._gather("said", labels)
             self._made(
                 "fresh",
                 """SELECT units.id AS unit, said.* FROM said JOIN units ON units.hash = said.hash
@@ -463,11 +505,11 @@ _QUEUES = {
     "uncertain": (f"{_OPEN} AND sure IS NOT NULL", "sure, place"),
     "widest": (f"{_OPEN} AND machine != 'ok' AND labelled = 0", "range DESC, place"),
     "flagged": (
-        "EXISTS (SELECT 1 FROM asides WHERE unit = units.id AND kind = 'flag')",
+        "units.id IN (SELECT unit FROM asides WHERE kind = 'flag')",
         "place",
     ),
     "skipped": (
-        "EXISTS (SELECT 1 FROM asides WHERE unit = units.id AND person = :me AND kind = 'skip')",
+        "units.id IN (SELECT unit FROM asides WHERE kind = 'skip' AND person = :me)",
         "place",
     ),
     "disagreements": (
