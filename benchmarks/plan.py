@@ -1,161 +1,195 @@
-"""What designs of draws settle: labels needed until so many pairs of runs have their order.
+"""What a plan buys: labels until the order is settled, looking after each announced batch.
 
-Run: ``python benchmarks/plan.py SHARED [--repeat 30]``. P@10 of 24 runs over the passages of
-LLMJudge (SHARED/data/llmjudge: labels by people, a real judge's grades). For each design the share
-of the pairs that truly differ whose order is settled, by the number of labels, and the labels that
-settle half, 70 % and 90 % of them; and how often a settled order is wrong anywhere on the
-leaderboard, which may be in 5 % of the draws. Two and three batches are drawn each for the pairs
-that are still open; all are looked at once, at the end. ``plan_looks.py`` looks after each batch.
+Run: ``python benchmarks/plan.py SHARED [--repeat 40]``. P@10 over the passages of LLMJudge
+(SHARED/data/llmjudge: labels by people, a real judge's grades), of the 24 runs of the tests, whose
+lists share little, and of 37 that mix a few rankers, whose lists share much. Batches of which the
+first goes by leverage and each later one by the pairs that are open, against uniform draws of as
+many labels, with the judge and by people alone. After each look pairs are decided at a level of
+1 − .05/looks. A pair can be decided where its scores differ and a uniform draw decides it after two
+thirds of the looks in at least half of the repetitions; counted is the first look at which 90 % of
+these pairs are decided at once, or one batch past the last look where none is (said how often).
 """
 
 from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
+from threadpoolctl import threadpool_limits
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
-from tests.statistics.trust_data import GOOD, Passages, passages
+from tests.statistics.trust_data import DEPTH, GOOD, Passages, _grades, passages
 
 from assay.api.by_items import batch_weights
-from assay.measures.confidence import Floats
+from assay.measures.confidence import Bools, Floats
 from assay.statistics import corrected
 from assay.statistics.corrected import Estimates
 
-SHARES = (0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
-TARGETS = (0.5, 0.7, 0.9)
-ALPHA = 0.05
+ALPHA, SHARE, RANK_DRAWS = 0.05, 0.9, 2000
 
-
-class Seen(NamedTuple):
-    """Of the pairs that truly differ the share that is settled, and whether one wrongly so."""
-
-    settled: float
-    wrong: bool
+Way = Callable[[Passages, Sequence[int], float, int], Iterator[Estimates]]
+"""Of passages, sizes of batches, level and seed: what is estimated at each look."""
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("shared", type=Path)
-    parser.add_argument("--repeat", type=int, default=30)
-    parser.add_argument("--runs", type=int, default=24, help="every so many-th of the 24 runs")
+    parser.add_argument("--repeat", type=int, default=40)
+    parser.add_argument("--looks", type=int, default=12)
     options = parser.parse_args()
-    data = passages(options.shared)
-    data = _of_runs(data, np.linspace(0, len(data.weights) - 1, options.runs).round().astype(int))
-    items = data.weights.shape[1]
-    print(
-        f"{len(data.weights)} runs, {items:,} passages, judge {GOOD}, {options.repeat} repetitions"
-    )
-    designs: dict[str, Callable[[Passages, int], list[Seen]]] = {
-        "people only, uniform": lambda data, seed: _at_once(data, "uniform", seed, judge=False),
-        "uniform": lambda data, seed: _at_once(data, "uniform", seed),
-        "leverage": lambda data, seed: _at_once(data, "leverage", seed),
-        "pairs": lambda data, seed: _at_once(data, "pairs", seed),
-        "two batches": lambda data, seed: _in_batches(data, (0.4, 0.6), seed),
-        "three batches": lambda data, seed: _in_batches(data, (0.3, 0.3, 0.4), seed),
-    }
-    print("settled at     " + "".join(f"{round(share * items):>7,}" for share in SHARES)
-          + "".join(f"{target:>9.0%}" for target in TARGETS) + "  wrong")  # fmt: skip
-    for name, simulate in designs.items():
-        rows = [simulate(data, seed) for seed in range(options.repeat)]
-        means = np.mean([[one.settled for one in row] for row in rows], axis=0)
-        wrong = np.mean([one.wrong for row in rows for one in row])
-        needed = [_needed(means, target) * items for target in TARGETS]
-        print(f"{name:<15.15}" + "".join(f"{value:>7.2f}" for value in means)
-              + "".join(f"{'–' if np.isnan(one) else f'{one:,.0f}':>9}" for one in needed)
-              + f"{wrong:>7.1%}", flush=True)  # fmt: skip
+    ways: dict[str, Way] = {"people only": _people_only, "uniform": _uniform, "planned": _planned}
+    with threadpool_limits(1):
+        for name, data in (
+            ("lists share little", passages(options.shared)),
+            ("lists share much", _of_rankers(options.shared)),
+        ):
+            _report(name, data, ways, options.looks, options.repeat)
 
 
-def _of_runs(data: Passages, runs: np.ndarray) -> Passages:
-    """The same with some of the runs, ordered by their scores before, and their passages alone."""
-    order = np.argsort(data.weights @ data.labels)[runs]
-    used = data.weights[order].any(axis=0)
-    return data._replace(
-        weights=data.weights[order][:, used], labels=data.labels[used], topic=data.topic[used],
-        grades={name: values[used] for name, values in data.grades.items()},
+def _report(name: str, data: Passages, ways: dict[str, Way], looks: int, repeat: int) -> None:
+    truth = data.weights @ data.labels
+    pair = np.triu_indices(len(truth), 1)
+    right = np.sign(np.round(truth[:, None] - truth, 9))[pair]
+    batch = round(0.07 * len(data.labels))
+    sizes, level = [batch] * looks, 1.0 - ALPHA / looks
+    said = {
+        way: np.array([
+            [_signed(one, level, seed)[pair] for one in estimate(data, sizes, level, seed)]
+            for seed in range(repeat)
+        ])
+        for way, estimate in ways.items()
+    }  # fmt: skip
+    can = ((said["uniform"][:, 2 * looks // 3 - 1] != 0).mean(axis=0) >= 0.5) & (right != 0)
+    print(f"{name}: {len(truth)} runs, {len(data.labels):,} passages, {looks} looks of {batch};"
+          f" {can.sum()} of {len(right)} pairs can be decided")  # fmt: skip
+    needed = {}
+    for way, one in said.items():
+        share = (one[:, :, can] != 0).mean(axis=2)
+        enough = share >= SHARE
+        look = np.where(enough.any(axis=1), enough.argmax(axis=1) + 1, looks + 1)
+        needed[way] = batch * look
+        wrong = int(((one != 0) & (one != right)).any(axis=(1, 2)).sum())
+        shares = " ".join(f"{value:.2f}" for value in share.mean(axis=0))
+        print(f"  {way:<12} {needed[way].mean():>6,.0f} labels, and not by then in"
+              f" {int((~enough.any(axis=1)).sum())}; decided by look {shares};"
+              f" wrong anywhere in {wrong} of {repeat}")  # fmt: skip
+    for way in ("uniform", "people only"):
+        low, high = _ratio_interval(needed["planned"], needed[way])
+        ratio = needed["planned"].mean() / needed[way].mean()
+        print(f"  planned / {way}: {ratio:.2f} (95 % bootstrap {low:.2f}–{high:.2f})", flush=True)
+
+
+def _ratio_interval(first: Floats, second: Floats) -> tuple[float, float]:
+    """The percentile bootstrap of the ratio of two means over the same repetitions."""
+    picks = np.random.default_rng(0).integers(0, len(first), (5000, len(first)))
+    ratios = first[picks].mean(axis=1) / second[picks].mean(axis=1)
+    low, high = np.quantile(ratios, [0.025, 0.975])
+    return float(low), float(high)
+
+
+def _signed(found: Estimates, level: float, seed: int) -> Floats:
+    """R × R: 1 or −1 where it is decided which of two runs is better, else 0."""
+    sure = corrected.rank_sets(found, level=level, draws=RANK_DRAWS, seed=seed).decided
+    return np.where(sure, np.sign(found.value[:, None] - found.value), 0.0)
+
+
+def _uniform(
+    data: Passages, sizes: Sequence[int], level: float, seed: int, *, judge: bool = True
+) -> Iterator[Estimates]:
+    """One draw that grows from look to look: the coins stay, the probability rises."""
+    count = len(data.labels)
+    coins = np.random.default_rng(seed).random(count)
+    for size in np.cumsum(sizes):
+        pi = np.full(count, size / count)
+        yield _estimated(data, pi, coins < pi, np.zeros(count, np.bool_), level, judge=judge)
+
+
+def _people_only(
+    data: Passages, sizes: Sequence[int], level: float, seed: int
+) -> Iterator[Estimates]:
+    yield from _uniform(data, sizes, level, seed, judge=False)
+
+
+def _planned(data: Passages, sizes: Sequence[int], level: float, seed: int) -> Iterator[Estimates]:
+    """As ``assay draw`` makes batches; once all is decided, the rest is drawn for the scores."""
+    known = np.zeros(len(data.labels), np.bool_)
+    batches: list[Estimates] = []
+    made = corrected.draw(data.weights, sizes[0], seed=seed)
+    for number in range(1, len(sizes) + 1):
+        batches.append(_estimated(data, made.pi, made.drawn, known, level))
+        known |= made.drawn
+        counts = batch_weights(len(known), sizes[:number])
+        so_far = corrected.combine(batches, counts, level=level)
+        yield so_far
+        if number < len(sizes):
+            made = _next(data, so_far, known, sizes[number], level, seed)
+
+
+def _next(
+    data: Passages, so_far: Estimates, known: Bools, size: int, level: float, seed: int
+) -> corrected.Draw:
+    try:
+        return corrected.next_batch(
+            data.weights, so_far, _unsure(data, known), known, size, level=level,
+            draws=RANK_DRAWS, seed=seed,
+        )  # fmt: skip
+    except ValueError:  # all is decided
+        weights = np.where(known, 0.0, data.weights)
+        return corrected.draw(weights, size, seed=10_000 + 1_000 * int(known.sum()) + seed)
+
+
+def _estimated(
+    data: Passages, pi: Floats, drawn: Bools, known: Bools, level: float, *, judge: bool = True
+) -> Estimates:
+    return corrected.items(
+        np.where(known, 0.0, data.weights), np.where(drawn, data.labels, np.nan),
+        data.grades[GOOD] if judge else np.zeros(len(pi)), pi, drawn, data.topic,
+        offset=data.weights[:, known] @ data.labels[known], level=level,
     )  # fmt: skip
 
 
-def _needed(means: Floats, target: float) -> float:
-    """The share of labels at which so many pairs are settled, between those that were tried."""
-    if means[-1] < target:
-        return float("nan")
-    return float(np.interp(target, np.concatenate([[0.0], means]), [0.0, *SHARES]))
+def _unsure(data: Passages, known: Bools) -> Floats:
+    """√(m(1 − m)), m the known labels' mean of each grade, with 5 more at the mean of all."""
+    said, grade = data.labels[known], data.grades[GOOD].astype(int)
+    held = np.bincount(grade[known], minlength=4) + 5.0
+    m = (np.bincount(grade[known], weights=said, minlength=4) + 5.0 * said.mean()) / held
+    return np.sqrt(m * (1.0 - m))[grade]
 
 
-def _seen(data: Passages, found: Estimates, level: float) -> Seen:
-    truth = data.weights @ data.labels
-    first, second = np.triu_indices(len(truth), 1)
-    differ = np.abs(truth[first] - truth[second]) > 1e-9
-    decided = corrected.rank_sets(found, level=level, draws=2000).decided
-    settled = (decided | decided.T)[first, second]
-    said = np.sign(found.value[first] - found.value[second])
-    wrong = settled & (said != np.sign(truth[first] - truth[second]))
-    return Seen(float(settled[differ].mean()), bool(wrong[differ].any()))
-
-
-def _estimate(
-    data: Passages, weights: Floats, pi: Floats, drawn: np.ndarray, offset: Floats, *, judge: bool
-) -> Estimates:
-    grades = data.grades[GOOD] if judge else np.zeros(len(pi))
-    people = np.where(drawn, data.labels, np.nan)
-    return corrected.items(weights, people, grades, pi, drawn, data.topic, offset=offset)
-
-
-def _at_once(
-    data: Passages, design: corrected.draws.Design, seed: int, *, judge: bool = True
-) -> list[Seen]:
-    found = []
-    none = np.zeros(len(data.weights))
-    for place, share in enumerate(SHARES):
-        n = round(share * data.weights.shape[1])
-        draw = corrected.draw(data.weights, n, design=design, seed=1000 * place + seed)
-        one = _estimate(data, data.weights, draw.pi, draw.drawn, none, judge=judge)
-        found.append(_seen(data, one, 1 - ALPHA))
-    return found
-
-
-def _in_batches(data: Passages, parts: tuple[float, ...], seed: int) -> list[Seen]:
-    """The first batch by leverage, each later one for what is open; looked at at the end."""
-    return [_batches(data, parts, share, 1000 * place + seed) for place, share in enumerate(SHARES)]
-
-
-def _batches(data: Passages, parts: tuple[float, ...], share: float, seed: int) -> Seen:
-    items = data.weights.shape[1]
-    known = np.zeros(items, dtype=np.bool_)
-    batches: list[Estimates] = []
-    sizes: list[int] = []
-    for part in parts:
-        n = round(share * items * part)
-        weights = np.where(known, 0.0, data.weights)
-        if not batches:
-            draw = corrected.draw(weights, n, seed=seed)
-        else:
-            now = corrected.combine(batches, batch_weights(items, sizes))
-            unsure = _uncertainty(data, known)
-            n = min(n, int((weights.any(axis=0)).sum()))
-            try:
-                draw = corrected.next_batch(data.weights, now, unsure, known, n, seed=seed)
-            except ValueError:  # all is settled
-                break
-        offset = data.weights[:, known] @ data.labels[known]
-        batches.append(_estimate(data, weights, draw.pi, draw.drawn, offset, judge=True))
-        sizes.append(n)
-        known |= draw.drawn
-    return _seen(data, corrected.combine(batches, batch_weights(items, sizes)), 1 - ALPHA)
-
-
-def _uncertainty(data: Passages, known: np.ndarray) -> Floats:
-    grades, place = np.unique(data.grades[GOOD], return_inverse=True)
-    count = np.bincount(place[known], minlength=len(grades)) + 5.0
-    said = data.labels[known]
-    means = np.bincount(place[known], weights=said, minlength=len(grades)) + 5.0 * said.mean()
-    m = (means / count)[place]
-    return np.sqrt(m * (1 - m))
+def _of_rankers(shared: Path, runs: int = 37, rankers: int = 5) -> Passages:
+    """Runs that mix people's grade, another judge's, and a few rankers, with a little noise."""
+    folder = shared / "data" / "llmjudge"
+    people = _grades(folder / "llmjudge_test_qrel_idx.txt")
+    judge = _grades(folder / "scores" / f"{GOOD}.txt")
+    other = _grades(folder / "scores" / "TREMA-4prompts.txt")
+    generator = np.random.default_rng(20)
+    mixes = generator.dirichlet(np.full(rankers, 0.5), runs)
+    of_people, of_other = generator.random((2, runs, 1))
+    chosen: dict[tuple[str, str], list[int]] = {}
+    for topic, docs in sorted(people.items()):
+        names = sorted(docs)
+        score = (
+            of_people * [docs[doc] for doc in names]
+            + of_other * [other[topic][doc] for doc in names]
+            + mixes @ generator.normal(0, 1.5, (rankers, len(names)))
+            + generator.normal(0, 0.5, (runs, len(names)))
+        )
+        for run, best in enumerate(np.argsort(-score, axis=1)[:, :DEPTH]):
+            for place in best:
+                chosen.setdefault((topic, names[place]), []).append(run)
+    items = sorted(chosen)
+    weights = np.zeros((runs, len(items)))
+    for at, item in enumerate(items):
+        weights[chosen[item], at] = 1 / (DEPTH * len(people))
+    return Passages(
+        np.empty(0), {}, weights,
+        np.array([float(people[topic][doc] >= 2) for topic, doc in items]),
+        {GOOD: np.array([float(judge[topic][doc]) for topic, doc in items])},
+        np.unique([topic for topic, _ in items], return_inverse=True)[1],
+    )  # fmt: skip
 
 
 if __name__ == "__main__":

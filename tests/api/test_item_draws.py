@@ -377,6 +377,7 @@ def test_a_draw_that_nobody_got_to_stands_in_no_other_ones_way(assay, answers):
     (one,) = [c for b in trust(folder).boards for c in b.found if c.measure == "Accuracy"]
     assert one.value == pytest.approx(expected.value)
     assert one.low == pytest.approx(expected.low)
+    assert any("is left out, with every label" in said for said in one.warnings)
 
 
 def test_the_workbench_has_drawn_units_as_a_queue(assay, answers):

@@ -141,6 +141,12 @@ def test_ndcg_is_planned_by_how_its_topics_vary(assay, rag):  # noqa: F811
     assert (now.high - now.low).max() > widths[0] > widths[1] > widths[2]
     assert widths[2] == pytest.approx(0, abs=1e-9)
     assert found["command"].endswith("--n 8 --task trec_rag.relevance --seed 2")
+    done = assay(*shlex.split(found["command"])[1:])
+    assert done.returncode == 0, done.stderr
+    say(assay, rag, drawn_units(rag), 2, "human:KIM")
+    last = planned(assay, rag, "-m", "nDCG@4", "--to-decide")
+    assert (last["offers"], last["command"]) == ([], None)
+    assert any("nothing left to buy" in note or "is settled" in note for note in last["notes"])
 
 
 @pytest.mark.parametrize(

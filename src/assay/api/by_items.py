@@ -149,6 +149,11 @@ def batches(draws: Sequence[Draw], chosen: Draw) -> Iterator[Draw]:
             return
 
 
+def is_whole(items: Items, draw: Draw) -> bool:
+    """Whether people labelled every unit of a draw that has any weight."""
+    return not np.isnan(items.people[np.isin(items.units, draw.chosen)]).any()
+
+
 def estimated(
     items: Items, draws: Sequence[Draw], *, level: float, population: Population
 ) -> Estimates:
@@ -163,8 +168,6 @@ def estimated(
         )
     for draw in draws:
         pi, drawn = items.of(draw, known)
-        if np.isnan(items.people[drawn]).any() and draw is not draws[-1]:
-            continue  # nobody got to it
         weights = np.where(known, 0.0, items.weights)
         never = int((weights.any(axis=0) & (pi == 0)).sum())
         if never:
@@ -261,13 +264,21 @@ class ByItems:
                 "What people said changes what is asked after it, so that it is no sum over "
                 f"labels under {self._task} here. Draw whole topics: 'assay draw FOLDER --n N'."
             )
+        open_draws = [one for one in self._draws[:-1] if not is_whole(items, one)]
+        draws = [one for one in self._draws if one not in open_draws]
         try:
-            found = estimated(items, self._draws, level=self._level, population=self._population)
+            found = estimated(items, draws, level=self._level, population=self._population)
         except ValueError as error:
             return f"{str(error)[:1].upper()}{str(error)[1:]}."
         alone = items.offset + items.weights @ items.judge[0]
         lower = measure in board.lower_is_better
         one = ranked(measure, items.runs, found, alone, lower=lower, level=self._level)
-        several = len(items.judges) > 1
-        who = f"{len(items.judges)} judges enter together: {', '.join(items.judges)}."
-        return replace(one, warnings=(who,)) if several else one
+        told = []
+        if len(items.judges) > 1:
+            told.append(f"{len(items.judges)} judges enter together: {', '.join(items.judges)}.")
+        if open_draws:
+            told.append(
+                f"Not all of {', '.join(f'draw {one.uid[:8]}' for one in open_draws)} is labelled: "
+                "it is left out, with every label that it has."
+            )
+        return replace(one, warnings=tuple(told))

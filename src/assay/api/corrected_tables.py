@@ -142,5 +142,8 @@ def trust_section(evaluations: Evaluations, ledger: Ledger) -> Part:
             tables.append(replace(shown, note=order_in_words(one), folded=folded))
             if one.families:
                 tables.append(replace(families_table(board.title, one), folded=folded))
-    says = [f"Stands on: {found.basis}.", found.why, population_in_words(found), *remarks_of(found)]
-    return Part("Corrected by people’s labels", " ".join(filter(None, says)), tuple(tables))
+    says = [f"Stands on: {found.basis}.", found.why, population_in_words(found)]
+    return Part(
+        "Corrected by people’s labels", " ".join(filter(None, says)), tuple(tables),
+        remarks=tuple(remarks_of(found)),
+    )  # fmt: skip

@@ -192,9 +192,10 @@ def _by_items(
     pairs = runs * (runs - 1) // 2
     open_pairs = settled < pairs
     offers: list[tuple[_Offer, int, int]] = []
-    if left >= _LEAST:
-        offers += [(units("leverage"), _LEAST, left)]
-        offers += [(units("pairs"), _LEAST, left)] if open_pairs and runs > 1 else []
+    if left:
+        least = min(_LEAST, left)
+        offers += [(units("leverage"), least, left)]
+        offers += [(units("pairs"), least, left)] if open_pairs and runs > 1 else []
     if topic_count >= _LEAST_TOPICS and not done:
         offers.append((topics, _LEAST_TOPICS, topic_count))
     first, second = np.triu_indices(runs, 1)
@@ -204,7 +205,7 @@ def _by_items(
     return LabelPlan(
         items.measure, items.task, items.runs, pairs, settled, tuple(found), cheapest,
         _command(opened, cheapest, items, seed),
-        (start, *_notes(aim, pairs, settled, cheapest)),
+        (start, *_notes(aim, pairs, settled, cheapest, nothing_left=not offers)),
     )  # fmt: skip
 
 
@@ -248,8 +249,6 @@ def _by_topics(opened: Opened, ledger: Ledger, aim: Aim, measure: str) -> LabelP
             "Plan for a measure that is a mean over topics, such as Accuracy: -m Accuracy."
         )
     total, before = len(draw.names), len(draw.chosen)
-    if before == total:
-        raise SettingsError(f"{measure}: all topics are labelled; there is nothing left to draw.")
     per_topic = sum(1 for _ in open_units(opened.parts, ledger, draw)) / before
     price = _Price.of(ledger, *draw.tasks)
     value = corrected.shrink(found, one.judge)[0]
@@ -263,7 +262,8 @@ def _by_topics(opened: Opened, ledger: Ledger, aim: Aim, measure: str) -> LabelP
 
     first, second = np.triu_indices(runs, 1)
     most = float((np.abs(value[first] - value[second]) > 0).sum())
-    offers, cheapest = _offered([(topics, before + 1, total)], aim, most)
+    left = [(topics, before + 1, total)] if before < total else []
+    offers, cheapest = _offered(left, aim, most)
     seed = max(one.seed for one in ledger.draws()) + 1
     tasks = "".join(f" --task {name}" for name in draw.tasks)
     command = ""
@@ -277,7 +277,7 @@ def _by_topics(opened: Opened, ledger: Ledger, aim: Aim, measure: str) -> LabelP
     settled = int(np.triu(sure | sure.T, 1).sum())
     return LabelPlan(
         measure, ", ".join(draw.tasks), one.runs, one.pairs, settled, tuple(offers), cheapest,
-        command, (note, *_notes(aim, one.pairs, settled, cheapest)),
+        command, (note, *_notes(aim, one.pairs, settled, cheapest, nothing_left=not left)),
     )  # fmt: skip
 
 
@@ -302,7 +302,9 @@ def _corrected(
 # -- what is offered ---------------------------------------------------------------------------
 
 
-def _notes(aim: Aim, pairs: int, settled: int, cheapest: Purchase | None) -> Iterator[str]:
+def _notes(
+    aim: Aim, pairs: int, settled: int, cheapest: Purchase | None, *, nothing_left: bool
+) -> Iterator[str]:
     """What is to be said of looking, and of what is settled or out of reach."""
     if aim.looks > 1:
         yield (
@@ -311,6 +313,8 @@ def _notes(aim: Aim, pairs: int, settled: int, cheapest: Purchase | None) -> Ite
         )
     if pairs and settled == pairs:
         yield "The order of all pairs is settled: more labels change no rank."
+    elif nothing_left:
+        yield "Everything that could be drawn is labelled: there is nothing left to buy."
     elif (aim.to_decide or aim.width is not None) and cheapest is None:
         yield "No number of labels is expected to reach that."
 

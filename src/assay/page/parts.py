@@ -220,9 +220,10 @@ Item = Table | Grid | Figure | LineChart | Text | Marked | Sentences | Beside | 
 @dataclass(frozen=True, slots=True)
 class Part:
     """A section of the report. ``groups`` are items under a heading of their own that opens on a
-    click (one query, one passage …)."""
+    click (one query, one passage …); ``remarks`` a list below the note."""
 
     title: str
     note: str = ""
     items: tuple[Item, ...] = ()
     groups: tuple[tuple[str, tuple[Item, ...]], ...] = ()
+    remarks: tuple[str, ...] = ()

@@ -182,6 +182,7 @@ class Section:
     note: str
     items: tuple[Markup, ...]
     groups: tuple[tuple[str, tuple[Markup, ...]], ...]
+    remarks: tuple[str, ...]
 
 
 def sections(parts: Sequence[Part], look: Look, anchor: str = "part") -> Iterator[Section]:
@@ -195,4 +196,5 @@ def sections(parts: Sequence[Part], look: Look, anchor: str = "part") -> Iterato
             tuple(
                 (title, tuple(draw(item, look) for item in items)) for title, items in part.groups
             ),
+            part.remarks,
         )
