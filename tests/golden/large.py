@@ -396,7 +396,7 @@ def run(*arguments: object) -> Cost:
     """Run a command of Assay as a process of its own. CPU is of all its processes, memory of
     itself, as the system has it. (What getrusage says of a child can be the memory of this process,
     which it begins as a copy of.)"""
-    env = {**os.environ, "PYTHONPATH": str(ROOT)}
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, (ROOT, ROOT / "src")))}
     command = [sys.executable, "-m", "assay.cli.main", *map(str, arguments)]
     peak, started = 0, time.perf_counter()
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, env=env)

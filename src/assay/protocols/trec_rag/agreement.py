@@ -222,6 +222,8 @@ def compare_ways(bank: Bank) -> list[Way]:
     """How the ways of asking for relevance agree on the same documents, and each with the given
     qrels, where both have a label."""
     settings, inputs = bank.settings, bank.inputs
+    if len(settings.ways) + bool(inputs.qrels) < 2:
+        return []
     labels: dict[str, dict[tuple[str, str], float]] = {way: {} for way in settings.ways}
     for way, mine in labels.items():
         for topic in inputs.topics:
@@ -264,11 +266,10 @@ def judgment_run(bank: Bank, name: str) -> JudgmentRun | None:
     """The evaluation's own relevance labels as a judgment run, to be handed in or compared; None
     without any. The confidence is the share of an ensemble's votes that agree with its label, 1
     for a single labeller, which states none."""
-    quiet = Bank(bank.inputs, bank.settings, bank.book)
     guesses: dict[str, dict[str, RelevanceGuess]] = {}
     for topic in bank.inputs.topics if bank.settings.ways else ():
         for doc in bank.inputs.ranks.get(topic, {}):
-            grade, label = quiet.judged(topic, doc, bank.settings.ways[0])
+            grade, label = bank.quiet.judged(topic, doc, bank.settings.ways[0])
             if grade is not None and label is not None:
                 guess = RelevanceGuess(doc, grade, _confidence(label, bank.settings.ways[0]))
                 guesses.setdefault(topic, {})[doc] = guess
@@ -287,10 +288,9 @@ def relevance_rows(
     bank: Bank, grades: Mapping[str, Mapping[str, int]]
 ) -> Iterator[tuple[object, ...]]:
     """Every pooled document: the grade used, and the label of each way of asking."""
-    quiet = Bank(bank.inputs, bank.settings, bank.book)
     for topic in bank.inputs.topics:
         for doc in bank.inputs.ranks.get(topic, {}):
             used = grades.get(topic, {}).get(doc)
             for way in bank.settings.ways or ("given",):
-                label = None if way == "given" else quiet.judged(topic, doc, way)[0]
+                label = None if way == "given" else bank.quiet.judged(topic, doc, way)[0]
                 yield (topic, doc, used, way, label)

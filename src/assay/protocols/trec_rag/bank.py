@@ -97,8 +97,7 @@ class Bank(Narratives):
             return None
         if not units:
             return ()
-        quiet = Bank(self.inputs, self.settings, self.book)
-        verdict = quiet._created(units[-1], topic, creator)
+        verdict = self.quiet._created(units[-1], topic, creator)
         return None if verdict is None else tuple(verdict["nuggets"])
 
     def merge_unit(self, topic: str) -> MergeUnit | None:

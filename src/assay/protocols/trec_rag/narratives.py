@@ -5,10 +5,11 @@ The same code says what is asked next and what is scored, so that the two cannot
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections import ChainMap
+from collections.abc import Mapping, MutableMapping
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, Self
 
 from assay.labellers.base import Request
 from assay.model.labels import Label, Status
@@ -48,6 +49,9 @@ class Narratives:
     _texts: dict[str, str | None] = field(default_factory=dict, init=False)
     _aspects: dict[str, tuple[SubNarrative, ...] | None] = field(default_factory=dict, init=False)
     _grades: dict[str, dict[str, int | None]] = field(default_factory=dict, init=False)
+    _judged: MutableMapping[tuple[str, str, str], tuple[int | None, Label | None]] = field(
+        default_factory=dict, init=False
+    )
 
     def label(self, task: AnyTask, unit: Unit, place: Place) -> Label | None:
         """The label of a unit that counts, which may be a failed one."""
@@ -58,6 +62,13 @@ class Narratives:
     def verdict(self, task: AnyTask, unit: Unit, place: Place) -> Mapping[str, Any] | None:
         label = self.label(task, unit, place)
         return None if label is None else label.verdict
+
+    @cached_property
+    def quiet(self) -> Self:
+        """The same, with nothing counted."""
+        found = replace(self, counting=False)
+        found._judged = ChainMap({}, self._judged)  # what was counted need not be looked up again
+        return found
 
     @cached_property
     def people_given(self) -> bool:
@@ -156,6 +167,12 @@ class Narratives:
 
     def judged(self, topic: str, doc: str, way: str) -> tuple[int | None, Label | None]:
         """The grade of a document as its label in one way says, and the label."""
+        asked = (topic, doc, way)
+        if asked not in self._judged:
+            self._judged[asked] = self._grade_and_label(*asked)
+        return self._judged[asked]
+
+    def _grade_and_label(self, topic: str, doc: str, way: str) -> tuple[int | None, Label | None]:
         request = self.relevance_request(topic, doc, way)
         if request is None:
             return None, None

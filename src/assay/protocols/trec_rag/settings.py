@@ -73,7 +73,8 @@ def compare_settings(
 ) -> tuple[Sides, ...]:
     """Scores by people's and machines' labels side by side, where both exist, whatever policy the
     evaluation is scored under: nuggets and assignments, support, relevance."""
-    if book.book is None:
+    given = any((inputs.qrels, inputs.assignments, inputs.support))
+    if book.book is None or not (given or book.book.ledger.judged_by_people()):
         return ()
     machine, people, human = (
         _bank(inputs, settings, book, policy) for policy in ("machine", "people", "human")
