@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -14,6 +15,7 @@ from assay.ledger.draws import TOPICS, Draw
 from assay.ledger.policy import Policy
 from assay.measures.confidence import Bools, Floats, Integers
 from assay.measures.scores import Scores
+from assay.model.labels import LabellerId
 from assay.model.wording import counted
 from assay.page.page import Board
 from assay.protocols.evaluation import Evaluation
@@ -24,10 +26,12 @@ from assay.statistics import corrected
 from assay.statistics.corrected import Estimates, Population
 from assay.statistics.corrected.calibration import grades
 from assay.statistics.corrected.given import LEAST_LABELS
+from assay.tasks.base import AnyTask
 
 _SAME = 1e-9
 _PSEUDO = 5.0
 _MACHINE = Policy.parse("machine")
+_Verdict = Mapping[str, Any] | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,30 +72,69 @@ def _by(part: Evaluation, policy: Policy) -> Evaluation:
     return replace(part, policy=policy)
 
 
-def items_of(
-    part: Evaluation, ledger: Ledger, linear: LinearMeasure, scores: Scores
-) -> Items | str:
+class Voices:
+    """What is said of the units of a protocol: looked up once, whatever many measures ask it."""
+
+    def __init__(self, part: Evaluation, ledger: Ledger) -> None:
+        self._part, self._ledger = part, ledger
+        self._machine = _by(part, _MACHINE).book(ledger)
+        self._people: dict[str, LabelBook] = {}
+        self._said: dict[str, tuple[_Verdict, _Verdict, Mapping[str, _Verdict]]] = {}
+
+    def own(self, task: AnyTask) -> LabellerId | None:
+        """The evaluation's own labeller of a task."""
+        return None if self._machine.book is None else self._machine.book.configured[task.name]
+
+    def of(self, request: Request) -> tuple[_Verdict, _Verdict, Mapping[str, _Verdict]]:
+        """What the machine, people, and other machines by their names say of a unit."""
+        unit = request.unit_hash
+        if unit not in self._said:
+            self._said[unit] = self._looked_up(request)
+        return self._said[unit]
+
+    def _looked_up(self, request: Request) -> tuple[_Verdict, _Verdict, Mapping[str, _Verdict]]:
+        task, content = request.task, request.content
+        if task.name not in self._people:
+            policy = Policy.of_drawn([task.name])
+            self._people[task.name] = _by(self._part, policy).book(self._ledger)
+        own = self.own(task)
+        others = {
+            one.labeller.name: one.verdict
+            for one in self._machine.history(task, content)
+            if not (one.labeller.is_human or one.labeller.is_audited or one.labeller == own)
+            and one.verdict is not None
+        }
+        machine = self._machine.find(task, content)
+        person = self._people[task.name].find(task, content)
+        return machine and machine.verdict, person and person.verdict, others
+
+
+def items_of(voices: Voices, linear: LinearMeasure, scores: Scores) -> Items | str:
     """The units of a measure with what is said of them, given what runs score by the machine's
     labels alone; or why there are none."""
     runs = tuple(run for run, by in scores.items() if linear.measure in by)
     weights, requests = _weights(linear, runs)
     if not requests:
         return f"No label under {linear.task.name} has any weight in it."
-    machine = _by(part, _MACHINE).book(ledger)
-    people = _by(part, Policy.of_drawn([linear.task.name])).book(ledger)
-    own = _worth(linear, machine, requests)
+    said = [voices.of(one) for one in requests]
+    own = _worth(linear, requests, [machine for machine, _, _ in said])
     whole = np.array([_number(scores[run][linear.measure].value) for run in runs])
     if np.isnan(own).any() or np.isnan(whole).any():
         return f"Labels of the machine under {linear.task.name}, or before it, are missing."
-    others = _others(machine, linear, requests)
-    configured = None if machine.book is None else machine.book.configured[linear.task.name]
+    named = sorted({name for _, _, others in said for name in others})
+    rows = {
+        name: _worth(linear, requests, [others.get(name) for _, _, others in said])
+        for name in named
+    }
+    complete = {name: row for name, row in rows.items() if not np.isnan(row).any()}
+    configured = voices.own(linear.task)
     topics = {name: at for at, name in enumerate(sorted({one.topic for one in requests}))}
     return Items(
         linear.measure, linear.task.name, runs, tuple(one.unit_hash for one in requests),
         np.array([topics[one.topic] for one in requests]), weights,
-        ("machine" if configured is None else configured.name, *others),
-        np.stack([own, *others.values()]),
-        _worth(linear, people, requests),
+        ("machine" if configured is None else configured.name, *complete),
+        np.stack([own, *complete.values()]),
+        _worth(linear, requests, [person for _, person, _ in said]),
         whole - weights @ own,
     )  # fmt: skip
 
@@ -113,31 +156,16 @@ def _number(value: float | None) -> float:
     return np.nan if value is None else value
 
 
-def _worth(linear: LinearMeasure, book: LabelBook, requests: Sequence[Request]) -> Floats:
-    """What the labels that count in a book are worth; NaN where there is none."""
-    found = (book.find(linear.task, request.content) for request in requests)
+def _worth(
+    linear: LinearMeasure, requests: Sequence[Request], verdicts: Sequence[_Verdict]
+) -> Floats:
+    """What verdicts are worth; NaN where there is none."""
     return np.array(
         [
-            np.nan if one is None or one.verdict is None else linear.worth(request, one.verdict)
-            for request, one in zip(requests, found, strict=True)
+            np.nan if verdict is None else linear.worth(request, verdict)
+            for request, verdict in zip(requests, verdicts, strict=True)
         ]
     )
-
-
-def _others(
-    book: LabelBook, linear: LinearMeasure, requests: Sequence[Request]
-) -> dict[str, Floats]:
-    """What other machines say, by their names: those that labelled every unit."""
-    found: dict[str, Floats] = {}
-    own = None if book.book is None else book.book.configured[linear.task.name]
-    for place, request in enumerate(requests):
-        for label in book.history(linear.task, request.content):
-            who = label.labeller
-            if who.is_human or who.is_audited or who == own or label.verdict is None:
-                continue
-            row = found.setdefault(who.name, np.full(len(requests), np.nan))
-            row[place] = linear.worth(request, label.verdict)
-    return {name: row for name, row in sorted(found.items()) if not np.isnan(row).any()}
 
 
 def batches(draws: Sequence[Draw], chosen: Draw) -> Iterator[Draw]:
@@ -235,7 +263,7 @@ class ByItems:
         population: Population,
         level: float,
     ) -> None:
-        self._part, self._ledger, self._judge = part, ledger, judge
+        self._judge, self._voices = judge, Voices(part, ledger)
         self._draws, self._population, self._level = list(batches(draws, draw)), population, level
         self._task = draw.tasks[0]
         self._linear = {
@@ -252,7 +280,7 @@ class ByItems:
                 f"It is no sum over labels under {self._task}, so that single ones cannot correct "
                 "it. Draw whole topics: 'assay draw FOLDER --n N'."
             )
-        items = items_of(self._part, self._ledger, linear, self._judge.scores)
+        items = items_of(self._voices, linear, self._judge.scores)
         if isinstance(items, str):
             return items
         said = np.where(np.isnan(items.people), items.judge[0], items.people)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from assay.api.by_items import Items, items_of, linear_of
+from assay.api.by_items import Items, Voices, items_of, linear_of
 from assay.api.by_topics import quick
 from assay.api.opened import Opened
 from assay.ledger import Ledger
@@ -22,8 +22,9 @@ def linear_in(opened: Opened, ledger: Ledger, task: str = "") -> Mapping[str, It
         linear = [one for one in linear_of(part, ledger) if task in ("", one.task.name)]
         if linear:
             judge = replace(quick(part), policy=Policy.parse("machine")).score(ledger)
+            voices = Voices(part, ledger)
             for one in linear:
-                items = items_of(part, ledger, one, judge.findings.scores)
+                items = items_of(voices, one, judge.findings.scores)
                 found.setdefault(prefix + one.measure, items)
     return found
 

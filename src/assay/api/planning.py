@@ -116,16 +116,8 @@ def plan_labels(
     opened = Opened.open(folder)
     with opened.ledger(create=False) as ledger:
         ledger.checked()
-        known = {
-            one
-            for part in opened.parts.values()
-            for board in quick(part).score(ledger).findings.boards
-            for one in board.measures
-        }
-        if measure and measure.rsplit(": ", 1)[-1] not in known:
-            raise SettingsError(
-                f"{folder}: no leaderboard has {measure}. There are {', '.join(sorted(known))}."
-            )
+        if measure:
+            _check_measure(opened, ledger, measure)
         every = linear_in(opened, ledger, task)
         if measure and isinstance(every.get(measure, ""), str):
             return _by_topics(opened, ledger, aim, measure)
@@ -135,6 +127,20 @@ def plan_labels(
         if done and done[-1].design == TOPICS:
             return _by_topics(opened, ledger, aim, measure or items.measure)
         return _by_items(opened, ledger, aim, items, agreement)
+
+
+def _check_measure(opened: Opened, ledger: Ledger, measure: str) -> None:
+    known = {
+        one
+        for part in opened.parts.values()
+        for board in quick(part).score(ledger).findings.boards
+        for one in board.measures
+    }
+    if measure.rsplit(": ", 1)[-1] not in known:
+        raise SettingsError(
+            f"{opened.folder.path}: no leaderboard has {measure}. There are "
+            f"{', '.join(sorted(known))}."
+        )
 
 
 # -- measures that are sums over labels --------------------------------------------------------
