@@ -12,7 +12,7 @@ from assay.api.results import Results
 from assay.ledger import Ledger
 from assay.model.labels import Label
 from assay.protocols.evaluation import Evaluation
-from assay.protocols.places import WhereUsed
+from assay.protocols.places import Place, WhereUsed
 from assay.protocols.scores import SCORE_COLUMNS, VALUE_COLUMNS, score_row, value_row
 
 _TEXTS = frozenset(
@@ -92,17 +92,17 @@ def _labels(results: Results, ledger: Ledger | None) -> Iterator[Sequence[Any]]:
     if ledger is None:
         return
     for name, one in results.by_protocol.items():
-        places: dict[tuple[int, str], list[dict[str, str]]] = {}
+        places: dict[tuple[int, str], dict[Place, None]] = {}
         found: dict[tuple[int, str], Label] = {}
         for label, place in one.used:
             key = label.rowid, label.task
             found[key] = label
-            places.setdefault(key, []).append(place._asdict())
+            places.setdefault(key, {})[place] = None
         for key, label in zip(found, ledger.whole(found.values()), strict=True):
             yield (
                 name, label.task, label.uid, label.unit, label.labeller.name, label.status.value,
                 _json(label.verdict), label.reason, label.error, label.tokens_in, label.tokens_out,
-                label.cost, label.created, places[key],
+                label.cost, label.created, [one._asdict() for one in places[key]],
             )  # fmt: skip
 
 

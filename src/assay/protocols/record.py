@@ -36,11 +36,12 @@ class Places:
     models: dict[str, Counter[str]] = field(default_factory=dict)
 
     def note(self, label: Label | None, place: bytes) -> None:
-        """Add a place (a JSON string) of a label; None is no label."""
+        """Add a place (a JSON string) of a label; None is no label. One place that takes several
+        things from a label, such as the nuggets of an answer, is named once."""
         if label is None:
             return
         known = self.at.setdefault(label.rowid, place)
-        if known is not place:
+        if known is not place and known != place and not known.endswith(b"," + place):
             self.at[label.rowid] = b"%b,%b" % (known, place)
         elif label.detail and "model" in label.detail:
             self.models.setdefault(label.task, Counter())[str(label.detail["model"])] += 1
