@@ -299,6 +299,10 @@ def test_a_second_draw_goes_to_what_is_not_known_and_both_count_together(assay, 
     (one,) = [c for b in found.boards for c in b.found if c.measure == "Accuracy"]
     assert one.value == pytest.approx(expected.value)
     assert one.high == pytest.approx(expected.high)
+    (named,) = [
+        c for b in trust(folder, draw=second.uid).boards for c in b.found if c.measure == "Accuracy"
+    ]
+    assert named.value == pytest.approx(expected.value)
     done = assay("trust", folder, "--population", "like-these")
     assert done.returncode == 1
     assert "several draws" in " ".join(done.stdout.split())
@@ -424,3 +428,6 @@ def test_a_draw_for_another_measure_is_no_draw_that_was_made(assay, rag):
     draw_units(rag, n=12, seed=1, task="trec_rag.relevance", design="uniform", measure="P@4")
     with pytest.raises(SettingsError, match="--seed 1 was made before"):
         draw_units(rag, n=12, seed=1, task="trec_rag.relevance", design="uniform", measure="P@2")
+    draw_units(rag, n=12, seed=2, task="trec_rag.relevance", design="uniform", measure="P@2")
+    with pytest.raises(SettingsError, match="--seed 2 was made before"):
+        draw_units(rag, n=12, seed=2, task="trec_rag.relevance", design="uniform", measure="P@4")

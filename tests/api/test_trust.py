@@ -388,8 +388,12 @@ def test_of_several_draws_the_newest_that_is_labelled_counts(assay, world, peopl
     assay("judge", folder)
     first, topics = drawn(assay, folder)
     people(folder, truth, topics)
+    assert "one of" not in trusted(assay, folder)["stands_on"]
     drawn(assay, folder, seed=9)
-    assert trusted(assay, folder)["draw"] == first["draw"]
+    found = trusted(assay, folder)
+    assert found["draw"] == first["draw"]
+    assert found["stands_on"].endswith("; one of 2 draws)")
+    assert any("not chosen by what its labels say" in one for one in found["remarks"])
     second, more = drawn(assay, folder, seed=9)
     people(folder, truth, more)
     assert trusted(assay, folder)["draw"] == second["draw"]

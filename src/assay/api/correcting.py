@@ -43,6 +43,8 @@ COLUMNS = (
 )  # fmt: skip
 
 
+_FEW_TOPICS = 5
+
 Evaluations = Mapping[str, Evaluation]
 """A folder under each of its protocols."""
 
@@ -118,7 +120,8 @@ def correct(
     """Correct the scores of a folder's protocols by the newest draw of which all is labelled, else
     the newest, or the one whose id begins with ``wanted``. Raises SettingsError for a draw or a
     measure that there is not."""
-    draws = [one for one in ledger.draws() if one.uid.startswith(wanted)]
+    every = ledger.draws()
+    draws = [one for one in every if one.uid.startswith(wanted)]
     if wanted and len(draws) != 1:
         which = f"{len(draws)} draws begin with" if draws else "There is no draw"
         raise SettingsError(f"{which} {wanted}. 'assay draw FOLDER' lists them.")
@@ -166,12 +169,13 @@ def correct(
         board
         for name, part in evaluations.items()
         for board in _boards(
-            f"{name}: " if len(evaluations) > 1 else "", part, ledger, chosen, draws, measures,
+            f"{name}: " if len(evaluations) > 1 else "", part, ledger, chosen, every, measures,
             population, level,
         )
     )  # fmt: skip
     known = {m for one in boards for m in (*(c.measure for c in one.found), *one.refused)}
-    remarks = tuple(_remarks(ledger, chosen, units))
+    rivals = [one for one in every if one.design == TOPICS and one.tasks == chosen.tasks]
+    remarks = tuple(_remarks(ledger, chosen, units, len(rivals)))
     unknown = [name for name in measures if name not in known]
     if unknown:
         raise SettingsError(
@@ -184,15 +188,19 @@ def correct(
         )
         basis = "a draw is labelled, but corrects nothing"
         return Trusted(basis, drawn, population, level, boards, done, why, remarks)
+    one_of = f"; one of {len(rivals)} draws" if chosen.design == TOPICS and rivals[1:] else ""
     return Trusted(
         f"judge corrected by {counted(done, 'drawn label')} by people "
-        f"({len(chosen.chosen)} of {counted(len(chosen.names), chosen.unit_name)})",
+        f"({len(chosen.chosen)} of {counted(len(chosen.names), chosen.unit_name)}{one_of})",
         drawn, population, level, boards, done, remarks=remarks,
     )  # fmt: skip
 
 
-def _remarks(ledger: Ledger, draw: Draw, units: Iterable[tuple[Request, bool]]) -> Iterator[str]:
-    """What should be known of the labels of a draw: people who differ, labels older than it."""
+def _remarks(
+    ledger: Ledger, draw: Draw, units: Iterable[tuple[Request, bool]], rivals: int
+) -> Iterator[str]:
+    """What should be known of the labels of a draw: people who differ, labels older than it, how
+    many draws of topics there are to choose from, and whether it is very small."""
     of_draw = {request.unit_hash for request, _ in units}
     said: dict[str, dict[str, bytes]] = {}
     early = set()
@@ -212,6 +220,18 @@ def _remarks(ledger: Ledger, draw: Draw, units: Iterable[tuple[Request, bool]]) 
         yield (
             f"{counted(len(early), 'drawn unit')} had people's labels before the draw was made: "
             "the intervals hold only where the draw was not chosen by them."
+        )
+    if draw.design != TOPICS:
+        return
+    if rivals > 1:
+        yield (
+            f"{rivals} draws of topics were made for these labels, and the newest that is labelled "
+            "counts: the intervals hold only where it was not chosen by what its labels say."
+        )
+    if len(draw.chosen) < _FEW_TOPICS:
+        yield (
+            f"{counted(len(draw.chosen), 'topic')} can settle next to nothing: the intervals are "
+            "as wide as they must be. 'assay plan' says what more labels buy."
         )
 
 

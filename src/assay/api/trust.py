@@ -59,10 +59,12 @@ def draw_units(
         ledger.checked()
         items = items_for(opened, ledger, task, measure)
         before = [one for one in ledger.draws() if one.design != TOPICS and one.tasks == asked]
-        labelled = []
+        weighty = set(np.array(items.units)[items.weights.any(axis=0)])
+        labelled: list[Draw] = []
         for one in before:
             alike = (one.design, one.size, one.seed) == (design, n, seed)
-            if alike and set(one.names) <= set(items.units):
+            known = {name for other in labelled for name in other.chosen}
+            if alike and set(one.names) == weighty - known:
                 return _progress(opened, ledger, one)
             so_far = _progress(opened, ledger, one)
             left = so_far.units - so_far.labelled

@@ -109,6 +109,7 @@ def _document(found: Trusted) -> dict[str, Any]:
     return {
         "stands_on": found.basis,
         "why": found.why or None,
+        "remarks": found.remarks,
         "draw": None if found.draw is None else found.draw.draw.uid,
         "labels": found.people,
         "population": found.population,
