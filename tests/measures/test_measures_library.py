@@ -52,29 +52,30 @@ def pandas_like(frame: pl.DataFrame):
     return Frame()
 
 
-FORMS = [
-    (QRELS, RUN),
-    (QRELS, {topic: sorted(docs, key=docs.get, reverse=True) for topic, docs in RUN.items()}),
-    (long(QRELS, ("qid", "docno", "label")), long(RUN, ("qid", "docno", "score"))),
-    (
-        long(QRELS, ("query_id", "doc_id", "relevance")),
-        long(RUN, ("query_id", "doc_id", "score")).reverse(),
-    ),
-    (
-        pandas_like(long(QRELS, ("qid", "docno", "label"))),
-        pandas_like(long(RUN, ("qid", "docno", "score"))),
-    ),
-    (
-        (Qrel(t, d, g) for t, docs in QRELS.items() for d, g in docs.items()),
-        [ScoredDoc(t, d, s) for t, docs in RUN.items() for d, s in docs.items()],
-    ),
-    (to_judgements(QRELS), RUN),
-]
+def forms():
+    return [
+        (QRELS, RUN),
+        (QRELS, {topic: sorted(docs, key=docs.get, reverse=True) for topic, docs in RUN.items()}),
+        (long(QRELS, ("qid", "docno", "label")), long(RUN, ("qid", "docno", "score"))),
+        (
+            long(QRELS, ("query_id", "doc_id", "relevance")),
+            long(RUN, ("query_id", "doc_id", "score")).reverse(),
+        ),
+        (
+            pandas_like(long(QRELS, ("qid", "docno", "label"))),
+            pandas_like(long(RUN, ("qid", "docno", "score"))),
+        ),
+        (
+            (Qrel(t, d, g) for t, docs in QRELS.items() for d, g in docs.items()),
+            [ScoredDoc(t, d, s) for t, docs in RUN.items() for d, s in docs.items()],
+        ),
+        (to_judgements(QRELS), RUN),
+    ]
 
 
-@pytest.mark.parametrize("number", range(len(FORMS)))
+@pytest.mark.parametrize("number", range(len(forms())))
 def test_every_form_of_qrels_and_runs_scores_the_same(number):
-    qrels, run = FORMS[number]
+    qrels, run = forms()[number]
     found = measures.evaluate(qrels, {"mine": run}, [measures.nDCG @ 2, "AP"], per_topic=True)
     ndcg = (1 + 2 / math.log2(3)) / (2 + 1 / math.log2(3))
     half = 1 / math.log2(3)
@@ -90,14 +91,14 @@ def test_every_form_of_qrels_and_runs_scores_the_same(number):
 
 
 def test_a_table_alone_is_one_run():
-    found = measures.evaluate(QRELS, FORMS[2][1], [measures.AP])
+    found = measures.evaluate(QRELS, forms()[2][1], [measures.AP])
     assert found.rows() == [("run", "all", "AP", 0.75, None)]
 
 
 def test_pandas_in_and_out():
     pandas = import_module("pandas")
-    qrels = pandas.DataFrame(FORMS[2][0].to_dict(as_series=False))
-    run = pandas.DataFrame(FORMS[2][1].to_dict(as_series=False))
+    qrels = pandas.DataFrame(forms()[2][0].to_dict(as_series=False))
+    run = pandas.DataFrame(forms()[2][1].to_dict(as_series=False))
     found = measures.evaluate(qrels, {"mine": run}, [measures.AP])
     assert found.to_pandas()["value"].tolist() == [0.75]
 
