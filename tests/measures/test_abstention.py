@@ -51,6 +51,10 @@ def test_by_hand() -> None:
     # Attempted: four answers and the right refusal.
     assert as_it_is.attempted_accuracy is not None
     assert as_it_is.attempted_accuracy.value == pytest.approx(3 / 5)
+    # Wrong are .6 and .2, right .9, .4 and .8.
+    attempted = 2 * (1 - 0.4) * 0.7 / ((1 - 0.4) + 0.7)
+    assert as_it_is.attempted_hmr is not None
+    assert as_it_is.attempted_hmr.value == pytest.approx(attempted)
     half = points[0.5]
     # .4 (right) becomes wrong, .2 (wrong) is to be refused and becomes right.
     assert half.withheld == 2
@@ -76,6 +80,24 @@ def test_what_is_undefined() -> None:
     nothing = answers((0.0, 0, 0, False, True))
     assert abstention(nothing) == (None, Range.certain(0.0))
     assert sweep(Answers(*(np.empty(0) for _ in range(3)), *(np.empty(0, bool),) * 2)) == []
+
+
+def test_what_may_decline_may_be_no_attempt() -> None:
+    table = answers((0.9, 1, 0, True, False), (0.6, NAN, NAN, True, False))
+    (point,) = sweep(table, (0.0,))
+    assert point.coverage == Range(1 / 2, 1.0)
+    assert point.attempted_hmr == Range(0.0, 1.0)
+    assert point.attempted_accuracy == Range(1 / 2, 1.0)
+    assert abstention(answers((0.6, NAN, NAN, True, False)))[0] == Range(0.0, 0.0)
+    assert abstention(answers((0.6, NAN, NAN, True, True)))[0] == Range(1.0, 1.0)
+
+
+def test_a_question_left_out_is_wrong_with_an_unknown_confidence() -> None:
+    left_out = answers((0.9, 1, 0, True, False), (0.0, 0, 0, False, False))
+    (point,) = sweep(left_out, (0.0,))
+    assert point.accuracy == Range.certain(1 / 2)
+    assert point.hmr.floor < point.hmr.ceiling
+    assert point.attempted_accuracy == Range.certain(1.0)
 
 
 def completions(given_answers: Answers) -> list[Answers]:

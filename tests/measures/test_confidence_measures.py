@@ -44,6 +44,10 @@ def test_the_worked_example() -> None:
         "Accuracy": 0.5,
     }
     assert measured == pytest.approx(expected, abs=EPSILON)
+    assert conf.ece(P, C) == pytest.approx(expected["ECE"], abs=EPSILON)
+    assert conf.mce(P, C) == pytest.approx(expected["MCE"], abs=EPSILON)
+    assert conf.ece([0.1, 0.15], [1, 0]) == pytest.approx((0.9 + 0.15) / 2)  # two of ten bins
+    assert conf.mce([0.1, 0.15], [1, 0]) == pytest.approx(0.9)
     assert conf.ece(P, C, bins=5) == pytest.approx(0.275, abs=EPSILON)
     assert conf.ece(P, C, bins=5, closed="left") == pytest.approx(0.35, abs=EPSILON)
 
@@ -218,6 +222,7 @@ def test_masked_values_are_refused_not_used() -> None:
 
 
 def test_aurc() -> None:
+    assert conf.aurc([0.9, 0.5, 0.1], [1, 0, 0]) == pytest.approx((0 + 1 / 2 + 2 / 3) / 3)
     assert conf.aurc([0.9, 0.5, 0.1], [1, 0, 1]) == pytest.approx((0 + 1 / 2 + 1 / 3) / 3)
     tied = conf.aurc([0.5, 0.5], [1, 0])
     orders = [conf.aurc([0.6, 0.5], [1, 0]), conf.aurc([0.6, 0.5], [0, 1])]

@@ -73,7 +73,7 @@ def forms():
     ]
 
 
-@pytest.mark.parametrize("number", range(len(forms())))
+@pytest.mark.parametrize("number", range(7))
 def test_every_form_of_qrels_and_runs_scores_the_same(number):
     qrels, run = forms()[number]
     found = measures.evaluate(qrels, {"mine": run}, [measures.nDCG @ 2, "AP"], per_topic=True)

@@ -346,7 +346,7 @@ def selective_accuracy(p: npt.ArrayLike, c: npt.ArrayLike, coverage: float) -> f
         raise ValueError(f"coverage must be above 0 and at most 1, got {coverage}")
     curve = risk_coverage(p, c)
     least = coverage - 1e-12  # 3 of 10 are a coverage of 0.1 + 0.2, which is more than 0.3
-    return next((point for point in curve if point.coverage >= least), curve[-1]).accuracy
+    return next(point for point in curve if point.coverage >= least).accuracy
 
 
 def aurc(p: npt.ArrayLike, c: npt.ArrayLike) -> float:
