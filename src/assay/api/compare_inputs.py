@@ -69,7 +69,7 @@ def _table(path: Path, name: str | None, option: str) -> Parsed[Comparable]:
         return Parsed(scores.value, scores.faults)
     end = split_end(name)[1]
     found = read_confidences(
-        path, measure, None if end is None else (end, partial(_at_end, measure, end))
+        path, measure, None if end is None else (end, partial(completed, measure, end))
     )
     if found.value is None or not found.ok:
         return Parsed(None, found.faults)
@@ -77,7 +77,7 @@ def _table(path: Path, name: str | None, option: str) -> Parsed[Comparable]:
     return Parsed(Confidences(shown, found.value), found.faults)
 
 
-def _at_end(
+def completed(
     measure: str, end: str, p: Sequence[float], c: Sequence[float], left_out: int
 ) -> Iterable[tuple[float, float]]:
     """Confidence and correctness where the measure is at its end, or nearest to it that is

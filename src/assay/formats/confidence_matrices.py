@@ -17,7 +17,7 @@ from assay.formats.score_matrices import complete, no_topics
 from assay.formats.score_tables import ScoreTable, parse_scores, uncertainty
 from assay.model.wording import listed, printable, quoted
 
-__all__ = ["ConfidenceMatrix", "read_confidences"]
+__all__ = ["ConfidenceMatrix", "Confident", "at_end", "read_confidences"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,8 +41,8 @@ class ConfidenceMatrix:
     runs_left_out: tuple[str, ...] = ()
 
 
-class _Answer(NamedTuple):
-    """A confidence and a correctness; None is unknown, or not given."""
+class Confident(NamedTuple):
+    """An answer: a confidence and a correctness; None is unknown, or not given."""
 
     p: float | None
     c: float | None
@@ -57,8 +57,8 @@ End = Callable[[Sequence[float], Sequence[float], int], Iterable[tuple[float, fl
 """What is missing as one end of a measure has it: from stated confidences, correctness (NaN where
 unknown) and the number of questions left out to both of every question, those left out last."""
 
-_NO_ANSWER = _Answer(None, 0.0)
-_Answers = dict[str, dict[str, _Answer]]
+_NO_ANSWER = Confident(None, 0.0)
+_Answers = dict[str, dict[str, Confident]]
 """run → topic → answer; every run has all topics."""
 
 _CONFIDENCE = ("Confidence", "Accuracy")
@@ -88,7 +88,7 @@ def read_confidences(
         faults = FaultList(faults.file, table.faults)
         for row in table.value.rows if table.value is not None else ():
             correct = None if row.correct is None else float(row.correct)
-            answers.setdefault(printable(row.run), {})[row.topic] = _Answer(
+            answers.setdefault(printable(row.run), {})[row.topic] = Confident(
                 row.probability, correct
             )
     elif cells is not None and not _has_topics(cells):
@@ -106,7 +106,7 @@ def read_confidences(
         uncertain = _report(answers, measure, faults)
         pairs = {run: _plain(by_topic) for run, by_topic in answers.items()}
     else:
-        pairs = {run: _at_end(by_topic, *end) for run, by_topic in answers.items()}
+        pairs = {run: at_end(by_topic, *end) for run, by_topic in answers.items()}
     runs, empty, rows, left_out = complete(pairs, faults, uncertain)
     return Parsed(
         ConfidenceMatrix(
@@ -139,7 +139,7 @@ def _of_scores(cells: Cells, faults: FaultList) -> _Answers:
     for run in dict.fromkeys((*given, *right)):
         p_of, c_of = given.get(run, {}), right.get(run, {})
         for topic in dict.fromkeys((*p_of, *c_of)):
-            one = _Answer(p_of.get(topic), c_of.get(topic))
+            one = Confident(p_of.get(topic), c_of.get(topic))
             answers.setdefault(run, {})[topic] = one
             if not (one.p is None or 0 <= one.p <= 1) or one.c not in (None, 0, 1):
                 faults.error(
@@ -181,7 +181,7 @@ def _report(answers: _Answers, measure: str, faults: FaultList) -> tuple[str, st
     return why, cure
 
 
-def _plain(answers: Mapping[str, _Answer]) -> dict[str, tuple[float, float] | None]:
+def _plain(answers: Mapping[str, Confident]) -> dict[str, tuple[float, float] | None]:
     return {
         topic: (1.0, 0.0)
         if one.left_out
@@ -192,8 +192,8 @@ def _plain(answers: Mapping[str, _Answer]) -> dict[str, tuple[float, float] | No
     }
 
 
-def _at_end(
-    answers: Mapping[str, _Answer], end: str, complete: End
+def at_end(
+    answers: Mapping[str, Confident], end: str, complete: End
 ) -> Mapping[str, tuple[float, float]]:
     """A run's answers where the measure is at one of its ends, or nearest to it that is known."""
     stated = {topic: one for topic, one in answers.items() if not one.left_out}

@@ -19,6 +19,7 @@ from assay.judging.shared import asked_under
 from assay.labellers.base import Labeller, Request
 from assay.measures.names import parse_measure
 from assay.model.errors import Fault, FormatError, SettingsError
+from assay.protocols.contents import Content
 from assay.protocols.folder import Folder, relative_to
 from assay.protocols.labels import LabelBook
 from assay.protocols.linear import LinearMeasure
@@ -166,6 +167,10 @@ class Protocol(ABC, Generic[S, I]):
     own_tasks: ClassVar[Sequence[AnyTask]] = ()
     """Tasks whose versions the manifest names even where they are not asked."""
 
+    said_nothing: ClassVar[Mapping[str, str]] = {}
+    """Measures that silence lowers, though less of them is better, with the measure of silence that
+    is added in tests (``assay gate``): saying nothing cannot pass."""
+
     @abstractmethod
     def tasks(self, settings: S) -> Sequence[AnyTask]:
         """The labelling tasks that ``settings`` ask for."""
@@ -202,6 +207,11 @@ class Protocol(ABC, Generic[S, I]):
         """The measures that are linear in the labels of a task, given the labels of the tasks
         before it. They alone can be corrected by labels of single units (``assay draw``)."""
         return ()
+
+    def contents(self, inputs: I, run: str) -> Mapping[str, Content]:
+        """What a run was asked and handed in, by topic, so that two evaluations are compared on the
+        topics that both have unchanged (``assay gate``). Empty: topics are known by their ids."""
+        return {}
 
     def inputs_in_words(self, inputs: I) -> str:
         """What was read, for ``assay doctor``."""

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from assay.labellers.transport import MAX_REPLY
 from assay.model.secrets import secret_in, secret_told
@@ -134,6 +134,33 @@ class AuditSection(_Section):
     families: dict[str, str] = Field(default_factory=dict)
 
 
+class GateMeasure(_Section):
+    """A measure in ``[gate]``: ``loss`` is how much worse than the baseline it may be (left out: it
+    is not tested), ``min`` and ``max`` are bounds on its lower and upper end."""
+
+    loss: float | None = Field(None, ge=0, allow_inf_nan=False)
+    min: float | None = Field(None, allow_inf_nan=False)
+    max: float | None = Field(None, allow_inf_nan=False)
+
+    @model_validator(mode="after")
+    def _asks_something(self) -> GateMeasure:
+        if self.loss is None and self.min is None and self.max is None:
+            raise ValueError("give loss, min or max")
+        return self
+
+
+class GateSection(_Section):
+    """``[gate]``: what ``assay gate`` asks. ``alpha`` is the level of its tests, ``questions`` the
+    share of the baseline's questions that must be there; ``baseline``, a file in the folder, and
+    ``run`` stand for the options of their names."""
+
+    alpha: float = Field(0.05, gt=0, lt=1)
+    questions: float = Field(0.95, gt=0, le=1)
+    measures: dict[str, GateMeasure] = Field(default_factory=dict)
+    baseline: str | None = None
+    run: str | None = None
+
+
 class Config(_Section):
     """All of ``assay.toml``. ``settings`` is read by the protocol."""
 
@@ -146,4 +173,5 @@ class Config(_Section):
     ledger: LedgerSection = LedgerSection()
     ui: UiSection = UiSection()
     audit: AuditSection = AuditSection()
+    gate: GateSection = GateSection()
     settings: dict[str, Any] = Field(default_factory=dict)

@@ -36,7 +36,9 @@ class Findings:
     each category (None where topics have none). ``parts`` makes its sections of the
     report where one is wanted, ``document`` is what ``--json`` adds, and ``detail`` is what the
     protocol itself makes of its findings. ``unlabelled`` says what has no usable label where that
-    is told in other things than labels; its ``gaps`` are then all.
+    is told in other things than labels; its ``gaps`` are then all. ``grounds`` are what scores
+    stand on beside the settings, such as who split answers into claims: scores on other grounds are
+    not compared (``assay gate``).
     """
 
     topics: Sequence[str]
@@ -57,6 +59,7 @@ class Findings:
     by_category: Mapping[str, Scores] | None = None
     unlabelled: Unlabelled | None = None
     detail: Any = None
+    grounds: Mapping[str, object] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

@@ -57,6 +57,7 @@ class PairedDifference:
         difference: first − second.
         interval: the bootstrap interval of the difference, resampling questions.
         p: the two-sided p-value of the randomisation test that swaps the runs' answers.
+        p_below: the one-sided one, the share of swaps whose difference is at most the observed.
         exact: whether all 2^n swaps were gone through.
         permutations: how many swaps p rests on.
     """
@@ -66,6 +67,7 @@ class PairedDifference:
     difference: float | None
     interval: Interval | None
     p: float | None
+    p_below: float | None
     exact: bool
     permutations: int
 
@@ -196,7 +198,8 @@ def paired_differences(
     )
     observed = [_less(values[a], values[b]) for a, b in pairs]
     total = every.sum(axis=0).reshape(m, -1)
-    extreme, swaps = [0] * len(pairs), 0
+    exact = is_exact(n, exact_limit)
+    extreme, below, swaps = [0] * len(pairs), [0] * len(pairs), 0
     for masks in swap_masks(n, permutations, seed, exact_limit):
         for found in map(sums, _parts(masks)):
             swaps += len(found)
@@ -206,13 +209,16 @@ def paired_differences(
                     under_null = value(total[a] + moved, n) - value(total[b] - moved, n)
                     less = np.abs(under_null) < abs(difference) - _ROUNDING
                     extreme[place] += int((~less).sum())
-    exact = is_exact(n, exact_limit)
+                    # All swaps are gone through but for their mirror images, which turn the sign.
+                    for mirrored in (under_null, -under_null) if exact else (under_null,):
+                        below[place] += int((~(mirrored > difference + _ROUNDING)).sum())
     results = []
-    for (a, b), difference, count in zip(pairs, observed, extreme, strict=True):
-        interval = p_value = None
+    for (a, b), difference, count, least in zip(pairs, observed, extreme, below, strict=True):
+        interval = p_value = p_below = None
         if difference is not None:
             interval = percentile_interval(drawn[:, a] - drawn[:, b], level)
             p_value = count / swaps if exact else (count + 1) / (swaps + 1)
+            p_below = least / (2 * swaps) if exact else (least + 1) / (swaps + 1)
         results.append(
             PairedDifference(
                 first=values[a],
@@ -220,6 +226,7 @@ def paired_differences(
                 difference=difference,
                 interval=interval,
                 p=p_value,
+                p_below=p_below,
                 exact=exact,
                 permutations=2**n if exact else permutations,
             )

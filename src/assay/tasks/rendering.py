@@ -49,6 +49,11 @@ class Renderer:
         """System and user message that ask the yes/no question ``probe``."""
         return self._messages(f"{task.template}.probes.j2", "system", probe, unit, context)
 
+    def source(self, task: AnyTask) -> str:
+        """Source text of all prompts of a task."""
+        chat: str = self._templates.source(f"{task.template}.j2")
+        return chat if task.decide is None else chat + self.probe_source(task)
+
     def probe_source(self, task: AnyTask) -> str:
         """Source text of the task's probe template (part of an embedded labeller's key)."""
         source: str = self._templates.source(f"{task.template}.probes.j2")

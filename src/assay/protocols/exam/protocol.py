@@ -10,6 +10,7 @@ from assay.model.exam import Bank, Run
 from assay.model.wording import counted, named
 from assay.page.page import Board, Definition, Gap
 from assay.protocols.base import Protocol, Reading, Step
+from assay.protocols.contents import Content
 from assay.protocols.exam.files import own_files
 from assay.protocols.exam.grading import (
     Pool,
@@ -136,6 +137,20 @@ class Exam(Protocol[ExamSettings, ExamInputs]):
             warnings=_strangers(inputs),
             detail=found,
         )
+
+    def contents(self, inputs: ExamInputs, run: str) -> Mapping[str, Content]:
+        shown = inputs.runs.get(run, {})
+        return {
+            query: Content(
+                inputs.queries.get(query, ""),
+                [text for one in inputs.bank.questions(query) for text in (one.text, *one.gold)],
+                passages=[
+                    [doc, inputs.texts.get(doc)]
+                    for doc in (shown[query].passages if query in shown else ())
+                ],
+            )
+            for query in inputs.bank.queries
+        }
 
     def inputs_in_words(self, inputs: ExamInputs) -> str:
         count = sum(len(inputs.bank.questions(query)) for query in inputs.bank.queries)

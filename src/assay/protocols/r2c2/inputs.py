@@ -73,6 +73,18 @@ class Inputs:
             for passage in run.passages.get(question, ())
         }
 
+    def handed_in(self, run: str, question: str) -> tuple[list[object] | None, list[str] | None]:
+        """A run's answer with its confidence and nuggets, and the texts of the passages that it
+        retrieved or cites; None where it has none."""
+        if run in self.pr_runs:
+            return None, [one.text for one in self.pr_runs[run].passages.get(question, ())]
+        answer = self.ac_files[run].run.answers.get(question) if run in self.ac_files else None
+        if answer is None:
+            return None, None
+        known = self.passages(question)
+        cited = [known[one.key].text if one.key in known else "" for one in answer.nuggets]
+        return [answer.text, answer.confidence, [one.text for one in answer.nuggets]], cited
+
     def answers(self) -> Iterator[tuple[Question, Mapping[PassageKey, Passage], Answer]]:
         """Every answer that was given, with its question and the passages of that."""
         for question in self.questions:

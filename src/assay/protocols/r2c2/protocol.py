@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from assay.labellers.base import Request
 from assay.model.wording import counted
 from assay.protocols.base import AskedAs, Assumed, Protocol, Reading, Step
+from assay.protocols.contents import Content
 from assay.protocols.folder import Folder
 from assay.protocols.labels import LabelBook
 from assay.protocols.linear import LinearMeasure
@@ -59,6 +60,12 @@ class R2c2(Protocol[R2C2Settings, Inputs]):
         self, inputs: Inputs, settings: R2C2Settings, book: LabelBook
     ) -> Iterator[LinearMeasure]:
         return linear_measures(inputs, book)
+
+    def contents(self, inputs: Inputs, run: str) -> Mapping[str, Content]:
+        return {
+            one.id: Content(one.text, one.gold, True, *inputs.handed_in(run, one.id))
+            for one in inputs.questions
+        }
 
     def inputs_in_words(self, inputs: Inputs) -> str:
         return (

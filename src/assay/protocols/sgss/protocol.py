@@ -11,6 +11,7 @@ from assay.measures.summaries import weight_warnings
 from assay.model.wording import counted, listed, named
 from assay.page.page import Board, Definition, Gap
 from assay.protocols.base import Protocol, Reading, Step
+from assay.protocols.contents import Content
 from assay.protocols.folder import Folder
 from assay.protocols.labels import LabelBook
 from assay.protocols.linear import LinearMeasure
@@ -151,6 +152,17 @@ class Sgss(Protocol[SgssSettings, SgssInputs]):
         self, inputs: SgssInputs, settings: SgssSettings, book: LabelBook
     ) -> Iterator[LinearMeasure]:
         return linear_measures(inputs, settings, book)
+
+    def contents(self, inputs: SgssInputs, run: str) -> Mapping[str, Content]:
+        return {
+            query: Content(
+                next(iter(by_run.values())).query_text,
+                answer=None if one is None else [line[:4] for line in one.lines()],
+                passages=None if one is None else [doc.text for doc in one.documents.values()],
+            )
+            for query, by_run in inputs.summaries.items()
+            for one in [by_run.get(run)]
+        }
 
     def inputs_in_words(self, inputs: SgssInputs) -> str:
         count = sum(map(len, inputs.summaries.values()))

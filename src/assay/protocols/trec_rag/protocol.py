@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from assay.labellers.base import Labeller, Request
 from assay.model.wording import counted
 from assay.protocols.base import Protocol, Reading, Step
+from assay.protocols.contents import Content
 from assay.protocols.folder import Folder
 from assay.protocols.labels import LabelBook
 from assay.protocols.linear import LinearMeasure
@@ -84,6 +85,25 @@ class TrecRag(Protocol[TrecRagSettings, Inputs]):
         self, inputs: Inputs, settings: TrecRagSettings, book: LabelBook
     ) -> Iterator[LinearMeasure]:
         return linear_measures(Bank(inputs, settings, book))
+
+    def contents(self, inputs: Inputs, run: str) -> Mapping[str, Content]:
+        answers = inputs.answers[run].answers if run in inputs.answers else {}
+        retrieved = inputs.r_runs.get(run)
+        found = {}
+        for topic, narrative in inputs.narratives.items():
+            answer, bank = answers.get(topic), inputs.nuggets.get(topic)
+            cited = {one for s in (answer.sentences if answer else ()) for one in s.citations}
+            passages = retrieved.ranked(topic) if retrieved else [*sorted(cited)]
+            found[topic] = Content(
+                narrative.text or "\n".join(narrative.queries),
+                [one.text for one in bank.nuggets] if bank else (),
+                answer=None if answer is None else [list(one) for one in answer.sentences],
+                passages=[
+                    [doc, inputs.segments[doc].text if doc in inputs.segments else None]
+                    for doc in passages
+                ],
+            )
+        return found
 
     def inputs_in_words(self, inputs: Inputs) -> str:
         return (

@@ -1,0 +1,147 @@
+"""``assay gate``: a folder's run against a committed baseline."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from assay.api.correcting import Trusted
+from assay.api.gating import Rule, Terms, gate
+from assay.api.opened import Opened
+from assay.api.snapshots import chosen_run, snapshot
+from assay.formats.baselines import baseline_bytes, read_baseline
+from assay.measures.ranges import Range
+from assay.model.errors import SettingsError
+from assay.model.places import inside
+from assay.page.gates import Gate
+from assay.protocols.output import write_bytes
+from assay.protocols.pages import policy_in_words
+from assay.protocols.results import Result
+from assay.protocols.standing import stands_on
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What a gate is asked on the command line; it goes before ``[gate]`` of assay.toml. ``rules``
+    add to those there, measure by measure."""
+
+    run: str | None = None
+    protocol: str | None = None
+    baseline: Path | None = None
+    rules: Mapping[str, Rule] | None = None
+    alpha: float | None = None
+    prove: bool = False
+
+
+def save_baseline(opened: Opened, path: Path, asked: Asked) -> tuple[str, int]:
+    """Write a run's baseline; returns the run and how many questions it has. Asks nobody. Raises
+    SettingsError for a run that there is not, LedgerError where nothing is labelled."""
+    name = _protocol(opened, asked.protocol)
+    part = opened.parts[name]
+    with opened.ledger(create=False) as ledger:
+        result = part.score(ledger)
+        ledger.checked()
+    run = chosen_run(result, asked.run or opened.folder.config.gate.run)
+    found = snapshot(part, result, run)
+    write_bytes(path, baseline_bytes(found))
+    return run, len(found.questions)
+
+
+def gate_folder(opened: Opened, asked: Asked) -> Gate:
+    """Whether a run of a folder passes. Asks nobody. Raises SettingsError, FormatError for a
+    baseline that cannot be used, LedgerError where nothing is labelled."""
+    name = _protocol(opened, asked.protocol)
+    part, section = opened.parts[name], opened.folder.config.gate
+    with opened.ledger(create=False) as ledger:
+        result = part.score(ledger)
+        trusted = opened.corrected(ledger)
+        ledger.checked()
+    run = chosen_run(result, asked.run or section.run)
+    now = snapshot(part, result, run)
+    rules = {name: Rule(one.loss, one.min, one.max) for name, one in section.measures.items()}
+    for measure, rule in (asked.rules or {}).items():
+        rules[measure] = _joined(rules.get(measure, Rule()), rule)
+    path = asked.baseline
+    if path is None and section.baseline is not None:
+        where = f"{opened.folder.path / 'assay.toml'}: [gate] baseline"
+        path = inside(opened.folder.path, section.baseline, where)
+    if not rules:
+        if path is None:
+            raise SettingsError(
+                "Nothing is asked: give --baseline FILE (assay gate FOLDER --save FILE writes "
+                "one), or a bound, as --min MEASURE=VALUE."
+            )
+        rules = {measure: Rule(loss=0.0) for measure in _first_measures(result, run)}
+    if path is None and any(rule.loss is not None for rule in rules.values()):
+        raise SettingsError(
+            "A test needs a baseline: --baseline FILE; 'assay gate FOLDER --save FILE' writes one."
+        )
+    terms = Terms(
+        rules,
+        alpha=asked.alpha or section.alpha,
+        share=section.questions,
+        prove=asked.prove,
+        lower=frozenset(m for board in result.findings.boards for m in board.lower_is_better),
+        silence=part.protocol.said_nothing,
+    )
+    texts = {topic: one.question for topic, one in part.protocol.contents(part.inputs, run).items()}
+    found = gate(
+        now,
+        None if path is None else read_baseline(path).require(),
+        terms,
+        texts=texts,
+        bounds=_corrected(trusted, run),
+        stands_on=tuple(_stands_on(result)),
+    )
+    return replace(found, against=f"{path} ({found.against})" if found.against else "")
+
+
+def _protocol(opened: Opened, named: str | None) -> str:
+    names = list(opened.parts)
+    if named is None and len(names) == 1:
+        return names[0]
+    if named not in names:
+        which = "Name one" if named is None else f"{named} is none"
+        raise SettingsError(f"{which} of the folder's protocols: --protocol {' | '.join(names)}.")
+    return named
+
+
+def _joined(old: Rule, new: Rule) -> Rule:
+    return Rule(*(b if b is not None else a for a, b in zip(_all(old), _all(new), strict=True)))
+
+
+def _all(rule: Rule) -> tuple[float | None, ...]:
+    return rule.loss, rule.least, rule.most
+
+
+def _first_measures(result: Result, run: str) -> dict[str, None]:
+    """What is tested where nothing is said: the first measure of each leaderboard of the run."""
+    firsts = (board.measures[0] for board in result.findings.boards if board.measures)
+    return dict.fromkeys(name for name in firsts if name in result.findings.scores.get(run, {}))
+
+
+def _corrected(trusted: Trusted | None, run: str) -> dict[str, Range]:
+    """The corrected intervals of a run by measure: what its bounds hold for where people labelled
+    what was drawn."""
+    found = {}
+    for board in trusted.boards if trusted is not None else ():
+        for one in board.found:
+            if run in one.runs:
+                at = one.runs.index(run)
+                found[one.measure] = Range(float(one.low[at]), float(one.high[at]))
+    return found
+
+
+def _stands_on(result: Result) -> Sequence[str]:
+    basis = stands_on(result)
+    who = sorted({one.name for one in result.labellers.values() if one is not None})
+    said = [
+        f"Policy {result.policy}: {policy_in_words(result.policy)}.",
+        f"Labellers: {', '.join(who)}." if who else "",
+        f"Stands on: {basis}." if basis else "",
+    ]
+    if result.unlabelled.count:
+        missing = f"{result.unlabelled.count} {result.unlabelled.what} have no usable label"
+        said.append(f"{missing}; 'assay judge' asks for them.")
+    return [one for one in said if one]

@@ -1,0 +1,436 @@
+"""Whether a run may go out: bounds on its scores, and whether it is worse than a baseline.
+
+All of it is paired, over the questions that both have unchanged. A question whose answer and
+passages are the same differs by nothing: what else its labels say now is no change of the run.
+(The specification of the protocol rag, section 4.)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+
+import numpy as np
+import numpy.typing as npt
+
+from assay.api.compare_inputs import completed
+from assay.formats.baselines import Baseline, GatedQuestion
+from assay.formats.confidence_matrices import Confident, at_end
+from assay.measures.confidence import LOWER_IS_BETTER, Bools, Floats
+from assay.measures.ranges import Range
+from assay.model.errors import SettingsError
+from assay.model.wording import counted, listed
+from assay.page.gates import Gate, Gated, Lost, Tested, Verdict
+from assay.page.wording import number
+from assay.statistics.confidence import MEASURES, paired_differences
+from assay.statistics.significance import holm
+from assay.statistics.worsening import (
+    detectable_loss,
+    jackknife_spread,
+    questions_needed,
+    session_interval,
+    sign_flip_p,
+)
+
+FEWEST = 5
+"""Common questions that a comparison needs at least."""
+
+_PAIR = ("Confidence", "Accuracy")
+_RESAMPLES, _FLIPS = 2000, 10_000
+_MOST_LOSERS = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """What is asked of a measure: the ``loss`` that is allowed (None: it is not tested), the
+    ``least`` that its lower end may be, the ``most`` that its upper end may be."""
+
+    loss: float | None = None
+    least: float | None = None
+    most: float | None = None
+
+
+@dataclass(frozen=True)
+class Terms:
+    """How a gate tests. ``lower`` are measures of which less is better; ``silence`` names for some
+    of these the measure of saying nothing that is added to them."""
+
+    rules: Mapping[str, Rule]
+    alpha: float = 0.05
+    share: float = 0.95
+    prove: bool = False
+    lower: frozenset[str] = frozenset()
+    silence: Mapping[str, str] | None = None
+
+    def __post_init__(self) -> None:
+        if self.prove and any(rule.loss == 0 for rule in self.rules.values()):
+            raise SettingsError(
+                "--prove asks whether a run is shown not to be worse than the loss allowed: give "
+                "each tested measure one above 0, as --no-worse MEASURE=0.02. A loss of 0 cannot "
+                "be shown."
+            )
+
+    def sign(self, measure: str) -> float:
+        """−1 where less is better."""
+        return -1.0 if measure in self.lower or measure in LOWER_IS_BETTER else 1.0
+
+
+def gate(
+    now: Baseline,
+    before: Baseline | None,
+    terms: Terms,
+    *,
+    texts: Mapping[str, str],
+    bounds: Mapping[str, Range] | None = None,
+    stands_on: Sequence[str] = (),
+) -> Gate:
+    """Compare a run with a baseline (None: its bounds alone). ``texts`` are those of questions,
+    ``bounds`` the ends that bounds hold for where these are not a score's floor and ceiling.
+
+    Raises SettingsError for a measure that there is not.
+    """
+    _check(now, terms)
+    found = Gate(now.protocol, now.run, Verdict.PASS, (), terms.alpha, terms.prove,
+                 stands_on=tuple(stands_on))  # fmt: skip
+    pairs: list[tuple[GatedQuestion, GatedQuestion]] = []
+    if before is not None:
+        found, pairs = _matched(found, before, now, terms.share)
+        if found.uncomparable:
+            return replace(found, verdict=Verdict.UNCOMPARABLE)
+    tested, losers = _tested(pairs, terms) if before is not None else ({}, ())
+    measures = tuple(
+        _gated(name, rule, now, before, tested.get(name), terms, bounds or {})
+        for name, rule in terms.rules.items()
+    )
+    worst = [one.verdict for one in measures if one.verdict is not Verdict.PASS]
+    losers = tuple(
+        replace(one, text=texts.get(one.question, ""))
+        for one in sorted(losers, key=lambda one: one.difference)
+    )
+    return replace(
+        found, measures=measures, losers=losers, verdict=worst[0] if worst else Verdict.PASS
+    )
+
+
+# -- what may be compared -------------------------------------------------------------------------
+
+
+def _check(now: Baseline, terms: Terms) -> None:
+    for name, rule in terms.rules.items():
+        if name not in now.measures:
+            known = listed(now.measures, 60)
+            raise SettingsError(f"Run {now.run} has no measure {name}; it has {known}.")
+        if rule.loss is None:
+            continue
+        confident = name in MEASURES and _confident(now.questions)
+        if not confident and not any(name in one.scores for one in now.questions):
+            raise SettingsError(
+                f"{name} has no values of single questions, so that no test is possible; a bound "
+                f"is: --min {name}=VALUE."
+            )
+        if rule.loss and not _is_mean(name, now.questions):
+            raise SettingsError(
+                f"{name} is no mean over questions: its test has no loss but 0. Leave the loss of "
+                f"{name} out, or set a bound: --min {name}=VALUE."
+            )
+
+
+def _confident(questions: Sequence[GatedQuestion]) -> bool:
+    return any(all(name in one.scores for name in _PAIR) for one in questions)
+
+
+def _is_mean(name: str, questions: Sequence[GatedQuestion]) -> bool:
+    return name not in MEASURES or any(name in one.scores for one in questions)
+
+
+def _matched(
+    found: Gate, before: Baseline, now: Baseline, share: float
+) -> tuple[Gate, list[tuple[GatedQuestion, GatedQuestion]]]:
+    """The questions that both have unchanged, and whether the two may be compared at all."""
+    old, new = before.by_id, now.by_id
+    both = [name for name in old if name in new]
+    same = [name for name in both if old[name].asked == new[name].asked]
+    pairs = [(old[name], new[name]) for name in same]
+    reasons = list(_differences(before, now))
+    if len(same) < FEWEST or len(same) < share * len(old):
+        reasons.append(
+            f"{len(same)} of {counted(len(old), 'question')} of the baseline are here unchanged; "
+            f"{max(FEWEST, int(np.ceil(share * len(old))))} must be"
+        )
+    answers, passages = (
+        sum(a.handed_in[part] != b.handed_in[part] for a, b in pairs) for part in (0, 1)
+    )
+    return replace(
+        found,
+        against=f"{before.run}, {before.made[:10]}",
+        uncomparable=tuple(reasons),
+        same=len(same),
+        of=len(old),
+        answers=answers,
+        passages=passages,
+        neither=sum(_untouched(*pair) for pair in pairs),
+        new=tuple(name for name in new if name not in old),
+        gone=tuple(name for name in old if name not in new),
+        changed=tuple(name for name in both if old[name].asked != new[name].asked),
+    ), pairs
+
+
+def _differences(before: Baseline, now: Baseline) -> Iterator[str]:
+    """What differs of the grounds that scores stand on, a sentence each."""
+    for what in ("protocol", "policy"):
+        a, b = getattr(before, what), getattr(now, what)
+        if a != b:
+            yield f"{what}: {a} in the baseline, {b} here"
+    for name in sorted({*before.settings, *now.settings}):
+        here, there = now.settings.get(name), before.settings.get(name)
+        if here != there:
+            yield f"setting {name}: {there} in the baseline, {here} here"
+    for name in sorted({*before.tasks, *now.tasks}):
+        if name not in before.tasks or name not in now.tasks:
+            where = "in the baseline" if name in before.tasks else "here"
+            yield f"task {name} is asked {where} alone"
+            continue
+        a, b = before.tasks[name], now.tasks[name]
+        if a.version != b.version:
+            yield f"task {name}: version {a.version} in the baseline, {b.version} here"
+        if a.labeller != b.labeller:
+            yield f"labeller of {name}: {a.labeller} in the baseline, {b.labeller or 'none'} here"
+        elif a.params != b.params:
+            yield f"labeller of {name}: other parameters of {a.labeller}"
+        if a.prompt != b.prompt:
+            yield f"prompt of {name}: another wording"
+
+
+def _untouched(a: GatedQuestion, b: GatedQuestion) -> bool:
+    """Whether a run's texts are the same; what the protocol does not tell is not known to be."""
+    return a.handed_in == b.handed_in and any(a.handed_in)
+
+
+# -- tests ----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _End:
+    """A test where labels that are missing turned out at one end."""
+
+    difference: float
+    low: float
+    high: float
+    p: float
+    spread: float
+    n: int
+
+
+def _tested(
+    pairs: Sequence[tuple[GatedQuestion, GatedQuestion]], terms: Terms
+) -> tuple[dict[str, Tested], tuple[Lost, ...]]:
+    """The tests of all measures, corrected together, and the questions that lost most."""
+    ends: dict[str, tuple[_End, _End]] = {}
+    losers: list[Lost] = []
+    for name, rule in terms.rules.items():
+        if rule.loss is None:
+            continue
+        if _is_mean(name, [b for _, b in pairs]):
+            made = _of_means(name, rule.loss, pairs, terms)
+            losers += _losers(name, pairs, terms)
+        else:
+            made = _of_confidences(name, pairs, terms)
+        if made is not None:
+            ends[name] = made
+    corrected = [
+        dict(zip(ends, holm([of[end].p for of in ends.values()]), strict=True)) for end in (0, 1)
+    ]
+    changed = sum(not _untouched(*pair) for pair in pairs)
+    found = {}
+    for name, (worst, best) in ends.items():
+        loss, spread = terms.rules[name].loss or 0.0, max(worst.spread, best.spread)
+        seen = detectable_loss(spread, worst.n, terms.alpha)
+        found[name] = Tested(
+            loss=loss,
+            n=worst.n,
+            difference=Range(worst.difference, best.difference),
+            low=min(worst.low, best.low),
+            high=max(worst.high, best.high),
+            p=Range(worst.p, best.p),
+            p_holm=Range(*(float(of[name] or 0.0) for of in corrected)),
+            detectable=seen,
+            detectable_holm=detectable_loss(spread, worst.n, terms.alpha / len(ends)),
+            needed=questions_needed(spread, 2 * loss, terms.alpha)
+            if seen is not None and seen > 2 * loss > 0
+            else None,
+            changed=changed,
+        )
+    return found, tuple(losers)
+
+
+def _values(name: str, one: GatedQuestion, terms: Terms) -> Range | None:
+    """A question's value, higher better, with what silence counts added."""
+    ends = one.scores.get(name)
+    if ends is None:
+        return None
+    more = (terms.silence or {}).get(name)
+    added = one.scores.get(more, (0.0, 0.0)) if more else (0.0, 0.0)
+    sign = terms.sign(name)
+    return Range(sign * (ends[0] + added[0]), sign * (ends[1] + added[1]))
+
+
+def _differences_of(
+    name: str, pairs: Sequence[tuple[GatedQuestion, GatedQuestion]], terms: Terms
+) -> list[tuple[GatedQuestion, Range]]:
+    """now − before of each question that both have a value of, from worst to best for now."""
+    found = []
+    for old, new in pairs:
+        a, b = _values(name, old, terms), _values(name, new, terms)
+        if a is None or b is None:
+            continue
+        none = Range.certain(0.0)
+        d = none if _untouched(old, new) else Range(b.floor - a.ceiling, b.ceiling - a.floor)
+        found.append((new, d))
+    return found
+
+
+def _of_means(
+    name: str,
+    loss: float,
+    pairs: Sequence[tuple[GatedQuestion, GatedQuestion]],
+    terms: Terms,
+) -> tuple[_End, _End] | None:
+    every = _differences_of(name, pairs, terms)
+    if len(every) < FEWEST:
+        return None
+    sessions = [one.session or f"\0{one.id}" for one, _ in every]
+    made = []
+    for end in (0, 1):
+        d = np.array([both[end] for _, both in every])
+        interval = session_interval(d, sessions, resamples=_RESAMPLES)
+        low, high = (0.0, 0.0) if interval is None else (interval.low, interval.high)
+        p = sign_flip_p(d + loss, sessions, upper=terms.prove, permutations=_FLIPS)
+        made.append(_End(float(d.mean()), low, high, p, float(d.std(ddof=1)), len(d)))
+    return made[0], made[1]
+
+
+def _of_confidences(
+    name: str, pairs: Sequence[tuple[GatedQuestion, GatedQuestion]], terms: Terms
+) -> tuple[_End, _End] | None:
+    """A measure over all answers at once, as HMR: answers are swapped question by question."""
+    if len(pairs) < FEWEST:
+        return None
+    sign = terms.sign(name)
+    made = []
+    for now_at, before_at in (("floor", "ceiling"), ("ceiling", "floor")):
+        new = _answers(name, [b for _, b in pairs], now_at)
+        old = _answers(name, [a for a, _ in pairs], before_at)
+        kept = np.array([_untouched(*pair) for pair in pairs])
+        new[kept] = old[kept]
+        p, c = np.stack([new[:, 0], old[:, 0]], 1), np.stack([new[:, 1], old[:, 1]], 1) > 0.5
+        columns = [(0, 1)] if sign > 0 else [(1, 0)]
+        test = partial(
+            paired_differences, measure=name, pairs=columns, level=0.95, permutations=_FLIPS,
+            seed=0, exact_limit=2**17,
+        )  # fmt: skip
+        (one,) = test(p, c, resamples=_RESAMPLES)
+        if one.difference is None or one.p_below is None:
+            return None
+        spread = jackknife_spread(partial(_difference, name, p, c, sign), len(p))
+        low, high = (one.interval.low, one.interval.high) if one.interval else (-1.0, 1.0)
+        made.append(_End(one.difference, low, high, one.p_below, spread or 0.0, len(p)))
+    return made[0], made[1]
+
+
+def _difference(
+    name: str, p: Floats, c: Bools, sign: float, places: npt.NDArray[np.int64]
+) -> float | None:
+    plain = MEASURES[name].plain
+    a, b = (plain(p[places, run], c[places, run]) for run in (0, 1))
+    return None if a is None or b is None else sign * (a - b)
+
+
+def _answers(name: str, questions: Sequence[GatedQuestion], end: str) -> Floats:
+    """Confidence and correctness of every question where the measure is at its end."""
+    given = {}
+    for one in questions:
+        p, c = (one.scores.get(part) for part in _PAIR)
+        right = None if c is None or c[0] != c[1] else c[0]
+        given[one.id] = Confident(None if p is None else p[0], right)
+    found = at_end(given, end, partial(completed, name, end))
+    return np.array([found[one.id] for one in questions])
+
+
+def _losers(
+    name: str, pairs: Sequence[tuple[GatedQuestion, GatedQuestion]], terms: Terms
+) -> list[Lost]:
+    """The questions that lost most by a measure, at their worst."""
+    before = {old.id: old for old, _ in pairs}
+    worst = sorted(
+        (d.floor, one.id, one)
+        for one, d in _differences_of(name, pairs, terms)
+        if d.floor < 0
+    )[:_MOST_LOSERS]  # fmt: skip
+    return [
+        Lost(name_, "", name, before[name_].scores[name][1], one.scores[name][0], d)
+        for d, name_, one in worst
+    ]
+
+
+# -- verdicts -------------------------------------------------------------------------------------
+
+
+def _gated(
+    name: str,
+    rule: Rule,
+    now: Baseline,
+    before: Baseline | None,
+    tested: Tested | None,
+    terms: Terms,
+    bounds: Mapping[str, Range],
+) -> Gated:
+    ends = _ends(now, name)
+    held = list(_bounds(name, rule, bounds.get(name, ends), corrected=name in bounds))
+    broken = tuple(said for said, holds in held if not holds)
+    verdict, why = Verdict.PASS, ""
+    if rule.loss is not None and before is not None:
+        verdict, why = _verdict(tested, terms)
+    if broken and verdict is not Verdict.REGRESSION:
+        verdict = Verdict.BOUND
+    was = None if before is None else _ends(before, name)
+    kept = tuple(said for said, holds in held if holds)
+    return Gated(name, was, ends, verdict, tested, broken, kept, why)
+
+
+def _verdict(tested: Tested | None, terms: Terms) -> tuple[Verdict, str]:
+    """A regression only if labels that are missing cannot undo it, a pass only if they cannot."""
+    if tested is None:
+        return Verdict.SKIPPED, f"fewer than {FEWEST} questions have a value in both"
+    failed = [(p < terms.alpha) is not terms.prove for p in tested.p_holm]
+    if all(failed):
+        return Verdict.REGRESSION, "not shown to be good enough" if terms.prove else ""
+    if any(failed):
+        return Verdict.INCOMPLETE, "it hangs on labels that are missing: assay judge asks for them"
+    return Verdict.PASS, ""
+
+
+def _ends(of: Baseline, name: str) -> Range | None:
+    one = of.measures.get(name)
+    if one is None or one.floor is None or one.ceiling is None:
+        return None
+    return Range(one.floor, one.ceiling)
+
+
+def _bounds(
+    name: str, rule: Rule, ends: Range | None, *, corrected: bool
+) -> Iterator[tuple[str, bool]]:
+    """Each bound in words, and whether it holds."""
+    whose = "end of the corrected interval" if corrected else "end"
+    for limit, which, sign in ((rule.least, min, 1.0), (rule.most, max, -1.0)):
+        if limit is None:
+            continue
+        kind, side = ("min", "lower") if sign > 0 else ("max", "upper")
+        if ends is None:
+            yield f"{name} is undefined ({kind} {limit:g})", False
+            continue
+        value = which(ends)
+        yield (
+            f"{name} {number(value)} ({side} {whose}), {kind} {limit:g}",
+            sign * value >= sign * limit,
+        )

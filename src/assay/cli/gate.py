@@ -1,0 +1,179 @@
+"""``assay gate``: in CI, whether a run is good enough and no worse than a committed baseline."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from assay.api.gates import Asked, gate_folder, save_baseline
+from assay.api.gating import Rule
+from assay.cli.common import FolderArgument, JsonOption, Paragraph, present
+from assay.cli.judging import LabellerOption, PolicyOption, open_folder
+from assay.model.errors import SettingsError
+from assay.model.wording import counted
+from assay.page.gates import Gate, Verdict
+from assay.page.tables import Table
+from assay.page.wording import shortened
+from assay.reports.gates import compared, gate_table, junit, markdown, remarks
+
+SUMMARY = "GITHUB_STEP_SUMMARY"
+"""The environment variable that names the file of a step's summary."""
+
+
+def gate_command(
+    folder: FolderArgument,
+    baseline: Annotated[
+        Path | None,
+        typer.Option("--baseline", metavar="FILE", help="What --save wrote for the run before."),
+    ] = None,
+    save: Annotated[
+        Path | None,
+        typer.Option("--save", metavar="FILE", help="Write the run's baseline; test nothing."),
+    ] = None,
+    run: Annotated[
+        str | None, typer.Option("--run", metavar="NAME", help="The run (if there are several).")
+    ] = None,
+    least: Annotated[
+        list[str] | None,
+        typer.Option("--min", metavar="M=VALUE", help="A bound on the lower end of a measure."),
+    ] = None,
+    most: Annotated[
+        list[str] | None,
+        typer.Option("--max", metavar="M=VALUE", help="A bound on the upper end of a measure."),
+    ] = None,
+    no_worse: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--no-worse", metavar="M[=LOSS]", help="Test a measure; LOSS is allowed (none: 0)."
+        ),
+    ] = None,
+    alpha: Annotated[
+        float | None, typer.Option("--alpha", help="Level of the tests, Holm over all of them.")
+    ] = None,
+    prove: Annotated[
+        bool,
+        typer.Option("--prove", help="Pass only if shown not to be worse than the loss allowed."),
+    ] = False,
+    junit_file: Annotated[
+        Path | None, typer.Option("--junit", metavar="FILE", help="Write JUnit XML.")
+    ] = None,
+    markdown_file: Annotated[
+        Path | None, typer.Option("--markdown", metavar="FILE", help="Write Markdown.")
+    ] = None,
+    protocol: Annotated[
+        str | None, typer.Option("--protocol", help="Which, where the folder has several.")
+    ] = None,
+    policy: PolicyOption = None,
+    labeller: LabellerOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Whether a run may go out: bounds on its scores, and no significant loss against a baseline.
+
+    Tests are paired, over the questions that both have unchanged; labels that are missing are
+    decided at both extremes. Asks no labeller: 'assay evaluate' first. Without measures the first
+    of each leaderboard is tested. In GitHub Actions the summary of the step is written too.
+
+    Exit status: 0 pass, 1 regression, bound or incomplete, 2 not comparable.
+    """
+    if alpha is not None and not 0 < alpha < 1:
+        raise typer.BadParameter("must be between 0 and 1", param_hint="--alpha")
+    rules = _rules(least or (), most or (), no_worse or ())
+    asked = Asked(run, protocol, baseline, rules, alpha, prove)
+    opened = open_folder(folder, labeller, policy)
+    if save is not None:
+        if baseline is not None or rules:
+            raise SettingsError("--save tests nothing: give it without --baseline and measures.")
+        name, count = save_baseline(opened, save, asked)
+        present(
+            lambda: {"file": str(save), "run": name, "questions": count},
+            [f"Baseline of run {name}, {counted(count, 'question')}: {save}"],
+            as_json=as_json,
+        )
+        return
+    found = gate_folder(opened, asked)
+    _write(found, junit_file, markdown_file)
+    present(lambda: _document(found), _people(found), as_json=as_json)
+    raise typer.Exit(found.exit_status)
+
+
+def _rules(least: Sequence[str], most: Sequence[str], no_worse: Sequence[str]) -> dict[str, Rule]:
+    """What the options ask, by measure."""
+    loss = {name: 0.0 if value is None else value for name, value in _read(no_worse, "--no-worse")}
+    lower, upper = dict(_read(least, "--min")), dict(_read(most, "--max"))
+    return {
+        name: Rule(loss.get(name), lower.get(name), upper.get(name))
+        for name in dict.fromkeys((*loss, *lower, *upper))
+    }
+
+
+def _read(given: Sequence[str], option: str) -> Iterator[tuple[str, float | None]]:
+    """``MEASURE=VALUE``; a value may be left out of ``--no-worse``. (A measure's name may hold an
+    equals sign: the last one counts.)"""
+    for one in given:
+        name, sign, text = one.rpartition("=")
+        closed = text.count("(") == text.count(")")
+        if option == "--no-worse" and (not sign or not closed):
+            yield one, None
+            continue
+        try:
+            value = float(text)
+        except ValueError:
+            value = math.nan
+        if not name or not math.isfinite(value) or (option == "--no-worse" and value < 0):
+            raise typer.BadParameter(f"must be MEASURE=VALUE, not {one!r}", param_hint=option)
+        yield name, value
+
+
+def _write(found: Gate, junit_file: Path | None, markdown_file: Path | None) -> None:
+    try:
+        if junit_file is not None:
+            junit_file.write_bytes(junit(found))
+        if markdown_file is not None:
+            markdown_file.write_text(markdown(found), encoding="utf-8")
+        if summary := os.environ.get(SUMMARY):
+            with Path(summary).open("a", encoding="utf-8") as file:
+                file.write(markdown(found))
+    except OSError as error:
+        raise SettingsError(f"{error.filename}: cannot be written: {error.strerror}.") from error
+
+
+def _people(found: Gate) -> Iterator[Table | Paragraph]:
+    if found.against:
+        yield Paragraph(f"Run {found.run} against {found.against}")
+    if found.measures:
+        yield gate_table(found)
+        yield Paragraph("Differences are now − baseline with 95 % intervals; below 0 is worse.")
+    for line in (*compared(found), *remarks(found)):
+        yield Paragraph(line)
+    if found.losers and found.verdict is not Verdict.PASS:
+        rows = [(shortened(o.question, 24), shortened(o.text, 30), o.measure, o.before, o.now)
+                for o in found.losers[:10]]  # fmt: skip
+        heading = ("question", "text", "measure", "before", "now")
+        yield Table("Questions that lost most", heading, rows)
+    for line in found.stands_on:
+        yield Paragraph(line)
+    yield Paragraph(found.title)
+
+
+def _document(found: Gate) -> dict[str, Any]:
+    measures = [
+        {**asdict(one), "before": _ends(one.before), "now": _ends(one.now),
+         "tested": None if one.tested is None else {
+             name: _ends(value) if isinstance(value, tuple) else value
+             for name, value in asdict(one.tested).items()
+         }}
+        for one in found.measures
+    ]  # fmt: skip
+    about = {"title": found.title, "exit_status": found.exit_status}
+    return {**asdict(found), "measures": measures, **about}
+
+
+def _ends(ends: tuple[float, ...] | None) -> list[float] | None:
+    """A range from worst to best."""
+    return None if ends is None else list(ends)

@@ -1,0 +1,122 @@
+"""Baselines of ``assay gate``: what a run scored, question by question, without any text of it.
+
+A file that can be committed: JSON, sorted by question id, a question a line, numbers at full
+precision. Texts stand there as SHA-256.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from os import PathLike
+from typing import Annotated, Any, Literal
+
+import orjson
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+
+from assay.formats.parsed import FaultList, Parsed
+from assay.formats.text import read_text
+
+Finite = Annotated[float, Field(allow_inf_nan=False)]
+
+
+class _Record(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
+
+
+class GatedQuestion(_Record):
+    """A question as the run had it. ``scores`` are [floor, ceiling] by measure; ``session`` names
+    the conversation that it is a turn of. What the protocol does not tell is empty."""
+
+    id: str
+    question: str = ""
+    references: str = ""
+    answerable: bool = True
+    answer: str = ""
+    passages: str = ""
+    session: str | None = None
+    scores: dict[str, tuple[Finite, Finite]]
+
+    @property
+    def asked(self) -> tuple[str, str, bool]:
+        """What makes it the same question."""
+        return self.question, self.references, self.answerable
+
+    @property
+    def handed_in(self) -> tuple[str, str]:
+        """What the run made of it."""
+        return self.answer, self.passages
+
+
+class GatedTask(_Record):
+    """How a task was asked: the labeller with the digest of its parameters, and of the prompt."""
+
+    version: str
+    labeller: str
+    params: str = ""
+    prompt: str = ""
+
+
+class GatedMeasure(_Record):
+    """A score of the whole run: None where it is undefined, ``value`` also where it hangs on labels
+    that are missing."""
+
+    value: Finite | None
+    floor: Finite | None
+    ceiling: Finite | None
+    questions: int
+
+
+class Baseline(_Record):
+    """What ``assay gate --save`` writes."""
+
+    assay_gate: Literal[1] = 1
+    assay: str
+    protocol: str
+    run: str
+    made: str
+    policy: str
+    settings: dict[str, Any]
+    tasks: dict[str, GatedTask]
+    measures: dict[str, GatedMeasure]
+    questions: tuple[GatedQuestion, ...]
+
+    @field_validator("questions")
+    @classmethod
+    def _once(cls, questions: tuple[GatedQuestion, ...]) -> tuple[GatedQuestion, ...]:
+        seen: set[str] = set()
+        for one in questions:
+            if one.id in seen:
+                raise ValueError(f"question {one.id!r} is there twice")
+            seen.add(one.id)
+        return questions
+
+    @property
+    def by_id(self) -> Mapping[str, GatedQuestion]:
+        """The questions by their ids."""
+        return {one.id: one for one in self.questions}
+
+
+def read_baseline(path: str | PathLike[str]) -> Parsed[Baseline]:
+    """Read a baseline. Raises FormatError where the file cannot be read at all."""
+    source = read_text(path)
+    faults = FaultList(source.file, source.faults)
+    cure = "Write it anew with 'assay gate FOLDER --save FILE'."
+    try:
+        return Parsed(Baseline.model_validate(orjson.loads("\n".join(source.lines))), faults.done())
+    except orjson.JSONDecodeError as error:
+        faults.error(error.lineno, f"This is no JSON ({error.msg}).", cure)
+    except ValidationError as error:
+        for fault in error.errors(include_url=False):
+            place = ".".join(map(str, fault["loc"]))
+            faults.error(0, f"This is no baseline: {place}: {fault['msg']}.", cure)
+    return Parsed(None, faults.done())
+
+
+def baseline_bytes(found: Baseline) -> bytes:
+    """A baseline as a file."""
+    document = found.model_dump(mode="json", exclude={"questions"})
+    document["settings"] = dict(sorted(document["settings"].items()))
+    head = orjson.dumps(document, option=orjson.OPT_INDENT_2)[:-2]
+    questions = sorted(found.questions, key=lambda one: one.id)
+    lines = [b"    " + orjson.dumps(one.model_dump(mode="json")) for one in questions]
+    return head + b',\n  "questions": [\n' + b",\n".join(lines) + b"\n  ]\n}\n"

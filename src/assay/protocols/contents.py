@@ -1,0 +1,29 @@
+"""What a run was asked and handed in, by topic: whether two evaluations are about the same."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+
+
+@dataclass(frozen=True, slots=True)
+class Content:
+    """A topic as one run has it; ``answer`` and ``passages`` are plain JSON, None where the run has
+    none. Topics of one ``session`` (turns of a conversation) are no independent ones."""
+
+    question: str
+    references: Sequence[str] = ()
+    answerable: bool = True
+    answer: Any = None
+    passages: Any = None
+    session: str | None = None
+
+
+def digest(value: Any) -> str:
+    """The SHA-256 of a value as canonical JSON: ``sha256:…``."""
+    data = orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
+    return f"sha256:{hashlib.sha256(data).hexdigest()}"

@@ -1,0 +1,240 @@
+"""A gate as Markdown (a step summary of CI) and as JUnit XML."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from xml.etree import ElementTree
+
+from assay.measures.ranges import Range
+from assay.page.gates import Gate, Gated, Lost, Tested, Verdict
+from assay.page.tables import Table, Value
+from assay.page.wording import narrow, number, shortened, span
+from assay.reports.text import closed
+
+MOST = 60_000
+"""Characters of a Markdown summary at most: CI cuts or refuses longer ones."""
+
+_MOST_TEXT, _MOST_LOST, _MOST_IDS = 200, 10, 20
+_NO_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_MARKS = re.compile(r"([\\`*_{}\[\]#!|~>&<$])")
+
+
+def gate_table(gate: Gate) -> Table:
+    """The measures of a gate, a row each; with what is allowed where that is anything."""
+    columns = {
+        "measure": [one.measure for one in gate.measures],
+        "before": [one.before for one in gate.measures],
+        "now": [one.now for one in gate.measures],
+        "difference": [(one.tested and difference(one.tested)) or "" for one in gate.measures],
+        "allowed": [(one.tested and f"{one.tested.loss:g}") or "" for one in gate.measures],
+        "p (Holm)": [(one.tested and span(*one.tested.p_holm)) or "" for one in gate.measures],
+        "detects": [(one.tested and detectable(one.tested)) or "" for one in gate.measures],
+        "": [one.verdict.value for one in gate.measures],
+    }
+    if not any(one.tested and one.tested.loss for one in gate.measures):
+        del columns["allowed"]
+    numbers = frozenset(columns) - {"measure", ""}
+    rows = list(zip(*columns.values(), strict=True))
+    return Table("", tuple(columns), rows, numbers=numbers)
+
+
+def difference(test: Tested) -> str:
+    """The difference over its interval: ``-0.112``, ``[-.17, -.05]``."""
+    shown = span(*test.difference) if test.difference.value is None else _signed(test.difference[0])
+    low, high = (narrow(number(end, 2)) for end in (test.low, test.high))
+    return f"{shown}\n[{low}, {high}]"
+
+
+def detectable(test: Tested) -> str:
+    """The loss that the test could see."""
+    return "nothing\nchanged" if test.detectable is None else number(test.detectable)
+
+
+def _signed(value: float) -> str:
+    return f"{value:+.3f}" if f"{value:.3f}" not in ("0.000", "-0.000") else "0.000"
+
+
+def remarks(gate: Gate) -> Iterator[str]:
+    """What must be said beside the table, in sentences."""
+    for reason in gate.uncomparable:
+        yield f"{reason[:1].upper()}{closed(reason)[1:]}"
+    if gate.uncomparable:
+        yield (
+            "Way out: judge the run that the baseline was made of anew (what the ledger holds is "
+            "not asked again), or write a new baseline with --save."
+        )
+    for one in gate.measures:
+        for said in one.bounds:
+            yield f"Bound broken: {said}."
+        for said in one.kept:
+            yield f"Bound kept: {said}."
+        if one.why:
+            yield f"{one.measure}: {one.why}."
+        if one.tested is not None and one.tested.needed is not None:
+            yield (
+                f"{one.measure}: this gate cannot see what it is asked to see (a loss of "
+                f"{one.tested.loss:g}); {one.tested.needed:,} questions would (assay samplesize)."
+            )
+    tested = [one for one in gate.measures if one.tested is not None]
+    if any(one.verdict is Verdict.PASS for one in tested) and not gate.prove:
+        yield (
+            "A difference that is not significant is no proof that there is none: losses below "
+            "what is detectable may well be there."
+        )
+    if len(tested) > 1:
+        shared = ", ".join(
+            f"{one.measure} {number(one.tested.detectable_holm)}"
+            for one in tested
+            if one.tested is not None and one.tested.detectable_holm is not None
+        )
+        if shared:
+            yield f"Detectable at the level that all tests share ({gate.alpha:g}/m): {shared}."
+
+
+def compared(gate: Gate) -> Iterator[str]:
+    """What was compared, in sentences."""
+    if not gate.against:
+        return
+    yield (
+        f"{gate.same} of {gate.of} questions of the baseline are here unchanged: of these "
+        f"{gate.answers} with another answer, {gate.passages} with other passages, {gate.neither} "
+        "with neither (they differ by nothing)."
+    )
+    for what, names in (("New", gate.new), ("Gone", gate.gone), ("Changed", gate.changed)):
+        if names:
+            more = f" and {len(names) - _MOST_IDS} more" if len(names) > _MOST_IDS else ""
+            shown = ", ".join(shortened(one, 60) for one in names[:_MOST_IDS])
+            yield f"{what} questions, in no test: {shown}{more}."
+
+
+# -- Markdown -------------------------------------------------------------------------------------
+
+
+def markdown(gate: Gate) -> str:
+    """A summary in GitHub's Markdown. Texts of files are escaped and cut."""
+    parts = [f"## {_safe(gate.title)}", ""]
+    if gate.against:
+        how = "--prove, " if gate.prove else ""
+        parts += [f"Against {_safe(gate.against)}, {how}level {gate.alpha:g}.", ""]
+    if gate.measures:
+        table = gate_table(gate)
+        names = {"difference": "difference (95 %, below 0 is worse)", "": "verdict"}
+        parts += [_line(names.get(name, name) for name in table.columns)]
+        parts += [_line("--:" if name in table.numbers else "---" for name in table.columns)]
+        parts += [_line(map(_cell, row)) for row in table.rows]
+        parts.append("")
+    parts += [f"- {_safe(one)}" for one in remarks(gate)] + [""]
+    parts += [_safe(one) for one in compared(gate)] + [""]
+    if gate.losers:
+        parts += ["### Questions that lost most", ""]
+        parts += [_line(("question", "text", "measure", "before", "now", "difference"))]
+        parts += ["| --- | --- | --- | --: | --: | --: |"]
+        parts += [_line(map(_cell, _lost(one))) for one in gate.losers[:_MOST_LOST]]
+        parts.append("")
+    parts += [_safe(one) for one in gate.stands_on]
+    text = "\n".join(parts).rstrip() + "\n"
+    return text if len(text) <= MOST else text[: MOST - 2].rpartition("\n")[0] + "\n"
+
+
+def _lost(one: Lost) -> tuple[Value, ...]:
+    text = shortened(one.text, _MOST_TEXT)
+    return one.question, text, one.measure, one.before, one.now, _signed(one.difference)
+
+
+def _line(cells: Iterable[str]) -> str:
+    return f"| {' | '.join(cells)} |"
+
+
+def _cell(value: Value) -> str:
+    if isinstance(value, Range):
+        return span(*value)
+    if isinstance(value, float) or value is None:
+        return number(value)
+    return _safe(str(value))
+
+
+def _safe(text: str) -> str:
+    """A text on one line in which nothing is markup."""
+    return _MARKS.sub(r"\\\1", shortened(text, 2_000))
+
+
+# -- JUnit ----------------------------------------------------------------------------------------
+
+
+def junit(gate: Gate) -> bytes:
+    """JUnit XML: a test case a measure."""
+    name = f"assay.{gate.protocol}.{gate.run}"
+    suites = ElementTree.Element("testsuites")
+    suite = ElementTree.SubElement(suites, "testsuite", name=_xml(name))
+    counts = dict.fromkeys(("tests", "failures", "errors", "skipped"), 0)
+    for one in gate.measures:
+        case = ElementTree.SubElement(suite, "testcase", classname=_xml(name),
+                                      name=_xml(one.measure))  # fmt: skip
+        counts["tests"] += 1
+        for what in _outcomes(case, one, gate):
+            counts[what] += 1
+    if gate.uncomparable:
+        case = ElementTree.SubElement(suite, "testcase", classname=_xml(name), name="baseline")
+        error = ElementTree.SubElement(case, "error", type="not comparable",
+                                       message=_xml(gate.title))  # fmt: skip
+        error.text = _xml("\n".join(gate.uncomparable))
+        counts["tests"] += 1
+        counts["errors"] += 1
+    for what, count in counts.items():
+        suite.set(what, str(count))
+    ElementTree.indent(suites)
+    data: bytes = ElementTree.tostring(suites, encoding="utf-8", xml_declaration=True)
+    return data + b"\n"
+
+
+def _outcomes(case: ElementTree.Element, one: Gated, gate: Gate) -> Iterator[str]:
+    """Add what came of a measure to its test case; yields what it is counted as."""
+    test = one.tested
+    if test is not None:
+        figures: dict[str, Range | float | None] = {
+            "difference": test.difference, "low": test.low, "high": test.high, "p": test.p,
+            "p_holm": test.p_holm, "detectable": test.detectable, "n": test.n,
+        }  # fmt: skip
+        properties = ElementTree.SubElement(case, "properties")
+        for name, value in figures.items():
+            ElementTree.SubElement(properties, "property", name=name, value=_figure(value))
+    if one.verdict is Verdict.REGRESSION and test is not None:
+        said = (
+            f"{_signed(test.difference.floor)} (allowed {test.loss:g}), p = {test.p.floor:.4f}, "
+            f"Holm {test.p_holm.floor:.4f}"
+        )
+        failure = ElementTree.SubElement(case, "failure", type="regression", message=said)
+        failure.text = _xml(_losers([lost for lost in gate.losers if lost.measure == one.measure]))
+    elif one.verdict is Verdict.INCOMPLETE:
+        ElementTree.SubElement(case, "error", type="incomplete", message=_xml(one.why))
+        yield "errors"
+    elif one.verdict is Verdict.SKIPPED:
+        ElementTree.SubElement(case, "skipped", message=_xml(one.why))
+        yield "skipped"
+    for said in one.bounds:
+        ElementTree.SubElement(case, "failure", type="bound", message=_xml(said))
+    if one.bounds or one.verdict is Verdict.REGRESSION:
+        yield "failures"
+
+
+def _losers(losers: list[Lost]) -> str:
+    """The questions that lost most, a line each; empty where the measure has none."""
+    if not losers:
+        return ""
+    rows = [("question", "before", "now", "difference")]
+    for one in losers[:_MOST_LOST]:
+        figures = number(one.before), number(one.now), _signed(one.difference)
+        rows.append((shortened(one.question, 60), *figures))
+    return "\n".join("\t".join(row) for row in rows)
+
+
+def _figure(value: Range | float | int | None) -> str:
+    if isinstance(value, Range):
+        return repr(value.floor) if value.floor == value.ceiling else f"{value[0]!r} {value[1]!r}"
+    return "" if value is None else repr(value)
+
+
+def _xml(text: str) -> str:
+    """A text without what XML 1.0 cannot hold."""
+    return _NO_XML.sub("", text)

@@ -1,0 +1,175 @@
+"""Whether a run got worse than it was by more than is allowed, and what loss a test could see.
+
+Everything is paired: the same questions, answered before and after. Questions of one session flip
+and are drawn together, as turns of one conversation are not independent.
+
+Sources: Fisher 1935 (randomisation of signs); Phipson & Smyth 2010 (Monte Carlo p-values); Sakai,
+Laboratory Experiments in Information Retrieval (2018), chapter 6 (power of the paired t-test).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Hashable, Sequence
+
+import numpy as np
+import numpy.typing as npt
+from scipy import special
+
+from assay.measures.bootstrap import Interval
+from assay.measures.confidence import Floats, Integers
+from assay.statistics.checks import numbers, probability, whole_number
+from assay.statistics.resampling import (
+    is_exact,
+    percentile_interval,
+    sum_slack,
+    swap_masks,
+    topic_counts,
+)
+from assay.statistics.samplesize import paired_t_topics
+
+__all__ = [
+    "POWER",
+    "detectable_loss",
+    "jackknife_spread",
+    "questions_needed",
+    "session_interval",
+    "sign_flip_p",
+]
+
+POWER = 0.8
+"""The power that a loss called detectable is detected with."""
+
+
+def by_session(values: npt.ArrayLike, sessions: Sequence[Hashable] | None) -> tuple[Floats, Floats]:
+    """Return the sum of the values of each session and how many it holds; without sessions each
+    value is one by itself.
+
+    Raises:
+        ValueError: a value is not finite, or there are not as many sessions as values.
+    """
+    given = numbers(values, "differences")
+    if sessions is None:
+        return given, np.ones(len(given))
+    if len(sessions) != len(given):
+        raise ValueError(f"there are {len(given)} differences and {len(sessions)} sessions")
+    places = {name: place for place, name in enumerate(dict.fromkeys(sessions))}
+    which = [places[name] for name in sessions]
+    sums: Floats = np.bincount(which, given).astype(np.float64)
+    return sums, np.bincount(which).astype(np.float64)
+
+
+def sign_flip_p(
+    differences: npt.ArrayLike,
+    sessions: Sequence[Hashable] | None = None,
+    *,
+    upper: bool = False,
+    permutations: int = 10_000,
+    seed: int = 0,
+) -> float:
+    """Return the one-sided p-value that the mean of *differences* is not below 0.
+
+    p is the share of flips of signs whose sum is at most the observed one: all 2^n flips where they
+    are at most 2^17, else *permutations* random ones, (count + 1) / (B + 1). Exact where signs are
+    exchangeable, as they are if before and after do not differ.
+
+    Args:
+        differences: one value a question, after − before (plus what may be lost).
+        sessions: what flips as one.
+        upper: test that the mean is not above 0 instead.
+        permutations: B, the number of random flips where the test is not exact.
+        seed: of the random flips.
+
+    Raises:
+        ValueError: there is no difference, or one is not finite, or a setting is out of range.
+    """
+    sums, _ = by_session(differences, sessions)
+    if not len(sums):
+        raise ValueError("there is nothing to test")
+    column = (-sums if upper else sums)[:, None]
+    observed = column.sum() + sum_slack(column, np.maximum(np.abs(column), 1.0))[0]
+    exact = is_exact(len(sums))
+    count = total = 0
+    for masks in swap_masks(len(sums), permutations, seed):
+        flipped = (1.0 - 2.0 * masks) @ column
+        count += int((flipped <= observed).sum())
+        total += len(flipped)
+        if exact:  # the mirror images of these flips are left out there
+            count += int((-flipped <= observed).sum())
+            total += len(flipped)
+    return count / total if exact else (count + 1) / (total + 1)
+
+
+def session_interval(
+    differences: npt.ArrayLike,
+    sessions: Sequence[Hashable] | None = None,
+    *,
+    level: float = 0.95,
+    resamples: int = 2000,
+    seed: int = 0,
+) -> Interval | None:
+    """Return the percentile interval of the mean difference, drawing whole sessions.
+
+    Raises:
+        ValueError: there is no difference, one is not finite, or a setting is out of range.
+    """
+    sums, sizes = by_session(differences, sessions)
+    drawn = [
+        (counts @ sums) / (counts @ sizes) for counts in topic_counts(len(sums), resamples, seed)
+    ]
+    return percentile_interval(np.concatenate(drawn), level)
+
+
+def detectable_loss(spread: float, n: int, alpha: float, power: float = POWER) -> float | None:
+    """Return the loss δ that a one-sided paired t-test of level *alpha* finds with *power*, exact
+    by the noncentral t; None where it is undefined (fewer than 2 questions) or nothing varies.
+
+    Args:
+        spread: s_d, the standard deviation of the differences.
+        n: the number of questions.
+        alpha: the level of the test.
+        power: the probability that such a loss is found.
+
+    Raises:
+        ValueError: an argument is out of range.
+    """
+    whole_number(n, "n", 0)
+    probability(alpha, "alpha")
+    probability(power, "power")
+    if n < 2 or spread <= 0:
+        return None
+    critical = special.stdtrit(n - 1, 1 - alpha)
+    return float(special.nctdtrinc(n - 1, 1 - power, critical)) * spread / math.sqrt(n)
+
+
+def questions_needed(spread: float, loss: float, alpha: float, power: float = POWER) -> int | None:
+    """Return how many questions it takes to detect *loss*; None where nobody could.
+
+    The one-sided test of level α is the two-sided one of level 2α but for its other tail.
+    """
+    if spread <= 0 or loss <= 0:
+        return None
+    try:
+        return paired_t_topics(min(2 * alpha, 0.999), 1 - power, loss, spread * spread / 2)
+    except ValueError:  # more than 10⁹
+        return None
+
+
+def jackknife_spread(statistic: Callable[[Integers], float | None], n: int) -> float | None:
+    """Return what takes the place of s_d for a statistic that is no mean over questions: the
+    standard deviation of its jackknife pseudo-values (Efron & Tibshirani 1993, section 11.5).
+
+    Args:
+        statistic: of the questions whose places it is given; None where undefined.
+        n: the number of questions.
+
+    Returns:
+        None where the statistic is undefined on the whole or without some question.
+    """
+    places = np.arange(n, dtype=np.int64)
+    whole = statistic(places)
+    without = [statistic(np.delete(places, place)) for place in range(n)] if n > 1 else []
+    known = [one for one in without if one is not None]
+    if whole is None or len(known) < max(n, 2):
+        return None
+    return float(np.std(n * whole - (n - 1) * np.array(known), ddof=1))

@@ -1,0 +1,251 @@
+"""A run against a baseline: what may be compared, what fails, what stays open."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from itertools import count
+from pathlib import Path
+from xml.etree import ElementTree
+
+import orjson
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from assay.api.gating import Rule, Terms, gate
+from assay.formats.baselines import (
+    Baseline,
+    GatedMeasure,
+    GatedQuestion,
+    GatedTask,
+    baseline_bytes,
+    read_baseline,
+)
+from assay.measures.ranges import Range
+from assay.model.errors import FormatError, SettingsError
+from assay.page.gates import Verdict
+from assay.reports.gates import MOST, junit, markdown
+from tests.statistics.test_worsening import G11
+
+Ends = tuple[float, float]
+_VERSIONS = count()
+LOSS_0 = Terms({"M": Rule(loss=0.0)})
+
+
+def made(
+    values: Sequence[float | Ends], *, measure: str = "M", answers: str = "", **more: object
+) -> Baseline:
+    """A baseline of a run whose questions have these values; texts are new unless ``answers``."""
+    ends = [one if isinstance(one, tuple) else (one, one) for one in values]
+    version = next(_VERSIONS)
+    questions = tuple(
+        GatedQuestion(id=f"q{n:02}", question=f"h{n}", answer=f"{answers or version}{n}",
+                      passages="p", scores={measure: one})
+        for n, one in enumerate(ends)
+    )  # fmt: skip
+    floor, ceiling = (sum(one[k] for one in ends) / len(ends) for k in (0, 1))
+    given: dict[str, object] = {
+        "assay": "1", "protocol": "rag", "run": "main", "made": "2026-01-05T10:00:00Z",
+        "policy": "people", "settings": {"claims": "rag.claims"},
+        "tasks": {"t": GatedTask(version="1", labeller="a")},
+        "measures": {measure: GatedMeasure(value=None, floor=floor, ceiling=ceiling,
+                                           questions=len(ends))},
+        "questions": questions,
+    }  # fmt: skip
+    return Baseline.model_validate(given | more)
+
+
+def test_the_golden_differences_fail_and_say_so():
+    found = gate(made([0.5 + d for d in G11]), made([0.5] * 10), LOSS_0, texts={})
+    (one,) = found.measures
+    assert (found.verdict, found.exit_status) == (Verdict.REGRESSION, 1)
+    assert one.tested is not None
+    assert one.tested.p.floor == one.tested.p_holm.floor == 24 / 1024
+    assert one.tested.difference == pytest.approx((-0.225, -0.225))
+    assert one.tested.detectable == pytest.approx(0.212022, abs=1e-6)
+
+
+def test_holm_over_all_gated_measures_can_undo_a_regression():
+    rules = {name: Rule(loss=0.0) for name in ("M", "B", "C")}
+
+    def of(values: Sequence[float]) -> Baseline:
+        one = made(values)
+        questions = [
+            q.model_copy(update={"scores": {**q.scores, "B": (1, 1), "C": (1, 1)}})
+            for q in one.questions
+        ]
+        measures = dict.fromkeys(rules, one.measures["M"])
+        return one.model_copy(update={"questions": tuple(questions), "measures": measures})
+
+    found = gate(of([0.5 + d for d in G11]), of([0.5] * 10), Terms(rules), texts={})
+    assert found.verdict is Verdict.PASS
+    assert found.measures[0].tested is not None
+    assert found.measures[0].tested.p_holm.floor == pytest.approx(3 * 24 / 1024)
+
+
+def test_missing_labels_are_decided_at_both_extremes():
+    before = made([1.0] * 10)
+    # Were the open ones right it is as good as before, were they wrong much worse.
+    found = gate(made([(0.0, 1.0)] * 8 + [1.0] * 2), before, LOSS_0, texts={})
+    assert (found.verdict, found.exit_status) == (Verdict.INCOMPLETE, 1)
+    # Wrong however they turn out.
+    found = gate(made([0.0] * 8 + [(0.0, 1.0)] * 2), before, LOSS_0, texts={})
+    assert found.verdict is Verdict.REGRESSION
+
+
+def test_unchanged_texts_differ_by_nothing_whatever_labels_say_now():
+    before = made([1.0] * 10, answers="same")
+    found = gate(made([0.0] * 10, answers="same"), before, LOSS_0, texts={})
+    (one,) = found.measures
+    assert found.verdict is Verdict.PASS
+    assert found.neither == 10
+    assert one.tested is not None
+    assert one.tested.difference == (0.0, 0.0)
+    assert one.tested.detectable is None
+
+
+def test_where_less_is_better_more_is_a_regression_and_silence_does_not_pass():
+    before = made([0.3] * 10, measure="Hallucination")
+    terms = Terms({"Hallucination": Rule(loss=0.0)}, lower=frozenset({"Hallucination"}))
+    worse = made([0.9] * 10, measure="Hallucination")
+    assert gate(worse, before, terms, texts={}).verdict is Verdict.REGRESSION
+    silent = made([0.0] * 10, measure="Hallucination")
+    assert gate(silent, before, terms, texts={}).verdict is Verdict.PASS
+    questions = tuple(
+        one.model_copy(update={"scores": {**one.scores, "NoClaim": (1.0, 1.0)}})
+        for one in silent.questions
+    )
+    silent = silent.model_copy(update={"questions": questions})
+    added = Terms(terms.rules, lower=terms.lower, silence={"Hallucination": "NoClaim"})
+    assert gate(silent, before, added, texts={}).verdict is Verdict.REGRESSION
+
+
+def test_to_prove_is_another_burden():
+    rng = [0.5, 0.6, 0.4, 0.55, 0.45] * 4
+    before, now = made(rng), made([v + d for v, d in zip(rng, [0.01, -0.01] * 10, strict=True)])
+    terms = Terms({"M": Rule(loss=0.05)}, prove=True)
+    assert gate(now, before, terms, texts={}).verdict is Verdict.PASS
+    wild = made([v + d for v, d in zip(rng, [0.4, -0.4] * 10, strict=True)])
+    assert gate(wild, before, terms, texts={}).verdict is Verdict.REGRESSION
+    with pytest.raises(SettingsError, match="cannot be shown"):
+        Terms({"M": Rule(loss=0.0)}, prove=True)
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        ({"policy": "machine"}, "policy: people in the baseline, machine here"),
+        ({"settings": {"claims": "sentences"}}, "setting claims"),
+        ({"tasks": {"t": GatedTask(version="2", labeller="a")}}, "version 1 in the baseline"),
+        ({"tasks": {"t": GatedTask(version="1", labeller="b")}}, "labeller of t: a"),
+        ({"tasks": {"t": GatedTask(version="1", labeller="a", prompt="x")}}, "prompt of t"),
+        ({"tasks": {}}, "task t is asked in the baseline alone"),
+        ({"protocol": "exam"}, "protocol: rag"),
+    ],
+)
+def test_other_grounds_are_not_compared(more: dict[str, object], said: str):
+    found = gate(made([1.0] * 6, **more), made([1.0] * 6), LOSS_0, texts={})
+    assert (found.verdict, found.exit_status) == (Verdict.UNCOMPARABLE, 2)
+    assert said in " ".join(found.uncomparable)
+    assert 'type="not comparable"' in junit(found).decode()
+
+
+def test_changed_new_and_gone_questions_are_in_no_test():
+    before, now = made([1.0] * 12), made([0.0] * 12)
+    changed = now.questions[0].model_copy(update={"question": "other"})
+    new = now.questions[1].model_copy(update={"id": "new"})
+    now = now.model_copy(update={"questions": (changed, new, *now.questions[2:])})
+    found = gate(now, before, Terms({"M": Rule(loss=0.0)}, share=0.8), texts={})
+    assert (found.new, found.gone, found.changed) == (("new",), ("q01",), ("q00",))
+    assert found.measures[0].tested is not None
+    assert found.measures[0].tested.n == 10
+    too_few = gate(now, before, LOSS_0, texts={})
+    assert too_few.exit_status == 2
+    assert "12 must be" in too_few.uncomparable[0]
+
+
+def test_bounds_hold_for_the_floor_and_the_ceiling():
+    terms = Terms({"M": Rule(least=0.6, most=0.9)})
+    assert gate(made([(0.7, 0.8)] * 3), None, terms, texts={}).verdict is Verdict.PASS
+    low = gate(made([(0.5, 0.8)] * 3), None, terms, texts={})
+    assert (low.verdict, low.measures[0].bounds) == (
+        Verdict.BOUND, ("M 0.500 (lower end), min 0.6",)
+    )  # fmt: skip
+    assert gate(made([(0.7, 0.95)] * 3), None, terms, texts={}).verdict is Verdict.BOUND
+    corrected = {"M": Range(0.65, 0.85)}
+    held = gate(made([(0.5, 1.0)] * 3), None, terms, texts={}, bounds=corrected)
+    assert held.verdict is Verdict.PASS
+
+
+def test_no_common_value_is_no_pass():
+    before = made([1.0] * 6, measure="Other")
+    found = gate(made([1.0] * 6), before, LOSS_0, texts={})
+    assert (found.verdict, found.exit_status) == (Verdict.SKIPPED, 1)
+    suite = ElementTree.fromstring(junit(found))[0]
+    assert suite.attrib["skipped"] == "1"
+
+
+def test_confidences_are_swapped_answer_by_answer():
+    def of(right: Sequence[float | Ends]) -> Baseline:
+        one = made(right, measure="Accuracy")
+        questions = tuple(
+            q.model_copy(update={"scores": {**q.scores, "Confidence": (0.9, 0.9)}})
+            for q in one.questions
+        )
+        measures = {"HMR": GatedMeasure(value=0.5, floor=0.5, ceiling=0.5, questions=10)}
+        return one.model_copy(update={"questions": questions, "measures": measures})
+
+    terms = Terms({"HMR": Rule(loss=0.0)})
+    before = of([1.0] * 9 + [0.0])
+    failed = gate(of([0.0] * 9 + [1.0]), before, terms, texts={})
+    # HMR does not fall with the number of wrong answers but with what they were said with, so
+    # that a swap of answers of the same confidence changes little.
+    assert failed.measures[0].tested is not None
+    opened = gate(of([(0.0, 1.0)] * 10), before, terms, texts={})
+    assert opened.measures[0].tested is not None
+    assert opened.measures[0].tested.difference[0] <= opened.measures[0].tested.difference[1]
+    with pytest.raises(SettingsError, match="no mean over questions"):
+        gate(before, before, Terms({"HMR": Rule(loss=0.1)}), texts={})
+    with pytest.raises(SettingsError, match="has no measure M"):
+        gate(before, before, LOSS_0, texts={})
+
+
+@given(
+    st.lists(
+        st.tuples(st.floats(0, 1), st.floats(0, 1), st.text(max_size=5)), min_size=1, max_size=6
+    )
+)
+def test_a_baseline_reads_back(tmp_path_factory: pytest.TempPathFactory, rows: list[tuple]):
+    found = made([(a, b) for a, b, _ in rows], settings={"text": rows[0][2], "a": 1})
+    path = tmp_path_factory.mktemp("b") / "b.json"
+    path.write_bytes(baseline_bytes(found))
+    assert read_baseline(path).require() == found
+    assert orjson.loads(path.read_bytes())["assay_gate"] == 1
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", "{}", '{"assay_gate": 2}'])
+def test_what_is_no_baseline_is_said(tmp_path: Path, text: str):
+    path = tmp_path / "b.json"
+    path.write_text(text)
+    with pytest.raises(FormatError, match="--save"):
+        read_baseline(path).require()
+
+
+def test_hostile_texts_are_escaped_cut_and_kept_out_of_xml():
+    now = made([0.0] * 10, run="a|b <script>\x07")
+    texts = {f"q{n:02}": "| <img src=x> `code` \x07 [x](http://y)" * 40 for n in range(10)}
+    found = gate(now, made([1.0] * 10), LOSS_0, texts=texts)
+    text = markdown(found)
+    assert len(text) <= MOST
+    assert not re.search(r"(?<!\\)<(img|script)", text)
+    rows = [line for line in text.splitlines() if line.startswith("| q0")]
+    assert rows
+    for row in rows:
+        assert len(re.findall(r"(?<!\\)\|", row)) == 7
+        assert len(row) < 1_000
+    suite = ElementTree.fromstring(junit(found))[0]
+    assert suite.attrib["failures"] == "1"
+    (failure,) = suite.iter("failure")
+    assert failure.attrib["type"] == "regression"
+    assert "Holm 0.0010" in failure.attrib["message"]

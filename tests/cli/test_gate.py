@@ -1,0 +1,175 @@
+"""``assay gate`` from the command line, on folders of every protocol."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.cli import ground
+from tests.conftest import ROOT, Assay
+
+N = 12
+
+
+def judge(task: str, unit: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Right is what says "right"; every nugget follows."""
+    if task == "r2c2.answer":
+        helped = [{"nugget": n, "helped": True} for n, _ in enumerate(unit["nuggets"], 1)]
+        return {"reason": "", "correct": unit["answer"].startswith("right"), "nuggets": helped}
+    return {"reason": "", "entailed": True}
+
+
+def run(folder: Path, right: int, name: str = "ACX") -> None:
+    """A run that answers so many questions right, with confidence 90."""
+    blocks = [
+        f"<q{n}>\n{'right' if n < right else 'wrong'} {n};90\n1;PRX;1;Claim {n}.\n</q{n}>\n"
+        for n in range(N)
+    ]
+    (folder / "ac" / f"{name}.txt").write_text("".join(blocks))
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    place = tmp_path / "eval"
+    for name in ("pr", "ac"):
+        (place / name).mkdir(parents=True)
+    questions = [f"q{n}\tQuestion {n}?\tSimple\tgold {n}\n" for n in range(N)]
+    (place / "questions.tsv").write_text("".join(questions))
+    (place / "pr" / "PRX.txt").write_text("".join(f"q{n};1;d{n};Passage {n}.\n" for n in range(N)))
+    (place / "assay.toml").write_text("""
+[evaluation]
+protocol = "r2c2"
+[inputs]
+questions = "questions.tsv"
+pr_runs = ["pr/*.txt"]
+ac_runs = ["ac/*.txt"]
+[labellers]
+default = "tests.cli.test_gate:judge"
+[gate]
+run = "ACX"
+measures = { Accuracy = { loss = 0.0, min = 0.5 }, HMR = { loss = 0.0 } }
+""")
+    run(place, 10)
+    return place
+
+
+def test_a_baseline_is_saved_and_the_same_run_passes(folder: Path, assay: Assay):
+    base = folder / "base.json"
+    judged = assay("judge", folder)
+    assert judged.returncode == 0, judged.stderr
+    saved = assay("gate", folder, "--save", base)
+    assert saved.returncode == 0, saved.stderr
+    assert "Baseline of run ACX, 12 questions" in saved.stdout
+    text = base.read_text()
+    assert "Question" not in text  # hashes alone
+    assert "wrong 1" not in text
+    done = assay("gate", folder, "--baseline", base, env={"COLUMNS": "80"})
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "Gate passed: run ACX" in done.stdout
+    assert "12 with" in " ".join(done.stdout.split())
+    assert "regression" not in done.stdout
+
+
+def test_a_change_for_the_worse_fails_and_tells_where(folder: Path, assay: Assay, tmp_path: Path):
+    base, xml, summary = (tmp_path / name for name in ("base.json", "gate.xml", "summary.md"))
+    assay("judge", folder)
+    assay("gate", folder, "--save", base)
+    run(folder, 2)
+    assay("judge", folder)
+    done = assay(
+        "gate", folder, "--baseline", base, "--junit", xml, "--json",
+        env={"GITHUB_STEP_SUMMARY": str(summary)},
+    )  # fmt: skip
+    assert done.returncode == 1
+    found = json.loads(done.stdout)
+    assert found["verdict"] == "regression"
+    accuracy, hmr = found["measures"]
+    assert accuracy["verdict"] == "regression"
+    assert accuracy["bounds"] == ["Accuracy 0.167 (lower end), min 0.5"]
+    assert accuracy["tested"]["p"][0] == 2**-8  # 8 of 12 fell, none rose
+    assert accuracy["tested"]["detectable"] > 0
+    assert hmr["tested"] is not None
+    assert {one["question"] for one in found["losers"]} == {f"q{n}" for n in range(2, 10)}
+    assert summary.read_text().startswith("## Gate failed: run ACX")
+    assert "Question 3?" in summary.read_text()
+    assert 'type="regression"' in xml.read_text()
+
+
+def test_the_workflow_in_examples_does_what_it_says(folder: Path, assay: Assay):
+    text = (ROOT / "examples" / "ci" / "gate.yml").read_text()
+    commands = re.findall(r"^(?:#|        run:) +(assay [^|#\n]*)", text, re.MULTILINE)
+    assert [one.split()[1] for one in commands] == ["gate", "evaluate", "gate"]
+    save, evaluate, gate = (one.split()[1:] for one in commands)
+    folder = folder.rename(folder.parent / "evaluation")
+    for command in (evaluate, save, gate):
+        done = assay(*command, cwd=folder.parent)
+        assert done.returncode == 0, done.stderr
+    assert "<testsuite " in (folder.parent / "gate.xml").read_text()
+
+
+def test_labels_that_are_missing_are_incomplete(folder: Path, assay: Assay, tmp_path: Path):
+    base = tmp_path / "base.json"
+    assay("judge", folder)
+    assay("gate", folder, "--save", base)
+    run(folder, 0)
+    done = assay("gate", folder, "--baseline", base, "--min", "Accuracy=0")
+    assert done.returncode == 1
+    assert "assay judge" in done.stdout
+    assert "incomplete" in done.stdout
+
+
+def test_another_labeller_is_not_comparable(folder: Path, assay: Assay, tmp_path: Path):
+    base = tmp_path / "base.json"
+    assay("judge", folder)
+    assay("gate", folder, "--save", base)
+    done = assay("gate", folder, "--baseline", base, "--labeller", "tests.cli.ground:judge")
+    assert done.returncode == 2
+    assert "abeller of r2c2.answer" in done.stdout
+
+
+def test_wrong_usage_is_told_with_its_cure(folder: Path, assay: Assay, tmp_path: Path):
+    done = assay("gate", folder, "--run", "ACX", "--min", "Accuracy=0.5")
+    assert done.returncode == 2  # nothing is judged yet
+    assay("judge", folder)
+    done = assay("gate", folder)
+    assert (done.returncode, "--save" in done.stderr) == (2, True)
+    done = assay("gate", folder, "--run", "NONE", "--baseline", "x.json")
+    assert "there are ACX, PRX" in done.stderr or "there are PRX, ACX" in done.stderr
+    for wrong in (["--min", "Accuracy"], ["--no-worse", "HMR=-1"], ["--max", "=1"]):
+        assert assay("gate", folder, *wrong).returncode == 2
+    toml = folder / "assay.toml"
+    toml.write_text(toml.read_text().replace("loss = 0.0, min = 0.5", ""))
+    done = assay("gate", folder)
+    assert "give loss, min or max" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("protocol", "named"),
+    [("r2c2", "ACX"), ("r2c2", "PRX"), ("trec-rag", "RAGX"), ("trec-rag", "RETX"),
+     ("exam", "RETX"), ("sgss", "SUMX")],
+)  # fmt: skip
+def test_every_protocol_says_what_its_runs_handed_in(
+    protocol: str, named: str, tmp_path: Path, assay: Assay
+):
+    folder = ground.make(tmp_path / "eval")
+    settings = {
+        "trec-rag": '[settings]\nrelevance = "0-3"\nnuggets = false\nmapping = false',
+        "exam": '[settings]\ngrading = "qa"',
+    }
+    ground.toml(folder, [protocol], settings.get(protocol, ""))
+    judged = assay("judge", folder)
+    assert judged.returncode == 0, judged.stderr
+    base = tmp_path / "base.json"
+    done = assay("gate", folder, "--save", base, "--run", named)
+    assert done.returncode == 0, done.stderr
+    (question,) = json.loads(base.read_bytes())["questions"]
+    assert question["question"].startswith("sha256:")
+    assert question["scores"]
+    done = assay("gate", folder, "--baseline", base, "--run", named)
+    assert done.returncode == 2
+    assert "5 must be" in done.stdout
