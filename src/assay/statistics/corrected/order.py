@@ -11,7 +11,7 @@ from assay.measures.confidence import Bools, Floats
 from assay.statistics.checks import numbers, probability, whole_number
 from assay.statistics.corrected.estimates import Estimates, difference_variance
 
-__all__ = ["RankSets", "rank_sets", "shrink", "tau_bounds"]
+__all__ = ["RankSets", "rank_sets", "ranks_between", "shrink", "tau_bounds"]
 
 _CELLS_AT_ONCE = 500_000
 """How many drawn scores (draws × runs) are held at a time: 4 MB."""
@@ -54,17 +54,36 @@ def rank_sets(
 
     Source: the specification of trust, section 6; Mogstad, Romano, Shaikh & Wilhelm 2024.
     """
+    df = float(np.median(estimates.df))
+    return ranks_between(
+        estimates.value, estimates.covariance, df, level=level, draws=draws, seed=seed
+    )
+
+
+def ranks_between(
+    value: Floats,
+    covariance: Floats,
+    df: float,
+    *,
+    level: float,
+    draws: int = 10_000,
+    seed: int = 0,
+) -> RankSets:
+    """Return the rank sets of :func:`rank_sets` for any R scores with an R × R covariance and
+    degrees of freedom.
+
+    Raises:
+        ValueError: a setting is out of range.
+    """
     probability(level, "level")
     whole_number(draws, "draws")
     whole_number(seed, "seed", 0)
-    variance = difference_variance(estimates.covariance)
-    se = np.sqrt(variance)
-    df = float(np.median(estimates.df))
-    largest = _largest_differences(estimates.covariance, se, df, draws, seed)
+    se = np.sqrt(difference_variance(covariance))
+    largest = _largest_differences(covariance, se, df, draws, seed)
     critical = float(np.quantile(largest, level))
-    difference = estimates.value[:, None] - estimates.value[None, :]
+    difference = value[:, None] - value[None, :]
     # Where nothing can vary, what is left of a difference is rounding.
-    scale = np.maximum.outer(np.abs(estimates.value), np.abs(estimates.value))
+    scale = np.maximum.outer(np.abs(value), np.abs(value))
     least = np.where(se > 0, critical * se, 1e-12 * scale)
     better, worse = difference > least, difference < -least
     runs = len(se)

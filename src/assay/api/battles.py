@@ -1,0 +1,385 @@
+"""Ratings of runs from files of judged battles."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from assay.api.reading import Note, all_used
+from assay.api.undefined import LEVEL, RESAMPLES
+from assay.formats.battles import DIMENSIONS, Crowd, read_battles, read_responses
+from assay.measures.bootstrap import Interval
+from assay.measures.confidence import Integers
+from assay.model.battles import Battle, Verdict
+from assay.model.errors import SettingsError
+from assay.model.wording import counted, listed
+from assay.statistics.battles import (
+    Battles,
+    Rated,
+    WinRates,
+    error_interval,
+    rate,
+    tally,
+    win_rates,
+)
+from assay.statistics.checks import defined
+from assay.statistics.pair_models import BradleyTerry, Davidson, Model, RaoKupper
+from assay.statistics.pairing import next_battles, shown
+
+__all__ = [
+    "COLUMNS",
+    "DIMENSIONS",
+    "NEXT_COLUMNS",
+    "BattleScores",
+    "Crowd",
+    "Orders",
+    "Settings",
+    "battle_scores",
+    "merged",
+    "rate_battles",
+]
+
+COLUMNS = ("run", "topic", "measure", "value", "low", "high")
+NEXT_COLUMNS = ("topic", "run_a", "run_b")
+"""A battle to be judged; ``run_a`` is shown first."""
+_MOST_PARTS = 10
+
+
+class Settings(NamedTuple):
+    """How battles are counted and rated.
+
+    ``model`` is a name of :data:`assay.statistics.pair_models.MODELS`, ``theta`` fixes the tie
+    parameter of rao-kupper, ``merge`` makes one battle of a pair's two orders, ``win_rate`` is
+    ``half`` or ``opponents``.
+    """
+
+    model: str = "bradley-terry"
+    theta: float | None = None
+    prior: float = 0.0
+    merge: bool = False
+    win_rate: WinRates = "half"
+    resamples: int = RESAMPLES
+    seed: int = 0
+
+    def chosen(self) -> Model:
+        """The model. Raises SettingsError for a θ that it does not have."""
+        if self.theta is not None and (self.model != "rao-kupper" or self.theta <= 1):
+            raise SettingsError("theta is a number above 1, of the model rao-kupper alone.")
+        if self.model == "rao-kupper":
+            return RaoKupper(self.theta)
+        return Davidson() if self.model == "davidson" else BradleyTerry()
+
+
+@dataclass(frozen=True, slots=True)
+class Orders:
+    """What is seen of the order in which two answers are shown.
+
+    Attributes:
+        first_won: decided battles that the answer shown first won.
+        decided: battles that one of both won.
+        both: pairs of a topic that a judge saw in both orders.
+        disagree: those of which the verdicts differ.
+    """
+
+    first_won: int
+    decided: int
+    both: int
+    disagree: int
+
+
+@dataclass(frozen=True, eq=False)
+class BattleScores:
+    """Runs rated by their battles.
+
+    Attributes:
+        runs: their names, in the order of the arrays.
+        topics: names of topics.
+        table: the battles that count.
+        rated: what came of them.
+        settings: how.
+        failed: battles without a verdict, which enter nothing.
+        both_bad: ties in which both answers were bad.
+        orders: of the judgments as they stand in the files.
+        by_battle: whether the files have no topics, so that each battle is one.
+    """
+
+    runs: Sequence[str]
+    topics: Sequence[str]
+    table: Battles
+    rated: Rated
+    settings: Settings
+    failed: int
+    both_bad: int
+    orders: Orders
+    by_battle: bool
+
+    def order(self) -> list[int]:
+        """The runs by rating, best first, then by name; those without one by win rate."""
+        rated = np.nan_to_num(np.stack([self.rated.rating, self.rated.rate]), nan=-np.inf)
+        return sorted(range(len(self.runs)), key=lambda one: (*-rated[:, one], self.runs[one]))
+
+    def rank_range(self, place: int) -> tuple[int, int] | None:
+        """Which ranks a run may have, all of these statements holding together."""
+        if self.rated.ranks is None or np.isnan(self.rated.rating[place]):
+            return None
+        among = int((~np.isnan(self.rated.rating[:place])).sum())
+        return int(self.rated.ranks.best[among]), int(self.rated.ranks.worst[among])
+
+    def errors(self, place: int) -> tuple[float, float] | None:
+        """The interval of a run's rating by the sandwich."""
+        value, error = self.rated.rating[place], self.rated.errors[place]
+        return None if np.isnan(error) else error_interval(float(value), float(error), LEVEL)
+
+    def rows(self, *, per_topic: bool) -> Iterator[tuple[object, ...]]:
+        """The cells under :data:`COLUMNS`, the best run first."""
+        order, fought = self.order(), self.table.fought
+        for place in order:
+            run, rated = self.runs[place], self.rated
+            rating, share = defined(rated.rating[place]), defined(rated.rate[place])
+            yield (run, "all", "Rating", rating, *_ends(rated.intervals[place]))
+            yield (run, "all", "WinRate", share, *_ends(rated.rate_intervals[place]))
+            yield (run, "all", "Battles", int(fought[place]), None, None)
+        if per_topic and not self.by_battle:
+            rates = win_rates(self.table, self.table.counts, self.settings.win_rate)
+            for place in order:
+                for number, topic in enumerate(self.topics):
+                    single = replace(self.table, counts=self.table.counts[number : number + 1])
+                    count = int(single.fought[place])
+                    if count:
+                        share = float(rates[number, place])
+                        yield (self.runs[place], topic, "WinRate", share, None, None)
+                        yield (self.runs[place], topic, "Battles", count, None, None)
+
+    def pairs(self) -> Iterator[dict[str, Any]]:
+        """Every pair of runs that fought."""
+        for first, second, (wins, ties, losses), topics in zip(
+            self.table.first.tolist(),
+            self.table.second.tolist(),
+            self.table.total.T.astype(int).tolist(),
+            self.table.counts.any(axis=1).sum(axis=0).tolist(),
+            strict=True,
+        ):
+            battles = wins + ties + losses
+            yield {
+                "run_a": self.runs[first],
+                "run_b": self.runs[second],
+                "topics": topics,
+                "battles": battles,
+                "run_a_wins": wins,
+                "run_b_wins": losses,
+                "ties": ties,
+                "run_a_rate": (wins + ties / 2) / battles,
+                "run_b_rate": (losses + ties / 2) / battles,
+            }
+
+    def next(self, n: int) -> list[tuple[str, str, str]]:
+        """The ``n`` battles that would tell most (:func:`next_battles`), under
+        :data:`NEXT_COLUMNS`: of any two runs, on topics on which they have not fought."""
+        fought = self._fought()
+        prior = max(self.settings.prior, 1.0)
+        found = next_battles(
+            self.table,
+            n,
+            possible=lambda i, j: np.flatnonzero(fought[i, j] == 0).tolist(),
+            prior=prior,
+        )
+        return [
+            (self.topics[topic], *shown(self.runs[i], self.runs[j], self.topics[topic]))
+            for topic, i, j in found
+        ]
+
+    def _fought(self) -> Integers:
+        """Runs × runs × topics: how many battles."""
+        table = self.table
+        found = np.zeros((len(self.runs), len(self.runs), len(self.topics)), dtype=np.int64)
+        found[table.first, table.second] = table.counts.sum(axis=1).T
+        return found
+
+    def document(self, *, per_topic: bool) -> dict[str, Any]:
+        """As JSON has it."""
+        runs = []
+        for place in self.order():
+            interval, ranks = self.rated.intervals[place], self.rank_range(place)
+            runs.append(
+                {
+                    "run": self.runs[place],
+                    "part": int(self.rated.parts[place]),
+                    "sandwich": self.errors(place),
+                    "ranks": ranks,
+                    "undefined_resamples": interval.undefined if interval else 0,
+                }
+            )
+        return {
+            "rows": [
+                dict(zip(COLUMNS, row, strict=True)) for row in self.rows(per_topic=per_topic)
+            ],
+            "runs": runs,
+            "pairs": list(self.pairs()),
+            "topics": None if self.by_battle else len(self.topics),
+            "battles": int(self.table.counts.sum()),
+            "failed": self.failed,
+            "both_bad": self.both_bad,
+            "tie_parameter": self.rated.tie,
+            "orders": {name: getattr(self.orders, name) for name in self.orders.__slots__},
+            "reason": self.rated.reason,
+            "settings": {**self.settings._asdict(), "level": LEVEL},
+        }
+
+    def findings(self) -> Iterator[str]:
+        """What the numbers leave out, and what they stand on."""
+        orders = self.orders
+        if self.failed:
+            yield f"{counted(self.failed, 'battle')} without a verdict: in no number."
+        if orders.decided:
+            share = orders.first_won / orders.decided
+            yield (
+                f"The answer shown first won {share:.1%} of "
+                f"{counted(orders.decided, 'decided judgment')}."
+            )
+        if orders.both:
+            so = "a tie" if self.settings.merge else "both counted; --merge makes it a tie"
+            yield (
+                f"In both orders: {counted(orders.both, 'pair')}, of which {orders.disagree:,} "
+                f"({orders.disagree / orders.both:.1%}) with another verdict: {so}."
+            )
+        if self.rated.reason is not None:
+            yield f"No ratings: {self.rated.reason}. {' '.join(self._parts())}"
+        if self.by_battle:
+            yield "The files have no topics: intervals are over battles, as if each were its own."
+        elif len(self.topics) < 2:
+            yield "No intervals over topics: there is one topic only."
+        dropped = max((one.undefined for one in self.rated.intervals if one), default=0)
+        if dropped:
+            yield (
+                f"{dropped:,} of {self.settings.resamples:,} resamples of topics have no finite "
+                "ratings and are left out of the intervals; --prior 1 keeps them."
+            )
+
+    def _parts(self) -> Iterator[str]:
+        """How the parts of the graph did against each other, and the cure."""
+        parts = self.rated.parts
+        numbers = sorted(set(parts[parts >= 0].tolist()))
+        if len(numbers) < 2:
+            return
+        first, second = parts[self.table.first], parts[self.table.second]
+        wins, _, losses = self.table.total
+        for number in numbers[:_MOST_PARTS]:
+            names = listed((self.runs[one] for one in np.flatnonzero(parts == number).tolist()), 5)
+            apart = (first == number) != (second == number)
+            won = int(np.where(first == number, wins, losses)[apart].sum())
+            lost = int(np.where(first == number, losses, wins)[apart].sum())
+            done = "fought no other" if not won + lost else f"won {won:,} and lost {lost:,} others"
+            yield f"[{names}] {done}."
+        if len(numbers) > _MOST_PARTS:
+            yield f"And {len(numbers) - _MOST_PARTS} parts more."
+        yield (
+            "Judge more battles between these, or give each run virtual drawn battles: --prior 1."
+        )
+
+
+def _ends(interval: Interval | None) -> tuple[float | None, float | None]:
+    return (interval.low, interval.high) if interval else (None, None)
+
+
+def battle_scores(
+    files: Sequence[Path],
+    settings: Settings,
+    note: Note,
+    *,
+    crowd: Crowd | None = None,
+    responses: Sequence[Path] = (),
+) -> BattleScores:
+    """The ratings of all runs in some files. Raises FormatError with the faults of all files,
+    SettingsError for settings that do not fit."""
+    runs: dict[str, str] = {}
+    for found in all_used((partial(read_responses, path) for path in responses), note):
+        runs |= found
+    chosen = replace(crowd or Crowd(), runs=runs)
+    read = all_used((partial(read_battles, path, chosen) for path in files), note)
+    return rate_battles([one for found in read for one in found], settings)
+
+
+def rate_battles(battles: Sequence[Battle], settings: Settings) -> BattleScores:
+    """The ratings of all runs of some battles. Raises SettingsError where settings do not fit, or
+    some battles have a topic and others none."""
+    by_battle = battles[0].topic is None if battles else False
+    if any((one.topic is None) != by_battle for one in battles):
+        raise SettingsError("Some battles have a topic and others none. Score them by themselves.")
+    model = settings.chosen()
+    runs = sorted({run for one in battles for run in (one.a, one.b)})
+    judged = [one for one in battles if one.verdict is not None]
+    orders, kept = _orders(judged), merged(judged) if settings.merge else judged
+    topics = [str(place) if one.topic is None else one.topic for place, one in enumerate(kept)]
+    names = list(dict.fromkeys(topics))
+    run_number = {run: place for place, run in enumerate(runs)}
+    topic_number = {topic: place for place, topic in enumerate(names)}
+    table = tally(
+        [run_number[one.a] for one in kept],
+        [run_number[one.b] for one in kept],
+        [one.verdict.outcome for one in kept if one.verdict is not None],
+        [topic_number[topic] for topic in topics],
+        runs=len(runs),
+        topics=len(names),
+    )
+    try:
+        rated = rate(
+            table,
+            model,
+            prior=settings.prior,
+            win_rate=settings.win_rate,
+            level=LEVEL,
+            resamples=settings.resamples,
+            seed=settings.seed,
+        )
+    except ValueError as error:
+        raise SettingsError(f"{error}.") from None
+    bad = sum(one.verdict is Verdict.BOTH_BAD for one in kept)
+    failed = len(battles) - len(judged)
+    return BattleScores(runs, names, table, rated, settings, failed, bad, orders, by_battle)
+
+
+def _by_pair(battles: Iterable[Battle]) -> dict[tuple[str | None, str, str, str], list[Battle]]:
+    """Battles by topic, judge and pair of runs; all of a pair have the same side first."""
+    found: dict[tuple[str | None, str, str, str], list[Battle]] = {}
+    for one in battles:
+        low, high = sorted((one.a, one.b))
+        found.setdefault((one.topic, one.judge, low, high), []).append(one)
+    return found
+
+
+def merged(battles: Iterable[Battle]) -> list[Battle]:
+    """One battle of all those of a pair, topic and judge: the verdict on which all agree, whichever
+    side was shown first, else a tie. Battles without a topic are never the same."""
+    kept = []
+    for (topic, *_), found in _by_pair(battles).items():
+        if topic is None:
+            kept += found
+            continue
+        first = found[0]
+        same = len({_outcome(first, one) for one in found}) == 1
+        kept.append(first if same else first._replace(verdict=Verdict.TIE))
+    return kept
+
+
+def _orders(battles: Sequence[Battle]) -> Orders:
+    counts = Counter(one.verdict for one in battles)
+    both = disagree = 0
+    for (topic, *_), found in _by_pair(battles).items():
+        if topic is not None and len({one.a for one in found}) > 1:
+            both += 1
+            disagree += len({_outcome(found[0], one) for one in found}) > 1
+    decided = counts[Verdict.A] + counts[Verdict.B]
+    return Orders(counts[Verdict.A], decided, both, disagree)
+
+
+def _outcome(first: Battle, one: Battle) -> float | None:
+    """What comes of a battle for the first side of another."""
+    if one.verdict is None:
+        return None
+    return one.verdict.outcome if one.a == first.a else one.verdict.turned.outcome

@@ -1,0 +1,196 @@
+"""``assay battles``: ratings of runs from judged battles."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated, cast, get_args
+
+import numpy as np
+import typer
+
+from assay.api.battles import (
+    COLUMNS,
+    DIMENSIONS,
+    NEXT_COLUMNS,
+    BattleScores,
+    Crowd,
+    Settings,
+    battle_scores,
+)
+from assay.cli.common import (
+    CsvOption,
+    JsonOption,
+    Paragraph,
+    PerTopicOption,
+    one_of,
+    present,
+    remark,
+)
+from assay.model.wording import counted
+from assay.page.tables import Table, Value
+from assay.page.wording import NOTHING
+from assay.statistics.battles import WinRates
+from assay.statistics.pair_models import MODELS
+
+
+def battles_command(
+    files: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="JUDGMENTS...",
+            help="Judged battles: JSON Lines or CSV of RAGDoll, arena-rank, CrowdRAG-25, or "
+            "topic,run_a,run_b,verdict.",
+        ),
+    ],
+    model: Annotated[
+        str, typer.Option("--model", help=f"{', '.join(MODELS[:-1])} or {MODELS[-1]}.")
+    ] = MODELS[0],
+    theta: Annotated[
+        float | None,
+        typer.Option("--theta", help="Fix the tie parameter of rao-kupper (above 1)."),
+    ] = None,
+    prior: Annotated[
+        float,
+        typer.Option(
+            "--prior",
+            min=0,
+            metavar="N",
+            help="Virtual drawn battles of each run against a run of rating 1000: ratings are "
+            "finite then.",
+        ),
+    ] = 0.0,
+    merge: Annotated[
+        bool,
+        typer.Option(
+            "--merge",
+            help="Count the two orders of a pair as one battle: a tie where they disagree.",
+        ),
+    ] = False,
+    win_rate: Annotated[
+        str,
+        typer.Option(
+            "--win-rate",
+            help="'half': ties are half won, of all battles; 'opponents': the mean over opponents, "
+            "ties are not won.",
+        ),
+    ] = "half",
+    responses: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--responses",
+            metavar="F",
+            help="CrowdRAG-25: whose the responses are (response, and run or style). Repeatable.",
+        ),
+    ] = None,
+    dimension: Annotated[
+        str, typer.Option("--dimension", help="CrowdRAG-25: the dimension.")
+    ] = Crowd.dimension,
+    votes: Annotated[
+        bool,
+        typer.Option("--votes", help="CrowdRAG-25: each vote is a battle, not the gold label."),
+    ] = False,
+    most_spam: Annotated[
+        float,
+        typer.Option(
+            "--most-spam", min=0, max=1, help="CrowdRAG-25: leave votes of likelier spammers out."
+        ),
+    ] = 1.0,
+    inference: Annotated[
+        str,
+        typer.Option("--inference", help="CrowdRAG-25: a model asked 'combined' or 'individual'."),
+    ] = Crowd.inference,
+    following: Annotated[
+        int | None,
+        typer.Option(
+            "--next",
+            min=1,
+            metavar="N",
+            help="Print the N battles that would tell most, instead of the ratings.",
+        ),
+    ] = None,
+    seed: Annotated[int, typer.Option("--seed", min=0, help="Of the bootstrap over topics.")] = 0,
+    per_topic: PerTopicOption = False,
+    as_json: JsonOption = False,
+    as_csv: CsvOption = False,
+) -> None:
+    """Ratings of runs from judged battles: Bradley-Terry, Davidson or Rao-Kupper.
+
+    400 points are odds of 10 to 1, 1000 is the middle. Intervals (95 %) resample topics with all
+    their battles. Where wins and ties do not tie every run to every other there is no finite
+    rating, and the exit status is 1.
+    """
+    one_of(model, MODELS, "--model")
+    one_of(win_rate, get_args(WinRates), "--win-rate")
+    one_of(inference, ("combined", "individual"), "--inference")
+    one_of(dimension, DIMENSIONS, "--dimension")
+    found = battle_scores(
+        files,
+        Settings(model, theta, prior, merge, cast("WinRates", win_rate), seed=seed),
+        remark,
+        crowd=Crowd(dimension, votes, most_spam, inference),
+        responses=responses or (),
+    )
+    if following is not None:
+        wanted = found.next(following)
+        present(
+            lambda: [dict(zip(NEXT_COLUMNS, one, strict=True)) for one in wanted],
+            [Table("Battles to judge next", NEXT_COLUMNS, wanted)],
+            (NEXT_COLUMNS, wanted),
+            as_json=as_json,
+            as_csv=as_csv,
+        )
+        return
+    present(
+        lambda: found.document(per_topic=per_topic),
+        _people(found),
+        (COLUMNS, found.rows(per_topic=per_topic)),
+        found.findings(),
+        as_json=as_json,
+        as_csv=as_csv,
+    )
+    if found.rated.reason is not None:
+        raise typer.Exit(1)
+
+
+def _people(found: BattleScores) -> Iterator[Table | str]:
+    rows: list[tuple[Value, ...]] = []
+    fought = found.table.fought
+    for number, place in enumerate(found.order(), 1):
+        rating, share = found.rated.rating[place], found.rated.rate[place]
+        interval, ranks = found.rated.intervals[place], found.rank_range(place)
+        rated = not np.isnan(rating)
+        rows.append(
+            (
+                str(number) if rated else NOTHING,
+                found.runs[place],
+                f"{rating:.1f}" if rated else None,
+                _span((interval.low, interval.high) if interval else None),
+                _span(found.errors(place)),
+                None if np.isnan(share) else float(share),
+                int(fought[place]),
+                "–".join(map(str, dict.fromkeys(ranks))) if ranks else None,
+            )
+        )
+    columns = ("#", "run", "Rating", "topics", "sandwich", "WinRate", "Battles", "ranks")
+    numbers = frozenset({"#", "Rating", "topics", "sandwich", "ranks"})
+    yield Table("Battles", columns, rows, numbers=numbers)
+    tie = "" if found.rated.tie is None else f", tie parameter {found.rated.tie:.4f}"
+    prior = f", prior {found.settings.prior:g}" if found.settings.prior else ""
+    yield Paragraph(
+        f"{found.settings.model}{tie}{prior}; "
+        f"{counted(int(found.table.counts.sum()), 'battle')} of "
+        f"{counted(len(found.runs), 'run')}"
+        + ("" if found.by_battle else f" in {counted(len(found.topics), 'topic')}")
+        + f", {counted(found.both_bad, 'tie')} of two bad answers."
+    )
+    yield Paragraph(
+        f"topics: 95 % bootstrap over topics, seed {found.settings.seed}. sandwich: 95 % as if "
+        "battles were independent. ranks: which a run may have, all of them together with 95 %."
+    )
+    for line in found.findings():
+        yield Paragraph(line)
+
+
+def _span(ends: tuple[float, float] | None) -> str | None:
+    return None if ends is None else f"{ends[0]:.0f}–{ends[1]:.0f}"

@@ -1,0 +1,315 @@
+"""Judgments of battles, as tools write them: JSON Lines, or a table with a header.
+
+* RAGDoll: ``{task_id, qid, pair, assistant_a_run_id, assistant_b_run_id, judge_verdict,
+  preferred_run_id, status, provider, model}``
+* arena-rank: ``{model_a, model_b, winner}``, winner ``model_a``, ``model_b``, ``tie`` or
+  ``both_bad``, perhaps with a topic
+* CrowdRAG-25: ``{query_id, response_a, response_b}`` with votes and gold labels a dimension
+  (ratings), labels by a model (llm_ratings, and raw ``ratings {Q1_rating}``), or one worker's votes
+* plainly: ``{topic, run_a, run_b, verdict}``, verdict ``A``, ``B``, ``Tie`` or ``Tie (Both Bad)``
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from os import PathLike
+from typing import Any
+
+from assay.formats.jsonl import dump_line, first_character, one_id, one_text, read_objects
+from assay.formats.label_tables import read_cells
+from assay.formats.parsed import FaultList, Parsed
+from assay.formats.text import SourceText, read_text
+from assay.model.battles import Battle, Verdict
+from assay.model.wording import counted, listed, quoted
+
+__all__ = ["DIMENSIONS", "Crowd", "read_battles", "read_responses", "write_battles"]
+
+DIMENSIONS = (
+    "correctness_topical",
+    "coherence_logical",
+    "coherence_stylistic",
+    "coverage_broad",
+    "coverage_deep",
+    "consistency_internal",
+    "quality_overall",
+)
+"""Of CrowdRAG-25, in the order of its questions Q1 to Q7."""
+
+_TOPIC_KEYS = ("qid", "topic_id", "query_id", "topic", "narrative_id", "question_id")
+_SIDES = (("run_a", "run_b"), ("model_a", "model_b"), ("system_a", "system_b"))
+_VERDICTS = ("verdict", "winner", "outcome", "label")
+_WORDS = {
+    **{one.value.casefold(): one for one in Verdict},
+    **{f"[[{one.value.casefold()}]]": one for one in Verdict},
+    "model_a": Verdict.A,
+    "model_b": Verdict.B,
+    "n": Verdict.TIE,
+    "both_bad": Verdict.BOTH_BAD,
+    "tie (bothbad)": Verdict.BOTH_BAD,
+}
+_RAW_NAMES = {"correctness_topical": "validity"}
+"""What a raw file of votes calls a dimension."""
+
+
+@dataclass(frozen=True)
+class Crowd:
+    """What to take from files of CrowdRAG-25.
+
+    Attributes:
+        dimension: one of :data:`DIMENSIONS`.
+        votes: whether each worker's vote is a battle; else the gold label is one.
+        most_spam: votes whose worker is spamming with a greater probability are left out.
+        inference: the labels by a model that were asked for ``combined`` or ``individual``.
+        runs: the run of every response; a response that is not in it is its own run.
+    """
+
+    dimension: str = "quality_overall"
+    votes: bool = False
+    most_spam: float = 1.0
+    inference: str = "combined"
+    runs: Mapping[str, str] = field(default_factory=dict)
+
+
+def read_battles(
+    path: str | PathLike[str], crowd: Crowd | None = None
+) -> Parsed[tuple[Battle, ...]]:
+    """Read judgments of battles. An unknown verdict is a fault, never a tie.
+
+    Raises :class:`FormatError` only where the file cannot be read at all.
+    """
+    source = read_text(path)
+    faults = FaultList(source.file, source.faults)
+    reader = _Reader(faults, crowd or Crowd())
+    for number, record in _records(source, faults):
+        reader.read(number, record)
+    if not reader.found and not faults.faulty:
+        faults.error(0, "The file holds no battle.", "Write one judgment a line.")
+    return Parsed(tuple(reader.found), reader.done())
+
+
+def _records(source: SourceText, faults: FaultList) -> Iterator[tuple[int, Mapping[str, Any]]]:
+    """Objects of JSON Lines, or rows of a table as such."""
+    if first_character(source) in ("{", "["):
+        yield from read_objects(source, faults, lists=True)
+        return
+    cells = read_cells(source.lines, faults)
+    if cells is None:
+        faults.error(0, "The file is empty.", "Write one judgment a line.")
+        return
+    for number, row in cells.rows:
+        yield number, dict(zip(cells.names, row, strict=True))
+
+
+class _Reader:
+    """Reads judgments of one file, and counts what it leaves out."""
+
+    def __init__(self, faults: FaultList, crowd: Crowd) -> None:
+        self.faults, self.crowd = faults, crowd
+        self.found: list[Battle] = []
+        self._judged: dict[Battle, int] = {}
+        self._spam = self._repeated = self._other = 0
+        self._unknown: set[str] = set()
+
+    def read(self, number: int, record: Mapping[str, Any]) -> None:
+        if "assistant_a_run_id" in record or "judge_verdict" in record:
+            self._ragdoll(number, record)
+        elif "response_a" in record:
+            self._crowd(number, record)
+        else:
+            self._plain(number, record)
+
+    def done(self) -> tuple[Any, ...]:
+        if self._unknown:
+            self.faults.warning(
+                0,
+                f"{counted(len(self._unknown), 'response')} without a run: each is one by itself.",
+                "Give files of responses with --responses.",
+            )
+        if self._spam:
+            self.faults.warning(
+                0, f"{counted(self._spam, 'vote')} of likely spammers left out.", ""
+            )
+        if self._repeated:
+            self.faults.warning(
+                0,
+                f"{counted(self._repeated, 'row')} of a pair that stands before in this order.",
+                "The first was read.",
+            )
+        if self._other:
+            self.faults.warning(
+                0, f"{counted(self._other, 'row')} of the other way of asking left out.", ""
+            )
+        return self.faults.done()
+
+    def _add(
+        self, number: int, topic: str | None, sides: Sequence[str | None], word: object, judge: str
+    ) -> bool:
+        """Keep a battle; False, with a fault, where it is none."""
+        a, b = ((side or "").strip() for side in sides)
+        if not a or not b:
+            self._error(number, "The judgment does not name two runs.", "Name both.", topic)
+        elif a == b:
+            self._error(number, f"Run {quoted(a)} fights itself.", "Name two runs.", topic)
+        else:
+            said = "" if word is None else str(word).strip().casefold()
+            verdict = _WORDS.get(said)
+            if said and verdict is None:
+                cure = "Write A, B, Tie or Tie (Both Bad); null where judging failed."
+                self._error(number, f"{quoted(str(word))} is no verdict.", cure, topic)
+            else:
+                self.found.append(Battle(topic, a, b, verdict, judge, number))
+                return True
+        return False
+
+    def _error(self, number: int, why: str, cure: str, topic: str | None) -> None:
+        self.faults.error(number, why, cure, topic)
+
+    def _ragdoll(self, number: int, record: Mapping[str, Any]) -> None:
+        topic = one_id(record, *_TOPIC_KEYS)
+        if topic is None:
+            self._error(number, "The judgment has no topic.", 'Give "qid".', None)
+            return
+        sides = [one_id(record, f"assistant_{one}_run_id") for one in "ab"]
+        status = record.get("status", "completed")
+        word = record.get("judge_verdict") if status == "completed" else None
+        judge = " ".join(
+            str(record[name]) for name in ("provider", "model", "thinking") if record.get(name)
+        )
+        if not self._add(number, topic, sides, word, judge):
+            return
+        kept = self.found[-1]
+        pair = record.get("pair")
+        if isinstance(pair, list) and {*map(str, pair)} != {kept.a, kept.b}:
+            why = f"The pair {quoted(' and '.join(map(str, pair)))} are not the sides."
+            self._error(number, why, "Which two runs fought?", topic)
+        preferred = record.get("preferred_run_id", kept.winner)
+        if kept.verdict is not None and preferred != kept.winner:
+            why = f"{quoted(str(preferred))} is preferred, but the verdict is {kept.verdict}."
+            self._error(number, why, "Which of the two is right?", topic)
+        key = kept._replace(verdict=None, line=0)
+        first = self._judged.setdefault(key, number)
+        if first != number:
+            self.found.pop()
+            why = f"{kept.a} against {kept.b} was judged on line {first} already, in this order."
+            self._error(number, why, "Keep one of the two; the first was read.", topic)
+
+    def _plain(self, number: int, record: Mapping[str, Any]) -> None:
+        names = next((pair for pair in _SIDES if pair[0] in record), None)
+        verdict = next((name for name in _VERDICTS if name in record), None)
+        if names is None or verdict is None:
+            self._error(
+                number,
+                f"This is no judgment of a battle; it has {listed(record, 8)}.",
+                "Give run_a, run_b and verdict, or the judgments of RAGDoll, arena-rank or "
+                "CrowdRAG-25.",
+                None,
+            )
+            return
+        sides = [one_id(record, name) for name in names]
+        judge = one_text(record, "judge", "labeller", "rater") or ""
+        self._add(number, one_id(record, *_TOPIC_KEYS), sides, record[verdict], judge)
+
+    def _crowd(self, number: int, record: Mapping[str, Any]) -> None:
+        topic = one_id(record, "query_id")
+        if topic is None:
+            self._error(number, "The judgment has no topic.", 'Give "query_id".', None)
+            return
+        runs = self.crowd.runs
+        given = [one_text(record, name) for name in ("response_a", "response_b")]
+        sides = [None if one is None else runs.get(one, one) for one in given]
+        self._unknown.update(one for one in given if one is not None and one not in runs)
+        if None not in given and given[0] != given[1] and sides[0] == sides[1]:
+            why = f"Both responses are by {quoted(str(sides[0]))}."
+            self._error(number, why, "Give each response of a topic a run of its own.", topic)
+            return
+        for word, judge in self._crowd_labels(number, record, topic):
+            self._add(number, topic, sides, word, judge)
+
+    def _crowd_labels(
+        self, number: int, record: Mapping[str, Any], topic: str
+    ) -> Iterator[tuple[object, str]]:
+        """What is said of the dimension, and by whom."""
+        name, crowd = self.crowd.dimension, self.crowd
+        question = f"Q{DIMENSIONS.index(name) + 1}_rating"
+        ratings, votes = record.get("ratings"), record.get(f"{name}_vote")
+        if crowd.votes and isinstance(votes, list):
+            spam, workers = record.get(f"{name}_spam_probability"), record.get("worker")
+            chances = spam if isinstance(spam, list) else [0.0] * len(votes)
+            people = workers if isinstance(workers, list) else [""] * len(votes)
+            if not len(votes) == len(chances) == len(people):
+                why = "Votes, workers and spam probabilities are not equally many."
+                self._error(number, why, "Mend the row.", topic)
+                return
+            for vote, chance, person in zip(votes, chances, people, strict=True):
+                if chance > crowd.most_spam:
+                    self._spam += 1
+                else:
+                    yield vote, str(person)
+        elif f"{name}_gold" in record:
+            yield record[f"{name}_gold"], ""
+        elif isinstance(ratings, dict) and question in ratings:
+            yield from self._first(number, record, ratings[question], "combined")
+        elif "inference" in record and name in record:
+            if record["inference"] == crowd.inference:
+                yield from self._first(number, record, record[name], crowd.inference)
+            else:
+                self._other += 1
+        elif "worker" in record and (name in record or _RAW_NAMES.get(name) in record):
+            yield record.get(name, record.get(_RAW_NAMES.get(name, name))), str(record["worker"])
+        else:
+            why = f"Nothing is said of {name}; the row has {listed(record, 8)}."
+            self._error(number, why, "Choose another --dimension.", topic)
+
+    def _first(
+        self, number: int, record: Mapping[str, Any], word: object, judge: str
+    ) -> Iterator[tuple[object, str]]:
+        """A model's label, but for a pair that it judged before in this order."""
+        key = Battle(
+            one_id(record, "query_id"), str(record["response_a"]), str(record["response_b"]), None
+        )
+        if self._judged.setdefault(key, number) == number:
+            yield word, judge
+        else:
+            self._repeated += 1
+
+
+def read_responses(path: str | PathLike[str]) -> Parsed[Mapping[str, str]]:
+    """Read which run each response of CrowdRAG-25 is by: its ``run``, or ``kind-style``, as
+    ``human-essay``. Without ``kind``, one with a ``worker`` is a person's and any other a model's.
+
+    Raises :class:`FormatError` only where the file cannot be read at all.
+    """
+    source = read_text(path)
+    faults = FaultList(source.file, source.faults)
+    found: dict[str, str] = {}
+    for number, record in _records(source, faults):
+        response = one_text(record, "response")
+        run, style = one_text(record, "run", "run_id"), one_text(record, "style")
+        if run is None and style is not None:
+            kind = one_text(record, "kind") or ("human" if "worker" in record else "llm")
+            run = f"{kind}-{style}"
+        if response is None or run is None:
+            cure = "Give response, and run or style."
+            faults.error(number, "The row does not say whose response it is.", cure)
+        elif found.setdefault(response, run) != run:
+            faults.error(number, f"{quoted(response)} has another run before.", "Keep one.")
+    return Parsed(found, faults.done())
+
+
+def write_battles(battles: Iterable[Battle]) -> bytes:
+    """Judgments as RAGDoll has them."""
+
+    def record(one: Battle) -> dict[str, Any]:
+        return {
+            "qid": one.topic,
+            "pair": sorted((one.a, one.b)),
+            "assistant_a_run_id": one.a,
+            "assistant_b_run_id": one.b,
+            "judge_verdict": one.verdict,
+            "preferred_run_id": one.winner,
+            "model": one.judge,
+            "status": "failed" if one.verdict is None else "completed",
+        }
+
+    return b"".join(dump_line(record(one)) for one in battles)

@@ -1,0 +1,356 @@
+"""Ratings of runs from battles: who beats whom, with intervals over topics.
+
+A rating is 1000 + r·400/ln 10 for a log-strength r of :mod:`assay.statistics.pair_models`: 400
+points are odds of 10 to 1. Ratings are finite where every run can be reached from every other along
+battles that were won or tied (Ford 1957); where not, nothing is rated unless a prior is asked for.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import connected_components
+from scipy.stats import norm
+
+from assay.measures.bootstrap import Interval
+from assay.measures.confidence import Floats, Integers
+from assay.statistics.checks import numbers, probability
+from assay.statistics.corrected.order import RankSets, ranks_between
+from assay.statistics.pair_models import BradleyTerry, Fit, Model, fit
+from assay.statistics.resampling import percentile_interval, topic_counts
+
+__all__ = [
+    "Battles",
+    "Rated",
+    "WinRates",
+    "components",
+    "rate",
+    "ratings",
+    "sandwich",
+    "tally",
+    "win_rates",
+]
+
+BRADLEY_TERRY = BradleyTerry()
+POINTS = 400 / np.log(10)
+MIDDLE = 1000.0
+WIN, TIE, LOSS = 1.0, 0.5, 0.0
+"""What comes of a battle for its first run."""
+
+WinRates = Literal["half", "opponents"]
+"""``half``: (wins + ½ ties) / battles. ``opponents``: the mean over opponents of wins / battles,
+ties being no wins (as Search Arena has it)."""
+
+_RIDGE = 1e-5
+"""Of all battles, added to the diagonal of the sandwich's inner matrix (as arena-rank does)."""
+_CELLS_AT_ONCE = 1_000_000
+
+
+@dataclass(frozen=True, eq=False)
+class Battles:
+    """Counts of battles of n runs in T topics.
+
+    Attributes:
+        runs: n.
+        first: P runs of the pairs that fought at all, ``first < second``.
+        second: the others.
+        counts: T × 3 × P: how often the first won, it was a tie, the second won.
+    """
+
+    runs: int
+    first: Integers
+    second: Integers
+    counts: Floats
+
+    @property
+    def total(self) -> Floats:
+        """3 × P, over all topics."""
+        return np.asarray(self.counts.sum(axis=0))
+
+    @property
+    def fought(self) -> Integers:
+        """How many battles each run had."""
+        per_pair = self.total.sum(axis=0).astype(np.int64)
+        found = np.zeros(self.runs, dtype=np.int64)
+        np.add.at(found, self.first, per_pair)
+        np.add.at(found, self.second, per_pair)
+        return found
+
+
+def tally(
+    a: npt.ArrayLike,
+    b: npt.ArrayLike,
+    outcome: npt.ArrayLike,
+    topic: npt.ArrayLike,
+    *,
+    runs: int,
+    topics: int,
+) -> Battles:
+    """Count battles.
+
+    Args:
+        a: the number of each battle's first run, from 0.
+        b: that of its second.
+        outcome: 1 where *a* won, ½ for a tie, 0 where *b* did.
+        topic: the number of each battle's topic, from 0.
+        runs: how many runs there are.
+        topics: how many topics.
+
+    Raises:
+        ValueError: the lists differ in length, a run fights itself or an outcome is none.
+    """
+    one, other, where = (np.asarray(values, dtype=np.int64) for values in (a, b, topic))
+    said = numbers(outcome, "outcomes")
+    if one.ndim != 1 or not one.shape == other.shape == said.shape == where.shape:
+        raise ValueError(
+            "give four flat lists of one length: runs, their opponents, outcome, topic"
+        )
+    if (one == other).any():
+        raise ValueError(f"battle {np.flatnonzero(one == other)[0] + 1} is of a run with itself")
+    if not np.isin(said, (WIN, TIE, LOSS)).all():
+        raise ValueError("outcomes are 1 (the first won), 0.5 (a tie) and 0")
+    turned = one > other
+    low, high = np.where(turned, other, one), np.where(turned, one, other)
+    column = np.rint(2 * np.where(turned, said, 1 - said)).astype(np.int64)
+    pairs, place = np.unique(low * runs + high, return_inverse=True)
+    size = (topics, 3, len(pairs))
+    cell = (where * 3 + column) * len(pairs) + place
+    counts = np.bincount(cell, minlength=int(np.prod(size))).reshape(size).astype(np.float64)
+    return Battles(runs, pairs // runs, pairs % runs, counts)
+
+
+def components(battles: Battles, counts: Floats | None = None) -> Integers:
+    """Return for each run which part it belongs to: within a part every run can be reached from
+    every other along battles won or tied, so that the part has finite ratings.
+
+    Args:
+        battles: of which runs.
+        counts: 3 × P, the counts to look at instead of all topics'.
+    """
+    wins, ties, losses = battles.total if counts is None else counts
+    up, down = wins + ties > 0, losses + ties > 0
+    source = np.concatenate([battles.first[up], battles.second[down]])
+    target = np.concatenate([battles.second[up], battles.first[down]])
+    shape = (battles.runs, battles.runs)
+    graph = csr_array((np.ones(len(source)), (source, target)), shape)
+    return np.asarray(connected_components(graph, connection="strong")[1], dtype=np.int64)
+
+
+def ratings(strength: Floats) -> Floats:
+    """Return log-strengths on the scale of ratings."""
+    return np.asarray(MIDDLE + POINTS * strength)
+
+
+def sandwich(battles: Battles, found: Fit, model: Model) -> Floats:
+    """Return the n standard errors of ratings, battles being independent.
+
+    H⁻¹CH⁻¹ with H minus the second derivatives of the log-likelihood and C the sum of the squared
+    first derivatives of the battles; H gets 10⁻⁵ of the number of battles on its diagonal, without
+    which it has no inverse. (Huber 1967; as arena-rank computes it.)
+    """
+    n, counts = battles.runs, battles.total
+    size = n + 1 if model.fitted and counts[1].any() else n
+    inner, outer = found.hessian[0, :size, :size].copy(), found.outer[0, :size, :size]
+    inner[np.arange(n), np.arange(n)] += _RIDGE * counts.sum()
+    inverse = np.linalg.inv(inner)
+    return np.asarray(POINTS * np.sqrt(np.diag(inverse @ outer @ inverse)[:n]))
+
+
+def win_rates(battles: Battles, counts: Floats, how: WinRates = "half") -> Floats:
+    """Return B × n win rates, NaN for a run without a battle.
+
+    Args:
+        battles: of which runs.
+        counts: B × 3 × P.
+        how: see :data:`WinRates`.
+    """
+    wins, ties, losses = (counts[:, one] for one in range(3))
+    n = wins + ties + losses
+    places = np.arange(len(battles.first))
+    shape = (len(places), battles.runs)
+    own, other = (
+        csr_array((np.ones(len(places)), (places, runs)), shape)
+        for runs in (battles.first, battles.second)
+    )
+    if how == "half":
+        won, of = (wins + ties / 2) @ own + (losses + ties / 2) @ other, n @ own + n @ other
+    else:
+        met = n > 0
+        share = np.divide(1.0, n, out=np.zeros_like(n), where=met)
+        won = (wins * share) @ own + (losses * share) @ other
+        of = met.astype(np.float64) @ (own + other)
+    return np.asarray(np.divide(won, of, out=np.full_like(won, np.nan), where=of > 0))
+
+
+@dataclass(frozen=True, eq=False)
+class Rated:
+    """Runs, rated. Lists have an entry a run, None for what is undefined.
+
+    Attributes:
+        parts: which part of the graph each run belongs to; −1 for a run without a battle.
+        rating: NaN where there is none.
+        intervals: of the ratings, over topics; ``undefined`` counts the resamples without a finite
+            fit, which are left out.
+        errors: standard errors by the sandwich; NaN where there is none.
+        tie: the fitted or fixed tie parameter, None where the model has none or nothing is rated.
+        rate: win rates, NaN for a run without a battle.
+        rate_intervals: theirs, over topics.
+        ranks: simultaneous rank sets of the rated runs, in their order; None without intervals.
+        reason: why there is no rating; None where there is.
+    """
+
+    parts: Integers
+    rating: Floats
+    intervals: tuple[Interval | None, ...]
+    errors: Floats
+    tie: float | None
+    rate: Floats
+    rate_intervals: tuple[Interval | None, ...]
+    ranks: RankSets | None
+    reason: str | None = None
+
+
+def rate(
+    battles: Battles,
+    model: Model = BRADLEY_TERRY,
+    *,
+    prior: float = 0.0,
+    win_rate: WinRates = "half",
+    level: float = 0.95,
+    resamples: int = 2000,
+    seed: int = 0,
+) -> Rated:
+    """Return ratings and win rates of all runs, with intervals over topics: topics are drawn with
+    replacement, each with all of its battles, and everything is fitted anew.
+
+    Args:
+        battles: counted.
+        model: Bradley–Terry by default.
+        prior: how many virtual drawn battles each run has against a run of rating 1000. With one,
+            runs have ratings that are finite whatever they won, and their mean is free.
+        win_rate: which win rate.
+        level: of the intervals and of the rank sets.
+        resamples: how often topics are drawn.
+        seed: of the draws.
+
+    Raises:
+        ValueError: a setting is out of range.
+    """
+    probability(level, "level")
+    if not 0 <= prior < np.inf:
+        raise ValueError(f"the prior must not be below 0, got {prior}")
+    n, topics = battles.runs, len(battles.counts)
+    active = np.flatnonzero(battles.fought)
+    parts = np.full(n, -1, dtype=np.int64)
+    parts[active] = np.unique(components(battles)[active], return_inverse=True)[1]
+    total = battles.total[None]
+    nothing: tuple[Interval | None, ...] = (None,) * n
+    drawn_rates: Floats = np.empty((0, n))
+    drawn = np.empty((0, len(active)))
+    reason = _why_not(parts, total, model, prior)
+    rating, errors, tie = np.full(n, np.nan), np.full(n, np.nan), None
+    among = _among(battles, active)
+    if reason is None:
+        found = fit(among.total[None], among.first, among.second, len(active), model, prior)
+        rating[active] = ratings(found.strength[0])
+        errors[active] = sandwich(among, found, model)
+        tie = None if np.isnan(found.tie[0]) else float(found.tie[0])
+    if topics > 1:
+        drawn_rates, drawn = _resampled(
+            battles, among, model, prior, win_rate, resamples, seed, rated=reason is None
+        )
+    ends = _intervals(drawn, level)
+    intervals = list(nothing)
+    for run, interval in zip(active, ends, strict=False):
+        intervals[run] = interval
+    return Rated(
+        parts,
+        rating,
+        tuple(intervals),
+        errors,
+        tie,
+        win_rates(battles, total, win_rate)[0],
+        _intervals(drawn_rates, level) if len(drawn_rates) else nothing,
+        _ranks(rating[active], drawn, level, topics, seed),
+        reason,
+    )
+
+
+def error_interval(value: float, error: float, level: float) -> tuple[float, float]:
+    """Return the ends of an interval of a normal estimate."""
+    half = float(norm.ppf((1 + level) / 2)) * error
+    return value - half, value + half
+
+
+def _among(battles: Battles, active: Integers) -> Battles:
+    """The battles with the runs that have any numbered from 0."""
+    first, second = (np.searchsorted(active, runs) for runs in (battles.first, battles.second))
+    return Battles(len(active), first, second, battles.counts)
+
+
+def _why_not(parts: Integers, total: Floats, model: Model, prior: float) -> str | None:
+    if not total.sum():
+        return "there is no battle with a verdict"
+    if model.fitted and not total[0, [0, 2]].sum():
+        return "every battle is a tie"
+    if not prior and parts.max() > 0:
+        return "the ratings are not finite: not every run is tied to every other by wins and ties"
+    return None
+
+
+def _resampled(
+    battles: Battles,
+    among: Battles,
+    model: Model,
+    prior: float,
+    win_rate: WinRates,
+    resamples: int,
+    seed: int,
+    *,
+    rated: bool,
+) -> tuple[Floats, Floats]:
+    """Win rates of all runs and ratings of those with a battle, resamples × runs; NaN where a
+    resample has none."""
+    topics = len(battles.counts)
+    flat = battles.counts.reshape(topics, -1)
+    at_once = max(1, _CELLS_AT_ONCE // max(flat.shape[1], (among.runs + 1) ** 2))
+    rates, found = [], []
+    for weights in topic_counts(topics, resamples, seed):
+        for start in range(0, len(weights), at_once):
+            block = weights[start : start + at_once]
+            counts = (block @ flat).reshape(len(block), *battles.counts.shape[1:])
+            rates.append(win_rates(battles, counts, win_rate))
+            if not rated:
+                continue
+            good = np.array([_fits(among, one, model, prior) for one in counts])
+            here = np.full((len(block), among.runs), np.nan)
+            if good.any():
+                fitted = fit(counts[good], among.first, among.second, among.runs, model, prior)
+                here[good] = ratings(fitted.strength)
+            found.append(here)
+    empty = np.empty((0, among.runs))
+    return np.concatenate(rates), np.concatenate(found) if found else empty
+
+
+def _fits(among: Battles, counts: Floats, model: Model, prior: float) -> bool:
+    """Whether a resample has a finite fit."""
+    if model.fitted and not counts[[0, 2]].any():
+        return False
+    return bool(prior) or not components(among, counts).any()
+
+
+def _intervals(drawn: Floats, level: float) -> tuple[Interval | None, ...]:
+    return tuple(percentile_interval(column, level) for column in drawn.T) if len(drawn) else ()
+
+
+def _ranks(value: Floats, drawn: Floats, level: float, topics: int, seed: int) -> RankSets | None:
+    finite = drawn[~np.isnan(drawn).any(axis=1)]
+    if len(finite) < 2 or len(value) < 2:
+        return None
+    return ranks_between(
+        value, np.cov(finite, rowvar=False), float(topics - 1), level=level, seed=seed
+    )

@@ -1,0 +1,248 @@
+"""Golden ratings: B1 to B8 of the specification of TREC RAG 2026, and what must always hold."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.optimize import minimize
+
+from assay.statistics.battles import (
+    components,
+    error_interval,
+    rate,
+    ratings,
+    tally,
+    win_rates,
+)
+from assay.statistics.pair_models import BradleyTerry, Davidson, RaoKupper, fit
+from assay.statistics.pairing import (
+    all_battles,
+    battles_per_topic,
+    drawn,
+    next_battles,
+    shown,
+    swapped,
+)
+
+A, TIE, B = 1, 0.5, 0
+B1 = [(0, 1, A)] * 3 + [(1, 0, A)]
+B2 = [*B1, *[(0, 1, TIE)] * 4]
+B3 = [*B1, *[(1, 2, A)] * 3, (2, 1, A), *[(0, 2, A)] * 2, *[(2, 0, TIE)] * 2]
+B4 = [(0, 1, A), (0, 1, TIE), (0, 2, A), (1, 2, A)]
+
+
+def table(rows, runs, topics=1):
+    a, b, outcome, topic = zip(*((*row, 0)[:4] for row in rows), strict=True)
+    return tally(a, b, outcome, topic, runs=runs, topics=topics)
+
+
+def rated(rows, runs, topics=1, model=BradleyTerry(), **more):  # noqa: B008 (it has no state)
+    return rate(table(rows, runs, topics), model, **{"resamples": 50, **more})
+
+
+def test_b1_is_the_log_odds_of_the_wins_with_the_sandwich_of_arena_rank():
+    found = rated(B1, 2)
+    assert found.rating == pytest.approx([1095.4243, 904.5757], abs=5e-5)
+    assert found.rating[0] - found.rating[1] == pytest.approx(400 * np.log10(3))
+    ends = error_interval(found.rating[0], found.errors[0], 0.95)
+    assert ends == pytest.approx((898.853, 1291.996), abs=5e-4)
+    assert found.rate == pytest.approx([0.75, 0.25])
+    assert found.intervals == (None, None)  # of one topic
+
+
+def test_b2_ties_are_half_wins_and_davidson_sees_through_them():
+    assert rated(B2, 2).rating == pytest.approx([1044.3697, 955.6303], abs=5e-5)
+    found = rated(B2, 2, model=Davidson())
+    assert found.rating == pytest.approx([1095.4243, 904.5757], abs=5e-5)
+    assert found.tie == pytest.approx(2.309401, abs=5e-7)
+
+
+def test_b3_three_runs():
+    found = rated(B3, 3)
+    assert found.rating == pytest.approx([1131.3841, 1000, 868.6159], abs=5e-5)
+    ends = [error_interval(*one, 0.95) for one in zip(found.rating, found.errors, strict=True)]
+    assert ends[0] == pytest.approx((974.759, 1288.009), abs=5e-4)
+    assert ends[1] == pytest.approx((838.121, 1161.879), abs=5e-4)
+    found = rated(B3, 3, model=Davidson())
+    assert found.rating == pytest.approx([1165.423, 1000, 834.577], abs=5e-4)
+    assert found.tie == pytest.approx(0.488265, abs=5e-7)
+
+
+def test_b4_without_a_finite_maximum_nothing_is_rated_but_with_a_prior():
+    found = rated(B4, 3)
+    assert np.isnan(found.rating).all()
+    assert "not finite" in found.reason
+    assert found.parts[0] == found.parts[1] != found.parts[2]
+    assert found.rate == pytest.approx([2.5 / 3, 0.5, 0])
+    found = rated(B4, 3, prior=1)
+    assert found.rating == pytest.approx([1170.7728, 1036.8313, 779.6052], abs=5e-5)
+
+
+def test_b5_two_parts_are_refused():
+    found = rated([(0, 1, A), (2, 3, A)], 4)
+    assert np.isnan(found.rating).all()
+    assert len(set(found.parts)) == 4
+
+
+def test_b6_resamples_of_two_topics():
+    rows = [(0, 1, A, 0)] * 2 + [(0, 1, A, 1), (1, 0, A, 1)]
+    found = rated(rows, 2, 2, prior=1)
+    assert found.rating == pytest.approx([1082.419, 917.581], abs=5e-4)
+    assert found.intervals[0].low == pytest.approx(1000)
+    assert found.intervals[0].high == pytest.approx(1223.496, abs=5e-4)
+    assert found.intervals[1].low == pytest.approx(776.504, abs=5e-4)
+    # Without the prior the resample with the first topic twice has no finite ratings.
+    found = rated(rows, 2, 2, resamples=400)
+    assert 60 < found.intervals[0].undefined < 140
+
+
+def test_b7_the_order_is_a_bit_of_a_hash():
+    assert [swapped("sys-a", "sys-b", topic) for topic in ("q1", "q5", "q7", "rag2026-0")] == [
+        False, False, True, False,
+    ]  # fmt: skip
+    assert shown("sys-a", "sys-b", "q7") == shown("sys-b", "sys-a", "q7") == ("sys-b", "sys-a")
+
+
+def test_b8_battles_per_topic():
+    asked = [(76, 2), (102, 2), (5, 1), (7, 1.5)]
+    assert [battles_per_topic(*one) for one in asked] == [76, 102, 3, 6]
+
+
+def test_a_run_without_a_battle_has_no_rating_and_keeps_others_from_none():
+    found = rate(table(B1, 3), resamples=10)
+    assert found.rating[:2] == pytest.approx([1095.4243, 904.5757], abs=5e-5)
+    assert np.isnan(found.rating[2])
+    assert found.parts[2] == -1
+
+
+def test_ties_alone_leave_the_tie_parameter_open():
+    rows = [(0, 1, TIE)] * 3
+    assert rated(rows, 2).rating == pytest.approx([1000, 1000])
+    for model in (Davidson(), RaoKupper()):
+        assert "tie" in rated(rows, 2, model=model).reason
+    assert rated(rows, 2, model=RaoKupper(1.5)).rating == pytest.approx([1000, 1000])
+
+
+def test_win_rate_over_opponents_gives_nothing_for_ties():
+    counts = table([(0, 1, A), (0, 1, TIE), (2, 0, A)], 3)
+    half, opponents = (
+        win_rates(counts, counts.total[None], how)[0] for how in ("half", "opponents")
+    )
+    assert half == pytest.approx([1.5 / 3, 0.25, 1])
+    assert opponents == pytest.approx([0.25, 0, 1])
+
+
+def _loss(model, parameters, rows):
+    """Minus the log-likelihood, written down again."""
+    *r, s = parameters
+    loss = 0.0
+    for a, b, outcome in rows:
+        i, j = np.exp(r[a]), np.exp(r[b])
+        if model == "davidson":
+            nu = np.exp(s)
+            whole = i + j + nu * np.sqrt(i * j)
+            p = {A: i / whole, TIE: nu * np.sqrt(i * j) / whole, B: j / whole}[outcome]
+        else:
+            theta = 1 + np.exp(s)
+            win, lose = i / (i + theta * j), j / (j + theta * i)
+            p = {A: win, TIE: 1 - win - lose, B: lose}[outcome]
+        loss -= np.log(p)
+    return loss + 1e-9 * np.square(r).sum()  # keeps the mean at 0
+
+
+@pytest.mark.parametrize("name", ["davidson", "rao-kupper"])
+def test_models_with_ties_are_at_the_maximum_that_another_optimiser_finds(name):
+    rows = [*B3, (1, 2, TIE)]
+    found = minimize(lambda x: _loss(name, x, rows), np.zeros(4), tol=1e-12)
+    mine = rated(rows, 3, model=Davidson() if name == "davidson" else RaoKupper())
+    assert mine.rating == pytest.approx(ratings(found.x[:3] - found.x[:3].mean()), abs=0.02)
+    tie = np.exp(found.x[3]) + (name == "rao-kupper")
+    assert mine.tie == pytest.approx(tie, abs=1e-4)
+
+
+battles = st.lists(
+    st.tuples(st.integers(0, 4), st.integers(0, 4), st.sampled_from([A, TIE, B])).filter(
+        lambda one: one[0] != one[1]
+    ),
+    min_size=1,
+    max_size=40,
+)
+
+
+@given(battles)
+def test_wins_expected_are_wins_seen_and_the_side_does_not_matter(rows):
+    counts = table(rows, 5)
+    turned = table([(b, a, 1 - outcome) for a, b, outcome in rows], 5)
+    assert (counts.counts == turned.counts).all()
+    found = rate(counts, prior=0.5, resamples=1)
+    r = (found.rating - 1000) * np.log(10) / 400
+    for run in range(5):
+        if not counts.fought[run]:
+            continue
+        won = sum(o if a == run else 1 - o for a, b, o in rows if run in (a, b))
+        p = [
+            1 / (1 + np.exp(r[b if a == run else a] - r[run])) for a, b, _ in rows if run in (a, b)
+        ]
+        pull = 0.5 * (0.5 - 1 / (1 + np.exp(-r[run])))
+        assert won - sum(p) + pull == pytest.approx(0, abs=1e-6)
+
+
+@given(battles)
+def test_runs_are_rated_exactly_where_every_run_can_be_reached(rows):
+    counts = table(rows, 5)
+    found = rate(counts, resamples=1)
+    better = {(a, b) for a, b, o in rows if o != B} | {(b, a) for a, b, o in rows if o != A}
+    active = np.flatnonzero(counts.fought).tolist()
+    reached = {one: {one} for one in active}
+    for _ in active:
+        for a, b in better:
+            reached[a] |= reached[b]
+    connected = all(set(active) == one for one in reached.values())
+    assert (found.reason is None) == connected
+    assert np.isfinite(found.rating[active]).all() == connected
+    assert len(set(components(counts)[active])) == 1 or not connected
+
+
+def test_many_fits_at_once_are_the_single_fits():
+    rows = table([(0, 1, A, 0), (1, 2, A, 0), (2, 0, A, 0), (0, 1, TIE, 1), (2, 1, A, 1)], 3, 2)
+    models = (BradleyTerry(), Davidson(), RaoKupper(1.05))
+    for model in models:
+        whole = fit(rows.counts, rows.first, rows.second, 3, model, 0.4)
+        for topic in range(2):
+            one = fit(rows.counts[topic : topic + 1], rows.first, rows.second, 3, model, 0.4)
+            assert whole.strength[topic] == pytest.approx(one.strength[0], abs=1e-9)
+
+
+def test_samples_leave_no_run_out_and_do_not_hang_on_the_order_of_names():
+    runs = list("hgfedcba")
+    for n in (4, 8, 9):
+        found = drawn({"t": runs}, per_topic=n)
+        assert len(found) == len(set(found)) == n
+        assert {run for _, *pair in found for run in pair} == set(runs)
+        assert found == drawn({"t": sorted(runs)}, per_topic=n)
+    ring = drawn({"t": runs}, per_topic=8)
+    assert all(sum(run in pair for _, *pair in ring) == 2 for run in runs)
+    assert len(drawn({"t": runs, "u": runs[:5]}, per_run=1)) == 4 + 3
+    assert drawn({"t": runs}, per_topic=99) == all_battles({"t": runs})
+    pairs = drawn({topic: ["b", "a"] for topic in "stuv"}, topics_per_pair=2)
+    assert len(pairs) == len(set(pairs)) == 2
+    with pytest.raises(ValueError, match="one of"):
+        drawn({"t": runs}, per_topic=2, per_run=1)
+
+
+def test_the_next_battle_is_of_runs_that_are_close_and_little_known():
+    rows = (
+        [(0, 1, A)] * 8
+        + [(1, 0, A)] * 8
+        + [(0, 2, A)] * 9
+        + [(1, 2, A)] * 9
+        + [(2, 0, A), (2, 1, A)]
+    )
+    counts = table(rows, 4)
+    first, second, *_ = next_battles(counts, 3, possible=lambda i, j: [7])
+    assert first[2] == 3  # that never fought
+    assert first[0] == 7
+    assert second != first  # the topic is used up for that pair
+    assert next_battles(counts, 3, possible=lambda i, j: []) == []
