@@ -17,7 +17,7 @@ from assay.measures.scores import Score, ranks
 from assay.measures.support import Citations
 from assay.model.errors import Fault, FormatError
 from assay.model.trec_rag import AssignedAnswer, AssignedNugget
-from assay.model.wording import counted, listed
+from assay.model.wording import counted, listed, listing
 from assay.protocols.scores import VALUE_COLUMNS, value_row
 from assay.protocols.trec_rag.scoring import (
     Sheet,
@@ -33,13 +33,14 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class LabelScores:
-    """Scores of runs and their single topics. Means are over ``topics``; ``counts`` are columns of
-    a run beside its scores, ``more`` what JSON says beside them."""
+    """Scores of runs and their single topics. Means are over ``topics``; ``counts`` are numbers of
+    a run, of which ``shown`` stand beside its scores, ``more`` what JSON says beside them."""
 
     sheet: Sheet
     topics: Topics
     counts: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     more: Mapping[str, Any] = field(default_factory=dict)
+    shown: tuple[str, ...] = ()
 
     @cached_property
     def means(self) -> dict[str, dict[str, Score]]:
@@ -104,12 +105,15 @@ class LabelScores:
         """What the means stand on where it is not what one would expect."""
         sheet = self.sheet
         every = counted(len(sheet.topics), "topic")
+        undefined: dict[tuple[str, ...], list[str]] = {}
         for measure in sheet.measures:
-            without = sheet.without(measure)
+            undefined.setdefault(tuple(sorted(sheet.without(measure))), []).append(measure)
+        for without, measures in undefined.items():
             if without and len(without) < len(sheet.topics):
+                be, its = ("is", "its mean") if len(measures) == 1 else ("are", "their means")
                 yield (
-                    f"{measure} is undefined in {len(without)} of {every}, which leave its mean "
-                    f"for every run: {listed(sorted(without), 10)}."
+                    f"{listing(measures)} {be} undefined in {len(without)} of {every}, which leave "
+                    f"{its} for every run: {listed(without, 10)}."
                 )
         so = "counted as 0" if self.topics == "all" else "left out of the mean"
         for run in sheet.values:
@@ -136,7 +140,7 @@ def nugget_scores(
 ) -> LabelScores:
     """The scores of nugget assignments; ``sub_narratives`` is a file of those of each topic, or of
     nuggets that are mapped to them. Raises FormatError with the faults of all files."""
-    answers = _answers(files, read_assignments, note)
+    answers = read_answers(files, read_assignments, note)
     aspects = None
     if sub_narratives is not None:
         aspects = read_sub_narratives(sub_narratives).require()
@@ -151,14 +155,19 @@ def support_scores(
 ) -> LabelScores:
     """The scores of support labels, with how many citations each run has that are uncited, unjudged
     or missing. Raises FormatError with the faults of all files."""
-    sheet, found = support_sheet(_answers(files, read_support, note), cast("Citations", citations))
+    sheet, found = support_sheet(
+        read_answers(files, read_support, note), cast("Citations", citations)
+    )
     counts = support_counts(found)
-    return LabelScores(sheet, topics, counts, {"citations": citations, "counts": counts})
+    more, shown = {"citations": citations, "counts": counts}, ("uncited", "unjudged", "missing")
+    return LabelScores(sheet, topics, counts, more, shown)
 
 
-def _answers(
+def read_answers(
     paths: Sequence[Path], read: Callable[[Path], Parsed[tuple[T, ...]]], note: Note
 ) -> list[T]:
+    """The answers in some files, each with its run and topic. Raises FormatError with the faults
+    of all files, and where two hold the same answer."""
     found = all_used((partial(read, path) for path in paths), note)
     answers = [one for each in found for one in each]
     _refuse_twice(answers, paths)

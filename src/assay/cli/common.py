@@ -13,6 +13,7 @@ import orjson
 import typer
 from rich.console import Console, RenderableType
 from rich.text import Text
+from typer.core import TyperGroup
 
 from assay.model.csv_cells import ACTED_ON, csv_cell
 from assay.model.wording import printable
@@ -49,6 +50,16 @@ TrecOption = Annotated[
 PerTopicOption = Annotated[
     bool, typer.Option("--per-topic", help="Single topics too, not only the mean.")
 ]
+
+
+class ScoreUnlessNamed(TyperGroup):
+    """``assay nuggets FILE`` is ``assay nuggets score FILE``."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        if args and args[0] not in self.commands and args[0] != "--help":
+            args = ["score", *args]
+        parsed: list[str] = super().parse_args(ctx, args)
+        return parsed
 
 
 def one_of(value: str, known: Sequence[str], option: str) -> None:

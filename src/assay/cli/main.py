@@ -36,6 +36,7 @@ COMMANDS: dict[str, tuple[str, str, str]] = {
     "confidence": ("assay.cli.confidence", "confidence_command", "HMR and calibration of a CSV."),
     "nuggets": ("assay.cli.nuggets", "app", "Nugget scores of assignment files; edit nuggets."),
     "support": ("assay.cli.support", "support_command", "Support scores of label files."),
+    "rubrics": ("assay.cli.rubrics", "app", "Scores of answers graded by weighted rubrics."),
     "battles": ("assay.cli.battles", "battles_command", "Ratings of runs from judged battles."),
     "sgss": ("assay.cli.sgss", "app", "SGSS: weights from preferences, degraded versions."),
     "bank": ("assay.cli.bank", "app", "Question banks: generate, list, edit, diff."),

@@ -6,11 +6,10 @@ import sys
 from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import click
 import typer
-from typer.core import TyperGroup
 
 from assay.api.label_scores import nugget_scores
 from assay.api.nuggets import Lines, Reader, edit_narrative, from_file
@@ -19,6 +18,7 @@ from assay.cli.common import (
     FolderArgument,
     JsonOption,
     PerTopicOption,
+    ScoreUnlessNamed,
     present,
     remark,
     tell,
@@ -28,19 +28,8 @@ from assay.cli.support import TOPICS_HELP, chosen_topics, show
 from assay.model.csv_cells import for_terminal
 from assay.model.errors import SettingsError
 
-
-class _ScoreUnlessNamed(TyperGroup):
-    """``assay nuggets FILE`` is ``assay nuggets score FILE``."""
-
-    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        if args and args[0] not in self.commands and args[0] != "--help":
-            args = ["score", *args]
-        parsed: list[str] = super().parse_args(ctx, args)
-        return parsed
-
-
 app = typer.Typer(
-    cls=_ScoreUnlessNamed,
+    cls=ScoreUnlessNamed,
     add_completion=False,
     no_args_is_help=True,
     rich_markup_mode=None,

@@ -26,6 +26,9 @@ from assay.reports.leaderboards import rank_texts
 _RANGES = 3
 """Measures that a table of 80 columns has room for where some score is a range."""
 
+_ALWAYS = ("uncited", "unjudged")
+"""Counts that have a column even where they are 0 for all."""
+
 TOPICS_HELP = (
     "What the mean is taken over: 'all' topics of the label files, 0 where the run is silent, or "
     "the topics 'answered' by the run."
@@ -79,9 +82,11 @@ def _table(
     *,
     per_topic: bool,
 ) -> Table:
-    kinds = ["uncited", "unjudged", "missing"] if counts else []
-    if not any(one["missing"] for one in counts.values()):
-        kinds = kinds[:2]
+    kinds = [
+        kind
+        for kind in (found.shown if counts else ())
+        if kind in _ALWAYS or any(one[kind] for one in counts.values())
+    ]
     headings = (name.replace("_", "\n") for name in measures)
     rows: list[tuple[Value, ...]] = []
     for run, rank in rank_texts(found.ranks()).items():
@@ -92,7 +97,8 @@ def _table(
             single = found.sheet.completed(run, found.topics)
             for name in single[measures[0]]:
                 rows.append(("", "", name, *(single[measure][name] for measure in measures)))
-    columns = ("#", "run", *(("topic",) if per_topic else ()), *headings, *kinds)
+    named = (kind.replace(" ", "\n") for kind in kinds)
+    columns = ("#", "run", *(("topic",) if per_topic else ()), *headings, *named)
     return Table(title, columns, rows, digits=4, numbers=frozenset("#"))
 
 

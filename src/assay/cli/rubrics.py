@@ -1,0 +1,73 @@
+"""``assay rubrics``: scores of graded answers, and rubrics made of nuggets."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated, cast, get_args
+
+import typer
+
+from assay.api.rubrics import Failed, Rubric, rubric_scores, rubrics_of_nuggets
+from assay.cli.common import CsvOption, JsonOption, PerTopicOption, ScoreUnlessNamed, one_of, remark
+from assay.cli.support import TOPICS_HELP, chosen_topics, show
+
+app = typer.Typer(
+    cls=ScoreUnlessNamed,
+    add_completion=False,
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    help="Scores of answers graded by weighted rubrics: assay rubrics GRADED.jsonl (short for "
+    "assay rubrics score). 'make' makes rubrics of nuggets.",
+)
+
+
+@app.command("score")
+def score_command(
+    files: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="GRADED...", help="Graded answers of RAGDoll or ResearchRubrics, JSON Lines."
+        ),
+    ],
+    failed: Annotated[
+        str,
+        typer.Option(
+            "--failed",
+            help="A criterion whose judging failed is left 'out' of the score, counts 'zero', or "
+            "makes it a 'range'.",
+        ),
+    ] = "out",
+    clip: Annotated[bool, typer.Option("--clip", help="Scores of topics are at least 0.")] = False,
+    axes: Annotated[bool, typer.Option("--axes", help="Scores of each axis (type) too.")] = False,
+    topics: Annotated[str, typer.Option("--topics", help=TOPICS_HELP)] = "all",
+    per_topic: PerTopicOption = False,
+    as_json: JsonOption = False,
+    as_csv: CsvOption = False,
+) -> None:
+    """ternary and binary scores of answers: the weights that they satisfy, of all positive ones.
+
+    Satisfied counts 1, in part 0.5 (binary: 0). A criterion with a negative weight describes a
+    failing, which costs: scores may be below 0. A topic without a positive weight has no score.
+    """
+    one_of(failed, get_args(Failed), "--failed")
+    found = rubric_scores(
+        files, Rubric(cast("Failed", failed), clip, axes), chosen_topics(topics), remark
+    )
+    show(
+        "Rubrics",
+        found,
+        "Partly satisfied counts 0.5, in 'binary' 0; failings cost their weight.",
+        per_topic=per_topic,
+        as_json=as_json,
+        as_csv=as_csv,
+    )
+
+
+@app.command("make")
+def make_command(
+    file: Annotated[Path, typer.Argument(metavar="NUGGETS", help="Nuggets, JSON Lines.")],
+) -> None:
+    """Print a rubric for each topic of a file of nuggets, as RAGDoll reads it: each vital nugget is
+    a mandatory criterion of weight 5."""
+    sys.stdout.write(rubrics_of_nuggets(file, remark).decode())

@@ -1,0 +1,133 @@
+"""Rubrics, and answers graded by them, as ResearchRubrics and RAGDoll write them.
+
+* RAGDoll: ``{qid, run_id, criteria: [{text, type, tier, weight, source_nugget, verdict}]}``
+* ResearchRubrics, graded: ``{qid, run_id, rubrics: [{criterion, weight, axis, verdict}]}``
+* its results, a criterion a row: ``{sample_id, weight, score, verdict}``, perhaps ``criterion``,
+  ``axis`` and ``run_id`` (or ``model``); without a run all rows of a file are one
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Mapping
+from os import PathLike
+from typing import Any
+
+from assay.formats.jsonl import dump_line, one_id, one_text, read_objects
+from assay.formats.naming import run_name
+from assay.formats.parsed import FaultList, Parsed
+from assay.formats.text import read_text
+from assay.model.rubrics import Criterion, GradedAnswer, GradedCriterion, Met
+from assay.model.wording import listed, quoted
+
+__all__ = ["read_graded", "write_rubrics"]
+
+_TOPIC_KEYS = ("qid", "topic_id", "query_id", "narrative_id", "sample_id", "task_name")
+_RUN_KEYS = ("run_id", "run", "model", "pdf")
+_FAILED = ("failed", "fail", "error")
+
+
+def read_graded(path: str | PathLike[str]) -> Parsed[tuple[GradedAnswer, ...]]:
+    """Read graded answers. A criterion without a verdict, or with ``failed``, has none.
+
+    Raises :class:`FormatError` only where the file cannot be read at all.
+    """
+    source = read_text(path)
+    faults = FaultList(source.file, source.faults)
+    found: dict[tuple[str, str], GradedAnswer] = {}
+    for number, record in read_objects(source, faults):
+        metadata = record.get("metadata")
+        holder = {**metadata, **record} if isinstance(metadata, dict) else record
+        topic = one_id(holder, *_TOPIC_KEYS)
+        if topic is None:
+            faults.error(number, "The record has no topic id.", 'Give "qid".')
+            continue
+        run = (one_id(holder, *_RUN_KEYS) or "").strip() or run_name(source.path)
+        given = record.get("criteria", record.get("rubrics"))
+        single = given is None and "weight" in record
+        if not single and not isinstance(given, list):
+            why = f"The record has no list of criteria; it has {listed(record, 8)}."
+            faults.error(number, why, 'Give "criteria": [{text, weight, verdict}].', topic)
+            continue
+        items = [record] if single else given
+        criteria = tuple(
+            one
+            for place, item in enumerate(items or (), 1)
+            if (one := _criterion(item, place, number, topic, faults)) is not None
+        )
+        first = found.get((run, topic))
+        if first is None:
+            found[run, topic] = GradedAnswer(run, topic, criteria, number)
+        elif single:
+            both = first.criteria + criteria
+            found[run, topic] = GradedAnswer(run, topic, both, first.line)
+        else:
+            faults.error(
+                number,
+                f"The answer of run {quoted(run)} stands on line {first.line} already.",
+                "Keep one of the two; the first was read.",
+                topic,
+            )
+    if not found and not faults.faulty:
+        faults.error(0, "The file holds no graded answer.", "Write one JSON object an answer.")
+    verdicts = (each for one in found.values() for each in one.criteria)
+    if found and all(one.verdict is None for one in verdicts):
+        faults.error(0, "No criterion has a verdict.", "Give each criterion its verdict.")
+    return Parsed(tuple(found.values()), faults.done())
+
+
+def _criterion(
+    item: Any, place: int, number: int, topic: str, faults: FaultList
+) -> GradedCriterion | None:
+    if not isinstance(item, dict):
+        cure = "Write {text, weight, verdict}."
+        faults.error(number, f"Criterion {place} is no object.", cure, topic)
+        return None
+    weight = item.get("weight")
+    if isinstance(weight, bool) or not isinstance(weight, int | float) or not math.isfinite(weight):
+        why = f"Criterion {place}: {quoted(str(weight))} is no weight."
+        faults.error(number, why, "Write a number; below 0 for a failing.", topic)
+        return None
+    text = one_text(item, "text", "criterion", "title", "rubric_title") or ""
+    axis = one_text(item, "axis", "type", "category", "criterion_type") or ""
+    tier = one_text(item, "tier") or ""
+    criterion = Criterion(text, float(weight), axis, tier, one_text(item, "source_nugget"))
+    said = item.get("verdict")
+    word = "" if said is None else re.sub(r"[\s_-]+", "_", str(said).strip().casefold())
+    if not word or word in _FAILED or item.get("success") is False:
+        return GradedCriterion(criterion, None)
+    try:
+        return GradedCriterion(criterion, Met(word))
+    except ValueError:
+        faults.error(
+            number,
+            f"Criterion {place}: {quoted(str(said))} is no verdict.",
+            f"Write {listed(Met)} or failed.",
+            topic,
+        )
+        return None
+
+
+def write_rubrics(rubrics: Mapping[str, tuple[str, Iterable[Criterion]]]) -> bytes:
+    """Rubrics by topic, with its text, as RAGDoll reads them."""
+    return b"".join(
+        dump_line(
+            {
+                "qid": topic,
+                "query": query,
+                "status": "completed",
+                "criteria": [
+                    {
+                        "text": one.text,
+                        "type": one.axis,
+                        "tier": one.tier,
+                        "weight": int(one.weight) if one.weight.is_integer() else one.weight,
+                        "source_nugget": one.source,
+                    }
+                    for one in criteria
+                ],
+            }
+        )
+        for topic, (query, criteria) in rubrics.items()
+    )
