@@ -167,6 +167,27 @@ def test_undo_skip_flag_note_and_evidence(serve, visit, tmp_path):
     assert human_labels(folder) == 2
 
 
+def test_words_of_the_query_are_lit(serve, visit, tmp_path):
+    server = serve(write_folder(tmp_path / "f"))
+    page = visit(server.link)
+    page.goto(f"{server.base}/label/r2c2.entailment")
+    for words, text, lit in [
+        (["bridge", "old"], "Bridges, bridgeheads; OLDEST cold <old", ["Bridges", "OLDEST", "old"]),
+        (["का", "हिन्दी"], "हिन्दी और हिन्दीवालों", ["हिन्दी"]),
+        (["straße"], "STRASSE Straßen", ["Straßen"]),
+        (["誰が古い橋を建てましたか"], "この橋は古い。誰か。", ["橋", "古い", "誰"]),
+        (["สะพานเก่า"], "นี่คือสะพานใหม่", ["สะพาน"]),
+        (["جسر"], "بُني جسر قديم", ["جسر"]),
+        ([], "nothing (at all)", []),
+    ]:  # fmt: skip
+        found = page.evaluate(
+            "([text, words]) => lit(text, words).map((one) => [one.nodeName, one.textContent])",
+            [text, words],
+        )
+        assert "".join(one for _, one in found) == text
+        assert [one for name, one in found if name == "MARK"] == lit, words
+
+
 def test_keys_are_those_of_the_folder(serve, visit, tmp_path):
     folder = write_folder(tmp_path / "f", more='[ui.keys]\nskip = "x"\nsubmit = " "')
     server = serve(folder)

@@ -98,6 +98,8 @@ def test_words_of_the_query_without_those_that_stand_everywhere():
     task = REGISTRY["trec_rag.relevance"]
     unit = task.unit(question="Who built the Old bridge? 橋", passage="p")
     assert words_of(task, unit) == ["built", "old", "bridge", "橋"]
+    unit = task.unit(question="हिन्दी, สะพานเก่า!", passage="p")
+    assert words_of(task, unit) == ["हिन्दी", "สะพานเก่า"]
     task = REGISTRY["r2c2.entailment"]
     unit = task.unit(passage="p", nugget="The bridge is old.")
     assert words_of(task, unit) == ["bridge", "old"]

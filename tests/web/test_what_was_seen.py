@@ -181,3 +181,55 @@ def test_words_are_found_in_texts_and_not_in_names_of_fields(serve, tmp_path):
     client = Client(serve(write_folder(tmp_path / "f")))
     assert "0 found" in client.get("/search?q=nugget")[1]
     assert "0 found" not in client.get("/search?q=BRIDGE")[1]
+
+
+def test_who_settles_has_seen(desk):
+    ann, kim = desk.state.person("ANN", Role.ADJUDICATOR), desk.state.person("KIM")
+    lee = desk.state.person("LEE", Role.ADJUDICATOR)
+    number = units(desk)[0]
+    give(desk, ann, number, "YES")
+    give(desk, kim, number, "NO")
+    desk.next(lee, ENTAILMENT, "disagreements", count=1)
+    told = give(desk, lee, number, "NO")["told"]  # from another page than that of disagreements
+    assert "had seen" in told
+    assert not is_independent(labels(desk)[-1])
+
+
+def test_answers_tell_nobody_others_labels_of_their_nuggets_first(desk):
+    ann, kim = desk.state.person("ANN"), desk.state.person("KIM")
+    topics = {desk.state.unit(number).topic for number in units(desk)}
+    for number in units(desk):
+        give(desk, ann, number, "YES")
+    desk.sync()
+
+    def open_to(who):
+        return {one["topic"] for one in desk.next(who, "r2c2.answer", count=9)}
+
+    assert open_to(ann) == topics  # her own labels are all that there is
+    desk.state.execute("DELETE FROM reserved")
+    before = open_to(kim)
+    for number in units(desk):
+        topic = desk.state.unit(number).topic
+        assert topic not in before
+        give(desk, kim, number, "YES")
+        left = [desk.state.unit(one) for one in units(desk)]
+        done = {one.topic for one in left} - {one.topic for one in left if one.labelled < 2}
+        assert open_to(kim) == done
+        before = done
+        desk.state.execute("DELETE FROM reserved")
+    assert all(is_independent(one) for one in labels(desk))
+
+
+@pytest.mark.parametrize("desk", [1], indirect=True)
+def test_who_saw_which_nuggets_others_found_entailed_says_nothing_independent_of_them(desk):
+    ann, kim = desk.state.person("ANN"), desk.state.person("KIM")
+    mine, *others = units(desk)
+    give(desk, kim, mine, "YES")
+    for number in others:
+        give(desk, ann, number, "YES")
+    desk.sync()
+    assert desk.next(kim, "r2c2.answer", count=9)
+    give(desk, kim, others[0], "NO")
+    assert not is_independent(labels(desk)[-1])
+    give(desk, kim, mine, "NO")
+    assert is_independent(labels(desk)[-1])

@@ -89,7 +89,7 @@ def answer(page):
     """Give some verdict on the unit that is shown: the last key of each scale, the second value of
     each item, an entry in each list that is empty, the last value of what is left open."""
     unit = unit_of(page)
-    for key in page.locator("li.item .cycle kbd").all_inner_texts():
+    for key in page.locator("li.item kbd").all_inner_texts():
         page.keyboard.press(key)
     for group in page.locator("[role=radiogroup].choice").all():
         page.keyboard.press(group.locator("kbd").last.inner_text())

@@ -135,6 +135,12 @@ class Ledger(Reading):
         before, self._data_version = self._data_version, version
         return version != before
 
+    def flush_always(self) -> None:
+        """From now on what is written here survives a power cut, too, and not a kill alone: each
+        transaction waits for the disk."""
+        with explained(self.path):
+            self._db.execute("PRAGMA synchronous = FULL")
+
     # -- draws -----------------------------------------------------------------------------
 
     def add_draw(self, draw: Draw) -> bool:

@@ -4,7 +4,7 @@ people have said so far."""
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, product
 from typing import Any
@@ -17,6 +17,7 @@ from assay.labellers.base import Request
 from assay.ledger import Ledger
 from assay.model.labels import POST_EDIT, Label, LabellerId, Status, is_independent, mode_of
 from assay.model.places import inside
+from assay.protocols.base import Step
 from assay.protocols.config import UiSection
 from assay.tasks.base import AnyTask, Unit
 from assay.web import forms
@@ -27,21 +28,25 @@ from assay.web.values import certainty_of, comparable, moment_of
 @dataclass
 class Asked:
     """What an opened folder asks, read with a ledger. ``guidelines`` are texts by task, and
-    ``waits`` says whether labels open more units. Raises SettingsError where a guideline lies
-    elsewhere."""
+    ``rests`` names, for each task whose units labels open, the tasks of the steps before it, whose
+    labels its units may tell. Raises SettingsError where a guideline lies elsewhere."""
 
     opened: Opened
     ledger: Ledger
     tasks: Mapping[str, AnyTask] = field(init=False)
     guidelines: Mapping[str, str] = field(init=False)
-    waits: bool = field(init=False)
+    rests: Mapping[str, Sequence[str]] = field(init=False)
 
     def __post_init__(self) -> None:
         parts = self.opened.parts.values()
         steps = [step for one in parts for step in one.steps]
         by_hand = [task for one in parts for task in one.tasks if task.by_people]
         self.tasks = {one.name: one for one in (*(step.task for step in steps), *by_hand)}
-        self.waits = any(step.waits for step in steps)
+        self.rests = {
+            step.task.name: list(dict.fromkeys(one.task.name for one in before))
+            for part in parts
+            for before, step in _with_those_before(part.steps)
+        }
         self.guidelines = {name: self._guideline(name) for name in self.tasks}
 
     @property
@@ -131,6 +136,13 @@ class Asked:
             return "\n".join(read_text(path).lines)
         own = self.tasks[task]
         return f"# {own.title}\n\n{_said(own.unit.__doc__)}\n\n{_said(own.verdict.__doc__)}\n"
+
+
+def _with_those_before(steps: Sequence[Step]) -> Iterator[tuple[Sequence[Step], Step]]:
+    """Each step that waits for labels, and the steps of other tasks before it."""
+    for at, step in enumerate(steps):
+        if step.waits:
+            yield [one for one in steps[:at] if one.task != step.task], step
 
 
 def _topic_in(content: Mapping[str, Any]) -> str:

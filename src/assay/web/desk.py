@@ -93,6 +93,7 @@ class Desk:
         path = inside(opened.folder.path, FILE, "The workbench")
         with opened.ledger() as ledger, State(path) as state:
             ledger.checked()
+            ledger.flush_always()
             yield cls(opened, ledger, state)
 
     def take_up(self, opened: Opened) -> None:
@@ -180,13 +181,16 @@ class Desk:
         db, now = self.state, time.time()
         until = now + self.ui.reserve_minutes * 60
         with db.writing():
-            db.execute("DELETE FROM reserved WHERE until < ?", (now,))
+            # None is held longer than this, whatever the clock was when it was taken.
+            db.execute("DELETE FROM reserved WHERE until NOT BETWEEN ? AND ?", (now, until))
             for number in without:
                 db.execute(
                     "UPDATE reserved SET until = ? WHERE unit = ? AND person = ?",
                     (until, number, person.id),
                 )
-            rows = db.queue(queue, task, person, without, count, self._gold)
+            rows = db.queue(
+                queue, task, person, without, count, self._gold, self.asked.rests.get(task, ())
+            )
             for row in rows:
                 db.execute(
                     "INSERT OR REPLACE INTO reserved VALUES (?, ?, ?)", (row.id, person.id, until)
@@ -207,6 +211,11 @@ class Desk:
             )
         )
         shown = self._shown(row, mode)
+        others = self._others(row) if mode == ADJUDICATION else []
+        if shown or others:
+            self.see(person, [row.id])
+        if row.task in self.asked.rests:
+            self.see(person, self.state.told(row, person, self.asked.rests[row.task]))
         return {
             "unit": row.id,
             "task": row.task,
@@ -218,7 +227,7 @@ class Desk:
             "reason": forms.has_reason(task),
             "own": None if own is None else as_given(own, orjson.loads(row.content)),
             "shown": shown,
-            "others": self._others(row) if mode == ADJUDICATION else [],
+            "others": others,
             "flag": asides.get("flag", ""),
             "note": asides.get("note", ""),
         }
@@ -312,7 +321,11 @@ class Desk:
         )
         uid = self._add(label)
         told = ""
-        if own is None and others >= row.passes and mode != ADJUDICATION:
+        if seen:
+            told = (
+                "You had seen what was said of this one: it is kept as a label that leans to that."
+            )
+        elif own is None and others >= row.passes and mode != ADJUDICATION:
             told = "Somebody else labelled this one meanwhile; yours is kept as a second opinion."
         return {"uid": uid, "again": False, "told": told}
 
@@ -332,7 +345,7 @@ class Desk:
         written = next(one for one in self.ledger.of_units([label.unit]) if one.uid == uid)
         with suppress(LedgerError):  # the label is there; what it counts as is found again
             self.state.set_given([self.asked.given(written)])
-        self.stale = self.stale or self.asked.waits
+        self.stale = self.stale or bool(self.asked.rests)
         return uid
 
     def _trained(self, person: Person, row: UnitRow, verdict: Mapping[str, Any]) -> dict[str, Any]:
@@ -343,6 +356,7 @@ class Desk:
             raise Refused(f"There is no label of {self.ui.gold} to learn from.")
         right = comparable(gold[-1].verdict or {}) == comparable(verdict)
         self.state.set_aside(row.id, person.id, "trained", "right" if right else "wrong")
+        self.see(person, [row.id])
         feedback = {"right": right, "verdict": gold[-1].verdict, "reason": reason_of(gold[-1])}
         return {"uid": None, "again": False, "gold": feedback}
 
@@ -400,7 +414,9 @@ class Desk:
             if not units and task.by_people:
                 continue
             queues = {
-                queue: self.state.waits(queue, name, person, self._gold)
+                queue: self.state.waits(
+                    queue, name, person, self._gold, self.asked.rests.get(name, ())
+                )
                 for queue in QUEUES
                 if queue != "disagreements" or person.adjudicates
             }

@@ -6,7 +6,7 @@ held to (:meth:`assay.tasks.base.Task.schema_of`), so that a task of one's own h
 
 from __future__ import annotations
 
-import re
+import unicodedata
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -23,7 +23,6 @@ QUERY_FIELDS = ("question", "query", "narrative")
 
 _REASON = "reason"
 _MOST_LIT = 200
-_WORDS = re.compile(r"[^\W_]+")
 
 
 def texts(task: AnyTask, unit: Unit) -> list[Json]:
@@ -53,8 +52,14 @@ def words_of(task: AnyTask, unit: Unit) -> list[str]:
     those that stand everywhere."""
     found: dict[str, None] = {}
     for name in _lighting(task, unit):
-        found |= dict.fromkeys(_WORDS.findall(getattr(unit, name).casefold())[:_MOST_LIT])
+        found |= dict.fromkeys(_words(getattr(unit, name))[:_MOST_LIT])
     return [one for one in found if one not in STOP_WORDS and (len(one) > 1 or not one.isascii())]
+
+
+def _words(text: str) -> list[str]:
+    """Letters, digits and the marks on them (the vowels of Hindi and Thai, the tones of Thai)."""
+    kept = (one if one.isalnum() or unicodedata.category(one)[0] == "M" else " " for one in text)
+    return "".join(kept).lower().split()
 
 
 def _lighting(task: AnyTask, unit: Unit) -> list[str]:

@@ -21,6 +21,7 @@ from assay.tasks.base import AnyTask
 from assay.web import forms
 from assay.web.desk import Desk
 from assay.web.forms import Json
+from assay.web.state import State
 from assay.web.values import comparable
 
 MACHINE = ""
@@ -55,9 +56,9 @@ class Pair:
     table: Sequence[Sequence[tuple[int, Sequence[int]]]]
 
 
-def done(desk: Desk) -> list[Done]:
+def done(state: State) -> list[Done]:
     """What everybody has done, task by task."""
-    rows = desk.state.all(
+    rows = state.all(
         "SELECT name, task, COUNT(DISTINCT unit), SUM(given.at > ?) FROM given "
         "JOIN people ON people.id = person JOIN units ON units.id = unit "
         "GROUP BY name, task ORDER BY task, COUNT(DISTINCT unit) DESC",
@@ -66,12 +67,11 @@ def done(desk: Desk) -> list[Done]:
     return [Done(*row) for row in rows]
 
 
-def topics(desk: Desk, task: str) -> list[tuple[int, str, int, int]]:
+def topics(state: State, task: str) -> list[tuple[int, str, int, int]]:
     """Number and name of each topic, with the labels that are wanted and given."""
-    rows: list[tuple[int, str, int, int]] = desk.state.all(
-        "SELECT topics.id, topics.name, SUM(passes), SUM(min(labelled, passes)) FROM units "
-        "JOIN topics ON topics.id = topic WHERE task = ? AND wanted GROUP BY topics.id "
-        "ORDER BY min(place)",
+    rows: list[tuple[int, str, int, int]] = state.all(
+        "SELECT topic, name, SUM(passes), SUM(min(labelled, passes)) FROM units "
+        "JOIN topics ON topics.id = topic WHERE task = ? AND wanted = 1 GROUP BY topic",
         task,
     )
     return rows

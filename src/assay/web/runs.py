@@ -17,6 +17,7 @@ from assay.ledger.chain import Head
 from assay.model.labels import WORKBENCH
 from assay.protocols.exam.items import ItemAnalysis
 from assay.web.desk import Desk
+from assay.web.state import State, UnitRow
 from assay.web.values import comparable, in_brief, reason_of
 
 MOST_FOUND = 100
@@ -179,19 +180,15 @@ def history(desk: Desk, number: int) -> dict[str, Any]:
     return {"row": row, "content": orjson.loads(row.content), "labels": labels, "asides": asides}
 
 
-def search(desk: Desk, text: str) -> tuple[list[tuple[int, str, str, str]], bool]:
-    """Units whose texts hold all words of ``text``: number, task, topic and the text; and whether
-    there are more."""
+def search(state: State, text: str) -> tuple[list[UnitRow], bool]:
+    """Units whose texts hold all words of ``text``, and whether there are more."""
     words = text.casefold().split()[:8]
     if not words:
         return [], False
-    desk.state.db.create_function("folded", 1, _folded, deterministic=True)
+    state.db.create_function("folded", 1, _folded, deterministic=True)
     where = " AND ".join(["instr(folded(content), ?)"] * len(words))
-    rows = desk.state.units(
-        f"WHERE wanted AND {where} ORDER BY place LIMIT {MOST_FOUND + 1}", *words
-    )
-    found = [(row.id, row.task, row.topic, desk.brief(row)) for row in rows[:MOST_FOUND]]
-    return found, len(rows) > MOST_FOUND
+    rows = state.units(f"WHERE wanted AND {where} ORDER BY place LIMIT {MOST_FOUND + 1}", *words)
+    return rows[:MOST_FOUND], len(rows) > MOST_FOUND
 
 
 def _folded(content: str) -> str:

@@ -41,7 +41,7 @@ from assay.web.pages import routes
 from assay.web.replies import BENCH
 from assay.web.runs import Scored
 from assay.web.security import MAX_BODY, NO_FRAMES, NOTHING, guard
-from assay.web.state import Person, Role
+from assay.web.state import Person, Role, State
 from assay.web.turns import SHARED, Turns
 
 P = ParamSpec("P")
@@ -112,6 +112,15 @@ class Bench:
         """The same for who must not wait."""
         with self._turns.served():
             return await asyncio.wrap_future(self._in(self._thread, work, *args, **more))
+
+    async def beside(self, look: Callable[[State], T]) -> T:
+        """What a look into the state finds that takes long: nobody's label waits for it."""
+
+        def looked() -> T:
+            with State(self.desk.state.path) as state:
+                return look(state)
+
+        return await asyncio.to_thread(looked)
 
     async def _aside(self, work: Callable[P, T], *args: P.args, **more: P.kwargs) -> T:
         """What ``work`` gives, done in the thread that scores."""

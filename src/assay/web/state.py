@@ -9,6 +9,7 @@ must not be able to visit its workbench there.
 from __future__ import annotations
 
 import hashlib
+import json
 import secrets
 import sqlite3
 import time
@@ -52,7 +53,9 @@ _TABLES = """
     CREATE INDEX IF NOT EXISTS units_open ON units (task, place)
         WHERE wanted AND labelled < passes;
     CREATE INDEX IF NOT EXISTS units_topic ON units (topic);
-    CREATE INDEX IF NOT EXISTS units_counted ON units (task, wanted, passes, labelled);
+    DROP INDEX IF EXISTS units_counted;
+    CREATE INDEX IF NOT EXISTS units_by_topic ON units (task, wanted, topic, passes, labelled);
+    CREATE INDEX IF NOT EXISTS topics_range ON topics (range DESC);
     CREATE INDEX IF NOT EXISTS units_failed ON units (task, place)
         WHERE wanted AND machine = 'failed';
     CREATE INDEX IF NOT EXISTS units_sure ON units (task, sure, place)
@@ -376,18 +379,34 @@ class State:
         without: Sequence[int],
         count: int,
         gold: str = "",
+        rests: Sequence[str] = (),
     ) -> list[UnitRow]:
         """The next units of a queue that nobody else has, and that the person has not labelled;
-        with ``gold`` those that the person of that name has, for practice."""
+        with ``gold`` those that the person of that name has, for practice. What may tell labels of
+        the tasks that it ``rests`` on comes once nobody is to be asked these of the same topic."""
         order = _QUEUES[queue][1]
         rows = self._queued(
-            queue, task, person, without, gold, f"ORDER BY {order} LIMIT :count", count
+            queue, task, person, without, gold, rests, f"ORDER BY {order} LIMIT :count", count
         )
         return [UnitRow(*row) for row in rows]
 
-    def waits(self, queue: str, task: str, person: Person, gold: str = "") -> bool:
+    def waits(
+        self, queue: str, task: str, person: Person, gold: str = "", rests: Sequence[str] = ()
+    ) -> bool:
         """Whether a queue has a unit for a person."""
-        return bool(self._queued(queue, task, person, (), gold, "LIMIT :count", 1))
+        return bool(self._queued(queue, task, person, (), gold, rests, "LIMIT :count", 1))
+
+    def told(self, unit: UnitRow, person: Person, rests: Sequence[str]) -> list[int]:
+        """Units of its topic, of the tasks that a unit rests on, that others labelled and the
+        person did not: the unit may tell what they said."""
+        rows = self.all(
+            "SELECT id FROM units WHERE topic = (SELECT topic FROM units WHERE id = ?) "
+            "AND task IN (SELECT value FROM json_each(?)) AND labelled > 0 AND NOT EXISTS "
+            "(SELECT 1 FROM given WHERE given.unit = units.id AND person = ?) AND NOT EXISTS "
+            "(SELECT 1 FROM asides WHERE asides.unit = units.id AND person = ? AND kind = 'seen')",
+            unit.id, json.dumps(rests), person.id, person.id,
+        )  # fmt: skip
+        return [row[0] for row in rows]
 
     def _queued(
         self,
@@ -396,6 +415,7 @@ class State:
         person: Person,
         without: Sequence[int],
         gold: str,
+        rests: Sequence[str],
         which: str,
         count: int,
     ) -> list[Any]:
@@ -419,15 +439,20 @@ class State:
                     WHERE unit = units.id AND person = :me AND kind IN ('skip', 'trained'))
                 AND labelled + (SELECT COUNT(*) FROM reserved
                     WHERE unit = units.id AND person != :me AND until > :now) < passes"""
+            free += _RESTS if rests else ""
         if queue != "disagreements":
             free += """
                 AND NOT EXISTS (SELECT 1 FROM given WHERE unit = units.id AND person = :me)"""
         held = ",".join(str(int(one)) for one in without)
         return self.execute(
-            f"{_UNIT} WHERE task = :task AND wanted AND {some} {free} "
+            f"{_BY_TOPIC if queue == 'widest' else _UNIT} "
+            f"WHERE {'+' if queue in _FEW else ''}task = :task AND wanted AND {some} {free} "
             f"AND units.id NOT IN ({held}) {which}",
-            {"task": task, "me": person.id, "now": time.time(), "count": count, "gold": gold},
-        )
+            {
+                "task": task, "me": person.id, "now": time.time(), "count": count, "gold": gold,
+                "rests": json.dumps(rests), "queue": queue,
+            },
+        )  # fmt: skip
 
     def unit(self, number: int) -> UnitRow | None:
         """The unit with this number."""
@@ -492,10 +517,23 @@ class State:
             self.execute("DELETE FROM reserved WHERE unit = ? AND person = ?", (unit, person))
 
 
-_UNIT = (
-    "SELECT units.id, task, units.hash, topics.name, content, passes, labelled FROM units "
-    "JOIN topics ON topics.id = topic"
-)
+_COLUMNS = "SELECT units.id, task, units.hash, topics.name, content, passes, labelled FROM "
+_UNIT = f"{_COLUMNS} units JOIN topics ON topics.id = topic"
+_BY_TOPIC = f"{_COLUMNS} topics CROSS JOIN units ON topics.id = topic"
+_RESTS = """
+    AND NOT EXISTS (SELECT 1 FROM units AS before
+        WHERE before.topic = units.topic
+        AND before.task IN (SELECT value FROM json_each(:rests))
+        AND before.wanted AND before.labelled < before.passes
+        AND (before.labelled > 0
+            OR (:queue = 'drawn' AND before.id IN (SELECT unit FROM drawn)))
+        AND NOT EXISTS (SELECT 1 FROM given WHERE unit = before.id AND person = :me)
+        AND NOT EXISTS (SELECT 1 FROM asides
+            WHERE unit = before.id AND person = :me AND kind = 'skip'))"""
+"""Nothing that a unit rests on is half labelled (or drawn, among what is drawn) and this person's
+to label: somebody who sees the unit may see what others said of that."""
+_FEW = ("drawn", "flagged", "skipped")
+"""Queues whose units are looked up by their numbers, not among all of the task."""
 
 _OPEN = "labelled < passes"
 _QUEUES = {

@@ -6,6 +6,7 @@ Who labels sees none of them: they show what others said, and which run a text i
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from functools import partial
 from typing import Any
 
 import orjson
@@ -14,10 +15,10 @@ from aiohttp import hdrs, web
 
 from assay.model.errors import SettingsError
 from assay.web import live, runs
-from assay.web.desk import QUEUES, Refused
+from assay.web.desk import QUEUES, Desk, Refused
 from assay.web.replies import answered, bench_of, body_of, numbers_in, page
 from assay.web.security import PERSON
-from assay.web.state import Role
+from assay.web.state import Role, State, UnitRow
 from assay.web.values import ago, comparable, in_brief
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
@@ -120,33 +121,35 @@ async def units(request: web.Request) -> web.StreamResponse:
     bench = bench_of(request)
     numbers = numbers_in(request.query.get("n", ""))[:100]
     rows = await bench.do(bench.desk.rows, numbers)
-    found = [
-        (row.id, row.task, row.topic, bench.desk.brief(row))
-        for row in rows
-        if row.task in bench.desk.tasks
-    ]
+    await bench.do(bench.desk.see, request[PERSON], [row.id for row in rows])  # the cell says how
+    found = [_listed(bench.desk, row) for row in rows if row.task in bench.desk.tasks]
     return page(request, "units.html", found=found)
 
 
 async def search(request: web.Request) -> web.StreamResponse:
     """Units whose texts hold some words."""
     bench, text = bench_of(request), request.query.get("q", "")[:200]
-    found, more = await bench.do(runs.search, bench.desk, text)
+    rows, more = await bench.beside(partial(runs.search, text=text))
+    found = [_listed(bench.desk, row) for row in rows]
     return page(request, "search.html", q=text, found=found, more=more)
+
+
+def _listed(desk: Desk, row: UnitRow) -> tuple[int, str, str, str]:
+    return row.id, row.task, row.topic, desk.brief(row)
 
 
 async def how_it_goes(request: web.Request) -> web.StreamResponse:
     """Done and left, agreement, and what more labels would do."""
     bench = bench_of(request)
-    desk = bench.desk
+    tasks = bench.desk.tasks.items()
 
-    def looked() -> dict[str, Any]:
+    def looked(state: State) -> dict[str, Any]:
         return {
-            "by_task": [(task.title, live.topics(desk, name)) for name, task in desk.tasks.items()],
-            "done": live.done(desk),
+            "by_task": [(task.title, live.topics(state, name)) for name, task in tasks],
+            "done": live.done(state),
         }
 
-    found = await bench.do(looked)
+    found = await bench.beside(looked)
     (scored, pairs), age = await bench.progress.fresh()
     measure, ranges = scored.open_ranges()
     ahead, ahead_age = await bench.ahead.last() if ranges else (None, 0.0)
