@@ -30,6 +30,7 @@ COMMANDS: dict[str, tuple[str, str, str]] = {
     "plan": ("assay.cli.plan", "plan_command", "What to label next, and what that buys."),
     "trust": ("assay.cli.trust", "trust_command", "Scores corrected by what people labelled."),
     "gate": ("assay.cli.gate", "gate_command", "Whether a run may go out: bounds, a baseline."),
+    "diff": ("assay.cli.diff", "diff_command", "Two evaluations, topic by topic."),
     "audit": ("assay.cli.audit", "audit_command", "What the judge can be fooled by."),
     "label": ("assay.cli.label", "label_command", "Judge a list of pairs one by one."),
     "measure": ("assay.cli.measure", "measure_command", "Ranking measures of TREC runs."),

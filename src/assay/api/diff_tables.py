@@ -1,0 +1,125 @@
+"""A comparison of two evaluations as tables, remarks and a page."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+from assay.api.diffing import Difference, Paired
+from assay.api.opened import html_of
+from assay.model.wording import counted, listed
+from assay.page.page import Definition, Gap, Page
+from assay.page.parts import Part, Table
+from assay.page.tables import Value
+from assay.page.wording import number, shortened
+from assay.protocols.output import write_bytes
+
+_MOST_MOVES = 20
+_MOST_TEXT = 160
+_MOVED = ("run", "topic", "measure", "first", "second", "another")
+
+
+def hanging_in_words(found: Difference) -> Iterator[str]:
+    """How many values hang on missing labels."""
+    if hanging := sum(one.open for one in found.tests):
+        yield f"{counted(hanging, 'value')} hang on missing labels and are in no test."
+
+
+def diff_tables(found: Difference, *, texts: bool = False) -> Iterator[Table]:
+    """Flips first, then the tests, then what else moved and what changed; with ``texts`` the
+    answers are shown, too."""
+    if found.flips:
+        more = ("question", "answer: first", "answer: second") if texts else ()
+        rows: list[tuple[Value, ...]] = []
+        for o in found.flips:
+            shown = (shortened(text, _MOST_TEXT) for text in (o.question, o.before, o.after))
+            row = (o.run, o.topic, o.measure, int(o.first), int(o.second), o.why)
+            rows.append((*row, *shown) if texts else row)
+        yield Table(f"Flips: {counted(len(found.flips), 'value')} turned", (*_MOVED, *more), rows,
+                    texts=frozenset(more))  # fmt: skip
+    moved = [one for one in found.tests if one.moved]
+    if moved:
+        yield Table(
+            "Paired tests",
+            ("run", "measure", "first", "second", "difference", "p (Holm)", "detects", "n"),
+            [
+                (o.run, o.measure, o.first, o.second, _interval(o), o.p_holm, o.detectable, o.n)
+                for o in moved
+            ],
+            numbers=frozenset({"difference"}),
+        )
+    others = [one for one in found.moves if not one.flip]
+    if others:
+        title = f"What else moved most ({min(len(others), _MOST_MOVES)} of {len(others)})"
+        yield Table(title, _MOVED,
+                    [(o.run, o.topic, o.measure, o.first, o.second, o.why)
+                     for o in others[:_MOST_MOVES]])  # fmt: skip
+    if found.changed:
+        wide = frozenset(("what", "first", "second"))
+        yield Table("What changed", ("what", "first", "second"),
+                    [(o.what, o.first or "–", o.second or "–") for o in found.changed],
+                    texts=wide)  # fmt: skip
+
+
+def _interval(one: Paired) -> str:
+    if one.difference is None:
+        return "–"
+    return f"{one.difference:+.3f}\n[{number(one.low, 2)}, {number(one.high, 2)}]"
+
+
+def diff_remarks(found: Difference) -> Iterator[str]:
+    """What must be said beside the tables."""
+    if found.alike:
+        yield "No value of any topic differs."
+    for task, (both, other) in found.relabelled.items():
+        if other:
+            units = counted(both, "unit")
+            yield f"{task}: {other} of {units} labelled in both have another verdict."
+    if found.apart:
+        yield f"Runs of one alone: {listed(found.apart, 20)}."
+    moved = [one for one in found.tests if one.moved]
+    if still := len(found.tests) - len(moved):
+        yield f"{still} of {counted(len(found.tests), 'score')} are the same, topic by topic."
+    if moved:
+        yield (
+            "Differences are second − first; p by flips of signs (HMR and its fellows: by swaps of "
+            "answers), Holm's correction over all tests. What is not significant may still differ, "
+            "by less than the test detects."
+        )
+
+
+def write_diff(found: Difference, path: Path) -> None:
+    """Write the comparison as an HTML page. Raises SettingsError if it cannot."""
+    write_bytes(path, html_of(diff_page(found)))
+
+
+def diff_page(found: Difference) -> Page:
+    """The comparison as a page."""
+    names = [one.path.resolve() for one in (found.first, found.second)]
+    titles = [(p.parent if p.name == "out" else p).name for p in names]
+    hanging = sum(one.open for one in found.tests)
+    parts = tuple(
+        Part(table.title.partition(":")[0], items=(replace(table, title=""),))
+        for table in diff_tables(found, texts=True)
+    )
+    return Page(
+        title=" → ".join(titles),
+        protocol="Two evaluations",
+        policy="", policy_says="", scores={}, boards=(),
+        parts=parts,
+        definitions=(
+            Definition("another", "Texts: what was labelled is another. Labels: the same texts "
+                       "have another verdict.", "Assay"),
+            Definition("detects", "The difference that a two-sided paired t-test at .05 would "
+                       "find with probability .8.", "spec of the gate"),
+        ),
+        settings={},
+        gaps=(Gap(hanging, "values hang on missing labels.", "They are in no test."),)
+        if hanging else (),
+        nothing="No value hangs on a missing label.",
+        lede=tuple(diff_remarks(found)),
+        facts=(("first", str(found.first.path)), ("second", str(found.second.path))),
+        again="assay diff FIRST SECOND --html FILE computes it from scores.csv, per_topic.csv, "
+        "labels.jsonl and manifest.json of both.",
+    )  # fmt: skip

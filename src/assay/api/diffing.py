@@ -1,0 +1,295 @@
+"""``assay diff``: two evaluations topic by topic, and what changed between them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from assay.formats.out_folders import Cell, Outcome, read_labels_at, read_outcome
+from assay.model.errors import SettingsError
+from assay.model.wording import listed
+from assay.page.wording import shortened
+from assay.statistics.confidence import MEASURES, compare_confidence
+from assay.statistics.significance import bootstrap_difference, holm, randomisation_test
+from assay.statistics.worsening import detectable_loss
+
+_ASIDE = {"outputs", "ledger", "labels_sha256", "reproduce", "report", "warnings"}
+"""Entries of a manifest that differ wherever anything does."""
+
+_MOST_TEXT = 160
+
+
+@dataclass(frozen=True, slots=True)
+class Changed:
+    """An entry of the manifest that differs; None where one has none."""
+
+    what: str
+    first: str | None
+    second: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """A topic whose value by a measure is another. ``why``: whether what was labelled changed
+    (``texts``), or only what the labels say (``labels``); empty where it is not known."""
+
+    run: str
+    topic: str
+    measure: str
+    first: float
+    second: float
+    flip: bool
+    why: str = ""
+    question: str = ""
+    before: str = ""
+    after: str = ""
+
+    @property
+    def size(self) -> float:
+        """How far it moved."""
+        return abs(self.second - self.first)
+
+
+@dataclass(frozen=True, slots=True)
+class Paired:
+    """A measure of a run in both, over the ``n`` topics that both have a certain value of (``open``
+    hang on missing labels). Where all of these are the same there is no ``p``. The test is
+    two-sided, by flips of signs (of HMR and its fellows: by swaps of answers); ``p_holm`` is
+    corrected over all tests. ``detectable`` is the difference that a two-sided t-test would see
+    with power .8."""
+
+    run: str
+    measure: str
+    first: float | None
+    second: float | None
+    difference: float | None
+    low: float | None
+    high: float | None
+    p: float | None
+    p_holm: float | None
+    detectable: float | None
+    n: int
+    open: int
+    flips: int
+
+    @property
+    def moved(self) -> bool:
+        """Whether anything differs."""
+        return self.p is not None or self.first != self.second
+
+
+@dataclass(frozen=True)
+class Difference:
+    """Two evaluations. ``relabelled`` counts by task the units that both labelled and how many of
+    them have another verdict; ``apart`` are runs of one of the two alone."""
+
+    first: Outcome
+    second: Outcome
+    changed: tuple[Changed, ...]
+    moves: tuple[Move, ...]
+    tests: tuple[Paired, ...]
+    relabelled: Mapping[str, tuple[int, int]]
+    apart: tuple[str, ...]
+
+    @cached_property
+    def flips(self) -> tuple[Move, ...]:
+        """Yes or no that turned."""
+        return tuple(one for one in self.moves if one.flip)
+
+    @property
+    def alike(self) -> bool:
+        """Whether no value differs."""
+        return not self.moves and not self.apart
+
+    def document(self) -> dict[str, Any]:
+        """All of it as plain JSON."""
+        return {
+            "first": str(self.first.path),
+            "second": str(self.second.path),
+            "flips": [asdict(one) for one in self.flips],
+            "tests": [asdict(one) for one in self.tests],
+            "changed": [asdict(one) for one in self.changed],
+            "relabelled": {
+                task: {"labelled_in_both": both, "another_verdict": other}
+                for task, (both, other) in self.relabelled.items()
+            },
+            "moves": [asdict(one) for one in self.moves if not one.flip],
+            "runs_of_one_alone": list(self.apart),
+        }
+
+
+def diff(first: Path, second: Path, measures: Sequence[str] = ()) -> Difference:
+    """Compare two evaluations, by ``measures`` or all that both have. Runs are the same where their
+    names are; where both have one run alone these are compared. Raises FormatError for what is no
+    ``out/``, SettingsError for a measure that is not in both."""
+    a, b = read_outcome(first), read_outcome(second)
+    runs = {run: run for run in a.runs if run in b.runs}
+    if not runs and len(a.runs) == len(b.runs) == 1:
+        runs = {a.runs[0]: b.runs[0]}
+    known = {measure for _, measure in a.scores} & {measure for _, measure in b.scores}
+    for name in measures:
+        if name not in known:
+            there = listed(sorted(known), 60) or "none"
+            raise SettingsError(f"{name} is not in both evaluations. In both: {there}.")
+    wanted = [
+        (run, other, measure)
+        for run, other in runs.items()
+        for measure in dict.fromkeys(m for r, m in a.scores if r == run)
+        if (other, measure) in b.scores and (not measures or measure in measures)
+    ]
+    moves = [move for one in wanted for move in _moves(a, b, *one)]
+    tests = _corrected([_paired(a, b, *one) for one in wanted])
+    apart = [f"{run} (first)" for run in a.runs if run not in runs]
+    apart += [f"{run} (second)" for run in b.runs if run not in runs.values()]
+    moved, relabelled = _why(a, b, moves, runs)
+    moved.sort(key=lambda one: (not one.flip, -one.size))
+    return Difference(
+        a, b, tuple(_manifests(a.manifest, b.manifest)), tuple(moved), tests, relabelled,
+        tuple(apart),
+    )  # fmt: skip
+
+
+# -- topics ---------------------------------------------------------------------------------------
+
+
+def _cells(
+    a: Outcome, b: Outcome, run: str, other: str, measure: str
+) -> Iterator[tuple[str, Cell, Cell]]:
+    """The topics that both have a value of."""
+    there = b.values.get((other, measure), {})
+    for topic, cell in a.values.get((run, measure), {}).items():
+        if topic in there:
+            yield topic, cell, there[topic]
+
+
+def _moves(a: Outcome, b: Outcome, run: str, other: str, measure: str) -> Iterator[Move]:
+    cells = list(_cells(a, b, run, other, measure))
+    ends = {one for _, x, y in cells for one in (x.value, y.value)} - {None}
+    yes_no = ends <= {0.0, 1.0}
+    for topic, x, y in cells:
+        if x.value is not None and y.value is not None and x.value != y.value:
+            yield Move(run, topic, measure, x.value, y.value, yes_no)
+
+
+def _paired(a: Outcome, b: Outcome, run: str, other: str, measure: str) -> Paired:
+    first, second = a.scores[run, measure].value, b.scores[other, measure].value
+    cells = list(_cells(a, b, run, other, measure))
+    pairs = [(x.value, y.value) for _, x, y in cells if None not in (x.value, y.value)]
+    hanging = sum(None in (x.value, y.value) and None not in (x.floor, y.floor)
+                  for _, x, y in cells)  # fmt: skip
+    before, after = (np.array([one[k] for one in pairs], dtype=np.float64) for k in (0, 1))
+    found = Paired(run, measure, first, second, None, None, None, None, None, None,
+                   len(pairs), hanging, 0)  # fmt: skip
+    if not cells and measure in MEASURES:
+        return _by_confidence(found, a, b, run, other)
+    if len(pairs) < 2:
+        return found
+    d = after - before
+    interval = bootstrap_difference(after, before, seed=0)
+    yes_no = set(np.unique([before, after])) <= {0.0, 1.0}
+    return replace(
+        found,
+        difference=float(d.mean()),
+        low=interval.low,
+        high=interval.high,
+        p=randomisation_test(after, before, seed=0).p if d.any() else None,
+        detectable=detectable_loss(float(d.std(ddof=1)), len(d), 0.025),
+        flips=int((d != 0).sum()) if yes_no else 0,
+    )
+
+
+def _by_confidence(found: Paired, a: Outcome, b: Outcome, run: str, other: str) -> Paired:
+    """A measure of confidences, where both have a certain answer to a question; one that is left
+    out is wrong with confidence 1."""
+    rows = []
+    for topic, x, y in _cells(a, b, run, other, "Accuracy"):
+        pair = [_answer(one, cell, name, topic) for one, cell, name in ((a, x, run), (b, y, other))]
+        if None not in pair:
+            rows.append([part for answer in pair if answer is not None for part in answer])
+    if len(rows) < 2:
+        return found
+    p0, c0, p1, c1 = np.array(rows).T
+    if (p0 == p1).all() and (c0 == c1).all():
+        return replace(found, difference=0.0, n=len(rows))
+    one = compare_confidence(p1, c1, p0, c0, measures=(found.measure,), seed=0)[found.measure]
+    interval = one.interval
+    return replace(
+        found,
+        difference=one.difference,
+        low=None if interval is None else interval.low,
+        high=None if interval is None else interval.high,
+        p=one.p,
+        n=len(rows),
+    )
+
+
+def _answer(outcome: Outcome, right: Cell, run: str, topic: str) -> tuple[float, float] | None:
+    said = outcome.values.get((run, "Confidence"), {}).get(topic)
+    if right.value is None:
+        return None
+    if said is None or said.value is None:
+        return (1.0, 0.0) if not right.value else None
+    return said.value, right.value
+
+
+def _corrected(tests: Sequence[Paired]) -> tuple[Paired, ...]:
+    adjusted = holm([one.p for one in tests])
+    return tuple(replace(one, p_holm=p) for one, p in zip(tests, adjusted, strict=True))
+
+
+# -- why ------------------------------------------------------------------------------------------
+
+
+def _why(
+    a: Outcome, b: Outcome, moves: Sequence[Move], runs: Mapping[str, str]
+) -> tuple[list[Move], dict[str, tuple[int, int]]]:
+    """The moves with what is known of their cause, and which labels say something else now."""
+    wanted = {(one.run, one.topic) for one in moves}
+    first, said = read_labels_at(a.path, wanted)
+    second, says = read_labels_at(b.path, {(runs[run], topic) for run, topic in wanted})
+    both: Counter[str] = Counter()
+    other: Counter[str] = Counter()
+    for key, label in said.items():
+        if key in says:
+            both[label.task] += 1
+            other[label.task] += says[key].verdict != label.verdict
+    found = []
+    for one in moves:
+        x, y = first[one.run, one.topic], second[runs[one.run], one.topic]
+        why = ""
+        if x.units or y.units:
+            why = "texts" if x.units != y.units else "labels" if x.verdicts != y.verdicts else ""
+        question = y.texts.get("question", x.texts.get("question", ""))
+        found.append(replace(one, why=why, question=question, before=x.texts.get("answer", ""),
+                             after=y.texts.get("answer", "")))  # fmt: skip
+    return found, {task: (count, other[task]) for task, count in both.items()}
+
+
+def _manifests(first: Mapping[str, Any], second: Mapping[str, Any]) -> Iterator[Changed]:
+    """The entries that differ, prompts and labellers included."""
+    for name in dict.fromkeys((*first, *second)):
+        a, b = first.get(name), second.get(name)
+        if a == b or name in _ASIDE:
+            continue
+        if isinstance(a, dict) and isinstance(b, dict):
+            for key in dict.fromkeys((*a, *b)):
+                if a.get(key) != b.get(key):
+                    yield Changed(f"{name} {key}", _words(a.get(key)), _words(b.get(key)))
+        else:
+            yield Changed(name, _words(a), _words(b))
+
+
+def _words(value: Any) -> str | None:
+    if value is None:
+        return None
+    if isinstance(value, dict):
+        parts = (f"{key} {_words(one)}" for key, one in value.items())
+        return shortened(", ".join(parts), _MOST_TEXT)
+    text = str(value)
+    return text[:12] + "…" if len(text) == 64 and text.isalnum() else shortened(text, _MOST_TEXT)

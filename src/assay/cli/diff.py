@@ -1,0 +1,47 @@
+"""``assay diff``: two evaluations topic by topic, and what changed between them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from assay.api.diff_tables import diff_remarks, diff_tables, hanging_in_words, write_diff
+from assay.api.diffing import Difference, diff
+from assay.cli.common import JsonOption, Paragraph, present
+from assay.page.tables import Table
+
+
+def diff_command(
+    first: Annotated[
+        Path, typer.Argument(metavar="OUT1", help="An evaluation folder, or its out/.")
+    ],
+    second: Annotated[Path, typer.Argument(metavar="OUT2", help="The other one.")],
+    measures: Annotated[
+        list[str] | None,
+        typer.Option("-m", "--measure", metavar="M", help="Only these (left out: all)."),
+    ] = None,
+    html: Annotated[
+        Path | None, typer.Option("--html", metavar="FILE", help="Write a page, answers included.")
+    ] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Two evaluations topic by topic: flips first, paired tests, what changed between them.
+
+    What changed are settings, prompts, labellers, inputs and versions; of each topic that moved it
+    is said whether its texts are others, or the same texts have other labels.
+    """
+    found = diff(first, second, measures or ())
+    if html is not None:
+        write_diff(found, html)
+    present(found.document, _people(found, html), as_json=as_json)
+
+
+def _people(found: Difference, html: Path | None) -> Iterator[Table | Paragraph]:
+    yield from diff_tables(found)
+    for line in (*hanging_in_words(found), *diff_remarks(found)):
+        yield Paragraph(line)
+    if html is not None:
+        yield Paragraph(f"Page: {html}")

@@ -1,0 +1,172 @@
+"""What an evaluation wrote to ``out/``, read back: scores, values of topics, labels, manifest."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import orjson
+import polars as pl
+
+from assay.model.csv_cells import from_csv_cell
+from assay.model.errors import Fault, FormatError
+from assay.model.labels import without_reasons
+
+_TEXTS = ("run", "topic", "measure")
+
+
+class Cell(NamedTuple):
+    """A value with its floor and ceiling; ``value`` is None where these differ."""
+
+    value: float | None
+    floor: float | None
+    ceiling: float | None
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """An ``out/``: ``scores`` by run and measure, ``values`` of topics by the same."""
+
+    path: Path
+    manifest: Mapping[str, Any]
+    scores: Mapping[tuple[str, str], Cell] = field(repr=False)
+    values: Mapping[tuple[str, str], Mapping[str, Cell]] = field(repr=False)
+
+    @property
+    def runs(self) -> list[str]:
+        """The runs, in the order of the file."""
+        return list(dict.fromkeys(run for run, _ in self.scores))
+
+
+def read_outcome(path: Path) -> Outcome:
+    """Read the ``out/`` at a path, or of the evaluation folder there. Raises FormatError."""
+    place = path if (path / "manifest.json").is_file() else path / "out"
+    files = {name: place / name for name in ("manifest.json", "scores.csv", "per_topic.csv")}
+    faults = [
+        Fault(str(file), 0, None, "There is no such file.",
+              "Give an evaluation folder or its out/ ('assay score FOLDER' writes it); of several "
+              "protocols, out/PROTOCOL.")
+        for file in files.values()
+        if not file.is_file()
+    ]  # fmt: skip
+    if faults:
+        raise FormatError(faults)
+    try:
+        manifest = orjson.loads(files["manifest.json"].read_bytes())
+    except orjson.JSONDecodeError as error:
+        raise _unreadable(files["manifest.json"], str(error)) from error
+    if not isinstance(manifest, dict):
+        raise _unreadable(files["manifest.json"], "it is no JSON object")
+    scores = {
+        (row["run"], row["measure"]): Cell(row["value"], row["floor"], row["ceiling"])
+        for row in _rows(files["scores.csv"], ("value", "floor", "ceiling"))
+    }
+    values: dict[tuple[str, str], dict[str, Cell]] = {}
+    for row in _rows(files["per_topic.csv"], ("value",)):
+        cell = Cell(row["value"], row["value"], row["value"])
+        values.setdefault((row["run"], row["measure"]), {})[row["topic"]] = cell
+    ranges = place / "per_topic_ranges.csv"
+    for row in _rows(ranges, ("floor", "ceiling")) if ranges.is_file() else ():
+        cell = Cell(None, row["floor"], row["ceiling"])
+        values.setdefault((row["run"], row["measure"]), {})[row["topic"]] = cell
+    return Outcome(place, manifest, scores, values)
+
+
+def _rows(file: Path, numbers: tuple[str, ...]) -> list[dict[str, Any]]:
+    try:
+        frame = pl.read_csv(file, infer_schema=False)
+        frame = frame.with_columns(pl.col(name).cast(pl.Float64) for name in numbers)
+    except (pl.exceptions.PolarsError, OSError) as error:
+        raise _unreadable(file, str(error).partition("\n")[0]) from error
+    names = [name for name in _TEXTS if name in frame.columns]
+    lacking = [name for name in ("run", "measure") if name not in names]
+    if lacking:
+        raise _unreadable(file, f"it has no column {lacking[0]}")
+    guarded = frame.with_columns(
+        pl.col(names).map_elements(from_csv_cell, return_dtype=pl.String)
+        if any(frame[name].str.starts_with("'").any() for name in names)
+        else pl.col(names)
+    )
+    return guarded.to_dicts()
+
+
+def _unreadable(file: Path, why: str) -> FormatError:
+    cure = "Write it anew with 'assay score FOLDER'."
+    return FormatError([Fault(str(file), 0, None, f"It cannot be read: {why}.", cure)])
+
+
+@dataclass
+class LabelsAt:
+    """The labels that a topic of a run rests on, in short: what they are about (``units``), what
+    they say (``verdicts``), and the first ``texts`` of these names."""
+
+    units: int = 0
+    verdicts: int = 0
+    texts: dict[str, str] = field(default_factory=dict)
+
+
+class Said(NamedTuple):
+    """A label of ``labels.jsonl`` without reasons: task, unit, verdict, labeller."""
+
+    task: str
+    unit: str
+    verdict: int
+    labeller: str
+
+
+def read_labels_at(
+    path: Path, wanted: Iterable[tuple[str, str]]
+) -> tuple[dict[tuple[str, str], LabelsAt], dict[tuple[str, str], Said]]:
+    """What ``labels.jsonl`` of an ``out/`` says of the ``wanted`` (run, topic), and all labels by
+    task and unit. Empty where there is no such file. Raises FormatError."""
+    keys = {f"{run} {topic}": (run, topic) for run, topic in wanted}
+    at = {key: LabelsAt() for key in keys.values()}
+    every: dict[tuple[str, str], Said] = {}
+    for record in _records(path / "labels.jsonl"):
+        task, unit = str(record.get("task")), str(record.get("unit_hash"))
+        verdict = _number(without_reasons(record.get("verdict")))
+        who = record.get("labeller") or {}
+        every[task, unit] = Said(task, unit, verdict, str(who.get("name")))
+        for place in record.get("used_at") or ():
+            for key in _begins(str(place), keys):
+                one = at[key]
+                # Sums do not hang on the order of the labels.
+                one.units += _number([task, unit])
+                one.verdicts += _number([task, unit, str(verdict)])
+                for name in ("question", "answer"):
+                    text = (record.get("unit") or {}).get(name)
+                    if isinstance(text, str):
+                        one.texts.setdefault(name, text)
+    return at, every
+
+
+def _records(file: Path) -> Iterator[dict[str, Any]]:
+    if not file.is_file():
+        return
+    with file.open("rb") as lines:
+        for number, line in enumerate(lines, 1):
+            try:
+                yield orjson.loads(line)
+            except orjson.JSONDecodeError as error:
+                raise FormatError(
+                    [Fault(str(file), number, None, f"This is no JSON ({error.msg}).",
+                           "Write the file anew with 'assay score FOLDER'.")]
+                ) from error  # fmt: skip
+
+
+def _begins(place: str, keys: Mapping[str, tuple[str, str]]) -> Iterator[tuple[str, str]]:
+    """The run and topic that a place begins with, among ``keys``."""
+    at = len(place)
+    while at > 0:
+        if place[:at] in keys:
+            yield keys[place[:at]]
+            return
+        at = place.rfind(" ", 0, at)
+
+
+def _number(value: object) -> int:
+    data = orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
+    return int.from_bytes(hashlib.blake2b(data, digest_size=16).digest())

@@ -1,0 +1,88 @@
+"""``assay diff``: what lies between two evaluations."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from tests.cli.test_gate import folder, run
+from tests.conftest import Assay
+
+__all__ = ["folder"]  # a fixture
+ANSWERS = ("-m", "Accuracy", "-m", "HMR")
+
+
+@pytest.fixture
+def two(folder: Path, tmp_path: Path, assay: Assay) -> tuple[Path, Path]:
+    """An evaluation, and the same with an answer less that is right and one more."""
+    assay("evaluate", folder)
+    other = Path(shutil.copytree(folder, tmp_path / "other"))
+    run(other, 8)
+    text = (other / "ac" / "ACX.txt").read_text()
+    (other / "ac" / "ACX.txt").write_text(text.replace("wrong 11;90", "right 11;90"))
+    toml = other / "assay.toml"
+    toml.write_text(toml.read_text() + "[settings]\nbins = 5\n")
+    done = assay("evaluate", other)
+    assert done.returncode == 0, done.stderr
+    return folder, other
+
+
+def test_flips_come_first_with_their_cause(two: tuple[Path, Path], assay: Assay, tmp_path: Path):
+    page = tmp_path / "diff.html"
+    done = assay("diff", *two, *ANSWERS, "--html", page)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("Flips: 3 values turned")
+    assert "settings bins" in done.stdout
+    assert "inputs ac/ACX.txt" in done.stdout
+    html = page.read_text()
+    assert "Question 9?" in html
+    assert "wrong 9" in html
+    assert "http" not in html.replace("http-equiv", "")
+
+
+def test_the_document_has_all_of_it(two: tuple[Path, Path], assay: Assay):
+    found = json.loads(assay("diff", *two, *ANSWERS, "--json").stdout)
+    flips = [(one["topic"], one["first"], one["second"], one["why"]) for one in found["flips"]]
+    assert sorted(flips) == [
+        ("q11", 0.0, 1.0, "texts"), ("q8", 1.0, 0.0, "texts"), ("q9", 1.0, 0.0, "texts")
+    ]  # fmt: skip
+    (accuracy,) = (one for one in found["tests"]
+                   if (one["run"], one["measure"]) == ("ACX", "Accuracy"))  # fmt: skip
+    assert accuracy["difference"] == pytest.approx(-1 / 12)
+    assert accuracy["p"] == 1.0  # two fell, one rose: all eight flips are at least as far
+    assert (accuracy["n"], accuracy["flips"]) == (12, 3)
+    hmr = next(one for one in found["tests"] if one["measure"] == "HMR")
+    assert hmr["p"] is not None
+    assert {"what": "settings bins", "first": "10", "second": "5"} in found["changed"]
+
+
+def test_the_same_texts_with_other_labels_are_told_apart(
+    folder: Path, tmp_path: Path, assay: Assay
+):
+    assay("evaluate", folder)
+    other = Path(shutil.copytree(folder, tmp_path / "other"))
+    unit = {"question": "Question 3?", "answer": "right 3", "gold": ["gold 3"],
+            "nuggets": ["Claim 3."]}  # fmt: skip
+    label = {"task": "r2c2.answer", "unit": unit, "labeller": "human:KIM",
+             "verdict": {"correct": False, "nuggets": []}}  # fmt: skip
+    (tmp_path / "labels.jsonl").write_text(json.dumps(label) + "\n")
+    done = assay("labels", "import", other, tmp_path / "labels.jsonl")
+    assert done.returncode == 0, done.stderr
+    assay("score", other)
+    found = json.loads(assay("diff", folder / "out", other / "out", *ANSWERS, "--json").stdout)
+    (flip,) = found["flips"]
+    assert (flip["topic"], flip["why"]) == ("q3", "labels")
+    assert found["relabelled"]["r2c2.answer"] == {"labelled_in_both": 12, "another_verdict": 1}
+
+
+def test_what_is_no_evaluation_is_said(tmp_path: Path, folder: Path, assay: Assay):
+    done = assay("diff", tmp_path, folder)
+    assert done.returncode == 2
+    assert "assay score" in done.stderr
+    assay("evaluate", folder)
+    (folder / "out" / "scores.csv").write_text("a,b\n1,2\n")
+    done = assay("diff", folder, folder)
+    assert (done.returncode, "cannot be read" in done.stderr) == (2, True)
