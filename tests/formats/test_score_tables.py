@@ -48,6 +48,8 @@ def test_the_shapes_that_are_known(tmp_path, text, score):
     [
         ("r1 t1 M 0.9\nr1 t2 M 0.4\nr2 t1 M 1\nr1 t1 N 7\n", {"r1": 2, "r2": 1}),
         ("r1\tM\tt1\t0.9\nr1\tM\tt2\t.4\nr1\tM\tall\t.65\n", {"r1": 2}),
+        ("t1 Q0 r1 1 0.9 M\nt2 Q0 r1 1 .4 M\nt1 Q0 r2 2 .1 M\n", {"r1": 2, "r2": 1}),
+        ("runid\tall\tr1\nM\tt1\t0.9\nM\tt2\t.4\nM\tall\t.65\n", {"r1": 2}),
         ("t1 r1 M True\nt2 r1 M False\n\nall r1 M .5\nt1 r2 M 1\n", {"r1": 2, "r2": 1}),
     ],
 )
@@ -57,6 +59,23 @@ def test_leaderboards_have_no_header(tmp_path, lines, by_topic):
     assert {run: len(topics) for run, topics in table.by_topic.items()} == by_topic
     assert set(table.by_topic["r1"]) == {"t1", "t2"}
     assert any("There is no header" in fault.why for fault in parsed.warnings)
+
+
+def test_leaderboards_of_trec_eval_are_named_after_their_file(tmp_path):
+    table = scores(tmp_path / "mine.txt", "M t1 0.9\nM t2 0.4\nN t1 1\n", "M").require()
+    assert table.by_topic == {"mine": {"t1": 0.9, "t2": 0.4}}
+
+
+def test_leaderboards_as_json_lines(tmp_path):
+    rows = [
+        '{"run_id": "r1", "topic_id": "t1", "measure": "M", "value": 0.9}',
+        '{"run_id": "r1", "topic_id": 2, "measure": "M", "value": true}',
+        '{"run_id": "r1", "topic_id": "t3", "measure": "M", "value": null}',
+    ]
+    table = scores(tmp_path / "f", "\n".join(rows)).require()
+    assert table.by_topic == {"r1": {"t1": 0.9, "2": 1.0, "t3": None}}
+    parsed = scores(tmp_path / "f", rows[0] + '\n{"run_id": "r1"}\n[]\n')
+    assert [fault.line for fault in parsed.errors] == [2, 3]
 
 
 def test_a_leaderboard_names_every_line_that_is_none(tmp_path):

@@ -295,7 +295,7 @@ def test_assay_nuggets(assay: Assay, tmp_path: Path):
     assert found["one", "15", "strict_vital"] == found["two", "15", "strict_vital"] == ""
     assert float(found["two", "all", "strict_vital"]) == 0.0
     assert float(found["two", "all", "strict_all"]) == 0.5
-    assert "strict_vital is undefined in 1 of 2 topics" in done.stderr
+    assert "strict_vital and vital are undefined in 1 of 2 topics" in done.stderr
     assert "Run two has no answer to 1 of 2 topics, counted as 0: 14" in done.stderr
     found = table(assay("nuggets", file, "--csv", "--topics", "answered").stdout)
     assert found["two", "all", "strict_vital"] == ""

@@ -8,20 +8,25 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
-from assay.api.reading import Note, all_used
+from assay.api.reading import Note, all_used, used
 from assay.formats.parsed import Parsed
-from assay.formats.trec_rag_nuggets import read_assignments
+from assay.formats.question_banks import nugget_text, nuggets_of_bank, read_question_banks
+from assay.formats.trec_rag_nuggets import read_assignments, write_nuggets
 from assay.formats.trec_rag_support import read_support
 from assay.formats.trec_rag_topics import read_mapping, read_sub_narratives
+from assay.measures.questions import questions_range
+from assay.measures.ranges import Range
 from assay.measures.scores import Score, ranks
 from assay.measures.support import Citations
-from assay.model.errors import Fault, FormatError
-from assay.model.trec_rag import AssignedAnswer, AssignedNugget
-from assay.model.wording import counted, listed, listing
+from assay.model.errors import Fault, FormatError, SettingsError
+from assay.model.question_banks import QuestionBank
+from assay.model.trec_rag import Assigned, AssignedAnswer, AssignedNugget
+from assay.model.wording import counted, listed, listing, quoted
 from assay.protocols.scores import VALUE_COLUMNS, value_row
 from assay.protocols.trec_rag.scoring import (
     Sheet,
     Topics,
+    Values,
     means,
     nugget_sheet,
     support_counts,
@@ -136,10 +141,18 @@ class LabelScores:
 
 
 def nugget_scores(
-    files: Sequence[Path], sub_narratives: Path | None, topics: Topics, note: Note
+    files: Sequence[Path],
+    sub_narratives: Path | None,
+    topics: Topics,
+    note: Note,
+    *,
+    bank: Path | None = None,
+    partly: bool = False,
 ) -> LabelScores:
     """The scores of nugget assignments; ``sub_narratives`` is a file of those of each topic, or of
-    nuggets that are mapped to them. Raises FormatError with the faults of all files."""
+    nuggets that are mapped to them, ``bank`` one of the questions that the nuggets were made of,
+    of which a question that needs all of its answers may be worth the share given (``partly``).
+    Raises FormatError with the faults of all files."""
     answers = read_answers(files, read_assignments, note)
     aspects = None
     if sub_narratives is not None:
@@ -147,7 +160,58 @@ def nugget_scores(
         answers = _mapped(answers, sub_narratives)
     for line in (*_lists(answers), *_unmapped(answers, aspects or {})):
         note(line)
-    return LabelScores(nugget_sheet(answers, aspects), topics)
+    sheet = nugget_sheet(answers, aspects)
+    if bank is not None:
+        banks = used(read_question_banks(bank), note)
+        sheet = _with_questions(sheet, answers, banks, partly=partly)
+    return LabelScores(sheet, topics)
+
+
+def _with_questions(
+    sheet: Sheet,
+    answers: Sequence[AssignedAnswer],
+    banks: Mapping[str, QuestionBank],
+    *,
+    partly: bool,
+) -> Sheet:
+    """The sheet with the measure ``questions``: the share of questions that answers settle. Raises
+    SettingsError for a topic without a bank, or with nuggets that are not those of its bank."""
+
+    def settled(topic: str, given: Mapping[str, bool | None]) -> Range | None:
+        bank = banks.get(topic)
+        if bank is None:
+            raise SettingsError(f"The bank has no topic {topic}. Give the one that was assigned.")
+        texts = {nugget_text(one.text, gold.text) for one in bank.questions for gold in one.answers}
+        lacking = sorted(texts - given.keys())
+        if lacking:
+            raise SettingsError(
+                f"The nuggets of topic {topic} lack {quoted(lacking[0])}. Assign the nuggets that "
+                "'assay nuggets from-bank' makes of this bank."
+            )
+        return questions_range(
+            (
+                (one.kind, [given[nugget_text(one.text, gold.text)] for gold in one.answers])
+                for one in bank.questions
+            ),
+            partly=partly,
+        )
+
+    name = "questions"
+    values = {run: {**by_measure, name: {}} for run, by_measure in sheet.values.items()}
+    nothing: Values = {**sheet.nothing, name: {}}
+    for answer in answers:
+        given = {
+            one.nugget.text: None if one.assigned is None else one.assigned is Assigned.SUPPORT
+            for one in answer.nuggets
+        }
+        values[answer.run][name][answer.topic] = settled(answer.topic, given)
+        nothing[name][answer.topic] = settled(answer.topic, dict.fromkeys(given, False))
+    return Sheet(sheet.topics, (*sheet.measures, name), values, nothing)
+
+
+def bank_nuggets(file: Path, note: Note) -> bytes:
+    """The nuggets of a bank of questions, as nuggetizer reads them. Raises FormatError."""
+    return write_nuggets(map(nuggets_of_bank, used(read_question_banks(file), note).values()))
 
 
 def support_scores(

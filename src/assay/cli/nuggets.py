@@ -11,7 +11,7 @@ from typing import Annotated
 import click
 import typer
 
-from assay.api.label_scores import nugget_scores
+from assay.api.label_scores import bank_nuggets, nugget_scores
 from assay.api.nuggets import Lines, Reader, edit_narrative, from_file
 from assay.cli.common import (
     CsvOption,
@@ -58,6 +58,18 @@ def score_command(
             "without it, what the assignments say.",
         ),
     ] = None,
+    bank: Annotated[
+        Path | None,
+        typer.Option(
+            "--bank",
+            metavar="F",
+            help="The bank of questions (RAGTIME, Auto-Judge) that the nuggets were made of by "
+            "'from-bank': how many questions are settled, by AND and OR.",
+        ),
+    ] = None,
+    partly: Annotated[
+        bool, typer.Option("--partly", help="A question of AND is worth the share given.")
+    ] = False,
     topics: Annotated[str, typer.Option("--topics", help=TOPICS_HELP)] = "all",
     per_topic: PerTopicOption = False,
     as_json: JsonOption = False,
@@ -72,13 +84,26 @@ def score_command(
     """
     show(
         "Nuggets",
-        nugget_scores(files, sub_narratives, chosen_topics(topics), remark),
+        nugget_scores(
+            files, sub_narratives, chosen_topics(topics), remark, bank=bank, partly=partly
+        ),
         "Partial support counts 0.5, in the strict scores 0; okay nuggets weigh half in "
         "'weighted'.",
         per_topic=per_topic,
         as_json=as_json,
         as_csv=as_csv,
     )
+
+
+@app.command("from-bank")
+def from_bank_command(
+    file: Annotated[
+        Path, typer.Argument(metavar="BANK", help="A nugget bank of RAGTIME or Auto-Judge.")
+    ],
+) -> None:
+    """Print a bank of questions with gold answers as nuggets, each answer with its question, which
+    is its sub-narrative: so that answers can be assigned to them."""
+    sys.stdout.write(bank_nuggets(file, remark).decode())
 
 
 @app.command("edit")

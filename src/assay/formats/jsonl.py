@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -69,7 +70,15 @@ def read_values(
         try:
             value, had_nan = read_json(line)
         except orjson.JSONDecodeError as error:
-            if line.strip():
+            several = _back_to_back(line)
+            if several:
+                faults.warning(
+                    number,
+                    f"{len(several)} JSON documents stand on one line.",
+                    "All are read. Write one a line.",
+                )
+                yield from ((number, one) for one in several)
+            elif line.strip():
                 # The parser's own "line 1" is this line.
                 why = str(error).partition(": line ")[0]
                 faults.error(number, f"The line is not JSON ({why}, column {error.colno}).", cure)
@@ -78,6 +87,21 @@ def read_values(
             mended.append(number)
         yield number, value
     _tell_of_nan(mended, faults)
+
+
+def _back_to_back(line: str) -> list[Any]:
+    """The objects of a line that has nothing but objects, one after the other; else none."""
+    found: list[Any] = []
+    decoder, at = json.JSONDecoder(), 0
+    while line[at : at + 1] == "{":
+        try:
+            one, at = decoder.raw_decode(line, at)
+        except (ValueError, RecursionError):
+            return []
+        found.append(one)
+        while line[at : at + 1].isspace():
+            at += 1
+    return found if at == len(line) else []
 
 
 def _tell_of_nan(lines: list[int], faults: FaultList) -> None:

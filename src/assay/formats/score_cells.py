@@ -2,6 +2,9 @@
 
 A leaderboard has four fields a line between white space, ``run topic measure value`` as ir_measures
 writes them; other tools swap the first three, which shows where ``all`` stands, the topic of means.
+Three fields are trec_eval's ``measure topic value``, of a run that the file is named after or that
+its ``runid`` says; six a ranking, ``topic Q0 run rank value measure``. There are JSON Lines with
+``run_id, topic_id, measure, value``, too.
 
 A value that hangs on missing labels is a range: it is empty beside its ``floor`` and ``ceiling``.
 """
@@ -16,9 +19,11 @@ from dataclasses import replace
 from os import PathLike
 from pathlib import Path
 
+from assay.formats.jsonl import first_character, one_id, read_objects
 from assay.formats.label_tables import RUN, TOPIC, Cells, read_cells
+from assay.formats.naming import run_name
 from assay.formats.parsed import FaultList
-from assay.formats.text import read_text
+from assay.formats.text import SourceText, read_text
 from assay.measures.names import parse_measure
 from assay.model.wording import listed
 
@@ -57,6 +62,11 @@ _ORDERS = (
     ("run", "measure", "topic", "value"),
     ("topic", "run", "measure", "value"),
 )
+_TREC_EVAL, _RANKING = 3, 6
+_SHAPES = {
+    _TREC_EVAL: ("measure", "topic", "value"),
+    _RANKING: ("topic", "Q0", "run", "rank", "value", "measure"),
+}
 _HEADINGS = {
     "nugp": "nuggetprecision",
     "cover": "examcover",
@@ -106,7 +116,9 @@ def read_score_cells(
 def _plain_cells(path: Path) -> tuple[Cells | None, FaultList]:
     source = read_text(path)
     faults = FaultList(source.file, source.faults)
-    cells = _leaderboard(source.lines, faults) or read_cells(source.lines, faults)
+    cells = _leaderboard(source, faults)
+    if cells is None and first_character(source) != "{":
+        cells = read_cells(source.lines, faults)
     return None if cells is None else _without_index(cells), faults
 
 
@@ -134,35 +146,85 @@ def split_end(score: str) -> tuple[str, str | None]:
     return (name, end) if name and end in ENDS else (score, None)
 
 
-def _leaderboard(lines: Sequence[str], faults: FaultList) -> Cells | None:
+def _leaderboard(source: SourceText, faults: FaultList) -> Cells | None:
     """The cells of a leaderboard without a header; None where the first line is of none."""
-    rows = [(number, line.split()) for number, line in enumerate(lines, 1) if line.strip()]
-    if not rows or "," in lines[rows[0][0] - 1] or not _is_line(rows[0][1]):
+    if first_character(source) == "{":
+        return _objects(source, faults)
+    rows = [(number, line.split()) for number, line in source.numbered() if line.strip()]
+    if not rows or "," in source.lines[rows[0][0] - 1] or not _is_line(rows[0][1]):
         return None
+    width = len(rows[0][1])
     good = []
     for number, row in rows:
-        if _is_line(row):
-            good.append((number, (*row[:3], _TRUTHS.get(row[3].casefold(), row[3]))))
+        if len(row) == width and _is_line(row):
+            good.append((number, row))
         else:
             faults.error(
                 number,
-                f"The line has {len(row)} fields, or its last one is no number.",
-                "Write run, topic, measure and value, as on the first line.",
+                f"The line has {len(row)} fields, or no number where the value should be.",
+                "Write every line as the first one.",
             )
-    with_all = [place for place in (1, 2, 0) if any(is_mean(row[place]) for _, row in good)]
-    order = next((one for one in _ORDERS if with_all and one[with_all[0]] == "topic"), _ORDERS[0])
+    order = _order([row for _, row in good], width)
     faults.warning(
         rows[0][0],
         f"There is no header: the columns are read as {listed(order)}.",
-        f"Begin with the header {','.join(order)}, commas between all fields, if they are others.",
+        f"Begin with the header {','.join(_ORDERS[0])}, commas between all fields, if they are "
+        "others.",
     )
-    return Cells(rows[0][0], order, tuple(good))
+    run = run_name(source.path)
+    if width == _TREC_EVAL:  # a run is a file, which may say its name
+        run = next((row[2] for _, row in good if row[0] == "runid"), run)
+        good = [(number, row) for number, row in good if row[0] != "runid"]
+    places = [order.index(name) if name in order else None for name in _ORDERS[0]]
+    return Cells(
+        rows[0][0],
+        _ORDERS[0],
+        tuple(
+            (number, tuple(run if at is None else _truth(row[at]) for at in places))
+            for number, row in good
+        ),
+    )
+
+
+def _order(rows: Sequence[Sequence[str]], width: int) -> tuple[str, ...]:
+    """What the columns are: of four, by where ``all`` stands."""
+    if width != len(_ORDERS[0]):
+        return _SHAPES[width]
+    with_all = [place for place in (1, 2, 0) if any(is_mean(row[place]) for row in rows)]
+    return next((one for one in _ORDERS if with_all and one[with_all[0]] == "topic"), _ORDERS[0])
+
+
+def _objects(source: SourceText, faults: FaultList) -> Cells | None:
+    """The cells of JSON Lines with run, topic, measure and value."""
+    rows = []
+    for number, record in read_objects(source, faults):
+        texts = [one_id(record, *names) for names in (RUN, TOPIC, MEASURE)]
+        value = next((record[name] for name in VALUE if name in record), None)
+        if None in texts:
+            cure = "Give run_id, topic_id, measure and value."
+            faults.error(number, "The record is no line of a leaderboard.", cure)
+        else:
+            said = "" if value is None else _truth(str(value))
+            rows.append((number, (*(text or "" for text in texts), said)))
+    return Cells(1, _ORDERS[0], tuple(rows)) if rows else None
+
+
+def _truth(cell: str) -> str:
+    return _TRUTHS.get(cell.casefold(), cell)
 
 
 def _is_line(fields: Sequence[str]) -> bool:
-    last = fields[-1]
-    value = looks_like_number(last) or is_missing(last) or last.casefold() in _TRUTHS
-    return len(fields) == len(_ORDERS[0]) and value
+    """Whether a line can be one of a leaderboard: as wide, with a value where one should be."""
+    width = len(fields)
+    if width == _TREC_EVAL and fields[0] == "runid":
+        return True
+    if width == _RANKING:
+        return fields[1].casefold() == "q0" and fields[3].isdigit() and _is_value(fields[4])
+    return width in (_TREC_EVAL, len(_ORDERS[0])) and _is_value(fields[-1])
+
+
+def _is_value(cell: str) -> bool:
+    return looks_like_number(cell) or is_missing(cell) or cell.casefold() in _TRUTHS
 
 
 def _without_index(cells: Cells) -> Cells:

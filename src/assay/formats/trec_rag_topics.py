@@ -2,6 +2,7 @@
 
 2024: ``topic_id<TAB>text``. 2025: JSON Lines ``{id, title}``, and with sub-narratives one JSON list
 of ``{id, narrative, sub_narratives}``. 2026: ``rag2026-N<TAB>narrative``.
+RAGTIME: ``{topic_id, title, problem_statement, background}``, whose text is all three.
 A cluster of related queries that a narrative is to be written from is a JSON line with ``queries``.
 """
 
@@ -65,6 +66,8 @@ def _json_rows(source: SourceText, faults: FaultList) -> Iterable[Narrative]:
     for number, record in read_objects(source, faults, lists=True):
         topic = one_id(record, *TOPIC_KEYS)
         text = (one_text(record, *TEXT_KEYS) or "").strip()
+        parts = (one_text(record, name) for name in ("problem_statement", "background"))
+        text = " ".join((text, *(part.strip() for part in parts if part))).strip()
         queries = record.get("queries", [])
         if topic is None:
             faults.error(number, "The record has no id.", 'Give "id", a string or whole number.')

@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 
 from assay.formats.jsonl import first_character, first_object
 from assay.formats.parsed import FaultList, Parsed
+from assay.formats.question_banks import read_question_banks
 from assay.formats.text import SourceText, read_text
 from assay.formats.trec import TrecRun, read_trec_run
 from assay.formats.trec_rag_answers import parse_answers
@@ -224,6 +225,18 @@ FORMATS: tuple[Format, ...] = (
             },
         ),
         _first(lambda record: "nuggets" in record),
+    ),
+    Format(
+        "question-nuggets",
+        "Nugget banks of questions with gold answers: RAGTIME, Auto-Judge",
+        _counted(
+            read_question_banks,
+            lambda found: {
+                "topics": len(found),
+                "questions": sum(len(one.questions) for one in found.values()),
+            },
+        ),
+        lambda source: b'"nugget_bank"' in source.data,
     ),
     Format(
         "assignments",

@@ -1,0 +1,157 @@
+"""Nugget banks of questions with gold answers.
+
+* RAGTIME: ``{metadata: {topic_id}, nugget_bank: [{question, aggregator_type, answers: [{answer,
+  references: [docid]}]}]}``
+* Auto-Judge, format v3: ``{query_id, title_query, nugget_bank: {text: {question, question_id,
+  answers: {text: {answer, references: [{doc_id}]}}, aggregator_type, importance?}}, claim_bank}``,
+  a bank a file or a line
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from os import PathLike
+from typing import Any
+
+from assay.formats.jsonl import one_id, one_text, read_json, read_objects
+from assay.formats.parsed import FaultList, Parsed
+from assay.formats.text import SourceText, read_text
+from assay.model.question_banks import Aggregator, BankQuestion, GoldAnswer, QuestionBank
+from assay.model.trec_rag import Importance, NuggetList, RagNugget
+from assay.model.wording import counted, listed, quoted
+
+__all__ = ["nugget_text", "nuggets_of_bank", "read_question_banks"]
+
+_TOPIC_KEYS = ("query_id", "topic_id", "qid", "narrative_id", "request_id")
+_DEFAULT = {"default": Aggregator.OR, "": Aggregator.OR}
+
+
+def read_question_banks(path: str | PathLike[str]) -> Parsed[Mapping[str, QuestionBank]]:
+    """Read the banks of a file by topic. Questions without answers are kept.
+
+    Raises :class:`FormatError` only where the file cannot be read at all.
+    """
+    source = read_text(path)
+    faults = FaultList(source.file, source.faults)
+    found: dict[str, QuestionBank] = {}
+    for number, record in _records(source, faults):
+        metadata = record.get("metadata")
+        holder = {**metadata, **record} if isinstance(metadata, dict) else record
+        topic = one_id(holder, *_TOPIC_KEYS)
+        if topic is None:
+            faults.error(number, "The bank has no topic id.", 'Give "topic_id".')
+            continue
+        given = record.get("nugget_bank", {} if "claim_bank" in record else None)
+        if not isinstance(given, dict | list):
+            cure = "Write [{question, aggregator_type, answers}]."
+            faults.error(number, "'nugget_bank' holds no questions.", cure, topic)
+            continue
+        questions = tuple(
+            one
+            for text, item in _items(given)
+            if (one := _question(text, item, number, topic, faults)) is not None
+        )
+        claims = tuple(text for text, _ in _items(record.get("claim_bank")) if text)
+        title = one_text(holder, "title_query", "title", "query") or ""
+        bank = QuestionBank(topic, title, questions, claims, number)
+        if found.setdefault(topic, bank) is not bank:
+            why = f"The topic has a bank on line {found[topic].line} already."
+            faults.error(number, why, "Keep one of the two; the first was read.", topic)
+        empty = sum(not one.answers for one in questions)
+        if empty:
+            every = counted(len(questions), "question")
+            faults.warning(
+                number, f"No gold answer for {empty} of {every}.", "These are not scored.", topic
+            )
+    if not found and not faults.faulty:
+        faults.error(0, "The file holds no bank.", "Write one JSON object a topic.")
+    return Parsed(found, faults.done())
+
+
+def _records(source: SourceText, faults: FaultList) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Objects a line; one object over several lines is one bank."""
+    first = next((line for line in source.lines if line.strip()), "")
+    if first.strip() == "{" or (first.lstrip()[:1] == "{" and not first.rstrip().endswith("}")):
+        try:
+            whole, _ = read_json("\n".join(source.lines))
+        except ValueError:
+            pass
+        else:
+            yield 1, whole
+            return
+    yield from read_objects(source, faults)
+
+
+def _items(given: Any) -> Iterator[tuple[str, Any]]:
+    """Entries of a list, or of an object whose keys are the texts."""
+    if isinstance(given, dict):
+        yield from given.items()
+    elif isinstance(given, list):
+        yield from (("", one) for one in given)
+
+
+def _question(
+    key: str, item: Any, number: int, topic: str, faults: FaultList
+) -> BankQuestion | None:
+    text = (one_text(item, "question") if isinstance(item, dict) else None) or key
+    if not isinstance(item, dict) or not text.strip():
+        faults.error(number, "A question has no text.", 'Write {"question": …}.', topic)
+        return None
+    said = str(item.get("aggregator_type") or "").strip()
+    kind = _DEFAULT.get(said.casefold()) or next(
+        (one for one in Aggregator if one.value == said.upper()), None
+    )
+    if kind is None:
+        why = f"{quoted(text)}: {quoted(said)} is no aggregator."
+        faults.error(number, why, f"Write {listed(Aggregator)}.", topic)
+        return None
+    answers = []
+    for name, answer in _items(item.get("answers")):
+        gold = answer if isinstance(answer, str) else None
+        if isinstance(answer, dict):
+            gold = one_text(answer, "answer", "text") or name
+        if gold is None or not gold.strip():
+            why = f"An answer of {quoted(text)} has no text."
+            faults.error(number, why, 'Write {"answer": …}.', topic)
+            continue
+        references = answer.get("references") if isinstance(answer, dict) else None
+        answers.append(GoldAnswer(gold, tuple(_documents(references))))
+    importance = item.get("importance")
+    return BankQuestion(text, kind, tuple(answers), None if importance is None else str(importance))
+
+
+def _documents(references: Any) -> Iterator[str]:
+    for one in references if isinstance(references, list) else ():
+        doc = one_id(one, "doc_id", "docid", "id") if isinstance(one, dict) else one
+        if doc is not None:
+            yield str(doc)
+
+
+def nuggets_of_bank(bank: QuestionBank) -> NuggetList:
+    """A bank as nuggets that a labeller can assign: each gold answer with its question, which is
+    its sub-narrative, so that coverage is over questions; and each claim.
+
+    An importance that is neither vital nor okay is one of a scale on which more matters more: it
+    says nothing of these two, and every nugget is vital.
+    """
+    nuggets = [
+        RagNugget(
+            nugget_text(one.text, answer.text),
+            _importance(one.importance),
+            one.text,
+            answer.references,
+        )
+        for one in bank.questions
+        for answer in one.answers
+    ]
+    nuggets += [RagNugget(text, Importance.VITAL) for text in bank.claims]
+    return NuggetList(bank.topic, bank.title, tuple(nuggets), bank.line)
+
+
+def nugget_text(question: str, answer: str) -> str:
+    """What a nugget made of a question and one of its answers says."""
+    return f"{question} {answer}"
+
+
+def _importance(given: str | None) -> Importance:
+    return Importance.OKAY if given == Importance.OKAY else Importance.VITAL
