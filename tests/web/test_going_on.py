@@ -142,3 +142,12 @@ def test_an_edit_shows_what_is_given_of_the_nugget(serve, visit, tmp_path):
         page.keyboard.press("Enter")
         goes_on(page, unit)
     assert len(seen) > 1
+    page.goto(page.url)
+    while not page.locator(".list li").count():  # until a nugget is shown
+        page.keyboard.press("s")
+        page.keyboard.press("Enter")
+        page.wait_for_timeout(50)
+    page.locator("[data-act=drop]").click()
+    page.keyboard.press("Enter")
+    page.locator("#status", has_text="Kept. ").wait_for()
+    assert "missing now" in page.inner_text("#status")  # answers are to be set beside the others

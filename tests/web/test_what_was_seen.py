@@ -45,6 +45,7 @@ def labels(desk):
 
 def agreement(desk):
     (pair,) = live.pairs(desk)
+    assert {low for *_, low, _ in pair.estimates} == {None}  # of two topics
     return pair.n, {name: value for name, value, *_ in pair.estimates}["agreement"]
 
 
@@ -71,8 +72,9 @@ def test_what_was_settled_is_settled_anew_or_not_at_all(desk):
     screen = desk.screen(ann, desk.state.unit(number))
     assert screen["mode"] == "adjudication"
     said = {"verdict": {"entailed": "YES"}, "before": screen["own"]["uid"], "mode": "blind"}
-    with pytest.raises(Refused, match="You settled this one"):
+    with pytest.raises(Refused, match="You settled this one") as refused:
         desk.give(ann, number, said)
+    assert refused.value.status == 422  # the page keeps the verdict
     assert desk.next(ann, ENTAILMENT, "disagreements") == []
 
 

@@ -292,9 +292,9 @@ class Desk:
                 raise Refused("Disagreements are settled by adjudicators.", 403)
             settles = [one["uid"] for one in self._others(row) if one["uid"] in uids_in(said)]
         elif mode != self.ui.mode:
-            raise Refused("The folder's mode was changed; load the page again.")
+            raise Refused("The folder's mode was changed; load the page again.", 422)
         elif own is not None and mode_of(own) == ADJUDICATION:
-            raise Refused("You settled this one: load the page again to settle it otherwise.")
+            raise Refused("You settled this one: load the page again to settle it otherwise.", 422)
         shown = self._shown(row, mode)
         if shown is not None and shown["uid"] not in uids_in(said):
             shown = None  # it came after the screen

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Any
 
 from aiohttp import hdrs, web
 from markdown_it import MarkdownIt
 from markupsafe import Markup, escape
 
+from assay.model.errors import AssayError
 from assay.web import bank, views
 from assay.web.desk import PREFETCHED, QUEUES, Refused
 from assay.web.replies import (
@@ -85,8 +87,10 @@ async def label(request: web.Request) -> web.Response:
     person = request[PERSON]
     desk = bench.desk
     wanted = number_in(request.query.get("unit", ""))
-    if queue == "widest":
-        await bench.scored()  # which topics scores hang on most
+    edits = task in desk.tasks and desk.tasks[task].by_people and person.adjudicates
+    if edits or queue == "widest":
+        with suppress(AssayError):  # what an edit moves, and which topics scores hang on most
+            await bench.scored()
     screens = await bench.do(desk.next, person, task, queue)
     if wanted is not None:
         row = await bench.do(desk.row, wanted)
@@ -98,6 +102,7 @@ async def label(request: web.Request) -> web.Response:
         "recent": await bench.do(desk.recent, person, task),
         "keys": desk.ui.keys,
         "token": request[TOKEN],
+        "moves": edits,
     }
     guideline = Markup(_MARKDOWN.render(desk.guidelines[task]))  # noqa: S704 (no HTML passes)
     return page(

@@ -192,6 +192,12 @@ class Bench:
         told = await self.do(self._edit_bank, wanted, by)
         return {"told": told, "moved": moved_in_words(before, await self.scored())}
 
+    async def moved(self) -> str:
+        """What the labels since the scores were last worked out move; empty where they never were,
+        or there are none."""
+        before, after = self._scored, await self.scored()
+        return "" if before is None or before is after else moved_in_words(before, after)
+
     def _edit_bank(self, wanted: Added | Changed, by: str) -> str:
         done = edit_bank(self.opened.folder.path, by, wanted)
         self.opened = Opened.of(Folder.open(self.opened.folder.path))

@@ -9,6 +9,7 @@ from typing import Any
 import orjson
 
 from assay.model.labels import WORKBENCH, Label, without_reasons
+from assay.model.wording import counted
 from assay.tasks.base import AnyTask, canonical
 
 Json = dict[str, Any]
@@ -69,7 +70,7 @@ def in_brief(verdict: str) -> str:
             for one in value.values():
                 take(one)
         elif isinstance(value, list) and any(isinstance(one, dict | list) for one in value):
-            values.append(f"{len(value)} items")
+            values.append(counted(len(value), "item"))
         elif isinstance(value, list):
             values.append(", ".join(map(str, value)))
         else:

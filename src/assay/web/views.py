@@ -37,6 +37,7 @@ def routes() -> list[web.RouteDef]:
         web.get("/search", _for_adjudicators(search)),
         web.get("/live", _for_adjudicators(how_it_goes)),
         web.get("/people", people),
+        web.get("/api/moved", _for_adjudicators(moved)),
         web.post("/api/invite", invite),
         web.post("/api/leave", leave),
     ]
@@ -55,6 +56,12 @@ async def leaderboards(request: web.Request) -> web.StreamResponse:
     """The leaderboards as the labels stand."""
     scored = await bench_of(request).scored()
     return page(request, "runs.html", boards=scored.leaderboards(), topics=scored.topics)
+
+
+@answered
+async def moved(request: web.Request) -> Any:
+    """What was moved since somebody last looked at the scores."""
+    return {"told": await bench_of(request).moved()}
 
 
 async def report(request: web.Request) -> web.StreamResponse:
@@ -155,7 +162,8 @@ async def how_it_goes(request: web.Request) -> web.StreamResponse:
     ahead, ahead_age = await bench.ahead.last() if ranges else (None, 0.0)
     return page(
         request, "live.html", **found, pairs=pairs, age=ago(age), measure=measure, ranges=ranges,
-        missing=scored.missing, ahead=ahead, ahead_age=ago(ahead_age), queue=QUEUES["widest"],
+        boards=scored.leaderboards(), missing=scored.missing, ahead=ahead,
+        ahead_age=ago(ahead_age), queue=QUEUES["widest"],
     )  # fmt: skip
 
 

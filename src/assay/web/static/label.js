@@ -432,6 +432,7 @@ async function submit() {
     refreshRecent(screen, verdict);
     advance();
     if (kept.told) say(kept.told);
+    if (start.moves) ask("/api/moved").then((found) => { if (found.told) say(`Kept. ${found.told}`); }, () => {});
   } catch (error) {
     if (error.status === 409) { say(error.message, true); advance(error.message); }
     else if (error.status) say(error.message, true);
