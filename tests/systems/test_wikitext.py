@@ -178,7 +178,7 @@ def test_infobox_of_another_wiki():
 
 def test_unclosed_infobox_keeps_its_fields():
     assert clean("{{Infobox person\n| name = A B\n| image = A B.jpg\n| spouse = C") == (
-        "Name: A B\n\nSpouse: C"
+        "Name: A B\nSpouse: C"
     )
     page = "{{Infobox film\n| name = Rush\n| starring = [[Chris Hemsworth]]\n| image =\n\n'''Rush''' is"
     text = clean(page)

@@ -10,8 +10,11 @@ from typing import TYPE_CHECKING
 from assay.api.options import one_of
 from assay.api.paths import path_of
 from assay.model.errors import SettingsError
+from assay.model.wording import printable
 from assay.systems.corpus.build import BuildSettings, Built, Told, build_corpus
-from assay.systems.corpus.documents import SourceFormat, SourceSettings
+from assay.systems.corpus.documents import Document, Kind, Source, SourceFormat, SourceSettings
+from assay.systems.corpus.explain import Explained
+from assay.systems.corpus.explain import explain as explain_page
 from assay.systems.corpus.passages import Passage, Window
 from assay.systems.corpus.store import Documents, Layout, read_passages, write_passages
 from assay.systems.corpus.wikitext import CleanSettings
@@ -122,6 +125,29 @@ def convert(corpus: Name | Corpus, folder: Name, *, layout: str = "jsonl") -> in
         raise SettingsError(f"{folder} is there already. Give a new or empty folder.")
     given = corpus if isinstance(corpus, Corpus) else Corpus(corpus)
     return write_passages(given, target, one_of(Layout, layout, "layout"))
+
+
+def explain(
+    source: Name,
+    page: str = "",
+    *,
+    format: str = "auto",  # noqa: A002 (as the option is called)
+    categories: bool = True,
+    captions: bool = True,
+) -> Explained:
+    """The page of ``source`` with the id or title ``page`` (the first where none is given): its
+    lines beside the text that is made of them, and what became of its templates. Raises
+    SettingsError where there is no such page of wikitext."""
+    found = Source(Path(source), SourceSettings(one_of(SourceFormat, format, "format")))
+    for item in found.items():
+        if (
+            isinstance(item, Document)
+            and item.kind is Kind.WIKITEXT
+            and page in ("", item.id, item.title)
+        ):
+            return explain_page(item.text, item.title, CleanSettings(categories, captions))
+    what = f"no page {printable(page)!r}" if page else "no page of wikitext"
+    raise SettingsError(f"There is {what} in {source}.")
 
 
 def _frame(passages: Iterable[Passage]) -> pl.DataFrame:

@@ -3,20 +3,26 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from rich.box import SIMPLE_HEAD
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.table import Table as RichTable
+from rich.text import Text
 
 from assay.api import corpus as corpora
 from assay.cli.common import JsonOption, err, out, present, print_json, safe, say, tell
 from assay.model.errors import SettingsError
-from assay.model.wording import counted
+from assay.model.wording import counted, printable
+from assay.page.tables import Table
+from assay.systems.corpus.accounting import Became
 from assay.systems.corpus.build import Built
 from assay.systems.corpus.documents import SourceFormat
+from assay.systems.corpus.explain import Explained
 from assay.systems.corpus.store import Layout
 
 app = typer.Typer(
@@ -36,6 +42,8 @@ _LEFT_OUT = {
     "twice": ("document whose id came before", "documents whose id came before"),
 }
 _EVERY = 5.0
+_SHOWN = 12  # kinds of templates
+_STYLE = {True: "red strike", False: ""}
 
 
 @app.command("build")
@@ -120,6 +128,7 @@ def build_command(
             "counts": dict(built.counts),
             "seconds": seconds,
             "resumed_parts": built.resumed,
+            "templates": [row._asdict() for row in built.templates],
             "faults": [str(fault) for fault in built.faults],
             "more_faults": built.more_faults,
         },
@@ -165,6 +174,70 @@ def show_command(
         out().print()
 
 
+@app.command("explain")
+def explain_command(
+    source: Annotated[
+        Path, typer.Argument(metavar="PAGE", help="A .wikitext file, or a dump or folder of pages.")
+    ],
+    page: Annotated[
+        str, typer.Argument(metavar="[ID]", help="Of several pages, the id or title of one.")
+    ] = "",
+    source_format: Annotated[
+        SourceFormat, typer.Option("--format", help="What PAGE holds.")
+    ] = SourceFormat.AUTO,
+    categories: Annotated[bool, typer.Option(help="As in build.")] = True,
+    captions: Annotated[bool, typer.Option(help="As in build.")] = True,
+    as_json: JsonOption = False,
+) -> None:
+    """Show a page's source and its text side by side.
+
+    What of the source is not in the text stands between [- and -]; a table after it says what
+    became of the templates.
+    """
+    found = corpora.explain(
+        source, page, format=source_format, categories=categories, captions=captions
+    )
+    present(
+        lambda: {
+            "lines": [
+                {
+                    "source": [{"text": text, "dropped": dropped} for text, dropped in line.source],
+                    "text": line.text,
+                }
+                for line in found.lines
+            ],
+            "templates": [row._asdict() for row in found.templates],
+        },
+        [_side_by_side(found), *_templates(found.templates)],
+        as_json=as_json,
+    )
+
+
+def _side_by_side(found: Explained) -> RichTable:
+    drawn = RichTable("source", "text", box=SIMPLE_HEAD, pad_edge=False, expand=True)
+    for line in found.lines:
+        source = Text()
+        for text, dropped in line.source:
+            source.append(f"[-{printable(text)}-]" if dropped else printable(text), _STYLE[dropped])
+        if source.plain.strip() or line.text:
+            drawn.add_row(source, Text("\n".join(map(printable, line.text.split("\n")))))
+    for column in drawn.columns:
+        column.overflow, column.ratio = "fold", 1
+    return drawn
+
+
+def _templates(rows: Sequence[Became]) -> Iterator[Table | str]:
+    """What became of templates: the kinds that most words were lost with."""
+    if not rows:
+        return
+    shown = [(row.name, row.fate, row.times, row.lost) for row in rows[:_SHOWN]]
+    if len(rows) > _SHOWN:
+        rest = rows[_SHOWN:]
+        more = f"{counted(len(rest), 'other name')}"
+        shown.append((more, "", sum(row.times for row in rest), sum(row.lost for row in rest)))
+    yield Table("", ("template", "became", "times", "words lost"), shown)
+
+
 def _numbers(text: str) -> tuple[int, ...]:
     try:
         return tuple(sorted({int(number) for number in text.split(",")}))
@@ -172,7 +245,7 @@ def _numbers(text: str) -> tuple[int, ...]:
         raise SettingsError("--namespaces takes numbers separated by commas, e.g. 0,14.") from None
 
 
-def _people(built: Built, folder: Path, seconds: float) -> Iterator[str]:
+def _people(built: Built, folder: Path, seconds: float) -> Iterator[Table | str]:
     counts = built.counts
     rate = counts["passages"] / seconds if seconds else 0.0
     yield (
@@ -187,6 +260,7 @@ def _people(built: Built, folder: Path, seconds: float) -> Iterator[str]:
     ]
     if left_out:
         yield f"Left out: {', '.join(left_out)}"
+    yield from _templates(built.templates)
     if built.faults:
         yield f"{counted(len(built.faults) + built.more_faults, 'fault')} in the source:"
         yield from (f"  {fault}" for fault in built.faults)

@@ -22,6 +22,7 @@ import orjson
 from assay.labellers.gguf import usable_cores
 from assay.model.errors import Fault, SettingsError
 from assay.model.version import __version__
+from assay.systems.corpus.accounting import Account, Became
 from assay.systems.corpus.documents import Document, Item, Kind, Source, SourceSettings
 from assay.systems.corpus.markup import plain
 from assay.systems.corpus.passages import Passage, Window, passages
@@ -41,6 +42,9 @@ from assay.systems.corpus.workers import Begin, Workers
 
 _BATCH_DOCUMENTS = 200
 _BATCH_CHARS = 2_000_000
+MOST_TEMPLATES = 1000
+"""Kinds of templates that the manifest names, those that lost most words first."""
+
 _PART = re.compile(r"\.?journal\.jsonl(?:\.fresh)?|\.?\d{7}\.jsonl(?:\.part)?")
 
 Told = Callable[[int, int, int], None]
@@ -64,12 +68,13 @@ class BuildSettings:
 class Built:
     """What a build did. ``counts`` holds documents, passages, words and what was left out:
     redirects, other namespaces, disambiguations, empty pages, pages that took too long, unreadable
-    files, ids that came twice."""
+    files, ids that came twice. ``templates``: what became of those in wikitext."""
 
     counts: Mapping[str, int]
     faults: tuple[Fault, ...]
     more_faults: int
     resumed: int
+    templates: tuple[Became, ...] = ()
 
 
 BatchFaults = tuple[tuple[Fault, ...], int]
@@ -79,21 +84,27 @@ BatchFaults = tuple[tuple[Fault, ...], int]
 class _Done(NamedTuple):
     number: int
     counts: dict[str, int]
+    templates: list[tuple[str, str, int, int]]
 
 
-def document_text(document: Document, settings: CleanSettings) -> str:
-    """The clean text of a document; a wiki page begins with its title."""
+def document_text(
+    document: Document, settings: CleanSettings, account: Account | None = None
+) -> str:
+    """The clean text of a document; a wiki page begins with its title. ``account`` is told what
+    became of its templates."""
     if document.kind is not Kind.WIKITEXT:
         return plain(document.text)
-    text = clean(document.text, document.title, settings)
+    text = clean(document.text, document.title, settings, account)
     if not text:
         return ""
     return f"{plain(document.title)}\n\n{text}" if document.title else text
 
 
-def document_passages(document: Document, settings: BuildSettings) -> list[Passage]:
+def document_passages(
+    document: Document, settings: BuildSettings, account: Account | None = None
+) -> list[Passage]:
     """The passages of a document; a segment is one as it is."""
-    text = document_text(document, settings.clean)
+    text = document_text(document, settings.clean, account)
     if document.kind is Kind.SEGMENT:
         whole = Passage(
             document.segment, document.id, document.title, 0, text, len(text.split()), 0, 0
@@ -129,14 +140,18 @@ def build_corpus(
     known = journal.done
     total = source.total
     counts: Counter[str] = Counter()
+    account = Account()
     for done in known.values():
         counts.update(done)
+    for rows in journal.templates.values():
+        account.add(rows)
     resumed = len(known)
     told(0, total, counts["passages"])
 
     def finished(done: _Done) -> None:
         journal.write(done)
         counts.update(done.counts)
+        account.add(done.templates)
         told(source.done, total, counts["passages"])
 
     first = 0
@@ -172,16 +187,19 @@ def build_corpus(
         counts[key] -= twice[key]
     counts["twice"] = twice["documents"]
     faults = [*source.faults, *(fault for slow in journal.slow.values() for fault in slow)]
+    templates = account.rows
     manifest = {
         "assay": __version__,
         "source": source_path.name,
         "settings": state["settings"],
         "counts": dict(sorted(counts.items())),
+        "templates": [row._asdict() for row in templates[:MOST_TEMPLATES]],
+        "more_templates": max(0, len(templates) - MOST_TEMPLATES),
         "faults": len(faults) + source.more_faults,
     }
     journal.clear(manifest)
     told(total, total, counts["passages"])
-    return Built(dict(counts), tuple(faults), source.more_faults, resumed)
+    return Built(dict(counts), tuple(faults), source.more_faults, resumed, tuple(templates))
 
 
 def _plain(settings: BuildSettings) -> dict[str, Any]:
@@ -198,6 +216,7 @@ class _Journal:
         self.work = work
         self.path = work / "journal.jsonl"
         self.done: dict[int, dict[str, int]] = {}
+        self.templates: dict[int, list[Sequence[str | int]]] = {}
         self.faults: dict[int, BatchFaults] = {}  # only of batches that have some
         self.slow: defaultdict[int, list[Fault]] = defaultdict(list)
         ours = self.path.is_file() or (out / MANIFEST).is_file()
@@ -231,6 +250,7 @@ class _Journal:
                 continue  # the last line of a build that was killed while it wrote
             if _part(self.work, row["number"]).is_file():
                 self.done[row["number"]] = row["counts"]
+                self.templates[row["number"]] = row["templates"]
                 if row.get("faults"):
                     faults = tuple(Fault(**fault) for fault in row["faults"])
                     self.faults[row["number"]] = faults, row["more_faults"]
@@ -286,6 +306,7 @@ def _work(
 ) -> _Done:
     """Clean a batch and write its part."""
     counts: Counter[str] = Counter(read=len(batch))
+    account = Account()
     lines: list[bytes] = []
     for position, item in enumerate(batch):
         begin(position)
@@ -298,7 +319,7 @@ def _work(
         if item.kind is Kind.WIKITEXT and not how.disambiguations and is_disambiguation(item.text):
             counts["disambiguation"] += 1
             continue
-        made = document_passages(item, how)
+        made = document_passages(item, how, account)
         counts["documents" if made else "empty"] += 1
         counts["passages"] += len(made)
         counts["words"] += sum(passage.words - passage.overlap for passage in made)
@@ -307,7 +328,7 @@ def _work(
     fresh = target.with_name(f".{target.name}.part")
     fresh.write_bytes(b"".join(lines))
     fresh.replace(target)
-    return _Done(number, dict(counts))
+    return _Done(number, dict(counts), [tuple(row) for row in account.rows])
 
 
 def _part(work: Path, number: int) -> Path:

@@ -1,7 +1,7 @@
 """Small text work on wikitext: what is taken out before parsing and what is mended after it.
 
 The words of the markup language that every wiki knows are listed here: HTML elements that may
-stand in wikitext, extension tags, and the names of the file and category namespaces.
+stand in wikitext, and extension tags.
 """
 
 from __future__ import annotations
@@ -9,7 +9,10 @@ from __future__ import annotations
 import html
 import re
 
+from assay.systems.corpus.accounting import Account
 from assay.systems.corpus.deadends import without_dead_ends
+from assay.systems.corpus.mending import MOST_PASSES, leftovers, mended, outer_bars
+from assay.systems.corpus.templates import COMPUTED
 from assay.systems.corpus.words import listed, name_set
 
 KEPT_OPEN = "\ue000"  # marks text that is shown as it stands (nowiki, math, code)
@@ -17,15 +20,17 @@ KEPT_CLOSE = "\ue001"
 
 _ELEMENTS = listed(
     """
-    abbr b bdi bdo big blockquote body br caption center cite code col colgroup data dd del
-    dfn div dl dt em embed font form h1 h2 h3 h4 h5 h6 head hr html i iframe img input ins
-    kbd li link mark meta noscript object ol p pre q rb rp rt rtc ruby s samp script section
-    small span strike strong style sub sup table tbody td tfoot th thead time title tr tt u
-    ul var wbr gallery nowiki math ref references poem includeonly noinclude onlyinclude
-    syntaxhighlight source timeline score imagemap mapframe maplink graph templatestyles
-    templatedata hiero indicator languages ce chem inputbox categorytree charinsert
-    dynamicpagelist rss section translate tvar youtube tabber tabview infobox verbatim aside
-    mainpage-leftcolumn-start mainpage-endcolumn mainpage-rightcolumn-start
+    abbr address area article audio b base bdi bdo big blockquote body br button canvas caption
+    center cite code col colgroup data dd del details dfn dialog div dl dt em embed fieldset
+    figcaption figure font footer form h1 h2 h3 h4 h5 h6 head header hr html i iframe img input
+    ins kbd label legend li link main mark meta meter nav noscript object ol optgroup option p
+    param picture pre progress q rb rp rt rtc ruby s samp script section select small span
+    strike strong style sub summary sup svg table tbody td textarea tfoot th thead time title tr
+    track tt u ul var video wbr gallery nowiki math ref references poem includeonly noinclude
+    onlyinclude syntaxhighlight source timeline score imagemap mapframe maplink graph
+    templatestyles templatedata hiero indicator languages ce chem inputbox categorytree
+    charinsert dynamicpagelist rss section translate tvar youtube tabber tabview infobox
+    verbatim aside mainpage-leftcolumn-start mainpage-endcolumn mainpage-rightcolumn-start
     """
 )
 _TAG = re.compile(
@@ -48,25 +53,10 @@ _VERBATIM = name_set("nowiki math ce chem pre syntaxhighlight source code")
 _EXTENSION = re.compile(
     rf"<(/?)({'|'.join(sorted(_DROPPED | _VERBATIM | {'gallery'}))})\b[^<>]*>", re.I
 )
+_MARKS = re.compile(f"[{KEPT_OPEN}{KEPT_CLOSE}{COMPUTED}]")
 _KEPT = re.compile(f"{KEPT_OPEN}(\\d+){KEPT_CLOSE}")
 _DOUBLED = re.compile(r"\{{2,}|\}{2,}|\[{2,}|\]{2,}")  # they would open or close markup
 _MAGIC = re.compile(r"__[A-Z]{3,}__")
-_INNER_TEMPLATE = re.compile(r"\{\{[^{}]*\}\}")
-_INNER_LINK = re.compile(r"\[\[([^\[\]]*)\]\]")
-_FIELD_LINE = re.compile(r"^[ \t]*\|[ \t]*([\w .-]{1,40}?)[ \t]*=[ \t]*(\S.*)$", re.M)
-PRESENTATION = re.compile(
-    r"(?:image|img|logo|photo|cover|poster|icon|flag|map|seal|signature|sound|video)?[ _-]?"
-    r"(?:image|img|size|upright|alt|width|height|align|border|colou?r|bgcolou?r|style|class|"
-    r"background|italic title|image ?\w*|landscape|maptype|mapsize|zoom|hide|collapsed|"
-    r"nocat|name_format|embed|child|subbox|headerstyle|labelstyle|list_style|bodyclass)\d*$|"
-    r"(?:image|logo|photo|cover|signature|poster).*|.*_?(?:colou?r|style|class)$",
-    re.I,
-)
-"""Fields of infoboxes that say how it looks, or what picture stands in it."""
-
-_EMPTY_FIELD = re.compile(r"^[ \t]*\|[ \t]*[\w .-]{1,40}[ \t]*=[ \t]*$", re.M)
-_TABLE_LINE = re.compile(r"^[ \t:]*(?:\{\||\|\}|\|-|\|\+)[^\n]*$", re.M)
-_CELL_LINE = re.compile(r"^[ \t]*[|!](?![ \t]?---)[ \t]*(?:[\w-]+[ \t]*=[^|\n]*\|(?!\|))?", re.M)
 _BARE_URL_LINK = re.compile(r"\[(?:https?:|ftp:)?//[^\s\]]*[ \t]*([^\]\n]*)\]", re.I)
 _ENDED_LINE = re.compile(r"^[^\n]*\]", re.M)  # past its last bracket no link ends
 _QUOTES = re.compile(r"'{2,}")
@@ -76,7 +66,16 @@ _LONE_BULLET = re.compile(r"^[ \t]*[-#*:;]+[ \t]*$", re.M)
 _SPACES = re.compile(r"[^\S\n]+")
 _LINE_ENDS = re.compile(r" *\n *")
 _MANY_LINES = re.compile(r"\n{3,}")
-_EMPTY_BRACKETS = re.compile(r"\([\s,;:–—-]*\)|\[\s*\]")
+_EMPTY_BRACKETS = re.compile(
+    r"\((?:see(?: also)?|cf\.|pronounced|pronunciation|listen|lit\.|from|in|of|or|and|born|about|"
+    r"equal to|equivalent to|[\s,;:/–—-])*\)|\[\s*\]",
+    re.I,
+)
+_COMPUTED_ASIDE = re.compile(
+    rf"(?:,?[ \t]+)?\((?:[^()\n\d]{{0,40}}(?:equal|equivalent|approx\w*|about|worth|around|aged?)"
+    r"[^()\n\d]{0,20}|[^\w()\n]*)"
+    rf"{COMPUTED}[^()\n]{{0,60}}\)"
+)
 _CUT_TAG = re.compile(r"</?(?:ref|br|div|span|small|nowiki)\b", re.I)
 _BEFORE_STOP = re.compile(r"(?<=[\w)\"”’]) +(?=[,.;:](?:\s|$))")
 _INVISIBLE = re.compile(
@@ -84,25 +83,6 @@ _INVISIBLE = re.compile(
 )
 _BREAKS = re.compile("\r\n?|[\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
 _CONTROL = re.compile("[\x00-\x08\x0e-\x1f\x7f-\x84\x86-\x9f]")
-_MOST_PASSES = 40
-
-FILE_SPACES = name_set(
-    """
-    file image media datei bild fichier archivo imagen ficheiro imagem immagine bestand
-    afbeelding plik grafika файл изображение ファイル 画像 파일 그림 文件 图像 檔案 圖像
-    fil tiedosto kuva soubor obrázek fájl kép dosya resim ملف صورة پرونده קובץ תמונה चित्र
-    ছবি படிமம் ไฟล์ ภาพ
-    tập tin hình berkas gambar fișier imagine файл зображення αρχείο εικόνα
-    """
-)
-CATEGORY_SPACES = name_set(
-    """
-    category kategorie catégorie categoría categoria categorie kategoria категория カテゴリ 분류
-    分类 分類 kategori luokka kategória kategorija تصنيف رده קטגוריה श्रेणी বিষয়শ্রেণী பகுப்பு
-    หมวดหมู่ категорія κατηγορία
-    """
-) | {"thể loại"}
-_LANGUAGE = re.compile(r"[a-z]{2,3}(?:-[a-z]{2,12})?|simple|arz|zh-min-nan")
 
 
 class Kept:
@@ -132,14 +112,14 @@ def before_parsing(wikitext: str, kept: Kept) -> str:
     """``wikitext`` without comments, references and dropped extensions, with galleries as lists
     and verbatim text taken out."""
     text = _BREAKS.sub("\n", wikitext)
-    text = text.replace(KEPT_OPEN, "").replace(KEPT_CLOSE, "")
+    text = _MARKS.sub("", text)
     if "<" in text:
         text = _extensions(_uncommented(text), kept)
     if "<" in text:
         text = _OPEN_REF.sub("", _REF.sub("", text))
     if "''" in text:
         text = _QUOTED_LINE.sub(_unquoted, text)
-    return without_dead_ends(text)
+    return without_dead_ends(mended(text))
 
 
 def _unquoted(line: re.Match[str]) -> str:
@@ -219,14 +199,16 @@ def _said(name: str, inside: str, kept: Kept) -> str:
     return kept.take(inside)
 
 
-def after_parsing(text: str, kept: Kept) -> str:
+def after_parsing(text: str, kept: Kept, account: Account) -> str:
     """The last pass: whatever markup the parser left is taken out, white space made regular.
 
     The result holds no ``{{``, ``}}``, ``[[``, ``]]``, ``|-``, known HTML element or named
     entity, whatever the wikitext was.
     """
     if "{" in text or "}" in text or "[[" in text or "]]" in text:
-        text = _leftovers(text)
+        text = leftovers(text, account)
+    if COMPUTED in text:
+        text = _COMPUTED_ASIDE.sub("", text).replace(COMPUTED, "…")
     text = kept.restore(text)
     text = _no_markup(text)
     text = _INVISIBLE.sub("", _CONTROL.sub("", text))
@@ -234,7 +216,8 @@ def after_parsing(text: str, kept: Kept) -> str:
     text = _LINE_ENDS.sub("\n", text)
     text = _BULLETS.sub("- ", text)
     text = _LONE_BULLET.sub("", text)
-    text = _EMPTY_BRACKETS.sub("", text)
+    if "(" in text:
+        text = _EMPTY_BRACKETS.sub("", text)
     text = _BEFORE_STOP.sub("", text)
     text = _SPACES.sub(" ", text)
     text = _no_markup(text)  # what was taken out may have brought two halves together
@@ -245,21 +228,6 @@ def plain(text: str) -> str:
     """Text that is not wikitext, with entities, controls and white space made regular only."""
     text = _INVISIBLE.sub("", _CONTROL.sub("", _BREAKS.sub("\n", text)))
     return _MANY_LINES.sub("\n\n", _LINE_ENDS.sub("\n", _SPACES.sub(" ", text))).strip()
-
-
-def namespace(title: str) -> str:
-    """``file``, ``category``, ``language`` or ``""`` for the target of an internal link."""
-    prefix, colon, rest = title.partition(":")
-    if not colon:
-        return ""
-    word = prefix.strip().casefold().replace("_", " ")
-    if word in FILE_SPACES:
-        return "file"
-    if word in CATEGORY_SPACES:
-        return "category"
-    if _LANGUAGE.fullmatch(prefix) and rest and not rest.startswith(" "):
-        return "language"
-    return ""
 
 
 def caption(options: list[str]) -> str:
@@ -285,65 +253,10 @@ def _gallery(inside: str) -> str:
     lines = []
     for line in inside.split("\n"):
         _, _, rest = line.partition("|")
-        words = caption(_outer_bars(rest))
+        words = caption(outer_bars(rest))
         if words:
             lines.append(f"* {words}")
     return "\n" + "\n".join(lines) + "\n"
-
-
-def _outer_bars(text: str) -> list[str]:
-    """``text`` split at the bars that stand in no link or template."""
-    parts, depth, start = [], 0, 0
-    for at, char in enumerate(text):
-        if char in "[{":
-            depth += 1
-        elif char in "]}":
-            depth -= 1
-        elif char == "|" and depth <= 0:
-            parts.append(text[start:at])
-            start = at + 1
-    return [*parts, text[start:]]
-
-
-def _leftovers(text: str) -> str:
-    """Templates, links and tables that the parser could not read, innermost first."""
-    for _ in range(_MOST_PASSES):
-        if "{{" not in text or "}}" not in text:
-            break
-        fewer = _INNER_TEMPLATE.sub("", text)
-        if fewer == text:
-            break
-        text = fewer
-    if "{{" in text or "}}" in text:
-        # A template that is never closed: its fields are what can be saved of it.
-        text = _EMPTY_FIELD.sub("", _FIELD_LINE.sub(_field, text))
-        text = re.sub(r"\{\{[^\n|{}]*\|?", "", text)
-    for _ in range(_MOST_PASSES):
-        if "[[" not in text:
-            break
-        fewer = _INNER_LINK.sub(_link_text, text)
-        if fewer == text:
-            break
-        text = fewer
-    if "{|" in text or "|}" in text or "\n|-" in text:
-        text = _TABLE_LINE.sub("", text)
-        text = _CELL_LINE.sub("", text).replace("||", " | ").replace("!!", " | ")
-    return text
-
-
-def _field(found: re.Match[str]) -> str:
-    if PRESENTATION.match(found.group(1)):
-        return ""
-    name = found.group(1).replace("_", " ").strip()
-    return f"{name[:1].upper()}{name[1:]}: {found.group(2)}"
-
-
-def _link_text(found: re.Match[str]) -> str:
-    inside = found.group(1)
-    target, _, label = inside.partition("|")
-    if namespace(target):
-        return ""
-    return label.rpartition("|")[2] or target.lstrip(":")
 
 
 def _bare_links(line: re.Match[str]) -> str:
@@ -352,7 +265,7 @@ def _bare_links(line: re.Match[str]) -> str:
 
 def _no_markup(text: str) -> str:
     """``text`` in which nothing that would be markup is left."""
-    for _ in range(_MOST_PASSES):
+    for _ in range(MOST_PASSES):
         before = text
         if "&" in text:
             text = html.unescape(text)

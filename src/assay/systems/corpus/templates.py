@@ -47,6 +47,11 @@ class Call:
             return self.args[number - 1]
         return self.named.get(str(number), "")
 
+    @property
+    def values(self) -> tuple[str, ...]:
+        """All parameters, those without a name first."""
+        return (*self.args, *self.named.values())
+
     def every(self) -> list[str]:
         """All positional parameters that hold something."""
         return [arg for arg in self.args if arg]
@@ -54,10 +59,12 @@ class Call:
 
 Say = Callable[[Call], str]
 
+COMPUTED = "\ue002"  # stands for what the wiki would compute, until the last pass
+
 
 def dropped(name: str) -> bool:
     """Whether a template of this name says nothing that belongs to the text."""
-    return DROPPED.match(name) is not None
+    return DROPPED.match(name) is not None and name not in _SAID
 
 
 def sayer(name: str) -> Say | None:
@@ -94,6 +101,8 @@ def _date(call: Call) -> str:
     args = list(call.args)
     if not args or not re.fullmatch(r"\d{1,4}", args[0]):
         return next(iter(call.every()), "")
+    if len(args[0]) < 3 and len(args) > 1 and args[1].isalpha():  # {{date|17|juillet|1879}}
+        return " ".join(call.every()[:3])
     numbers = []
     for arg in args[:3]:
         if not re.fullmatch(r"\d{0,4}", arg):
@@ -190,18 +199,23 @@ def _rating(call: Call) -> str:
 
 
 def _tracks(call: Call) -> str:
-    lines = [call.named.get("headline", "")]
+    named = call.named
+    lines = [named.get("headline", ""), named.get("extra_column", "")]
+    for key, value in named.items():
+        what = re.fullmatch(r"all_(\w+)|(\w+)_credits?", key)
+        if what and value and value.lower() not in ("yes", "no"):
+            lines.append(f"{(what[1] or what[2]).capitalize()}: {value}")
     for number in range(1, 200):
-        title = call.named.get(f"title{number}")
+        title = named.get(f"title{number}")
         if title is None:
             break
-        more = [
-            call.named.get(f"{key}{number}", "")
-            for key in ("note", "music", "lyrics", "writer", "extra", "length")
-        ]
+        more = (named.get(f"{key}{number}", "") for key in _OF_A_TRACK)
         rest = ", ".join(part for part in more if part)
         lines.append(f"{number}. {title}{f' ({rest})' if rest else ''}")
     return "\n".join(["", *[line for line in lines if line], ""])
+
+
+_OF_A_TRACK = listed("note music lyrics writer arrangement artist extra length")
 
 
 def _ratings(call: Call) -> str:
@@ -218,11 +232,12 @@ _CRITIC = re.compile(r"[A-Z][\w ]+|MC|RT")
 
 
 def _film_name(call: Call) -> str:
-    return "\n".join(
+    fields = (
         f"{key.replace('_', ' ').capitalize()}: {value}"
         for key, value in call.named.items()
         if value and key not in ("italic",)
     )
+    return "\n".join([*call.every(), *fields])
 
 
 def _certification(call: Call) -> str:
@@ -237,6 +252,49 @@ def _height(call: Call) -> str:
     return words or call.arg(1)
 
 
+def _columns(call: Call) -> str:
+    """What is set in columns, where it stands within the template."""
+    return "\n".join(["", *(value for value in call.values if "\n" in value), ""])
+
+
+def _currency(call: Call) -> str:
+    amount, code = call.named.get("amount") or call.arg(1), call.named.get("type") or call.arg(2)
+    return f"{MONEY.get(code.lower(), f'{code} ')}{amount}".strip()
+
+
+def _value(call: Call) -> str:
+    """``{{val|5.3|0.2|e=6|u=km}}``: 5.3 ± 0.2 × 10^6 km."""
+    named = call.named
+    margin, power = call.arg(2), named.get("e")
+    number = f"{call.arg(1)} ± {margin}" if margin and margin[0].isdigit() else call.arg(1)
+    number += f" × 10^{power}" if power else ""
+    unit = named.get("u") or named.get("ul") or named.get("upl") or named.get("up") or ""
+    return f"{named.get('p', '')}{number} {unit}{named.get('s', '')}".strip()
+
+
+def _coordinates(call: Call) -> str:
+    """``{{coord|51|30|N|0|7|W}}``: 51°30′N 0°7′W; decimal degrees as they stand."""
+    text, marks = "", "°′″"
+    for arg in call.every():
+        if ":" in arg:
+            break
+        if arg in ("N", "S", "E", "W", "O"):
+            text, marks = f"{text}{arg} ", "°′″"
+        elif re.fullmatch(r"[+-−]?[\d.]+", arg) and marks:
+            text, marks = f"{text}{arg}{marks[0]}", marks[1:]
+    if text and not text.endswith(" "):  # two numbers alone
+        text = ", ".join(each + "°" for each in re.findall(r"[^°′″]+", text))
+    return text.strip()
+
+
+def _captions(call: Call) -> str:
+    """The captions of pictures and recordings."""
+    found = (value for key, value in call.named.items() if _CAPTION.fullmatch(key))
+    return "\n".join(["", *(value for value in found if value), ""])
+
+
+_CAPTION = re.compile(r"(?:caption|header|footer|title|description|video|audio|topic)[ _]?\d*")
+
 _SAID: dict[str, Say] = {
     "nihongo": _nihongo,
     "nihongo3": _nihongo,
@@ -245,9 +303,8 @@ _SAID: dict[str, Say] = {
     "sortname": lambda call: f"{call.arg(1)} {call.arg(2)}".strip(),
     "sort name": lambda call: f"{call.arg(1)} {call.arg(2)}".strip(),
     "sort grade": lambda call: call.arg(1),
+    "sortkeyname": lambda call: f"{call.arg(1)} {call.arg(2)}".strip(),
     "sort dash": lambda _: "–",
-    "hs": lambda _: "",
-    "hid": lambda _: "",
     "marriage": _marriage,
     "abbr": lambda call: call.arg(1),
     "tooltip": lambda call: call.arg(1),
@@ -275,8 +332,18 @@ _SAID: dict[str, Say] = {
     "as of": lambda call: f"As of {date_words(*list(call.args)[:3])}" if call.args else "",
     "sic": lambda call: f"{''.join(call.every())} [sic]".strip(),
     "duration": lambda call: ":".join(call.every()),
-    "inflation": lambda _: "…",  # computed by the wiki: the argument is another figure
-    "to usd": lambda _: "…",
+    **dict.fromkeys(
+        listed(
+            "inflation; inflation-year; inflation year; to usd; age; age in years; age in days; "
+            "years ago; rt data; time ago; age nts; currentyear; currency rate; inrconvert/cpi"
+        ),
+        lambda _: COMPUTED,  # the arguments are other figures
+    ),
+    **dict.fromkeys(("div col", "colbegin", "col begin", "col div", "div col start"), _columns),
+    "currency": _currency,
+    "val": _value,
+    "coord": _coordinates,
+    **dict.fromkeys(("multiple image", "listen", "external media", "css image crop"), _captions),
     "estimation": lambda call: call.arg(1),
     "ordinal": lambda call: call.arg(1),
     "translation": lambda call: f"transl. {call.arg(1)}" if call.arg(1) else "",
@@ -284,7 +351,7 @@ _SAID: dict[str, Say] = {
     "lsj": lambda call: call.arg(1),
     "uss": lambda call: f"USS {call.arg(1)}",
     "hms": lambda call: f"HMS {call.arg(1)}",
-    "medal": lambda call: call.arg(1),
+    "medal": lambda call: " ".join(call.every()),
 }
 
 

@@ -16,16 +16,18 @@ from dataclasses import dataclass
 from typing import Any
 
 from assay.model.errors import PrerequisiteError
+from assay.systems.corpus.accounting import Account, Fate, words
 from assay.systems.corpus.markup import (
-    PRESENTATION,
     Kept,
     after_parsing,
     before_parsing,
     caption,
-    namespace,
 )
+from assay.systems.corpus.namespaces import namespace
 from assay.systems.corpus.tables import Cell, markdown, one_line, span
-from assay.systems.corpus.templates import Call, dropped, sayer, template_name
+from assay.systems.corpus.template_names import CITES
+from assay.systems.corpus.templates import COMPUTED, Call, dropped, sayer, template_name
+from assay.systems.corpus.unwrapping import is_layout, said
 from assay.systems.corpus.words import name_set
 
 _DEEPEST = 60  # nested nodes; a page made to hurt nests deeper
@@ -71,18 +73,24 @@ def is_disambiguation(wikitext: str) -> bool:
     return _DISAMBIGUATION.search(wikitext) is not None
 
 
-def clean(wikitext: str, title: str = "", settings: CleanSettings | None = None) -> str:
+def clean(
+    wikitext: str,
+    title: str = "",
+    settings: CleanSettings | None = None,
+    account: Account | None = None,
+) -> str:
     """The text of a page: paragraphs, headings, list lines (``- …``), ``Field: value`` lines of
     infoboxes, Markdown tables; at the end ``Categories: …``.
 
     Holds no ``{{``, ``[[``, ``|-``, HTML element or entity, whatever the input was. A page that
-    no parser can read is cleaned by regular expressions alone. Raises PrerequisiteError where
-    the parsers are not installed.
+    no parser can read is cleaned by regular expressions alone. ``account`` is told what became of
+    the templates. Raises PrerequisiteError where the parsers are not installed.
     """
     how = settings or CleanSettings()
     kept = Kept()
     text = before_parsing(wikitext, kept)
-    renderer = _Renderer(title, how)
+    account = Account() if account is None else account
+    renderer = _Renderer(title, how, account)
     try:
         body = renderer.page(_parse(text))
     except (RecursionError, _ParserError):
@@ -90,7 +98,7 @@ def clean(wikitext: str, title: str = "", settings: CleanSettings | None = None)
         renderer.categories.clear()
     if how.categories and renderer.categories:
         body = f"{body}\n\nCategories: {'; '.join(renderer.categories)}"
-    return after_parsing(body, kept)
+    return after_parsing(body, kept, account)
 
 
 class _ParserError(Exception):
@@ -118,8 +126,9 @@ def _parse(text: str) -> Any:
 class _Renderer:
     """Writes the nodes of one page as text."""
 
-    def __init__(self, title: str, settings: CleanSettings) -> None:
+    def __init__(self, title: str, settings: CleanSettings, account: Account) -> None:
         self.title = title
+        self.account = account
         self.settings = settings
         self.categories: list[str] = []
         self.depth = 0
@@ -220,24 +229,20 @@ class _Renderer:
 
     def _template(self, node: Any) -> str:
         name = template_name(str(node.name))
-        if name.startswith(("#", "defaultsort:", "displaytitle:")):
-            return ""
         if name.startswith(("formatnum:", "lc:", "uc:", "ucfirst:", "lcfirst:", "nowrap:")):
             return name.partition(":")[2]
         if name in ("pagename", "fullpagename", "subjectpagename", "basepagename"):
             return self.title
-        if not name.startswith("infobox"):
-            if dropped(name):
-                return ""
-            words = sayer(name)
-            if words is not None:
-                return words(self._call(name, node))
-        if self._is_box(name, node):
-            return self._box(node)
-        if self.in_field:  # the value of a field is an answer: what it says is not lost
-            call = self._call(name, node)
-            return ", ".join(call.every() or [value for value in call.named.values() if value])
-        return ""
+        if name.startswith("#expr"):
+            return COMPUTED
+        if name.startswith(("#", "defaultsort:", "displaytitle:")):
+            lost = sum(words(str(parameter.value)) for parameter in node.params)
+            self.account.note(name.partition(":")[0], Fate.DROPPED, 1, lost)
+            return ""
+        known = not name.startswith("infobox") and (dropped(name) or sayer(name) is not None)
+        if not known and self._is_box(name, node):
+            return self._box(name, node)
+        return said(self._call(name, node), self.account)
 
     def _call(self, name: str, node: Any) -> Call:
         args: list[str] = []
@@ -259,22 +264,27 @@ class _Renderer:
         """An infobox: named so, or at least three parameters with a name, each on its line."""
         if "infobox" in name:
             return True
+        if CITES.match(name):
+            return False
         named = [parameter for parameter in node.params if parameter.showkey]
         if len(named) < 3 or len(named) * 2 < len(node.params):
             return False
         return sum("\n" in str(parameter.value)[-40:] for parameter in named) * 2 > len(named)
 
-    def _box(self, node: Any) -> str:
+    def _box(self, name: str, node: Any) -> str:
         """``Field: value`` lines; lists within a value are joined by commas."""
         lines: list[str] = []
+        lost = 0
         before, self.in_field = self.in_field, True
         try:
             for parameter in node.params:
                 key = str(parameter.name).strip()
-                if PRESENTATION.match(key):
-                    continue
                 value = self.inside(parameter.value)
-                if not parameter.showkey:
+                if is_layout(key, value.strip()) or (
+                    "caption" in key and not self.settings.captions
+                ):
+                    lost += words(value)
+                elif not parameter.showkey:
                     value = one_line(value)
                     if value:
                         lines.append(value)
@@ -283,10 +293,11 @@ class _Renderer:
                 else:
                     value = one_line(value)
                     if value:
-                        name = " ".join(key.replace("_", " ").split())
-                        lines.append(f"{name[:1].upper()}{name[1:]}: {value}")
+                        field = " ".join(key.replace("_", " ").split())
+                        lines.append(f"{field[:1].upper()}{field[1:]}: {value}")
         finally:
             self.in_field = before
+        self.account.note(name, Fate.RENDERED, 1, lost)
         return "\n" + "\n".join(lines) + "\n\n"
 
     def _tag(self, node: Any) -> str:
