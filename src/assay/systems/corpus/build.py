@@ -328,7 +328,7 @@ def _work(
     fresh = target.with_name(f".{target.name}.part")
     fresh.write_bytes(b"".join(lines))
     fresh.replace(target)
-    return _Done(number, dict(counts), [tuple(row) for row in account.rows])
+    return _Done(number, dict(counts), [(*row,) for row in account.rows])
 
 
 def _part(work: Path, number: int) -> Path:
