@@ -47,13 +47,15 @@ def units(task: AnyTask, most: int) -> st.SearchStrategy[Unit]:
 
 
 @TASKS
-@settings(max_examples=25, suppress_health_check=SLOW)
-@given(data=st.data())
-def test_every_reply_held_to_the_schema_passes_the_check(task: AnyTask, data: st.DataObject):
-    unit = data.draw(units(task, 4))
-    reply = data.draw(replies(task.schema_of(unit), DISTINCT.get(task.name, ())))
-    verdict = parse_reply(task, unit, json.dumps(reply))
-    assert isinstance(verdict, task.verdict)
+def test_every_reply_held_to_the_schema_passes_the_check(task: AnyTask):
+    @settings(max_examples=25, suppress_health_check=SLOW)
+    @given(unit=units(task, 4), data=st.data())
+    def look(unit: Unit, data: st.DataObject):
+        reply = data.draw(replies(task.schema_of(unit), DISTINCT.get(task.name, ())))
+        verdict = parse_reply(task, unit, json.dumps(reply))
+        assert isinstance(verdict, task.verdict)
+
+    look()
 
 
 def _as_asked(reply: dict[str, Any], schema: dict[str, Any]) -> dict[str, Any]:
@@ -98,10 +100,8 @@ def test_what_passes_the_check_fits_the_schema(task: AnyTask):
     passed = []
 
     @settings(max_examples=200, derandomize=True, suppress_health_check=SLOW)
-    @given(data=st.data())
-    def look(data: st.DataObject):
-        unit = data.draw(units(task, 2))
-        reply = data.draw(replies(task.schema()))
+    @given(unit=units(task, 2), reply=replies(task.schema()))
+    def look(unit: Unit, reply: dict[str, Any]):
         try:
             parse_reply(task, unit, json.dumps(reply))
         except UnusableReply:
