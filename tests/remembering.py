@@ -27,15 +27,19 @@ def remembering(path: Path) -> Iterator[None]:
         db.execute("CREATE TABLE IF NOT EXISTS said (pair BLOB PRIMARY KEY, logits BLOB)")
 
     class Remembering(Network):
-        def __init__(self, threads: int | None) -> None:
-            self.network = Network.packaged(threads)
+        def __init__(self) -> None:
+            self.network = Network.packaged(1)  # other workers have the other cores
             self.tokenise = self.network.tokenise
             self.shape = self.network.logits([]).shape[1:]
 
         @classmethod
-        @cache
         def packaged(cls, threads: int | None = None) -> Network:
-            return cls(threads)
+            return cls.only()
+
+        @classmethod
+        @cache
+        def only(cls) -> Network:
+            return cls()
 
         def logits(self, pairs: Sequence[tuple[Tokens, Tokens]]) -> Floats:
             keys = [np.array([len(a), *a, *b], np.int32).tobytes() for a, b in pairs]

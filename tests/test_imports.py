@@ -8,8 +8,6 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-import pytest
-
 from tests.conftest import ROOT
 
 NAMED_ELSEWHERE = {
@@ -43,8 +41,9 @@ def test_modules_of_assay_are_imported_by_statements():
                 assert str(path.relative_to(source)) in NAMED_ELSEWHERE, path
 
 
-def loaded_by(command: str) -> set[str]:
-    code = f"import sys, assay.cli.{command}; print(*sys.modules)"
+def loaded_by(*commands: str) -> set[str]:
+    modules = ", ".join(f"assay.cli.{command}" for command in commands)
+    code = f"import sys, {modules}; print(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     return set(done.stdout.split())
 
@@ -56,9 +55,8 @@ def test_who_measures_waits_for_no_labeller():
     assert not loaded & {"pydantic", "asyncio", "assay.labellers", "assay.ledger", "polars"}
 
 
-@pytest.mark.parametrize("command", ["evaluate", "ui", "trust"])
-def test_nobody_waits_for_what_only_some_scores_need(command: str):
+def test_nobody_waits_for_what_only_some_scores_need():
     """Scipy alone takes longer to import than all else that these commands start with."""
-    loaded = loaded_by(command)
+    loaded = loaded_by("evaluate", "ui", "trust")
     assert "assay.statistics.corrected.linear" in loaded
     assert not loaded & {"scipy", "matplotlib", "onnxruntime", "tokenizers"}

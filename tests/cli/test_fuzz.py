@@ -13,16 +13,10 @@ from assay.protocols.folder import Folder
 
 
 def test_no_hostile_file_gets_past_the_readers():
-    ends = time.monotonic() + 8
-    # Pages take processes.
-    slow = ("wikitext", "dump", "segments")
-    names = [name for name in fuzz.SUBJECTS if name not in slow]
-    case = 0
-    while time.monotonic() < ends:
-        for name in names:
-            if time.monotonic() < ends:
-                assert not fuzz.try_case(name, 1, case, 20_000, 20.0)
-        case += 1
+    slow = ("wikitext", "dump", "segments")  # pages take processes
+    for name in fuzz.SUBJECTS:
+        if name not in slow:
+            assert not fuzz.try_case(name, 1, 0, 20_000, 20.0)
 
 
 @pytest.mark.parametrize("name", fuzz.SUBJECTS)

@@ -44,7 +44,8 @@ def films(tmp_path):
 def assay(folder, command, *arguments, labellers, more=""):
     (folder / "assay.toml").write_text(
         f'[evaluation]\nprotocol = "r2c2"\n[inputs]\nquestions = "questions.tsv"\n'
-        f'pr_runs = ["pr/*.txt"]\nac_runs = ["ac/*.txt"]\n[labellers]\n{labellers}\n{more}'
+        'pr_runs = ["pr/*.txt"]\nac_runs = ["ac/*.txt"]\n[settings]\nresamples = 100\n'
+        f"[labellers]\n{labellers}\n{more}"
     )
     return run_here(command, folder, *arguments)
 

@@ -2,14 +2,14 @@
 
 import os
 import signal
-import subprocess
-import sys
 import time
 
 import pytest
 
 from assay.ledger import Ledger
+from tests.apart import Apart
 from tests.cli.test_judging import assay, films, verdict  # noqa: F401
+from tests.command import without_keys
 from tests.engine.server import serve
 from tests.films import PAIRS
 
@@ -19,11 +19,23 @@ SOON = 5.0  # seconds
 def begun(folder, url, *more, env=None):
     (folder / "assay.toml").write_text(
         '[evaluation]\nprotocol = "r2c2"\n[inputs]\nquestions = "questions.tsv"\n'
-        'pr_runs = ["pr/*.txt"]\nac_runs = ["ac/*.txt"]\n'
+        'pr_runs = ["pr/*.txt"]\nac_runs = ["ac/*.txt"]\n[settings]\nresamples = 100\n'
         f'[labellers]\ndefault = "{url}"\n[judging]\nconcurrency = 4\n'
     )
-    run = [sys.executable, "-m", "assay.cli.main", "evaluate", str(folder), *more]
-    return subprocess.Popen(run, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=env)
+    with open(os.devnull) as nothing, (folder / "told").open("w") as told:
+        streams = (nothing.fileno(), told.fileno(), told.fileno())
+        return Apart(
+            "evaluate", folder, *more, env=without_keys() if env is None else env, streams=streams
+        )
+
+
+def ended(process, folder):
+    """The status that it ends with, and what it printed."""
+    try:
+        status = process.wait(20)
+    finally:
+        process.kill()
+    return status, (folder / "told").read_text()
 
 
 def labels(folder):
@@ -67,9 +79,9 @@ def test_the_first_signal_keeps_what_was_answered_and_ends_soon(films, number, k
         time.sleep(0.3)
         process.send_signal(number)
         started = time.monotonic()
-        _, told = process.communicate(timeout=20)
+        status, told = ended(process, films)
         took = time.monotonic() - started
-    assert process.returncode == 130, told
+    assert status == 130, told
     assert took < (SOON if kind == "silence" else 2.0)
     assert "interrupted; every answer that arrived is kept" in told
     assert "Traceback" not in told
@@ -85,9 +97,9 @@ def test_a_second_ctrl_c_ends_at_once(films):  # noqa: F811
         time.sleep(0.3)
         process.send_signal(signal.SIGINT)
         started = time.monotonic()
-        _, told = process.communicate(timeout=20)
+        status, told = ended(process, films)
         assert time.monotonic() - started < 1.5
-    assert process.returncode == 130
+    assert status == 130
     assert "Traceback" not in told
     assert labels(films) >= 8
 
@@ -107,13 +119,13 @@ def test_a_labeller_of_ones_own_holds_nobody_back(films, tmp_path, kind):  # noq
         "import asyncio, pathlib, time\n"
         f"def mark():\n    pathlib.Path({str(mark)!r}).touch()\n{SLOW[kind]}judge.version = '1'\n"
     )
-    process = begun(films, "slow_judge:judge", env={**os.environ, "PYTHONPATH": str(tmp_path)})
+    process = begun(films, "slow_judge:judge", env={**without_keys(), "PYTHONPATH": str(tmp_path)})
     until(mark.exists)
     process.send_signal(signal.SIGINT)
     started = time.monotonic()
-    _, told = process.communicate(timeout=20)
+    status, told = ended(process, films)
     assert time.monotonic() - started < SOON
-    assert process.returncode == 130, told
+    assert status == 130, told
     assert "Traceback" not in told
 
 

@@ -319,14 +319,14 @@ def test_two_processes_do_not_both_pay(tmp_path):
         return entailed(body, number)
 
     with serve(held) as server:
-        first = child(path, server.url, count)
+        first = forked(path, server.url, count)
         while len(server.requests) < 5:
             time.sleep(0.005)
         second = child(path, server.url, count, stderr=subprocess.PIPE)
         told = second.communicate(timeout=20)[1].decode()
         go.set()
-        assert (first.wait(60), second.returncode) == (0, 1)
-        assert child(path, server.url, count).wait(60) == 0
+        assert (ended(first), second.returncode) == (0, 1)
+        assert ended(forked(path, server.url, count)) == 0
         assert len(server.requests) == count
     assert f"openai:m is being asked for 'r2c2.entailment' by another process (number {first.pid}"\
         in told  # fmt: skip

@@ -63,7 +63,6 @@ def answer_runs(draw, marks):
     return (b"\xef\xbb\xbf" if draw(st.booleans()) else b"") + text.encode()
 
 
-@settings(max_examples=80)
 @given(answer_runs(st.just("")), st.data())
 def test_unmarked_runs(data, drawn):
     parsed = read_bytes(data)
@@ -82,7 +81,6 @@ def test_unmarked_runs(data, drawn):
     assert write_marked(again, marks) == marked
 
 
-@settings(max_examples=80)
 @given(answer_runs(st.sampled_from(["B", "R", "N", ""])))
 def test_marked_runs(data):
     file = read_bytes(data).require()
@@ -134,7 +132,7 @@ _ASKED = [Question("1", "Who?")]
 _RUNS = {"R": PassageRun("R", {"1": (Passage("1", PassageKey("R", 1), "d", "t"),)})}
 
 
-@settings(max_examples=150)
+@settings(max_examples=60)
 @given(_BYTES)
 def test_any_bytes(data):
     for reader in READERS:
@@ -185,7 +183,6 @@ def test_long_lines_do_not_hang(line, reader):
             continue
 
 
-@settings(max_examples=80)
 @given(
     st.lists(
         st.tuples(_ID, st.sampled_from(["R;1", "My run;3", "東京;20", "d-1"]), st.integers(-2, 9)),

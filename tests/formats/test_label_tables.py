@@ -136,7 +136,7 @@ def test_what_cannot_be_read_at_all(tmp_path):
 
 
 @given(st.text(alphabet=st.sampled_from('topic,doclabe\t 0123;"\n\x00\u202e-.'), max_size=80))
-@settings(max_examples=150, suppress_health_check=list(HealthCheck))
+@settings(suppress_health_check=list(HealthCheck))
 def test_whatever_a_file_holds_faults_or_finite_labels_come_out(tmp_path, text):
     path = tmp_path / "f"
     path.write_text("topic,doc,label\n" + text, encoding="utf-8", newline="")

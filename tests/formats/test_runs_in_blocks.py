@@ -83,7 +83,7 @@ lines = st.tuples(
 )
 
 
-@settings(max_examples=300)
+@settings(max_examples=100)
 @given(
     st.lists(st.lists(lines, min_size=1, max_size=25), min_size=1, max_size=3),
     st.sampled_from([" ", "\t", "  ", " \t "]),
@@ -248,7 +248,7 @@ def test_numbers_are_those_of_python():
 
 
 @given(st.text(st.sampled_from("0123456789./-+e_:,"), min_size=1, max_size=18))
-@settings(max_examples=400)
+@settings(max_examples=150)
 def test_what_is_no_number_is_none(token):
     try:
         expected = float(token) if "_" not in token else None

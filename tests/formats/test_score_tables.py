@@ -375,7 +375,7 @@ def test_what_cannot_be_read_at_all(tmp_path):
     st.text(alphabet=st.sampled_from('runA,B\t 0123;"\n\x00\u202e-.e'), max_size=80),
 )
 @example("", '"\t"0')
-@settings(max_examples=150, suppress_health_check=list(HealthCheck))
+@settings(suppress_health_check=list(HealthCheck))
 def test_whatever_a_file_holds_faults_or_finite_scores_come_out(tmp_path, header, text):
     path = tmp_path / "f"
     path.write_text(header + text, encoding="utf-8", newline="")

@@ -87,7 +87,8 @@ def films(tmp_path):
 def assay(films, *arguments, labellers='default = "my_judges:words"', more="", path=True):
     (films / "assay.toml").write_text(
         f'[evaluation]\nprotocol = "r2c2"\n[inputs]\nquestions = "questions.tsv"\n'
-        f'pr_runs = ["pr/*.txt"]\nac_runs = ["ac/*.txt"]\n[labellers]\n{labellers}\n{more}'
+        'pr_runs = ["pr/*.txt"]\nac_runs = ["ac/*.txt"]\n[settings]\nresamples = 100\n'
+        f"[labellers]\n{labellers}\n{more}"
     )
     environment = {**os.environ, "PYTHONPATH": str(films.parent / "mine")} if path else None
     return run_here(arguments[0], films, *arguments[1:], env=environment)

@@ -436,14 +436,18 @@ def test_llama_cpp_missing_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 @pytest.fixture(scope="module")
-def engine() -> Iterator[GgufEngine]:
+def smollm() -> Path:
     try:
-        file = fetch_model("smollm2-135m")
+        return fetch_model("smollm2-135m").path
     except PrerequisiteError as error:
         if os.environ.get("CI"):
             raise
         pytest.skip(str(error))
-    loaded = GgufEngine(file.path, context=512)
+
+
+@pytest.fixture(scope="module")
+def engine(smollm: Path) -> Iterator[GgufEngine]:
+    loaded = GgufEngine(smollm, context=512)
     yield loaded
     loaded.close()
 
@@ -473,7 +477,7 @@ def test_an_overlong_prompt_is_a_clear_failure(engine: GgufEngine) -> None:
 
 @pytest.mark.model
 def test_replies_keep_to_the_schema_and_nothing_is_printed(
-    engine: GgufEngine, capfd: pytest.CaptureFixture[str]
+    engine: GgufEngine, smollm: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     schema: Mapping[str, Any] = {
         "type": "object",
@@ -483,7 +487,7 @@ def test_replies_keep_to_the_schema_and_nothing_is_printed(
     }
     reply = engine.complete(chat("Is water wet?"), 30, schema)
     assert re.fullmatch(r'\{"verdict": ?"(YES|NO)"\}', reply.text)
-    fresh = GgufEngine(fetch_model("smollm2-135m").path, context=256)
+    fresh = GgufEngine(smollm, context=256)
     fresh.complete(chat("Hello?"), 5)
     fresh.close()
     assert capfd.readouterr() == ("", "")
@@ -492,9 +496,13 @@ def test_replies_keep_to_the_schema_and_nothing_is_printed(
 @pytest.mark.model
 def test_end_to_end_with_a_model_for_plumbing(engine: GgufEngine) -> None:
     judge = EmbeddedLabeller("smollm2-135m", Renderer(), allow_uncalibrated=True, context=1024)
-    outcome = label(judge, Request(ANSWER, ANSWERED))
+
+    async def run() -> list[Outcome]:
+        async with judge:
+            return [await judge.label(Request(ANSWER, ANSWERED)) for _ in range(2)]
+
+    outcome, again = asyncio.run(run())
     assert outcome.status is Status.OK, outcome.error
     assert outcome.detail["calibrated"] is False
     assert (outcome.tokens_in or 0) > 50
-    again = EmbeddedLabeller("smollm2-135m", Renderer(), allow_uncalibrated=True, context=1024)
-    assert label(again, Request(ANSWER, ANSWERED)).verdict == outcome.verdict
+    assert again.verdict == outcome.verdict

@@ -46,7 +46,7 @@ def outermost(values, name):
     return worst(known), best(known)
 
 
-@settings(max_examples=150)
+@settings(max_examples=60)
 @given(answers)
 def test_the_ends_are_reached_by_a_completion_and_passed_by_none(rows):
     p, c = zip(*rows, strict=True)
@@ -63,7 +63,7 @@ def test_the_ends_are_reached_by_a_completion_and_passed_by_none(rows):
             assert ends.range.ceiling == pytest.approx(expected[1], abs=1e-9), name
 
 
-@settings(max_examples=150)
+@settings(max_examples=60)
 @given(answers)
 def test_completions_at_the_ends_have_the_values_of_the_ends(rows):
     p, c = zip(*rows, strict=True)
@@ -76,7 +76,7 @@ def test_completions_at_the_ends_have_the_values_of_the_ends(rows):
             assert at[1] == pytest.approx(ends.range.ceiling, abs=1e-9)
 
 
-@settings(max_examples=120)
+@settings(max_examples=40)
 @given(answers.filter(lambda rows: sum(np.isnan(c) for _, c in rows) <= 3), st.integers(1, 3))
 def test_what_is_left_out_runs_from_the_worst_answer_to_wrong_with_confidence_0(rows, left_out):
     p, c = zip(*rows, strict=True)
@@ -101,7 +101,6 @@ def test_what_is_left_out_runs_from_the_worst_answer_to_wrong_with_confidence_0(
         assert sign * ends.range.floor <= sign * floor + 1e-9, name
 
 
-@settings(max_examples=200)
 @given(
     st.lists(
         st.tuples(st.integers(0, 100).map(lambda n: n / 100), st.sampled_from([0.0, 1.0])),

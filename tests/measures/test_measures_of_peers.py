@@ -42,7 +42,7 @@ TREC_EVAL = {
 }
 
 
-@settings(max_examples=300)
+@settings(max_examples=100)
 @given(qrels_and_run, st.sampled_from([1, 2, 3]))
 def test_trec_eval(case: tuple[dict[str, dict[str, int]], dict[str, dict[str, float]]], rel: int):
     pytrec_eval = import_module("pytrec_eval")
@@ -77,7 +77,7 @@ def _with_level(name: str, rel: int) -> str:
     return f"{stem}(rel={rel}){at}{cutoff}"
 
 
-@settings(max_examples=200)
+@settings(max_examples=80)
 @given(
     st.dictionaries(st.sampled_from(DOCUMENTS), st.integers(0, 3), min_size=1),
     st.lists(st.sampled_from(DOCUMENTS), unique=True, min_size=1),
@@ -133,7 +133,7 @@ def test_alpha_ndcg_by_hand():
     assert found["r"].mean(measure) == pytest.approx(gained / ideal, abs=1e-12)
 
 
-@settings(max_examples=200)
+@settings(max_examples=80)
 @given(
     subtopics,
     st.lists(st.sampled_from(DOCUMENTS), unique=True, min_size=1),
@@ -155,7 +155,7 @@ def test_ndeval(covered: dict[str, dict[str, int]], ranking: list[str], k: int):
     assert ours == pytest.approx(expected, abs=EXACT)
 
 
-@settings(max_examples=200)
+@settings(max_examples=80)
 @given(qrels_and_run, st.none() | st.integers(4, 6))
 def test_whole_runs_score_as_their_definitions_say(
     case: tuple[dict[str, dict[str, float]], dict[str, dict[str, float]]], g_max: int | None

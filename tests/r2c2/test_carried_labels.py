@@ -52,7 +52,7 @@ def said_of(result: Found, run: str) -> list[tuple[object, ...]]:
     ]
 
 
-@settings(max_examples=25)
+@settings(max_examples=15)
 @given(st.integers(0, 10**6))
 def test_a_persons_label_changes_only_runs_that_hold_its_unit(seed: int):
     draw = random.Random(seed)

@@ -2,48 +2,32 @@
 
 from __future__ import annotations
 
-import http.server
-import json
-import os
-import re
-import shutil
-import subprocess
-import threading
-
 import pytest
-from playwright.sync_api import sync_playwright
 
 from assay.protocols.evaluation import Evaluation
 from assay.protocols.folder import Folder
 from assay.protocols.registry import find_protocol
 from tests.reports import report_cases as cases
 from tests.trec_rag.cases import make
+from tests.web.conftest import browser  # noqa: F401 (a fixture)
 from tests.web.test_browser import AXE
 
 pytestmark = pytest.mark.browser
 
-PROBE = """<!DOCTYPE html><meta charset="utf-8"><link rel="icon" href="data:,">
-<iframe id="f" width="WIDTH" height="900" style="border:0" src="/report.html#q-0002"></iframe>
-<pre id="out">not done</pre>
-<script>
-const frame = document.getElementById("f");
-frame.addEventListener("load", () => setTimeout(() => {
-  const out = {};
-  try {
-    const doc = frame.contentDocument, root = doc.documentElement;
-    const find = (selector) => doc.querySelector(selector);
-    const wide = () => Math.max(root.scrollWidth, doc.body.scrollWidth);
-    out.width = frame.clientWidth;
-    out.closed = wide();
-    out.js = root.classList.contains("js");
-    DRIVE
-  } catch (error) { out.error = String(error); }
-  document.getElementById("out").textContent = "RESULT" + JSON.stringify(out) + "END";
-}, 300));
-</script>"""
+SITE = "http://report.test"
+PROBE = """() => {
+  const doc = document, root = doc.documentElement, out = {};
+  const find = (selector) => doc.querySelector(selector);
+  const wide = () => Math.max(root.scrollWidth, doc.body.scrollWidth);
+  out.width = root.clientWidth;
+  out.closed = wide();
+  out.js = root.classList.contains("js");
+  DRIVE
+  return out;
+}"""
 
 DRIVE = """
-    out.styled = frame.contentWindow.getComputedStyle(find("main")).maxWidth;
+    out.styled = getComputedStyle(find("main")).maxWidth;
     out.linked = find("#q-0002") ? find("#q-0002").open : null;
     doc.querySelectorAll("details").forEach((item) => { item.open = true; });
     out.open = wide();
@@ -65,7 +49,7 @@ DRIVE_ANSWERS = """
     group.open = true;
     const answer = find("article.marked");
     out.marks = [...answer.querySelectorAll(".sent")].map((one) => one.classList[1]);
-    const colour = (one) => frame.contentWindow.getComputedStyle(one).borderLeftColor;
+    const colour = (one) => getComputedStyle(one).borderLeftColor;
     out.colours = [...answer.querySelectorAll(".sent")].map(colour);
     const sentence = answer.querySelector("details.sent");
     const passage = sentence.querySelector("blockquote");
@@ -81,75 +65,33 @@ DRIVE_ANSWERS = """
     out.open = wide();"""
 
 
-@pytest.fixture(scope="session")
-def chromium():
-    found = next(
-        filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None
-    )
-    if found is None:
-        message = "no Chromium here; install it (apt-get install chromium)"
-        pytest.fail(message) if os.environ.get("CI") else pytest.skip(message)
-    return found
+@pytest.fixture(scope="module")
+def chromium(films_html, answers_html, browser):  # noqa: F811
+    """The browser, opened when all is judged (see `browser`)."""
+    return browser
 
 
-def opened(chromium, html, width, tmp_path, drive=DRIVE):
+def opened(chromium, html, width, drive=DRIVE):
     """What the probe found in the report at a width, all requests, and the browser's console."""
-    requests = []
-    probe = PROBE.replace("WIDTH", str(width)).replace("DRIVE", drive)
-    pages = {"/report.html": html, "/probe.html": probe}
+    requests, console = [], []
+    page = chromium.new_page(viewport={"width": width, "height": 900})
 
-    class Handler(http.server.BaseHTTPRequestHandler):
-        def do_GET(self):
-            requests.append(self.path)
-            body = pages.get(self.path.split("#")[0], "").encode()
-            self.send_response(200 if body else 404)
-            self.send_header("Content-Type", "text/html; charset=utf-8")
-            self.send_header("Content-Length", str(len(body)))
-            self.end_headers()
-            self.wfile.write(body)
+    def answer(route):
+        requests.append(route.request.url.removeprefix(SITE))
+        route.fulfill(body=html, content_type="text/html; charset=utf-8")
 
-        def log_message(self, *_):
-            pass
-
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    try:
-        done = subprocess.run(
-            [
-                chromium,
-                "--headless",
-                "--no-sandbox",
-                "--disable-gpu",
-                "--no-first-run",
-                "--disable-background-networking",
-                "--disable-component-update",
-                "--disable-sync",
-                "--disable-dev-shm-usage",
-                "--enable-logging=stderr",
-                f"--user-data-dir={tmp_path / 'profile'}",
-                f"--window-size={max(width, 600)},1000",
-                "--virtual-time-budget=20000",
-                "--dump-dom",
-                f"http://127.0.0.1:{server.server_address[1]}/probe.html",
-            ],
-            capture_output=True,
-            text=True,
-            timeout=120,
-            check=False,
-        )
-    finally:
-        server.shutdown()
-        server.server_close()
-    match = re.search(r"RESULT(\{.*?\})END", done.stdout)
-    assert match, done.stdout[-500:] + done.stderr[-1500:]
-    console = [line for line in done.stderr.splitlines() if "CONSOLE" in line]
-    return json.loads(match[1].replace("&amp;", "&")), requests, console
+    page.route("**", answer)
+    page.on("console", lambda message: console.append(message.text))
+    page.on("pageerror", lambda error: console.append(str(error)))
+    page.goto(f"{SITE}/report.html#q-0002")
+    found = page.evaluate(PROBE.replace("DRIVE", drive))
+    page.close()
+    return found, requests, console
 
 
 @pytest.mark.parametrize("width", [360, 1280])
-def test_the_report_fits_and_works(chromium, films_html, width, tmp_path):
-    found, requests, console = opened(chromium, films_html, width, tmp_path)
-    assert "error" not in found, found
+def test_the_report_fits_and_works(chromium, films_html, width):
+    found, requests, console = opened(chromium, films_html, width)
     assert found["width"] == width
     assert found["closed"] <= width
     assert found["open"] <= width
@@ -160,7 +102,7 @@ def test_the_report_fits_and_works(chromium, films_html, width, tmp_path):
     assert found["found"] == 1
     assert found["count"] == "1 of 14"
     assert (found["before"], found["after"]) == ("MODEST", "UNDERCONFIDENT")
-    assert sorted(requests) == ["/probe.html", "/report.html"]
+    assert requests == ["/report.html"]
     assert console == []
 
 
@@ -169,12 +111,11 @@ def test_the_report_fits_and_works(chromium, films_html, width, tmp_path):
     [cases.hostile, lambda: cases.small(8, runs=tuple(f"Run-{i}-of-a-Group" for i in range(24)))],
     ids=["hostile", "24 runs"],
 )
-def test_unusual_reports_fit_a_phone(chromium, make, tmp_path):
-    html = cases.html(make())
-    found, requests, console = opened(chromium, html, 360, tmp_path)
+def test_unusual_reports_fit_a_phone(chromium, make):
+    found, requests, console = opened(chromium, cases.html(make()), 360)
     assert found["closed"] <= 360
     assert found["open"] <= 360
-    assert sorted(requests) == ["/probe.html", "/report.html"]
+    assert requests == ["/report.html"]
     assert console == []
 
 
@@ -190,9 +131,8 @@ def answers_html(tmp_path_factory):
 
 
 @pytest.mark.parametrize("width", [360, 1280])
-def test_a_click_on_a_sentence_shows_the_cited_passage(chromium, answers_html, width, tmp_path):
-    found, requests, console = opened(chromium, answers_html, width, tmp_path, DRIVE_ANSWERS)
-    assert "error" not in found, found
+def test_a_click_on_a_sentence_shows_the_cited_passage(chromium, answers_html, width):
+    found, requests, console = opened(chromium, answers_html, width, DRIVE_ANSWERS)
     assert found["marks"] == ["full", "full", "uncited"]
     assert found["colours"][0] == found["colours"][1] != found["colours"][2]
     assert (found["hidden"], found["shown"]) == (False, True)
@@ -201,25 +141,20 @@ def test_a_click_on_a_sentence_shows_the_cited_passage(chromium, answers_html, w
     assert "full support (tests.trec_rag.judge:judge): level 2" in found["passage"]
     assert found["heat"][0] == ["good", "1.0", "0.0", "0.0", "1.0"]
     assert max(found["closed"], found["open"]) <= width
-    assert sorted(requests) == ["/probe.html", "/report.html"]
+    assert requests == ["/report.html"]
     assert console == []
 
 
-@pytest.mark.parametrize("width", [1200, 390])
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize(("scheme", "width"), [("light", 390), ("dark", 1200)])
 def test_no_rule_of_accessibility_is_broken(chromium, films_html, tmp_path, scheme, width):
     path = tmp_path / "report.html"
     path.write_text(films_html, encoding="utf-8")
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
-        size = {"width": width, "height": 800}
-        page = browser.new_page(bypass_csp=True, color_scheme=scheme, viewport=size)
-        page.goto(path.as_uri())
-        page.evaluate(
-            "() => document.querySelectorAll('details').forEach((o) => { o.open = true; })"
-        )
-        page.add_script_tag(content=AXE.read_text(encoding="utf-8"))
-        found = page.evaluate("axe.run().then((one) => one.violations)")
-        browser.close()
+    size = {"width": width, "height": 800}
+    page = chromium.new_page(bypass_csp=True, color_scheme=scheme, viewport=size)
+    page.goto(path.as_uri())
+    page.evaluate("() => document.querySelectorAll('details').forEach((o) => { o.open = true; })")
+    page.add_script_tag(content=AXE.read_text(encoding="utf-8"))
+    found = page.evaluate("axe.run().then((one) => one.violations)")
+    page.close()
     said = [(one["id"], [node["html"][:120] for node in one["nodes"]][:5]) for one in found]
     assert said == []

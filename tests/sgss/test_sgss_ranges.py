@@ -98,8 +98,8 @@ def test_the_ends_hold_the_value_of_all_labels(grid, weighted, seed, missing):
             assert score.value is not None
             assert ends.topics == score.topics == 2
             assert ends.floor - 1e-12 <= score.value <= ends.ceiling + 1e-12, (run, name)
-    rows = {row["part"]: row for row in torn.document["preferences"]}
-    for row in whole.document["preferences"]:
+    rows = {row["part"]: row for row in torn.document()["preferences"]}
+    for row in whole.document()["preferences"]:
         ends = rows[row["part"]]
         assert ends["floor"] - 1e-12 <= row["MAR"] <= ends["ceiling"] + 1e-12
         assert ends["pairs"] >= row["pairs"]
@@ -108,7 +108,7 @@ def test_the_ends_hold_the_value_of_all_labels(grid, weighted, seed, missing):
 def test_a_pair_that_is_not_certain_counts_with_a_range():
     said = (Preference("p", "A", "B", "kim", left_better=True, test=True),)
     given_in = inputs({"p": {"A": [1], "B": [1]}}, Weights(), preferences=said)
-    (row,) = SGSS.score(given_in, SETTINGS, Told(1, 10)).document["preferences"]
+    (row,) = SGSS.score(given_in, SETTINGS, Told(1, 10)).document()["preferences"]
     assert (row["MAR"], row["floor"], row["ceiling"]) == (None, 0.0, 1.0)
     assert (row["pairs"], row["missing"]) == (1, 1)
 

@@ -284,7 +284,7 @@ def _counts_as_extreme(differences: list[int], drawn: list[int]) -> bool:
     return infinite or found >= observed
 
 
-@settings(max_examples=150)
+@settings(max_examples=60)
 @given(
     st.lists(st.tuples(st.integers(0, 12), st.integers(-4, 4)), min_size=2, max_size=8),
     st.sampled_from([0, 1000]),

@@ -3,9 +3,6 @@
 import json
 import os
 import re
-import signal
-import subprocess
-import sys
 import time
 
 import pytest
@@ -13,6 +10,8 @@ from pydantic import ValidationError
 
 from assay.systems.answer_text import answer_of, nugget_of, one_line, same_answer
 from assay.tasks.answering import ANSWER, REPORT, DrawnAnswer, Report
+from tests.apart import Apart
+from tests.command import without_keys
 from tests.engine.server import completion, serve
 
 CLAIM = {"passage": 1, "nugget": "A claim."}
@@ -176,15 +175,14 @@ def test_samples_have_seeds_and_are_paid_once_even_after_a_kill(assay, place):
     command += ["--confidence", "sampled", "--ledger", place / "l.sqlite"]
     with serve(script) as server:
         model = ["--model", f"openai:m@{server.url}"]
-        started = subprocess.Popen(
-            [sys.executable, "-m", "assay.cli.main", *map(str, [*command, *model])],
-            stderr=subprocess.DEVNULL,
-        )
+        with open(os.devnull, "r+") as nothing:
+            streams = (nothing.fileno(),) * 3
+            started = Apart(*command, *model, env=without_keys(), streams=streams)
         limit = time.monotonic() + 30
         while len(server.requests) < 10 and time.monotonic() < limit:
             time.sleep(0.05)
         time.sleep(0.5)
-        os.kill(started.pid, signal.SIGKILL)
+        started.kill()
         started.wait(10)
     assert len(seeds) == 7
     assert not out.exists()

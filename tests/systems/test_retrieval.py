@@ -52,6 +52,16 @@ def films(shared_data, tmp_path_factory):
     return folder
 
 
+@pytest.fixture(scope="module")
+def film_terms(films):
+    """The terms of each passage of the film pages."""
+    index = BM25Index(films / "index" / "bm25", Analysis(), title=True)
+    return [
+        index.terms(p.text if p.text.startswith(p.title) else f"{p.title}\n{p.text}")
+        for p in read_passages(films / "corpus")
+    ]
+
+
 @pytest.fixture
 def small(tmp_path):
     """A corpus of five passages and its index with vectors by a made-up embedder."""
@@ -75,15 +85,10 @@ def small(tmp_path):
 @pytest.mark.parametrize(
     ("k1", "b"), [(1.2, 0.75), (0.9, 0.4), (2.0, 1.0), (0.5, 0.0), (0.0, 0.75), (10.0, 0.9)]
 )
-def test_bm25_is_that_of_bm25s_on_the_film_pages(films, k1, b):
+def test_bm25_is_that_of_bm25s_on_the_film_pages(films, film_terms, k1, b):
     index = BM25Index(films / "index" / "bm25", Analysis(), title=True)
-    passages = list(read_passages(films / "corpus"))
-    terms = [
-        index.terms(p.text if p.text.startswith(p.title) else f"{p.title}\n{p.text}")
-        for p in passages
-    ]
     peer = bm25s.BM25(k1=k1, b=b, method="lucene")
-    peer.index(terms, show_progress=False)
+    peer.index(film_terms, show_progress=False)
     for line in QUESTIONS.read_text().splitlines():
         query = line.split("\t")[1]
         found = index.search(query, 20, BM25Settings(k1, b))

@@ -267,8 +267,8 @@ NEVER_CLOSED = [
 def test_what_is_never_closed_takes_no_time_to_speak_of(piece):
     """A page made to hurt: time that grows with the square of its length would be minutes."""
     started = time.process_time()
-    assert not MARKUP.search(clean(piece * 8000))
-    assert time.process_time() - started < 10
+    assert not MARKUP.search(clean(piece * 4000))
+    assert time.process_time() - started < 3
 
 
 @pytest.mark.parametrize("name", ["Infobox x", "unknown", "ubl"])
@@ -398,7 +398,7 @@ def without_what_names_nothing(text):
     return NO_ELEMENT.sub("", text)
 
 
-@settings(max_examples=300)
+@settings(max_examples=100)
 @given(st.lists(PIECES, max_size=40).map("".join))
 @example("<film>")
 @example("&Infobox;")

@@ -418,7 +418,7 @@ def test_manual_and_automatic_assignment_side_by_side(tmp_path: Path):
     result = scored(folder, "people")
     found = {
         (row["setting"], row["run"], row["measure"]): row["value"]
-        for row in result.findings.document["settings"]
+        for row in result.findings.document()["settings"]
     }
     auto, manual = found[AUTO, "good", "strict_vital"], found[ASSIGNED, "good", "strict_vital"]
     assert manual == pytest.approx(auto + 1 / 4 / 2)
@@ -438,7 +438,7 @@ def test_settings_follow_the_rules_of_the_leaderboards(tmp_path: Path):
     judged(folder, "machine")
     found = {
         (row["setting"], row["run"], row["measure"]): (row["floor"], row["ceiling"], row["topics"])
-        for row in scored(folder, "people").findings.document["settings"]
+        for row in scored(folder, "people").findings.document()["settings"]
     }
     assert values(scored(folder, "people"), "good")["strict_vital"] == 0.5
     # Of the run's two answers people labelled one; by their labels the other is 0 to 1.
@@ -493,7 +493,7 @@ def test_nuggets_are_edited_in_an_editor_and_every_change_is_a_label(assay: Assa
         "Boats use canals",
     ]
     assert values(scored(folder, "machine"), "good") == values(before, "good")
-    settings = {row["setting"] for row in after.findings.document["settings"]}
+    settings = {row["setting"] for row in after.findings.document()["settings"]}
     assert settings == {AUTO, EDITED}
     # Back to what it was: the machine's list counts again, all edits stay on record.
     text = assay("nuggets", "edit", folder, "1", "--print", env=ENV).stdout

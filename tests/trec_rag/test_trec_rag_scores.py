@@ -119,7 +119,7 @@ nuggets_with_gaps = st.lists(
 ).filter(lambda rows: sum((v is None) + (b is None) for v, b, _ in rows) <= 7)
 
 
-@settings(max_examples=150)
+@settings(max_examples=60)
 @given(nuggets_with_gaps)
 def test_nugget_ranges_are_the_outermost_of_every_completion(rows: list):
     values, vital, groups = ([row[place] for row in rows] for place in range(3))
@@ -143,7 +143,6 @@ importances = st.lists(st.sampled_from([Importance.VITAL, Importance.OKAY, None]
 given_labels = st.sampled_from([*Assigned, None])
 
 
-@settings(max_examples=100)
 @given(st.data())
 def test_the_mean_holds_that_of_every_completion(data: st.DataObject):
     """Whichever nuggets turn out to be vital; an answer never has less than silence."""

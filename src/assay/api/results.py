@@ -118,7 +118,7 @@ class Results:
     def document(self) -> dict[str, Any]:
         """What protocols say beside their scores, as plain JSON."""
         documents = {
-            name: {**one.findings.document, "juries": [asdict(jury) for jury in one.juries]}
+            name: {**one.findings.document(), "juries": [asdict(jury) for jury in one.juries]}
             for name, one in self.by_protocol.items()
         }
         if not self.several:

@@ -34,7 +34,7 @@ class Findings:
     under ``out/``, ``ranked`` the rankings that files are written of; ``more_scores`` are further
     tables of scores by name (``scores_NAME.csv``), ``by_category`` the scores over the topics of
     each category (None where topics have none). ``parts`` makes its sections of the
-    report where one is wanted, ``document`` is what ``--json`` adds, and ``detail`` is what the
+    report where one is wanted, ``document`` what ``--json`` adds, and ``detail`` is what the
     protocol itself makes of its findings. ``unlabelled`` says what has no usable label where that
     is told in other things than labels; its ``gaps`` are then all. ``grounds`` are what scores
     stand on beside the settings, such as who split answers into claims: scores on other grounds are
@@ -53,7 +53,7 @@ class Findings:
     files: Mapping[str, bytes] = field(default_factory=dict)
     ranked: Ranked | None = None
     parts: Callable[[], Iterable[Part]] = tuple
-    document: Mapping[str, object] = field(default_factory=dict)
+    document: Callable[[], Mapping[str, object]] = dict
     warnings: tuple[str, ...] = ()
     more_scores: Mapping[str, Scores] = field(default_factory=dict)
     by_category: Mapping[str, Scores] | None = None

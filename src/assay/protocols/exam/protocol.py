@@ -128,7 +128,7 @@ class Exam(Protocol[ExamSettings, ExamInputs]):
                 *(() if direct else (items_part(inputs, bank, scorer, settings.least),)),
                 *supervision_parts(inputs, bank, pool, scorer, settings),
             ),
-            document={
+            document=lambda: {
                 "tau": settings.least,
                 "k": settings.k,
                 "grading": settings.grading,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict
-from functools import partial
+from functools import cache
 from typing import Any
 
 from assay.formats.confidence import COLUMNS as CONFIDENCE_COLUMNS
@@ -86,7 +86,11 @@ def findings(inputs: Inputs, settings: R2C2Settings, judged: Judged, book: Label
         ),
         relevance=check,
     )
-    abstention = {name: Abstention.of(v.answers) for name, v in verdicts.items()}
+
+    @cache
+    def abstention() -> dict[str, Abstention]:
+        return {name: Abstention.of(v.answers) for name, v in verdicts.items()}
+
     every_score: Table = {**scores, **pr_scores}
     missing = sum(notes.unlabelled for notes in detail.notes.values())
     return Findings(
@@ -104,10 +108,10 @@ def findings(inputs: Inputs, settings: R2C2Settings, judged: Judged, book: Label
         gaps=gaps(detail),
         files=dict(_files(inputs, detail)),
         ranked=ranked,
-        parts=partial(parts, detail, verdicts, scores, abstention, settings, book.used),
-        document={
+        parts=lambda: parts(detail, verdicts, scores, abstention(), settings, book.used),
+        document=lambda: {
             "attempted": [asdict(one) for by in attempted.values() for one in by.values()],
-            "abstention": {name: _plain(asdict(one)) for name, one in abstention.items()},
+            "abstention": {name: _plain(asdict(one)) for name, one in abstention().items()},
             "runs": {name: asdict(notes) for name, notes in detail.notes.items()},
         },
         more_scores={"attempted": attempted},

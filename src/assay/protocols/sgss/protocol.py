@@ -140,7 +140,7 @@ class Sgss(Protocol[SgssSettings, SgssInputs]):
                 *people,
                 line_part(inputs, scored),
             ),
-            document={
+            document=lambda: {
                 "weights": asdict(inputs.weights),
                 "l_max": inputs.most,
                 "preferences": preference_scores(compared, settings),

@@ -78,7 +78,7 @@ def score(inputs: Inputs, settings: TrecRagSettings, book: LabelBook) -> Finding
         files=files,
         ranked=ranked_runs(inputs, settings, state.pool),
         parts=lambda: shown,
-        document={
+        document=lambda: {
             "settings": [
                 dict(zip(SETTING_COLUMNS, row, strict=True)) for row in setting_rows(sides)
             ],
