@@ -375,7 +375,7 @@ def test_support_labels_and_assignments(tmp_path, assay, kind):
 
 
 def test_records_that_are_no_labels_are_named(shared_data, worked, assay):
-    bank = shared_data / "data" / "trec-rag-2026" / "rag25-dev-nuggets.jsonl"
+    bank = shared_data / "data" / "trec-rag-2026" / "research-rubrics-dev-rubrics.jsonl"
     done = assay("agree", worked[0], bank)
     assert done.returncode == 2
-    assert "The JSON records are no labels; the first has qid, nuggets." in done.stderr
+    assert "The JSON records are no labels; the first has qid, domain," in done.stderr

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from assay.api.reading import Note, all_used
 from assay.api.undefined import (
@@ -17,8 +18,10 @@ from assay.api.undefined import (
     undefined_resamples,
     undefined_values,
 )
+from assay.formats.cells import LARGEST
 from assay.formats.label_pairs import LabelPair
-from assay.formats.label_tables import LARGEST, Unit, read_labels
+from assay.formats.label_records import Said
+from assay.formats.label_tables import Unit, read_labels
 from assay.model.errors import SettingsError
 from assay.model.wording import counted, listed, printable
 from assay.statistics import agreement
@@ -103,6 +106,34 @@ class Labels:
             seed=self.seed,
         )
 
+    def name(self, label: float) -> str:
+        """What a label is called."""
+        return self.pair.names.get(label, label_name(label))
+
+    def edits(self) -> dict[str, int]:
+        """Of the units with a label in both, how many labels of B are ``from scratch`` and how many
+        ``post-edited``; those of A where B's do not say. Empty where neither does."""
+        for said in reversed(self.pair.said):
+            ways = Counter(way_of(said, unit) for unit in self.pair.both)
+            if ways.keys() - {UNKNOWN}:
+                return {way: ways[way] for way in (*WAYS, UNKNOWN) if ways[way]}
+        return {}
+
+    def way(self, unit: Unit) -> str:
+        """How a unit was labelled, as :meth:`edits` counts it."""
+        first, second = (way_of(said, unit) for said in self.pair.said)
+        return first if second == UNKNOWN else second
+
+
+WAYS = ("from scratch", "post-edited")
+UNKNOWN = "not said"
+
+
+def way_of(said: Mapping[Unit, Said], unit: Unit) -> str:
+    """Whether a unit's label began as another's."""
+    edited = said[unit].why.edited if unit in said else None
+    return UNKNOWN if edited is None else WAYS[edited]
+
 
 @dataclass(frozen=True, slots=True)
 class Group:
@@ -111,6 +142,18 @@ class Group:
     name: str
     units: int
     coefficients: Sequence[Coefficient]
+
+
+class Disagreement(NamedTuple):
+    """A unit with two labels that differ: the ``text`` that is labelled where it is known, and the
+    reason of each."""
+
+    unit: Unit
+    text: str
+    a: float
+    b: float
+    reason_a: str
+    reason_b: str
 
 
 @dataclass(frozen=True)
@@ -122,6 +165,19 @@ class Agreed:
     coefficients: Sequence[Coefficient]
     by: str | None = None
     groups: Sequence[Group] = ()
+
+    def disagreements(self) -> list[Disagreement]:
+        """The units on which both differ, the farthest apart first, then in the files' order."""
+        pair = self.labels.pair
+        found = []
+        for unit in pair.both:
+            a, b = pair.first[unit], pair.second[unit]
+            if a != b:
+                beside = [said.get(unit, Said()) for said in pair.said]
+                text = beside[0].text or beside[1].text
+                reasons = (beside[0].why.reason, beside[1].why.reason)
+                found.append(Disagreement(unit, text, a, b, *reasons))
+        return sorted(found, key=lambda one: -abs(one.a - one.b))
 
     @property
     def cuts(self) -> int:
@@ -146,6 +202,7 @@ class Agreed:
     def document(self) -> dict[str, Any]:
         """As JSON has it."""
         result, pair = self.result, self.labels.pair
+        edits = self.labels.edits()
         sides = {"first": "A", "second": "B"}
         counts: dict[str, Any] = {"labels": result.labels, "A_by_B": result.table}
         grouped = {}
@@ -168,6 +225,8 @@ class Agreed:
                 "unlabelled_B": pair.unjudged_second,
             },
             "topics": result.topics,
+            "names": {label_name(label): name for label, name in pair.names.items()},
+            "edits": edits,
             "confusion": explained(counts, self.no_counts if result.table is None else None),
             "by_label": [
                 explained(
@@ -217,6 +276,11 @@ class Agreed:
     def findings(self) -> Iterator[str]:
         """What the numbers leave out, and labels that are not on the scale."""
         pair, clip = self.labels.pair, self.labels.clip
+        edits = self.labels.edits()
+        if edits:
+            units = len(pair.both)
+            shares = ", ".join(f"{way} {n:,} ({n / units:.0%})" for way, n in edits.items())
+            yield f"Labels given {shares}; --by edit sets them apart."
         if (self.result.topics or 0) < 2:
             yield "No intervals: there is one topic only."
         for name, other, only, unjudged in (
@@ -254,14 +318,17 @@ def agree_files(
     by: str | None,
     whole: bool,
     note: Note,
+    label: str | None = None,
 ) -> Agreed:
-    """The agreement of two files of labels, on everything and on each topic or run (``by``).
+    """The agreement of two files of labels, on everything and on each topic or run, or on labels
+    given from scratch and edited ones (``by``: ``topic``, ``run``, ``edit``). ``label`` says which
+    labels of records are meant.
 
     Unless it is the ``whole`` of it that is wanted, only what people are shown of groups is
     computed: with many different labels all thresholds and intervals of all groups take minutes.
     Raises FormatError with the faults of both files, SettingsError where they share nothing.
     """
-    first, second = all_used((partial(read_labels, file) for file in (a, b)), note)
+    first, second = all_used((partial(read_labels, file, label) for file in (a, b)), note)
     names = printable(str(a)), printable(str(b))
     pair = LabelPair(first, second, scale, " and ".join(names))
     if by == "run" and not pair.runs:
@@ -286,7 +353,9 @@ def _groups(labels: Labels, by: str, *, whole: bool) -> Iterator[Group]:
     pair, scale = labels.pair, labels.scale
     units: dict[str, list[Unit]] = {}
     for unit in pair.both:
-        units.setdefault(unit[0 if by == "topic" else 1], []).append(unit)
+        topic, run, _ = unit
+        name = labels.way(unit) if by == "edit" else topic if by == "topic" else run
+        units.setdefault(name, []).append(unit)
     if scale is None and whole:  # the same labels for all, so that the same thresholds come out
         scale = sorted({table[unit] for table in (pair.first, pair.second) for unit in pair.both})
     for name, some in units.items():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -16,7 +16,7 @@ from assay.api.undefined import LEVEL, RESAMPLES
 from assay.formats.battles import DIMENSIONS, Crowd, read_battles, read_responses
 from assay.measures.bootstrap import Interval
 from assay.measures.confidence import Integers
-from assay.model.battles import Battle, Verdict
+from assay.model.battles import Battle, Verdict, agreed, by_pair, merged
 from assay.model.errors import SettingsError
 from assay.model.wording import counted, listed
 from assay.statistics.battles import (
@@ -344,42 +344,12 @@ def rate_battles(battles: Sequence[Battle], settings: Settings) -> BattleScores:
     return BattleScores(runs, names, table, rated, settings, failed, bad, orders, by_battle)
 
 
-def _by_pair(battles: Iterable[Battle]) -> dict[tuple[str | None, str, str, str], list[Battle]]:
-    """Battles by topic, judge and pair of runs; all of a pair have the same side first."""
-    found: dict[tuple[str | None, str, str, str], list[Battle]] = {}
-    for one in battles:
-        low, high = sorted((one.a, one.b))
-        found.setdefault((one.topic, one.judge, low, high), []).append(one)
-    return found
-
-
-def merged(battles: Iterable[Battle]) -> list[Battle]:
-    """One battle of all those of a pair, topic and judge: the verdict on which all agree, whichever
-    side was shown first, else a tie. Battles without a topic are never the same."""
-    kept = []
-    for (topic, *_), found in _by_pair(battles).items():
-        if topic is None:
-            kept += found
-            continue
-        first = found[0]
-        same = len({_outcome(first, one) for one in found}) == 1
-        kept.append(first if same else first._replace(verdict=Verdict.TIE))
-    return kept
-
-
 def _orders(battles: Sequence[Battle]) -> Orders:
     counts = Counter(one.verdict for one in battles)
     both = disagree = 0
-    for (topic, *_), found in _by_pair(battles).items():
+    for (topic, *_), found in by_pair(battles).items():
         if topic is not None and len({one.a for one in found}) > 1:
             both += 1
-            disagree += len({_outcome(found[0], one) for one in found}) > 1
+            disagree += not agreed(found)
     decided = counts[Verdict.A] + counts[Verdict.B]
     return Orders(counts[Verdict.A], decided, both, disagree)
-
-
-def _outcome(first: Battle, one: Battle) -> float | None:
-    """What comes of a battle for the first side of another."""
-    if one.verdict is None:
-        return None
-    return one.verdict.outcome if one.a == first.a else one.verdict.turned.outcome

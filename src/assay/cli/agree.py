@@ -8,14 +8,19 @@ from typing import Annotated
 
 import typer
 
-from assay.api.agreeing import COLUMNS, MOST_CUTS, OF_GROUPS, UNGIVEN, Agreed, agree_files, scale_of
+from assay.api.agreeing import MOST_CUTS, UNGIVEN, Agreed, agree_files, scale_of
+from assay.api.agreement_page import (
+    DISAGREEMENTS,
+    agreement_tables,
+    disagreement_rows,
+    write_agreement,
+)
 from assay.api.undefined import undefined_values
 from assay.cli.common import CsvOption, JsonOption, one_of, present, remark
 from assay.model.wording import counted, printable
 from assay.page.tables import Table
-from assay.statistics.agreement import label_name
 
-_MOST_LABELS = 12  # more make a table of counts that no one reads
+_LONG = frozenset({"what", "why_a", "why_b"})
 
 
 def agree_command(
@@ -23,8 +28,8 @@ def agree_command(
         Path,
         typer.Argument(
             metavar="A",
-            help="Labels: qrels, an RJ run, CSV [run,]topic,doc,label, support labels or "
-            "assignments.",
+            help="Labels: qrels, an RJ run, CSV [run,]topic,doc,label, support labels, "
+            "assignments, nuggets, battles, or an evaluation's out/labels.jsonl.",
         ),
     ],
     b: Annotated[Path, typer.Argument(metavar="B", help="Other labels of the same documents.")],
@@ -38,11 +43,33 @@ def agree_command(
     ] = None,
     by: Annotated[
         str | None,
-        typer.Option("--by", metavar="topic|run", help="Also every single topic, or run."),
+        typer.Option(
+            "--by",
+            metavar="topic|run|edit",
+            help="Also every single topic or run, or labels from scratch and post-edited ones.",
+        ),
     ] = None,
     clip: Annotated[
         bool, typer.Option("--clip", help="Move labels outside the scale to its nearest end.")
     ] = False,
+    label: Annotated[
+        str | None,
+        typer.Option(
+            "--label",
+            metavar="NAME",
+            help="Which labels: 'importance' of assignments; the task of an export, as 'support'.",
+        ),
+    ] = None,
+    disagreements: Annotated[
+        bool,
+        typer.Option(
+            "--disagreements", help="Print the units on which both differ, with their reasons."
+        ),
+    ] = False,
+    html: Annotated[
+        Path | None,
+        typer.Option("--html", metavar="FILE", help="Write a page, disagreements included."),
+    ] = None,
     seed: Annotated[int, typer.Option("--seed", min=0, help="Of the bootstrap over topics.")] = 0,
     as_json: JsonOption = False,
     as_csv: CsvOption = False,
@@ -53,7 +80,7 @@ def agree_command(
     kappa@t is kappa of labels that are cut in two: at least t, or less.
     """
     if by is not None:
-        one_of(by, ("topic", "run"), "--by")
+        one_of(by, ("topic", "run", "edit"), "--by")
     if clip and scale is None:
         raise typer.BadParameter("needs a --scale to clip to", param_hint="--clip")
     try:
@@ -62,9 +89,22 @@ def agree_command(
         raise typer.BadParameter(
             f"{scale!r} is no scale; write 0:4, or a list as 0,0.5,1", param_hint="--scale"
         ) from None
+    whole = as_json or as_csv
     found = agree_files(
-        a, b, scale=labels, clip=clip, seed=seed, by=by, whole=as_json or as_csv, note=remark
+        a, b, scale=labels, clip=clip, seed=seed, by=by, whole=whole, note=remark, label=label
     )
+    if html is not None:
+        write_agreement(found, a, b, html)
+    if disagreements:
+        rows = list(disagreement_rows(found))
+        present(
+            lambda: [dict(zip(DISAGREEMENTS, row, strict=True)) for row in rows],
+            [Table("Where they differ", DISAGREEMENTS, rows, texts=_LONG)],
+            (DISAGREEMENTS, rows),
+            as_json=as_json,
+            as_csv=as_csv,
+        )
+        return
     present(
         lambda: {**found.document(), "files": {"A": str(a), "B": str(b)}},
         _people(found, printable(str(a)), printable(str(b))),
@@ -77,28 +117,12 @@ def agree_command(
 
 def _people(found: Agreed, a: str, b: str) -> Iterator[Table | str]:
     result = found.result
-    cuts = found.cuts <= MOST_CUTS
-    shown = [one for one in found.coefficients if cuts or not one.cut]
-    yield Table("Agreement", COLUMNS, [one.row for one in shown], digits=4)
-    if result.table is not None and len(result.labels) <= _MOST_LABELS:
-        names = tuple(map(label_name, result.labels))
-        lines = zip(result.by_label, result.table, strict=True)
-        rows = [(label_name(one.label), *line, one.agreement) for one, line in lines]
-        yield Table("Counts: A down, B across", ("", *names, "agreement"), rows, digits=4)
-    if found.by:
-        rows = [
-            (
-                one.name,
-                one.units,
-                *(each.estimate.value for each in one.coefficients if each.name in OF_GROUPS),
-            )
-            for one in found.groups
-        ]
-        yield Table(f"By {found.by}", (found.by, "units", *OF_GROUPS), rows, digits=4)
+    yield from agreement_tables(found)
     yield f"A is {a}, B is {b}."
     units, topics = counted(result.n, "unit"), result.topics or 0
     yield f"{units} of {counted(topics, 'topic')} labelled in both."
     yield from found.findings()
+    cuts = found.cuts <= MOST_CUTS
     if not cuts:
         yield f"kappa@t of {found.cuts:,} thresholds: not shown (see --csv)."
     orders = result.orders
@@ -109,7 +133,7 @@ def _people(found: Agreed, a: str, b: str) -> Iterator[Table | str]:
     if topics > 1:
         yield f"Low and high: 95 % bootstrap over topics, seed {found.labels.seed}."
     yield from found.undefined("–", cuts=cuts)
-    labels = ((f"label {label_name(one.label)}", one.agreement) for one in result.by_label)
+    labels = ((f"label {found.labels.name(one.label)}", one.agreement) for one in result.by_label)
     yield from undefined_values(
         "–", ((name, UNGIVEN if value is None else None) for name, value in labels)
     )

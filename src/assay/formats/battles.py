@@ -16,11 +16,13 @@ from dataclasses import dataclass, field
 from os import PathLike
 from typing import Any
 
+from assay.formats.cells import read_cells
 from assay.formats.jsonl import dump_line, first_character, one_id, one_text, read_objects
-from assay.formats.label_tables import read_cells
 from assay.formats.parsed import FaultList, Parsed
+from assay.formats.reasons import why_of
 from assay.formats.text import SourceText, read_text
 from assay.model.battles import Battle, Verdict
+from assay.model.labels import NO_REASON, Why
 from assay.model.wording import counted, listed, quoted
 
 __all__ = ["DIMENSIONS", "Crowd", "read_battles", "read_responses", "write_battles"]
@@ -143,7 +145,13 @@ class _Reader:
         return self.faults.done()
 
     def _add(
-        self, number: int, topic: str | None, sides: Sequence[str | None], word: object, judge: str
+        self,
+        number: int,
+        topic: str | None,
+        sides: Sequence[str | None],
+        word: object,
+        judge: str,
+        why: Why = NO_REASON,
     ) -> bool:
         """Keep a battle; False, with a fault, where it is none."""
         a, b = ((side or "").strip() for side in sides)
@@ -158,7 +166,7 @@ class _Reader:
                 cure = "Write A, B, Tie or Tie (Both Bad); null where judging failed."
                 self._error(number, f"{quoted(str(word))} is no verdict.", cure, topic)
             else:
-                self.found.append(Battle(topic, a, b, verdict, judge, number))
+                self.found.append(Battle(topic, a, b, verdict, judge, number, why))
                 return True
         return False
 
@@ -176,7 +184,7 @@ class _Reader:
         judge = " ".join(
             str(record[name]) for name in ("provider", "model", "thinking") if record.get(name)
         )
-        if not self._add(number, topic, sides, word, judge):
+        if not self._add(number, topic, sides, word, judge, why_of(record)):
             return
         kept = self.found[-1]
         pair = record.get("pair")
@@ -187,7 +195,7 @@ class _Reader:
         if kept.verdict is not None and preferred != kept.winner:
             why = f"{quoted(str(preferred))} is preferred, but the verdict is {kept.verdict}."
             self._error(number, why, "Which of the two is right?", topic)
-        key = kept._replace(verdict=None, line=0)
+        key = kept._replace(verdict=None, line=0, why=NO_REASON)
         first = self._judged.setdefault(key, number)
         if first != number:
             self.found.pop()
@@ -208,7 +216,8 @@ class _Reader:
             return
         sides = [one_id(record, name) for name in names]
         judge = one_text(record, "judge", "labeller", "rater") or ""
-        self._add(number, one_id(record, *_TOPIC_KEYS), sides, record[verdict], judge)
+        topic, word = one_id(record, *_TOPIC_KEYS), record[verdict]
+        self._add(number, topic, sides, word, judge, why_of(record))
 
     def _crowd(self, number: int, record: Mapping[str, Any]) -> None:
         topic = one_id(record, "query_id")
@@ -223,8 +232,12 @@ class _Reader:
             why = f"Both responses are by {quoted(str(sides[0]))}."
             self._error(number, why, "Give each response of a topic a run of its own.", topic)
             return
+        place = DIMENSIONS.index(self.crowd.dimension) + 1
+        ratings, beside = record.get("ratings"), NO_REASON
+        if isinstance(ratings, dict):
+            beside = Why(str(ratings.get(f"Q{place}_justification") or ""))
         for word, judge in self._crowd_labels(number, record, topic):
-            self._add(number, topic, sides, word, judge)
+            self._add(number, topic, sides, word, judge, beside)
 
     def _crowd_labels(
         self, number: int, record: Mapping[str, Any], topic: str

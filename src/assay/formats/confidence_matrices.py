@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from assay.formats.cells import TOPIC, Cells
 from assay.formats.confidence import read_confidence
-from assay.formats.label_tables import TOPIC, Cells
 from assay.formats.parsed import FaultList, Parsed
 from assay.formats.score_cells import is_mean, read_score_cells
 from assay.formats.score_matrices import complete, no_topics

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from assay.formats.label_tables import LabelTable, Unit
 
@@ -29,11 +30,14 @@ class LabelPair:
         only_first: how many units only the first file has.
         only_second: how many only the second one has.
         runs: whether both files have a column of runs.
+        said: what is known beside the labels of each file.
+        names: what labels are called.
     """
 
     def __init__(
         self, a: LabelTable, b: LabelTable, scale: Sequence[float] | None, files: str
     ) -> None:
+        a, b = _named_alike(a, b)
         self.files = files
         self.first, self.unjudged_first = _judged(a, scale)
         self.second, self.unjudged_second = _judged(b, scale)
@@ -43,6 +47,27 @@ class LabelPair:
         self.only_first = len(a.labels) - self.shared
         self.only_second = len(b.labels) - self.shared
         self.runs = a.runs and b.runs
+        self.said = (a.said, b.said)
+        self.names = {**b.names, **a.names}
+
+
+def _named_alike(a: LabelTable, b: LabelTable) -> tuple[LabelTable, LabelTable]:
+    """Two files whose labels are words of no known scale, each numbered by itself: the same word
+    gets the same number."""
+    if all(b.names.get(value, name) == name for value, name in a.names.items()):
+        return a, b
+    words = sorted({*a.names.values(), *b.names.values()})
+    names = {float(place): word for place, word in enumerate(words)}
+    numbers = {word: value for value, word in names.items()}
+
+    def named(one: LabelTable) -> LabelTable:
+        labels = {
+            unit: None if value is None else numbers[one.names[value]]
+            for unit, value in one.labels.items()
+        }
+        return replace(one, names=names, labels=labels)
+
+    return named(a), named(b)
 
 
 def _judged(table: LabelTable, scale: Sequence[float] | None) -> tuple[dict[Unit, float], int]:

@@ -1,72 +1,252 @@
-"""Support labels and nugget assignments as labels of units, to be compared with others."""
+"""JSON records as labels of units, to be compared with others: support labels, assignments,
+importances, battles, and the labels that Assay exports."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import Any
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
 
-from assay.formats.parsed import Parsed
+from assay.formats.battles import read_battles
+from assay.formats.jsonl import read_objects
+from assay.formats.parsed import FaultList, Parsed
+from assay.formats.reasons import why_of
 from assay.formats.text import SourceText
-from assay.formats.trec_rag_nuggets import read_assignments
+from assay.formats.trec_rag_nuggets import read_assignments, read_nuggets
 from assay.formats.trec_rag_support import CODES, read_support
-from assay.model.trec_rag import Assigned
+from assay.model.battles import merged
+from assay.model.labels import NO_REASON, POST_EDIT, SEEN, WORKBENCH, Why
+from assay.model.trec_rag import Assigned, AssignedNugget, Importance
+from assay.model.wording import listed
 
-__all__ = ["labels_of_records"]
+__all__ = ["Labels", "Said", "labels_of_records"]
 
-Labels = Mapping[tuple[str, str, str], float | None]
-"""By topic, run and what is labelled; None where it has no label."""
+_Unit = tuple[str, str, str]
 
 _ASSIGNED = {Assigned.SUPPORT: 2.0, Assigned.PARTIAL: 1.0, Assigned.NONE: 0.0, None: None}
+_SUPPORT_NAMES = {2.0: "full", 1.0: "partial", 0.0: "none"}
+_ASSIGNED_NAMES = {2.0: "support", 1.0: "partial_support", 0.0: "not_support"}
+_IMPORTANCE = {Importance.VITAL: 1.0, Importance.OKAY: 0.0, None: None}
+_IMPORTANCE_NAMES = {1.0: "vital", 0.0: "okay"}
+_BATTLE_NAMES = {1.0: "first", 0.5: "tie", 0.0: "second"}
+
+_SCALES = (
+    ("none", "partial", "full"),
+    ("not_support", "partial_support", "support"),
+    ("okay", "vital"),
+    ("no", "yes"),
+    ("False", "True"),
+    ("B", "Tie", "A"),
+    ("RIGHT", "LEFT"),
+)
+"""Words of verdicts that are scales, the least first."""
 
 
-def labels_of_records(source: SourceText, first: Mapping[str, Any]) -> Parsed[Labels] | None:
-    """The labels of a file of JSON records: 2 full, 1 partial, 0 none, as the track writes support.
+class Said(NamedTuple):
+    """What is known of a label beside it: what it is about, its reason, whether it is an edit."""
+
+    text: str = ""
+    why: Why = NO_REASON
+
+
+@dataclass(frozen=True)
+class Labels:
+    """Labels by topic, run and what is labelled; None where there is none.
+
+    Attributes:
+        values: the labels.
+        said: what is known beside them.
+        names: what labels are called.
+        runs: whether units are of runs.
+    """
+
+    values: dict[_Unit, float | None] = field(default_factory=dict)
+    said: dict[_Unit, Said] = field(default_factory=dict)
+    names: Mapping[float, str] = field(default_factory=dict)
+    runs: bool = True
+
+    def add(self, unit: _Unit, value: float | None, said: Said) -> None:
+        """Keep a label; the same unit again has its number in its name."""
+        topic, run, what = unit
+        place, key = 1, unit
+        while key in self.values:
+            place += 1
+            key = (topic, run, f"{what} ({place})")
+        self.values[key] = value
+        if said != Said():
+            self.said[key] = said
+
+
+def labels_of_records(
+    source: SourceText, first: Mapping[str, Any], label: str | None = None
+) -> Parsed[Labels] | None:
+    """The labels of a file of JSON records.
+
+    Support and assignments are 2 full, 1 partial, 0 none; importance is 1 vital, 0 okay. A battle
+    is 1 where the run whose name sorts first won, ½ for a tie, 0 where the other did, whichever was
+    shown first: where both orders were judged, they are one battle, a tie where they disagree.
 
     A citation is known by its document and its sentence's place in the answer, a nugget by its
-    text; one that occurs several times there, by its number too.
+    text, a battle by its two runs.
 
     Args:
         source: the file.
         first: its first record.
+        label: ``importance`` of files of assignments; which task's labels of an export, by the end
+            of its name.
 
     Returns:
-        None where the record is neither an answer's support labels nor its assignments.
+        None where the record is nothing of this.
     """
+    if "unit_hash" in first:
+        return _exported(source, label)
     if "sentences" in first:
-        support = read_support(source.path)
-        return Parsed(
-            _numbered(
-                (
-                    (one.topic, one.run, f"sentence {place}, {cited.reference}"),
-                    None if cited.support is None else float(CODES[cited.support]),
-                )
-                for one in support.value or ()
-                for place, sentence in enumerate(one.sentences, 1)
-                for cited in sentence.citations
-            ),
-            support.faults,
-        )
+        return _support(source)
     nuggets = first.get("nuggets")
-    if isinstance(nuggets, list) and any("assignment" in one for one in nuggets):
-        assigned = read_assignments(source.path)
-        return Parsed(
-            _numbered(
-                ((one.topic, one.run, each.nugget.text), _ASSIGNED[each.assigned])
-                for one in assigned.value or ()
-                for each in one.nuggets
-            ),
-            assigned.faults,
-        )
+    if isinstance(nuggets, list) and nuggets:
+        if any("assignment" in one for one in nuggets) and label in (None, "assignment"):
+            return _assigned(source)
+        return _importances(source)
+    if {"judge_verdict", "run_a", "model_a", "response_a"} & first.keys():
+        return _battles(source)
     return None
 
 
-def _numbered(
-    found: Iterable[tuple[tuple[str, str, str], float | None]],
-) -> dict[tuple[str, str, str], float | None]:
-    labels: dict[tuple[str, str, str], float | None] = {}
-    times: dict[tuple[str, str, str], int] = {}
-    for unit, label in found:
-        times[unit] = times.get(unit, 0) + 1
-        topic, run, what = unit
-        labels[topic, run, what if times[unit] == 1 else f"{what} ({times[unit]})"] = label
-    return labels
+def _support(source: SourceText) -> Parsed[Labels]:
+    read = read_support(source.path)
+    found = Labels(names=_SUPPORT_NAMES)
+    for one in read.value or ():
+        for place, sentence in enumerate(one.sentences, 1):
+            for cited in sentence.citations:
+                found.add(
+                    (one.topic, one.run, f"sentence {place}, {cited.reference}"),
+                    None if cited.support is None else float(CODES[cited.support]),
+                    Said(sentence.text, cited.why),
+                )
+    return Parsed(found, read.faults)
+
+
+def _assigned(source: SourceText) -> Parsed[Labels]:
+    read = read_assignments(source.path)
+    found = Labels(names=_ASSIGNED_NAMES)
+    for one in read.value or ():
+        for each in one.nuggets:
+            unit = (one.topic, one.run, each.nugget.text)
+            found.add(unit, _ASSIGNED[each.assigned], Said(why=each.why))
+    return Parsed(found, read.faults)
+
+
+def _importances(source: SourceText) -> Parsed[Labels]:
+    """Of nuggets alone; those that stand with several answers are labelled once."""
+    parsed = read_nuggets(source.path)
+    assigned: tuple[Any, ...] = ()
+    faults = parsed.faults
+    if any("already" in fault.why for fault in parsed.errors):  # a list an answer, not a topic
+        read = read_assignments(source.path)
+        assigned, faults = read.value or (), read.faults
+    found = Labels(names=_IMPORTANCE_NAMES, runs=False)
+    seen: set[_Unit] = set()
+    lists: Iterable[tuple[str, Iterable[Any]]] = (
+        [(one.topic, one.nuggets) for one in assigned]
+        if assigned
+        else [(one.topic, one.nuggets) for one in (parsed.value or {}).values()]
+    )
+    for topic, nuggets in lists:
+        for one in nuggets:
+            nugget = one.nugget if isinstance(one, AssignedNugget) else one
+            unit = (topic, "", nugget.text)
+            if unit in seen and assigned:
+                continue
+            seen.add(unit)
+            source_said = {"source": nugget.sources[0]} if len(nugget.sources) == 1 else {}
+            found.add(unit, _IMPORTANCE[nugget.importance], Said(why=why_of(source_said)))
+    return Parsed(found, faults)
+
+
+def _battles(source: SourceText) -> Parsed[Labels]:
+    read = read_battles(source.path)
+    found = Labels(names=_BATTLE_NAMES, runs=False)
+    every = [one._replace(judge="") for one in read.value or ()]
+    judged = merged(one for one in every if one.verdict is not None)
+    for one in (*judged, *(one for one in every if one.verdict is None)):
+        low, high = sorted((one.a, one.b))
+        unit = (one.topic or str(one.line), "", f"{low} against {high}")
+        if one.verdict is None and unit in found.values:
+            continue  # the other order was judged
+        found.add(unit, one.outcome_for(low), Said(why=one.why))
+    return Parsed(found, read.faults)
+
+
+def _exported(source: SourceText, label: str | None) -> Parsed[Labels]:
+    """The labels that Assay exports, of one task: each where it is used, by its run and topic."""
+    faults = FaultList(source.file, source.faults)
+    records = [
+        record
+        for _, record in read_objects(source, faults)
+        if label is None or _is_task(str(record.get("task")), label)
+    ]
+    tasks = list(dict.fromkeys(str(record.get("task")) for record in records))
+    if len(tasks) != 1:
+        what = f"labels of {len(tasks)} tasks: {listed(tasks)}" if tasks else "no such label"
+        faults.error(0, f"The file has {what}.", "Name one task with --label.")
+        return Parsed(None, faults.done())
+    words = [(unit, word, said) for record in records for unit, word, said in _words(record)]
+    given = [word for _, word, _ in words if word is not None]
+    values = _values(given)
+    found = Labels(names={value: word for word, value in values.items() if word != str(value)})
+    for unit, word, said in words:
+        if unit not in found.values:  # a label that is used twice at a place counts once
+            found.add(unit, None if word is None else values[word], said)
+    return Parsed(found, faults.done())
+
+
+def _is_task(task: str, label: str) -> bool:
+    return task == label or task.rpartition(".")[2] == label
+
+
+def _words(record: Mapping[str, Any]) -> Iterator[tuple[_Unit, str | None, Said]]:
+    """Of an exported label, at each place: its choice, or each of a list's."""
+    verdict, about = record.get("verdict"), record.get("unit")
+    unit = about if isinstance(about, dict) else {}
+    choices = verdict if isinstance(verdict, dict) else {}
+    chosen = next((value for name, value in choices.items() if name != "reason"), None)
+    several = isinstance(chosen, list)
+    every = chosen if isinstance(chosen, list) else [chosen]
+    lists = (value for value in unit.values() if several and isinstance(value, list))
+    texts = next((one for one in lists if len(one) == len(every)), None)
+    why = Why(str(record.get("reason") or ""), _is_edit(record))
+    for place in record.get("used_at") or ():
+        run, _, rest = str(place).partition(" ")
+        topic, _, where = rest.partition(" ")
+        for number, one in enumerate(every, 1):
+            own = str(texts[number - 1]) if texts else _about(unit)
+            key = f"{where} {number}".strip() if several else where
+            word = one if isinstance(one, str) or one is None else str(one)
+            yield (topic, run, key), word, Said(own, why)
+
+
+def _about(unit: Mapping[str, Any]) -> str:
+    """What a unit is about, in a line."""
+    texts = [value for value in unit.values() if isinstance(value, str) and value]
+    return " — ".join(texts[:2])
+
+
+def _is_edit(record: Mapping[str, Any]) -> bool | None:
+    """Whether a person's label began as another's; None where a machine gave it."""
+    detail, who = record.get("detail"), record.get("labeller")
+    said = detail.get(WORKBENCH) if isinstance(detail, dict) else None
+    mode = said.get("mode") if isinstance(said, dict) else None
+    if mode:
+        return mode in (POST_EDIT, SEEN)
+    human = isinstance(who, dict) and who.get("kind") == "human"
+    return bool(record.get("overrules")) if human else None
+
+
+def _values(words: list[str]) -> dict[str, float]:
+    """A number for each word: itself, its place on a known scale, or else in the alphabet."""
+    every = set(words)
+    if all(re.fullmatch(r"-?\d+(\.\d+)?", word) for word in every):
+        return {word: float(word) for word in every}
+    scale = next((one for one in _SCALES if every <= set(one)), tuple(sorted(every)))
+    return {word: float(place) for place, word in enumerate(scale)}

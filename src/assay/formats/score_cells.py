@@ -19,8 +19,8 @@ from dataclasses import replace
 from os import PathLike
 from pathlib import Path
 
+from assay.formats.cells import RUN, TOPIC, Cells, read_cells
 from assay.formats.jsonl import first_character, one_id, read_objects
-from assay.formats.label_tables import RUN, TOPIC, Cells, read_cells
 from assay.formats.naming import run_name
 from assay.formats.parsed import FaultList
 from assay.formats.text import SourceText, read_text

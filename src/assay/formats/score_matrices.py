@@ -9,7 +9,7 @@ from os import PathLike
 from pathlib import Path
 from typing import TypeVar
 
-from assay.formats.label_tables import RUN, TOPIC, Cells, finite_number, number_fault
+from assay.formats.cells import RUN, TOPIC, Cells, finite_number, number_fault
 from assay.formats.naming import normal_id
 from assay.formats.parsed import FaultList, Parsed
 from assay.formats.score_cells import (

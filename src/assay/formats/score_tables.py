@@ -12,14 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from os import PathLike
 
-from assay.formats.label_tables import (
-    RUN,
-    TOPIC,
-    Cells,
-    finite_number,
-    number_fault,
-    one_column,
-)
+from assay.formats.cells import RUN, TOPIC, Cells, finite_number, number_fault, one_column
 from assay.formats.naming import normal_id
 from assay.formats.parsed import FaultList, Parsed
 from assay.formats.score_cells import (

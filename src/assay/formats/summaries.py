@@ -13,8 +13,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from os import PathLike
 from typing import Any
 
+from assay.formats.cells import read_cells
 from assay.formats.jsonl import dump_line, read_values
-from assay.formats.label_tables import read_cells
 from assay.formats.parsed import FaultList, Parsed
 from assay.formats.text import read_text
 from assay.model.summaries import Cited, Document, Preference, Summary, SummarySection

@@ -15,6 +15,7 @@ from typing import Any
 from assay.formats.jsonl import dump_line, first_object, one_id, one_text, read_objects
 from assay.formats.naming import run_name
 from assay.formats.parsed import FaultList, Parsed
+from assay.formats.reasons import why_of
 from assay.formats.text import read_text
 from assay.formats.trec_rag_topics import parse_importance
 from assay.model.trec_rag import (
@@ -126,7 +127,7 @@ def read_assignments(path: str | PathLike[str]) -> Parsed[tuple[AssignedAnswer, 
                 cure = "Write vital or okay."
                 faults.error(number, f"{quoted(nugget.text)} has no importance.", cure, topic)
             assigned = _assigned(item, nugget, number, topic, faults, failed)
-            nuggets.append(AssignedNugget(nugget, assigned))
+            nuggets.append(AssignedNugget(nugget, assigned, why_of(item)))
         length = record.get("response_length")
         answer = AssignedAnswer(
             run=run,

@@ -16,6 +16,7 @@ from typing import Any
 from assay.formats.jsonl import dump_line, one_id, one_text, read_objects
 from assay.formats.naming import run_name
 from assay.formats.parsed import FaultList, Parsed
+from assay.formats.reasons import why_of
 from assay.formats.text import read_text
 from assay.model.trec_rag import CitedSupport, JudgedSentence, Support, SupportAnswer
 from assay.model.wording import quoted
@@ -102,7 +103,8 @@ def _sentence(
             continue
         reference = one_id(one, "reference", "docid", "segment_id") or ""
         unjudged = label is None and one.get("support") is not None
-        found.append(CitedSupport(reference, label, unjudged))  # type: ignore[arg-type]
+        why = why_of(one)
+        found.append(CitedSupport(reference, label, unjudged, why))  # type: ignore[arg-type]
     return JudgedSentence(one_text(item, "text", "sentence") or "", tuple(found))
 
 

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from enum import StrEnum
 from typing import NamedTuple
+
+from assay.model.labels import NO_REASON, Why
 
 
 class Verdict(StrEnum):
@@ -35,6 +38,7 @@ class Battle(NamedTuple):
     verdict: Verdict | None
     judge: str = ""
     line: int = 0
+    why: Why = NO_REASON
 
     @property
     def winner(self) -> str | None:
@@ -42,3 +46,38 @@ class Battle(NamedTuple):
         if self.verdict is Verdict.A:
             return self.a
         return self.b if self.verdict is Verdict.B else None
+
+    def outcome_for(self, run: str) -> float | None:
+        """1 where a run of the battle won, 0 where it lost, ½ for a tie; None without a verdict."""
+        if self.verdict is None:
+            return None
+        return self.verdict.outcome if run == self.a else self.verdict.turned.outcome
+
+
+def by_pair(battles: Iterable[Battle]) -> dict[tuple[str | None, str, str, str], list[Battle]]:
+    """Battles by topic, judge and pair of runs, whichever was shown first."""
+    found: dict[tuple[str | None, str, str, str], list[Battle]] = {}
+    for one in battles:
+        low, high = sorted((one.a, one.b))
+        found.setdefault((one.topic, one.judge, low, high), []).append(one)
+    return found
+
+
+def merged(battles: Iterable[Battle]) -> list[Battle]:
+    """One battle of all those of a pair, topic and judge: the verdict on which all agree, whichever
+    side was shown first, else a tie. Battles without a topic are never the same."""
+    kept = []
+    for (topic, *_), found in by_pair(battles).items():
+        if topic is None:
+            kept += found
+        elif agreed(found):
+            kept.append(found[0])
+        else:
+            kept.append(found[0]._replace(verdict=Verdict.TIE))
+    return kept
+
+
+def agreed(battles: Iterable[Battle]) -> bool:
+    """Whether battles of one pair all come out alike."""
+    every = list(battles)
+    return len({one.outcome_for(every[0].a) for one in every}) == 1

@@ -76,6 +76,16 @@ class Label(NamedTuple):
     rowid: int = 0
 
 
+class Why(NamedTuple):
+    """What is said beside a label: its reason, and whether it began as another's label that
+    somebody edited (None where nothing says so)."""
+
+    reason: str = ""
+    edited: bool | None = None
+
+
+NO_REASON = Why()
+
 WORKBENCH = "workbench"
 """Where a label's ``detail`` says how a person gave it in the workbench."""
 

@@ -13,6 +13,8 @@ from enum import StrEnum
 from functools import cached_property, lru_cache
 from typing import NamedTuple
 
+from assay.model.labels import NO_REASON, Why
+
 
 class Importance(StrEnum):
     """``vital``: a good answer must have it. ``okay``: worth having, not essential."""
@@ -179,6 +181,7 @@ class AssignedNugget(NamedTuple):
 
     nugget: RagNugget
     assigned: Assigned | None
+    why: Why = NO_REASON
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,6 +204,7 @@ class CitedSupport(NamedTuple):
     reference: str
     support: Support | None
     unjudged: bool = False
+    why: Why = NO_REASON
 
 
 class JudgedSentence(NamedTuple):

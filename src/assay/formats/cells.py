@@ -1,0 +1,146 @@
+"""What all tables with a header have in common: separators, quotes, rows that do not fit."""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from assay.formats.naming import clean
+from assay.formats.parsed import FaultList
+from assay.model.csv_cells import from_csv_cell
+from assay.model.wording import listed
+
+__all__ = [
+    "LARGEST",
+    "RUN",
+    "TOPIC",
+    "Cells",
+    "finite_number",
+    "number_fault",
+    "one_column",
+    "read_cells",
+    "separator",
+]
+
+TOPIC = ("topic", "topic_id", "qid", "query", "query_id", "question", "narrative", "narrative_id")
+RUN = ("run", "run_id", "runid")
+
+LARGEST = 1e100  # as in the statistics, whose squares and sums would overflow
+
+
+@dataclass(frozen=True, slots=True)
+class Cells:
+    """A table as it stands in a file.
+
+    Attributes:
+        line: the number of the header's line.
+        header: the columns' names as written, without white space around them.
+        rows: every row with its line number; all are as wide as the header.
+    """
+
+    line: int
+    header: tuple[str, ...]
+    rows: tuple[tuple[int, tuple[str, ...]], ...] = field(repr=False)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The columns' names without regard to case, spaces as underscores (``run_id``)."""
+        return tuple("_".join(name.casefold().split()) for name in self.header)
+
+    def places(self, among: Sequence[str]) -> list[int]:
+        """The columns whose name is one of *among*."""
+        return [place for place, name in enumerate(self.names) if name in among]
+
+
+def read_cells(lines: Sequence[str], faults: FaultList) -> Cells | None:
+    """Split the lines of a CSV or TSV file into cells; None where there is no line with text.
+
+    The header decides what separates: commas, tabs or (with a warning) semicolons. Rows that are
+    not as wide as the header are reported and left out.
+    """
+    header = next((line for line in lines if line.strip()), "")
+    mark = separator(header)
+    if mark == ";":
+        faults.warning(
+            1, "The columns are separated by semicolons.", "Write commas; read all the same."
+        )
+    reader = csv.reader(io.StringIO("\n".join(lines), newline=""), delimiter=mark, strict=True)
+    found: list[tuple[int, tuple[str, ...]]] = []
+    line = 0
+    while True:
+        start = line + 1
+        try:
+            cells = next(reader)
+        except StopIteration:
+            break
+        except csv.Error as error:
+            line = max(reader.line_num, start)
+            faults.error(
+                start,
+                f"The line is not valid CSV ({error}).",
+                'Put cells with commas into quotes, and write "" for a quote inside.',
+            )
+            continue
+        line = reader.line_num
+        if not any(cell.strip() for cell in cells):
+            continue
+        if found and len(cells) != len(found[0][1]):
+            faults.error(
+                start,
+                f"The line has {len(cells)} cells, the header {len(found[0][1])}.",
+                "Put cells that hold the separator into quotes; leave unknown cells empty.",
+            )
+            continue
+        found.append((start, tuple(clean(from_csv_cell(cell)) for cell in cells)))
+    if not found:
+        return None
+    return Cells(found[0][0], found[0][1], tuple(found[1:]))
+
+
+def one_column(
+    cells: Cells, among: Sequence[str], what: str, faults: FaultList, cure: str
+) -> int | None:
+    """The one column whose name is among some; a fault and None where there is none or several."""
+    places = cells.places(among)
+    if not places:
+        faults.error(
+            cells.line, f"The header lacks {what}; it has {listed(cells.header, 12)}.", cure
+        )
+        return None
+    if len(places) > 1:
+        twice = listed(cells.header[place] for place in places)
+        faults.error(
+            cells.line,
+            f"The header has more than one {what} column: {twice}.",
+            "Rename all but one of them.",
+        )
+        return None
+    return places[0]
+
+
+def finite_number(text: str) -> float | None:
+    """The number that a cell holds; None where it holds none that can be counted with."""
+    if not text.isascii() or "_" in text:
+        return None
+    try:
+        value = float(text)
+    except ValueError:
+        return None
+    return value if abs(value) <= LARGEST else None
+
+
+def number_fault(text: str) -> str:
+    """What is wrong with a cell that :func:`finite_number` takes for none."""
+    try:
+        beyond = LARGEST < abs(float(text)) < math.inf
+    except ValueError:
+        beyond = False
+    return f"is beyond {LARGEST:g}" if beyond else "is not a finite number"
+
+
+def separator(header: str) -> str:
+    """What separates the cells of a header: the first of comma, tab and semicolon that it has."""
+    return next((mark for mark in (",", "\t", ";") if mark in header), ",")
