@@ -148,7 +148,7 @@ def test_stemming_stop_words_and_languages():
     assert Analysis(stemming=False).analyzer().analyze("Running") == ["running"]
     assert Analysis(stopwords=True).analyzer().analyze("the films") == ["film"]
     assert Analysis("de").analyzer().analyze("Filme") == ["film"]
-    assert Analysis("ja").analyzer().analyze("映画 Star") == ["映", "画", "star"]
+    assert Analysis("ja").analyzer().analyze("映画 Star") == ["映", "映画", "画", "star"]
     with pytest.raises(SettingsError, match="--language"):
         Analysis("xx")
 

@@ -22,6 +22,7 @@ def build(
     language: str = "en",
     stemming: bool = True,
     stopwords: bool = False,
+    pairs: bool = True,
     title: bool = True,
     ann_above: int = ANN_ABOVE,
     memory: int = 256,
@@ -31,14 +32,15 @@ def build(
     """Build an index of ``corpus`` in ``folder``, as ``assay index build`` does.
 
     ``dense`` names an embedder (``minilm``, ``e5``, ``openai:MODEL`` …) whose vectors are made,
-    too. ``language`` (ISO 639-1) chooses the stemmer and the stop words, ``title`` indexes a
+    too. ``language`` (ISO 639-1) chooses the stemmer and the stop words, ``pairs`` splits what is
+    written without spaces into pairs of characters, ``title`` indexes a
     passage's title with its text, ``memory`` is in megabytes. What is there already is kept and
     gone on with. ``told`` hears what is being built and how many passages are done. Raises
     SettingsError where ``folder`` holds the index of something else, unless ``restart`` says to
     replace it.
     """
     settings = IndexSettings(
-        Analysis(language, stemming, stopwords), title, dense, ann_above, memory
+        Analysis(language, stemming, stopwords, pairs), title, dense, ann_above, memory
     )
     path = corpus.folder if isinstance(corpus, Corpus) else Path(corpus)
     hears = {} if told is None else {"told": told}

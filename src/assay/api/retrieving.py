@@ -72,7 +72,8 @@ class Models:
 @dataclass(frozen=True)
 class Retrieved:
     """Ranked passages of the topics that have any. ``failed`` replies of models could not be used
-    (``faults`` counts why), ``missing`` ones are not there."""
+    (``faults`` counts why), ``missing`` ones are not there. ``warnings``: of topics in another
+    language than the index."""
 
     topics: Mapping[str, str]
     lists: Mapping[str, list[Ranked]]
@@ -81,6 +82,7 @@ class Retrieved:
     missing: int
     faults: Counter[str]
     tally: Tally
+    warnings: list[str]
 
     @property
     def silent(self) -> list[str]:
@@ -142,7 +144,16 @@ def search(
         )
     lists = {topic: rows for topic, rows in found.lists.items() if rows}
     faults = sum((one.faults for one in askers), start=Counter[str]())
-    return Retrieved(topics, lists, index, found.failed, found.missing, faults, spending.tally)
+    return Retrieved(
+        topics,
+        lists,
+        index,
+        found.failed,
+        found.missing,
+        faults,
+        spending.tally,
+        index.warnings_of(topics) if settings.method is not Method.DENSE else [],
+    )
 
 
 def settings_for(
@@ -231,6 +242,8 @@ def retrieve(
     found = outside_a_loop(searching, progress_of(progress))
     if output is not None:
         found.write(Path(output), kind, max_chars=max_passage_chars)
+    for said in found.warnings:
+        warnings.warn(said, stacklevel=2)
     if found.failed or found.missing:
         why = "; ".join(f"{count} × {what}" for what, count in found.faults.most_common(3))
         said = f"{found.failed} replies could not be used, {found.missing} are missing"

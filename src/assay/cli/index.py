@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from assay.api import index as indexes
-from assay.cli.common import JsonOption, present, tell
+from assay.cli.common import JsonOption, present, remark, tell
 from assay.model.wording import counted
 from assay.systems.retrieval.dense import ANN_ABOVE
 from assay.systems.retrieval.embedders import DEFAULT, SPEC_HELP
@@ -40,12 +40,21 @@ def build_command(
         ),
     ] = None,
     language: Annotated[
-        str, typer.Option("--language", help="ISO 639-1 code, for stemmer and stop words.")
+        str,
+        typer.Option(
+            "--language", help="ISO 639-1 code, for stemmer and stop words; none: whole words."
+        ),
     ] = "en",
     stemming: Annotated[bool, typer.Option(help="Reduce words to their stems.")] = True,
     stopwords: Annotated[
         bool, typer.Option("--stopwords", help="Leave stop words out of the index.")
     ] = False,
+    pairs: Annotated[
+        bool,
+        typer.Option(
+            help="Make pairs of characters of Chinese, Japanese, Korean, Thai, Lao, Khmer, Burmese."
+        ),
+    ] = True,
     title: Annotated[bool, typer.Option(help="Index a passage's title with its text.")] = True,
     ann_above: Annotated[
         int,
@@ -78,25 +87,33 @@ def build_command(
             rate = done / (now - started)
             tell(f"{what}: {done:,} passages, {rate:,.0f}/s")
 
-    count = len(
-        indexes.build(
-            corpus,
-            folder,
-            dense=dense,
-            language=language,
-            stemming=stemming,
-            stopwords=stopwords,
-            title=title,
-            ann_above=ann_above,
-            memory=memory,
-            restart=restart,
-            told=told,
-        )
+    made = indexes.build(
+        corpus,
+        folder,
+        dense=dense,
+        language=language,
+        stemming=stemming,
+        stopwords=stopwords,
+        pairs=pairs,
+        title=title,
+        ann_above=ann_above,
+        memory=memory,
+        restart=restart,
+        told=told,
     )
     seconds = time.perf_counter() - started
+    index = made.index
+    if warning := index.warning():
+        remark(warning)
     present(
-        lambda: {"index": str(folder), "passages": count, "seconds": seconds},
-        [f"{counted(count, 'passage')} in {folder}"],
+        lambda: {
+            "index": str(folder),
+            "passages": len(made),
+            "analysis": index.about["analysis"],
+            "languages": index.about["languages"],
+            "seconds": seconds,
+        },
+        [f"{counted(len(made), 'passage')} in {folder} ({index.analysis})"],
         as_json=as_json,
     )
     if not as_json:

@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from assay.api.retrieving import Models, RunFormat, search, settings_for
-from assay.cli.common import JsonOption, present, tell
+from assay.cli.common import JsonOption, present, remark, tell
 from assay.cli.forecast import why_unusable
 from assay.cli.judging import BudgetOption, FetchLines, judging_bar
 from assay.systems.retrieval.fusion import K
@@ -120,6 +120,8 @@ def retrieve_command(
     found.write(output, run_format, max_chars=max_passage_chars)
     lists, silent, tally, faults = found.lists, found.silent, found.tally, found.faults
     passages = sum(map(len, lists.values()))
+    for line in found.warnings:
+        remark(line)
 
     def people() -> Iterator[str]:
         yield f"{passages:,} passages for {len(lists)} of {len(topics)} topics in {output}"
@@ -139,6 +141,7 @@ def retrieve_command(
             "topics": len(topics),
             "without_passages": silent,
             "passages": passages,
+            "warnings": found.warnings,
             "unusable_replies": found.failed,
             "why_unusable": dict(faults.most_common()),
             "missing_replies": found.missing,

@@ -86,7 +86,7 @@ class BM25Writer:
         self._document = tantivy.Document
         self._analyzer = analysis.analyzer()
         self._index = tantivy.Index(builder.build(), path=str(folder))
-        self._index.register_tokenizer(_ANALYZER, self._analyzer)
+        self._index.register_tokenizer(_ANALYZER, self._analyzer.tokenizer)
         self._writer = self._index.writer(heap_size=megabytes * 1_000_000, num_threads=0)
         self._lengths = array("I")
 
@@ -97,12 +97,13 @@ class BM25Writer:
         """Add one passage; its number is how many there were before."""
         text = indexed_text(passage, title=self._title)
         document = self._document()
-        document.add_text("body", text)
+        prepared = self._analyzer.prepared(text)
+        document.add_text("body", prepared)
         document.add_unsigned("n", len(self._lengths))
         for name in _STORED:
             document.add_bytes(name, getattr(passage, name).encode("utf-8", "replace"))
         self._writer.add_document(document)
-        self._lengths.append(len(self._analyzer.analyze(text)))
+        self._lengths.append(len(self._analyzer.tokenizer.analyze(prepared)))
 
     def finish(self) -> None:
         """Commit, wait for the merging of segments, and write the lengths."""
@@ -128,7 +129,7 @@ class BM25Index:
         self._folder = folder
         with told_of_damage(folder, _CURE):
             self._index = tantivy.Index.open(str(folder))
-            self._index.register_tokenizer(_ANALYZER, self._analyzer)
+            self._index.register_tokenizer(_ANALYZER, self._analyzer.tokenizer)
             self._searcher = self._index.searcher()
             self._schema = self._index.schema
             self.lengths: NDArray[np.uint32] = np.load(folder / LENGTHS, mmap_mode="r")
@@ -148,7 +149,7 @@ class BM25Index:
 
     def terms(self, text: str) -> list[str]:
         """The terms of a text, in order, as they are indexed."""
-        return list(self._analyzer.analyze(text))
+        return self._analyzer.analyze(text)
 
     def search(self, query: str, k: int, settings: BM25Settings) -> list[Hit]:
         """The best ``k`` passages for ``query``, best first; equal scores by number.
@@ -157,7 +158,7 @@ class BM25Index:
         of the query are not found.
         """
         with told_of_damage(self._folder, _CURE):
-            return self._search(Counter(self.terms(query)), k, settings)
+            return self._search(Counter(self._analyzer.query(query)), k, settings)
 
     def _search(self, terms: Counter[str], k: int, settings: BM25Settings) -> list[Hit]:
         known = {term: self._searcher.doc_freq("body", term) for term in terms}

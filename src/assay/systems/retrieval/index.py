@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import shutil
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -17,11 +18,12 @@ from assay.model.version import __version__
 from assay.systems.corpus.passages import Passage
 from assay.systems.corpus.store import read_passages, write_whole
 from assay.systems.damage import read_about, told_of_damage
-from assay.systems.retrieval.analysis import Analysis
+from assay.systems.retrieval.analysis import FORM, STEMMERS, Analysis
 from assay.systems.retrieval.bm25 import BM25Index, BM25Writer, indexed_text
 from assay.systems.retrieval.dense import ABOUT as DENSE
 from assay.systems.retrieval.dense import ANN_ABOVE, DenseIndex, build_dense
 from assay.systems.retrieval.embedders import make_embedder
+from assay.systems.retrieval.languages import NAMES, languages, likely_language, told_apart
 
 ABOUT = "index.json"
 
@@ -68,6 +70,7 @@ def build_index(
         "assay": __version__,
         "corpus": corpus.resolve().name,
         "analysis": asdict(how.analysis),
+        "form": FORM,
         "title": how.title,
     }
     path = folder / ABOUT
@@ -81,10 +84,10 @@ def build_index(
     if known is None:
         if folder.is_dir() and {entry.name for entry in folder.iterdir()} - _OURS:
             raise SettingsError(f"{folder} is not empty and holds no index. Give a new folder.")
-        about["passages"], about["content"] = _build_bm25(corpus, folder, how, told)
+        about.update(_build_bm25(corpus, folder, how, told))
         write_whole(path, orjson.dumps(about, option=orjson.OPT_INDENT_2) + b"\n")
     else:
-        if any(known.get(key) != about[key] for key in ("analysis", "title")):
+        if any(known.get(key) != about[key] for key in ("analysis", "title", "form")):
             raise SettingsError(
                 f"{folder} holds an index of other settings. Give another folder, or --restart to "
                 "replace it."
@@ -135,23 +138,29 @@ def _content(corpus: Path, told: Told) -> tuple[int, str]:
     return digest.found
 
 
-def _build_bm25(corpus: Path, folder: Path, how: IndexSettings, told: Told) -> tuple[int, str]:
+def _build_bm25(corpus: Path, folder: Path, how: IndexSettings, told: Told) -> dict[str, Any]:
     part = folder / ".bm25.part"
     for left in (part, folder / "bm25"):  # of a build that was killed
         shutil.rmtree(left, ignore_errors=True)
     writer = BM25Writer(part, how.analysis, title=how.title, megabytes=how.megabytes)
     digest = _Digest()
+    sample: list[str] = []
     for passage in read_passages(corpus):
         writer.add(passage)
         digest.add(passage)
+        if len(writer) <= _SAMPLE or len(writer) % _SAMPLE == 0:
+            sample.append(passage.text)
         if len(writer) % 500 == 0:
             told("BM25", len(writer))
     writer.finish()
     told("BM25", len(writer))
     part.replace(folder / "bm25")
-    return digest.found
+    count, content = digest.found
+    return {"passages": count, "content": content, "languages": languages(sample)}
 
 
+_SAMPLE = 300  # passages that tell which languages a corpus is in, and one in so many after them
+_MAIN = 0.1  # the share of passages from which on a language is one of the corpus
 _ABOUT = {"analysis": dict, "title": bool, "passages": int}
 _CURE = "Build the index again: assay index build --restart"
 
@@ -166,8 +175,10 @@ class Index:
         self.folder = folder
         self.about = read_about(path, _ABOUT, _CURE)
         with told_of_damage(path, _CURE):
-            analysis = Analysis(**self.about["analysis"])
-        self.bm25 = BM25Index(folder / "bm25", analysis, title=self.about["title"])
+            self.analysis = Analysis(**self.about["analysis"])
+        if self.about.get("form") != FORM:
+            raise SettingsError(f"{folder} was built by another version of Assay. {_CURE}")
+        self.bm25 = BM25Index(folder / "bm25", self.analysis, title=self.about["title"])
         if len(self) != self.about["passages"]:
             raise SettingsError(
                 f"{folder} holds {len(self)} passages, and {path} says {self.about['passages']}. "
@@ -186,6 +197,42 @@ class Index:
                 f"{self.folder} holds {len(self)} passages and {len(found)} vectors. {_CURE}"
             )
         return found
+
+    @property
+    def languages(self) -> list[str]:
+        """The languages of the passages, the commonest first."""
+        found: dict[str, float] = self.about.get("languages", {})
+        return [code for code, share in found.items() if share >= _MAIN]
+
+    def warning(self) -> str:
+        """What there is to say of an index whose language is not that of its passages; empty
+        where all is well."""
+        own = self.analysis.language
+        if own == "none" or not self.languages or not told_apart(main := self.languages[0], own):
+            return ""
+        if main in STEMMERS or own in STEMMERS:
+            return (
+                f"The passages look {NAMES[main]}, and the index is {self.analysis}: build it with "
+                f"--language {main} --restart."
+            )
+        return ""
+
+    def warnings_of(self, topics: Mapping[str, str]) -> list[str]:
+        """What there is to say of topics in another language than the index and its passages."""
+        own = self.analysis.language
+        spoken = (own, *(code for code in self.languages if code not in STEMMERS or own == "none"))
+        found = Counter(
+            code
+            for code in map(likely_language, topics.values())
+            if code and all(told_apart(code, other) for other in spoken)
+        )
+        passages = ", ".join(NAMES[code] for code in self.languages) or "no known language"
+        return [
+            f"{count} of {len(topics)} topics look {NAMES[code]}; the index is {self.analysis}, "
+            f"its passages are in {passages}: few terms will be shared. Translate them, or take "
+            "an embedder of many languages (--dense e5)."
+            for code, count in found.most_common()
+        ]
 
     def passage(self, number: int) -> Passage:
         """The passage with this number."""
