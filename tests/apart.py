@@ -19,7 +19,13 @@ from unittest import mock
 
 _CONTEXT = get_context("forkserver")
 _CONTEXT.set_forkserver_preload(
-    ["assay.cli.main", "assay.cli.ui", "assay.cli.evaluate", "assay.cli.labels"]
+    [
+        "assay.cli.main",
+        "assay.cli.ui",
+        "assay.cli.evaluate",
+        "assay.cli.labels",
+        "assay.systems.corpus.build",
+    ]  # fmt: skip
 )
 _STARTING = threading.Lock()
 

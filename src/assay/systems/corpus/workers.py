@@ -13,13 +13,15 @@ import time
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from multiprocessing.connection import Connection, wait
-from multiprocessing.context import SpawnProcess
+from multiprocessing.process import BaseProcess
 from typing import Any, Generic, TypeVar
 
 from assay.model.errors import AssayError
 
 _LOOK = 0.5  # seconds between two looks at what page each process is at
-_CONTEXT = multiprocessing.get_context("spawn")
+# Python is started once for all of them where it can be.
+_START = "forkserver" if "forkserver" in multiprocessing.get_all_start_methods() else "spawn"
+_CONTEXT: Any = multiprocessing.get_context(_START)
 
 Page = TypeVar("Page")
 Done = TypeVar("Done")
@@ -82,7 +84,7 @@ class Workers(Generic[Page, Done]):
 class _Worker(Generic[Page]):
     """A process, what it is doing, and since when it is at the page that it is at."""
 
-    process: SpawnProcess
+    process: BaseProcess
     pipe: Connection[Any, Any]
     at: Any
     batch: tuple[int, list[Page]] | None = None
