@@ -25,7 +25,7 @@ _CONTEXT.set_forkserver_preload(
         "assay.cli.evaluate",
         "assay.cli.labels",
         "assay.systems.corpus.build",
-    ]  # fmt: skip
+    ]
 )
 _STARTING = threading.Lock()
 
