@@ -113,6 +113,12 @@ def read_responses(path: str | PathLike[str], *, most_words: int = 200) -> Parse
     return Parsed(found, faults.done())
 
 
+def sentences(text: str) -> list[str]:
+    """The sentences of a text, by its full stops and line breaks; white space is one space."""
+    lines = (" ".join(line.split()) for line in text.splitlines())
+    return [one for line in lines if line for one in _SENTENCE.split(line) if one.strip()]
+
+
 def cut(text: str, most_words: int = 200) -> list[str]:
     """Cut a text into paragraph-sized passages: at blank lines, and where a paragraph has more
     than ``most_words`` words at the ends of its sentences. No word is lost; a single sentence

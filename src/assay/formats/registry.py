@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
-from assay.formats import exam_validate, r2c2_validate, sgss_validate, trec_rag_validate
+from assay.formats import (
+    exam_validate,
+    r2c2_validate,
+    records_validate,
+    sgss_validate,
+    trec_rag_validate,
+)
 from assay.formats.validate import (
     FORMATS,
     FileReport,
@@ -14,6 +20,12 @@ from assay.formats.validate import (
 
 __all__ = ["FORMATS", "FileReport", "ValidationReport", "guess_format", "validate"]
 
-for _module in (r2c2_validate, trec_rag_validate, exam_validate, sgss_validate):
+for _module in (
+    r2c2_validate,
+    trec_rag_validate,
+    exam_validate,
+    sgss_validate,
+    records_validate,
+):
     for _one in _module.FORMATS:
         register(_one)

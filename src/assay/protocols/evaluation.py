@@ -182,7 +182,7 @@ class Evaluation:
         if waiting:
             known = "More may be asked once labels before it are known"
             notes.append(f"{known}: {', '.join(waiting)}.")
-        return Forecast(plans, " ".join(notes))
+        return Forecast(plans, " ".join(dict.fromkeys(notes)))
 
     def _plan(
         self,

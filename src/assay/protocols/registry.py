@@ -12,7 +12,7 @@ from assay.model.modules import check_module
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoints
 
-OWN = ("r2c2", "exam", "trec-rag", "sgss")
+OWN = ("r2c2", "exam", "trec-rag", "sgss", "rag")
 """Assay's own protocols."""
 
 GROUP = "assay.protocols"
@@ -56,6 +56,10 @@ def _own(name: str) -> Any:
         from assay.protocols.trec_rag.protocol import TREC_RAG  # noqa: PLC0415
 
         return TREC_RAG
+    if name == "rag":
+        from assay.protocols.rag.protocol import RAG  # noqa: PLC0415
+
+        return RAG
     from assay.protocols.sgss.protocol import SGSS  # noqa: PLC0415
 
     return SGSS

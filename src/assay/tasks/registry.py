@@ -6,6 +6,7 @@ from assay.tasks import (
     answering,
     exam,
     r2c2,
+    rag,
     retrieval,
     sgss,
     trec_rag,
@@ -21,6 +22,7 @@ _MODULES = (
     trec_rag_nuggets,
     exam,
     sgss,
+    rag,
     retrieval,
     answering,
 )

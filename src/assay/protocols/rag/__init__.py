@@ -1,0 +1,1 @@
+"""The protocol for builders of RAG applications: their questions, answers and passages."""

@@ -1,0 +1,336 @@
+"""Everything that the labels say of a RAG application's runs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+
+from assay.formats.jsonl import dump_line
+from assay.measures.claims import (
+    ANSWER_CELLS,
+    REFERENCE_CELLS,
+    ClaimLabels,
+    cell_of_answer_claim,
+    cell_of_reference_claim,
+    utilization,
+)
+from assay.measures.ranges import Range
+from assay.measures.scores import Score
+from assay.model.records import HISTORY_VERSION, Record
+from assay.model.wording import counted, listed
+from assay.page.page import Board, Gap
+from assay.protocols.labels import LabelBook
+from assay.protocols.means import mean_score
+from assay.protocols.rag.inputs import RagInputs, RagSettings
+from assay.protocols.rag.judged import Judged, Walk
+from assay.protocols.rag.scoring import (
+    LOWER,
+    Values,
+    columns,
+    decline_precision,
+    scores,
+    worst,
+)
+from assay.protocols.rag.views import DEFINITIONS, parts
+from assay.protocols.ranked import Ranked
+from assay.protocols.ranked_scores import score_rankings
+from assay.protocols.results import Findings
+
+ANSWERS = (
+    "Faithfulness", "Correct", "ClaimF1", "ClaimPrecision", "ClaimRecall", "AnswerRelevance",
+    "CitationPrecision", "CitationRecall", "Faithfulness~", "ClaimRecall~",
+)  # fmt: skip
+REFUSALS = ("DeclinedWrongly", "DeclinedRightly", "DeclinePrecision")
+PASSAGES = (
+    "ContextPrecision", "ContextRecall", "ContextRelevance", "ContextAP",
+    "ContextPrecision(claims)", "ContextRecall~",
+)  # fmt: skip
+_BRIEF = {
+    "Faithfulness": "Faithful", "Correct": "Correct", "ClaimF1": "ClaimF1",
+    "AnswerRelevance": "Relevant",
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Scored:
+    """What was found: ``judged[run][question]`` of every record that is there, ``values`` of every
+    question by run."""
+
+    inputs: RagInputs
+    judged: Mapping[str, Mapping[str, Judged]]
+    values: Mapping[str, Mapping[str, Values]]
+
+
+def findings(inputs: RagInputs, settings: RagSettings, book: LabelBook) -> Findings:
+    """Score every run. Asks nobody; what is missing is counted in ``book``."""
+    walk = Walk(inputs, settings, book)
+    judged: dict[str, dict[str, Judged]] = {run: {} for run in inputs.runs}
+    for record in inputs.records():
+        judged[record.run][record.id] = walk.judged(record)
+        walk.looked_up.clear()
+    half = settings.partial == "half"
+    values = {
+        run: {
+            question: _values(inputs, settings, run, question, judged[run].get(question), half=half)
+            for question in inputs.questions
+        }
+        for run in inputs.runs
+    }
+    found = Scored(inputs, judged, values)
+    ranked, rankings = _rankings(found, settings)
+    names = [*ANSWERS, *REFUSALS, *PASSAGES, *ANSWER_CELLS, *REFERENCE_CELLS]
+    per_topic: dict[str, dict[str, dict[str, Range | None]]] = {}
+    for run in inputs.runs:
+        own = columns(values[run], [n for n in names if n != "ContextAP" or inputs.ranked[run]])
+        per_topic[run] = {
+            name: dict(of) for name, of in {**own, **rankings.get(run, {})}.items() if of
+        }
+    table = _table(found, per_topic, settings, list(inputs.questions))
+    return Findings(
+        topics=tuple(inputs.questions),
+        scores=table,
+        per_topic=per_topic,
+        boards=tuple(_boards(table, settings)),
+        definitions=DEFINITIONS,
+        facts=tuple(_facts(inputs)),
+        gaps=tuple(_gaps(found)),
+        files=dict(_files(found)),
+        ranked=ranked,
+        parts=partial(parts, inputs, judged),
+        warnings=tuple(_warnings(inputs)),
+        by_category=_by_category(found, per_topic, settings),
+        grounds={
+            "splitter": "rag.claims" if inputs.splits else "sentences",
+            "history": HISTORY_VERSION,
+        },
+    )
+
+
+def _values(
+    inputs: RagInputs, settings: RagSettings, run: str, question: str, judged: Judged | None,
+    *, half: bool,
+) -> Values:  # fmt: skip
+    about = inputs.questions[question]
+    if not about.answerable:
+        if judged is None:
+            return {"DeclinedRightly": Range.certain(0.0)}
+        said = judged.declined
+        return {"DeclinedRightly": Range(0.0, 1.0) if said is None else Range.certain(float(said))}
+    if judged is None:
+        return worst(reference=bool(about.references), cites=inputs.cites, half=half)
+    record = inputs.runs[run][question]
+    return scores(record, judged, cites=inputs.cites, half=half, citations=settings.citations)
+
+
+# -- tables ---------------------------------------------------------------------------------------
+
+
+def _table(
+    found: Scored,
+    per_topic: Mapping[str, Mapping[str, Mapping[str, Range | None]]],
+    settings: RagSettings,
+    questions: list[str],
+) -> dict[str, dict[str, Score]]:
+    """The means over some questions, and what is a ratio of totals."""
+    table: dict[str, dict[str, Score]] = {}
+    for run, by_measure in per_topic.items():
+        rows: dict[str, Score] = {}
+        for name, of in by_measure.items():
+            some = [of[one] for one in questions if one in of]
+            if some:
+                rows[name] = mean_score(run, name, some, settings)
+        judged = {one: found.judged[run][one] for one in questions if one in found.judged[run]}
+        totals = {
+            "DeclinePrecision": decline_precision(
+                (one.declined, found.inputs.questions[q].answerable) for q, one in judged.items()
+            ),
+            "Utilization": _utilization(judged),
+        }
+        for name, ends in totals.items():
+            if ends is not None:
+                count = len(questions)
+                open_ones = count if ends.value is None else 0
+                rows[name] = Score.between(run, name, ends, topics=count, missing=open_ones)
+        table[run] = rows
+    return table
+
+
+def _utilization(judged: Mapping[str, Judged]) -> Range | None:
+    """Over the references' claims; not known before all of these are."""
+    every = [one for one in judged.values() if one.references]
+    if any(not one.split for one in every):
+        return Range(0.0, 1.0)
+    labels = [one.best(silent=one.declined is True or one.claims == ()) for one in every]
+    return utilization([one for one in labels if one is not None])
+
+
+def _by_category(
+    found: Scored,
+    per_topic: Mapping[str, Mapping[str, Mapping[str, Range | None]]],
+    settings: RagSettings,
+) -> Mapping[str, Mapping[str, Mapping[str, Score]]] | None:
+    members: dict[str, list[str]] = {}
+    for name, question in found.inputs.questions.items():
+        if question.category:
+            members.setdefault(question.category, []).append(name)
+    if not members:
+        return None
+    return {
+        category: _table(found, per_topic, settings, questions)
+        for category, questions in members.items()
+    }
+
+
+def _rankings(
+    found: Scored, settings: RagSettings
+) -> tuple[Ranked | None, Mapping[str, Mapping[str, Mapping[str, Range | None]]]]:
+    """The runs' passages as rankings, with the passages of all runs as the ideal. A passage is its
+    text: one that several runs have under one id is one document."""
+    inputs = found.inputs
+    runs = [run for run, ranked in inputs.ranked.items() if ranked]
+    topics = [name for name, one in inputs.questions.items() if one.answerable]
+    qrels: dict[str, dict[str, float]] = {topic: {} for topic in topics}
+    rising: dict[str, dict[str, float]] = {}
+    texts: dict[tuple[str, str], str | None] = {}
+    shown: dict[str, dict[str, list[str]]] = {run: {} for run in runs}
+    for run in runs:
+        for topic in topics:
+            judged = found.judged[run].get(topic)
+            if judged is None:
+                continue
+            passages = inputs.runs[run][topic].passages
+            for passage, grade in zip(passages, judged.grades, strict=True):
+                name = passage.id
+                if texts.setdefault((topic, name), passage.text) != passage.text:
+                    name = f"{passage.id}@{run}"
+                shown[run].setdefault(topic, []).append(name)
+                qrels[topic][name] = 0.0 if np.isnan(grade) else grade
+                if np.isnan(grade):
+                    rising.setdefault(topic, {})[name] = 3.0
+    if not any(qrels.values()):
+        return None, {}
+    ranked = Ranked(
+        topics, qrels, shown, {name: name for name in settings.measures}, g_max=3.0
+    )  # fmt: skip
+    return ranked, score_rankings(ranked, rising)
+
+
+def _boards(table: Mapping[str, Mapping[str, Score]], settings: RagSettings) -> Iterator[Board]:
+    there = dict.fromkeys(name for of in table.values() for name in of)
+    for title, names, note in (
+        ("Answers", ANSWERS, "A refusal or an empty answer to what can be answered is the worst."),
+        ("Passages", (*PASSAGES, *settings.measures),
+         "ContextAP’s ideal is what was retrieved; that of the rankings’ measures all runs’ pool."),
+        ("Refusals", REFUSALS, "An empty answer to what can be answered counts as declined."),
+        ("Where claims of the answers come from", ANSWER_CELLS, "The six sum to 1."),
+        ("What became of the references", (*REFERENCE_CELLS, "Utilization"),
+         "The first four sum to 1."),
+    ):  # fmt: skip
+        some = tuple(name for name in names if name in there)
+        if some:
+            brief = {name: word for name, word in _BRIEF.items() if name in some}
+            yield Board(title, some, note, frozenset(LOWER & set(some)), brief=brief)
+
+
+# -- what is said ---------------------------------------------------------------------------------
+
+
+def _facts(inputs: RagInputs) -> Iterator[tuple[str, str]]:
+    answerable = [one for one in inputs.questions.values() if one.answerable]
+    yield "Questions", f"{len(inputs.questions):,}"
+    yield "Answerable", f"{len(answerable):,}"
+    yield "With references", f"{sum(bool(one.references) for one in answerable):,}"
+    yield "Runs", f"{len(inputs.runs):,}"
+    yield "A claim is", "a claim by rag.claims" if inputs.splits else "a sentence"
+
+
+def _gaps(found: Scored) -> Iterator[Gap]:
+    """Records that are not there, answers of nothing, passages without text."""
+    inputs = found.inputs
+    for run, of in inputs.runs.items():
+        absent = [name for name in inputs.questions if name not in of]
+        if absent:
+            what = f"questions have no record of {run} ({listed(absent, 10)})"
+            yield Gap(len(absent), what, "Each counts as the worst.", grave=False)
+    empty = sum(not one.answer for one in inputs.records())
+    if empty:
+        yield Gap(empty, "answers are empty", "Each counts as the worst.", grave=False)
+    cut = sum(one.truncated for one in inputs.records())
+    if cut:
+        yield Gap(cut, "answers are cut", "No labels are asked: all of them is open.", grave=False)
+    passages = [one for record in inputs.records() for one in record.passages]
+    for count, what in (
+        (sum(one.text is None for one in passages), "passages have no text"),
+        (sum(one.truncated for one in passages), "passages are cut"),
+    ):
+        if count:
+            so = "What they support is open: [inputs] passages may have their texts."
+            yield Gap(count, what, so, grave=False)
+
+
+def _warnings(inputs: RagInputs) -> Iterator[str]:
+    unranked = [run for run, ranked in inputs.ranked.items() if not ranked]
+    if unranked:
+        yield (
+            f"Passages of several retrievers were put together in {listed(unranked, 10)}: there is "
+            "no order to score, so ContextAP and the measures of rankings leave "
+            f"{'it' if len(unranked) == 1 else 'these'} out."
+        )
+    if not any(one.references for one in inputs.questions.values()):
+        yield "No question has a reference: what needs one is absent, not 0."
+    errors = sum(one.error is not None for one in inputs.records())
+    if errors:
+        yield f"{counted(errors, 'record')} hold an error and count as answers of nothing."
+
+
+# -- files ----------------------------------------------------------------------------------------
+
+
+def _files(found: Scored) -> Iterator[tuple[str, bytes]]:
+    claims: list[bytes] = []
+    support: list[bytes] = []
+    passages: list[bytes] = []
+    for record in found.inputs.records():
+        judged = found.judged[record.run][record.id]
+        claims += map(dump_line, _claim_rows(record, judged))
+        support += map(dump_line, _support_rows(record, judged))
+        passages += [
+            dump_line({"run": record.run, "id": record.id, "rank": n, "passage": one.id,
+                       "grade": None if np.isnan(grade) else int(grade), "text": one.text})
+            for n, (one, grade) in enumerate(zip(record.passages, judged.grades, strict=True), 1)
+        ]  # fmt: skip
+    yield "claims.jsonl", b"".join(claims)
+    yield "entailment.jsonl", b"".join(support)
+    yield "passages.jsonl", b"".join(passages)
+
+
+def _claim_rows(record: Record, judged: Judged) -> Iterator[dict[str, object]]:
+    labels = judged.best()
+    about = {"run": record.run, "id": record.id}
+    for n, claim in enumerate(judged.claims or ()):
+        cell = None if labels is None else cell_of_answer_claim(labels, n)
+        yield {**about, "side": "answer", "n": n + 1, "claim": claim, "cell": cell}
+    for m, (claims, own) in enumerate(zip(judged.references, _by_reference(judged), strict=True)):
+        for n, claim in enumerate(claims or ()):
+            cell = None if own is None else cell_of_reference_claim(own, n)
+            side = "reference" if len(judged.references) == 1 else f"reference {m + 1}"
+            yield {**about, "side": side, "n": n + 1, "claim": claim, "cell": cell}
+
+
+def _by_reference(judged: Judged) -> list[ClaimLabels | None]:
+    """The labels against each reference, None where its claims are not known."""
+    waiting = iter(judged.labels())
+    return [None if claims is None else next(waiting) for claims in judged.references]
+
+
+def _support_rows(record: Record, judged: Judged) -> Iterator[dict[str, object]]:
+    tables = [("answer", judged.e), *((f"reference {n}", r) for n, r in enumerate(judged.r, 1))]
+    for side, table in tables:
+        for claim, row in enumerate(table.tolist(), 1):
+            for passage, worth in zip(record.passages, row, strict=True):
+                entailed = None if worth != worth else worth == 1.0
+                yield {"run": record.run, "id": record.id, "side": side, "n": claim,
+                       "passage": passage.id, "entailed": entailed}  # fmt: skip

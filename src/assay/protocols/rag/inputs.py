@@ -1,0 +1,152 @@
+"""What an evaluation under ``rag`` reads, and its settings."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Literal
+
+from assay.formats.naming import KnownIds
+from assay.formats.passages import read_passages
+from assay.formats.records import read_asked, read_records
+from assay.measures.support import Citations
+from assay.model.records import AskedQuestion, Record, folded_text
+from assay.protocols.base import CommonSettings, MeasureNames, Reading
+from assay.protocols.folder import Folder
+from assay.tasks.rag import CLAIMS
+
+
+class RagSettings(CommonSettings):
+    """``[settings]`` of an evaluation under ``rag``.
+
+    ``claims``: who splits texts into claims, a labeller (``rag.claims``) or nobody, a claim being a
+    ``sentences``; ``auto`` takes sentences where the labeller of ``rag.claims`` is embedded, which
+    writes no text. ``evidence``: a claim is found where one passage entails it (``each``), or also
+    where all passages joined do (``each-then-all``). ``partial``: partial support counts as none
+    (``no``), or by half in further measures, whose names end in ``~`` (``half``). ``citations``:
+    which of a sentence's count, the ``first`` or ``all``. ``measures``: of rankings, by the
+    passages of all runs. ``by``: a key of ``metadata`` whose values are categories.
+    """
+
+    claims: Literal["auto", "rag.claims", "sentences"] = "auto"
+    evidence: Literal["each", "each-then-all"] = "each"
+    partial: Literal["no", "half"] = "no"
+    citations: Citations = "first"
+    measures: MeasureNames = ("nDCG@10", "AP(rel=2)")
+    by: str | None = None
+
+
+@dataclass(frozen=True)
+class RagInputs:
+    """All inputs, checked. ``splits``: whether a labeller splits texts into claims."""
+
+    questions: Mapping[str, AskedQuestion]
+    runs: Mapping[str, Mapping[str, Record]]
+    splits: bool
+
+    def records(self) -> Iterator[Record]:
+        """Every record, question by question, so that what is alike is asked one after another."""
+        for question in self.questions:
+            for run in self.runs.values():
+                if question in run:
+                    yield run[question]
+
+    @property
+    def cites(self) -> bool:
+        """Whether any answer cites anything."""
+        return any(s.citations for one in self.records() for s in one.sentences)
+
+    @property
+    def ranked(self) -> dict[str, bool]:
+        """Of each run whether its passages are in an order that means something."""
+        return {run: all(one.ranked for one in of.values()) for run, of in self.runs.items()}
+
+
+def load(folder: Folder, settings: RagSettings, reading: Reading) -> RagInputs:
+    """Read everything; all faults of all files are raised together."""
+    asked = reading.optional("questions", read_asked)
+    texts: dict[str, str] = {}
+    for _, found in reading.many("passages", read_passages):
+        texts.update(found)
+    paths: dict[str, Path] = {}
+    records: list[Record] = []
+    for path in folder.input_files("answers"):
+        for record in reading.take(path, read_records, partly=True) or ():
+            paths[record.file] = path
+            records.append(_with_texts(record, texts))
+    questions = {one.id: one for one in asked or ()}
+    runs: dict[str, dict[str, Record]] = {}
+    known = KnownIds(questions)
+    first: dict[str, Record] = {}
+    for record in records:
+        path = paths[record.file]
+        if asked is not None and record.id not in questions:
+            cure = known.cure(record.id)
+            reading.fault(path, f"There is no question '{record.id}'.", cure, line=record.line)
+        if asked is None:
+            _alike(first.setdefault(record.id, record), record, path, reading)
+        before = runs.setdefault(record.run, {}).setdefault(record.id, record)
+        if before is not record and before.file != record.file:
+            reading.fault(
+                path,
+                f"Run '{record.run}' has an answer to it in {before.file}:{before.line} too.",
+                "Keep one, or give the runs names of their own with the key run.",
+                line=record.line,
+                topic=record.id,
+            )
+    reading.done()
+    for name, record in first.items():
+        questions[name] = AskedQuestion(
+            name, record.question, record.references, record.answerable, _category(record, settings)
+        )
+    return RagInputs(questions, runs, splits(folder, settings))
+
+
+def splits(folder: Folder, settings: RagSettings) -> bool:
+    """Whether a labeller splits texts into claims."""
+    if settings.claims != "auto":
+        return settings.claims == "rag.claims"
+    return folder.labeller_spec(CLAIMS).partition(":")[0] not in ("embedded", "rules")
+
+
+def _with_texts(record: Record, texts: Mapping[str, str]) -> Record:
+    """The record with the texts of passages that it names by id alone."""
+    if not texts or all(one.text is not None for one in record.passages):
+        return record
+    passages = tuple(
+        one if one.text is not None else one._replace(text=texts.get(one.id))
+        for one in record.passages
+    )
+    return replace(record, passages=passages)
+
+
+def _alike(first: Record, record: Record, path: Path, reading: Reading) -> None:
+    """One id is one question: text, references and whether it can be answered."""
+    for what, one, other in (
+        ("question", [first.question], [record.question]),
+        ("references", first.references, record.references),
+    ):
+        if _folded(one) != _folded(other):
+            _differs(what, first, path, record, reading)
+    if first.answerable != record.answerable:
+        _differs("answerable", first, path, record, reading)
+
+
+def _folded(texts: Sequence[str]) -> list[str]:
+    return sorted(folded_text(one) for one in texts)
+
+
+def _differs(what: str, first: Record, path: Path, record: Record, reading: Reading) -> None:
+    reading.fault(
+        path,
+        f"Its {what} is another than in {first.file}:{first.line}.",
+        "Give another question another id, or name a file of questions in [inputs] questions.",
+        line=record.line,
+        topic=record.id,
+    )
+
+
+def _category(record: Record, settings: RagSettings) -> str | None:
+    value = None if settings.by is None else record.metadata.get(settings.by)
+    return None if value is None else str(value)

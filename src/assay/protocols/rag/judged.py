@@ -1,0 +1,263 @@
+"""What is asked of a record, and what the labels say of it.
+
+The same walk serves both: a step takes down the units that it looks up, scoring their verdicts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from assay.formats.passages import sentences
+from assay.labellers.base import Request
+from assay.measures.claims import ClaimLabels, any_of, share
+from assay.measures.confidence import Floats
+from assay.model.records import UNKNOWN, AskedQuestion, Record, Retrieved, folded_text
+from assay.model.trec_rag import SUPPORT_VALUE, Support
+from assay.protocols.labels import LabelBook
+from assay.protocols.places import Place
+from assay.protocols.rag.inputs import RagInputs, RagSettings
+from assay.tasks.base import AnyTask, Unit
+from assay.tasks.r2c2 import ANSWER, DIALOGUE_ACT, AnswerUnit, DialogueActUnit
+from assay.tasks.rag import CLAIMS, ClaimsUnit
+from assay.tasks.trec_rag import RELEVANCE, SUPPORT, RelevanceUnit, SupportUnit
+
+NAN = float("nan")
+
+
+@dataclass(frozen=True)
+class Judged:
+    """What the labels say of a record. ``declined`` None is open; ``claims`` None could not be
+    split yet. ``e`` and ``grades`` have a column a passage, ``values`` are worths of support of
+    each claim (1, .5, 0, NaN), ``c``, ``r`` and ``u`` a table for each reference (None: not split
+    yet). ``cited`` is what each citation of each sentence is worth."""
+
+    declined: bool | None
+    claims: tuple[str, ...] | None
+    references: tuple[tuple[str, ...] | None, ...]
+    e: Floats
+    c: Floats
+    r: tuple[Floats, ...]
+    u: tuple[Floats, ...]
+    grades: Floats
+    claim_grades: Floats
+    correct: float
+    cited: tuple[tuple[float | None, ...], ...]
+
+    @cached_property
+    def split(self) -> bool:
+        """Whether the claims of all references are known."""
+        return None not in self.references
+
+    @cached_property
+    def relevant(self) -> Floats:
+        """Of each passage whether it entails a claim of a reference."""
+        columns = [table.T for table in self.r if len(table)]
+        count = len(self.grades)
+        if not self.split:
+            columns.append(np.full((count, 1), NAN))
+        return any_of(np.hstack(columns)) if columns else np.zeros(count)
+
+    def labels(self, *, silent: bool = False) -> list[ClaimLabels]:
+        """The labels of claims against each reference whose claims are known; ``silent`` as if the
+        answer said nothing."""
+        none = np.zeros((0, len(self.grades)))
+        e, c = (none, np.zeros(0)) if silent else (entailed(self.e), self.c)
+        return [
+            ClaimLabels(e, c, entailed(r), np.zeros(len(u)) if silent else entailed(u),
+                        self.relevant)
+            for r, u, claims in zip(self.r, self.u, self.references, strict=True)
+            if claims is not None
+        ]  # fmt: skip
+
+    def best(self, *, silent: bool = False) -> ClaimLabels | None:
+        """Those against the reference of which the answer says most."""
+        found = self.labels(silent=silent)
+        return max(found, key=lambda one: share(one.u), default=None)
+
+
+def entailed(worth: Floats) -> Floats:
+    """Whether there is entailment: full support alone is."""
+    return np.where(np.isnan(worth), NAN, (worth == 1.0).astype(np.float64))
+
+
+@dataclass
+class Walk:
+    """Goes through records. ``assume``: what is not labelled yet is taken as an answer, and its
+    sentences as claims, to say what would be asked."""
+
+    inputs: RagInputs
+    settings: RagSettings
+    book: LabelBook
+    assume: bool = False
+    looked_up: list[tuple[AnyTask, Unit, str]] = field(default_factory=list)
+
+    def requests(self, task: AnyTask) -> Iterator[Request]:
+        """What is looked up under a task."""
+        for record in self.inputs.records():
+            self.judged(record)
+            for asked, unit, topic in self.looked_up:
+                if asked is task:
+                    yield Request(task, unit, topic=topic)
+            self.looked_up.clear()
+
+    def judged(self, record: Record) -> Judged:
+        """All that is said of a record."""
+        question = self.inputs.questions[record.id]
+        use = question.answerable
+        declined = self._declined(record)
+        says = use and bool(record.answer) and declined is not True and not record.truncated
+        if declined is None and not self.assume:
+            says = False  # its claims are not asked before that is known
+        claims: tuple[str, ...] | None = ()
+        if record.answer and use and declined is not True:
+            claims = self._claims(record, record.answer, "answer") if says else None
+        own = claims or ()
+        references = tuple(
+            self._claims(record, text, f"reference {n}") if use else ()
+            for n, text in enumerate(question.references, 1)
+        )
+        answer = Retrieved("", record.answer or None, truncated=record.truncated)
+        golds = [Retrieved("", text) for text in question.references]
+        return Judged(
+            declined=declined,
+            claims=claims,
+            references=references,
+            e=self._table(record, own, "claim"),
+            c=self._by_references(record, own, golds),
+            r=tuple(
+                self._table(record, one or (), f"reference {n} claim")
+                for n, one in enumerate(references, 1)
+            ),
+            u=tuple(
+                self._column(record, one or (), answer, f"answer and reference {n} claim", says)
+                for n, one in enumerate(references, 1)
+            ),
+            grades=np.array([self._grade(record, p, n) for n, p in enumerate(record.passages, 1)])
+            if use
+            else np.zeros(len(record.passages)),
+            claim_grades=np.array([self._claim_grade(record, one, n)
+                                   for n, one in enumerate(own, 1)]),
+            correct=self._correct(record, question, says),
+            cited=tuple(self._cited(record)) if says else (),
+        )  # fmt: skip
+
+    # -- single labels -----------------------------------------------------------------------
+
+    def _says(self, task: AnyTask, unit: Unit, record: Record, position: str) -> Any:
+        self.looked_up.append((task, unit, record.id))
+        return self.book.verdict(task, unit, Place(record.run, record.id, position))
+
+    def _declined(self, record: Record) -> bool | None:
+        if not record.answer:
+            return False
+        if record.truncated:
+            return None
+        unit = DialogueActUnit(question=record.asked, answer=record.answer)
+        verdict = self._says(DIALOGUE_ACT, unit, record, "act")
+        return None if verdict is None else verdict["act"] != "answer"
+
+    def _claims(self, record: Record, text: str, position: str) -> tuple[str, ...] | None:
+        if not self.inputs.splits:
+            return distinct(sentences(text))
+        unit = ClaimsUnit(question=record.asked, text=text)
+        verdict = self._says(CLAIMS, unit, record, f"claims of {position}")
+        if verdict is None:
+            return distinct(sentences(text)) if self.assume else None
+        return distinct(verdict["claims"])
+
+    def _support(self, record: Record, passage: Retrieved, claim: str, position: str) -> float:
+        """What a passage's support of a claim is worth. Of a passage that is cut only full support
+        is known: what is not seen may say the rest."""
+        if passage.text is None:
+            return NAN
+        unit = SupportUnit(passage=passage.text, sentence=claim)
+        verdict = self._says(SUPPORT, unit, record, position)
+        if verdict is None:
+            return NAN
+        worth = SUPPORT_VALUE[Support(verdict["support"])]
+        return NAN if passage.truncated and worth < 1 else worth
+
+    def _table(self, record: Record, claims: Sequence[str], what: str) -> Floats:
+        rows = [self._row(record, claim, f"{what} {n}") for n, claim in enumerate(claims, 1)]
+        return np.array(rows, dtype=np.float64).reshape(len(claims), len(record.passages))
+
+    def _row(self, record: Record, claim: str, position: str) -> list[float]:
+        """A claim against every passage; with ``each-then-all`` one that none entails against all
+        of them joined, which then stands for each."""
+        row = [
+            self._support(record, passage, claim, f"{position} passage {n}")
+            for n, passage in enumerate(record.passages, 1)
+        ]
+        alone = len(row) > 1 and all(worth < 1 for worth in row)
+        if self.settings.evidence != "each-then-all" or not alone:
+            return row
+        texts = [one.text or "" for one in record.passages]
+        together = Retrieved("", "\n\n".join(texts))
+        worth = self._support(record, together, claim, f"{position} all passages")
+        return row if worth == 0 else [worth] * len(row)
+
+    def _column(
+        self, record: Record, claims: Sequence[str], text: Retrieved, what: str, asks: bool
+    ) -> Floats:
+        if not asks:
+            none = NAN if record.answer else 0.0
+            return np.full(len(claims), none)
+        found = [self._support(record, text, one, f"{what} {n}") for n, one in enumerate(claims, 1)]
+        return np.array(found, dtype=np.float64)
+
+    def _by_references(
+        self, record: Record, claims: Sequence[str], references: Sequence[Retrieved]
+    ) -> Floats:
+        """Whether any reference entails each claim of the answer."""
+        rows = [
+            [self._support(record, one, claim, f"claim {n} reference {m}")
+             for m, one in enumerate(references, 1)]
+            for n, claim in enumerate(claims, 1)
+        ]  # fmt: skip
+        return any_of(entailed(np.array(rows).reshape(len(claims), len(references))))
+
+    def _grade(self, record: Record, passage: Retrieved, n: int) -> float:
+        if passage.text is None:
+            return NAN
+        unit = RelevanceUnit(question=record.asked, passage=passage.text)
+        verdict = self._says(RELEVANCE, unit, record, f"passage {n}")
+        return NAN if verdict is None else float(verdict["grade"])
+
+    def _claim_grade(self, record: Record, claim: str, n: int) -> float:
+        unit = RelevanceUnit(question=record.asked, passage=claim)
+        verdict = self._says(RELEVANCE, unit, record, f"claim {n}")
+        return NAN if verdict is None else float(verdict["grade"])
+
+    def _correct(self, record: Record, question: AskedQuestion, asks: bool) -> float:
+        if not asks or not question.references:
+            return NAN
+        unit = AnswerUnit(question=record.asked, answer=record.answer, gold=question.references)
+        verdict = self._says(ANSWER, unit, record, "answer")
+        return NAN if verdict is None else float(verdict["correct"])
+
+    def _cited(self, record: Record) -> Iterator[tuple[float | None, ...]]:
+        """What each citation is worth: one of a passage that is not there nothing."""
+        for n, sentence in enumerate(record.sentences, 1):
+            worth: list[float | None] = []
+            for m, at in enumerate(sentence.citations, 1):
+                if at == UNKNOWN:
+                    worth.append(0.0)
+                    continue
+                position = f"sentence {n} citation {m}"
+                found = self._support(record, record.passages[at], sentence.text, position)
+                worth.append(None if np.isnan(found) else found)
+            yield tuple(worth)
+
+
+def distinct(claims: Sequence[str]) -> tuple[str, ...]:
+    """Claims that are equal but for case and white space count once."""
+    found: dict[str, str] = {}
+    for one in claims:
+        if one.strip():
+            found.setdefault(folded_text(one), one.strip())
+    return tuple(found.values())

@@ -1,0 +1,110 @@
+"""The protocol ``rag``: what is asked of an application's answers, and how labels become scores."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
+from typing import ClassVar
+
+from assay.labellers.base import Request
+from assay.model.records import text_id
+from assay.model.wording import counted
+from assay.protocols.base import Assumed, Protocol, Reading, Step
+from assay.protocols.contents import Content
+from assay.protocols.folder import Folder
+from assay.protocols.labels import LabelBook
+from assay.protocols.rag.findings import findings
+from assay.protocols.rag.inputs import RagInputs, RagSettings, load
+from assay.protocols.rag.judged import Walk
+from assay.protocols.results import Findings
+from assay.tasks.base import AnyTask
+from assay.tasks.r2c2 import ANSWER, DIALOGUE_ACT
+from assay.tasks.rag import CLAIMS
+from assay.tasks.trec_rag import RELEVANCE, SUPPORT
+
+_ASSUMED = "What is not split into claims yet is taken by its sentences, each text as an answer."
+
+
+class Rag(Protocol[RagSettings, RagInputs]):
+    """Answers of a RAG application with the passages that it had. Definitions: docs/rag.md."""
+
+    name = "rag"
+    title = "RAG · answers, passages, references"
+    settings = RagSettings
+    said_nothing: ClassVar[Mapping[str, str]] = {
+        "Hallucination": "NoClaim", "NoiseRelevant": "NoClaim", "NoiseIrrelevant": "NoClaim",
+    }  # fmt: skip
+
+    def tasks(self, settings: RagSettings) -> Sequence[AnyTask]:
+        split = () if settings.claims == "sentences" else (CLAIMS,)
+        return (DIALOGUE_ACT, *split, SUPPORT, RELEVANCE, ANSWER)
+
+    def labeller_spec(self, folder: Folder, task: AnyTask) -> str:
+        """Dialogue acts are by ``rules`` unless named."""
+        if task is DIALOGUE_ACT:
+            entries = folder.config.labellers
+            return entries.get(task.name) or entries.get("dialogue_act") or "rules"
+        return folder.labeller_spec(task)
+
+    def load(self, folder: Folder, settings: RagSettings, reading: Reading) -> RagInputs:
+        return load(folder, settings, reading)
+
+    def inputs_in_words(self, inputs: RagInputs) -> str:
+        return (
+            f"{counted(len(inputs.questions), 'question')}, {counted(len(inputs.runs), 'run')}, "
+            f"{counted(sum(map(len, inputs.runs.values())), 'answer')}"
+        )
+
+    def contents(self, inputs: RagInputs, run: str) -> Mapping[str, Content]:
+        found = {}
+        for name, question in inputs.questions.items():
+            record = inputs.runs.get(run, {}).get(name)
+            found[name] = Content(
+                question.question,
+                sorted(question.references),
+                question.answerable,
+                None if record is None else [record.answer, [list(s) for s in record.sentences]],
+                None
+                if record is None
+                else [one.text or text_id(one.id) for one in record.passages],
+                None if record is None else record.session,
+            )
+        return found
+
+    def steps(self, inputs: RagInputs, settings: RagSettings) -> Sequence[Step]:
+        return list(_steps(inputs, settings))
+
+    def score(self, inputs: RagInputs, settings: RagSettings, book: LabelBook) -> Findings:
+        return findings(inputs, settings, book)
+
+
+def _steps(inputs: RagInputs, settings: RagSettings) -> Iterator[Step]:
+    def step(title: str, task: AnyTask, *, waits: bool = False, before: AnyTask) -> Step:
+        ask = partial(_requests, inputs, settings, task)
+        assumed = Assumed(before, partial(ask, assume=True), _ASSUMED)
+        return Step(title, task, ask, waits=waits, assumed=assumed)
+
+    before = CLAIMS if inputs.splits else DIALOGUE_ACT
+    yield Step("refusals", DIALOGUE_ACT, partial(_requests, inputs, settings, DIALOGUE_ACT))
+    if inputs.splits:
+        yield step("claims", CLAIMS, waits=True, before=DIALOGUE_ACT)
+    yield step("support", SUPPORT, waits=True, before=before)
+    yield step("relevance", RELEVANCE, before=before)
+    yield step("answers", ANSWER, before=before)
+    if settings.evidence == "each-then-all":
+        yield step("support by all passages", SUPPORT, waits=True, before=before)
+
+
+def _requests(
+    inputs: RagInputs,
+    settings: RagSettings,
+    task: AnyTask,
+    book: LabelBook,
+    *,
+    assume: bool = False,
+) -> Iterator[Request]:
+    return Walk(inputs, settings, book, assume).requests(task)
+
+
+RAG = Rag()
+"""The protocol."""
