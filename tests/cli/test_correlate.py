@@ -258,7 +258,7 @@ def test_runs_without_a_usable_score_are_left_out_and_named(tmp_path, assay, pol
     a = write(tmp_path / "a.csv", f"run,topic,s\na,1,.1\na,2,.2\n{line}c,1,.3\nc,2,.1\n")
     plain = write(tmp_path / "c.csv", "run,topic,s\na,1,.1\na,2,.2\nc,1,.3\nc,2,.1\n")
     means = write(tmp_path / "b.csv", MEANS)
-    options = ("--missing", policy, "--resamples", 100)
+    options = ("--missing", policy)
     document = json.loads(assay("correlate", a, a, *options, "--json").stdout)
     expected = json.loads(assay("correlate", plain, plain, *options, "--json").stdout)
     assert document["rows"] == expected["rows"]
