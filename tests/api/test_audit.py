@@ -182,7 +182,8 @@ def test_who_goes_by_places_is_told_from_who_goes_by_content(folder):
     one = found["order", "shuffled", "r2c2.answer"]
     assert (one.n, one.value, one.up, one.down) == (12, 0.0, 12, 12)
     ends = found["order", "primacy − recency", "r2c2.answer"]
-    assert (ends.n, ends.value, ends.up, ends.down) == (24, 1.0, 24, 0)
+    assert (ends.n, ends.value, ends.up, ends.down) == (12, 1.0, 12, 0)
+    assert ends.p == mcnemar(12, 0)  # of units, not of their entries
     assert found["order", "", GRADED].note == "it has no list, and no two sides"
     found, _ = audited(folder, by_content, "order")
     assert found["order", "shuffled", "r2c2.answer"].value == 1.0
@@ -518,16 +519,16 @@ def test_a_draw_gives_intervals_and_labels_picked_by_hand_give_nothing(many, ass
     drawn = np.array([one["drawn"] for one in draw["names"]])
     truths(assay, path, truth, [one for one, yes in zip(topics, drawn, strict=True) if yes])
     found, _ = audited(path, flatterer, *TABLES, families=families, used=("R0",))
-    apart = ((f - y)[:4].mean(0) - (f - y)[4:].mean(0))[None]
-    expected = corrected.topics(apart, np.zeros((1, 30)), drawn)
+    whole = corrected.topics(np.where(drawn, y, np.nan), f, drawn)
+    apart = np.repeat([1 / 4, -1 / 8], [4, 8])
+    off = apart @ (f.mean(1) - whole.value)
+    half = stats.t.ppf(0.975, 9) * np.sqrt(apart @ whole.covariance @ apart)
     own = found["self-preference", "ours", "Accuracy"]
     assert own.n == 10
-    assert (own.value, own.low, own.high) == pytest.approx(
-        (expected.value[0], expected.low[0], expected.high[0])
+    assert (own.value, own.low, own.high) == pytest.approx((off, off - half, off + half))
+    assert found["top", "τ", "Accuracy"].before == pytest.approx(
+        kendall_tau(whole.value, f.mean(1))
     )
-    assert own.low > 0
-    whole = corrected.topics(np.where(drawn, y, np.nan), f, drawn).value
-    assert found["top", "τ", "Accuracy"].before == pytest.approx(kendall_tau(whole, f.mean(1)))
     unnamed, _ = audited(path, flatterer, "self-preference", "circularity")
     assert "no family of" in unnamed["self-preference", "", "Accuracy"].note
     assert "--used RUN" in unnamed["circularity", "", "Accuracy"].note

@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from assay.api.auditing import Audit, Wanted
 from assay.api.correcting import open_units
 from assay.api.opened import Opened
 from assay.api.trust import draw_units, drawn_so_far, trust
@@ -73,10 +74,10 @@ def say(assay, folder, asked, seed, who=None):
     return file
 
 
-def drawn_units(folder):
+def drawn_units(folder, of=-1):
     opened = Opened.open(folder)
     with opened.ledger() as ledger:
-        return [one for one, _ in open_units(opened.parts, ledger, ledger.draws()[-1])]
+        return [one for one, _ in open_units(opened.parts, ledger, ledger.draws()[of])]
 
 
 @pytest.fixture
@@ -207,10 +208,10 @@ def answers(assay, world):  # noqa: F811
     return folder, truth, judge
 
 
-def truly(assay, folder, truth, name="true.jsonl", most=None):
+def truly(assay, folder, truth, name="true.jsonl", most=None, of=-1):
     """A person says the truth of what was drawn."""
     rows = []
-    for request in drawn_units(folder)[:most]:
+    for request in drawn_units(folder, of)[:most]:
         answer = request.content["answer"].split()
         rows.append((answer[1], answer[2], truth[answer[1], answer[2]]))
     said = [one for one in lines(rows, "human:KIM").splitlines() if "r2c2.answer" in one]
@@ -349,7 +350,8 @@ def test_several_judges_enter_together(assay, answers):
 @pytest.mark.parametrize(
     ("options", "says"),
     [
-        (("--task", "r2c2.dialogue_act"), "No measure is a sum over labels"),
+        (("--task", "r2c2.dialogue_act"), "correct no measure here"),
+        (("--task", "r2c2.answer", "--n", "12"), "--n from 20"),
         (("--task", "r2c2.nothing"), "asks nothing under"),
         (("--task", "r2c2.answer", "-m", "HMR"), "HMR is no sum"),
         (("--task", "r2c2.answer", "--n", "900"), "only 90 items"),
@@ -425,9 +427,73 @@ def test_the_batch_that_takes_the_rest_counts_alone(assay, answers):
 
 
 def test_a_draw_for_another_measure_is_no_draw_that_was_made(assay, rag):
-    draw_units(rag, n=12, seed=1, task="trec_rag.relevance", design="uniform", measure="P@4")
+    draw_units(rag, n=20, seed=1, task="trec_rag.relevance", design="uniform", measure="P@4")
     with pytest.raises(SettingsError, match="--seed 1 was made before"):
-        draw_units(rag, n=12, seed=1, task="trec_rag.relevance", design="uniform", measure="P@2")
-    draw_units(rag, n=12, seed=2, task="trec_rag.relevance", design="uniform", measure="P@2")
+        draw_units(rag, n=20, seed=1, task="trec_rag.relevance", design="uniform", measure="P@2")
+    draw_units(rag, n=20, seed=2, task="trec_rag.relevance", design="uniform", measure="P@2")
     with pytest.raises(SettingsError, match="--seed 2 was made before"):
-        draw_units(rag, n=12, seed=2, task="trec_rag.relevance", design="uniform", measure="P@4")
+        draw_units(rag, n=20, seed=2, task="trec_rag.relevance", design="uniform", measure="P@4")
+
+
+def test_the_audit_of_flattery_and_the_table_of_families_are_one(assay, answers):
+    folder, truth, _judge = answers
+    config = folder / "assay.toml"
+    families = (
+        '[audit.families]\n"A" = "ours"\n"recorded*" = "ours"\n"B" = "theirs"\n"C" = "theirs"\n'
+    )
+    config.write_text(config.read_text("utf-8") + families, encoding="utf-8")
+
+    def audited():
+        opened = Opened.open(folder)
+        probes = ("top", "self-preference", "circularity")
+        with opened.ledger() as ledger:
+            found = Audit(opened, ledger, Wanted(probes, used=("B",))).findings()
+        return {(one.probe, one.variant): one for one in found if one.of in ("", "Accuracy")}
+
+    draw_units(folder, n=40, seed=4, task="r2c2.answer", design="leverage")
+    assert all("by people are not there" in one.note for one in audited().values())
+    labels = len(truly(assay, folder, truth))
+    found = audited()
+    own = found["self-preference", "ours"]
+    (one,) = [c for b in trust(folder).boards for c in b.found if c.measure == "Accuracy"]
+    (beyond,) = [each for each in one.families if each.beyond == "theirs"]
+    assert (own.value, own.low, own.high) == (beyond.off, beyond.low, beyond.high)
+    assert own.n == labels
+    gain = found["circularity", "gain"]
+    off = one.judge - one.value
+    assert gain.value == pytest.approx(off[1] - (off[0] + off[2]) / 2)
+    assert gain.after - gain.before == pytest.approx(gain.value)
+    assert found["top", "τ"].before is not None
+
+
+def test_draws_that_hold_the_same_units_count_each_label_once(assay, answers):
+    """The second is made, from all units, before anybody labelled the first."""
+    folder, truth, judge = answers
+    both = [
+        draw_units(folder, n=30, seed=seed, task="r2c2.answer", design=design).draw
+        for seed, design in ((4, "leverage"), (5, "uniform"))
+    ]
+    assert set(both[0].chosen) & set(both[1].chosen)
+    for number in range(2):
+        truly(assay, folder, truth, f"true{number}.jsonl", of=number)
+    third = draw_units(folder, n=20, seed=6, task="r2c2.answer", design="uniform").draw
+    truly(assay, folder, truth, "last.jsonl")
+    weights, y, f, topic, rows = arrays(folder, truth, judge, [*both, third])
+    known, batches, left = np.zeros(len(y), dtype=bool), [], 90
+    for (pi, drawn), n in zip(rows, (30, 30, 20), strict=True):
+        new = drawn & ~known
+        batches.append(
+            (
+                n / (left * (left - n)),
+                corrected.items(
+                    np.where(known, 0, weights), np.where(new, y, np.nan), f,
+                    np.where(known, 0, pi), new, topic, offset=weights[:, known] @ y[known],
+                ),
+            )
+        )  # fmt: skip
+        known, left = known | drawn, left - n
+    sizes, found = zip(*batches, strict=True)
+    expected = corrected.combine(found, sizes)
+    (one,) = [c for b in trust(folder).boards for c in b.found if c.measure == "Accuracy"]
+    assert one.value == pytest.approx(expected.value)
+    assert one.low == pytest.approx(expected.low)

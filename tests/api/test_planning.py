@@ -152,15 +152,47 @@ def test_ndcg_is_planned_by_how_its_topics_vary(assay, rag):  # noqa: F811
 @pytest.mark.parametrize(
     ("options", "says"),
     [
-        (("-m", "nothing"), "no leaderboard has nothing"),
-        (("--task", "r2c2.nothing"), "No measure is a sum"),
+        (("-m", "nothing"), "No leaderboard here has nothing"),
+        (("--task", "r2c2.nothing"), "correct no measure here"),
         (("--width", "0"), "above 0"),
+        (("--width", "nan"), "above 0"),
         (("--width", "0.1", "--to-decide"), "one of"),
         (("--agreement", "1"), "below 1"),
-        (("--level", "1"), "between 0 and 1"),
+        (("--level", "1"), "at most 0.9999"),
+        (("--looks", "1000000"), "at most 0.9999"),
     ],
 )
 def test_what_cannot_be_planned_is_said(assay, answers, options, says):  # noqa: F811
     done = assay("plan", answers[0], *options)
     assert done.returncode == 2
     assert says in " ".join(done.stderr.split())
+
+
+def test_more_than_there_is_buys_all_that_there_is(assay, answers):  # noqa: F811
+    found = planned(assay, answers[0], "--n", "500")
+    assert {one["labels"] for one in found["offers"]} == {90}
+    assert all(one["width"] == 0 for one in found["offers"])
+
+
+def test_whole_topics_cost_what_is_asked_of_them(assay, rag):  # noqa: F811
+    """P@2 hangs on fewer passages than people are asked about."""
+    found = planned(assay, rag, "-m", "P@2")
+    everything = assay("draw", rag, "--n", "8", "--task", "trec_rag.relevance", "--json")
+    units = json.loads(everything.stdout)["draws"][0]["units"]
+    whole = [one for one in found["offers"] if one["topics"] == 8]
+    assert [one["labels"] for one in whole] == [units]
+    assert units > max(one["labels"] for one in found["offers"] if one["topics"] is None)
+
+
+def test_the_cheapest_is_just_enough(assay, answers):  # noqa: F811
+    folder = answers[0]
+    best = planned(assay, folder, "--width", "0.25")["cheapest"]
+    assert best["width"] <= 0.25
+    one_less = planned(assay, folder, "--n", str(best["labels"] - 1))
+    (less,) = [one for one in one_less["offers"] if one["design"] == best["design"]]
+    assert less["width"] > 0.25
+    for design in ("leverage", "pairs"):
+        decided = planned(assay, folder, "--to-decide")
+        found = planned(assay, folder, "--n", "90")
+        most = max(one["decided"] for one in found["offers"] if one["design"] == design)
+        assert decided["cheapest"]["decided"] >= 0.9 * most

@@ -80,7 +80,7 @@ def test_two_batches_of_one_seed_are_independent() -> None:
         first = corrected.draw(weights, 5, seed=seed).drawn
         if first.sum() > 9:
             continue
-        second = corrected.next_batch(weights, board, np.ones(12), first, 3, draws=10, seed=seed)
+        second = corrected.next_batch(weights, board, np.ones(12), first, 3, draws=20, seed=seed)
         left += int((~first).sum())
         drawn += int(second.drawn.sum())
         expected += float(second.pi.sum())
@@ -201,3 +201,22 @@ def test_a_sequence_is_wider_than_one_look_and_tightest_where_it_was_told() -> N
     ratios = np.divide(widths, once)
     assert (ratios > 1.3).all()
     assert ratios.argmin() == 2
+
+
+def test_ranks_hang_on_no_axes_of_equal_eigenvalues() -> None:
+    """Of equal runs any axes are eigenvectors; which come out differs between machines."""
+    turn = np.linalg.qr(np.random.default_rng(3).normal(size=(6, 6)))[0]
+    same = turn @ np.diag([1e-4] * 6) @ turn.T
+    value = [0.1, 0.2, 0.3, 0.4, 0.5, 0.6]
+    plain, turned = (
+        corrected.rank_sets(estimates(value, covariance), draws=1000).critical
+        for covariance in (1e-4 * np.eye(6), (same + same.T) / 2)
+    )
+    assert turned == pytest.approx(plain, rel=1e-9)
+
+
+def test_more_draws_are_wanted_of_a_higher_level() -> None:
+    found = estimates([0.1, 0.2], 1e-4 * np.eye(2))
+    assert corrected.rank_sets(found, level=0.9999).critical > 3
+    with pytest.raises(ValueError, match="give more"):
+        corrected.rank_sets(found, level=0.99995)

@@ -15,12 +15,12 @@ from assay.api.audit.people import (
     SELF,
     SMALL,
     TOP,
-    both,
     length_slope,
     of_tables,
     small_differences,
 )
 from assay.api.audit.units import labelled, source
+from assay.api.correcting import corrected_together
 from assay.api.opened import Opened
 from assay.judging.engine import Plan, judge
 from assay.judging.progress import Progress, Tally
@@ -160,7 +160,7 @@ class Audit:
             own = self.opened.folder.config.audit.families
             judges = list(dict.fromkeys(one.of.labeller.id.name for one in self.questions))
             yield of_tables(
-                list(both(self.opened.parts, ledger)), tables,
+                list(corrected_together(self.opened.parts, ledger, level=wanted.level)), tables,
                 families={**own, **wanted.families}, judges=judges, used=wanted.used,
                 level=wanted.level,
             )  # fmt: skip

@@ -120,7 +120,10 @@ def items_of(voices: Voices, linear: LinearMeasure, scores: Scores) -> Items | s
     own = _worth(linear, requests, [machine for machine, _, _ in said])
     whole = np.array([_number(scores[run][linear.measure].value) for run in runs])
     if np.isnan(own).any() or np.isnan(whole).any():
-        return f"Labels of the machine under {linear.task.name}, or before it, are missing."
+        return (
+            f"Labels of the machine under {linear.task.name}, or before it, are missing: 'assay "
+            "judge' asks for them."
+        )
     named = sorted({name for _, _, others in said for name in others})
     rows = {
         name: _worth(linear, requests, [others.get(name) for _, _, others in said])
@@ -271,6 +274,10 @@ class ByItems:
         }
         mixed = replace(Policy.of_drawn(draw.tasks), machine=True)
         self._mixed = _by(part, mixed).score(ledger).findings.scores if self._linear else {}
+
+    def together(self, measure: str) -> bool:
+        """Whether the runs are estimated together: a measure that is a sum over these labels."""
+        return measure in self._linear
 
     def measure(self, board: Board, measure: str) -> Corrected | str:
         """A measure of a leaderboard, or why it cannot be corrected."""

@@ -74,11 +74,16 @@ class ByTopics:
         people = of_people(part, draw).score(ledger).findings
         return cls(judge, people, topics, tuple(said[one] for one in topics), population, level)
 
+    def together(self, measure: str) -> bool:
+        """Whether the runs are estimated together: a measure that is a mean over topics."""
+        runs = (run for run, by in self.judge.scores.items() if measure in by)
+        return all(measure in self.judge.per_topic.get(run, {}) for run in runs)
+
     def measure(self, board: Board, measure: str) -> Corrected | str:
         """A measure of a leaderboard, or why it cannot be corrected."""
         lower = measure in board.lower_is_better
         runs = tuple(run for run, by in self.judge.scores.items() if measure in by)
-        if all(measure in self.judge.per_topic.get(run, {}) for run in runs):
+        if self.together(measure):
             return self._mean(runs, measure, lower=lower)
         if measure in MEASURES:
             return self._confidence(runs, measure)

@@ -8,8 +8,19 @@ import numpy as np
 
 from assay.api.families import FamilyOff
 from assay.measures.confidence import Floats
+from assay.model.errors import SettingsError
 from assay.statistics import corrected
 from assay.statistics.corrected import Estimates
+
+MOST_SURE = 0.9999
+"""The highest level: ranks come of 10,000 draws, which tell no higher one."""
+
+
+def check_level(level: float) -> float:
+    """A level of intervals. Raises SettingsError where it is none."""
+    if not 0 < level <= MOST_SURE:
+        raise SettingsError(f"A level is above 0 and at most {MOST_SURE}, got {level:.10g}.")
+    return level
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ said why.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from assay.api.by_items import ByItems
@@ -33,7 +33,9 @@ __all__ = [
     "Evaluations",
     "TrustBoard",
     "Trusted",
+    "check_measures",
     "correct",
+    "corrected_together",
     "open_units",
 ]
 
@@ -140,15 +142,8 @@ def correct(
         )
         why += "Draw what people label, 'assay draw FOLDER --n N', and label it in 'assay ui'."
         return Trusted(basis, None, population, level, why=why)
-    for chosen in reversed(draws):
-        units = list(open_units(evaluations, ledger, chosen))
-        done = sum(labelled for _, labelled in units)
-        if units and done == len(units):
-            break
-    else:
-        chosen = draws[-1]
-        units = list(open_units(evaluations, ledger, chosen))
-        done = sum(labelled for _, labelled in units)
+    chosen, units = _counting(evaluations, ledger, draws)
+    done = sum(labelled for _, labelled in units)
     drawn = Drawn(chosen, len(units), done)
     if not units:
         why = (
@@ -173,14 +168,11 @@ def correct(
             population, level,
         )
     )  # fmt: skip
-    known = {m for one in boards for m in (*(c.measure for c in one.found), *one.refused)}
+    found = {m for one in boards for m in (*(c.measure for c in one.found), *one.refused)}
+    if not found.issuperset(measures):
+        check_measures(evaluations, ledger, measures)
     rivals = [one for one in every if one.design == TOPICS and one.tasks == chosen.tasks]
     remarks = tuple(_remarks(ledger, chosen, units, len(rivals)))
-    unknown = [name for name in measures if name not in known]
-    if unknown:
-        raise SettingsError(
-            f"No leaderboard here has {', '.join(unknown)}. There are {', '.join(sorted(known))}."
-        )
     if not any(one.found for one in boards):
         why = (
             "No measure could be corrected. Where it says that labels are missing, 'assay judge' "
@@ -194,6 +186,34 @@ def correct(
         f"({len(chosen.chosen)} of {counted(len(chosen.names), chosen.unit_name)}{one_of})",
         drawn, population, level, boards, done, remarks=remarks,
     )  # fmt: skip
+
+
+def _counting(
+    evaluations: Evaluations, ledger: Ledger, draws: Sequence[Draw]
+) -> tuple[Draw, list[tuple[Request, bool]]]:
+    """The newest draw of which all is labelled, else the newest, with its units."""
+    for draw in reversed(draws):
+        units = list(open_units(evaluations, ledger, draw))
+        if units and all(labelled for _, labelled in units):
+            return draw, units
+    return draws[-1], list(open_units(evaluations, ledger, draws[-1]))
+
+
+def check_measures(evaluations: Evaluations, ledger: Ledger, measures: Sequence[str]) -> None:
+    """Raise SettingsError for measures that no leaderboard has. In a folder under several protocols
+    their names may stand behind the protocol's."""
+    known = {
+        f"{prefix}{measure}": None
+        for name, part in evaluations.items()
+        for board in quick(part).score(ledger).findings.boards
+        for measure in board.measures
+        for prefix in ("", f"{name}: ")[: len(evaluations)]
+    }
+    unknown = [name for name in measures if name not in known]
+    if unknown:
+        raise SettingsError(
+            f"No leaderboard here has {', '.join(unknown)}. There are {', '.join(known)}."
+        )
 
 
 def _remarks(
@@ -275,20 +295,15 @@ def _boards(
 ) -> Iterator[TrustBoard]:
     """The leaderboards of a protocol."""
     part = quick(part)
-    judge = replace(part, policy=Policy.parse("machine")).score(ledger).findings
     given = sum(labelled for _, labelled in open_units({"": part}, ledger, draw))
-    correct_one: Callable[[Board, str], Corrected | str]
-    if draw.design == TOPICS:
-        correct_one = ByTopics.of(part, ledger, judge, draw, population, level).measure
-    else:
-        correct_one = ByItems(part, ledger, judge, draw, draws, population, level).measure
-    for board in judge.boards:
+    boards, by = _correcting(part, ledger, draw, draws, population, level)
+    for board in boards:
         found, refused = [], {}
         for measure in board.measures:
             name = prefix + measure
             if measures and measure not in measures and name not in measures:
                 continue
-            one = correct_one(board, measure)
+            one = by.measure(board, measure)
             if isinstance(one, str):
                 refused[name] = one
             else:
@@ -301,3 +316,52 @@ def _boards(
                 found.append(replace(one, measure=name, families=off))
         if found or refused:
             yield TrustBoard(prefix + board.title, tuple(found), refused, given)
+
+
+def _correcting(
+    part: Evaluation,
+    ledger: Ledger,
+    draw: Draw | None,
+    draws: Sequence[Draw],
+    population: Population,
+    level: float,
+) -> tuple[Sequence[Board], ByTopics | ByItems]:
+    """The leaderboards by the machine's labels, and what corrects them by a draw (None: by people's
+    labels of everything)."""
+    judge = replace(part, policy=Policy.parse("machine")).score(ledger).findings
+    if draw is None:
+        count = len(judge.topics)
+        tasks = tuple(task.name for task in part.tasks)
+        draw = Draw(TOPICS, tasks, count, 0, tuple(judge.topics), (1.0,) * count, (True,) * count)
+    if draw.design == TOPICS:
+        return judge.boards, ByTopics.of(part, ledger, judge, draw, population, level)
+    return judge.boards, ByItems(part, ledger, judge, draw, draws, population, level)
+
+
+def corrected_together(
+    evaluations: Evaluations, ledger: Ledger, *, level: float
+) -> Iterator[Corrected | str]:
+    """Of each leaderboard the first measure whose runs are estimated together, by the draw that
+    counts, or by people's labels of everything where nothing was drawn; or why there is none."""
+    draws, draw = ledger.draws(), None
+    if draws:
+        draw, units = _counting(evaluations, ledger, draws)
+        missing = sum(not labelled for _, labelled in units)
+        if missing or not units:
+            lack = f"{missing} of {counted(len(units), 'label')} of draw {draw.uid[:8]} by people"
+            yield f"{lack} are not there" if units else f"draw {draw.uid[:8]} asks nothing yet"
+            return
+    for name, part in evaluations.items():
+        prefix = f"{name}: " if len(evaluations) > 1 else ""
+        boards, by = _correcting(quick(part), ledger, draw, draws, "these", level)
+        for board in boards:
+            measure = next((one for one in board.measures if by.together(one)), None)
+            if measure is None:
+                yield f"{prefix}{board.title}: no measure can be corrected by this draw"
+                continue
+            one = by.measure(board, measure)
+            yield (
+                f"{prefix}{measure}: {one.removesuffix('.')}"
+                if isinstance(one, str)
+                else replace(one, measure=prefix + measure)
+            )

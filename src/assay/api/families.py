@@ -35,6 +35,17 @@ class FamilyOff:
     beyond: str = ""
 
 
+def off_by(a: Floats, judge: Floats, found: Estimates, level: float) -> tuple[float, float, float]:
+    """How far the judge is off in a sum over runs with weights *a* (a mean of some, or one less
+    another), with its interval: a·(judge − θ̂) with variance aᵀCa. The judge's own scores of these
+    topics are known; the fewest degrees of freedom count."""
+    off = float(a @ (judge - found.value))
+    variance = max(0.0, float(a @ found.covariance @ a))
+    df = np.array([found.df[a != 0].min()])
+    half = float(half_widths(np.array([variance]), df, level)[0])
+    return off, off - half, off + half
+
+
 def off_by_family(
     runs: Sequence[str],
     judge: Floats,
@@ -42,10 +53,8 @@ def off_by_family(
     families: Mapping[str, str],
     level: float,
 ) -> Iterator[FamilyOff]:
-    """How far the judge is off for each family with runs here, then for each two.
-
-    a·(judge − θ̂) with variance aᵀCa, a the mean over a family's runs, or the difference of two such
-    means; the judge's own scores of these topics are known. Fewest degrees of freedom count.
+    """How far the judge is off for each family with runs here, then for each two
+    (:func:`off_by`).
 
     Args:
         runs: R names.
@@ -61,11 +70,8 @@ def off_by_family(
         means[family] = mine / mine.sum()
 
     def one(a: Floats, family: str, beyond: str = "") -> FamilyOff:
-        off = float(a @ (judge - found.value))
-        variance = max(0.0, float(a @ found.covariance @ a))
-        df = np.array([found.df[a != 0].min()])
-        half = float(half_widths(np.array([variance]), df, level)[0])
-        return FamilyOff(family, named.count(family), off, off - half, off + half, beyond)
+        ends = off_by(a, judge, found, level)
+        return FamilyOff(family, named.count(family), *ends, beyond)
 
     for family, a in means.items():
         yield one(a, family)

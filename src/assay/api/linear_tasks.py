@@ -38,8 +38,8 @@ def items_for(opened: Opened, ledger: Ledger, task: str = "", measure: str = "")
     if not found:
         why = " ".join(dict.fromkeys(one for one in every.values() if isinstance(one, str)))
         raise SettingsError(
-            f"No measure is a sum over labels{of} here, so that drawn ones correct none. "
-            f"{why} Draw whole topics: 'assay draw FOLDER --n N'.".replace("  ", " ")
+            f"Single labels{of} correct no measure here. "
+            + (why or "None is a sum over them: draw whole topics, 'assay draw FOLDER --n N'.")
         )
     if measure and measure not in found:
         raise SettingsError(f"{measure} is no sum over labels{of}. {', '.join(sorted(found))} are.")

@@ -12,10 +12,11 @@ from statistics import mean, median
 import numpy as np
 
 from assay.api.by_items import Items, batch_weights, estimated, expectation
-from assay.api.by_topics import quick
-from assay.api.correcting import Corrected, correct, open_units
+from assay.api.corrected import check_level
+from assay.api.correcting import Corrected, check_measures, correct, open_units
 from assay.api.linear_tasks import items_for, linear_in
 from assay.api.opened import Opened
+from assay.api.trust import LEAST_DRAWN
 from assay.ledger import Ledger
 from assay.ledger.draws import TOPICS, Draw
 from assay.measures.confidence import Floats
@@ -31,7 +32,6 @@ AGREEMENT = 0.8
 """How often people are supposed to say what the machine says before anybody labelled anything."""
 
 _SHARES = (0.05, 0.1, 0.2, 0.35, 0.5, 0.75, 1.0)
-_LEAST = 10
 _LEAST_TOPICS = 3
 _ENOUGH = 0.9
 """Of the pairs that can be settled at all, the share that ``to_decide`` asks for."""
@@ -90,8 +90,10 @@ class Aim:
 
     @property
     def deciding(self) -> float:
-        """The level at which pairs are called settled at each look."""
-        return 1.0 - (1.0 - self.level) / self.looks
+        """The level at which pairs are called settled at each look, as it is printed: rounded up.
+        Raises SettingsError where it is too high."""
+        exact = 1.0 - (1.0 - check_level(self.level)) / self.looks
+        return check_level(math.ceil(exact * 1e6 - 1e-3) / 1e6)
 
     def reached(self, one: Purchase, most: float) -> bool:
         """Whether a purchase is enough, where ``most`` pairs can be settled at all."""
@@ -117,7 +119,7 @@ def plan_labels(
     with opened.ledger(create=False) as ledger:
         ledger.checked()
         if measure:
-            _check_measure(opened, ledger, measure)
+            check_measures(opened.parts, ledger, [measure])
         every = linear_in(opened, ledger, task)
         if measure and isinstance(every.get(measure, ""), str):
             return _by_topics(opened, ledger, aim, measure)
@@ -127,20 +129,6 @@ def plan_labels(
         if done and done[-1].design == TOPICS:
             return _by_topics(opened, ledger, aim, measure or items.measure)
         return _by_items(opened, ledger, aim, items, agreement)
-
-
-def _check_measure(opened: Opened, ledger: Ledger, measure: str) -> None:
-    known = {
-        one
-        for part in opened.parts.values()
-        for board in quick(part).score(ledger).findings.boards
-        for one in board.measures
-    }
-    if measure.rsplit(": ", 1)[-1] not in known:
-        raise SettingsError(
-            f"{opened.folder.path}: no leaderboard has {measure}. There are "
-            f"{', '.join(sorted(known))}."
-        )
 
 
 # -- measures that are sums over labels --------------------------------------------------------
@@ -190,16 +178,16 @@ def _by_items(
 
     def topics(n: int) -> Purchase:
         covariance, df = corrected.topics_covariance(items.weights, m, items.topic, n)
-        labels = round(n * len(items.units) / topic_count)
+        labels = round(n * asked / topic_count)
         return _purchase(TOPICS, labels, n, value, covariance, df, aim, price)
 
-    topic_count = int(items.topic.max()) + 1
+    topic_count, asked = int(items.topic.max()) + 1, _asked(opened, ledger, items.task)
     runs = len(items.runs)
     pairs = runs * (runs - 1) // 2
     open_pairs = settled < pairs
     offers: list[tuple[_Offer, int, int]] = []
     if left:
-        least = min(_LEAST, left)
+        least = min(LEAST_DRAWN, left)
         offers += [(units("leverage"), least, left)]
         offers += [(units("pairs"), least, left)] if open_pairs and runs > 1 else []
     if topic_count >= _LEAST_TOPICS and not done:
@@ -213,6 +201,14 @@ def _by_items(
         _command(opened, cheapest, items, seed),
         (start, *_notes(aim, pairs, settled, cheapest, nothing_left=not offers)),
     )  # fmt: skip
+
+
+def _asked(opened: Opened, ledger: Ledger, task: str) -> int:
+    """How many units people are asked under a task where they label whole topics: also those that
+    the measure does not hang on."""
+    books = [(part, part.book(ledger)) for part in opened.parts.values()]
+    requests = (one for part, book in books for step in part.steps for one in step.requests(book))
+    return len({one.unit_hash for one in requests if one.task.name == task})
 
 
 def _pi(
@@ -315,7 +311,7 @@ def _notes(
     if aim.looks > 1:
         yield (
             f"Look {aim.looks} times at most, each time all of a draw is labelled: a pair is "
-            f"settled at a level of {aim.deciding:.4g} ('assay trust --level {aim.deciding:.4g}')."
+            f"settled at a level of {aim.deciding} ('assay trust --level {aim.deciding}')."
         )
     if pairs and settled == pairs:
         yield "The order of all pairs is settled: more labels change no rank."
@@ -351,15 +347,14 @@ def _purchase(
 def _offered(
     offers: Sequence[tuple[_Offer, int, int]], aim: Aim, most: float
 ) -> tuple[list[Purchase], Purchase | None]:
-    """Every offer at some sizes (those of ``aim.n`` labels alone), and the cheapest that will
-    do."""
+    """Every offer at some sizes (those of ``aim.n`` labels alone, or as many as there are), and the
+    cheapest that will do."""
     found: list[Purchase] = []
     enough: list[Purchase] = []
     for offer, least, total in offers:
         if aim.n is not None:
-            if least <= aim.n <= total or offer(total).topics is not None:
-                per = offer(total).labels / total
-                found.append(offer(min(total, max(least, round(aim.n / per)))))
+            per = offer(total).labels / total
+            found.append(offer(min(total, max(least, round(aim.n / per)))))
             continue
         sizes = sorted({max(least, math.ceil(share * total)) for share in _SHARES})
         found += [offer(size) for size in sizes]

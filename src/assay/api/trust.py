@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from assay.api.by_items import Items, estimated, uncertainty
+from assay.api.corrected import check_level
 from assay.api.correcting import COLUMNS, Drawn, Trusted, correct, open_units
 from assay.api.linear_tasks import items_for
 from assay.api.opened import Opened
@@ -19,8 +20,11 @@ from assay.protocols.output import csv_bytes, write_bytes
 from assay.statistics import corrected
 from assay.statistics.corrected import Population, draw_topics
 from assay.statistics.corrected.draws import Design
+from assay.statistics.corrected.given import LEAST_LABELS
 
 FILE = "trust.csv"
+LEAST_DRAWN = 20
+"""Units that a draw of them asks for, at least, where there are so many left."""
 
 
 def draw_for_people(folder: Path, *, n: int, seed: int, tasks: Sequence[str] = ()) -> Drawn:
@@ -86,9 +90,14 @@ def draw_units(
             for unit, pi, one in zip(items.units, drawn.pi, drawn.drawn, strict=True)
             if pi > 0
         ]
-        if not any(one for *_, one in held):
-            raise SettingsError(f"{folder}: no unit was drawn. Give more with --n, or a --seed.")
         names, pi, chosen = zip(*held, strict=True)
+        # With so few there is no interval for good, and drawing until there are more has a chance
+        # of its own: with 20 that is one in 200.
+        if n < min(LEAST_DRAWN, len(held)) or sum(chosen) < min(LEAST_LABELS, len(held)):
+            raise SettingsError(
+                f"{folder}: each unit falls by its own coin, and an interval takes {LEAST_LABELS} "
+                f"labels. Give --n from {min(LEAST_DRAWN, len(held))}, and another --seed."
+            )
         made = Draw(design, asked, n, seed, names, pi, chosen)
         new = ledger.add_draw(made)
         return _progress(opened, ledger, made, new=new)
@@ -155,7 +164,8 @@ def trust(
 ) -> Trusted:
     """Correct the scores of a folder by what people said of a draw: the newest, or the one whose
     id begins with ``draw``. ``measures`` are those of the leaderboards where none is named. Raises
-    SettingsError for a draw or a measure that there is not, and as opening a folder does."""
+    SettingsError for a draw, measure or level that there is not, and as opening a folder does."""
+    check_level(level)
     opened = Opened.open(folder)
     with opened.ledger(create=False) as ledger:
         ledger.checked()

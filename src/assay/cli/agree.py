@@ -16,7 +16,7 @@ from assay.api.agreement_page import (
     write_agreement,
 )
 from assay.api.undefined import undefined_values
-from assay.cli.common import CsvOption, JsonOption, one_of, present, remark
+from assay.cli.common import CsvOption, JsonOption, one_of, present, remark, seed_option
 from assay.model.wording import counted, printable
 from assay.page.tables import Table
 
@@ -70,7 +70,7 @@ def agree_command(
         Path | None,
         typer.Option("--html", metavar="FILE", help="Write a page, disagreements included."),
     ] = None,
-    seed: Annotated[int, typer.Option("--seed", min=0, help="Of the bootstrap over topics.")] = 0,
+    seed: Annotated[int, seed_option("Of the bootstrap over topics.")] = 0,
     as_json: JsonOption = False,
     as_csv: CsvOption = False,
 ) -> None:

@@ -16,6 +16,7 @@ from assay.cli.common import (
     JsonOption,
     Paragraph,
     present,
+    seed_option,
     tell,
 )
 from assay.cli.forecast import print_ahead, told
@@ -41,7 +42,7 @@ def audit_command(
         ),
     ] = None,
     n: Annotated[int, typer.Option("--n", min=1, help="Units a probe and task.")] = 100,
-    seed: Annotated[int, typer.Option("--seed", min=0, help="Of the sample of units.")] = 1,
+    seed: Annotated[int, seed_option("Of the sample of units.")] = 1,
     repeats: Annotated[
         int, typer.Option("--repeats", min=1, max=100, help="Times a unit is asked again.")
     ] = 3,

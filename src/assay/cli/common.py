@@ -34,6 +34,19 @@ _FORMS = ("as_json", "as_csv", "as_trec")
 FolderArgument = Annotated[
     Path, typer.Argument(metavar="FOLDER", help="Evaluation folder with an assay.toml.")
 ]
+
+
+def seed_option(says: str) -> Any:
+    """``--seed``, no larger than the ledger and JSON hold whole numbers."""
+
+    def fits(seed: int) -> int:
+        if seed >= 2**63:
+            raise typer.BadParameter("must be below 2 to the power of 63")
+        return seed
+
+    return typer.Option("--seed", min=0, callback=fits, help=says)
+
+
 JsonOption = Annotated[
     bool,
     typer.Option("--json", callback=_alone, help="Print one JSON document and nothing else."),

@@ -18,7 +18,15 @@ from assay.api.compared import (
     measure_names,
 )
 from assay.api.undefined import LEVEL
-from assay.cli.common import CsvOption, JsonOption, one_of, present, remark, topics_file
+from assay.cli.common import (
+    CsvOption,
+    JsonOption,
+    one_of,
+    present,
+    remark,
+    seed_option,
+    topics_file,
+)
 from assay.cli.plots import plot_file
 from assay.model.wording import counted, listed
 from assay.page.tables import Table
@@ -91,7 +99,7 @@ def compare_command(
             help="Draw the intervals of differences (.svg, .pdf or .png).",
         ),
     ] = None,
-    seed: Annotated[int, typer.Option("--seed", min=0, help="Of all random draws.")] = 0,
+    seed: Annotated[int, seed_option("Of all random draws.")] = 0,
     as_json: JsonOption = False,
     as_csv: CsvOption = False,
 ) -> None:

@@ -9,7 +9,7 @@ from typing import Annotated, cast, get_args
 import typer
 
 from assay.api.correlating import COLUMNS, Correlated, correlate_files
-from assay.cli.common import CsvOption, JsonOption, one_of, present, remark
+from assay.cli.common import CsvOption, JsonOption, one_of, present, remark, seed_option
 from assay.cli.plots import plot_file
 from assay.model.wording import counted
 from assay.page.tables import Table
@@ -45,7 +45,7 @@ def correlate_command(
             "--plot", callback=plot_file, help="Draw the scatter plot (.svg, .pdf or .png)."
         ),
     ] = None,
-    seed: Annotated[int, typer.Option("--seed", min=0, help="Of the bootstrap over topics.")] = 0,
+    seed: Annotated[int, seed_option("Of the bootstrap over topics.")] = 0,
     as_json: JsonOption = False,
     as_csv: CsvOption = False,
 ) -> None:

@@ -10,7 +10,7 @@ import typer
 
 from assay.api.correcting import Drawn
 from assay.api.trust import draw_for_people, draw_units, drawn_so_far
-from assay.cli.common import CsvOption, FolderArgument, JsonOption, Paragraph, present
+from assay.cli.common import CsvOption, FolderArgument, JsonOption, Paragraph, present, seed_option
 from assay.model.wording import counted
 from assay.page.tables import Table
 
@@ -54,7 +54,7 @@ def draw_command(
             "--measure", "-m", help="What single units are drawn for (left out: all of the task)."
         ),
     ] = "",
-    seed: Annotated[int, typer.Option("--seed", min=0, help="Draws; the same gives the same.")] = 1,
+    seed: Annotated[int, seed_option("Draws; the same gives the same.")] = 1,
     as_json: JsonOption = False,
     as_csv: CsvOption = False,
 ) -> None:

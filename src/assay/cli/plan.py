@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import asdict
 from typing import Annotated, Any
@@ -53,12 +54,10 @@ def plan_command(
     Expectations, by the labels that are there; nothing is drawn and nothing written. 'assay draw'
     makes the draw that is named at the end.
     """
-    if not 0 < level < 1:
-        raise typer.BadParameter("must be between 0 and 1", param_hint="--level")
     if not 0.5 <= agreement < 1:
         raise typer.BadParameter("must be from .5 and below 1", param_hint="--agreement")
-    if width is not None and width <= 0:
-        raise typer.BadParameter("must be above 0", param_hint="--width")
+    if width is not None and not 0 < width < math.inf:
+        raise typer.BadParameter("must be a number above 0", param_hint="--width")
     if sum((to_decide, width is not None, n is not None)) > 1:
         raise typer.BadParameter("give one of --to-decide, --width and --n", param_hint="--n")
     aim = Aim(to_decide, width, n, looks, level)

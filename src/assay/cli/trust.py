@@ -63,8 +63,6 @@ def trust_command(
     The machine labels everything, people what 'assay draw' drew; errors of the machine are taken
     out and widen the intervals. Writes out/trust.csv. Exit status 1 where nothing can be corrected.
     """
-    if not 0 < level < 1:
-        raise typer.BadParameter("must be between 0 and 1", param_hint="--level")
     if carried:
         _carried(
             carried_over(folder, Elsewhere.parse(carried), measures=measure or (), level=level),

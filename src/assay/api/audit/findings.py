@@ -244,10 +244,11 @@ def _equal(
 def _orders(
     own: Finding, view: View, listed: Listed, pairs: Sequence[Pair], level: float
 ) -> Iterator[Finding]:
-    """Lists in another order: whether their entries are judged as before, and whether those are
-    judged higher that came nearer to the beginning (primacy) or to the end (recency)."""
+    """Lists in another order: whether their entries are judged as before, and of how many units
+    more entries are judged higher that came nearer to the beginning (primacy), or to the end
+    (recency). Entries of a unit are no independent cases, so that it counts once."""
     entries = listed.values
-    same, early, late, moved = 0.0, 0, 0, 0
+    same, early, late = 0.0, 0, 0
     ups = downs = 0
     odd: Pair | None = None
     for pair in pairs:
@@ -259,12 +260,11 @@ def _orders(
             after = entries(ask.request.content, pair.after)
             both = [(before[old], after[new], new - old) for new, old in enumerate(ask.order)]
             equal = [x == y for x, y, _ in both]
-            for x, y, way in both:
-                ups, downs = ups + (y > x), downs + (y < x)
-                if way and x != y:
-                    early += (y > x) == (way < 0)
-                    late += (y > x) == (way > 0)
-                moved += bool(way)
+            rises = [int(y > x) - int(y < x) for x, y, _ in both]
+            ups, downs = ups + rises.count(1), downs + rises.count(-1)
+            lean = sum(rise * (-1 if way > 0 else way < 0)
+                       for rise, (_, _, way) in zip(rises, both, strict=True))  # fmt: skip
+            early, late = early + (lean > 0), late + (lean < 0)
         same += sum(equal) / len(equal)
         if odd is None and not all(equal):
             odd = pair
@@ -275,11 +275,12 @@ def _orders(
         example=None if odd is None else _example(odd),
         **_ends(wilson(share, len(pairs), level=level)),
     )  # fmt: skip
-    if entries is not None and moved:
+    if entries is not None:
+        n = len(pairs)
         yield replace(
-            own, variant="primacy − recency", n=moved, missing=0, up=early, down=late,
-            figure="(primacy − recency)/n", value=(early - late) / moved,
-            p=mcnemar(early, late), **_ends(paired_shares(early, late, moved, level=level)),
+            own, variant="primacy − recency", n=n, missing=0, up=early, down=late,
+            figure="(primacy − recency)/n", value=(early - late) / n,
+            p=mcnemar(early, late), **_ends(paired_shares(early, late, n, level=level)),
         )  # fmt: skip
 
 

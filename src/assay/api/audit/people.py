@@ -13,17 +13,13 @@ import numpy as np
 
 from assay.api.audit.findings import RESAMPLES, Finding
 from assay.api.audit.units import Base, Labelled, bases
-from assay.api.by_topics import of_people, quick, topic_values
-from assay.api.correcting import open_units
-from assay.api.families import family_of
+from assay.api.corrected import Corrected
+from assay.api.families import family_of, off_by
 from assay.ledger import Ledger
 from assay.ledger.policy import Policy
 from assay.measures.bootstrap import mean_interval
 from assay.measures.confidence import Bools, Floats
 from assay.model.wording import counted, listed
-from assay.page.page import Board
-from assay.protocols.evaluation import Evaluation
-from assay.statistics import corrected
 from assay.statistics.correlation import ap_correlation, kendall_tau
 from assay.tasks.audit.probes import words_in
 from assay.tasks.audit.views import View
@@ -36,76 +32,11 @@ _LEAST_TOP = 3  # runs of which an order can be spoken of
 _LEAST_UNITS = 10  # labelled by both, for a slope
 _DEPTH = 20
 _SWAPS = 50  # documents moved down of a topic, at most
-
-
-@dataclass(frozen=True)
-class Both:
-    """A measure of a leaderboard by people's labels and by the judge's: runs × topics, people's
-    known where ``drawn``. ``sign`` is −1 where lower is better."""
-
-    measure: str
-    runs: tuple[str, ...]
-    judge: Floats
-    people: Floats
-    drawn: Bools
-    sign: float
-
-    def means(self, level: float) -> tuple[Floats, Floats]:
-        """The runs' scores, higher is better: people's (corrected where these are of a draw), and
-        the judge's alone. Raises ValueError where there are too few topics."""
-        if self.drawn.all():
-            return self.sign * self.people.mean(axis=1), self.sign * self.judge.mean(axis=1)
-        found = corrected.topics(self.people, self.judge, self.drawn, level=level)
-        return self.sign * found.value, self.sign * self.judge.mean(axis=1)
-
-
-def both(parts: Mapping[str, Evaluation], ledger: Ledger) -> Iterator[Both | str]:
-    """The first measure of each leaderboard that is a mean over topics, by both; or why people's
-    labels do not give it."""
-    draws = ledger.draws()
-    if draws:
-        units = [done for _, done in open_units(parts, ledger, draws[-1])]
-        if not all(units):
-            yield f"{len(units) - sum(units)} of the newest draw's labels by people are not there"
-            return
-    for name, part in parts.items():
-        prefix = f"{name}: " if len(parts) > 1 else ""
-        own = quick(part)
-        judge = replace(own, policy=Policy.parse("machine")).score(ledger).findings
-        tasks = [task.name for task in part.tasks]
-        people = of_people(own, draws[-1]) if draws else replace(own, policy=Policy.of_drawn(tasks))
-        human = people.score(ledger).findings
-        topics = tuple(judge.topics)
-        chosen = dict(zip(draws[-1].names, draws[-1].drawn, strict=True)) if draws else {}
-        drawn = np.array([chosen.get(topic, not draws) for topic in topics])
-        for board in judge.boards:
-            measure = _mean_over_topics(board, judge.per_topic)
-            if measure is None:
-                continue
-            runs = tuple(run for run in judge.per_topic if measure in judge.per_topic[run])
-            f, y = (
-                np.stack([topic_values(one.per_topic, run, measure, topics) for run in runs])
-                for one in (judge, human)
-            )
-            y[:, ~drawn] = np.nan
-            if np.isnan(f).any():
-                yield f"{prefix}{measure}: labels of the judge are missing"
-            elif np.isnan(y[:, drawn]).any():
-                hand = "labels of what is drawn" if draws else "of all, or of a draw"
-                yield f"{prefix}{measure}: people have not given every label that it takes: {hand}"
-            else:
-                sign = -1.0 if measure in board.lower_is_better else 1.0
-                yield Both(prefix + measure, runs, f, y, drawn, sign)
-
-
-def _mean_over_topics(board: Board, table: Mapping[str, Mapping[str, object]]) -> str | None:
-    return next(
-        (m for m in board.measures if any(m in by for by in table.values())), None
-    )  # the runs that have it are those of the board
+_LABELLED = "n: the draw's topics, or units"
 
 
 def of_tables(
-    found: Sequence[Both | str],
+    found: Sequence[Corrected | str],
     probes: Sequence[str],
     *,
     families: Mapping[str, str],
@@ -113,28 +44,31 @@ def of_tables(
     used: Sequence[str],
     level: float,
 ) -> Iterator[Finding]:
-    """The probes that set leaderboards against each other, a finding for each that was asked for.
-    ``families`` are those of runs and judges by name, ``used`` the runs that the judge helped to
-    make; names may have ``*``."""
+    """The probes that set the judge's leaderboards against corrected ones, a finding for each that
+    was asked for. ``families`` are those of runs and judges by name, ``used`` the runs that the
+    judge helped to make; names may have ``*``."""
     for probe in probes:
         for one in found:
             if isinstance(one, str):
                 yield Finding(probe, "", "", ", ".join(judges), note=f"not to be had: {one}")
                 continue
             own = Finding(probe, "", one.measure, ", ".join(judges))
-            try:
-                if probe == TOP:
-                    yield from _top(own, one, level)
-                elif probe == SELF:
-                    yield from _self(own, one, families, judges, level)
-                elif probe == CIRCLE:
-                    yield from _circle(own, one, used, level)
-            except ValueError as error:
-                yield replace(own, note=f"not to be had: {error}")
+            if probe == TOP:
+                yield from _top(own, one)
+            elif probe == SELF:
+                yield from _self(own, one, families, judges, level)
+            elif probe == CIRCLE:
+                yield from _circle(own, one, used, level)
 
 
-def _top(own: Finding, one: Both, level: float) -> Iterator[Finding]:
-    people, judge = one.means(level)
+def _scores(one: Corrected) -> tuple[Floats, Floats]:
+    """The runs' scores, higher is better: corrected, and the judge's alone."""
+    sign = -1.0 if one.lower_is_better else 1.0
+    return sign * one.value, sign * one.judge
+
+
+def _top(own: Finding, one: Corrected) -> Iterator[Finding]:
+    people, judge = _scores(one)
     best = np.argsort(-people, kind="stable")[: math.ceil(_QUARTER * len(one.runs))]
     if len(one.runs) < 2:
         yield replace(own, note="one run has no order")
@@ -156,72 +90,60 @@ def _top(own: Finding, one: Both, level: float) -> Iterator[Finding]:
 
 
 def _self(
-    own: Finding, one: Both, families: Mapping[str, str], judges: Sequence[str], level: float
+    own: Finding, one: Corrected, families: Mapping[str, str], judges: Sequence[str], level: float
 ) -> Iterator[Finding]:
-    named = {run: family for run in one.runs if (family := family_of(run, families))}
+    named = np.array([family_of(run, families) for run in one.runs])
     of_judges = sorted({f for who in judges if (f := family_of(who, families))})
     if not of_judges:
         yield replace(own, note=f"not to be had: no family of {listed(judges, 3)} is named")
-        return
+    people, judge = _scores(one)
     for family in of_judges:
-        ours = [at for at, run in enumerate(one.runs) if named.get(run) == family]
-        others = [at for at, run in enumerate(one.runs) if named.get(run, "") not in ("", family)]
+        ours, others = named == family, (named != family) & (named != "")
         variant = replace(own, variant=family)
-        if not ours or not others:
-            lack = "of the judge's family" if not ours else "of another family"
+        if not ours.any() or not others.any():
+            lack = "of the judge's family" if not ours.any() else "of another family"
             yield replace(variant, note=f"not to be had: no run {lack} is named")
             continue
-        error = one.sign * (one.judge - one.people)
+        off = judge - people
         yield replace(
-            variant, n=int(one.drawn.sum()),
-            before=_known(error[others], one.drawn), after=_known(error[ours], one.drawn),
-            figure="Δ mean(f − y)", **_contrast(error, ours, others, one.drawn, level),
-            note=f"{counted(len(ours), 'run')} of the family, {len(others)} of others; n: topics",
+            variant, before=float(off[others].mean()), after=float(off[ours].mean()),
+            figure="Δ mean(f − y)", **_apart(one, ours, others, level),
+            note=f"{counted(int(ours.sum()), 'run')} of the family, {others.sum()} of others; "
+            f"{_LABELLED}",
         )  # fmt: skip
 
 
-def _circle(own: Finding, one: Both, used: Sequence[str], level: float) -> Iterator[Finding]:
-    ours = [at for at, run in enumerate(one.runs) if family_of(run, dict.fromkeys(used, "used"))]
-    others = [at for at in range(len(one.runs)) if at not in ours]
-    if not ours or not others:
-        lack = "used the judge" if not ours else "did without it"
+def _circle(own: Finding, one: Corrected, used: Sequence[str], level: float) -> Iterator[Finding]:
+    ours = np.array([bool(family_of(run, dict.fromkeys(used, "used"))) for run in one.runs])
+    others = ~ours
+    if not ours.any() or not others.any():
+        lack = "used the judge" if not ours.any() else "did without it"
         yield replace(own, note=f"not to be had: no run here {lack} (--used RUN names those)")
         return
-    people, judge = (
-        one.sign * (_known(table[ours], one.drawn) - _known(table[others], one.drawn))
-        for table in (one.people, one.judge)
-    )
-    error = one.sign * (one.judge - one.people)
+    scores = _scores(one)
+    gains = [float(some[ours].mean() - some[others].mean()) for some in scores]
     yield replace(
-        own, variant="gain", n=int(one.drawn.sum()), before=people, after=judge,
-        figure="gain by judge − by people", **_contrast(error, ours, others, one.drawn, level),
-        note=f"{counted(len(ours), 'run')} used the judge, {len(others)} not; n: topics",
+        own, variant="gain", before=gains[0], after=gains[1], figure="gain by judge − by people",
+        **_apart(one, ours, others, level),
+        note=f"{counted(int(ours.sum()), 'run')} used the judge, {others.sum()} not; {_LABELLED}",
     )  # fmt: skip
-    scores = one.means(level)
-    few = len(others) < 2
-    before = None if few else kendall_tau(*(values[others] for values in scores))
+    before = None if others.sum() < 2 else kendall_tau(*(some[others] for some in scores))
     after = kendall_tau(*scores)
     yield replace(
         own, variant="τ", n=len(one.runs), before=before, after=after,
         figure="τ with − without them",
         value=None if before is None or after is None else after - before,
-        note=f"{len(ours) / len(one.runs):.0%} of the runs used the judge",
+        note=f"{ours.mean():.0%} of the runs used the judge",
     )  # fmt: skip
 
 
-def _known(table: Floats, drawn: Bools) -> float:
-    return float(table[:, drawn].mean())
-
-
-def _contrast(
-    error: Floats, ours: Sequence[int], others: Sequence[int], drawn: Bools, level: float
-) -> dict[str, Any]:
-    """The judge's errors on some runs less those on others, with the interval of a draw of whole
-    topics (these topics; a point where all are labelled)."""
-    apart = (error[ours].mean(axis=0) - error[others].mean(axis=0))[None]
-    found = corrected.topics(apart, np.zeros(apart.shape), drawn, level=level)
-    return {"value": float(found.value[0]), "low": float(found.low[0]),
-            "high": float(found.high[0])}  # fmt: skip
+def _apart(one: Corrected, ours: Bools, others: Bools, level: float) -> dict[str, Any]:
+    """How much further the judge is off, upwards, for some runs than for others, on average."""
+    assert one.estimates is not None  # noqa: S101 (its runs are estimated together)
+    sign = -1.0 if one.lower_is_better else 1.0
+    a = sign * (ours / ours.sum() - others / others.sum())
+    value, low, high = off_by(a, one.judge, one.estimates, level)
+    return {"n": one.estimates.labels, "value": value, "low": low, "high": high}
 
 
 # -- units that people labelled too -----------------------------------------------------------
@@ -346,5 +268,5 @@ def length_slope(one: Labelled, ledger: Ledger, *, level: float, seed: int) -> I
         own, n=len(twice), figure="slope on log length", value=None if math.isnan(value) else value,
         low=None if ends is None else float(ends[0]),
         high=None if ends is None else float(ends[1]),
-        note="at equal label by people",
+        note="the texts are equally long" if math.isnan(value) else "at equal label by people",
     )  # fmt: skip

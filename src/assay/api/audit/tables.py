@@ -130,6 +130,17 @@ def summary(found: Sequence[Finding]) -> list[str]:
         for one in equal
         if one.value is not None and one.value < 1
     ]
+    said += [
+        f"{one.labeller} keeps its highest verdict on {one.after:.0%} of {counted(one.n, 'unit')} "
+        f"with a wrong {one.variant} ({one.of})."
+        for one in found
+        if one.probe == "swap" and one.after
+    ]
+    said += [
+        f"It overrates runs of its own family by {number(one.value, 3)} ({one.of})."
+        for one in found
+        if one.probe == "self-preference" and one.value is not None and (one.low or 0) > 0
+    ]
     said += [f"Drift of {one.labeller}, {one.of}, {one.variant}: alarm."
              for one in found if one.alarm]  # fmt: skip
     return said

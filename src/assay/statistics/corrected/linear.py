@@ -77,8 +77,8 @@ def items(
     Raises:
         ValueError: the shapes do not fit, pi is missing, beyond 0 to 1, or 0 on an item that
             counts, a drawn item lacks a person's label or any item the judge's, a label is
-            outside of *bounds*, there are fewer than 10 drawn items or 3 topics, or a setting is
-            out of range.
+            outside of *bounds*, there are fewer than 10 drawn items (but where all that count were
+            drawn for sure) or 3 topics, or a setting is out of range.
 
     Source: the specification of trust, section 4 (B): augmented inverse probability weighting
     (Robins, Rotnitzky & Zhao 1994), calibrated (van der Laan & van der Laan 2026) and cross-fitted
@@ -99,7 +99,8 @@ def items(
         raise ValueError(f"give one person's label for each item, got shape {y.shape}")
     place = _topic_numbers(topic, count)
     topic_count = int(place.max()) + 1
-    enough(int(chosen.sum()), LEAST_LABELS, "drawn items with labels")
+    if (probability[(w != 0).any(axis=0)] < 1.0).any():  # else all that counts is known
+        enough(int(chosen.sum()), LEAST_LABELS, "drawn items with labels")
     enough(topic_count, LEAST_TOPICS, "topics")
     c = numbers(offset, "offsets")
     if c.shape not in ((), (runs,)):

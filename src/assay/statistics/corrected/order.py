@@ -46,7 +46,7 @@ def rank_sets(
     Args:
         estimates: with their joint covariance.
         level: the probability with which all pairs that are called decided are rightly so.
-        draws: of Z.
+        draws: of Z; 1/(1 − *level*) at least, as fewer do not reach so high a quantile.
         seed: of the draws.
 
     Raises:
@@ -78,6 +78,8 @@ def ranks_between(
     probability(level, "level")
     whole_number(draws, "draws")
     whole_number(seed, "seed", 0)
+    if draws * (1.0 - level) < 1.0 - 1e-9:
+        raise ValueError(f"{draws} draws do not tell a level of {level:.10g}: give more")
     se = np.sqrt(difference_variance(covariance))
     largest = _largest_differences(covariance, se, df, draws, seed)
     critical = float(np.quantile(largest, level))
@@ -100,8 +102,9 @@ def _largest_differences(
 ) -> Floats:
     """Return of each draw the largest difference of two runs in standard errors."""
     runs = len(se)
+    # The symmetric root: equal eigenvalues have any axes, and which comes out hangs on the machine.
     roots, axes = np.linalg.eigh(covariance)
-    factor = axes * np.sqrt(np.maximum(roots, 0.0))
+    factor = (axes * np.sqrt(np.maximum(roots, 0.0))) @ axes.T
     per_error = np.divide(1.0, se, out=np.zeros_like(se), where=se > 0)
     generator = np.random.default_rng(seed)
     at_once = max(1, _CELLS_AT_ONCE // runs)

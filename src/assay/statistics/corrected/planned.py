@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -23,7 +24,9 @@ __all__ = ["Expected", "expected", "items_covariance", "topics_covariance"]
 _OWN = 10.0
 """As in :func:`assay.statistics.corrected.items`."""
 
-_RANK_DRAWS = 1000
+_RANK_DRAWS = 2000
+_BEYOND = 10.0
+"""Draws beyond the critical value, at least, at levels that are looked at often."""
 
 
 class Expected(NamedTuple):
@@ -118,7 +121,7 @@ def expected(
     none = np.zeros(len(theta))
     critical = rank_sets(
         Estimates(theta, theta, theta, covariance, df, 0.0, none, none, none, 0, "these"),
-        level=deciding, draws=_RANK_DRAWS,
+        level=deciding, draws=max(_RANK_DRAWS, math.ceil(_BEYOND / (1.0 - deciding))),
     ).critical  # fmt: skip
     first, second = np.triu_indices(len(theta), 1)
     delta = np.abs(theta[first] - theta[second])
