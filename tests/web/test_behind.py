@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from types import SimpleNamespace
 
 import pytest
 
+from assay.api.opened import Opened
 from assay.web import behind
 from assay.web.behind import OLDEST, Behind
+from assay.web.server import opened_bench
+from tests.web.conftest import write_folder
 
 
 class Clock:
@@ -76,3 +80,25 @@ def test_what_cannot_be_had_anew_is_shown_till_it_is_too_old(monkeypatch):
         assert (await work.fresh())[0] == "there"
 
     asyncio.run(visits())
+
+
+def test_the_disk_is_told_to_keep_labels_which_nobody_waits_for(tmp_path, monkeypatch, capsys):
+    told = []
+
+    def fsync(number):
+        told.append(os.fstat(number).st_ino == (tmp_path / "f" / "labels.sqlite-wal").stat().st_ino)
+        if len(told) > 1:
+            raise OSError("gone")
+
+    async def label(bench):
+        ann = await bench.do(bench.desk.state.person, "ANN")
+        for screen in await bench.do(bench.desk.next, ann, "r2c2.entailment", count=2):
+            said = {"verdict": {"entailed": "YES"}, "before": None}
+            assert (await bench.give(ann, screen["unit"], said))["uid"]
+            await bench._flushing
+
+    with opened_bench(Opened.open(write_folder(tmp_path / "f"))) as bench:
+        monkeypatch.setattr(os, "fsync", fsync)
+        asyncio.run(label(bench))
+    assert told == [True, True]
+    assert "power cut would lose the last labels: gone" in capsys.readouterr().err

@@ -93,7 +93,6 @@ class Desk:
         path = inside(opened.folder.path, FILE, "The workbench")
         with opened.ledger() as ledger, State(path) as state:
             ledger.checked()
-            ledger.flush_always()
             yield cls(opened, ledger, state)
 
     def take_up(self, opened: Opened) -> None:

@@ -163,7 +163,7 @@ async def give(request: web.Request) -> Any:
     bench = bench_of(request)
     said = await body_of(request)
     number = int(request.match_info["unit"])
-    return await bench.do(bench.desk.give, request[PERSON], number, said)
+    return await bench.give(request[PERSON], number, said)
 
 
 @answered
