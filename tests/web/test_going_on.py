@@ -8,7 +8,7 @@ import shutil
 import pytest
 
 from tests.web.conftest import goes_on, unit_of, write_folder
-from tests.web.test_browser import EXAMPLES, until
+from tests.web.test_browser import AXE, EXAMPLES, until
 from tests.web.test_server import human_labels
 
 CHECKED = "[data-verdict][aria-checked=true]"
@@ -124,8 +124,11 @@ def test_an_edit_shows_what_is_given_of_the_nugget(serve, visit, tmp_path):
             given[one["text"]] = (one["importance"], one["mapped_sub_narrative"])
     nuggets.write_text("\n".join(map(json.dumps, said)), encoding="utf-8")
     server = serve(tmp_path / "f")
-    page = visit(server.link)
-    page.goto(f"{server.base}/label/trec_rag.nugget_edit")
+    page = visit(server.link, bypass_csp=True)
+    for path in ("search?q=aqueducts", "label/trec_rag.nugget_edit"):
+        page.goto(f"{server.base}/{path}")
+        page.add_script_tag(content=AXE.read_text(encoding="utf-8"))
+        assert page.evaluate("axe.run().then((one) => one.violations)") == [], path
     seen = set()
     for _ in range(4):
         unit, boxes = unit_of(page), page.locator(".list li")

@@ -84,7 +84,7 @@ def beginning(task: AnyTask, content: str) -> str:
     """The beginning of what is judged in a unit."""
     value = orjson.loads(content).get(task.judged_fields[0], "")
     text = "; ".join(map(str, value)) if isinstance(value, list) else str(value)
-    return text if len(text) <= 90 else f"{text[:89]}…"
+    return (text if len(text) <= 90 else f"{text[:89]}…") or "(nothing yet)"
 
 
 def evidence_in(given: Any, content: Mapping[str, Any]) -> list[Json]:

@@ -213,7 +213,7 @@ function editable(control) {
       box.value = read(at);
       box.addEventListener("input", () => write(at, box.value));
       const act = (name, title, key, work) => {
-        const button = make("button", { type: "button", "data-act": name, "aria-label": `${title}: entry ${at + 1}`, "aria-keyshortcuts": key, title }, name, " ", kbd(key));
+        const button = make("button", { type: "button", "data-act": name, "aria-keyshortcuts": key, title }, name, make("span", { class: "hidden" }, ` entry ${at + 1}`), " ", kbd(key));
         button.addEventListener("click", () => { state.confirmed = true; work(); });
         return button;
       };
