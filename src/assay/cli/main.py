@@ -29,6 +29,7 @@ COMMANDS: dict[str, tuple[str, str, str]] = {
     "draw": ("assay.cli.draw", "draw_command", "Draw at random what people label."),
     "plan": ("assay.cli.plan", "plan_command", "What to label next, and what that buys."),
     "trust": ("assay.cli.trust", "trust_command", "Scores corrected by what people labelled."),
+    "import": ("assay.cli.importing", "import_command", "Answers from traces and data sets."),
     "gate": ("assay.cli.gate", "gate_command", "Whether a run may go out: bounds, a baseline."),
     "diff": ("assay.cli.diff", "diff_command", "Two evaluations, topic by topic."),
     "audit": ("assay.cli.audit", "audit_command", "What the judge can be fooled by."),

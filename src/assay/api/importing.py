@@ -1,0 +1,134 @@
+"""``assay import``: answers from what people already have, as records of the protocol rag."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from assay.formats.imports.common import Choices as Choices
+from assay.formats.imports.common import Imported, finished, pick, rows_of
+from assay.formats.imports.langfuse import read_langfuse
+from assay.formats.imports.otel import read_otel
+from assay.formats.imports.tables import read_deepeval, read_hf, read_ragas
+from assay.formats.jsonl import dump_line
+from assay.formats.passages import read_passages
+from assay.formats.records import read_records
+from assay.formats.text import read_text
+from assay.formats.trec_rag_answers import read_answers
+from assay.model.errors import FormatError, SettingsError
+from assay.model.wording import counted
+from assay.protocols.output import write_bytes
+
+READERS = {
+    "otel": read_otel,
+    "langfuse": read_langfuse,
+    "ragas": read_ragas,
+    "deepeval": read_deepeval,
+    "hf": read_hf,
+}
+KINDS = (*READERS, "trec")
+
+
+@dataclass(frozen=True)
+class Done:
+    """What an import wrote: ``records`` answers, or ``questions`` of a file without answers."""
+
+    path: Path
+    records: int
+    questions: int
+    dropped: Mapping[str, int]
+    counts: Mapping[str, int]
+    notes: Sequence[str]
+
+    def document(self) -> dict[str, Any]:
+        """All of it as plain JSON."""
+        return {
+            "file": str(self.path), "records": self.records, "questions": self.questions,
+            "dropped": dict(self.dropped), "counts": dict(self.counts), "notes": list(self.notes),
+        }  # fmt: skip
+
+
+def import_files(
+    kind: str,
+    files: Sequence[Path],
+    out: Path,
+    choices: Choices,
+    *,
+    passages: Path | None = None,
+    redact: Path | None = None,
+) -> Done:
+    """Read files of a kind and write records (or, of a file without answers, questions). The same
+    files give the same bytes. Raises FormatError and SettingsError."""
+    texts = {} if passages is None else dict(read_passages(passages).require())
+    patterns = () if redact is None else tuple(_patterns(redact))
+    given = Choices(**{**vars(choices), "texts": texts, "redact": patterns})
+    if kind == "trec":
+        found = _trec(files)
+    else:
+        reader = pick(kind, READERS)
+        found = reader([(path, rows_of(path)) for path in files], given)
+    found = finished(found, given)
+    if found.records and found.questions:
+        found.dropped["no answer, beside others that have one"] += len(found.questions)
+        found.questions = []
+    if not found.records and not found.questions:
+        why = ", ".join(f"{n} {what}" for what, n in found.dropped.items())
+        raise SettingsError(f"Nothing was found to import as {kind}{f' ({why})' if why else ''}.")
+    lines = found.records or found.questions
+    write_bytes(out, b"".join(map(dump_line, lines)))
+    if found.records:
+        try:
+            read_records(out).require()
+        except FormatError as error:  # what the files hold cannot be a record
+            raise FormatError(error.faults) from error
+    return Done(out, len(found.records), len(found.questions), found.dropped, found.counts,
+                found.notes)  # fmt: skip
+
+
+def _patterns(path: Path) -> list[re.Pattern[str]]:
+    found = []
+    for number, line in read_text(path).numbered():
+        if line.strip():
+            try:
+                found.append(re.compile(line))
+            except re.error as error:
+                raise SettingsError(
+                    f"{path}:{number}: {error}. Write a regular expression."
+                ) from None
+    return found
+
+
+def _trec(files: Sequence[Path]) -> Imported:
+    """Answers in the formats of the TREC RAG track; the passages of an answer are its references,
+    whose texts ``--passages`` has."""
+    found = Imported()
+    for path in files:
+        run = read_answers(path).require()
+        for answer in run.answers.values():
+            found.records.append(
+                {
+                    "id": answer.topic,
+                    "run": answer.run,
+                    "question": answer.narrative or answer.topic,
+                    "answer": [
+                        {"text": one.text, "citations": list(one.citations)}
+                        for one in answer.sentences
+                    ],
+                    "passages": [{"id": doc, "text": None} for doc in answer.references],
+                }
+            )
+    return found
+
+
+def said(done: Done) -> list[str]:
+    """What was written, and what was left out, a line each."""
+    what = counted(done.records, "record") if done.records else counted(done.questions, "question")
+    lines = [f"{what} written to {done.path}"]
+    lines += [f"  {count} dropped: {why}" for why, count in done.dropped.items()]
+    lines += [f"  {count} {why}" for why, count in done.counts.items()]
+    if done.questions:
+        lines.append("  The file has no answers: give it as [inputs] questions.")
+    return [*lines, *done.notes]

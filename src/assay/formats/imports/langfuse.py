@@ -1,0 +1,110 @@
+"""Langfuse: blob exports (observations, and traces with them), pages of its API, one trace's
+download; snake_case or camelCase."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from assay.formats.imports.common import Choices, Imported, Row, flat, parsed, passages_of
+from assay.formats.imports.spans import MODEL, RETRIEVER, Step, records_of
+from assay.model.errors import SettingsError
+
+_ABOUT = ("release", "version", "environment", "tags")
+
+
+def read_langfuse(files: Sequence[tuple[Path, list[Any]]], choices: Choices) -> Imported:
+    """Traces, one record each. Raises SettingsError where nothing has an input or output."""
+    found = Imported()
+    traces: dict[str, Row] = {}
+    observations: list[Row] = []
+    for _, rows in files:
+        for row in _rows(rows):
+            if row.get("type") and row.get("trace_id"):
+                observations.append(row)
+            elif row.get("id"):
+                traces[str(row["id"])] = row
+            else:
+                found.dropped["neither trace nor observation"] += 1
+    every = [*traces.values(), *observations]
+    if every and not any(row.get("input") or row.get("output") for row in every):
+        raise SettingsError(
+            "No input and no output anywhere: the API sends them only where they are asked for "
+            "(fields=core,basic,io), an export only with its io fields."
+        )
+    steps = [_observation(row, choices) for row in observations]
+    roots = {name: _trace(name, trace, choices) for name, trace in traces.items()}
+    for step in steps:
+        if step.parent is None and step.trace in roots:
+            step.parent = roots[step.trace].id
+    records_of([*roots.values(), *steps], choices, found)
+    return found
+
+
+def _rows(rows: list[Any]) -> Iterator[Row]:
+    """Traces and observations of pages, downloads and lines, in snake_case."""
+    for row in rows:
+        if not isinstance(row, dict):
+            continue
+        if isinstance(row.get("data"), list):
+            yield from _rows(row["data"])
+            continue
+        plain = {_snake(key): value for key, value in row.items()}
+        inner = parsed(plain.pop("observations", None))
+        yield plain
+        if isinstance(inner, list):
+            yield from _rows([one for one in inner if isinstance(one, dict)])
+
+
+def _snake(name: str) -> str:
+    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower()
+
+
+def _observation(row: Mapping[str, Any], choices: Choices) -> Step:
+    kind = str(row["type"]).upper()
+    name = str(row.get("name") or "")
+    retrieves = kind == "RETRIEVER" or (choices.retriever is not None and name == choices.retriever)
+    failed = str(row.get("level", "")).upper() == "ERROR"
+    query = parsed(row.get("input")) if retrieves else None
+    return Step(
+        str(row["trace_id"]),
+        str(row.get("id")),
+        str(row.get("parent_observation_id") or "") or None,
+        name,
+        RETRIEVER if retrieves else MODEL if kind == "GENERATION" else "",
+        start=str(row.get("start_time") or ""),
+        end=str(row.get("end_time") or ""),
+        asked=row.get("input"),
+        said=row.get("output"),
+        query=query if isinstance(query, str) else None,
+        passages=passages_of(row.get("output")) if retrieves else None,
+        session=_text(row.get("session_id")),
+        error=str(row.get("status_message") or "error") if failed else None,
+        metadata=_about(row, choices) if not row.get("parent_observation_id") else {},
+    )
+
+
+def _trace(name: str, row: Mapping[str, Any], choices: Choices) -> Step:
+    return Step(
+        name,
+        f"trace {name}",
+        None,
+        str(row.get("name") or ""),
+        start=str(row.get("timestamp") or row.get("created_at") or ""),
+        asked=row.get("input"),
+        said=row.get("output"),
+        session=_text(row.get("session_id")),
+        metadata=_about(row, choices),
+    )
+
+
+def _about(row: Mapping[str, Any], choices: Choices) -> Row:
+    users = ("user_id",) if choices.keep_users else ()
+    given = {name: parsed(row[name]) for name in (*_ABOUT, *users) if row.get(name)}
+    return {**flat(row.get("metadata")), **flat(given)}
+
+
+def _text(value: Any) -> str | None:
+    return str(value) if value else None

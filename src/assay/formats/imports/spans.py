@@ -1,0 +1,119 @@
+"""Traces: spans in the conventions of OpenInference and OpenTelemetry's GenAI, and Langfuse's
+observations, each as a :class:`Step`; from steps to a record."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from assay.formats.imports.common import (
+    ANSWER_KEYS,
+    ASSISTANT,
+    QUESTION_KEYS,
+    USER,
+    Choices,
+    Imported,
+    Row,
+    by_session,
+    text_in,
+)
+
+RETRIEVER, RERANKER, MODEL = "retriever", "reranker", "model"
+
+
+@dataclass
+class Step:
+    """A span of a trace in plain terms. ``start`` and ``end`` are compared with each other alone;
+    ``asked`` and ``said`` are its input and output as they stand there."""
+
+    trace: str
+    id: str
+    parent: str | None
+    name: str
+    kind: str = ""
+    start: str = ""
+    end: str = ""
+    asked: Any = None
+    said: Any = None
+    query: str | None = None
+    passages: list[Row] | None = None
+    session: str | None = None
+    error: str | None = None
+    cut: bool = False
+    metadata: Row = field(default_factory=dict)
+
+
+def records_of(steps: Iterable[Step], choices: Choices, found: Imported) -> None:
+    """One record a trace, in the order of the file; turns of a session in order of time."""
+    traces: dict[str, list[Step]] = {}
+    for step in steps:
+        traces.setdefault(step.trace, []).append(step)
+    rows: list[tuple[str, Row]] = []
+    for name, of in traces.items():
+        row = _record(name, of, choices, found)
+        if row is not None:
+            rows.append((min(step.start for step in of), row))
+    rows.sort(key=lambda one: one[0])
+    found.records += by_session([row for _, row in rows], choices)
+
+
+def _record(name: str, steps: list[Step], choices: Choices, found: Imported) -> Row | None:
+    ids = {step.id for step in steps}
+    root = next((step for step in steps if step.parent is None or step.parent not in ids), steps[0])
+    ordered = sorted(steps, key=lambda step: step.start)
+    models = [step for step in ordered if step.kind == MODEL]
+    last = models[-1] if models else None
+    question = text_in(root.asked, QUESTION_KEYS, USER, choices.question_path)
+    answer = text_in(root.said, ANSWER_KEYS, ASSISTANT, choices.answer_path)
+    if not question and last is not None:
+        question = text_in(last.asked, QUESTION_KEYS, USER)
+    if not answer and last is not None:
+        answer = text_in(last.said, ANSWER_KEYS, ASSISTANT)
+    if not isinstance(question, str) or not question.strip():
+        found.dropped["no question"] += 1
+        return None
+    chosen = _chosen(ordered, last or root, choices)
+    if len([s for s in ordered if s.kind == RETRIEVER]) > 1:
+        found.counts["traces with several retrievers"] += 1
+    row: Row = {"id": name, "question": question, "answer": answer or "", "passages": []}
+    seen: set[str | None] = set()
+    for step in chosen:
+        for passage in step.passages or ():
+            key = passage.get("text") or passage.get("id")
+            if key not in seen:
+                seen.add(key)
+                row["passages"].append(dict(passage))
+    if len(chosen) > 1:
+        row["ranked"] = False  # scores of different retrievers are never compared
+        for passage in row["passages"]:
+            passage.pop("score", None)
+    error = next((step.error for step in (root, *ordered) if step.error), None)
+    if not answer:
+        row["error"] = error or "no output"
+    if last is not None and last.cut:
+        row["truncated"] = True
+    query = next((step.query for step in chosen if step.query), None)
+    metadata: Row = {}
+    for step in (*ordered, root):
+        metadata |= step.metadata
+    session = next((step.session for step in (root, *ordered) if step.session), None)
+    more = {"retrieval_query": query, "session": session, "metadata": metadata}
+    return row | {key: value for key, value in more.items() if value}
+
+
+def _chosen(steps: Sequence[Step], answering: Step, choices: Choices) -> list[Step]:
+    """The retrievals whose passages the answer had."""
+    found = [step for step in steps if step.passages is not None]
+    ways = choices.retrievers
+    if ways in ("first", "last"):
+        return found[:1] if ways == "first" else found[-1:]
+    if ways != "answer":
+        return [step for step in found if step.name == ways]
+    before = [
+        step for step in found
+        if answering.kind != MODEL or not step.end or not answering.start
+        or step.end <= answering.start
+    ]  # fmt: skip
+    reranked = [step for step in before if step.kind == RERANKER]
+    return reranked[-1:] or before
