@@ -85,6 +85,15 @@ also = ["preference"]
 """
 
 
+def battles(folder):
+    """Two answers to one narrative, in both orders: a person judges them once."""
+    inputs = trec_rag(folder)
+    text = (folder / "RAG.jsonl").read_text(encoding="utf-8").replace("gravity", "pumps")
+    (folder / "TWO.jsonl").write_text(text.replace('"RAG"', '"TWO"'), encoding="utf-8")
+    inputs = inputs.replace('["RAG.jsonl"]', '["RAG.jsonl", "TWO.jsonl"]')
+    return inputs.replace('"trec-rag"', '"battles"')
+
+
 def answer(page):
     """Give some verdict on the unit that is shown: the last key of each scale, the second value of
     each item, an entry in each list that is empty, the last value of what is left open."""
@@ -140,6 +149,7 @@ def waits(page, base, more):
                 "sgss.coverage", "sgss.preference", "trec_rag.support",
             },
         ),
+        (battles, {"battles.battle"}),
     ],
 )  # fmt: skip
 def test_people_take_a_protocol_from_nothing_to_scores(

@@ -13,10 +13,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Self
 
+from assay.api.board_agreement import AGREEMENT_COLUMNS
 from assay.api.corrected_tables import trust_section
 from assay.api.correcting import Trusted, correct
 from assay.api.overview import overview
-from assay.api.results import AGREEMENT_COLUMNS, Results
+from assay.api.results import Results
 from assay.judging.batch import Exported, Taken, export_batch, import_batch
 from assay.judging.engine import Plan, judge
 from assay.judging.progress import Progress, Tally

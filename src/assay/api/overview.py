@@ -22,6 +22,8 @@ DEFINITIONS = (
     Definition("ρ", "Spearman’s rank correlation over the same runs.", "Spearman 1904"),
 )
 
+AGREEMENT_HEADING = ("leaderboard", "and", "τ-b", "ρ", "runs", "low", "high")
+
 
 def uncompared(count: int, of: int) -> str:
     """Why pairs of leaderboards are not compared."""
@@ -64,9 +66,11 @@ def overview(folder: Folder, results: Results) -> Page:
         ),
         Part(
             "How the leaderboards agree",
-            "Kendall’s τ-b and Spearman’s ρ over the runs that both leaderboards have."
+            "Kendall’s τ-b and Spearman’s ρ over the runs that both leaderboards have. Low and "
+            "high: 95 % bootstrap of τ-b over the topics of which both have scores; ratings are "
+            "fitted anew to each draw of topics."
             + (f" {uncompared(alone, len(results.agreements))}" if alone else ""),
-            (Table("", ("leaderboard", "and", "τ-b", "ρ", "runs"), agreement),),
+            (Table("", AGREEMENT_HEADING, agreement),),
         ),
     )
     return Page(

@@ -8,30 +8,9 @@ from functools import cached_property
 from itertools import combinations
 from typing import Any
 
-import numpy as np
-
+from assay.api.board_agreement import AGREEMENT_COLUMNS, BoardAgreement, RankedBoard, agreement
 from assay.measures.scores import Score
 from assay.protocols.results import Result
-from assay.statistics.correlation import kendall_tau, spearman_rho
-
-AGREEMENT_COLUMNS = ("first", "second", "tau", "rho", "runs")
-
-
-@dataclass(frozen=True, slots=True)
-class BoardAgreement:
-    """How two leaderboards rank the runs that both have: Kendall's τ-b and Spearman's ρ; None
-    where fewer than two are."""
-
-    first: str
-    second: str
-    tau: float | None
-    rho: float | None
-    runs: int
-
-    @property
-    def row(self) -> tuple[str, str, float | None, float | None, int]:
-        """The cells under :data:`AGREEMENT_COLUMNS`."""
-        return self.first, self.second, self.tau, self.rho, self.runs
 
 
 @dataclass(frozen=True)
@@ -104,14 +83,14 @@ class Results:
     def agreements(self) -> tuple[BoardAgreement, ...]:
         """Every two leaderboards of different protocols, set beside each other."""
         boards = [
-            (name, measure, scores)
+            RankedBoard(name, measure, scores, one.fair)
             for name, one in self.by_protocol.items()
             for measure, scores in board_scores(one).items()
         ]
         return tuple(
-            _agreement(f"{a}: {first}", f"{b}: {second}", one, other)
-            for (a, first, one), (b, second, other) in combinations(boards, 2)
-            if a != b
+            agreement(one, other)
+            for one, other in combinations(boards, 2)
+            if one.protocol != other.protocol
         )
 
     @property
@@ -123,8 +102,8 @@ class Results:
         }
         if not self.several:
             return next(iter(documents.values()))
-        agreement = [dict(zip(AGREEMENT_COLUMNS, one.row, strict=True)) for one in self.agreements]
-        return {"protocols": documents, "agreement": agreement}
+        rows = [dict(zip(AGREEMENT_COLUMNS, one.row, strict=True)) for one in self.agreements]
+        return {"protocols": documents, "agreement": rows}
 
     @property
     def lower_is_better(self) -> frozenset[str]:
@@ -158,14 +137,3 @@ def board_scores(result: Result) -> dict[str, dict[str, float]]:
         }
         for measure in measures
     }
-
-
-def _agreement(
-    first: str, second: str, one: Mapping[str, float], other: Mapping[str, float]
-) -> BoardAgreement:
-    common = [run for run in one if run in other]
-    tau = rho = None
-    if len(common) > 1:
-        x, y = np.array([(one[run], other[run]) for run in common]).T
-        tau, rho = kendall_tau(x, y), spearman_rho(x, y)
-    return BoardAgreement(first, second, tau, rho, len(common))

@@ -13,7 +13,7 @@ from rich.table import Table as RichTable
 from assay.api.corrected_tables import corrected_tables
 from assay.api.correcting import Trusted
 from assay.api.opened import Opened
-from assay.api.overview import uncompared
+from assay.api.overview import AGREEMENT_HEADING, uncompared
 from assay.api.results import Results
 from assay.cli.common import (
     CsvOption,
@@ -275,6 +275,6 @@ def _tables(results: Results) -> Iterator[RichTable | Table | str]:
     if results.several:
         found = results.agreements
         rows = [one.row for one in found if one.runs > 1]
-        yield Table("How the leaderboards agree", ("leaderboard", "and", "τ-b", "ρ", "runs"), rows)
+        yield Table("How the leaderboards agree", AGREEMENT_HEADING, rows)
         if alone := len(found) - len(rows):
             yield uncompared(alone, len(found))

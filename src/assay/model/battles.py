@@ -40,6 +40,13 @@ class Battle(NamedTuple):
     line: int = 0
     why: Why = NO_REASON
 
+    @classmethod
+    def of_silence(cls, topic: str, a: str, b: str, a_says: bool, b_says: bool) -> Battle:
+        """What comes of a battle in which not both say something: silence loses, and two silences
+        are both bad."""
+        verdict = Verdict.A if a_says else Verdict.B if b_says else Verdict.BOTH_BAD
+        return cls(topic, a, b, verdict, "", 0, Why("Silence loses."))
+
     @property
     def winner(self) -> str | None:
         """The run that won; None for a tie, or where judging failed."""

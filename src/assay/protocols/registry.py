@@ -12,7 +12,7 @@ from assay.model.modules import check_module
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoints
 
-OWN = ("r2c2", "exam", "trec-rag", "sgss", "rag")
+OWN = ("r2c2", "exam", "trec-rag", "sgss", "rag", "battles")
 """Assay's own protocols."""
 
 GROUP = "assay.protocols"
@@ -60,6 +60,10 @@ def _own(name: str) -> Any:
         from assay.protocols.rag.protocol import RAG  # noqa: PLC0415
 
         return RAG
+    if name == "battles":
+        from assay.protocols.battles.protocol import BATTLES  # noqa: PLC0415
+
+        return BATTLES
     from assay.protocols.sgss.protocol import SGSS  # noqa: PLC0415
 
     return SGSS

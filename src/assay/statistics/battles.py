@@ -7,6 +7,7 @@ battles that were won or tied (Ford 1957); where not, nothing is rated unless a 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
@@ -30,6 +31,7 @@ __all__ = [
     "components",
     "rate",
     "ratings",
+    "resampled_ratings",
     "sandwich",
     "tally",
     "win_rates",
@@ -260,9 +262,12 @@ def rate(
         errors[active] = sandwich(among, found, model)
         tie = None if np.isnan(found.tie[0]) else float(found.tie[0])
     if topics > 1:
-        drawn_rates, drawn = _resampled(
-            battles, among, model, prior, win_rate, resamples, seed, rated=reason is None
+        weights = np.concatenate(list(topic_counts(topics, resamples, seed)))
+        drawn_rates = np.concatenate(
+            [win_rates(battles, part, win_rate) for part in _blocks(battles, weights)]
         )
+        if reason is None:
+            drawn = resampled_ratings(battles, weights, model, prior)[:, active]
     ends = _intervals(drawn, level)
     intervals = list(nothing)
     for run, interval in zip(active, ends, strict=False):
@@ -302,38 +307,38 @@ def _why_not(parts: Integers, total: Floats, model: Model, prior: float) -> str 
     return None
 
 
-def _resampled(
-    battles: Battles,
-    among: Battles,
-    model: Model,
-    prior: float,
-    win_rate: WinRates,
-    resamples: int,
-    seed: int,
-    *,
-    rated: bool,
-) -> tuple[Floats, Floats]:
-    """Win rates of all runs and ratings of those with a battle, resamples × runs; NaN where a
-    resample has none."""
-    topics = len(battles.counts)
-    flat = battles.counts.reshape(topics, -1)
-    at_once = max(1, _CELLS_AT_ONCE // max(flat.shape[1], (among.runs + 1) ** 2))
-    rates, found = [], []
-    for weights in topic_counts(topics, resamples, seed):
-        for start in range(0, len(weights), at_once):
-            block = weights[start : start + at_once]
-            counts = (block @ flat).reshape(len(block), *battles.counts.shape[1:])
-            rates.append(win_rates(battles, counts, win_rate))
-            if not rated:
-                continue
-            good = np.array([_fits(among, one, model, prior) for one in counts])
-            here = np.full((len(block), among.runs), np.nan)
-            if good.any():
-                fitted = fit(counts[good], among.first, among.second, among.runs, model, prior)
-                here[good] = ratings(fitted.strength)
-            found.append(here)
-    empty = np.empty((0, among.runs))
-    return np.concatenate(rates), np.concatenate(found) if found else empty
+def resampled_ratings(
+    battles: Battles, weights: Floats, model: Model = BRADLEY_TERRY, prior: float = 0.0
+) -> Floats:
+    """Return the ratings of resamples of topics, B × n; NaN for a resample without finite ratings,
+    and for runs that have no battle at all.
+
+    Args:
+        battles: counted.
+        weights: B × T, how often each topic was drawn.
+        model: the model.
+        prior: as in :func:`rate`.
+    """
+    active = np.flatnonzero(battles.fought)
+    among = _among(battles, active)
+    found = np.full((len(weights), battles.runs), np.nan)
+    start = 0
+    for counts in _blocks(battles, weights):
+        good = np.array([_fits(among, one, model, prior) for one in counts])
+        if good.any():
+            fitted = fit(counts[good], among.first, among.second, among.runs, model, prior)
+            found[np.ix_(start + np.flatnonzero(good), active)] = ratings(fitted.strength)
+        start += len(counts)
+    return found
+
+
+def _blocks(battles: Battles, weights: Floats) -> Iterator[Floats]:
+    """The counts of resamples, b × 3 × P, as many at once as fit into memory."""
+    flat = battles.counts.reshape(len(battles.counts), -1)
+    at_once = max(1, _CELLS_AT_ONCE // max(1, flat.shape[1], (battles.runs + 1) ** 2))
+    for start in range(0, len(weights), at_once):
+        block = weights[start : start + at_once]
+        yield (block @ flat).reshape(len(block), *battles.counts.shape[1:])
 
 
 def _fits(among: Battles, counts: Floats, model: Model, prior: float) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from assay.tasks import (
     answering,
+    battles,
     exam,
     r2c2,
     rag,
@@ -25,6 +26,7 @@ _MODULES = (
     rag,
     retrieval,
     answering,
+    battles,
 )
 
 REGISTRY: dict[str, AnyTask] = {task.name: task for module in _MODULES for task in module.TASKS}

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from assay.tasks import exam, r2c2, sgss, trec_rag
+from assay.tasks import battles, exam, r2c2, sgss, trec_rag
 from assay.tasks.base import Unit
 
 Plain = Mapping[str, Any]
@@ -104,6 +104,14 @@ def _sides(_unit: Plain, verdict: Plain) -> Sequence[float]:
     return [float(verdict["preferred"] == side) for side in ("LEFT", "RIGHT")]
 
 
+_OUTCOMES = {"A": 1.0, "B": 0.0}
+
+
+def _answers(_unit: Plain, verdict: Plain) -> Sequence[float]:
+    first = _OUTCOMES.get(verdict["verdict"], 0.5)
+    return [first, 1 - first]
+
+
 def _extent(text: str, about: str, **more: Any) -> View:
     return View(text, about, _word("label", _WORDS), {"label": "perfectly"}, 2.0, **more)
 
@@ -158,6 +166,10 @@ VIEWS: Mapping[str, View] = {
     sgss.PREFERENCE.name: View(
         "left", "query", lambda verdict: float(verdict["preferred"] == "LEFT"),
         {"preferred": "LEFT"}, mark="LEFT SUMMARY", listed=Listed(("left", "right"), _sides),
+    ),
+    battles.BATTLE.name: View(
+        "answer_a", "question", lambda verdict: _OUTCOMES.get(verdict["verdict"], 0.5),
+        {"verdict": "A"}, mark="ANSWER A", listed=Listed(("answer_a", "answer_b"), _answers),
     ),
 }  # fmt: skip
 """Task → how an audit sees it. Tasks that are not here give no verdict that could be high or low:

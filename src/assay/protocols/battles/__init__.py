@@ -1,0 +1,1 @@
+"""Battles between the answers of runs, under any protocol or none."""

@@ -1,0 +1,188 @@
+"""The answers that fight, from the files of any protocol, and the protocol's settings."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property, partial
+from typing import Any, Literal, Self
+
+from pydantic import Field, model_validator
+
+from assay.formats.r2c2_ac import read_ac_run
+from assay.formats.r2c2_questions import read_questions
+from assay.formats.summaries import read_summaries
+from assay.formats.trec_rag_answers import read_answers
+from assay.formats.trec_rag_topics import read_topics
+from assay.model.battles import Battle
+from assay.protocols.base import CommonSettings, Reading
+from assay.protocols.folder import Folder
+from assay.statistics.battles import Battles, WinRates
+from assay.statistics.pair_models import BradleyTerry, Davidson, Model, RaoKupper
+from assay.statistics.pairing import SEED, Match, all_battles, drawn, shown
+from assay.tasks.battles import BattleUnit
+
+ENTRIES = ("rag_runs", "ac_runs", "summaries")
+"""Entries of ``[inputs]`` that hold answers: those of trec-rag, r2c2 and sgss."""
+
+
+class BattleSettings(CommonSettings):
+    """``[settings]`` of battles.
+
+    Which battles are judged: all pairs on all topics; or so many ``topics_per_pair``; or so many
+    battles ``per_topic``; or ``per_run`` and topic on average. ``adaptive``: so many battles more
+    (without a sample: in all), those that tell most by what was judged so far. ``orders``: both
+    orders of each battle, which must agree, or ``one``, drawn by a hash with ``draw_seed``.
+    ``silent``: a run without an answer to a topic loses its battles there, of which nobody is
+    asked, or they are ``left-out``. ``model``, ``theta`` (of rao-kupper), ``prior`` and
+    ``win_rate`` are those of ``assay battles``.
+    """
+
+    topics_per_pair: int | None = Field(None, ge=1)
+    per_topic: int | None = Field(None, ge=1)
+    per_run: float | None = Field(None, gt=0)
+    adaptive: int = Field(0, ge=0)
+    orders: Literal["both", "one"] = "both"
+    draw_seed: int = Field(SEED, ge=0)
+    silent: Literal["loses", "left-out"] = "loses"
+    model: Literal["bradley-terry", "davidson", "rao-kupper"] = "bradley-terry"
+    theta: float | None = Field(None, gt=1)
+    prior: float = Field(0.0, ge=0)
+    win_rate: WinRates = "half"
+
+    @model_validator(mode="after")
+    def _one_sample(self) -> Self:
+        if len(self.sampled) > 1:
+            raise ValueError(f"choose one of {', '.join(self.sampled)}")
+        if self.theta is not None and self.model != "rao-kupper":
+            raise ValueError("theta is a setting of the model rao-kupper alone")
+        return self
+
+    @property
+    def chosen(self) -> Model:
+        """The model of ratings."""
+        if self.model == "rao-kupper":
+            return RaoKupper(self.theta)
+        return Davidson() if self.model == "davidson" else BradleyTerry()
+
+    @property
+    def sampled(self) -> dict[str, Any]:
+        """The way of sampling that is set; empty for all battles."""
+        ways = {name: getattr(self, name) for name in ("topics_per_pair", "per_topic", "per_run")}
+        return {name: value for name, value in ways.items() if value is not None}
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """Questions by topic, and the answers of runs: ``answers[run][topic]``. ``sample`` are the
+    battles that are judged before any is chosen adaptively."""
+
+    questions: Mapping[str, str]
+    answers: Mapping[str, Mapping[str, str]]
+    settings: BattleSettings
+
+    @cached_property
+    def runs(self) -> tuple[str, ...]:
+        return tuple(sorted(self.answers))
+
+    @cached_property
+    def topics(self) -> tuple[str, ...]:
+        return tuple(self.questions)
+
+    @cached_property
+    def possible(self) -> list[Match]:
+        """Every pair of runs on every topic; without those that a run left out, if so set."""
+        left_out = self.settings.silent == "left-out"
+        return all_battles(
+            {
+                topic: [run for run in self.runs if not left_out or self.text(run, topic)]
+                for topic in self.topics
+            }
+        )
+
+    @cached_property
+    def sample(self) -> list[Match]:
+        answered: dict[str, dict[str, None]] = {}
+        for topic, *pair in self.possible:
+            answered.setdefault(topic, {}).update(dict.fromkeys(pair))
+        settings = self.settings
+        if settings.sampled:
+            runs = {topic: list(found) for topic, found in answered.items()}
+            return drawn(runs, **settings.sampled, seed=settings.draw_seed)
+        return [] if settings.adaptive else self.possible
+
+    def text(self, run: str, topic: str) -> str:
+        """A run's answer, empty where it has none."""
+        return self.answers[run].get(topic, "").strip()
+
+    def known(self, match: Match) -> Battle | None:
+        """What comes of a battle in which a run says nothing; None where somebody must judge."""
+        topic, a, b = match
+        texts = [bool(self.text(run, topic)) for run in (a, b)]
+        if all(texts):
+            return None
+        return Battle.of_silence(topic, a, b, *texts)
+
+    def orders(self, match: Match) -> list[tuple[str, str]]:
+        """The orders in which a battle is shown, the one that is drawn for it first."""
+        topic, a, b = match
+        first, second = shown(a, b, topic, self.settings.draw_seed)
+        both = [(first, second), (second, first)]
+        return both if self.settings.orders == "both" else both[:1]
+
+    def unit(self, topic: str, first: str, second: str) -> BattleUnit:
+        """A battle as it is shown."""
+        return BattleUnit(
+            question=self.questions[topic],
+            answer_a=self.text(first, topic),
+            answer_b=self.text(second, topic),
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Counted:
+    """The battles that count, as arrays: ``table`` over ``runs`` and ``topics`` by number."""
+
+    runs: tuple[str, ...]
+    topics: tuple[str, ...]
+    table: Battles
+    model: Model
+    prior: float
+
+
+def load(folder: Folder, settings: BattleSettings, reading: Reading) -> Inputs:
+    """Read the answers that the folder has; all faults of all files are raised together."""
+    questions: dict[str, str] = {}
+    answers: dict[str, dict[str, str]] = {}
+
+    def add(path: Any, run: str, found: Mapping[str, str]) -> None:
+        if run in answers:
+            reading.fault(path, f"Another run is called '{run}' too.", "Rename one of them.")
+        answers[run] = dict(found)
+
+    if not any(name in folder.config.inputs for name in ENTRIES):
+        folder.input_files(ENTRIES[0])  # says that it must be named
+    for one in reading.optional("narratives", read_topics) or ():
+        questions[one.id] = one.text
+    given = dict(questions)
+    for path, rag in reading.many("rag_runs", partial(read_answers, topics=given, limits=False)):
+        add(path, rag.name, {topic: one.text for topic, one in rag.answers.items()})
+        for topic, answer in rag.answers.items():
+            if not given:
+                questions.setdefault(topic, answer.narrative)
+    for each in reading.optional("questions", read_questions) or ():
+        questions[each.id] = each.text
+    for path, ac in reading.many("ac_runs", read_ac_run):
+        found = {topic: answer.text for topic, answer in ac.run.answers.items()}
+        add(path, ac.run.name, found)
+    for path, summaries in reading.many("summaries", read_summaries):
+        by_run: dict[str, dict[str, str]] = {}
+        for summary in summaries:
+            by_run.setdefault(summary.run, {})[summary.query] = summary.text
+            questions.setdefault(summary.query, summary.query_text)
+        for run, texts in by_run.items():
+            add(path, run, texts)
+    if not reading.faults and len(answers) < 2:
+        reading.fault(folder.path, "Battles need the answers of two runs.", "Name further files.")
+    reading.done()
+    return Inputs(questions, answers, settings)

@@ -1,0 +1,141 @@
+"""From labels to battles: what was judged, what both orders come to, what is asked next."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from assay.labellers.base import Request
+from assay.model.battles import Battle, Verdict, merged
+from assay.model.labels import Label, Why
+from assay.protocols.battles.inputs import Counted, Inputs
+from assay.protocols.labels import LabelBook
+from assay.protocols.places import Place
+from assay.statistics.battles import tally
+from assay.statistics.pairing import Match, next_battles
+from assay.tasks.battles import BATTLE
+
+
+@dataclass(frozen=True, slots=True)
+class Fought:
+    """A battle with the judgments of it that count, in one or both orders; none where it has yet
+    to be judged. ``lacks``: a judgment that it needs is missing or failed."""
+
+    match: Match
+    judgments: tuple[Battle, ...]
+    lacks: bool
+
+    @property
+    def result(self) -> Battle | None:
+        """What both orders come to: a tie where they disagree. None where one lacks."""
+        return None if self.lacks else merged(one._replace(judge="") for one in self.judgments)[0]
+
+    @property
+    def disagrees(self) -> bool:
+        """Whether it was judged in both orders, with different winners."""
+        outcomes = {one.outcome_for(self.match[1]) for one in self.judgments}
+        return len(self.judgments) > 1 and len(outcomes) > 1
+
+
+def fought(inputs: Inputs, book: LabelBook, match: Match, *, count: bool = True) -> Fought:
+    """A battle as it was judged. One that a person judged in one order needs no other: nobody
+    judges the same two answers twice. With ``count`` the labels that count, and those that are
+    missing, are noted."""
+    known = inputs.known(match)
+    if known is not None:
+        return Fought(match, (known,), False)
+    topic = match[0]
+    found: list[tuple[tuple[str, str], Label | None]] = [
+        (order, book.find(BATTLE, inputs.unit(topic, *order))) for order in inputs.orders(match)
+    ]
+    by_people = [
+        (order, label)
+        for order, label in found
+        if label is not None and label.labeller.is_human and label.verdict is not None
+    ]
+    judgments = []
+    wanted = by_people or found
+    for order, label in wanted:
+        if count:
+            book.count(BATTLE, inputs.unit(topic, *order), label)
+            if label is not None:
+                book.note(label, Place(order[0], topic, f"against {order[1]}"))
+        if label is not None and label.verdict is not None:
+            verdict = Verdict(label.verdict["verdict"])
+            why = Why(label.reason or "")
+            judgments.append(Battle(topic, *order, verdict, label.labeller.name, 0, why))
+    return Fought(match, tuple(judgments), len(judgments) < len(wanted))
+
+
+def requests(inputs: Inputs, matches: Iterable[Match]) -> Iterator[Request]:
+    """What is asked about battles, each in the order that is drawn for it."""
+    for match in matches:
+        if inputs.known(match) is None:
+            yield Request(BATTLE, inputs.unit(match[0], *inputs.orders(match)[0]))
+
+
+def turned(inputs: Inputs, book: LabelBook, matches: Iterable[Match]) -> Iterator[Request]:
+    """The same battles in the other order, but for those that a person judged."""
+    for match in matches:
+        if inputs.known(match) is None:
+            units = [inputs.unit(match[0], *order) for order in inputs.orders(match)]
+            labels = (book.find(BATTLE, unit) for unit in units[:1])
+            if not any(one is not None and one.labeller.is_human for one in labels):
+                yield from (Request(BATTLE, unit) for unit in units[1:])
+
+
+def count(inputs: Inputs, results: Iterable[Battle]) -> Counted:
+    """Battles as arrays."""
+    run_number = {run: place for place, run in enumerate(inputs.runs)}
+    topic_number = {topic: place for place, topic in enumerate(inputs.topics)}
+    every = list(results)
+    table = tally(
+        [run_number[one.a] for one in every],
+        [run_number[one.b] for one in every],
+        [one.outcome_for(one.a) or 0.0 for one in every],
+        [topic_number[one.topic or ""] for one in every],
+        runs=len(run_number),
+        topics=len(topic_number),
+    )
+    settings = inputs.settings
+    return Counted(inputs.runs, inputs.topics, table, settings.chosen, settings.prior)
+
+
+def chosen(
+    inputs: Inputs, book: LabelBook, upto: int | None = None
+) -> tuple[list[Fought], list[Match]]:
+    """Battles beside the sample that were judged, and those that are to be judged next: as many
+    together as the setting ``adaptive`` says, or ``upto``, those that tell most first."""
+    wanted = inputs.settings.adaptive if upto is None else upto
+    if not wanted:
+        return [], []
+    sample = set(inputs.sample)
+    every = [fought(inputs, book, one, count=False) for one in inputs.possible]
+    more = [one for one in every if one.match not in sample and one.judgments]
+    judged = [merged(one.judgments)[0] for one in every if one.judgments]
+    more = [one for one in more if inputs.known(one.match) is None]
+    left = wanted - len(more)
+    if left <= 0:
+        return more, []
+    table = count(inputs, judged).table
+    open_ones: dict[tuple[str, str], list[int]] = {}
+    numbers = {topic: place for place, topic in enumerate(inputs.topics)}
+    fights = np.zeros(len(numbers), dtype=np.int64)
+    for one in every:
+        topic, a, b = one.match
+        if one.judgments or one.match in sample:
+            fights[numbers[topic]] += 1
+        else:
+            open_ones.setdefault((a, b), []).append(numbers[topic])
+    for topics in open_ones.values():
+        topics.sort(key=lambda topic: (fights[topic], topic))  # topics with few battles first
+
+    def possible(i: int, j: int) -> Sequence[int]:
+        low, high = sorted((inputs.runs[i], inputs.runs[j]))
+        return open_ones.get((low, high), ())
+
+    found = next_battles(table, left, possible=possible)
+    picked = [(inputs.topics[topic], inputs.runs[i], inputs.runs[j]) for topic, i, j in found]
+    return more, picked

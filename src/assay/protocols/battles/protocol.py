@@ -1,0 +1,303 @@
+"""The protocol ``battles``: two answers beside each other, from verdicts to ratings of runs.
+
+It stands alone, or beside any other protocol in a folder: the answers are those of its files.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
+
+import numpy as np
+
+from assay.formats.battles import write_battles
+from assay.labellers.base import Request
+from assay.measures.bootstrap import Interval
+from assay.measures.ranges import Range
+from assay.measures.scores import Score
+from assay.model.battles import Battle, Verdict
+from assay.model.wording import counted
+from assay.page.page import Board, Definition, Gap
+from assay.page.parts import Grid, Part, Table, Value
+from assay.protocols.base import Protocol, Reading, Step
+from assay.protocols.battles.inputs import BattleSettings, Counted, Inputs, load
+from assay.protocols.battles.judged import Fought, chosen, count, fought, requests, turned
+from assay.protocols.contents import Content
+from assay.protocols.folder import Folder
+from assay.protocols.labels import LabelBook
+from assay.protocols.results import Findings
+from assay.statistics.battles import Rated, rate, win_rates
+from assay.statistics.checks import defined
+from assay.tasks.base import AnyTask
+from assay.tasks.battles import BATTLE
+
+ROUNDS = 5
+"""In how many rounds battles are chosen adaptively, each by what the ones before it came to."""
+
+DEFINITIONS = (
+    Definition(
+        "Rating",
+        "Strength by the battles that were judged: 400 points are odds of 10 to 1, 1000 is the "
+        "middle. Its interval is over topics, each with all of its battles.",
+        "Bradley & Terry 1952; Davidson 1970; Rao & Kupper 1967",
+    ),
+    Definition(
+        "WinRate",
+        "The share of battles won, ties half; from all that are missing lost to all won.",
+        "RAGDoll",
+    ),
+)
+
+
+class BattleProtocol(Protocol[BattleSettings, Inputs]):
+    """Battles between the answers of runs."""
+
+    name = "battles"
+    title = "Battles · which answer is better?"
+    settings = BattleSettings
+
+    def tasks(self, settings: BattleSettings) -> Sequence[AnyTask]:
+        return (BATTLE,)
+
+    def load(self, folder: Folder, settings: BattleSettings, reading: Reading) -> Inputs:
+        return load(folder, settings, reading)
+
+    def steps(self, inputs: Inputs, settings: BattleSettings) -> Sequence[Step]:
+        steps = []
+        if inputs.sample:
+            steps.append(Step("battles", BATTLE, partial(_sampled, inputs)))
+        if settings.adaptive:
+            for number in range(1, ROUNDS + 1):
+                title = f"battles that tell most, {number} of {ROUNDS}"
+                asked = partial(_adaptive, inputs, number)
+                steps.append(Step(title, BATTLE, asked, waits=True))
+        if settings.orders == "both":
+            steps.append(Step("the other order", BATTLE, partial(_turned, inputs), waits=True))
+        return steps
+
+    def score(self, inputs: Inputs, settings: BattleSettings, book: LabelBook) -> Findings:
+        more, wanted = chosen(inputs, book)
+        matches = [*inputs.sample, *(one.match for one in more), *wanted]
+        every = [fought(inputs, book, match) for match in matches]
+        results = [one.result for one in every if one.result is not None]
+        counts = count(inputs, results)
+        rated = rate(
+            counts.table,
+            counts.model,
+            prior=settings.prior,
+            win_rate=settings.win_rate,
+            level=settings.level,
+            resamples=settings.resamples,
+            seed=settings.seed,
+        )
+        lacking = _lacking(inputs, every)
+        twice = [one for one in every if len(one.judgments) > 1]
+        disagree = sum(one.disagrees for one in twice)
+        return Findings(
+            topics=inputs.topics,
+            scores=_scores(counts, rated, lacking),
+            per_topic=_per_topic(counts, lacking),
+            boards=(
+                Board(
+                    "Runs",
+                    ("Rating", "WinRate"),
+                    _note(settings),
+                    columns=_columns(counts, rated),
+                ),
+            ),
+            definitions=DEFINITIONS,
+            facts=(
+                ("Topics", f"{len(inputs.topics):,}"),
+                ("Runs", f"{len(inputs.runs):,}"),
+                ("Battles", f"{len(results):,} of {len(every):,}"),
+            ),
+            gaps=tuple(_gaps(rated, len(twice), disagree)),
+            files={"battles.jsonl": write_battles(j for one in every for j in one.judgments)},
+            parts=lambda: tuple(_parts(counts, rated, every)),
+            document=lambda: {
+                "battles": len(results),
+                "both_bad": sum(one.verdict is Verdict.BOTH_BAD for one in results),
+                "both_orders": len(twice),
+                "disagree": disagree,
+                "first_won": _first_won(every),
+                "tie_parameter": rated.tie,
+                "reason": rated.reason,
+            },
+            detail=counts,
+        )
+
+    def contents(self, inputs: Inputs, run: str) -> Mapping[str, Content]:
+        return {
+            topic: Content(question, answer=inputs.text(run, topic) or None)
+            for topic, question in inputs.questions.items()
+        }
+
+    def inputs_in_words(self, inputs: Inputs) -> str:
+        runs, topics = counted(len(inputs.runs), "run"), counted(len(inputs.topics), "topic")
+        return f"{topics}, {runs}, {counted(len(inputs.sample), 'battle')}"
+
+
+BATTLES = BattleProtocol()
+
+
+def _sampled(inputs: Inputs, _book: LabelBook) -> Iterator[Request]:
+    return requests(inputs, inputs.sample)
+
+
+def _adaptive(inputs: Inputs, number: int, book: LabelBook) -> Iterator[Request]:
+    upto = math.ceil(inputs.settings.adaptive * number / ROUNDS)
+    return requests(inputs, chosen(inputs, book, upto)[1])
+
+
+def _turned(inputs: Inputs, book: LabelBook) -> Iterator[Request]:
+    more, wanted = chosen(inputs, book)
+    return turned(inputs, book, [*inputs.sample, *(one.match for one in more), *wanted])
+
+
+def _lacking(inputs: Inputs, every: Sequence[Fought]) -> dict[str, dict[str, int]]:
+    """run → topic → how many battles lack a judgment."""
+    found: dict[str, dict[str, int]] = {run: {} for run in inputs.runs}
+    for one in every:
+        if one.lacks:
+            topic, *pair = one.match
+            for run in pair:
+                found[run][topic] = found[run].get(topic, 0) + 1
+    return found
+
+
+def _scores(
+    counts: Counted, rated: Rated, lacking: Mapping[str, Mapping[str, int]]
+) -> dict[str, dict[str, Score]]:
+    topics = (counts.table.counts.sum(axis=1) > 0).astype(int)
+    found: dict[str, dict[str, Score]] = {}
+    for place, run in enumerate(counts.runs):
+        mine = (counts.table.first == place) | (counts.table.second == place)
+        fought_on = int((topics[:, mine].sum(axis=1) > 0).sum())
+        missing = len(lacking[run])
+        rating, share = defined(rated.rating[place]), defined(rated.rate[place])
+        battles, more = int(counts.table.fought[place]), sum(lacking[run].values())
+        ends = None
+        if battles + more:
+            won = (share or 0.0) * battles
+            ends = Range(won / (battles + more), (won + more) / (battles + more))
+        found[run] = {
+            "Rating": Score.undefined(run, "Rating", topics=fought_on, missing=missing)
+            if rating is None
+            else Score(
+                run, "Rating", rating, *_pair(rated.intervals[place]), fought_on, missing, rating,
+                rating,
+            ),
+            "WinRate": Score.undefined(run, "WinRate")
+            if ends is None
+            else Score(
+                run, "WinRate", ends.value, *_pair(rated.rate_intervals[place]), fought_on,
+                missing, *ends,
+            ),
+        }  # fmt: skip
+    return found
+
+
+def _pair(interval: Interval | None) -> tuple[float | None, float | None]:
+    return (interval.low, interval.high) if interval else (None, None)
+
+
+def _per_topic(
+    counts: Counted, lacking: Mapping[str, Mapping[str, int]]
+) -> dict[str, dict[str, dict[str, Range | None]]]:
+    rates = win_rates(counts.table, counts.table.counts)
+    found: dict[str, dict[str, dict[str, Range | None]]] = {}
+    for place, run in enumerate(counts.runs):
+        mine = (counts.table.first == place) | (counts.table.second == place)
+        battles = counts.table.counts[:, :, mine].sum(axis=(1, 2))
+        values: dict[str, Range | None] = {}
+        for number, topic in enumerate(counts.topics):
+            n, more = battles[number], lacking[run].get(topic, 0)
+            if n + more:
+                won = float(n and rates[number, place] * n)
+                values[topic] = Range(won / (n + more), (won + more) / (n + more))
+        found[run] = {"WinRate": values}
+    return found
+
+
+def _note(settings: BattleSettings) -> str:
+    orders = (
+        "Each battle is judged in both orders; it is a tie where they disagree."
+        if settings.orders == "both"
+        else "Each battle is judged in one order, drawn by a hash."
+    )
+    silent = (
+        "A run that does not answer a topic loses its battles there."
+        if settings.silent == "loses"
+        else "Topics that a run does not answer are left out."
+    )
+    prior = f" Prior {settings.prior:g}." if settings.prior else ""
+    return f"{settings.model}.{prior} {orders} {silent} Battles without a verdict enter no rating."
+
+
+def _columns(counts: Counted, rated: Rated) -> dict[str, dict[str, str | int | None]]:
+    fought_by = counts.table.fought
+    active = np.flatnonzero(fought_by).tolist()
+    ranks: dict[str, str | int | None] = {}
+    if rated.ranks is not None:
+        for place, best, worst in zip(active, rated.ranks.best, rated.ranks.worst, strict=True):
+            ends = dict.fromkeys((int(best), int(worst)))
+            ranks[counts.runs[place]] = "–".join(map(str, ends))
+    battles: dict[str, str | int | None] = {
+        run: int(fought_by[place]) for place, run in enumerate(counts.runs)
+    }
+    return {"battles": battles, "ranks": ranks}
+
+
+def _first_won(every: Sequence[Fought]) -> float | None:
+    """The share of decided judgments that the answer shown first won; None without any."""
+    decided = [j for one in every for j in one.judgments if j.winner is not None and j.judge]
+    return sum(j.winner == j.a for j in decided) / len(decided) if decided else None
+
+
+def _gaps(rated: Rated, twice: int, disagree: int) -> Iterator[Gap]:
+    if rated.reason is not None:
+        so = "Judge more battles, or set a prior."
+        yield Gap(1, f"leaderboard has no ratings: {rated.reason}", so)
+    if disagree:
+        what = f"of {counted(twice, 'battle')} judged in both orders have two winners"
+        yield Gap(disagree, what, "They are ties.", grave=False)
+
+
+def _parts(counts: Counted, rated: Rated, every: Sequence[Fought]) -> Iterator[Part]:
+    runs = counts.runs
+    order = np.argsort(-np.nan_to_num(rated.rating, nan=-np.inf), kind="stable").tolist()
+    cells: list[list[float | None]] = [[None] * len(runs) for _ in runs]
+    wins, ties, losses = counts.table.total
+    for place, (i, j) in enumerate(zip(counts.table.first, counts.table.second, strict=True)):
+        share = float((wins + ties / 2)[place] / (wins + ties + losses)[place])
+        cells[i][j], cells[j][i] = share, 1 - share
+    names = tuple(runs[one] for one in order)
+    grid = Grid(
+        "Who beats whom",
+        names,
+        names,
+        [[cells[row][column] for column in order] for row in order],
+        note="The share of battles that the run of the row won against that of the column, ties "
+        "half.",
+        digits=2,
+    )
+    first = _first_won(every)
+    note = "" if first is None else f"The answer shown first won {first:.1%} of what was decided."
+    yield Part("Battles", note, (grid,), groups=tuple(_topics(counts.topics, every)))
+
+
+def _topics(
+    topics: Sequence[str], every: Sequence[Fought]
+) -> Iterator[tuple[str, tuple[Table, ...]]]:
+    """The judgments of each topic, with their reasons."""
+    by_topic: dict[str, list[Battle]] = {topic: [] for topic in topics}
+    for one in every:
+        by_topic[one.match[0]] += one.judgments
+    for topic, found in by_topic.items():
+        if found:
+            rows: list[tuple[Value, ...]] = [
+                (j.a, j.b, str(j.verdict), j.judge, j.why.reason) for j in found
+            ]
+            columns = ("shown first", "shown second", "verdict", "who", "why")
+            yield topic, (Table("", columns, rows, texts=frozenset({"why"})),)
