@@ -203,15 +203,38 @@ def test_battles_stand_beside_nuggets_with_an_interval_of_tau(assay, tmp_path, e
     assert "battles: Rating" in report
 
 
-def test_answers_of_other_protocols_fight_too(assay, tmp_path, env):
-    folder = tmp_path / "f"
-    (folder / "ac").mkdir(parents=True)
+def ac(folder: Path) -> str:
+    (folder / "ac").mkdir()
     (folder / "questions.tsv").write_text("1\tWho built it?\tSimple\tAnna\n")
     for run, text in (("ONE", "Anna Berg"), ("TWO", "Nobody")):
         (folder / "ac" / f"{run}.txt").write_text(f"<1>\n{text};90\n</1>\n")
+    return 'questions = "questions.tsv"\nac_runs = ["ac/*.txt"]'
+
+
+def summaries(folder: Path) -> str:
+    rows = [
+        {"query_id": "1", "query": "tea", "summariser": run, "sections": [],
+         "overview": {"text": text, "citations": []}, "doclist": []}
+        for run, text in (("ONE", "Tea is a drink."), ("TWO", "Tea."))
+    ]  # fmt: skip
+    (folder / "s.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return 'summaries = "s.jsonl"'
+
+
+def answers(folder: Path) -> str:
+    for run, text in (("ONE", "Tea is a drink."), ("TWO", "Tea.")):
+        row = {"run": run, "id": "1", "question": "What is tea?", "answer": text, "passages": []}
+        (folder / f"{run}.jsonl").write_text(json.dumps(row) + "\n")
+    return 'answers = ["*.jsonl"]'
+
+
+@pytest.mark.parametrize("write", [ac, summaries, answers])
+def test_answers_of_other_protocols_fight_too(assay, tmp_path, env, write):
+    folder = tmp_path / "f"
+    folder.mkdir()
     (folder / "assay.toml").write_text(
-        '[evaluation]\nprotocol = "battles"\n[inputs]\nquestions = "questions.tsv"\n'
-        'ac_runs = ["ac/*.txt"]\n[labellers]\ndefault = "bout:judge"\n[settings]\nprior = 1\n'
+        f'[evaluation]\nprotocol = "battles"\n[inputs]\n{write(folder)}\n'
+        '[labellers]\ndefault = "bout:judge"\n[settings]\nprior = 1\n'
     )
     document = json.loads(assay("evaluate", folder, "--json", env=env).stdout)
     assert document["battles"] == 1

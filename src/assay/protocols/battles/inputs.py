@@ -11,6 +11,7 @@ from pydantic import Field, model_validator
 
 from assay.formats.r2c2_ac import read_ac_run
 from assay.formats.r2c2_questions import read_questions
+from assay.formats.records import read_records
 from assay.formats.summaries import read_summaries
 from assay.formats.trec_rag_answers import read_answers
 from assay.formats.trec_rag_topics import read_topics
@@ -22,8 +23,8 @@ from assay.statistics.pair_models import BradleyTerry, Davidson, Model, RaoKuppe
 from assay.statistics.pairing import SEED, Match, all_battles, drawn, shown
 from assay.tasks.battles import BattleUnit
 
-ENTRIES = ("rag_runs", "ac_runs", "summaries")
-"""Entries of ``[inputs]`` that hold answers: those of trec-rag, r2c2 and sgss."""
+ENTRIES = ("rag_runs", "ac_runs", "summaries", "answers")
+"""Entries of ``[inputs]`` that hold answers: those of trec-rag, r2c2, sgss and rag."""
 
 
 class BattleSettings(CommonSettings):
@@ -170,8 +171,9 @@ def load(folder: Folder, settings: BattleSettings, reading: Reading) -> Inputs:
         for topic, answer in rag.answers.items():
             if not given:
                 questions.setdefault(topic, answer.narrative)
-    for each in reading.optional("questions", read_questions) or ():
-        questions[each.id] = each.text
+    if "ac_runs" in folder.config.inputs:
+        for each in reading.optional("questions", read_questions) or ():
+            questions[each.id] = each.text
     for path, ac in reading.many("ac_runs", read_ac_run):
         found = {topic: answer.text for topic, answer in ac.run.answers.items()}
         add(path, ac.run.name, found)
@@ -182,6 +184,10 @@ def load(folder: Folder, settings: BattleSettings, reading: Reading) -> Inputs:
             questions.setdefault(summary.query, summary.query_text)
         for run, texts in by_run.items():
             add(path, run, texts)
+    for _, records in reading.many("answers", read_records):  # a run may stand in several files
+        for record in records:
+            answers.setdefault(record.run, {})[record.id] = record.answer
+            questions.setdefault(record.id, record.asked)
     if not reading.faults and len(answers) < 2:
         reading.fault(folder.path, "Battles need the answers of two runs.", "Name further files.")
     reading.done()
