@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import gc
 import signal
 import sys
@@ -20,6 +21,8 @@ from assay.model.wording import printable
 
 # name -> (module, attribute, one line for --help). A Typer attribute is a command group.
 COMMANDS: dict[str, tuple[str, str, str]] = {
+    "init": ("assay.cli.start", "init_command", "Write a folder for a protocol."),
+    "status": ("assay.cli.status", "status_command", "What is there, what comes next."),
     "evaluate": ("assay.cli.evaluate", "evaluate_command", "Judge, score and report a folder."),
     "judge": ("assay.cli.evaluate", "judge_command", "Ask labellers for the labels that miss."),
     "score": ("assay.cli.evaluate", "score_command", "Compute every score from the labels."),
@@ -74,6 +77,10 @@ class LazyGroup(TyperGroup):
         return TyperCommand(cmd_name, help=COMMANDS[cmd_name][2])
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        if args and args[0] not in COMMANDS and not args[0].startswith("-"):
+            near = difflib.get_close_matches(args[0][:50], COMMANDS, n=1)
+            hint = f"Did you mean '{near[0]}'?" if near else "'assay --help' lists all."
+            ctx.fail(f"No such command '{printable(args[0])}'. {hint}")
         name, _, rest = super().resolve_command(ctx, args)
         return name, _load(str(name)), rest
 
@@ -91,8 +98,7 @@ def _load(name: str) -> Any:
 
 app = typer.Typer(
     cls=LazyGroup,
-    add_completion=False,
-    no_args_is_help=True,
+    invoke_without_command=True,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
@@ -106,6 +112,7 @@ def _version(wanted: bool) -> None:
 
 @app.callback()
 def _root(
+    context: typer.Context,
     version: Annotated[
         bool,
         typer.Option("--version", callback=_version, is_eager=True, help="Show the version."),
@@ -125,6 +132,14 @@ def _root(
     be reached or gave nothing of use, 130 interrupted (Ctrl-C, SIGTERM).
     """
     TRUSTED.set(tuple(trust or ()))
+    if context.invoked_subcommand is not None:
+        return
+    if Path("assay.toml").is_file():
+        from assay.cli.status import status_command  # noqa: PLC0415 (of one command)
+
+        status_command(Path())
+    else:
+        typer.echo(context.get_help())
 
 
 def main() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -64,8 +65,9 @@ class Folder:
             )
         if not file.exists():
             raise SettingsError(
-                f"{file}: not found. An evaluation is a folder with an assay.toml; "
-                "see 'Evaluation folders' in the documentation."
+                f"{file}: not found. An evaluation is a folder with an assay.toml; 'assay init "
+                f"{shlex.quote(str(path))} --protocol rag' writes one "
+                f"({', '.join(registry.names())})."
             )
         raw = read_settings(file)
         try:

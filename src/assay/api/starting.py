@@ -1,0 +1,83 @@
+"""``assay init``: a folder that can be evaluated at once, and says what may be changed."""
+
+from __future__ import annotations
+
+import inspect
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from assay.model.errors import SettingsError
+from assay.protocols import registry
+from assay.protocols.output import write_bytes
+from assay.protocols.starts import STARTS, Start
+
+
+def start(folder: Path, protocol: str, labeller: str = "embedded") -> list[Path]:
+    """Write ``assay.toml`` with every setting of a protocol, and a small example of each input that
+    is not there yet; returns what was written. Nothing is overwritten. Raises SettingsError."""
+    if (folder / "assay.toml").exists():
+        raise SettingsError(
+            f"{folder / 'assay.toml'} is there already. 'assay status {folder}' says what comes "
+            "next."
+        )
+    found = registry.find_protocol(protocol)
+    begin = STARTS.get(protocol, Start('# what the protocol reads: NAME = "FILE"\n'))
+    files = {folder / name: text for name, text in begin.files.items()}
+    written = [path for path in files if not path.exists()]
+    for path in written:
+        write_bytes(path, files[path].encode())
+    write_bytes(folder / "assay.toml", _toml(found, protocol, begin, labeller).encode())
+    return [folder / "assay.toml", *written]
+
+
+def _toml(protocol: Any, name: str, begin: Start, labeller: str) -> str:
+    return f"""\
+# An evaluation under {protocol.title}.
+# assay evaluate FOLDER     judges what is missing, scores, writes out/ and its report
+# assay status FOLDER       says what is there and what comes next
+
+[evaluation]
+protocol = {json.dumps(name)}
+# title = "…"                # heads the report
+
+[inputs]                     # files and patterns, relative to this folder
+{begin.inputs}
+[labellers]
+default = {json.dumps(labeller)}         # openai:MODEL[@URL], embedded, recorded:FILE, human:NAME …
+# {protocol.tasks(protocol.settings())[0].name} = "…"   # one task by somebody else
+
+# [judging]
+# budget = 5.0               # US dollars a run; needs [prices."MODEL"] input and output
+# concurrency = 32
+
+[settings]                   # what is commented out is the default
+{begin.settings}{"".join(_settings(protocol.settings, begin.settings))}
+# [gate]                     # what assay gate asks of a run in CI
+# baseline = "baseline.json"
+# measures = {{ MEASURE = {{ loss = 0.0, min = 0.5 }} }}
+"""
+
+
+def _settings(model: Any, given: str) -> Iterator[str]:
+    """The settings with their defaults, commented out, under what the model says of them."""
+    set_ = {line.partition(" =")[0] for line in given.splitlines()}
+    about = inspect.getdoc(model) or ""
+    lines = about.replace("``", "").splitlines()[1:]
+    yield from (f"# {line}\n" for line in lines if line.strip())
+    for name, field in model.model_fields.items():
+        if name not in set_:
+            default = field.get_default(call_default_factory=True)
+            yield f"# {name} = …\n" if default is None else f"# {name} = {_value(default)}\n"
+
+
+def _value(value: Any) -> str:
+    """A value as TOML has it."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, dict):
+        return f"{{ {', '.join(f'{key} = {_value(one)}' for key, one in value.items())} }}"
+    if isinstance(value, tuple | list):
+        return f"[{', '.join(map(_value, value))}]"
+    return json.dumps(value, ensure_ascii=False)

@@ -1,0 +1,91 @@
+"""Where an evaluation folder stands: what is there, what is missing, what comes next."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from assay.api.opened import Opened
+from assay.model.errors import AssayError, FormatError
+from assay.model.wording import counted
+from assay.protocols.folder import Folder
+from assay.protocols.manifest import REPORT, read_manifest
+
+
+@dataclass(frozen=True, slots=True)
+class Stands:
+    """``rows`` say of each thing what there is; ``lacks`` what is missing, if anything; ``next``
+    are commands, each with what it does."""
+
+    rows: tuple[tuple[str, str], ...]
+    lacks: tuple[str, ...]
+    next: tuple[tuple[str, str], ...]
+
+
+def status(path: Path) -> Stands:
+    """How an evaluation stands; asks nobody and writes nothing. Raises SettingsError where there is
+    no ``assay.toml`` that can be read."""
+    folder = Folder.open(path)
+    place = shlex.quote(str(folder.path))
+    rows = [("protocol", ", ".join(folder.protocols))]
+    try:
+        opened = Opened.open(path)
+    except FormatError as error:
+        file = shlex.quote(error.faults[0].file)
+        said = f"{counted(len(error.faults), 'fault')} in the inputs, as {error.faults[0]}"
+        return Stands(tuple(rows), (said,), ((f"assay validate {file}", "lists all of them"),))
+    except AssayError as error:
+        return Stands(tuple(rows), (str(error),), ((f"assay doctor {place}", "says what to do"),))
+    rows.append(("inputs", opened.inputs_in_words()))
+    try:
+        ahead = opened.look_ahead()
+    except AssayError as error:
+        return Stands(tuple(rows), (str(error),), ((f"assay doctor {place}", "says what to do"),))
+    plans = [plan for _, plan in ahead.plans]
+    ask = sum(len(plan.todo) for plan in plans)
+    failed = sum(plan.known_failed for plan in plans)
+    rows.append(
+        ("labellers", ", ".join(dict.fromkeys(p.labeller.id.name for p in plans)) or "none")
+    )
+    rows.append(("labels", f"{sum(plan.known for plan in plans):,} known, {ask:,} to ask"))
+    written = read_manifest(opened.folder.out)
+    rows.append(("results", _results(opened, written)))
+    lacks = (
+        [f"{counted(ask, 'label')} to ask{', at least' if ahead.assumed else ''}"] if ask else []
+    )
+    lacks += [f"{counted(failed, 'label')} failed"] if failed else []
+    return Stands(
+        tuple(rows), tuple(lacks), tuple(_next(opened, place, ask, failed, bool(written)))
+    )
+
+
+def _results(opened: Opened, written: object) -> str:
+    out = opened.folder.out
+    if not written:
+        return "none yet"
+    return f"{out / REPORT}" if (out / REPORT).is_file() else f"{out}/, no report yet"
+
+
+def _next(
+    opened: Opened, place: str, ask: int, failed: int, written: bool
+) -> Iterator[tuple[str, str]]:
+    if ask:
+        yield f"assay judge {place} --dry-run", "what judging would ask and cost"
+        yield f"assay evaluate {place}", "judge, score, report"
+        return
+    if failed:
+        yield f"assay judge {place} --retry-failed", "ask again where replies were unusable"
+    out = opened.folder.out
+    if not written or not (out / REPORT).is_file():
+        yield f"assay report {place}", "scores and report from the labels there are"
+        return
+    yield f"assay report {place}", "write them anew, after a change"
+    yield f"assay draw {place}", "draw at random what people check, so that the judge is corrected"
+    yield f"assay ui {place}", "people label in a browser"
+    section = opened.folder.config.gate
+    if section.baseline is None:
+        yield f"assay gate {place} --save baseline.json", "a baseline for CI"
+    else:
+        yield f"assay gate {place}", "whether the run may go out"

@@ -1,0 +1,31 @@
+"""``assay init``: a folder to begin with."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from assay.api.starting import start
+from assay.cli.common import say
+from assay.labellers.spec import SPEC_HELP
+from assay.protocols import registry
+
+
+def init_command(
+    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="Made where it is not there.")],
+    protocol: Annotated[
+        str, typer.Option("--protocol", help=f"{' | '.join(registry.OWN)} | module:attribute")
+    ],
+    labeller: Annotated[
+        str, typer.Option("--labeller", metavar="SPEC", help=f"{SPEC_HELP}.")
+    ] = "embedded",
+) -> None:
+    """Write an evaluation folder for a protocol: assay.toml with every setting, and a small example
+    of each input, so that it can be evaluated at once. Nothing that is there is overwritten."""
+    for path in start(folder, protocol, labeller):
+        say(path)
+    place = shlex.quote(str(folder))
+    say(f"Next: put your files in their place, or try it as it is: assay evaluate {place}")

@@ -1,0 +1,37 @@
+"""``assay status``, and ``assay`` alone in an evaluation folder: what is there, what comes next."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from assay.api.status import Stands, status
+from assay.cli.common import JsonOption, Paragraph, present
+from assay.page.tables import Table
+
+
+def status_command(
+    folder: Annotated[
+        Path, typer.Argument(metavar="[FOLDER]", help="Evaluation folder with an assay.toml.")
+    ] = Path(),
+    as_json: JsonOption = False,
+) -> None:
+    """What is in an evaluation folder, what is missing, and the commands that come next.
+
+    'assay' alone in a folder says the same. Exit status 1 where something is missing.
+    """
+    found = status(folder)
+    present(lambda: asdict(found), _people(found), as_json=as_json)
+    if found.lacks:
+        raise typer.Exit(1)
+
+
+def _people(found: Stands) -> Iterator[Table | Paragraph]:
+    yield Table("", ("", ""), found.rows)
+    for line in found.lacks:
+        yield Paragraph(f"Missing: {line}")
+    yield Table("Next", ("", ""), found.next)

@@ -1,0 +1,82 @@
+"""The first minute: a folder that evaluates at once, and what comes next."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from assay.protocols.registry import OWN
+from tests.conftest import Assay
+
+
+@pytest.mark.parametrize("protocol", OWN)
+def test_a_new_folder_evaluates_at_once(protocol: str, tmp_path: Path, assay: Assay):
+    place = tmp_path / "eval"
+    done = assay("init", place, "--protocol", protocol)
+    assert done.returncode == 0, done.stderr
+    text = (place / "assay.toml").read_text()
+    assert f'protocol = "{protocol}"' in text
+    assert "# seed = 20251210" in text
+    done = assay("evaluate", place)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert (place / "out" / "report.html").exists()
+    # What is commented out is what holds: with all of it the settings are the same.
+    plain = text.replace("# seed", "seed").replace("# level", "level")
+    (place / "assay.toml").write_text(plain)
+    assert assay("score", place).returncode == 0
+    assert assay("init", place, "--protocol", protocol).returncode == 2
+
+
+def test_what_is_there_is_not_overwritten(tmp_path: Path, assay: Assay):
+    (tmp_path / "runs").mkdir()
+    (tmp_path / "runs" / "main.jsonl").write_text("mine")
+    done = assay("init", tmp_path, "--protocol", "rag", "--labeller", "openai:m@http://x/v1")
+    assert done.returncode == 0
+    assert (tmp_path / "runs" / "main.jsonl").read_text() == "mine"
+    assert 'default = "openai:m@http://x/v1"' in (tmp_path / "assay.toml").read_text()
+
+
+def test_assay_alone_says_what_comes_next(tmp_path: Path, assay: Assay):
+    place = tmp_path / "eval"
+    assay("init", place, "--protocol", "rag")
+    done = assay(cwd=place)
+    assert done.returncode == 1
+    assert "Missing: 7 labels to ask" in done.stdout
+    assert "assay evaluate ." in done.stdout
+    assert not (place / "labels.sqlite").exists()  # nothing is written
+    assay("judge", place)
+    found = json.loads(assay("status", place, "--json").stdout)
+    assert found["lacks"] == []
+    assert found["next"][0][0].startswith("assay report")
+    assay("report", place)
+    assert "assay gate . --save baseline.json" in assay(cwd=place, env={"COLUMNS": "80"}).stdout
+    (place / "runs" / "main.jsonl").write_text("{")
+    done = assay(cwd=place)
+    assert done.returncode == 1
+    assert "assay validate runs/main.jsonl" in done.stdout
+    (place / "assay.toml").write_text("[evaluation]")
+    assert assay(cwd=place).returncode == 2
+
+
+def test_elsewhere_assay_alone_is_its_help(tmp_path: Path, assay: Assay):
+    done = assay(cwd=tmp_path)
+    assert done.returncode == 0
+    assert "Usage: assay" in done.stdout
+    done = assay("score", tmp_path)
+    assert f"assay init {tmp_path} --protocol rag" in done.stderr
+
+
+def test_a_misspelt_command_is_guessed(assay: Assay):
+    done = assay("evalute", "x")
+    assert (done.returncode, "Did you mean 'evaluate'?" in done.stderr) == (2, True)
+
+
+def test_the_shell_completes_commands_and_options(assay: Assay):
+    def complete(words: str, at: int) -> set[str]:
+        env = {"_ASSAY_COMPLETE": "complete_bash", "COMP_WORDS": words, "COMP_CWORD": str(at)}
+        return set(assay(env=env).stdout.split())
+
+    assert complete("assay ga", 1) == {"gate"}
+    assert {"--no-worse"} <= complete("assay gate --no", 2)
