@@ -111,6 +111,7 @@ def test_all_faults_of_judgments_are_told_at_once(assay, tmp_path):
         {"topic": "t", "run_a": "a", "run_b": None, "verdict": "A"},
         {"run": "a"},
     )
+    assert "is no verdict" in assay("validate", file).stdout
     done = assay("battles", file)
     assert done.returncode == 2
     for said in ("line 1 already", "“maybe” is no verdict", "is preferred", "not the sides",

@@ -187,6 +187,16 @@ def test_all_faults_of_graded_answers_are_told_at_once(assay, tmp_path):
         assert said in done.stderr, said
 
 
+def test_rubrics_alone_and_graded_are_validated(assay, shared_data, tmp_path):
+    file = shared_data / "data" / "trec-rag-2026" / "research-rubrics-dev-rubrics.jsonl"
+    done = assay("validate", file)
+    assert done.returncode == 0
+    assert "30 answers or topics, 755 criteria" in done.stdout
+    assert "No criterion has a verdict" in assay("rubrics", file).stderr
+    bad = lines(tmp_path / "g.jsonl", graded("r", "1", ("much",), ("satisfied",)))
+    assert "is no weight" in assay("validate", bad).stdout
+
+
 def test_rubrics_made_of_the_dev_nuggets(assay, shared_data):
     file = shared_data / "data" / "trec-rag-2026" / "rag25-dev-nuggets.jsonl"
     rows = [json.loads(line) for line in assay("rubrics", "make", file).stdout.splitlines()]

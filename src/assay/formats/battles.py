@@ -25,7 +25,7 @@ from assay.model.battles import Battle, Verdict
 from assay.model.labels import NO_REASON, Why
 from assay.model.wording import counted, listed, quoted
 
-__all__ = ["DIMENSIONS", "Crowd", "read_battles", "read_responses", "write_battles"]
+__all__ = ["BATTLE_KEYS", "DIMENSIONS", "Crowd", "read_battles", "read_responses", "write_battles"]
 
 DIMENSIONS = (
     "correctness_topical",
@@ -37,6 +37,9 @@ DIMENSIONS = (
     "quality_overall",
 )
 """Of CrowdRAG-25, in the order of its questions Q1 to Q7."""
+
+BATTLE_KEYS = frozenset({"judge_verdict", "run_a", "model_a", "system_a", "response_a"})
+"""One of these is in every judgment of a battle."""
 
 _TOPIC_KEYS = ("qid", "topic_id", "query_id", "topic", "narrative_id", "question_id")
 _SIDES = (("run_a", "run_b"), ("model_a", "model_b"), ("system_a", "system_b"))

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from assay.formats.battles import read_battles
+from assay.formats.battles import BATTLE_KEYS, read_battles
 from assay.formats.jsonl import read_objects
 from assay.formats.parsed import FaultList, Parsed
 from assay.formats.reasons import why_of
@@ -108,7 +108,7 @@ def labels_of_records(
         if any("assignment" in one for one in nuggets) and label in (None, "assignment"):
             return _assigned(source)
         return _importances(source)
-    if {"judge_verdict", "run_a", "model_a", "response_a"} & first.keys():
+    if BATTLE_KEYS & first.keys():
         return _battles(source)
     return None
 

@@ -28,8 +28,11 @@ _RUN_KEYS = ("run_id", "run", "model", "pdf")
 _FAILED = ("failed", "fail", "error")
 
 
-def read_graded(path: str | PathLike[str]) -> Parsed[tuple[GradedAnswer, ...]]:
-    """Read graded answers. A criterion without a verdict, or with ``failed``, has none.
+def read_graded(
+    path: str | PathLike[str], *, graded: bool = True
+) -> Parsed[tuple[GradedAnswer, ...]]:
+    """Read graded answers, or rubrics alone (``graded`` false). A criterion without a verdict, or
+    with ``failed``, has none.
 
     Raises :class:`FormatError` only where the file cannot be read at all.
     """
@@ -72,7 +75,7 @@ def read_graded(path: str | PathLike[str]) -> Parsed[tuple[GradedAnswer, ...]]:
     if not found and not faults.faulty:
         faults.error(0, "The file holds no graded answer.", "Write one JSON object an answer.")
     verdicts = (each for one in found.values() for each in one.criteria)
-    if found and all(one.verdict is None for one in verdicts):
+    if graded and found and all(one.verdict is None for one in verdicts):
         faults.error(0, "No criterion has a verdict.", "Give each criterion its verdict.")
     return Parsed(tuple(found.values()), faults.done())
 

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
+from assay.formats.battles import BATTLE_KEYS, read_battles
 from assay.formats.jsonl import first_character, first_object
 from assay.formats.parsed import FaultList, Parsed
 from assay.formats.question_banks import read_question_banks
+from assay.formats.rubrics import read_graded
 from assay.formats.text import SourceText, read_text
 from assay.formats.trec import TrecRun, read_trec_run
 from assay.formats.trec_rag_answers import parse_answers
@@ -237,6 +240,24 @@ FORMATS: tuple[Format, ...] = (
             },
         ),
         lambda source: b'"nugget_bank"' in source.data,
+    ),
+    Format(
+        "rubrics",
+        "Weighted rubrics, or answers graded by them: RAGDoll, ResearchRubrics",
+        _counted(
+            partial(read_graded, graded=False),
+            lambda found: {
+                "answers or topics": len(found),
+                "criteria": sum(len(one.criteria) for one in found),
+            },
+        ),
+        _first(lambda record: bool(_items(record, "criteria") or _items(record, "rubrics"))),
+    ),
+    Format(
+        "battles",
+        "Judgments of battles: RAGDoll, arena-rank, CrowdRAG-25",
+        _counted(read_battles, lambda found: {"battles": len(found)}),
+        _first(lambda record: bool(BATTLE_KEYS & record.keys())),
     ),
     Format(
         "assignments",
