@@ -179,6 +179,7 @@ def test_people_take_a_protocol_from_nothing_to_scores(
             done[task] = done.get(task, 0) + 1
     assert done.keys() == tasks
     assert human_labels(folder) == sum(done.values())
+    assert write is not battles or done == {"battles.battle": 1}
     server.stop()
     scored = assay("score", folder, "--json")
     assert scored.returncode == 0, scored.stderr

@@ -56,7 +56,8 @@ def fought(inputs: Inputs, book: LabelBook, match: Match, *, count: bool = True)
         if label is not None and label.labeller.is_human and label.verdict is not None
     ]
     judgments = []
-    wanted = by_people or found
+    # Before there is any judgment, one is missing: a person's would do.
+    wanted = by_people or (found if any(label for _, label in found) else found[:1])
     for order, label in wanted:
         if count:
             book.count(BATTLE, inputs.unit(topic, *order), label)
@@ -76,14 +77,18 @@ def requests(inputs: Inputs, matches: Iterable[Match]) -> Iterator[Request]:
             yield Request(BATTLE, inputs.unit(match[0], *inputs.orders(match)[0]))
 
 
-def turned(inputs: Inputs, book: LabelBook, matches: Iterable[Match]) -> Iterator[Request]:
-    """The same battles in the other order, but for those that a person judged."""
+def turned(
+    inputs: Inputs, matches: Iterable[Match], book: LabelBook | None = None
+) -> Iterator[Request]:
+    """The same battles in the other order; with a ``book`` those alone that a machine judged in
+    the first one: a person's judgment needs no other."""
     for match in matches:
         if inputs.known(match) is None:
-            units = [inputs.unit(match[0], *order) for order in inputs.orders(match)]
-            labels = (book.find(BATTLE, unit) for unit in units[:1])
-            if not any(one is not None and one.labeller.is_human for one in labels):
-                yield from (Request(BATTLE, unit) for unit in units[1:])
+            first, second = (inputs.unit(match[0], *order) for order in inputs.orders(match))
+            label = None if book is None else book.find(BATTLE, first)
+            judged = label is not None and label.verdict is not None
+            if book is None or (judged and label is not None and not label.labeller.is_human):
+                yield Request(BATTLE, second)
 
 
 def count(inputs: Inputs, results: Iterable[Battle]) -> Counted:

@@ -20,7 +20,7 @@ from assay.model.battles import Battle, Verdict
 from assay.model.wording import counted
 from assay.page.page import Board, Definition, Gap
 from assay.page.parts import Grid, Part, Table, Value
-from assay.protocols.base import Protocol, Reading, Step
+from assay.protocols.base import Assumed, Protocol, Reading, Step
 from assay.protocols.battles.inputs import BattleSettings, Counted, Inputs, load
 from assay.protocols.battles.judged import Fought, chosen, count, fought, requests, turned
 from assay.protocols.contents import Content
@@ -29,6 +29,7 @@ from assay.protocols.labels import LabelBook
 from assay.protocols.results import Findings
 from assay.statistics.battles import Rated, rate, win_rates
 from assay.statistics.checks import defined
+from assay.statistics.pairing import Match
 from assay.tasks.base import AnyTask
 from assay.tasks.battles import BATTLE
 
@@ -73,13 +74,23 @@ class BattleProtocol(Protocol[BattleSettings, Inputs]):
                 asked = partial(_adaptive, inputs, number)
                 steps.append(Step(title, BATTLE, asked, waits=True))
         if settings.orders == "both":
-            steps.append(Step("the other order", BATTLE, partial(_turned, inputs), waits=True))
+            steps.append(
+                Step(
+                    "the other order",
+                    BATTLE,
+                    partial(_turned, inputs),
+                    waits=True,
+                    assumed=Assumed(
+                        BATTLE,
+                        lambda book: turned(inputs, _matches(inputs, book)),
+                        "every battle is judged in the other order, too",
+                    ),
+                )
+            )
         return steps
 
     def score(self, inputs: Inputs, settings: BattleSettings, book: LabelBook) -> Findings:
-        more, wanted = chosen(inputs, book)
-        matches = [*inputs.sample, *(one.match for one in more), *wanted]
-        every = [fought(inputs, book, match) for match in matches]
+        every = [fought(inputs, book, match) for match in _matches(inputs, book)]
         results = [one.result for one in every if one.result is not None]
         counts = count(inputs, results)
         rated = rate(
@@ -151,8 +162,12 @@ def _adaptive(inputs: Inputs, number: int, book: LabelBook) -> Iterator[Request]
 
 
 def _turned(inputs: Inputs, book: LabelBook) -> Iterator[Request]:
+    return turned(inputs, _matches(inputs, book), book)
+
+
+def _matches(inputs: Inputs, book: LabelBook) -> list[Match]:
     more, wanted = chosen(inputs, book)
-    return turned(inputs, book, [*inputs.sample, *(one.match for one in more), *wanted])
+    return [*inputs.sample, *(one.match for one in more), *wanted]
 
 
 def _lacking(inputs: Inputs, every: Sequence[Fought]) -> dict[str, dict[str, int]]:
