@@ -264,6 +264,7 @@ class Folder:
         """As :meth:`labellers`, but a labeller that cannot be made becomes None with a warning:
         scoring needs to know who it is, not to ask it."""
         result: dict[str, Labeller | None] = {}
+        made: dict[str, Labeller] = {}
         warnings: list[str] = []
         _ = self.renderer  # a misspelt template is no matter of one labeller
         chosen = spec or self.labeller_spec
@@ -271,7 +272,7 @@ class Folder:
             if task.by_people:
                 continue
             try:
-                labeller = self.make_labeller(chosen(task))
+                labeller = self.make_labeller(chosen(task), made)
                 _ = labeller.id
             except (SettingsError, PrerequisiteError) as error:
                 result[task.name] = None
