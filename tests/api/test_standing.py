@@ -13,7 +13,7 @@ from assay.protocols.standing import stands_on
 MACHINE, KIM = LabellerId("m", "model"), LabellerId("human:KIM", "human")
 
 
-def result(*rows, by_people=False, lacking=0):
+def result(*rows, by_people=False, lacking=0, given=""):
     """A result that rests on labels by (run, unit, whether by a person)."""
     used = [
         Used(
@@ -22,7 +22,10 @@ def result(*rows, by_people=False, lacking=0):
         )
         for run, unit, human in rows
     ]
-    found = SimpleNamespace(used=used, by_people=by_people, alike=None, lacking=lacking)
+    found = SimpleNamespace(
+        used=used, by_people=by_people, alike=None, lacking=lacking, task_titles={"t": "Help: it?"},
+        findings=SimpleNamespace(given=given),
+    )  # fmt: skip
     found.fair = found
     return found
 
@@ -51,7 +54,7 @@ def test_unequal_shares_between_runs_are_told():
     rows = [("A", f"a{n}", n < 8) for n in range(10)] + [("B", f"b{n}", False) for n in range(10)]
     said = stands_on(result(*rows))
     assert "human labels for 40 %" in said
-    assert "unevenly: A 80 %, B 0 %" in said
+    assert "more of some runs than of others (Help: A 80 %, B 0 %)" in said
     assert "--policy machine" in said
 
 
@@ -70,3 +73,25 @@ def test_a_unit_with_several_places_is_one_label():
 def test_a_judge_beside_whom_people_labelled_is_not_called_unchecked():
     found = result(("A", "u", False), by_people=True)
     assert stands_on(found) == "judge alone; people's labels are left out"
+
+
+def test_runs_are_uneven_task_by_task_from_a_twentieth_on():
+    """All answers are by people: more claims, by the machine, in one run move no share."""
+    found = result(("A", "u", True), ("B", "v", True))
+    found.used += [
+        Used(Label("", "", "other", "1", f"{run}{n}", MACHINE, Status.OK, {}), Place(run, "1"))
+        for run, count in (("A", 2), ("B", 9))
+        for n in range(count)
+    ]
+    assert stands_on(found) == "human labels for 15 %, the judge's for the rest, uncorrected"
+    for human, apart in ((6, True), (5, False)):
+        rows = [("A", f"a{n}", n < human) for n in range(100)]
+        rows += [("B", f"b{n}", False) for n in range(100)]
+        assert ("more of some runs" in stands_on(result(*rows))) is apart
+
+
+def test_labels_among_the_inputs_are_told():
+    by_people = "relevance as people gave it in the inputs"
+    said = stands_on(result(("A", "u", False), given=by_people))
+    assert said == f"judge alone, never checked here; {by_people}"
+    assert stands_on(result(given=by_people)) == by_people

@@ -38,7 +38,7 @@ class Findings:
     protocol itself makes of its findings. ``unlabelled`` says what has no usable label where that
     is told in other things than labels; its ``gaps`` are then all. ``grounds`` are what scores
     stand on beside the settings, such as who split answers into claims: scores on other grounds are
-    not compared (``assay gate``).
+    not compared (``assay gate``). ``given`` says which labels are among the inputs, and whose.
     """
 
     topics: Sequence[str]
@@ -60,6 +60,7 @@ class Findings:
     unlabelled: Unlabelled | None = None
     detail: Any = None
     grounds: Mapping[str, object] = field(default_factory=dict)
+    given: str = ""
 
 
 @dataclass(frozen=True)

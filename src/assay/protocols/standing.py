@@ -15,20 +15,29 @@ _APART = 0.05
 
 def stands_on(result: Result) -> str:
     """Whose labels the leaderboard stands on, in one line: ``human labels for 37 %, the judge's for
-    the rest``. Empty where there are no labels. Where runs have unequal shares of people's, what
-    that means."""
-    said = _in_words(result.fair.used, by_people=result.by_people, lacking=result.lacking)
-    if result.alike is None:
-        return said
+    the rest``; with what was given beside the ledger. Empty where there are no labels. Where runs
+    have unequal shares of people's, what that means."""
+    used = result.fair.used
+    said = _in_words(used, by_people=result.by_people, lacking=result.lacking)
+    said = "; ".join(filter(None, (said, result.fair.findings.given)))
+    apart = uneven(used) if result.alike is None else result.uneven
     shares = "; ".join(
-        f"{result.task_titles[task].split(':')[0]}: {_extremes(of)}"
-        for task, of in result.uneven.items()
+        f"{result.task_titles.get(task, task).split(':')[0]}: {_extremes(of)}"
+        for task, of in apart.items()
     )
-    return (
-        f"{said}. People labelled more of some runs than of others ({shares}), so the judge's "
-        f"labels count for all runs here; scores by both, for no comparison, are in {result.out}. "
-        "'assay draw' and 'assay trust' correct all runs"
-    )
+    if result.alike is not None:
+        return (
+            f"{said}. People labelled more of some runs than of others ({shares}), so the judge's "
+            f"labels count for all runs here; scores by both, for no comparison, are in "
+            f"{result.out}. 'assay draw' and 'assay trust' correct all runs"
+        )
+    if apart:
+        return (
+            f"{said}. People labelled more of some runs than of others ({shares}): the judge's "
+            "errors stay in some more than in others, so that their order may be wrong; --policy "
+            "machine treats all alike"
+        )
+    return said
 
 
 def uneven(used: Iterable[Used]) -> dict[str, dict[str, float]]:
@@ -73,14 +82,7 @@ def _in_words(used: Sequence[Used], *, by_people: bool, lacking: int) -> str:
         if by_people:
             return "judge alone; people's labels are left out"
         return "judge alone, never checked here"
-    whose = f"human labels for {_percent(share)}, the judge's for the rest, uncorrected"
-    shares = _shares(used)
-    if not _are_apart(shares):
-        return whose
-    return (
-        f"{whose}, and unevenly: {_extremes(shares)}. The judge's errors stay in some runs "
-        "more than in others, so that their order may be wrong; --policy machine treats all alike"
-    )
+    return f"human labels for {_percent(share)}, the judge's for the rest, uncorrected"
 
 
 def _percent(share: float) -> str:

@@ -12,7 +12,7 @@ from assay.measures.ranges import Range
 from assay.measures.scores import Score
 from assay.measures.support import SUPPORT_MEASURES
 from assay.model.trec_rag import NuggetList
-from assay.model.wording import listed, named
+from assay.model.wording import listed, listing, named
 from assay.page.page import Board, Gap
 from assay.protocols.labels import LabelBook
 from assay.protocols.output import csv_bytes
@@ -74,6 +74,7 @@ def score(inputs: Inputs, settings: TrecRagSettings, book: LabelBook) -> Finding
         boards=_boards(state, scores),
         definitions=DEFINITIONS,
         facts=facts(state),
+        given=_given(state),
         gaps=_gaps(state, nuggets, support),
         files=files,
         ranked=ranked_runs(inputs, settings, state.pool),
@@ -164,6 +165,19 @@ def _boards(state: State, scores: Mapping[str, Mapping[str, Score]]) -> tuple[Bo
         shares = {"judged": judged_shares(state.inputs, state.pool)}
         boards.append(Board("Judgment runs", RJ_NAMES, note, lower_is_better=lower, columns=shares))
     return tuple(boards)
+
+
+def _given(state: State) -> str:
+    """Which labels that count are among the inputs, and whose."""
+    inputs = state.inputs
+    every = (
+        ("relevance", inputs.qrels), ("assignments", inputs.assignments),
+        ("support", inputs.support),
+    )  # fmt: skip
+    kinds = [name for name, labels in every if labels]
+    if not kinds or not state.bank.people_given:
+        return ""
+    return f"{listing(kinds)} as {state.settings.given_by_words} gave it in the inputs"
 
 
 def _given_words(state: State, what: str, given: Collection[tuple[str, str]]) -> str:
