@@ -87,7 +87,7 @@ class ByTopics:
             return self._mean(runs, measure, lower=lower)
         if measure in MEASURES:
             return self._confidence(runs, measure)
-        return "It is no mean over topics, and not smooth: no interval of this kind is known."
+        return "It is neither a mean over topics here nor a measure that an interval is known for."
 
     def _mean(self, runs: tuple[str, ...], measure: str, *, lower: bool) -> Corrected | str:
         drawn = np.array(self.drawn)
