@@ -77,6 +77,7 @@ def build(
     page_seconds: float = 30.0,
     processes: int | None = None,
     restart: bool = False,
+    update: bool = False,
     told: Told | None = None,
 ) -> Corpus:
     """Make a corpus of overlapping passages in ``folder``, as ``assay corpus build`` does.
@@ -84,8 +85,9 @@ def build(
     ``source`` is a MediaWiki dump, a .jsonl or .tsv file, or a folder of such or of .wikitext
     files. A passage has ``words`` words, a share ``overlap`` of which repeats the one before.
     ``layout`` is jsonl, jsonl.gz, parquet or documents. A build that was stopped goes on when it
-    is called again. ``told`` hears how much of the source is done, of how much, and how many
-    passages there are. What could not be read is in ``built.faults`` of the corpus.
+    is called again. ``update`` takes up what is new, changed or gone in the source. ``told`` hears
+    how much of the source is done, of how much, and how many passages there are. What could not be
+    read is in ``built.faults`` of the corpus.
 
     It starts ``processes`` (one a core where None): a script calls it under
     ``if __name__ == "__main__":``. Raises SettingsError for settings that cannot be used, and where
@@ -102,8 +104,16 @@ def build(
         page_seconds=page_seconds,
     )
     hears = {} if told is None else {"told": told}
+    if restart and update:
+        raise SettingsError("--restart and --update exclude each other.")
     built = build_corpus(
-        Path(source), Path(folder), settings, processes=processes, restart=restart, **hears
+        Path(source),
+        Path(folder),
+        settings,
+        processes=processes,
+        restart=restart,
+        update=update,
+        **hears,
     )
     return Corpus(folder, built)
 

@@ -7,9 +7,10 @@ from pathlib import Path
 
 from assay.api.corpus import Corpus
 from assay.api.retrieving import SearchIndex
+from assay.model.errors import SettingsError
 from assay.systems.retrieval.analysis import Analysis
 from assay.systems.retrieval.dense import ANN_ABOVE
-from assay.systems.retrieval.index import IndexSettings, Told, build_index
+from assay.systems.retrieval.index import IndexSettings, Pace, Told, build_index
 
 Name = str | PathLike[str]
 
@@ -27,7 +28,9 @@ def build(
     ann_above: int = ANN_ABOVE,
     memory: int = 256,
     restart: bool = False,
+    update: bool = False,
     told: Told | None = None,
+    pace: Pace | None = None,
 ) -> SearchIndex:
     """Build an index of ``corpus`` in ``folder``, as ``assay index build`` does.
 
@@ -35,16 +38,26 @@ def build(
     too. ``language`` (ISO 639-1) chooses the stemmer and the stop words, ``pairs`` splits what is
     written without spaces into pairs of characters, ``title`` indexes a
     passage's title with its text, ``memory`` is in megabytes. What is there already is kept and
-    gone on with. ``told`` hears what is being built and how many passages are done. Raises
-    SettingsError where ``folder`` holds the index of something else, unless ``restart`` says to
-    replace it.
+    gone on with; ``update`` takes up a corpus that has changed. ``told`` hears what is being built
+    and how many passages are done, ``pace`` how many are to be embedded, and how many were in how
+    many seconds. Raises SettingsError where ``folder`` holds the index of something else, unless
+    ``restart`` says to replace it.
     """
     settings = IndexSettings(
         Analysis(language, stemming, stopwords, pairs), title, dense, ann_above, memory
     )
     path = corpus.folder if isinstance(corpus, Corpus) else Path(corpus)
-    hears = {} if told is None else {"told": told}
-    build_index(path, Path(folder), settings, restart=restart, **hears)
+    if restart and update:
+        raise SettingsError("--restart and --update exclude each other.")
+    build_index(
+        path,
+        Path(folder),
+        settings,
+        restart=restart,
+        update=update,
+        told=told or (lambda _what, _done: None),
+        pace=pace or (lambda _left, _made, _seconds: None),
+    )
     return SearchIndex(folder)
 
 

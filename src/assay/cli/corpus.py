@@ -93,6 +93,13 @@ def build_command(
     restart: Annotated[
         bool, typer.Option("--restart", help="Begin anew; replaces a corpus in OUT.")
     ] = False,
+    update: Annotated[
+        bool,
+        typer.Option(
+            "--update",
+            help="Make again only what is new or changed in SOURCE, and drop what is gone.",
+        ),
+    ] = False,
     as_json: JsonOption = False,
 ) -> None:
     """Make a corpus of overlapping passages from SOURCE.
@@ -118,6 +125,7 @@ def build_command(
             page_seconds=page_seconds,
             processes=processes,
             restart=restart,
+            update=update,
             told=told,
         )
     seconds = time.perf_counter() - started
@@ -129,6 +137,7 @@ def build_command(
             "seconds": seconds,
             "resumed_parts": built.resumed,
             "templates": [row._asdict() for row in built.templates],
+            "updated": None if built.updated is None else built.updated._asdict(),
             "faults": [str(fault) for fault in built.faults],
             "more_faults": built.more_faults,
         },
@@ -252,6 +261,8 @@ def _people(built: Built, folder: Path, seconds: float) -> Iterator[Table | str]
         f"{counts['documents']:,} documents, {counts['passages']:,} passages, "
         f"{counts['words']:,} words in {folder}"
     )
+    if built.updated is not None:
+        yield ", ".join(f"{count:,} {what}" for what, count in built.updated._asdict().items())
     if built.resumed:
         tell(f"Went on after {built.resumed} parts that were done.")
     tell(f"{seconds:.1f} s, {rate:,.0f} passages/s")

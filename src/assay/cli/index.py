@@ -70,6 +70,12 @@ def build_command(
     restart: Annotated[
         bool, typer.Option("--restart", help="Begin anew; replaces an index in INDEX.")
     ] = False,
+    update: Annotated[
+        bool,
+        typer.Option(
+            "--update", help="Take up a CORPUS that has changed; only what is new is embedded."
+        ),
+    ] = False,
     as_json: JsonOption = False,
 ) -> None:
     """Build an index of CORPUS for assay retrieve.
@@ -87,6 +93,13 @@ def build_command(
             rate = done / (now - started)
             tell(f"{what}: {done:,} passages, {rate:,.0f}/s")
 
+    def pace(left: int, embedded: int, took: float) -> None:
+        if not as_json and took:
+            tell(
+                f"vectors: at most {counted(left, 'passage')} at {embedded / took:,.1f}/s: some "
+                f"{_duration(left * took / embedded)}"
+            )
+
     made = indexes.build(
         corpus,
         folder,
@@ -99,7 +112,9 @@ def build_command(
         ann_above=ann_above,
         memory=memory,
         restart=restart,
+        update=update,
         told=told,
+        pace=pace,
     )
     seconds = time.perf_counter() - started
     index = made.index
@@ -118,3 +133,11 @@ def build_command(
     )
     if not as_json:
         tell(f"{seconds:.1f} s")
+
+
+def _duration(seconds: float) -> str:
+    if seconds < 90:
+        return f"{seconds:.0f} seconds"
+    if seconds < 5400:
+        return f"{seconds / 60:.0f} minutes"
+    return f"{seconds / 3600:.1f} hours"

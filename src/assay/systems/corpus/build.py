@@ -8,22 +8,23 @@ done and goes on; the result is the same bytes.
 
 from __future__ import annotations
 
-import re
-from collections import Counter, defaultdict
+import hashlib
+from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import partial
 from itertools import groupby
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import orjson
 
 from assay.labellers.gguf import usable_cores
-from assay.model.errors import Fault, SettingsError
+from assay.model.errors import Fault
 from assay.model.version import __version__
 from assay.systems.corpus.accounting import Account, Became
 from assay.systems.corpus.documents import Document, Item, Kind, Source, SourceSettings
+from assay.systems.corpus.journal import BatchFaults, Done, Journal, part_file
 from assay.systems.corpus.markup import plain
 from assay.systems.corpus.passages import Passage, Window, passages
 from assay.systems.corpus.store import (
@@ -35,7 +36,15 @@ from assay.systems.corpus.store import (
     from_line,
     line,
     write_passages,
-    write_whole,
+)
+from assay.systems.corpus.updating import (
+    HEAD,
+    Former,
+    Stays,
+    Updated,
+    fingerprint,
+    heading,
+    updated,
 )
 from assay.systems.corpus.wikitext import CleanSettings, clean, is_disambiguation
 from assay.systems.corpus.workers import Begin, Workers
@@ -45,7 +54,6 @@ _BATCH_CHARS = 2_000_000
 MOST_TEMPLATES = 1000
 """Kinds of templates that the manifest names, those that lost most words first."""
 
-_PART = re.compile(r"\.?journal\.jsonl(?:\.fresh)?|\.?\d{7}\.jsonl(?:\.part)?")
 
 Told = Callable[[int, int, int], None]
 """Told how much of the source is done, of how much, and how many passages there are."""
@@ -68,23 +76,15 @@ class BuildSettings:
 class Built:
     """What a build did. ``counts`` holds documents, passages, words and what was left out:
     redirects, other namespaces, disambiguations, empty pages, pages that took too long, unreadable
-    files, ids that came twice. ``templates``: what became of those in wikitext."""
+    files, ids that came twice. ``templates``: what became of those in wikitext.
+    ``updated``: what an update did."""
 
     counts: Mapping[str, int]
     faults: tuple[Fault, ...]
     more_faults: int
     resumed: int
     templates: tuple[Became, ...] = ()
-
-
-BatchFaults = tuple[tuple[Fault, ...], int]
-"""The faults that were kept of those found while a batch was read, and how many more there were."""
-
-
-class _Done(NamedTuple):
-    number: int
-    counts: dict[str, int]
-    templates: list[tuple[str, str, int, int]]
+    updated: Updated | None = None
 
 
 def document_text(
@@ -120,13 +120,16 @@ def build_corpus(
     *,
     processes: int | None = None,
     restart: bool = False,
+    update: bool = False,
     told: Told = lambda _done, _total, _passages: None,
 ) -> Built:
     """Build the corpus of ``source_path`` into the folder ``out``.
 
     ``processes`` clean at once, as many as there are cores where None. A build that was stopped
-    is gone on with; ``restart`` begins anew. Raises SettingsError where ``out`` holds a corpus or
-    the beginning of another build.
+    is gone on with; ``restart`` begins anew. ``update`` makes only those passages of a corpus in
+    ``out`` again whose document is new or has changed, and drops those of documents that are gone:
+    the result is that of a build from the beginning. Raises SettingsError where ``out`` holds a
+    corpus or the beginning of another build.
     """
     how = settings or BuildSettings()
     source = Source(source_path, how.source)
@@ -135,8 +138,11 @@ def build_corpus(
         "settings": orjson.loads(orjson.dumps(_plain(how))),
         "version": __version__,
     }
+    former = None
+    if update and (out / MANIFEST).is_file():
+        former = _former(out, state)
     work = out / "parts"
-    journal = _Journal(out, work, state, restart)
+    journal = Journal(out, work, state, restart=restart, update=update)
     known = journal.done
     total = source.total
     counts: Counter[str] = Counter()
@@ -148,7 +154,7 @@ def build_corpus(
     resumed = len(known)
     told(0, total, counts["passages"])
 
-    def finished(done: _Done) -> None:
+    def finished(done: Done) -> None:
         journal.write(done)
         counts.update(done.counts)
         account.add(done.templates)
@@ -162,13 +168,13 @@ def build_corpus(
         for number in range(first):
             source.recall(*journal.faults.get(number, ((), 0)))
     batches = (
-        (number, batch)
+        (number, [former.stays(item) for item in batch] if former else batch)
         for number, batch in _batches(source, skip, first, journal.faults)
         if number not in known
     )
     workers = Workers(partial(_work, work, how), processes or usable_cores(), how.page_seconds)
 
-    def too_slow(number: int, page: Item) -> None:
+    def too_slow(number: int, page: Item | Stays) -> None:
         name = page.id if isinstance(page, Document) else ""
         journal.slow[number].append(
             Fault(
@@ -182,6 +188,7 @@ def build_corpus(
 
     for batch_done in workers.run(batches, too_slow):
         finished(batch_done)
+    before = None if former is None else dict(former.sources())
     twice = _finish(out, work, len(journal.done), how.layout)
     for key in ("documents", "passages", "words"):
         counts[key] -= twice[key]
@@ -199,79 +206,26 @@ def build_corpus(
     }
     journal.clear(manifest)
     told(total, total, counts["passages"])
-    return Built(dict(counts), tuple(faults), source.more_faults, resumed, tuple(templates))
+    return Built(
+        dict(counts),
+        tuple(faults),
+        source.more_faults,
+        resumed,
+        tuple(templates),
+        None if before is None else updated(before, Documents(out).sources()),
+    )
+
+
+def _former(out: Path, state: dict[str, Any]) -> Former:
+    """The corpus in ``out``; ``state`` says from now on that the build rests on it."""
+    state["updates"] = hashlib.sha256((out / MANIFEST).read_bytes()).hexdigest()
+    return Former(out, state["settings"], state["version"])
 
 
 def _plain(settings: BuildSettings) -> dict[str, Any]:
     found = asdict(settings)
     found["window"] = settings.window._asdict()
     return found
-
-
-class _Journal:
-    """What of a build is done, in ``parts/journal.jsonl`` of the folder."""
-
-    def __init__(self, out: Path, work: Path, state: Mapping[str, Any], restart: bool) -> None:
-        self.out = out
-        self.work = work
-        self.path = work / "journal.jsonl"
-        self.done: dict[int, dict[str, int]] = {}
-        self.templates: dict[int, list[Sequence[str | int]]] = {}
-        self.faults: dict[int, BatchFaults] = {}  # only of batches that have some
-        self.slow: defaultdict[int, list[Fault]] = defaultdict(list)
-        ours = self.path.is_file() or (out / MANIFEST).is_file()
-        there = [*out.iterdir()] if out.is_dir() else []
-        begun = {self.path.with_name(f".{self.path.name}.fresh")}  # killed at its very start
-        if there and not ours and (there != [work] or {*work.iterdir()} - begun):
-            # Nothing of somebody else's is ever removed, --restart or not.
-            raise SettingsError(f"{out} is not empty. Give a new or empty folder.")
-        if not restart and (out / MANIFEST).is_file():
-            raise SettingsError(
-                f"{out} holds a corpus already. Give another folder, or --restart to replace it."
-            )
-        if self.path.is_file() and not restart:
-            self._resume(state)
-            return
-        _remove(work)
-        work.mkdir(parents=True, exist_ok=True)
-        write_whole(self.path, orjson.dumps(state) + b"\n")
-
-    def _resume(self, state: Mapping[str, Any]) -> None:
-        head, *lines = self.path.read_bytes().split(b"\n")
-        if head != orjson.dumps(state):
-            raise SettingsError(
-                f"{self.out} holds the beginning of another build (other settings, or the source "
-                "has changed). Give the settings of that one, or --restart."
-            )
-        for each in lines:
-            try:
-                row = orjson.loads(each)
-            except orjson.JSONDecodeError:
-                continue  # the last line of a build that was killed while it wrote
-            if _part(self.work, row["number"]).is_file():
-                self.done[row["number"]] = row["counts"]
-                self.templates[row["number"]] = row["templates"]
-                if row.get("faults"):
-                    faults = tuple(Fault(**fault) for fault in row["faults"])
-                    self.faults[row["number"]] = faults, row["more_faults"]
-                for fault in row["slow"]:
-                    self.slow[row["number"]].append(Fault(**fault))
-        with self.path.open("ab") as stream:
-            stream.write(b"\n")
-
-    def write(self, done: _Done) -> None:
-        self.done[done.number] = done.counts
-        with self.path.open("ab") as stream:
-            faults, more = self.faults.get(done.number, ((), 0))
-            row = {**done._asdict(), "faults": faults, "more_faults": more}
-            row["slow"] = self.slow.get(done.number, ())
-            stream.write(orjson.dumps(row) + b"\n")
-
-    def clear(self, manifest: Mapping[str, Any]) -> None:
-        """Everything is in the corpus: the manifest says so, the parts go."""
-        data = orjson.dumps(manifest, option=orjson.OPT_INDENT_2) + b"\n"
-        write_whole(self.out / MANIFEST, data)
-        _remove(self.work)
 
 
 def _batches(
@@ -300,10 +254,10 @@ def _work(
     work: Path,
     how: BuildSettings,
     number: int,
-    batch: Sequence[Item],
+    batch: Sequence[Item | Stays],
     too_slow: Collection[int],
     begin: Begin,
-) -> _Done:
+) -> Done:
     """Clean a batch and write its part."""
     counts: Counter[str] = Counter(read=len(batch))
     account = Account()
@@ -313,42 +267,43 @@ def _work(
         if position in too_slow:
             counts["slow"] += 1
             continue
-        if not isinstance(item, Document):
+        if isinstance(item, Stays):
+            lines += [heading(item.source, item.templates), item.lines]
+            made = [from_line(each) for each in item.lines.splitlines()]
+            account.add(item.templates)
+        elif not isinstance(item, Document):
             counts[item.why] += 1
             continue
-        if item.kind is Kind.WIKITEXT and not how.disambiguations and is_disambiguation(item.text):
+        elif (
+            item.kind is Kind.WIKITEXT and not how.disambiguations and is_disambiguation(item.text)
+        ):
             counts["disambiguation"] += 1
             continue
-        made = document_passages(item, how, account)
+        else:
+            own = Account()
+            made = document_passages(item, how, own)
+            account.add(own.rows)
+            if item.kind is not Kind.SEGMENT:
+                lines.append(heading(fingerprint(item), [(*row,) for row in own.rows]))
+            lines += map(line, made)
         counts["documents" if made else "empty"] += 1
         counts["passages"] += len(made)
         counts["words"] += sum(passage.words - passage.overlap for passage in made)
-        lines.extend(map(line, made))
-    target = _part(work, number)
+    target = part_file(work, number)
     fresh = target.with_name(f".{target.name}.part")
     fresh.write_bytes(b"".join(lines))
     fresh.replace(target)
-    return _Done(number, dict(counts), [(*row,) for row in account.rows])
+    return Done(number, dict(counts), [(*row,) for row in account.rows])
 
 
-def _part(work: Path, number: int) -> Path:
-    return work / f"{number:07d}.jsonl"
-
-
-def _remove(work: Path) -> None:
-    if work.is_dir():
-        for path in work.iterdir():
-            if _PART.fullmatch(path.name):
-                path.unlink()
-        if not any(work.iterdir()):
-            work.rmdir()
+def _lists_meanings(item: Document) -> bool:
+    return item.kind is Kind.WIKITEXT and is_disambiguation(item.text)
 
 
 def _finish(out: Path, work: Path, parts: int, layout: Layout) -> Counter[str]:
     """Make the corpus from its parts and count what was left out: of documents with one id the
-    first is kept. (Segments are passages already: theirs are all kept.)"""
-    for old in (PASSAGES, f"{PASSAGES}.gz", "passages.parquet", DOCUMENTS, MANIFEST):
-        (out / old).unlink(missing_ok=True)
+    first is kept. (Segments are passages already: theirs are all kept.) What was there before
+    stays until all of the new is written."""
     for path in (out / "documents").glob("*.json.gz"):
         path.unlink()
     twice: Counter[str] = Counter()
@@ -359,22 +314,29 @@ def _finish(out: Path, work: Path, parts: int, layout: Layout) -> Counter[str]:
         with fresh.open("wb") as stream:
             for block in blocks:
                 stream.write(block)
+            size = stream.tell()
         fresh.replace(out / PASSAGES)
-        index.finish(out)
+        index.finish(out, size)
+        made = {PASSAGES, DOCUMENTS}
     else:
         rows = (from_line(each) for block in blocks for each in block.splitlines())
         write_passages(rows, out, layout)
         index.discard(out)
+        made = {f"passages.{layout}"}
+    for old in {PASSAGES, f"{PASSAGES}.gz", "passages.parquet", DOCUMENTS} - made:
+        (out / old).unlink(missing_ok=True)
     return twice
 
 
 def _unique(work: Path, parts: int, index: Documents, twice: Counter[str]) -> Iterator[bytes]:
     """The lines of each document, but for those whose id was there before."""
     at = 0
-    for doc, group in groupby(_part_lines(work, parts), key=lambda each: each[0]["doc"]):
-        rows = list(group)
+    for (head, doc), group in groupby(_part_lines(work, parts), key=lambda each: each[:2]):
+        rows = [(orjson.loads(data), data) for *_, data in group]
         first = rows[0][0]
-        fresh = index.add(doc, first["title"], at, sum(len(data) for _, data in rows))
+        source, templates = orjson.loads(head) if head else ("", [])
+        size = sum(len(data) for _, data in rows)
+        fresh = index.add(doc, first["title"], at, size, source, orjson.dumps(templates))
         if not fresh and first["id"] == f"{doc}#{first['number']}":
             twice["documents"] += 1
             twice["passages"] += len(rows)
@@ -385,8 +347,13 @@ def _unique(work: Path, parts: int, index: Documents, twice: Counter[str]) -> It
         yield block
 
 
-def _part_lines(work: Path, parts: int) -> Iterator[tuple[dict[str, Any], bytes]]:
+def _part_lines(work: Path, parts: int) -> Iterator[tuple[bytes, str, bytes]]:
+    """What each passage was made of, its document and its line."""
     for number in range(parts):
-        with _part(work, number).open("rb") as stream:
+        head = b""
+        with part_file(work, number).open("rb") as stream:
             for data in stream:
-                yield orjson.loads(data), data
+                if data.startswith(HEAD):
+                    head = data[1:]
+                else:
+                    yield head, orjson.loads(data)["doc"], data

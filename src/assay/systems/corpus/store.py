@@ -123,13 +123,17 @@ def write_passages(passages: Iterable[Passage], folder: Path, layout: Layout) ->
             count += len(every)
         if index is None:
             out.close()
+        size = raw.tell()
     fresh.replace(target)
     if index is not None:
-        index.finish(folder)
+        index.finish(folder, size)
     return count
 
 
-_CURE = "Make the corpus again: assay corpus build --restart"
+_CURE = (
+    "If an update of it was stopped, give the same command again; else make the corpus again: "
+    "assay corpus build --restart"
+)
 
 
 class Documents:
@@ -138,8 +142,9 @@ class Documents:
     Works as the corpus of ``read_pr_run``: ``get`` gives a document's text.
     """
 
-    def __init__(self, folder: Path) -> None:
-        """Open the look-up of ``folder``; raises SettingsError where it has none."""
+    def __init__(self, folder: Path, *, half_updated: bool = False) -> None:
+        """Open the look-up of ``folder``; raises SettingsError where it has none, or where the
+        passages are those of an update that was stopped (unless they may be ``half_updated``)."""
         path = folder / DOCUMENTS
         self._folder = folder
         self._by_file = None
@@ -153,6 +158,11 @@ class Documents:
             )
         self._database = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)
         self._stream = (folder / PASSAGES).open("rb")
+        with told_of_damage(folder, _CURE):
+            size = self._database.execute("SELECT bytes FROM whole").fetchone()[0]
+            self._whole = size == (folder / PASSAGES).stat().st_size
+            if not self._whole and not half_updated:
+                raise ValueError("its passages are not those of its look-up")
 
     @classmethod
     def fresh(cls, folder: Path) -> Documents:
@@ -163,21 +173,23 @@ class Documents:
         made._database = sqlite3.connect(part)
         made._database.executescript(
             "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF;"
-            "CREATE TABLE documents (id TEXT PRIMARY KEY, title TEXT, at INTEGER, size INTEGER)"
-            " WITHOUT ROWID"
+            "CREATE TABLE documents (id TEXT PRIMARY KEY, title TEXT, at INTEGER, size INTEGER,"
+            " source TEXT, templates TEXT) WITHOUT ROWID; CREATE TABLE whole (bytes INTEGER)"
         )
         return made
 
-    def add(self, doc: str, title: str, at: int, size: int) -> bool:
-        """Note a document; False where its id was there before."""
-        row = (doc, title, at, size)
-        return (
-            self._database.execute("INSERT OR IGNORE INTO documents VALUES (?,?,?,?)", row).rowcount
-            > 0
-        )
+    def add(
+        self, doc: str, title: str, at: int, size: int, source: str = "", templates: bytes = b"[]"
+    ) -> bool:
+        """Note a document, with the fingerprint of what it was made of and what became of its
+        templates; False where its id was there before."""
+        row = (doc, title, at, size, source, templates)
+        made = self._database.execute("INSERT OR IGNORE INTO documents VALUES (?,?,?,?,?,?)", row)
+        return made.rowcount > 0
 
-    def finish(self, folder: Path) -> None:
-        """Close a fresh look-up and give it its name."""
+    def finish(self, folder: Path, size: int) -> None:
+        """Close a fresh look-up of ``size`` bytes of passages and give it its name."""
+        self._database.execute("INSERT INTO whole VALUES (?)", (size,))
         self._database.commit()
         self._database.close()
         (folder / f".{DOCUMENTS}.part").replace(folder / DOCUMENTS)
@@ -208,6 +220,23 @@ class Documents:
             data = self._stream.read(row[1])
             found = [orjson.loads(each) for each in data.splitlines()]
         return [_of(row, self._folder / PASSAGES, 0) for row in found]
+
+    def made_of(self, doc: str, source: str) -> tuple[list[Any], bytes] | None:
+        """What became of its templates, and the lines of its passages, for a document that was
+        made of ``source``; None where there is none."""
+        with told_of_damage(self._folder, _CURE):
+            row = self._database.execute(
+                "SELECT at, size, templates FROM documents WHERE id = ? AND source = ?",
+                (doc, source),
+            ).fetchone()
+            if row is None or not self._whole:
+                return None
+            self._stream.seek(row[0])
+            return orjson.loads(row[2]), self._stream.read(row[1])
+
+    def sources(self) -> Iterator[tuple[str, str]]:
+        """All ids, with the fingerprints of what the documents were made of."""
+        yield from self._database.execute("SELECT id, source FROM documents")
 
     def get(self, key: str, /) -> str | None:
         """A document's text, put together from its passages; None where there is none."""

@@ -6,10 +6,12 @@ stopped goes on at the row where it was.
 
 from __future__ import annotations
 
+import hashlib
+import time
 from collections.abc import Callable, Iterable
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import orjson
@@ -22,12 +24,33 @@ from assay.systems.retrieval.bm25 import Hit
 from assay.systems.retrieval.cells import Cells, build_cells
 from assay.systems.retrieval.embedders import Embedder, Vectors
 
-VECTORS, ABOUT = "vectors.f16", "dense.json"
+VECTORS, HASHES, ABOUT = "vectors.f16", "hashes.b16", "dense.json"
 ANN_ABOVE = 200_000
 """Passages from which on cells are built: exact search reads every vector for every query."""
 
-_ROWS = 64  # passages embedded at once
+_FIRST = 8  # passages that tell how long all will take
+_HASH = 16  # bytes of a text's hash
 _CHUNK = 32_768  # vectors multiplied at once
+
+
+class Known(NamedTuple):
+    """Vectors that there are already, by the hashes of their texts."""
+
+    rows: dict[bytes, int]
+    vectors: NDArray[np.float16]
+
+    @classmethod
+    def of(cls, folder: Path, embedder: str) -> Known | None:
+        """Those in ``folder`` by ``embedder``; None where there are none that can be told apart."""
+        if not (folder / ABOUT).is_file() or not (folder / HASHES).is_file():
+            return None
+        about = read_about(folder / ABOUT, _ABOUT, _CURE)
+        if about["embedder"] != embedder or not about["rows"]:
+            return None
+        hashes = (folder / HASHES).read_bytes()
+        rows = {hashes[at : at + _HASH]: at // _HASH for at in range(0, len(hashes), _HASH)}
+        shape = (about["rows"], about["size"])
+        return cls(rows, np.memmap(folder / VECTORS, dtype=np.float16, mode="r", shape=shape))
 
 
 def build_dense(
@@ -35,13 +58,16 @@ def build_dense(
     embedder: Embedder,
     texts: Iterable[str],
     *,
+    known: Known | None = None,
     ann_above: int = ANN_ABOVE,
     told: Callable[[int], None] = lambda _done: None,
+    pace: Callable[[int, int, float], None] = lambda _before, _made, _seconds: None,
 ) -> int:
     """Embed ``texts`` into ``folder`` and return how many there are.
 
     What is there by the same embedder, all vectors or those of a build that was stopped, is kept,
-    and none of it is made again. Raises SettingsError where it is by another embedder.
+    and none of it is made again; nor is what ``known`` has. ``pace`` hears how many texts the first
+    batch had and how long it took. Raises SettingsError where it is by another embedder.
     """
     folder.mkdir(parents=True, exist_ok=True)
     if (about := _known(folder / ABOUT, embedder.name)) is not None:
@@ -55,29 +81,75 @@ def build_dense(
     size = int(begun["size"]) if begun else 0
     if size and not part.is_file() and (folder / VECTORS).is_file():
         (folder / VECTORS).replace(part)  # killed just before the end
+    hashes = folder / HASHES
     done = part.stat().st_size // (size * 2) if size and part.is_file() else 0
+    done = min(done, hashes.stat().st_size // _HASH if hashes.is_file() else 0)
     waiting = iter(texts)
     for _ in islice(waiting, done):
         pass
     told(done)
     about = {"embedder": embedder.name, "spec": embedder.spec, "size": size}
-    with part.open("r+b" if done else "wb") as out:
+    with part.open("r+b" if done else "wb") as out, hashes.open("r+b" if done else "wb") as names:
         out.truncate(done * size * 2)  # half a row, of a build that was killed while it wrote
+        names.truncate(done * _HASH)
         out.seek(0, 2)
-        while batch := list(islice(waiting, _ROWS)):
-            rows = embedder.passages(batch)
+        names.seek(0, 2)
+        first, wanted = True, min(_FIRST, embedder.at_once)
+        while batch := list(islice(waiting, wanted)):
+            marks = [_hash(text) for text in batch]
+            rows, fresh, seconds = _embedded(embedder, batch, marks, known)
+            if first and fresh:
+                pace(done, fresh, seconds)
+            first, wanted = first and not fresh, embedder.at_once
             if not size:
                 about["size"] = size = rows.shape[1]
                 write_whole(state, orjson.dumps(about))
             elif rows.shape[1] != size:
                 raise SettingsError(f"{embedder.name} gave vectors of {rows.shape[1]} and {size}.")
-            out.write(rows.astype(np.float16).tobytes())
+            out.write(rows.tobytes())
+            names.write(b"".join(marks))
             out.flush()
+            names.flush()
             done += len(batch)
             told(done)
     _finish(folder, part, {**about, "rows": done, "cells": 0 < done >= ann_above})
     state.unlink(missing_ok=True)
     return done
+
+
+def _embedded(
+    embedder: Embedder,
+    texts: list[str],
+    marks: list[bytes],
+    known: Known | None,
+) -> tuple[NDArray[np.float16], int, float]:
+    """A row for each text, those that are known as they are, the others made; how many these are,
+    and how many seconds they took."""
+    old = [None if known is None else known.rows.get(mark) for mark in marks]
+    fresh = [place for place, row in enumerate(old) if row is None]
+    started = time.perf_counter()
+    made = None
+    if fresh:
+        made = embedder.passages([texts[place] for place in fresh]).astype(np.float16)
+    seconds = time.perf_counter() - started
+    if known is None or (made is not None and len(fresh) == len(texts)):
+        assert made is not None  # noqa: S101 (nothing is known: all are made)
+        return made, len(fresh), seconds
+    if made is not None and made.shape[1] != known.vectors.shape[1]:
+        raise SettingsError(
+            f"{embedder.name} gave vectors of {made.shape[1]}, and there are such of "
+            f"{known.vectors.shape[1]}: --restart."
+        )
+    rows = np.empty((len(texts), known.vectors.shape[1]), dtype=np.float16)
+    if made is not None:
+        rows[fresh] = made
+    kept = [place for place, row in enumerate(old) if row is not None]
+    rows[kept] = known.vectors[[row for row in old if row is not None]]
+    return rows, len(fresh), seconds
+
+
+def _hash(text: str) -> bytes:
+    return hashlib.blake2b(text.encode("utf-8", "replace"), digest_size=_HASH).digest()
 
 
 def _finish(folder: Path, vectors: Path, about: dict[str, Any]) -> None:

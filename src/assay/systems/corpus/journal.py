@@ -1,0 +1,109 @@
+"""What of a build is done: kept beside its parts, so that a build that was stopped goes on."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import orjson
+
+from assay.model.errors import Fault, SettingsError
+from assay.systems.corpus.store import MANIFEST, write_whole
+
+_PART = re.compile(r"\.?journal\.jsonl(?:\.fresh)?|\.?\d{7}\.jsonl(?:\.part)?")
+
+BatchFaults = tuple[tuple[Fault, ...], int]
+"""The faults that were kept of those found while a batch was read, and how many more there were."""
+
+
+class Done(NamedTuple):
+    number: int
+    counts: dict[str, int]
+    templates: list[tuple[str, str, int, int]]
+
+
+class Journal:
+    """What of a build is done, in ``parts/journal.jsonl`` of the folder."""
+
+    def __init__(
+        self, out: Path, work: Path, state: Mapping[str, object], *, restart: bool, update: bool
+    ) -> None:
+        self.out = out
+        self.work = work
+        self.path = work / "journal.jsonl"
+        self.done: dict[int, dict[str, int]] = {}
+        self.templates: dict[int, list[Sequence[str | int]]] = {}
+        self.faults: dict[int, BatchFaults] = {}  # only of batches that have some
+        self.slow: defaultdict[int, list[Fault]] = defaultdict(list)
+        ours = self.path.is_file() or (out / MANIFEST).is_file()
+        there = [*out.iterdir()] if out.is_dir() else []
+        begun = {self.path.with_name(f".{self.path.name}.fresh")}  # killed at its very start
+        if there and not ours and (there != [work] or {*work.iterdir()} - begun):
+            # Nothing of somebody else's is ever removed, --restart or not.
+            raise SettingsError(f"{out} is not empty. Give a new or empty folder.")
+        if not restart and not update and (out / MANIFEST).is_file():
+            raise SettingsError(
+                f"{out} holds a corpus already. Give another folder, --update to take up what has "
+                "changed in the source, or --restart to replace it."
+            )
+        if self.path.is_file() and not restart:
+            head = self.path.read_bytes().partition(b"\n")[0]
+            if head == orjson.dumps(state) or not update:  # else that of an update of other pages
+                self._resume(state)
+                return
+        _remove(work)
+        work.mkdir(parents=True, exist_ok=True)
+        write_whole(self.path, orjson.dumps(state) + b"\n")
+
+    def _resume(self, state: Mapping[str, object]) -> None:
+        head, *lines = self.path.read_bytes().split(b"\n")
+        if head != orjson.dumps(state):
+            raise SettingsError(
+                f"{self.out} holds the beginning of another build (other settings, or the source "
+                "has changed). Give the settings of that one, or --restart."
+            )
+        for each in lines:
+            try:
+                row = orjson.loads(each)
+            except orjson.JSONDecodeError:
+                continue  # the last line of a build that was killed while it wrote
+            if part_file(self.work, row["number"]).is_file():
+                self.done[row["number"]] = row["counts"]
+                self.templates[row["number"]] = row["templates"]
+                if row.get("faults"):
+                    faults = tuple(Fault(**fault) for fault in row["faults"])
+                    self.faults[row["number"]] = faults, row["more_faults"]
+                for fault in row["slow"]:
+                    self.slow[row["number"]].append(Fault(**fault))
+        with self.path.open("ab") as stream:
+            stream.write(b"\n")
+
+    def write(self, done: Done) -> None:
+        self.done[done.number] = done.counts
+        with self.path.open("ab") as stream:
+            faults, more = self.faults.get(done.number, ((), 0))
+            row = {**done._asdict(), "faults": faults, "more_faults": more}
+            row["slow"] = self.slow.get(done.number, ())
+            stream.write(orjson.dumps(row) + b"\n")
+
+    def clear(self, manifest: Mapping[str, object]) -> None:
+        """Everything is in the corpus: the manifest says so, the parts go."""
+        data = orjson.dumps(manifest, option=orjson.OPT_INDENT_2) + b"\n"
+        write_whole(self.out / MANIFEST, data)
+        _remove(self.work)
+
+
+def part_file(work: Path, number: int) -> Path:
+    return work / f"{number:07d}.jsonl"
+
+
+def _remove(work: Path) -> None:
+    if work.is_dir():
+        for path in work.iterdir():
+            if _PART.fullmatch(path.name):
+                path.unlink()
+        if not any(work.iterdir()):
+            work.rmdir()
