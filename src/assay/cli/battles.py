@@ -124,9 +124,10 @@ def battles_command(
     one_of(win_rate, get_args(WinRates), "--win-rate")
     one_of(inference, ("combined", "individual"), "--inference")
     one_of(dimension, DIMENSIONS, "--dimension")
+    settings = Settings(model, theta, prior, merge, cast("WinRates", win_rate), seed=seed)
     found = battle_scores(
         files,
-        Settings(model, theta, prior, merge, cast("WinRates", win_rate), seed=seed),
+        settings if following is None else settings._replace(resamples=1),
         remark,
         crowd=Crowd(dimension, votes, most_spam, inference),
         responses=responses or (),

@@ -253,6 +253,7 @@ def rate(
     nothing: tuple[Interval | None, ...] = (None,) * n
     drawn_rates: Floats = np.empty((0, n))
     drawn = np.empty((0, len(active)))
+    found = None
     reason = _why_not(parts, total, model, prior)
     rating, errors, tie = np.full(n, np.nan), np.full(n, np.nan), None
     among = _among(battles, active)
@@ -267,7 +268,7 @@ def rate(
             [win_rates(battles, part, win_rate) for part in _blocks(battles, weights)]
         )
         if reason is None:
-            drawn = resampled_ratings(battles, weights, model, prior)[:, active]
+            drawn = resampled_ratings(battles, weights, model, prior, found)[:, active]
     ends = _intervals(drawn, level)
     intervals = list(nothing)
     for run, interval in zip(active, ends, strict=False):
@@ -308,7 +309,11 @@ def _why_not(parts: Integers, total: Floats, model: Model, prior: float) -> str 
 
 
 def resampled_ratings(
-    battles: Battles, weights: Floats, model: Model = BRADLEY_TERRY, prior: float = 0.0
+    battles: Battles,
+    weights: Floats,
+    model: Model = BRADLEY_TERRY,
+    prior: float = 0.0,
+    near: Fit | None = None,
 ) -> Floats:
     """Return the ratings of resamples of topics, B × n; NaN for a resample without finite ratings,
     and for runs that have no battle at all.
@@ -318,6 +323,7 @@ def resampled_ratings(
         weights: B × T, how often each topic was drawn.
         model: the model.
         prior: as in :func:`rate`.
+        near: the fit of the data themselves, where there is one.
     """
     active = np.flatnonzero(battles.fought)
     among = _among(battles, active)
@@ -326,7 +332,7 @@ def resampled_ratings(
     for counts in _blocks(battles, weights):
         good = np.array([_fits(among, one, model, prior) for one in counts])
         if good.any():
-            fitted = fit(counts[good], among.first, among.second, among.runs, model, prior)
+            fitted = fit(counts[good], among.first, among.second, among.runs, model, prior, near)
             found[np.ix_(start + np.flatnonzero(good), active)] = ratings(fitted.strength)
         start += len(counts)
     return found

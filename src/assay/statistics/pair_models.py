@@ -13,6 +13,7 @@ from typing import Protocol
 
 import numpy as np
 from scipy.sparse import csr_array
+from scipy.special import expit, log_expit
 
 from assay.measures.confidence import Floats, Integers
 
@@ -46,14 +47,6 @@ class Model(Protocol):
         """The tie parameter as papers write it: ν or θ."""
 
 
-def _log_sigmoid(x: Floats) -> Floats:
-    return -np.logaddexp(0.0, -x)
-
-
-def _sigmoid(x: Floats) -> Floats:
-    return np.exp(_log_sigmoid(x))
-
-
 @dataclass(frozen=True)
 class BradleyTerry:
     """P(i beats j) = σ(d); a tie is half a win of each."""
@@ -64,12 +57,12 @@ class BradleyTerry:
         return np.zeros_like(ties)
 
     def outcomes(self, d: Floats, s: Floats) -> tuple[Floats, Floats, Floats]:
-        win, loss, p = _log_sigmoid(d), _log_sigmoid(-d), _sigmoid(d)
+        win, loss, p = log_expit(d), log_expit(-d), expit(d)
         by_d = np.stack([1 - p, 0.5 - p, -p], axis=-2)
         return np.stack([win, (win + loss) / 2, loss], axis=-2), by_d, np.zeros_like(by_d)
 
     def bend(self, d: Floats, s: Floats, counts: Floats) -> tuple[Floats, Floats, Floats]:
-        dd = counts.sum(axis=-2) * _sigmoid(d) * _sigmoid(-d)
+        dd = counts.sum(axis=-2) * expit(d) * expit(-d)
         return dd, np.zeros_like(dd), np.zeros_like(dd)
 
     def tie(self, s: Floats) -> Floats:
@@ -125,7 +118,7 @@ class RaoKupper:
         return np.where(ties > 0, np.log((1 + some) / (1 - some)), _NO_TIES["RaoKupper"])
 
     def outcomes(self, d: Floats, s: Floats) -> tuple[Floats, Floats, Floats]:
-        win, loss = _log_sigmoid(d - s), _log_sigmoid(-d - s)
+        win, loss = log_expit(d - s), log_expit(-d - s)
         not_win, not_loss = 1 - np.exp(win), 1 - np.exp(loss)
         wide = np.expm1(2 * s)
         tie = win + loss + np.log(wide)
@@ -138,8 +131,8 @@ class RaoKupper:
 
     def bend(self, d: Floats, s: Floats, counts: Floats) -> tuple[Floats, Floats, Floats]:
         wins, ties, losses = (counts[..., one, :] for one in range(3))
-        of_win = (wins + ties) * _sigmoid(d - s) * _sigmoid(s - d)
-        of_loss = (losses + ties) * _sigmoid(-d - s) * _sigmoid(d + s)
+        of_win = (wins + ties) * expit(d - s) * expit(s - d)
+        of_loss = (losses + ties) * expit(-d - s) * expit(d + s)
         wide = np.expm1(2 * s)
         both = of_win + of_loss
         return both, of_loss - of_win, both + 4 * ties * (wide + 1) / wide**2
@@ -187,18 +180,18 @@ class _Likelihood:
 
     def loss(self, r: Floats, s: Floats, counts: Floats) -> Floats:
         logs, *_ = self.model.outcomes(self._d(r), s)
-        drawn = (_log_sigmoid(r) + _log_sigmoid(-r)).sum(axis=1) / 2
+        drawn = (log_expit(r) + log_expit(-r)).sum(axis=1) / 2
         return np.asarray(-(counts * logs).sum(axis=(1, 2)) - self.prior * drawn)
 
     def slope(self, r: Floats, s: Floats, counts: Floats) -> Floats:
         _, by_d, by_s = self.model.outcomes(self._d(r), s)
-        by_r = -((counts * by_d).sum(axis=1) @ self.signs) - self.prior * (0.5 - _sigmoid(r))
+        by_r = -((counts * by_d).sum(axis=1) @ self.signs) - self.prior * (0.5 - expit(r))
         return np.column_stack([by_r, -(counts * by_s).sum(axis=(1, 2))])
 
     def bend(self, r: Floats, s: Floats, counts: Floats) -> Floats:
         whole = self._assembled(*self.model.bend(self._d(r), s, counts))
         places = np.arange(self.n)
-        whole[:, places, places] += self.prior * _sigmoid(r) * _sigmoid(-r)
+        whole[:, places, places] += self.prior * expit(r) * expit(-r)
         return whole
 
     def outer(self, r: Floats, s: Floats, counts: Floats) -> Floats:
@@ -221,7 +214,13 @@ class _Likelihood:
 
 
 def fit(
-    counts: Floats, first: Integers, second: Integers, n: int, model: Model, prior: float = 0.0
+    counts: Floats,
+    first: Integers,
+    second: Integers,
+    n: int,
+    model: Model,
+    prior: float = 0.0,
+    near: Fit | None = None,
 ) -> Fit:
     """Fit *model* to B data sets at once.
 
@@ -235,6 +234,7 @@ def fit(
         n: how many runs there are.
         model: the model.
         prior: as how many drawn battles (half a win each) against strength 0 each run starts.
+        near: the fit of a data set like these, to start from.
 
     Raises:
         ArithmeticError: the fit does not settle.
@@ -244,6 +244,8 @@ def fit(
     ties = counts[:, 1].sum(axis=1) / np.maximum(total, 1)
     r, s = np.zeros((len(counts), n)), model.start(ties)[:, None]
     free = ties > 0 if model.fitted else np.zeros(len(counts), dtype=np.bool_)
+    if near is not None:
+        r, s = np.repeat(near.strength, len(counts), axis=0), np.where(free[:, None], near.s, s)
     loss = whole.loss(r, s, counts)
     for _ in range(_STEPS):
         slope = whole.slope(r, s, counts)
