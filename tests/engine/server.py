@@ -98,6 +98,7 @@ def serve(script: Script) -> Iterator[Server]:
 
     async def start() -> None:
         app.router.add_post("/v1/chat/completions", handle)
+        app.router.add_post("/v1/messages", handle)
         app.router.add_post("/v1/embeddings", handle)
         app.router.add_get("/v1/models", models)
         await runner.setup()

@@ -59,7 +59,9 @@ def export_batch(plans: Sequence[tuple[str, Plan]]) -> Exported:
         elif plan.todo:
             left_out[plan.labeller.id.name] += len(plan.todo)
     if not able:
-        raise SettingsError("Batch files are for 'openai:' labellers, and no task has one.")
+        raise SettingsError(
+            "Batch files are for 'openai:' and 'anthropic:' labellers, and no task has one."
+        )
     return Exported(b"".join(lines), len(lines), left_out)
 
 

@@ -1,4 +1,5 @@
-"""Batch files in OpenAI's format, which ``vllm run-batch`` reads too: questions out, replies in.
+"""Batch files in OpenAI's format, which ``vllm run-batch`` reads too, and of Anthropic's Message
+Batches: questions out, replies in.
 
 A line's ``custom_id`` is the label's key, so replies may come back in any order, in parts, and
 more than once.
@@ -13,6 +14,7 @@ from typing import Any
 
 import orjson
 
+from assay.labellers.anthropic import chat_completion
 from assay.labellers.base import Outcome, Request
 from assay.labellers.openai import OpenAILabeller
 from assay.model.errors import Fault, FormatError
@@ -24,15 +26,8 @@ _REFUSALS = frozenset({400, 413, 422})
 def batch_lines(labeller: OpenAILabeller, todo: Iterable[tuple[str, Request]]) -> Iterator[bytes]:
     """One line a question that must be asked."""
     for key, request in todo:
-        yield orjson.dumps(
-            {
-                "custom_id": key,
-                "method": "POST",
-                "url": "/v1/chat/completions",
-                "body": orjson.Fragment(labeller.body(request)),
-            },
-            option=orjson.OPT_APPEND_NEWLINE,
-        )
+        line = labeller.batch_line(key, labeller.body(request))
+        yield orjson.dumps(line, option=orjson.OPT_APPEND_NEWLINE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +73,8 @@ def _reply(line: bytes) -> BatchReply | str:
         return f"This is not JSON ({error})."
     if not isinstance(row, dict) or not isinstance(row.get("custom_id"), str):
         return "There is no 'custom_id'."
+    if isinstance(row.get("result"), dict):
+        return _of_message(row["custom_id"], row["result"])
     if "response" not in row and "error" not in row:
         return "There is neither 'response' nor 'error'."
     response = row.get("response") or {}
@@ -87,6 +84,17 @@ def _reply(line: bytes) -> BatchReply | str:
         why = f"{row['error']}" if row.get("error") else f"HTTP {status}: {_said(body)}"
         return BatchReply(row["custom_id"], None, excerpt(why), status in _REFUSALS)
     return BatchReply(row["custom_id"], body, None)
+
+
+def _of_message(key: str, result: Mapping[str, Any]) -> BatchReply:
+    """A result of a Message Batch."""
+    message, kind = result.get("message"), str(result.get("type"))
+    if kind == "succeeded" and isinstance(message, dict):
+        return BatchReply(key, chat_completion(message), None)
+    error = result.get("error")
+    inner = error.get("error", error) if isinstance(error, dict) else {}
+    final = inner.get("type") in ("invalid_request_error", "request_too_large")
+    return BatchReply(key, None, excerpt(f"{kind}: {_said(error)}"), final)
 
 
 def outcome_of(labeller: OpenAILabeller, request: Request, reply: BatchReply) -> Outcome | None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import ipaddress
 import os
 import re
+from typing import NamedTuple
 from urllib.parse import urlsplit
 
 from assay.model.errors import SettingsError
@@ -25,7 +26,19 @@ _HOST = re.compile(r"(?:[A-Za-z0-9_-]{1,63}[.])*(?!\d+$)[A-Za-z0-9_-]{1,63}")
 _LIKE_A_HOST = re.compile(r"[A-Za-z0-9_-]+(?:[.][A-Za-z0-9_-]+)*[.][A-Za-z]{2,}")
 
 
-def key_for(url: str, model: str, *, named: bool) -> str | None:
+class Provider(NamedTuple):
+    """Whose key goes where: ``key`` and ``base`` are names of variables, ``home`` its address."""
+
+    key: str
+    home: str
+    base: str
+
+
+OPENAI = Provider("OPENAI_API_KEY", DEFAULT_BASE_URL, "OPENAI_BASE_URL")
+ANTHROPIC = Provider("ANTHROPIC_API_KEY", "https://api.anthropic.com/v1", "ANTHROPIC_BASE_URL")
+
+
+def key_for(url: str, model: str, *, named: bool, provider: Provider = OPENAI) -> str | None:
     """The key that requests for ``model`` carry to ``url``, None for none. ``named``: the person
     who runs Assay gave the address.
 
@@ -34,7 +47,9 @@ def key_for(url: str, model: str, *, named: bool) -> str | None:
     host = host_of(url)
     own = f"ASSAY_{_variable_part(host)}_API_KEY"
     # "a-b.example" and "a.b.example" have one variable: it is that of the one without a hyphen.
-    if own in os.environ and (named or trusted(host) or re.fullmatch(r"[a-z0-9.:]+", host)):
+    if own in os.environ and (
+        named or trusted(host, provider) or re.fullmatch(r"[a-z0-9.:]+", host)
+    ):
         key = os.environ[own]
         if key and not _safe(url, host):
             raise SettingsError(
@@ -44,11 +59,11 @@ def key_for(url: str, model: str, *, named: bool) -> str | None:
         return key.strip() or None
     # A model that is called as a host would get that host's key.
     own_names = () if _LIKE_A_HOST.fullmatch(model) else (f"ASSAY_{_variable_part(model)}_API_KEY",)
-    names = (*own_names, "OPENAI_API_KEY")
+    names = (*own_names, provider.key)
     name = next((each for each in names if os.environ.get(each)), None)
     if name is None:
         return None
-    if not (named or trusted(host)):
+    if not (named or trusted(host, provider)):
         raise SettingsError(
             f"The key in {name} would go to {host}, which only a file names. If it is meant "
             f"for {host}, put it into {own}, or add {host} to ASSAY_TRUSTED_HOSTS (separated by "
@@ -92,12 +107,12 @@ def host_of(url: str) -> str:
         return host
 
 
-def trusted(host: str) -> bool:
-    """Whether ``OPENAI_API_KEY`` may go to ``host``, whoever names it."""
+def trusted(host: str, provider: Provider = OPENAI) -> bool:
+    """Whether a provider's key may go to ``host``, whoever names it."""
     named = os.environ.get("ASSAY_TRUSTED_HOSTS", "").split(",")
     hosts = {_named(each.strip(), number) for number, each in enumerate(named, 1) if each.strip()}
-    hosts.add(host_of(DEFAULT_BASE_URL))
-    if base := os.environ.get("OPENAI_BASE_URL"):
+    hosts.add(host_of(provider.home))
+    if base := os.environ.get(provider.base):
         hosts.add(host_of(base))
     return host in hosts or this_machine(host)
 

@@ -88,6 +88,9 @@ class _Usage:
 class OpenAILabeller:
     """A chat-completions endpoint as a labeller; see the module's docstring."""
 
+    kind = "openai"
+    endpoint = "openai-chat"
+
     def __init__(
         self, settings: OpenAISettings, renderer: Renderer, transport: Transport | None = None
     ) -> None:
@@ -95,7 +98,7 @@ class OpenAILabeller:
         self._renderer = renderer
         self._transport: Transport = transport or HttpTransport(most=settings.max_reply)
         self._endpoints = Endpoints(
-            f"openai:{settings.model}",
+            f"{self.kind}:{settings.model}",
             settings.base_urls,
             settings.keys,
             settings.limits,
@@ -104,12 +107,12 @@ class OpenAILabeller:
         )
         self._formats: dict[type[Verdict], orjson.Fragment] = {}
         self._shown: dict[int, tuple[Request, Messages]] = {}
-        params: dict[str, Any] = {"model": settings.model, "endpoint": "openai-chat"}
+        params: dict[str, Any] = {"model": settings.model, "endpoint": self.endpoint}
         if settings.temperature is not None:
             params["temperature"] = settings.temperature
         if settings.extra:
             params["extra"] = dict(settings.extra)
-        self._id = LabellerId(f"openai:{settings.model}", "model", params)
+        self._id = LabellerId(f"{self.kind}:{settings.model}", "model", params)
 
     @property
     def id(self) -> LabellerId:
@@ -173,6 +176,11 @@ class OpenAILabeller:
         """The request body of the first turn, as a batch file holds it."""
         messages = [dict(message) for message in self.preview(request)]
         return self._body(request, messages, self._endpoints.form, more=1)
+
+    def batch_line(self, key: str, body: bytes) -> Mapping[str, Any]:
+        """A line of a batch file."""
+        about = {"custom_id": key, "method": "POST", "url": "/v1/chat/completions"}
+        return {**about, "body": orjson.Fragment(body)}
 
     def read(self, request: Request, reply: Mapping[str, Any]) -> Outcome:
         """What a reply got without a repair turn (from a batch file) comes to."""

@@ -55,7 +55,7 @@ def given_prices(model: str, price: str | None) -> dict[str, Price]:
     found = _PRICE.fullmatch(price.strip())
     kind, _, rest = model.strip().partition(":")
     try:
-        if found is None or kind != "openai":
+        if found is None or kind not in ("openai", "anthropic"):
             raise ValueError
         made = Price(float(found.group(1)), float(found.group(2)))
     except ValueError:

@@ -11,7 +11,15 @@ from typing import TYPE_CHECKING, Any
 
 from assay.labellers.base import Labeller
 from assay.labellers.judge import NAME as JUDGE
-from assay.labellers.keys import DEFAULT_BASE_URL, KEYS, USER_AND_PASSWORD, host_of, key_for
+from assay.labellers.keys import (
+    ANTHROPIC,
+    KEYS,
+    OPENAI,
+    USER_AND_PASSWORD,
+    Provider,
+    host_of,
+    key_for,
+)
 from assay.labellers.pace import Limits
 from assay.labellers.prices import Price, list_price
 from assay.labellers.transport import MAX_REPLY
@@ -24,8 +32,8 @@ if TYPE_CHECKING:
     from assay.labellers.openai import OpenAISettings
 
 SPEC_HELP = (
-    "embedded[:MODEL or GGUF path], openai:MODEL[@BASE_URL], recorded:FILE.jsonl, rules, "
-    "human:NAME, ensemble:NAME, MODULE:ATTRIBUTE"
+    "embedded[:MODEL or GGUF path], openai:MODEL[@BASE_URL], anthropic:MODEL, "
+    "recorded:FILE.jsonl, rules, human:NAME, ensemble:NAME, MODULE:ATTRIBUTE"
 )
 
 
@@ -56,7 +64,7 @@ def make_labeller(
     as ``module:attribute``. Raises SettingsError for a SPEC that cannot be understood.
     """
     kind, _, rest = spec.strip().partition(":")
-    if kind != "openai":  # whose address says more
+    if kind not in ("openai", "anthropic"):  # whose address says more
         no_key_in("The name of a labeller", kind, rest)
     made: Labeller | None
     # Kinds are imported where one is named: a command needs few, and some take long to load.
@@ -75,6 +83,10 @@ def make_labeller(
         from assay.labellers.openai import OpenAILabeller  # noqa: PLC0415
 
         made = OpenAILabeller(openai_settings(rest, options), renderer)
+    elif kind == "anthropic" and rest:
+        from assay.labellers.anthropic import AnthropicLabeller  # noqa: PLC0415
+
+        made = AnthropicLabeller(openai_settings(rest, options, ANTHROPIC), renderer)
     elif kind == "recorded" and rest:
         path = folder / rest if options.named else inside(folder, rest, "A labeller")
         from assay.labellers.recorded import RecordedLabeller  # noqa: PLC0415
@@ -101,7 +113,7 @@ def make_labeller(
 def shadowed(name: str) -> bool:
     """Whether an entry point of this name can never be reached: as a SPEC it is one of Assay's."""
     kind, colon, _ = name.partition(":")
-    own = ("embedded", "openai", "recorded", "human", "ensemble")
+    own = ("embedded", "openai", "anthropic", "recorded", "human", "ensemble")
     return name in ("embedded", "rules") or bool(colon and kind in own)
 
 
@@ -114,7 +126,9 @@ def no_key_in(what: str, *parts: str) -> None:
         )
 
 
-def openai_settings(rest: str, options: LabellerOptions) -> OpenAISettings:
+def openai_settings(
+    rest: str, options: LabellerOptions, provider: Provider = OPENAI
+) -> OpenAISettings:
     """Settings of ``openai:`` from ``MODEL[@BASE_URL[@BASE_URL…]]``; several addresses of one
     model share the load. Keys come from the environment (:mod:`assay.labellers.keys`).
 
@@ -127,13 +141,15 @@ def openai_settings(rest: str, options: LabellerOptions) -> OpenAISettings:
             f"into {KEYS}."
         )
     named = options.named or not urls
-    urls = urls or [os.environ.get("OPENAI_BASE_URL") or DEFAULT_BASE_URL]
+    urls = urls or [os.environ.get(provider.base) or provider.home]
     for url in urls:
         host_of(url)
     if not model:
         raise SettingsError("'openai:' names no model. Write openai:MODEL[@BASE_URL].")
     no_key_in("What follows 'openai:'", model, *urls)
-    keys = {url: key for url in urls if (key := key_for(url, model, named=named))}
+    keys = {
+        url: key for url in urls if (key := key_for(url, model, named=named, provider=provider))
+    }
     from assay.labellers.openai import OpenAISettings  # noqa: PLC0415 (as above)
 
     return OpenAISettings(

@@ -1,0 +1,135 @@
+"""Anthropic's Messages API behind the transport of chat-completions endpoints.
+
+A request in the chat-completions format goes out as a request of the Messages API, and its reply
+comes back as a chat completion, so that retries, pace, repair and prices are those of every
+endpoint. The instructions, which many questions share, carry a cache marker. A verdict is asked for
+as the input of a tool that the model has to use, whose schema is the verdict's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import orjson
+
+from assay.labellers.connecting import HttpTransport
+from assay.labellers.openai import OpenAILabeller, OpenAISettings
+from assay.labellers.transport import Reply, Transport
+from assay.tasks.rendering import Renderer
+
+VERSION = "2023-06-01"
+_TOOL = "verdict"
+_OURS = frozenset(
+    {"model", "messages", "max_tokens", "max_completion_tokens", "temperature", "response_format",
+     "seed"}
+)  # fmt: skip
+_FINISHED = {"max_tokens": "length", "model_context_window_exceeded": "length"}
+
+
+class AnthropicTransport:
+    """A transport of chat completions over one that reaches the Messages API."""
+
+    def __init__(self, inner: Transport) -> None:
+        self._inner = inner
+
+    async def post(
+        self, url: str, headers: Mapping[str, str], body: bytes, timeout: float
+    ) -> Reply:
+        key = headers.get("Authorization", "").removeprefix("Bearer ")
+        own = {"Content-Type": "application/json", "anthropic-version": VERSION}
+        if key:
+            own["x-api-key"] = key
+        target = url.removesuffix("/chat/completions") + "/messages"
+        sent = orjson.dumps(message_request(orjson.loads(body)))
+        reply = await self._inner.post(target, own, sent, timeout)
+        if reply.status != 200:
+            return reply
+        try:
+            found = orjson.loads(reply.body)
+        except orjson.JSONDecodeError:
+            return reply
+        if not isinstance(found, dict):
+            return reply
+        return replace(reply, body=orjson.dumps(chat_completion(found)))
+
+    async def close(self) -> None:
+        await self._inner.close()
+
+
+class AnthropicLabeller(OpenAILabeller):
+    """A model of the Messages API as a labeller."""
+
+    kind = "anthropic"
+    endpoint = "anthropic-messages"
+
+    def __init__(
+        self, settings: OpenAISettings, renderer: Renderer, transport: Transport | None = None
+    ) -> None:
+        inner = transport or HttpTransport(most=settings.max_reply)
+        super().__init__(settings, renderer, AnthropicTransport(inner))
+
+    def batch_line(self, key: str, body: bytes) -> Mapping[str, Any]:
+        """A request of a Message Batch."""
+        return {"custom_id": key, "params": message_request(orjson.loads(body))}
+
+
+def message_request(chat: Mapping[str, Any]) -> dict[str, Any]:
+    """A request of chat completions as one of messages. What is not of that format is handed on
+    as it is, and a seed, which there is none of, is left out."""
+    system = [one["content"] for one in chat["messages"] if one["role"] == "system"]
+    made: dict[str, Any] = {
+        "model": chat["model"],
+        "max_tokens": chat.get("max_tokens", chat.get("max_completion_tokens")),
+        "messages": [dict(one) for one in chat["messages"] if one["role"] != "system"],
+    }
+    if system:
+        marker = {"cache_control": {"type": "ephemeral"}}
+        made["system"] = [{"type": "text", "text": "\n\n".join(system), **marker}]
+    if chat.get("temperature") is not None:
+        made["temperature"] = chat["temperature"]
+    form = chat.get("response_format") or {}
+    if form.get("type") == "json_schema":
+        made["tools"] = [
+            {"name": _TOOL, "description": "Give the verdict.",
+             "input_schema": form["json_schema"]["schema"]}
+        ]  # fmt: skip
+        made["tool_choice"] = {"type": "tool", "name": _TOOL}
+    return made | {name: value for name, value in chat.items() if name not in _OURS}
+
+
+def chat_completion(message: Mapping[str, Any]) -> dict[str, Any]:
+    """A message as a chat completion; a reply that is none stays as it is."""
+    content = message.get("content")
+    if not isinstance(content, list):
+        return dict(message)
+    parts = [one for one in content if isinstance(one, dict)]
+    used = [one.get("input") for one in parts if one.get("type") == "tool_use"]
+    texts = [str(one.get("text", "")) for one in parts if one.get("type") == "text"]
+    said = orjson.dumps(used[-1]).decode() if used else "".join(texts)
+    stopped = str(message.get("stop_reason"))
+    made: dict[str, Any] = {"role": "assistant", "content": said}
+    if stopped == "refusal":
+        made["refusal"] = "".join(texts) or "the model stopped with a refusal"
+    return {
+        "model": message.get("model"),
+        "choices": [{"index": 0, "message": made, "finish_reason": _FINISHED.get(stopped, "stop")}],
+        "usage": _usage(message.get("usage")),
+    }
+
+
+def _usage(given: object) -> dict[str, Any]:
+    """Tokens as chat completions count them: those read include what was cached."""
+    usage = given if isinstance(given, dict) else {}
+    fresh, cached, kept = (
+        usage.get(name) or 0
+        for name in ("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
+    )
+    if not isinstance(usage.get("input_tokens"), int):
+        return {}
+    return {
+        "prompt_tokens": fresh + cached + kept,
+        "completion_tokens": usage.get("output_tokens"),
+        "prompt_tokens_details": {"cached_tokens": cached},
+    }
