@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 import assay as package
+from assay.api.opened import Opened
 from tests.conftest import Assay
 from tests.rag.world import ASKED, SILENT, folder, record
 
@@ -224,3 +225,29 @@ def test_the_files_say_what_each_claim_is(tmp_path: Path, assay: Assay):
     report = (place / "out" / "report.html").read_text()
     assert "Question by question" in report
     assert "NoiseIrrelevant" in report
+
+
+def test_linear_measures_are_sums_of_their_labels(tmp_path: Path):
+    rows = [
+        record("q1", "a right", ["x g3", "y g1", "g2"], ["a"]),
+        record("q2", "b", ["z g2"], ["b right"]),
+        record("q3", "dunno", ["z g2"], ["c"]),
+        record("q4", "dunno", ["z"], answerable=False),
+    ]
+    place = folder(tmp_path, {"main": rows, "other": rows[1:]})
+    found = scores(place), scores(place, "other")
+    opened = Opened.open(place, labeller="tests.rag.world:judge")
+    with opened.ledger(create=False) as ledger:
+        part = opened.parts["rag"]
+        book = part.book(ledger)
+        sums: dict[tuple[str, str], float] = {}
+        for one in part.protocol.linear(part.inputs, part.settings, book):
+            for run, request, weight in one.shares:
+                label = book.find(one.task, request.unit)
+                assert label is not None
+                assert label.verdict is not None
+                value = weight * one.worth(request, label.verdict)
+                sums[run, one.measure] = sums.get((run, one.measure), 0.0) + value
+    for run, own in zip(("main", "other"), found, strict=True):
+        for measure in ("Correct", "ContextPrecision", "ContextRelevance"):
+            assert sums[run, measure] == pytest.approx(own[measure][0]), (run, measure)

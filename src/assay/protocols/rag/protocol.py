@@ -13,9 +13,11 @@ from assay.protocols.base import Assumed, Protocol, Reading, Step
 from assay.protocols.contents import Content
 from assay.protocols.folder import Folder
 from assay.protocols.labels import LabelBook
+from assay.protocols.linear import LinearMeasure
 from assay.protocols.rag.findings import findings
 from assay.protocols.rag.inputs import RagInputs, RagSettings, load
 from assay.protocols.rag.judged import Walk
+from assay.protocols.rag.linear import linear_measures
 from assay.protocols.results import Findings
 from assay.tasks.base import AnyTask
 from assay.tasks.r2c2 import ANSWER, DIALOGUE_ACT
@@ -73,6 +75,11 @@ class Rag(Protocol[RagSettings, RagInputs]):
 
     def steps(self, inputs: RagInputs, settings: RagSettings) -> Sequence[Step]:
         return list(_steps(inputs, settings))
+
+    def linear(
+        self, inputs: RagInputs, settings: RagSettings, book: LabelBook
+    ) -> Iterator[LinearMeasure]:
+        return linear_measures(inputs, settings, book)
 
     def score(self, inputs: RagInputs, settings: RagSettings, book: LabelBook) -> Findings:
         return findings(inputs, settings, book)

@@ -1,0 +1,59 @@
+"""The measures of ``rag`` that are sums over labels of one task: correctness, and the grades of
+passages. (Whether *any* passage entails a claim is no sum.)"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from assay.labellers.base import Request
+from assay.protocols.labels import LabelBook
+from assay.protocols.linear import LinearMeasure, Share
+from assay.protocols.rag.inputs import RagInputs, RagSettings
+from assay.protocols.rag.judged import Walk
+from assay.protocols.rag.scoring import RELEVANT
+from assay.tasks.r2c2 import ANSWER
+from assay.tasks.trec_rag import RELEVANCE
+
+
+def linear_measures(
+    inputs: RagInputs, settings: RagSettings, book: LabelBook
+) -> Iterator[LinearMeasure]:
+    """Correct, ContextPrecision and ContextRelevance, over the questions that each is a mean of."""
+    answerable = {name for name, one in inputs.questions.items() if one.answerable}
+    with_reference = {name for name in answerable if inputs.questions[name].references}
+    correct: list[Share] = []
+    grades: list[Share] = []
+    walk = Walk(inputs, settings, book)
+    for record in inputs.records():
+        walk.judged(record)
+        units = [(task, Request(task, unit, topic=topic)) for task, unit, topic in walk.looked_up]
+        walk.looked_up.clear()
+        if record.id not in answerable:
+            continue
+        correct += [
+            Share(record.run, request, 1 / len(with_reference))
+            for task, request in units
+            if task is ANSWER
+        ]
+        graded = [request for task, request in units if task is RELEVANCE]
+        weight = 1 / (len(answerable) * max(len(record.passages), 1))
+        # Passages are looked up before the answer's claims, which are graded too.
+        with_text = sum(one.text is not None for one in record.passages)
+        grades += [Share(record.run, request, weight) for request in graded[:with_text]]
+    if correct:
+        yield LinearMeasure("Correct", ANSWER, _correct, correct)
+    yield LinearMeasure("ContextPrecision", RELEVANCE, _relevant, grades)
+    yield LinearMeasure("ContextRelevance", RELEVANCE, _grade, grades)
+
+
+def _correct(_: Request, verdict: Mapping[str, Any]) -> float:
+    return float(verdict["correct"])
+
+
+def _relevant(_: Request, verdict: Mapping[str, Any]) -> float:
+    return float(verdict["grade"] >= RELEVANT)
+
+
+def _grade(_: Request, verdict: Mapping[str, Any]) -> float:
+    return float(verdict["grade"]) / 3
