@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from assay.judging import todo
 from assay.judging.engine import judge, plan
 from assay.labellers import endpoints as module
 from assay.labellers.openai import OpenAILabeller, OpenAISettings
@@ -82,6 +83,7 @@ def test_two_thousand_labels_under_30_per_cent_faults_are_complete_and_exact(tmp
         await real(min(seconds, 0.01))
 
     monkeypatch.setattr(module, "_sleep", short)
+    monkeypatch.setattr(todo, "MANY", 500)  # questions lie in a file
     count = 2_000
     rng = random.Random(5)
     faults: dict[int, list] = {

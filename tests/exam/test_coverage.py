@@ -9,7 +9,15 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from assay.measures import alpha_nDCG
-from assay.measures.coverage import alpha_ideal, alpha_ndcg, cover, labels, standard_error
+from assay.measures.coverage import (
+    AlphaIdeal,
+    alpha_ideal,
+    alpha_ideal_range,
+    alpha_ndcg,
+    cover,
+    labels,
+    standard_error,
+)
 from assay.measures.frames import evaluate_runs
 from assay.model.exam_grades import NO_GRADE, Grades
 from tests.measures import plain
@@ -84,3 +92,12 @@ def test_columns_of_another_bank():
 def test_standard_error():
     assert standard_error([1.0]) is None
     assert standard_error([0.0, 1.0]) == pytest.approx(math.sqrt(0.5) / math.sqrt(2))
+
+
+def test_what_is_surely_covered_bounds_the_ideal_from_below():
+    """Of one passage and one intent nothing is open; of a second passage it may be."""
+    sure = np.array([[True]])
+    assert alpha_ideal_range(sure, sure) == AlphaIdeal(1.0, 1.0, 1.0)
+    found = alpha_ideal_range(np.array([[True], [False]]), np.array([[True], [True]]))
+    assert found.least >= 1.0
+    assert found.most == pytest.approx(1 + 0.5 / math.log2(3))

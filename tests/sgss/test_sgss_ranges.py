@@ -139,3 +139,12 @@ def test_what_is_left_out_is_the_users_choice_and_said():
     assert "q" not in left.per_topic["A"]["SGSS"]
     assert left.scores["A"]["SGSS"].value == pytest.approx(2 * zero.scores["A"]["SGSS"].value)
     assert "is left out" in left.boards[0].note
+
+
+def test_what_the_report_leaves_out_is_said_and_no_gap_that_is_not_there():
+    grid = {f"q{number:02}": dict.fromkeys("AB", [1]) for number in range(61)}
+    found = SGSS.score(inputs(grid, Weights()), SETTINGS, Told(1, 0))
+    assert any("The first 60 of 61 queries are shown." in str(part) for part in found.parts())
+    alone = SGSS.score(inputs({"q": {"A": [1]}}, Weights()), SETTINGS, Told(1, 0))
+    said = [" ".join(gap.what for gap in one.gaps) for one in (found, alone)]
+    assert ["nothing to be compared with" in one for one in said] == [False, True]
