@@ -142,7 +142,7 @@ def test_what_is_left_out_is_the_users_choice_and_said():
 
 
 def test_what_the_report_leaves_out_is_said_and_no_gap_that_is_not_there():
-    grid = {f"q{number:02}": dict.fromkeys("AB", [1]) for number in range(61)}
+    grid = {f"q{number:02}": {run: [1] for run in "AB"} for number in range(61)}
     found = SGSS.score(inputs(grid, Weights()), SETTINGS, Told(1, 0))
     assert any("The first 60 of 61 queries are shown." in str(part) for part in found.parts())
     alone = SGSS.score(inputs({"q": {"A": [1]}}, Weights()), SETTINGS, Told(1, 0))
