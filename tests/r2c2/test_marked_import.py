@@ -199,8 +199,16 @@ def test_an_answer_is_said_to_be_wrong_and_right_again(judged, assay):
     file = edited(judged, ("R4", "N4"), ("R5", "N5"))
     kim = ("--by", "human:KIM", "--reason", "another film")
     assert assay("labels", "import", judged, file, *kim, "--wrong", "0001").returncode == 0
-    assert assay("score", judged).returncode == 0
+    before = (judged / "out" / "report.html").read_text()
+    assert "relevant nuggets: SLIDE 4" in before
+    assert 'data-tags="bogus right"' in before
+    assert assay("report", judged).returncode == 0
     assert accuracy(judged) == 0
+    report = (judged / "out" / "report.html").read_text()
+    assert 'data-tags="bogus overruled wrong"' in report
+    assert "<s>Judged correct</s> (overruled;" in report
+    assert report.count("The answer is not correct.") == 4
+    assert "relevant nuggets: SLIDE" not in report
     rows = [json.loads(x) for x in assay("labels", "export", judged).stdout.splitlines()]
     assert rows[-1]["reason"] == "another film"
     assert rows[-1]["overrules"] == next(r["uid"] for r in rows if r["task"] == "r2c2.answer")
