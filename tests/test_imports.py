@@ -11,6 +11,7 @@ from pathlib import Path
 from tests.conftest import ROOT
 
 NAMED_ELSEWHERE = {
+    "systems/corpus/readers.py": "libraries that read documents",
     "cli/main.py": "the table of commands",
     "labellers/custom.py": "what a SPEC names",
     "model/confined.py": "what another process is told of",

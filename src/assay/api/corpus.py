@@ -15,7 +15,7 @@ from assay.systems.corpus.build import BuildSettings, Built, Told, build_corpus
 from assay.systems.corpus.documents import Document, Kind, Source, SourceFormat, SourceSettings
 from assay.systems.corpus.explain import Explained
 from assay.systems.corpus.explain import explain as explain_page
-from assay.systems.corpus.passages import Passage, Window
+from assay.systems.corpus.passages import Cut, Passage, Window
 from assay.systems.corpus.store import Documents, Layout, read_passages, write_passages
 from assay.systems.corpus.wikitext import CleanSettings
 
@@ -68,6 +68,7 @@ def build(
     format: str = "auto",  # noqa: A002 (as the option is called)
     words: int = 400,
     overlap: float = 0.15,
+    by: str = "words",
     layout: str = "jsonl",
     ids: str = "id",
     namespaces: Sequence[int] = (0,),
@@ -82,8 +83,9 @@ def build(
 ) -> Corpus:
     """Make a corpus of overlapping passages in ``folder``, as ``assay corpus build`` does.
 
-    ``source`` is a MediaWiki dump, a .jsonl or .tsv file, or a folder of such or of .wikitext
-    files. A passage has ``words`` words, a share ``overlap`` of which repeats the one before.
+    ``source`` is a MediaWiki dump, a .jsonl, .tsv or .parquet file, or a folder of such or of
+    .wikitext, .html, .pdf or .md files. A passage has ``words`` words, a share ``overlap`` of which
+    repeats the one before; ``by`` sentences or headings it may be shorter.
     ``layout`` is jsonl, jsonl.gz, parquet or documents. A build that was stopped goes on when it
     is called again. ``update`` takes up what is new, changed or gone in the source. ``told`` hears
     how much of the source is done, of how much, and how many passages there are. What could not be
@@ -98,7 +100,7 @@ def build(
     settings = BuildSettings(
         source=SourceSettings(one_of(SourceFormat, format, "format"), tuple(namespaces), ids),
         clean=CleanSettings(categories, captions),
-        window=Window.of(words, overlap),
+        window=Window.of(words, overlap, one_of(Cut, by, "by")),
         layout=one_of(Layout, layout, "layout"),
         disambiguations=disambiguations,
         page_seconds=page_seconds,

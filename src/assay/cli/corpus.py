@@ -23,6 +23,7 @@ from assay.systems.corpus.accounting import Became
 from assay.systems.corpus.build import Built
 from assay.systems.corpus.documents import SourceFormat
 from assay.systems.corpus.explain import Explained
+from assay.systems.corpus.passages import Cut
 from assay.systems.corpus.store import Layout
 
 app = typer.Typer(
@@ -52,8 +53,8 @@ def build_command(
         Path,
         typer.Argument(
             metavar="SOURCE",
-            help="A MediaWiki dump (.xml, also .bz2, .gz, .7z), a .jsonl or .tsv file, or a folder "
-            "of such files or of .wikitext files.",
+            help="A MediaWiki dump (.xml, also .bz2, .gz, .7z), a .jsonl, .tsv or .parquet file, "
+            "or a folder of such files or of .wikitext, .html, .pdf or .md files.",
         ),
     ],
     folder: Annotated[Path, typer.Argument(metavar="OUT", help="Folder for the corpus.")],
@@ -64,6 +65,10 @@ def build_command(
     overlap: Annotated[
         float, typer.Option("--overlap", help="Share of a passage that repeats the one before.")
     ] = 0.15,
+    by: Annotated[
+        Cut,
+        typer.Option("--by", help="Where passages may end; by sentences and headings, the sooner."),
+    ] = Cut.WORDS,
     layout: Annotated[
         Layout,
         typer.Option("--layout", help="One file, or one compressed JSON file a document."),
@@ -116,6 +121,7 @@ def build_command(
             format=source_format,
             words=words,
             overlap=overlap,
+            by=by,
             layout=layout,
             ids=ids,
             namespaces=_numbers(namespaces),

@@ -26,6 +26,7 @@ from assay.model.errors import Fault, SettingsError
 from assay.model.wording import printable, quoted
 from assay.systems.corpus import mediawiki
 from assay.systems.corpus.packed import PACKED, unpacked
+from assay.systems.corpus.readers import html_text, markdown_text, parquet_rows, pdf_text
 from assay.systems.corpus.wikitext import is_redirect
 
 
@@ -37,6 +38,10 @@ class SourceFormat(StrEnum):
     WIKITEXT = "wikitext"
     JSONL = "jsonl"
     TSV = "tsv"
+    PARQUET = "parquet"
+    HTML = "html"
+    PDF = "pdf"
+    MARKDOWN = "markdown"
 
 
 class Kind(StrEnum):
@@ -86,7 +91,18 @@ _ENDINGS = {
     ".ndjson": SourceFormat.JSONL,
     ".json": SourceFormat.JSONL,
     ".tsv": SourceFormat.TSV,
+    ".parquet": SourceFormat.PARQUET,
+    ".html": SourceFormat.HTML,
+    ".htm": SourceFormat.HTML,
+    ".pdf": SourceFormat.PDF,
+    ".md": SourceFormat.MARKDOWN,
+    ".markdown": SourceFormat.MARKDOWN,
 }
+_ONE_EACH = frozenset(
+    (SourceFormat.WIKITEXT, SourceFormat.HTML, SourceFormat.PDF, SourceFormat.MARKDOWN)
+)
+"""Formats whose files hold one document each."""
+
 _KEPT_FAULTS = 100
 _HEADER = re.compile(r"[\r\n]*#[ \t]*(QID|ID|TITLE|LANG)[ \t]*:(.*)", re.IGNORECASE)
 _NO_ID = "The id is blank or holds characters that cannot be printed."
@@ -122,7 +138,7 @@ class Source:
     @cached_property
     def single_documents(self) -> bool:
         """Whether every file holds exactly one document (then files are counted, not bytes)."""
-        return all(self._format(self._file(name)) is SourceFormat.WIKITEXT for name in self.files)
+        return all(self._format(self._file(name)) in _ONE_EACH for name in self.files)
 
     @property
     def total(self) -> int:
@@ -205,6 +221,11 @@ class Source:
                     yield from self._pages(path, stream)
                 elif kind is SourceFormat.WIKITEXT:
                     yield from self._page(path, stream)
+                elif kind in _ONE_EACH:
+                    yield self._whole_file(path, kind, stream.read())
+                elif kind is SourceFormat.PARQUET:
+                    for number, row in enumerate(parquet_rows(path), 1):
+                        yield from self._row(path, number, row)
                 elif kind is SourceFormat.JSONL:
                     yield from self._json_lines(path, stream)
                 else:
@@ -216,7 +237,7 @@ class Source:
                 f"Reading stops here: {error}.",
                 "The file is damaged or cut off; what was read before is kept.",
             )
-            if kind is SourceFormat.WIKITEXT:
+            if kind in _ONE_EACH:
                 yield Skipped("unreadable")  # one item a file, so that skipping can count files
 
     @contextmanager
@@ -311,11 +332,30 @@ class Source:
             except orjson.JSONDecodeError as error:
                 self.fault(path, number, f"Not JSON: {error}.", "Write one JSON object a line.")
                 continue
-            found = _of_row(row)
-            if isinstance(found, str):
-                self.fault(path, number, found, "The line was left out.")
+            yield from self._row(path, number, row)
+
+    def _row(self, path: Path, number: int, row: object) -> Iterator[Item]:
+        found = _of_row(row)
+        if isinstance(found, str):
+            self.fault(path, number, found, "It was left out.")
+        else:
+            yield found
+
+    def _whole_file(self, path: Path, kind: SourceFormat, data: bytes) -> Item:
+        """A page of the web, a PDF or Markdown; its id is the file's place in the folder."""
+        name = str(path.relative_to(self.path)) if path != self.path else path.name
+        for ending in (*PACKED, *_ENDINGS):
+            name = name.removesuffix(ending)
+        try:
+            if kind is SourceFormat.PDF:
+                title, text = pdf_text(data)
             else:
-                yield found
+                read = html_text if kind is SourceFormat.HTML else markdown_text
+                title, text = read(self._decoded(path, data))
+        except ValueError as error:
+            self.fault(path, 0, f"It cannot be read: {error}.", "The file was left out.")
+            return Skipped("unreadable")
+        return Document(made_id(name), " ".join(title.split()) or Path(name).name, text, Kind.PLAIN)
 
     def _table(self, path: Path, stream: IO[bytes]) -> Iterator[Item]:
         """``id<TAB>text`` or ``id<TAB>title<TAB>text``; a first line of these words is a header."""
@@ -360,7 +400,8 @@ def _of_row(row: object) -> Document | str:
     key = next((key for key in _TEXTS if isinstance(row.get(key), str)), None)
     if key is None:
         return f"There is no text: none of {', '.join(_TEXTS)}."
-    title = row.get("title")
+    about = row.get("metadata")
+    title = row.get("title") or (about.get("title") if isinstance(about, dict) else None)
     name = title if isinstance(title, str) else ""
     if key == "segment":
         # MS MARCO V2.1: msmarco_v2.1_doc_00_0#0_0 is segment 0 of document msmarco_v2.1_doc_00_0.

@@ -8,7 +8,9 @@ A passage is one consecutive part of its document's text, character for characte
 from __future__ import annotations
 
 import re
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
+from enum import StrEnum
 from typing import NamedTuple
 
 from assay.model.errors import SettingsError
@@ -25,6 +27,12 @@ _MARKS = (
 _HAS_UNSPACED = re.compile(f"[{_UNSPACED}]")
 _WORD = re.compile(rf"[{_UNSPACED}][{_MARKS}]*|[^\s{_UNSPACED}]+")
 _SPACED_WORD = re.compile(r"\S+")
+_SENTENCE = re.compile(
+    r"[.!?…։؟।॥။។]['\"”’»)\]]*\s+(?=[^\s\d])|[。！？]['”’」』）]*(?=.)|\n\s*(?=\S)"
+)
+_HEADING = re.compile(
+    r"(?:^|\n)\n*(?=#{1,6} \S)|\n\n(?=(?![-|#])[^\n]{1,80}(?<![.!?:;,。])\n(?![\n|]))"
+)
 
 
 class Passage(NamedTuple):
@@ -47,21 +55,32 @@ class Passage(NamedTuple):
         return self.overlap / self.words if self.words else 0.0
 
 
+class Cut(StrEnum):
+    """Where passages may end: after any word, at the end of a sentence or line, or before a
+    heading (a short line of its own, or one that Markdown marks)."""
+
+    WORDS = "words"
+    SENTENCES = "sentences"
+    HEADINGS = "headings"
+
+
 class Window(NamedTuple):
-    """Words a passage, and how many of them it shares with the one before."""
+    """Words a passage, and how many of them it shares with the one before; at most so many where
+    passages end with sentences or before headings."""
 
     words: int = 400
     overlap: int = 60
+    by: Cut = Cut.WORDS
 
     @classmethod
-    def of(cls, words: int, overlap: float) -> Window:
+    def of(cls, words: int, overlap: float, by: Cut = Cut.WORDS) -> Window:
         """From the length in words and the overlap as a share of it. Raises SettingsError for
         lengths below 1 and shares outside [0, 1)."""
         if words < 1:
             raise SettingsError("A passage has at least one word: --words 1 or more.")
         if not 0 <= overlap < 1:
             raise SettingsError("The overlap is a share of a passage: from 0 up to, not with, 1.")
-        return cls(words, min(round(words * overlap), words - 1))
+        return cls(words, min(round(words * overlap), words - 1), by)
 
 
 def word_spans(text: str) -> list[tuple[int, int]]:
@@ -74,18 +93,37 @@ def cut(text: str, window: Window) -> Iterator[tuple[int, str, int, int]]:
     """The passages of ``text`` as (start, text, words, overlap).
 
     Each window begins ``window.words - window.overlap`` words after the one before; the last one
-    is as long as what is left, and holds at least one word that none before it holds.
+    is as long as what is left, and holds at least one word that none before it holds. Where
+    passages end with sentences, or before headings, windows are shortened to that, and the overlap
+    is whole sentences, or none before a heading; what is longer than a window is cut by words.
     """
     spans = word_spans(text)
-    step = window.words - window.overlap
-    first = 0
-    while first < len(spans):
-        last = min(first + window.words, len(spans))
+    marks = _marks(text, spans, window.by)
+    first = last = 0
+    while last < len(spans):
+        before, last = last, min(first + window.words, len(spans))
+        ends = marks[bisect_right(marks, before) : bisect_right(marks, last)]
+        if ends and (last < len(spans) or window.by is Cut.HEADINGS):
+            last = ends[0 if window.by is Cut.HEADINGS else -1]
+        if window.by is Cut.SENTENCES and not ends and last < len(spans) and first < before:
+            first, last = before, before  # with the overlap no whole sentence has room
+            continue
         start, end = spans[first][0], spans[last - 1][1]
-        yield start, text[start:end], last - first, window.overlap if first else 0
-        if last == len(spans):
-            return
-        first += step
+        yield start, text[start:end], last - first, before - first
+        first = last - window.overlap
+        if ends:  # whole sentences again; nothing of the section before
+            again = marks[bisect_left(marks, first) : bisect_left(marks, last)]
+            first = again[0] if again and window.by is Cut.SENTENCES else last
+
+
+def _marks(text: str, spans: list[tuple[int, int]], by: Cut) -> list[int]:
+    """The numbers of the words that begin a sentence or a heading, but for the first."""
+    if by is Cut.WORDS:
+        return []
+    pattern = _HEADING if by is Cut.HEADINGS else _SENTENCE
+    starts = [start for start, _ in spans]
+    found = (bisect_left(starts, mark.end()) for mark in pattern.finditer(text))
+    return sorted({word for word in found if 0 < word < len(spans)})
 
 
 def passages(doc: str, title: str, text: str, window: Window) -> Iterator[Passage]:
