@@ -91,10 +91,10 @@ def test_a_bank_is_no_file_of_assignments(assay: Assay, bank: Path):
         ("trec-rag-2026/rag25-dev-nuggets.jsonl", "good; nuggets (guessed); 22 topics, 1255"),
         ("trec-rag-2026/rag25-topics-dev.tsv", "good; trec-rag-topics (guessed); 22 topics"),
         ("trec-rag-2026/research-rubrics-topics-dev.tsv", "good; trec-rag-topics (guessed); 30"),
-        ("trec-rag-2026/research-rubrics-dev-rubrics.jsonl", "no format that Assay knows"),
+        ("trec-rag-2026/research-rubrics-dev-rubrics.jsonl", "good; rubrics (guessed)"),
         ("llmjudge/llm4eval_dev_qrel_2024.txt", "good; qrels (guessed); 25 topics, 7263"),
         ("llmjudge/published.tsv", "no format that Assay knows"),
-        ("crowdrag25/artifacts-ratings.jsonl.gz", "no format that Assay knows"),
+        ("crowdrag25/artifacts-ratings.jsonl.gz", "battles (guessed); 1352 battles"),
     ],
 )
 def test_validate_says_what_a_published_file_is(

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
 from assay.measures.bootstrap import Interval
 from assay.measures.confidence import Floats
-from assay.protocols.battles.inputs import Counted
-from assay.protocols.results import Result
-from assay.statistics.battles import resampled_ratings
+from assay.protocols.results import Redrawn, Result
 from assay.statistics.correlation import kendall_tau, spearman_rho
 from assay.statistics.ranks import tau_rows
 from assay.statistics.resampling import percentile_interval, topic_counts
@@ -53,16 +51,15 @@ class RankedBoard:
         return f"{self.protocol}: {self.measure}"
 
     @property
-    def battles(self) -> Counted | None:
-        """The battles that the scores are ratings by; None where they are means."""
+    def anew(self) -> Redrawn | None:
+        """What computes the scores of a draw of topics; None where they are means."""
         detail = self.result.findings.detail
-        return detail if isinstance(detail, Counted) and self.measure == "Rating" else None
+        return detail if isinstance(detail, Redrawn) and detail.measure == self.measure else None
 
     def topics(self, runs: list[str]) -> list[str]:
         """The topics that the scores of some runs can be drawn by, all of them known."""
-        if self.battles is not None:
-            fought = (self.battles.table.counts.sum(axis=(1, 2)) > 0).tolist()
-            return [one for one, some in zip(self.battles.topics, fought, strict=True) if some]
+        if self.anew is not None:
+            return self.anew.topics_known()
         values = [self.result.findings.per_topic.get(run, {}).get(self.measure) for run in runs]
         found = None
         for by_topic in values:
@@ -72,12 +69,8 @@ class RankedBoard:
 
     def drawn(self, runs: list[str], topics: list[str], weights: Floats) -> Floats:
         """The scores of runs in resamples of topics, B × runs; NaN where there are none."""
-        if self.battles is not None:
-            counted = self.battles
-            places = [counted.topics.index(topic) for topic in topics]
-            table = replace(counted.table, counts=counted.table.counts[places])
-            found = resampled_ratings(table, weights, counted.model, counted.prior)
-            return found[:, [counted.runs.index(run) for run in runs]]
+        if self.anew is not None:
+            return self.anew.redrawn(runs, topics, weights)
         values = [
             [self.result.findings.per_topic[run][self.measure][topic] for topic in topics]
             for run in runs

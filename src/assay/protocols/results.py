@@ -3,10 +3,12 @@ made from."""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
+from assay.measures.confidence import Floats
 from assay.measures.scores import PerTopic, Scores
 from assay.model.labels import LabellerId
 from assay.page.page import Board, Definition, Gap
@@ -22,6 +24,23 @@ class Unlabelled:
 
     count: int
     what: str = "labels"
+
+
+class Redrawn(ABC):
+    """Scores that are no means over topics, but computed anew of each draw of topics. Protocols
+    give it as the ``detail`` of their findings."""
+
+    measure: ClassVar[str]
+    """The measure whose scores these are."""
+
+    @abstractmethod
+    def topics_known(self) -> list[str]:
+        """The topics that the scores rest on."""
+
+    @abstractmethod
+    def redrawn(self, runs: Sequence[str], topics: Sequence[str], weights: Floats) -> Floats:
+        """The scores of some runs in resamples of some topics, B × runs, NaN where there are none;
+        ``weights`` are B × topics, how often each topic was drawn."""
 
 
 @dataclass(frozen=True, slots=True)

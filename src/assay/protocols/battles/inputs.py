@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Any, Literal, Self
 
@@ -15,10 +15,12 @@ from assay.formats.records import read_records
 from assay.formats.summaries import read_summaries
 from assay.formats.trec_rag_answers import read_answers
 from assay.formats.trec_rag_topics import read_topics
+from assay.measures.confidence import Floats
 from assay.model.battles import Battle
 from assay.protocols.base import CommonSettings, Reading
 from assay.protocols.folder import Folder
-from assay.statistics.battles import Battles, WinRates
+from assay.protocols.results import Redrawn
+from assay.statistics.battles import Battles, WinRates, resampled_ratings
 from assay.statistics.pair_models import BradleyTerry, Davidson, Model, RaoKupper
 from assay.statistics.pairing import SEED, Match, all_battles, drawn, shown
 from assay.tasks.battles import BattleUnit
@@ -141,14 +143,26 @@ class Inputs:
 
 
 @dataclass(frozen=True, eq=False)
-class Counted:
+class Counted(Redrawn):
     """The battles that count, as arrays: ``table`` over ``runs`` and ``topics`` by number."""
+
+    measure = "Rating"
 
     runs: tuple[str, ...]
     topics: tuple[str, ...]
     table: Battles
     model: Model
     prior: float
+
+    def topics_known(self) -> list[str]:
+        fought = (self.table.counts.sum(axis=(1, 2)) > 0).tolist()
+        return [topic for topic, some in zip(self.topics, fought, strict=True) if some]
+
+    def redrawn(self, runs: Sequence[str], topics: Sequence[str], weights: Floats) -> Floats:
+        places = [self.topics.index(topic) for topic in topics]
+        table = replace(self.table, counts=self.table.counts[places])
+        found = resampled_ratings(table, weights, self.model, self.prior)
+        return found[:, [self.runs.index(run) for run in runs]]
 
 
 def load(folder: Folder, settings: BattleSettings, reading: Reading) -> Inputs:
