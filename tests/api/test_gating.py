@@ -13,7 +13,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.api.gating import Rule, Terms, gate
+from assay.api.gate_terms import Rule, Terms
+from assay.api.gating import gate
 from assay.formats.baselines import (
     Baseline,
     GatedMeasure,

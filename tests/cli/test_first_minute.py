@@ -19,6 +19,10 @@ def test_a_new_folder_evaluates_at_once(protocol: str, tmp_path: Path, assay: As
     text = (place / "assay.toml").read_text()
     assert f'protocol = "{protocol}"' in text
     assert "# seed = 20251210" in text
+    if protocol == "battles":  # which takes a language model
+        done = assay("judge", place, "--dry-run", "--labeller", "openai:m@http://127.0.0.1:9/v1")
+        assert (done.returncode, "battles" in done.stdout) == (0, True), done.stderr
+        return
     done = assay("evaluate", place)
     assert done.returncode == 0, done.stdout + done.stderr
     assert (place / "out" / "report.html").exists()

@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from assay.api.correcting import Trusted
-from assay.api.gating import Rule, Terms, gate
+from assay.api.gate_terms import Rule, Terms
+from assay.api.gating import gate
 from assay.api.opened import Opened
 from assay.api.snapshots import chosen_run, snapshot
 from assay.formats.baselines import baseline_bytes, read_baseline

@@ -11,8 +11,8 @@ from typing import Annotated, Any
 
 import typer
 
+from assay.api.gate_terms import Rule
 from assay.api.gates import Asked, gate_folder, save_baseline
-from assay.api.gating import Rule
 from assay.cli.common import FolderArgument, JsonOption, Paragraph, present
 from assay.cli.judging import LabellerOption, PolicyOption, open_folder
 from assay.model.errors import SettingsError

@@ -88,6 +88,15 @@ STARTS: Mapping[str, Start] = {
             "passages.jsonl": _lines({"id": "d1", "text": _PASSAGE}),
         },
     ),
+    "battles": Start(
+        'answers = ["runs/*.jsonl"]            # as rag reads; or rag_runs, ac_runs, summaries\n',
+        {
+            f"runs/{run}.jsonl": _lines(
+                {"id": "q1", "question": _QUESTION, "answer": answer, "passages": []},
+            )
+            for run, answer in (("mine", _CLAIM), ("other", "In 1932."))
+        },
+    ),
     "sgss": Start(
         'summaries = ["summaries/*.jsonl"]     # overview, sections, documents\n'
         '# preferences = "preferences.csv"     # query_id,left,right,labeller,preference\n',

@@ -1,0 +1,111 @@
+"""What a gate asks of measures, and what comes of each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from assay.formats.baselines import Baseline
+from assay.measures.confidence import LOWER_IS_BETTER
+from assay.measures.ranges import Range
+from assay.model.errors import SettingsError
+from assay.page.gates import Gated, Tested, Verdict
+from assay.page.wording import number
+
+FEWEST = 5
+"""Common questions that a comparison needs at least."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """What is asked of a measure: the ``loss`` that is allowed (None: it is not tested), the
+    ``least`` that its lower end may be, the ``most`` that its upper end may be."""
+
+    loss: float | None = None
+    least: float | None = None
+    most: float | None = None
+
+
+@dataclass(frozen=True)
+class Terms:
+    """How a gate tests. ``lower`` are measures of which less is better; ``silence`` names for some
+    of these the measure of saying nothing that is added to them."""
+
+    rules: Mapping[str, Rule]
+    alpha: float = 0.05
+    share: float = 0.95
+    prove: bool = False
+    lower: frozenset[str] = frozenset()
+    silence: Mapping[str, str] | None = None
+
+    def __post_init__(self) -> None:
+        if self.prove and any(rule.loss == 0 for rule in self.rules.values()):
+            raise SettingsError(
+                "--prove asks whether a run is shown not to be worse than the loss allowed: give "
+                "each tested measure one above 0, as --no-worse MEASURE=0.02. A loss of 0 cannot "
+                "be shown."
+            )
+
+    def sign(self, measure: str) -> float:
+        """−1 where less is better."""
+        return -1.0 if measure in self.lower or measure in LOWER_IS_BETTER else 1.0
+
+
+def gated(
+    name: str,
+    rule: Rule,
+    now: Baseline,
+    before: Baseline | None,
+    tested: Tested | None,
+    terms: Terms,
+    bounds: Mapping[str, Range],
+) -> Gated:
+    ends = _ends(now, name)
+    held = list(_bounds(name, rule, bounds.get(name, ends), corrected=name in bounds))
+    broken = tuple(said for said, holds in held if not holds)
+    verdict, why = Verdict.PASS, ""
+    if rule.loss is not None and before is not None:
+        verdict, why = _verdict(tested, terms)
+    if broken and verdict is not Verdict.REGRESSION:
+        verdict = Verdict.BOUND
+    was = None if before is None else _ends(before, name)
+    kept = tuple(said for said, holds in held if holds)
+    return Gated(name, was, ends, verdict, tested, broken, kept, why)
+
+
+def _verdict(tested: Tested | None, terms: Terms) -> tuple[Verdict, str]:
+    """A regression only if labels that are missing cannot undo it, a pass only if they cannot."""
+    if tested is None:
+        return Verdict.SKIPPED, f"fewer than {FEWEST} questions have a value in both"
+    failed = [(p < terms.alpha) is not terms.prove for p in tested.p_holm]
+    if all(failed):
+        return Verdict.REGRESSION, "not shown to be good enough" if terms.prove else ""
+    if any(failed):
+        return Verdict.INCOMPLETE, "it hangs on labels that are missing: assay judge asks for them"
+    return Verdict.PASS, ""
+
+
+def _ends(of: Baseline, name: str) -> Range | None:
+    one = of.measures.get(name)
+    if one is None or one.floor is None or one.ceiling is None:
+        return None
+    return Range(one.floor, one.ceiling)
+
+
+def _bounds(
+    name: str, rule: Rule, ends: Range | None, *, corrected: bool
+) -> Iterator[tuple[str, bool]]:
+    """Each bound in words, and whether it holds."""
+    whose = "end of the corrected interval" if corrected else "end"
+    for limit, which, sign in ((rule.least, min, 1.0), (rule.most, max, -1.0)):
+        if limit is None:
+            continue
+        kind, side = ("min", "lower") if sign > 0 else ("max", "upper")
+        if ends is None:
+            yield f"{name} is undefined ({kind} {limit:g})", False
+            continue
+        value = which(ends)
+        yield (
+            f"{name} {number(value)} ({side} {whose}), {kind} {limit:g}",
+            sign * value >= sign * limit,
+        )
