@@ -6,7 +6,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
+import numpy as np
+import onnx
 import torch
+from onnx import numpy_helper
 from safetensors.torch import load_file
 from torch import Tensor, nn
 from torch.nn import functional
@@ -81,6 +84,43 @@ def started(path: Path) -> Judge:
     judge.load_state_dict(_renamed(found), strict=False)
     nn.init.normal_(judge.head.weight, std=0.02)
     nn.init.zeros_(judge.head.bias)
+    return judge
+
+
+def shipped(path: Path) -> Judge:
+    """The judge of an ONNX file that export.py wrote, its 8-bit weights made whole again."""
+    graph = onnx.load(path).graph
+    stored = {one.name: numpy_helper.to_array(one) for one in graph.initializer}
+    matrices, norms, biases = [], [], []
+    for node in graph.node:
+        if node.op_type == "MatMulNBits":
+            packed, scale = stored[node.input[1]], stored[node.input[2]]
+            outs, blocks, block = packed.shape
+            whole = (packed.astype(np.float32) - 128) * scale.reshape(outs, blocks, 1)
+            matrices.append(whole.reshape(outs, blocks * block))
+        elif node.op_type == "LayerNormalization":
+            norms.append((stored[node.input[1]], stored[node.input[2]]))
+        elif node.op_type == "Add" and node.input[1] in stored:
+            biases.append(stored[node.input[1]])
+    by_shape = {value.shape: value for value in stored.values()}
+    table = by_shape[30522, WIDTH].astype(np.float32) * by_shape[30522, 1]
+    state = {
+        "words.weight": table, "places.weight": by_shape[512, WIDTH],
+        "kinds.weight": by_shape[2, WIDTH], "norm.weight": norms[0][0], "norm.bias": norms[0][1],
+        "head.weight": by_shape[2 * WIDTH, ABILITIES * LEVELS].T, "head.bias": biases[-1],
+    }  # fmt: skip
+    for number in range(LAYERS):
+        name = f"layers.{number}"
+        own, bias = matrices[6 * number : 6 * number + 6], biases[6 * number : 6 * number + 6]
+        state[f"{name}.qkv.weight"] = np.concatenate(own[:3])
+        state[f"{name}.qkv.bias"] = np.concatenate(bias[:3])
+        for place, part in enumerate(("out", "up", "down"), start=3):
+            state[f"{name}.{part}.weight"], state[f"{name}.{part}.bias"] = own[place], bias[place]
+        for place, part in enumerate(("norm1", "norm2")):
+            weight, shift = norms[1 + 2 * number + place]
+            state[f"{name}.{part}.weight"], state[f"{name}.{part}.bias"] = weight, shift
+    judge = Judge()
+    judge.load_state_dict({key: torch.tensor(value) for key, value in state.items()})
     return judge
 
 

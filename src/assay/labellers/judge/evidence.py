@@ -58,10 +58,10 @@ def parts_of(passage: str, first: str, room: int, tokenise: Tokenise) -> list[Pa
     """
     found = sentences(passage)
     numbers, tokens = _joined(tokenise(found))
-    chosen = _nearest(found, first, max(SINGLES, GROUP))
+    chosen = nearest(found, first, max(SINGLES, GROUP))
     starts = _window_starts(len(tokens), room)
     if len(starts) > MAX_WINDOWS:
-        near = set(_nearest(found, first, GROUP * MAX_WINDOWS))
+        near = set(nearest(found, first, GROUP * MAX_WINDOWS))
 
         def nearness(start: int) -> tuple[int, int]:
             inside = {numbers[at] for at in range(start, min(start + room, len(tokens)))}
@@ -96,7 +96,7 @@ def _window_starts(length: int, room: int) -> list[int]:
     return starts
 
 
-def _nearest(found: Sequence[str], first: str, count: int) -> list[int]:
+def nearest(found: Sequence[str], first: str, count: int) -> list[int]:
     """Positions of the ``count`` sentences that share most of the rarer words of ``first``."""
     wanted = words(first)
     has = [words(sentence) & wanted for sentence in found]
