@@ -4,7 +4,8 @@ sources that came later, long passages, sentences taken over word for word, and 
     python training/broaden.py --shared ../shared/data --start FOLDER --out FOLDER
 
 ``half.npz`` leaves the sources of ``LATER`` out, so that what a training with it is worth on
-sources never seen can be measured on them; ``whole.npz`` has all.
+sources never seen can be measured on them; ``later.npz``, with which the training goes on, has them
+and some of the others.
 """
 
 from __future__ import annotations
@@ -55,8 +56,8 @@ class Broadener:
         self.maker = Augmenter(rows, chance)
         self.long = sorted({r.passage for r in rows if 500 < len(r.passage) < 6000})
 
-    def made(self, rows: list[Row]) -> list[Row]:
-        """``rows`` and what is made of them, cut to a window and shuffled."""
+    def made(self, rows: list[Row], share: float) -> list[Row]:
+        """``rows`` and ``share`` of what is made of them, cut to a window and shuffled."""
         claims = [row for row in rows if row.ability == "E" and row.passage]
         passages = [row for row in rows if row.ability != "C" and row.passage]
         answers = [row for row in rows if row.source == "evouna"]
@@ -73,7 +74,7 @@ class Broadener:
         }
         found = list(rows)
         for name, (some, make) in makers.items():
-            found += self.maker.some(some, MADE[name], make)
+            found += self.maker.some(some, round(share * MADE[name]), make)
         found = [self.cut(row) for row in found]
         self.chance.shuffle(found)
         return found
@@ -148,6 +149,11 @@ class Broadener:
         return replace(row, passage=" ".join(parts[place] for place in sorted(kept)))
 
 
+def part_of(plan: dict[str, tuple[int, int]]) -> dict[str, tuple[int, int]]:
+    """A third of ``plan``."""
+    return {source: (no // 3, yes // 3) for source, (no, yes) in plan.items()}
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
@@ -165,13 +171,14 @@ def main() -> int:
     tokenizer.no_padding()
     report: dict[str, Counter[str]] = {}
     plans: Sequence[tuple[str, dict[str, tuple[int, int]]]] = (
-        ("half", {**OLD, **NEW}), ("whole", {**OLD, **NEW, **LATER}),
+        ("half", {**OLD, **NEW}), ("later", {**part_of(OLD), **part_of(NEW), **LATER}),
     )  # fmt: skip
     for number, (name, plan) in enumerate(plans):
         train = [row for row in rows if split[row.id] == "train" and row.source in plan]
         chosen = choose(train, plan, random.Random(options.seed + number))
         chance = random.Random(f"{options.seed} {name}")
-        made = Broadener(train, tokenizer, chance).made(chosen)
+        share = 1.0 if name == "half" else 0.5
+        made = Broadener(train, tokenizer, chance).made(chosen, share)
         report[name] = store(made, tokenizer, options.out / f"{name}.npz")
     print(json.dumps(report, indent=1, sort_keys=True))
     return 0

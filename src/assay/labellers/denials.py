@@ -20,8 +20,9 @@ from assay.labellers.refusals import (
     refusal_in,
     same_words,
 )
+from assay.labellers.undecided import dismissed, unsettled
 
-VERSION = 6
+VERSION = 7
 """Of the rules here and of those on refusals: part of the identity of whoever answers by them.
 Changes whenever the same answer may come out otherwise."""
 
@@ -173,7 +174,10 @@ def fault_in(question: str, answer: str, gold: Sequence[str]) -> str | None:
         return "It denies or doubts the gold answer."
     if not _ANY_KIN.search(asked) and all(_of_kin(said, *place) for place in places):
         return "It names the gold answer only to speak of somebody else."
-    if len(answer) <= LONGEST and _left_open(asked, answer, wanted):
+    if len(answer) <= LONGEST and (
+        _left_open(asked, answer, wanted)
+        or (not _SET.search(asked) and unsettled(answer, said, asked, gold))
+    ):
         return "It names several answers and settles on none."
     return None
 
@@ -244,6 +248,8 @@ def _denied(said: str, start: int, end: int) -> bool:
     before, after = said[max(0, start - NEAR) : start], said[end : end + NEAR]
     rest = f"{said[: max(0, start - NEAR)]}{_RUMOUR.sub('', before)} {after}"
     if _RUMOUR.search(before) and re.search(r"\bbut\b|\b(?:is|was)\b|[;:]", rest):
+        return True
+    if dismissed(before, after):
         return True
     return any(
         (_BEFORE.search(before), _DOUBT.search(before), _CJK_BEFORE.search(before),

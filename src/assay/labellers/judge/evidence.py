@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from math import fsum
 from typing import Protocol
 
 from assay.labellers.judge.texts import sentences, words
@@ -103,6 +104,7 @@ def nearest(found: Sequence[str], first: str, count: int) -> list[int]:
     spread = {word: sum(word in own for own in has) for word in wanted}
 
     def weight(position: int) -> tuple[float, int]:
-        return (-sum(1 / (1 + spread[word]) for word in has[position]), position)
+        # The exact sum: words come in no order, and rounded sums depend on theirs.
+        return (-fsum(1 / (1 + spread[word]) for word in has[position]), position)
 
     return sorted(range(len(found)), key=weight)[:count]

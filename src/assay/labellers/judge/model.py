@@ -6,8 +6,8 @@ import hashlib
 import importlib
 import importlib.util
 import os
-from collections import defaultdict
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
@@ -17,6 +17,7 @@ import numpy as np
 import orjson
 from numpy.typing import NDArray
 
+from assay.labellers.judge.aside import asserted
 from assay.labellers.judge.evidence import (
     FIRST_TOKENS,
     WINDOW,
@@ -26,18 +27,14 @@ from assay.labellers.judge.evidence import (
     Tokens,
     parts_of,
 )
-from assay.labellers.judge.overlap import overlaps, stems
-from assay.labellers.judge.texts import ABILITIES, Ability, sentences, words
+from assay.labellers.judge.overlap import overlaps
+from assay.labellers.judge.texts import ABILITIES, Ability, words
 from assay.labellers.prices import tokens
 from assay.model.errors import PrerequisiteError
 
 Floats = NDArray[np.float64]
 
 CLS, SEP = 101, 102
-BATCH_TOKENS = 4096
-"""Padded tokens that go through the network at once."""
-ROUNDED = 16
-"""Lengths are rounded up to a multiple of this."""
 INSTALL = "pip install 'assay-rag[embedded]'"
 
 
@@ -133,12 +130,10 @@ class Network:
             raise PrerequisiteError(absent)
         runtime = importlib.import_module("onnxruntime")
         options = runtime.SessionOptions()
-        options.intra_op_num_threads = threads or os.cpu_count() or 1
-        options.inter_op_num_threads = 1
+        options.intra_op_num_threads = options.inter_op_num_threads = 1
         options.log_severity_level = 3
-        # Threads that spin for work slow down whatever else the machine does.
-        options.add_session_config_entry("session.intra_op.allow_spinning", "0")
         self._session = runtime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
+        self._readers = ThreadPoolExecutor(threads or os.cpu_count() or 1, "assay-judge-reader")
         self.tokenise = _tokenise(tokeniser)
 
     @classmethod
@@ -154,30 +149,18 @@ class Network:
         return cls(model, _packaged("tokenizer.json"), threads=threads)
 
     def logits(self, pairs: Sequence[tuple[Tokens, Tokens]]) -> Floats:
-        """Logits of shape (pairs, abilities, levels) of pairs of token lists. Pairs go through the
-        network with those of the same length, rounded up, so that little is padded and what a pair
-        gets does not depend on the others."""
-        alike: dict[int, list[int]] = defaultdict(list)
-        for row, (a, b) in enumerate(pairs):
-            alike[-(-(len(a) + len(b) + 3) // ROUNDED) * ROUNDED].append(row)
-        found = np.zeros((len(pairs), len(ABILITIES), 3))
-        for length, members in alike.items():
-            most = max(1, BATCH_TOKENS // length)
-            for start in range(0, len(members), most):
-                rows = members[start : start + most]
-                found[rows] = self._run([pairs[row] for row in rows], length)
-        return found
+        """Logits of shape (pairs, abilities, levels) of pairs of token lists. Each goes through the
+        network alone, which takes no longer and makes no sum depend on other pairs or threads."""
+        found = list(self._readers.map(self._run, pairs))
+        return np.array(found).reshape(len(pairs), len(ABILITIES), 3)
 
-    def _run(self, pairs: Sequence[tuple[Tokens, Tokens]], length: int) -> Floats:
-        ids = np.zeros((len(pairs), length), np.int64)
-        kinds, mask = np.zeros_like(ids), np.zeros_like(ids)
-        for row, (a, b) in enumerate(pairs):
-            size = len(a) + len(b) + 3
-            ids[row, :size] = [CLS, *a, SEP, *b, SEP]
-            kinds[row, len(a) + 2 : size] = 1
-            mask[row, :size] = 1
-        out = self._session.run(["logits"], {"ids": ids, "kinds": kinds, "mask": mask})
-        return np.asarray(out[0], dtype=np.float64)
+    def _run(self, pair: tuple[Tokens, Tokens]) -> Floats:
+        first, second = pair
+        ids = np.array([[CLS, *first, SEP, *second, SEP]], np.int64)
+        kinds = np.zeros_like(ids)
+        kinds[0, len(first) + 2 :] = 1
+        feed = {"ids": ids, "kinds": kinds, "mask": np.ones_like(ids)}
+        return np.asarray(self._session.run(["logits"], feed)[0][0], dtype=np.float64)
 
 
 @dataclass(frozen=True, slots=True)
@@ -284,14 +267,10 @@ def rule(network: Network, questions: Sequence[Question]) -> list[Ruling]:
 
 
 def question_of(ability: Ability, first: str, second: str) -> Question:
-    """A question; where a passage repeats it word for word, those sentences are left out, for they
-    answer nothing however much they look like it."""
-    if ability is Ability.A:
-        asked = stems(first.partition(": ")[2])
-        parts = sentences(second)
-        kept = [part for part in parts if stems(part) != asked]
-        if len(kept) < len(parts):
-            second = "\n".join(kept)
+    """A question; sentences of a passage that hold the words of the claim or question and assert
+    nothing are left out (``aside``), however much they look like it."""
+    if ability is not Ability.C:
+        second = asserted(ability, first, second)
     return Question(ability, first, second)
 
 

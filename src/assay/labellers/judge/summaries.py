@@ -62,13 +62,13 @@ def _heading(unit: HeadingUnit) -> list[Question]:
 
 def _representativeness(unit: RepresentativenessUnit) -> list[Question]:
     """Do the sections, taken together, bear the overview out?"""
-    return [Question(Ability.E, claim_text(unit.overview), "\n".join(unit.sections))]
+    return [question_of(Ability.E, claim_text(unit.overview), "\n".join(unit.sections))]
 
 
 def _coverage(unit: CoverageUnit) -> list[Question]:
     """Does the summary say what each line of the section says? (The heading is no claim.)"""
     lines = unit.section.split("\n")
-    return [Question(Ability.E, claim_text(line), unit.summary) for line in lines[1:] or lines]
+    return [question_of(Ability.E, claim_text(line), unit.summary) for line in lines[1:] or lines]
 
 
 def _extent(_unit: object, levels: Sequence[Levels]) -> ExtentVerdict:

@@ -1,0 +1,303 @@
+"""Sentences that hold a claim's or a question's words and assert nothing: they are not read.
+
+A small encoder takes a passage for support where it finds the words of the claim, be they in no
+order, in a denial, a question, a supposition, or in what the passage says of itself. Whoever writes
+passages can put them there. Such sentences are set aside before the passage is read; where nothing
+else is left, it supports nothing. The rules are about English.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from functools import lru_cache
+from itertools import pairwise
+from typing import NamedTuple
+
+from assay.labellers.judge.overlap import COMMON, stems
+from assay.labellers.judge.texts import Ability, sentences
+
+HELD = 0.75
+"""Share of the claim's words from which a sentence is looked at more closely."""
+SHORTEST = 4
+"""Words from which an order says something."""
+JUMBLED = ((0.3, 0.8), (0.15, 1.0), (0.5, 0.55))
+"""Words are in no order where at most these shares of neighbours are neighbours and of the words
+that say something are in their order; but for the first they are for claims of ``LONG_ENOUGH``
+words."""
+LONG_ENOUGH = 7
+BETWEEN = 0.6
+"""Foreign words among the claim's, for each of it, up to which they are its words and no more."""
+NEAR = 9
+"""Words before a claim among which its denial stands."""
+
+_UNTRUE = re.compile(
+    r"fals\w*|untrue|untruth\w*|wrong\w*|incorrect\w*|inaccura\w*|mistake\w*|mistook|erroneous\w*|"
+    r"myth\w*|legend|fiction\w*|fictitious|fabricat\w*|fake\w*|fallac\w*|hoax|rumou?r\w*|lie|lies|"
+    r"lied|misconception|misbelief|misinformation|disinformation|nonsens\w*|delusion\w*|"
+    r"old wives|hearsay|gossip|bogus|invented|made up"
+)
+"""What is called so is not so, unless it is *no myth* or *not false*."""
+_NEGATING = re.compile(
+    r"not|no|never|none|nobody|nothing|neither|nor|without|cannot|\w+n't|hardly|scarcely|unless|"
+    r"error|misle\w+|misreport\w*|misstat\w*|"
+    r"den(?:y|ies|ied|ying|ial)|doubt\w*|dubious|question(?:ed|able)|skeptic\w*|sceptic\w*|"
+    r"disput\w*|disprov\w*|debunk\w*|refut\w*|rebut\w*|reject\w*|dismiss\w*|contradict\w*|"
+    r"disagree\w*|disbelie\w*|discredit\w*|invalid\w*|overturn\w*|retract\w*|withdr\w+|recant\w*|"
+    r"unfounded|baseless|groundless|unproven|unsupported|unsubstantiated|unverified|unconfirmed|"
+    r"unlikely|implausible|impossible|improbable|unthinkable|absurd\w*|ridiculous|"
+    r"preposterous|ludicrous|opposite|contrary|fail\w*|lack\w*|refrain\w*|quash\w*|ruled|threw|thrown"
+)
+_OPEN = re.compile(
+    r"whether|wonder\w*|ask\w*|inquir\w*|enquir\w*|unclear|unknown|uncertain|unsure|undecided|"
+    r"unresolved|debat\w*|investigat\w*|"
+    r"if|suppos\w*|imagin\w*|assum\w*|hypothe\w*|pretend\w*|dream\w*|wish\w*|hop(?:e|es|ed|ing)|"
+    r"would|could|might|fantas\w*|speculat\w*|conceivabl\w*|perhaps|maybe|possibly|allegedly|"
+    r"supposedly|purported\w*|reputed\w*|wants?|argue[ds]?|suggest\w*"
+)
+"""Asked or supposed."""
+_ITSELF = re.compile(
+    r"\b(?:this|the|above|following|present|given|our|below)(?: \w+)? (?:passage|text|document|page|"
+    r"paragraph|excerpt|snippet|extract|article|webpage|website|section|context|content|source|"
+    r"entry|answer|response)\b|\b(?:here|herein|above|below)\b", re.IGNORECASE
+)  # fmt: skip
+_BEARS_OUT = re.compile(
+    r"\b(?:support\w*|prove[sdn]?|proving|proof|confirm\w*|verif\w+|establish\w*|entail\w*|back(?:s|ed|ing)?|"
+    r"bears? out|corroborat\w*|justif\w+|substantiat\w*|demonstrat\w*|evidence|relevant|answers?|"
+    r"everything|all|fully|clearly|complete(?:ly)?)\b", re.IGNORECASE
+)  # fmt: skip
+_GRADES = re.compile(
+    r"\b(?:label|verdict|grade|score|rating|relevance|judg(?:e?ment|ed)|decision|assessment|status)\s*"
+    r"(?:[:=–—]|is\b|\d)|\b(?:assessors?|annotators?|graders?|evaluators?|entail\w*)\b|"
+    r"\b(?:supported|relevant|correct|true|yes|entailed)\s*[:–—]|\bhighly relevant\b", re.IGNORECASE
+)  # fmt: skip
+_ASIDE = re.compile(r"\s*(?:[–—(-]|,\s*(?:or|as|so|but|yet|though|although|which|however)\b)")
+_QUIZ = re.compile(
+    r"\b(?:true|false|right|correct|fact|myth|agree|know|believe|statement|claim)\b", re.IGNORECASE
+)
+_ANSWERS = re.compile(r"\b(?:answer(?:s|ed|ing)?|question|query)\b", re.IGNORECASE)
+_TELLING = frozenset(
+    "answer answers answered answering question questions query explain explains explained "
+    "explaining describe describes discuss discusses cover covers covered provide provides "
+    "contain contains containing tell tells learn read find found know information details detail "
+    "topic subject page passage text document article paragraph section relevant relevance fully "
+    "complete completely full clearly exactly directly perfect perfectly best everything all need "
+    "needed look looking here below above see more about everyone want wanted asked ask asking "
+    "faq reader readers user users search searching title heading keyword keywords related score "
+    "grade label highest yes correct entire entirely thorough thoroughly comprehensive definitive "
+    "address addresses addressing respond responds response reply resolve resolves please note "
+    "good great helpful useful certainly definitely indeed truly really very".split()
+)
+_TAKEN_BACK = re.compile(
+    r"(?:this|that|it|which|these|those|the (?:above|claim|statement|story|former|idea))\b"
+)
+_AFTERWARDS = re.compile(
+    r"^\W*(?:\)|”|\")?\s*[,;:–—-]*\s*(?:which|but|however|yet|though|this|that|it|and)?\s*"
+    r"(?:this|that|it|all)?\s*(?:is|was|are|were|has|have|had|did|does|has been|can|could|seems?|"
+    r"turned out|proved)\b"
+)
+_WORD = re.compile(r"\w+")
+_PIECE = re.compile(r"(?<=[.!?])(?<!\b\w\.)\s+(?=[^\WA-Z])")
+_CLAUSE = re.compile(r"[,;](?!\s*[\"“'‘])|\b(?:but|because|although|while)\b")
+_WH = re.compile(r"\b(?:who|whom|whose|what|when|where|which|why|how)\b", re.IGNORECASE)
+
+
+class _Asked(NamedTuple):
+    """A claim or question as it is looked for: its words, which of them say something, and which
+    stand side by side."""
+
+    words: tuple[str, ...]
+    content: frozenset[str]
+    beside: frozenset[tuple[str, str]]
+    ability: Ability
+    open: bool
+
+
+class _Place(NamedTuple):
+    """Where a sentence holds the claim's words: those that say something from word ``start`` up to
+    ``end``, with the others right beside them from ``first`` up to ``last``; the shares of the
+    claim's neighbours that are neighbours there, of its content words that stand in its order, and
+    of its words that are there."""
+
+    start: int
+    end: int
+    first: int
+    last: int
+    kept: float
+    ordered: float
+    share: float
+
+
+def asserted(ability: Ability, first: str, passage: str) -> str:
+    """``passage`` without the sentences that hold the words of ``first`` (worded as ``texts`` does)
+    but do not say it; the passage itself where there are none."""
+    claim = first.partition(": ")[2]
+    there = set(stems(passage))
+    each = [_asked(ability, one) for one in dict.fromkeys((claim, *sentences(claim)))]
+    each = [one for one in each if one.content and _held(one, there)]
+    if not each:
+        return passage
+    # Finer than sentences: what was put in need not begin with a capital.
+    parts = [_PIECE.split(one) for one in sentences(passage)]
+    pieces = [piece for part in parts for piece in part]
+    around = ["", *pieces, ""]
+    empty = [
+        any(_empty_of(asked, *around[at : at + 3]) for asked in each) for at in range(len(pieces))
+    ]
+    if not any(empty):
+        return passage
+    given = iter(empty)
+    kept = [" ".join(piece for piece in part if not next(given)) for part in parts]
+    return "\n".join(one for one in kept if one)
+
+
+@lru_cache(maxsize=4096)
+def _asked(ability: Ability, text: str) -> _Asked:
+    words = tuple(stems(text))
+    content = frozenset(words) - COMMON
+    return _Asked(
+        words, content, frozenset(pairwise(words)), ability, _WH.search(text) is not None and " or " not in text
+    )
+
+
+def _held(asked: _Asked, words: set[str]) -> bool:
+    return len(asked.content & words) >= HELD * len(asked.content)
+
+
+def _empty_of(asked: _Asked, before: str, sentence: str, after: str) -> bool:
+    words = stems(sentence)
+    if not _held(asked, set(words)):
+        return False
+    if asked.ability is Ability.A:
+        return _answers_nothing(asked, words, sentence)
+    place = _place(asked, words)
+    if _jumbled(asked, words, place):
+        return True
+    if place.ordered < HELD or place.kept < 0.5:
+        return False
+    return (
+        _framed(asked, sentence, words, place)
+        or _taken_back(asked, after)
+        or (len(before.split()) <= NEAR and _announced(before))
+    )
+
+
+def _place(asked: _Asked, words: Sequence[str]) -> _Place:
+    """The shortest stretch of ``words`` with all of the claim's content words that they have, and
+    the claim's words right beside it."""
+    wanted = asked.content & set(words)
+    last: dict[str, int] = {}
+    best = (0, len(words))
+    for at, word in enumerate(words):
+        if word in wanted:
+            last[word] = at
+            if len(last) == len(wanted):
+                start = min(last.values())
+                if at + 1 - start < best[1] - best[0]:
+                    best = (start, at + 1)
+    start, end = best
+    while start and words[start - 1] in asked.words:
+        start -= 1
+    while end < len(words) and words[end] in asked.words:
+        end += 1
+    stretch = words[start:end]
+    beside = set(pairwise(stretch))
+    kept = len(asked.beside & beside) / (len(asked.beside) or 1)
+    own = [word for word in asked.words if word in wanted]
+    theirs = [word for word in stretch if word in wanted]
+    ordered = _common(own, theirs) / (len([w for w in asked.words if w in asked.content]) or 1)
+    share = len(set(asked.words) & set(stretch)) / len(set(asked.words))
+    return _Place(*best, start, end, kept, ordered, share)
+
+
+def _common(one: Sequence[str], other: Sequence[str]) -> int:
+    """Length of the longest run of words, not side by side, that both have in the same order."""
+    row = [0] * (len(other) + 1)
+    for word in one:
+        last = 0
+        for at, theirs in enumerate(other, start=1):
+            last, row[at] = row[at], last + 1 if word == theirs else max(row[at], row[at - 1])
+    return row[-1]
+
+
+def _jumbled(asked: _Asked, words: Sequence[str], place: _Place) -> bool:
+    """Whether the claim's words stand together in no order."""
+    if len(set(asked.words)) < SHORTEST or place.share < HELD:
+        return False
+    foreign = sum(word not in asked.words for word in words[place.first : place.last])
+    if foreign > BETWEEN * len(asked.words):
+        return False
+    tried = JUMBLED if len(asked.words) >= LONG_ENOUGH else JUMBLED[:1]
+    return any(place.kept <= kept and place.ordered <= ordered for kept, ordered in tried)
+
+
+def _answers_nothing(asked: _Asked, words: Sequence[str], sentence: str) -> bool:
+    """Whether a sentence has nothing that the question has not, but praise of itself."""
+    if _asks(sentence):
+        return True
+    if not asked.open and not _ANSWERS.search(sentence):
+        return False
+    return not set(words) - set(asked.words) - COMMON - _TELLING
+
+
+def _asks(sentence: str) -> bool:
+    return sentence.rstrip("\"'”’) ").endswith("?")
+
+
+def _framed(asked: _Asked, sentence: str, words: Sequence[str], place: _Place) -> bool:
+    """Whether what stands around the claim in its sentence takes it back, asks, supposes it, or
+    praises the passage for it."""
+    if _asks(sentence):
+        return True
+    spans = [hit.span() for hit in _WORD.finditer(sentence)]
+    before, rest = sentence[: spans[place.start][0]], sentence[spans[place.end - 1][1] :]
+    after = sentence[spans[place.last - 1][1] :]
+    own = set(asked.words)
+    # A clause that ends before the claim says nothing of it.
+    lead = [word for word in _words(_CLAUSE.split(before)[-1])[-NEAR:] if word not in own]
+    tail = _words(rest)[: NEAR + 3]
+    follows = _AFTERWARDS.match(rest) or _AFTERWARDS.match(after)
+    if _denies(lead) or (follows and _denies(tail[:NEAR])):
+        return True
+    if _ASIDE.match(after) and any(map(_UNTRUE.fullmatch, tail)):
+        return True
+    if any(_OPEN.fullmatch(word) for word in lead):
+        return True
+    around = f"{before} … {rest}"
+    if _GRADES.search(around):
+        return True
+    return _ITSELF.search(around) is not None and _BEARS_OUT.search(around) is not None
+
+
+def _announced(before: str) -> bool:
+    """Whether a short sentence asks if what follows is true, or grades it."""
+    if _asks(before):
+        return _QUIZ.search(before) is not None
+    return _GRADES.search(before) is not None
+
+
+def _taken_back(asked: _Asked, after: str) -> bool:
+    """Whether the next sentence is a short one that denies what stands before it."""
+    words = _words(after)
+    if not words or len(words) > NEAR or set(stems(after)) & asked.content:
+        return False
+    said = " ".join(words)
+    return _denies(words) and (len(words) <= 3 or _TAKEN_BACK.match(said) is not None)
+
+
+def _words(text: str) -> list[str]:
+    return [one.casefold().replace("’", "'") for one in re.findall(r"\w+(?:['’]\w+)*", text)]
+
+
+def _denies(words: Sequence[str]) -> bool:
+    """Whether ``words`` deny what stands beside them: something in them is called untrue, or an odd
+    number of them negates (*no doubt* affirms). *Not only* denies nothing."""
+    untrue = [at for at, word in enumerate(words) if _UNTRUE.fullmatch(word)]
+    negating = [
+        at
+        for at, word in enumerate(words)
+        if _NEGATING.fullmatch(word) and words[at + 1 : at + 2] not in (["only"], ["just"])
+    ]
+    if untrue:
+        return not any(0 < untrue[0] - at <= 2 for at in negating)
+    return len(negating) % 2 == 1

@@ -1,0 +1,101 @@
+"""Answers that name the gold answer among others and settle on none, or speak of it as a mistake,
+known by the words around it rather than by the form of the whole answer. English only."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+LONGEST = 40
+"""Words; a longer answer tells more than which of several it means."""
+SHORT = 12
+LISTED = 5
+"""Short parts from which an answer is a list."""
+
+_STRONG = re.compile(
+    r"\b(?:one of (?:these|those|the following|them)|waver\w*|torn between|undecided|toss-?up|"
+    r"coin ?flip|take (?:your|a) pick|pick (?:one|any|whichever)|your choice|you choose|choose "
+    r"between|my (?:candidates?|guesses|options?|picks?)|(?:candidates?|options?|possibilities|"
+    r"contenders?|alternatives?|choices?) (?:are|is|include|would be)|can(?:'t|not) decide|"
+    r"hard to choose|unless it|(?:somebody|someone|something|anyone|anybody) else|and so on|any of "
+    r"(?:these|those|them|the following)|both (?:are|seem|look|could|would|might|may)|"
+    r"(?:are|is|seem) (?:both|all|equally) (?:possible|plausible|likely)|"
+    r"(?:are|seem) (?:possible|plausible)|whichever|either way|not sure which|"
+    r"(?:hesitate|decide|choose|choice|doubt|undecided) between|either)\b"
+)  # fmt: skip
+_WEAK = re.compile(
+    r"\b(?:perhaps|maybe|possibly|potentially|conceivably|probably|likely|could be|might be|may be|"
+    r"can be|could have been|might have been|may have been|or|else|alternatively|otherwise)\b|\?"
+)
+_DISMISSED = re.compile(
+    r"(?:\b(?:mistakes?|mistaken(?:ly)?|errors?|erroneous(?:ly)?|wrong(?:ly)?|false(?:ly)?|incorrect(?:ly)?|"
+    r"misconceptions?|myths?|misguided|misled|by no means|no way|in no way|under no circumstances|at no "
+    r"time|(?<!n't )(?<!not )(?<!never )forget(?: about)?|ignore|disregard|scrap|strike|rule out|exclude|"
+    r"never mind|not even|far from(?: being)?|were it|had it been|if (?:only )?it (?:were|was|had been)|"
+    r"surprised if it (?:is|was|were)|confused? (?:it |this |him |her )?with|mixed up with)\b"
+    r"(?:(?!\b(?:but|is|was|are|were)\b)[^.;,:!?]){0,30}|\bwrong to (?:say|think|answer|name)[^.;!?]{0,30})$"
+)
+_DISMISSES = re.compile(
+    r"^[\"'”’)]?\W{0,2}\s*(?:(?:which|that|this|it|they|he|she|but|yet|though|however|and|although)\b\W*)*"
+    r"(?:(?:would|could|can|might|is|was|are|were|be|been|'s|has|have|had|seems?|turns? out|proved?|all|all of "
+    r"them|to|as)\W+)+(?:\w+ly |very |quite |an? |the |just |simply )*"
+    r"(?:false|untrue|wrong|incorrect|mistaken|inaccurate|erroneous|nothing to do|mistake|error|myth|"
+    r"misconception|misunderstanding|lie|hoax|rumou?r|ruled out|excluded|out of the question|"
+    r"impossible|incorrect answer|wrong answer|common guess|popular guess|red herring|not (?:it|right|"
+    r"correct|true|him|her|them))\b"
+)
+_SAID_BY_OTHERS = re.compile(
+    r"(?:\b(?:some|people|many|others|you|one|most|everyone|everybody|they|he|she|anyone|whoever|"
+    r"it (?:is|was|used to be|has been)(?: \w+ly| once| often| long)?)(?: people| others| of them)?"
+    r"(?: (?:would|might|may|could|will|used to|often|once|commonly|wrongly|always))*"
+    r" (?:think|thought|believe[ds]?|say|said|says|claim(?:ed|s)?|assume[ds]?|guess(?:ed|es)?|name|"
+    r"answer(?:ed)?|suggest(?:ed)?|expect(?:ed)?|held)\b|\b(?:commonly|popularly|often|once) "
+    r"(?:believed|thought|said|supposed|assumed)\b)[^.;,:!?]{0,30}$"
+)  # fmt: skip
+_SET_RIGHT = re.compile(
+    r"\b(?:but|yet|though|however|actually|in fact|in truth|in reality|really|the truth|the (?:right|"
+    r"correct|real|true) (?:answer|one)|false|mistaken|wrong|incorrect|it is|it was|it's)\b|;"
+)
+_OR = re.compile(r"\bor\b|\s/\s")
+_JOINT = re.compile(r"[,;/]\s|\s/|\n|\band\b")
+_VERB = re.compile(r"\b(?:is|was|are|were|has|had|who|which|that|where|when)\b")
+_NAME = re.compile(r"\b(?:[A-Z][\w'’-]*|\d[\d,.]*)")
+_NO_NAMES = frozenset(
+    "a an the it its i my one both either neither perhaps maybe possibly could might may options option "
+    "candidates take these those this that some people others whoever forget were by no not or and but "
+    "in on at he she they there who what when where which why how is was are were if as of to for".split()
+)  # fmt: skip
+
+
+def dismissed(before: str, after: str) -> bool:
+    """Whether what stands before or after a name, folded, calls it a mistake, or has others say it
+    and sets them right."""
+    if _DISMISSED.search(before) or _DISMISSES.match(after):
+        return True
+    return _SAID_BY_OTHERS.search(before) is not None and _SET_RIGHT.search(after) is not None
+
+
+def unsettled(answer: str, said: str, question: str, gold: Sequence[str]) -> bool:
+    """Whether an answer (``said``: folded) names something beside the gold answers and says that it
+    may be the one or the other."""
+    if len(said.split()) > LONGEST:
+        return False
+    open_ = _STRONG.search(said) is not None or (len(_WEAK.findall(said)) > 1 and len(said.split()) <= 2 * SHORT)
+    known = {word for one in (question, *gold) for word in re.findall(r"\w+", one.casefold())}
+    known |= _NO_NAMES
+    if open_ or (len(said.split()) <= SHORT and _OR.search(said)):
+        return _names_more(answer, known)
+    parts = [one for one in _JOINT.split(answer) if one.strip()]
+    if len(parts) < LISTED or any(len(one.split()) > SHORT / 2 for one in parts):
+        return False
+    if any(_VERB.search(one) for one in parts[1:]):
+        return False
+    return sum(_names_more(one, known) for one in parts) >= LISTED - 2
+
+
+def _names_more(text: str, known: set[str]) -> bool:
+    """Whether ``text`` has a name or number with a word that is not ``known``."""
+    return any(
+        not set(re.findall(r"\w+", hit.group().casefold())) <= known
+        for hit in _NAME.finditer(text)
+    )
