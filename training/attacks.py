@@ -1,8 +1,8 @@
 """Texts that try to have an unsupported claim, an unanswered question or a wrong answer called
 right: the wordings that are trained against, and others that only tests use.
 
-In a wording ``{claim}`` is the claim without its full stop (or a question with its mark), ``{gold}``
-a gold answer, ``{other}`` another name, ``{question}`` the question.
+In a wording ``{claim}`` is the claim without its full stop (or a question with its mark),
+``{gold}`` a gold answer, ``{other}`` another name, ``{others}`` six of them.
 """
 
 from __future__ import annotations

@@ -140,7 +140,9 @@ class Broadener:
         if whole <= room:
             return row
         parts = sentences(row.passage)
-        sizes = [len(one.ids) for one in self.tokenizer.encode_batch(parts, add_special_tokens=False)]
+        sizes = [
+            len(one.ids) for one in self.tokenizer.encode_batch(parts, add_special_tokens=False)
+        ]
         kept: list[int] = []
         for place in nearest(parts, first, len(parts)):
             if sizes[place] <= room:

@@ -3,9 +3,12 @@
     python training/calibrate.py --model judge.onnx --data FOLDER --start FOLDER
 
 For each ability a multinomial logistic regression from what the encoder says of the best window and
-the best sentence, and from two overlaps of words, to the three levels; every source of 100 pairs or
-more weighs the same, and the penalty is chosen by cross-validation. Then the probabilities above
-which the verdict is yes, and at least partly: those of greatest balanced accuracy.
+the best sentence, and from two overlaps of words, to the three levels. Every source of 100 pairs or
+more weighs the same, and within it those of yes as much as all others, as nobody knows how many are
+yes elsewhere. Most of the sources are such as the network was not trained on. The penalty, the
+probabilities above which the verdict is yes, and at least partly (those of greatest balanced
+accuracy), and those between which the judge had better abstain are chosen by pairs of sources left
+out, one family of sources at a time.
 """
 
 from __future__ import annotations
@@ -15,6 +18,7 @@ import hashlib
 import json
 import shutil
 import sys
+from collections import Counter
 from pathlib import Path
 
 import numpy as np
@@ -22,13 +26,20 @@ from readings import Reader
 from rows import Row, as_question, read_split, sampled
 from sklearn.linear_model import LogisticRegression
 
-from assay.labellers.judge.model import empty, probabilities
+from assay.labellers.judge.model import empty, probabilities, verbatim
 from assay.labellers.judge.texts import ABILITIES
 
 FEW = 100
 """A source of fewer pairs does not count for as much as the others: WiCE has 28, all *partly*."""
 STRENGTHS = (1.0, 0.3, 0.1, 0.03)
-FOLDS = 5
+FAMILIES = {
+    "fever": ("fever", "fever_symmetric"), "nli": ("snli", "cad_nli", "breaking_nli"),
+    "squad": ("squad2", "disfl_qa", "qnli"), "bbc": ("defacto", "fib"),
+}  # fmt: skip
+AT_CHANCE = ("pubmedqa",)
+"""A yes or no beside an abstract's conclusion in place of a gold answer."""
+ERROR = 0.1
+"""Of the pairs of either kind, how many may lie outside of a prediction set."""
 PACKAGE = Path(__file__).parents[1] / "src/assay/labellers/judge/data"
 
 
@@ -36,16 +47,27 @@ def main() -> int:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
-    parser.add_argument("--model", type=Path, required=True)
+    parser.add_argument(
+        "--model", type=Path, required=True, help="what says how sure it is of sources unseen"
+    )
+    parser.add_argument(
+        "--ship", type=Path, help="the network that went on to read these too; by default the same"
+    )
     parser.add_argument("--data", type=Path, required=True, help="folder of prepare.py")
     parser.add_argument("--start", type=Path, required=True, help="folder with tokenizer.json")
     parser.add_argument("--out", type=Path, default=PACKAGE)
-    parser.add_argument("--version", default="3")
+    parser.add_argument("--version", default="4")
     parser.add_argument("--most", type=int, default=200, help="pairs of a source")
     parser.add_argument("--readings", type=Path, help="JSONL of what was read before")
     options = parser.parse_args()
     rows = sampled(read_split(options.data, "calib"), options.most, "calib")
-    rows = [row for row in rows if not empty(as_question(row))]  # those are a no by rule
+    # Those are decided by rule, or at chance whoever is asked, which would teach doubt alone.
+    asked = [as_question(row) for row in rows]
+    rows = [
+        row
+        for row, question in zip(rows, asked, strict=True)
+        if not empty(question) and not verbatim(question) and row.source not in AT_CHANCE
+    ]
     reader = Reader(options.model, options.start / "tokenizer.json", options.readings)
     features = reader.features([as_question(row) for row in rows])
     calibration = {
@@ -56,12 +78,13 @@ def main() -> int:
         for ability in ABILITIES
     }
     options.out.mkdir(parents=True, exist_ok=True)
+    ship = options.ship or options.model
     document = {
         "version": options.version,
-        "sha256": reader.sha256,
+        "sha256": hashlib.sha256(ship.read_bytes()).hexdigest(),
         "calibration": calibration,
     }
-    shutil.copyfile(options.model, options.out / "judge.onnx")
+    shutil.copyfile(ship, options.out / "judge.onnx")
     shutil.copyfile(options.start / "tokenizer.json", options.out / "tokenizer.json")
     text = json.dumps(document, indent=1, sort_keys=True) + "\n"
     (options.out / "judge.json").write_text(text, encoding="utf-8")
@@ -72,20 +95,26 @@ def main() -> int:
 
 def source_weights(rows: list[Row]) -> np.ndarray:
     """Weights by which every source counts the same, but for those of fewer than ``FEW`` pairs,
-    which count for less; they are 1 on average."""
-    names = [row.source for row in rows]
-    weight = {name: 1 / max(FEW, names.count(name)) for name in set(names)}
-    found = np.array([weight[name] for name in names])
+    which count for less, and within a source yes and everything else; they are 1 on average."""
+    kinds = [(row.source, row.label == 1.0) for row in rows]
+    sizes = Counter(row.source for row in rows)
+    count = Counter(kinds)
+    share = {kind: min(1.0, sizes[kind[0]] / FEW) / 2 / n for kind, n in count.items()}
+    found = np.array([share[kind] for kind in kinds])
     return found / found.mean()
 
 
+def family(source: str) -> str:
+    """Sources that share texts, under one name."""
+    return next((name for name, own in FAMILIES.items() if source in own), source)
+
+
 def fitted(rows: list[Row], features: np.ndarray) -> dict[str, object]:
-    """Weights, bias and thresholds of one ability."""
+    """Weights, bias, thresholds and where to abstain of one ability."""
     level = np.array([round(row.label * 2) for row in rows])
     weight = source_weights(rows)
-    strength = best_strength(rows, features, level, weight)
+    strength, found = best_strength(rows, features, level, weight)
     weights, bias = regression(features, level, weight, strength)
-    found = probabilities(weights, bias, features)
     yes, some = found[:, 2], found[:, 1] + found[:, 2]
     # Made pairs are two claims in one, swapped, or dressed up: they teach what partly looks like,
     # but the thresholds of yes are people's.
@@ -95,6 +124,7 @@ def fitted(rows: list[Row], features: np.ndarray) -> dict[str, object]:
         "bias": np.round(bias, 6).tolist(),
         "threshold": round(best_cut(yes[given], level[given] == 2, weight[given]), 4),
         "partly": round(best_cut(some, level >= 1, weight), 4),
+        "unsure": conformal(yes[given], level[given] == 2, weight[given]),
         "strength": strength,
         "pairs": len(rows),
         "sources": {n: sum(r.source == n for r in rows) for n in sorted({r.source for r in rows})},
@@ -103,21 +133,34 @@ def fitted(rows: list[Row], features: np.ndarray) -> dict[str, object]:
 
 def best_strength(
     rows: list[Row], features: np.ndarray, level: np.ndarray, weight: np.ndarray
-) -> float:
-    """The inverse penalty at which probabilities of pairs left out, a fifth of the premises and
-    questions at a time, are best by their logarithm."""
-    texts = [(row.passage or row.question).encode() for row in rows]
-    fold = np.array([hashlib.sha256(text).digest()[0] % FOLDS for text in texts])
+) -> tuple[float, np.ndarray]:
+    """The inverse penalty at which probabilities of sources left out, a family at a time, are best
+    by their logarithm, and these probabilities."""
+    fold = np.array([family(row.source) for row in rows])
+    found = {strength: np.zeros((len(rows), 3)) for strength in STRENGTHS}
     loss = {}
     for strength in STRENGTHS:
-        found = np.zeros(len(rows))
-        for number in range(FOLDS):
-            out = fold == number
+        for name in set(fold):
+            out = fold == name
             weights, bias = regression(features[~out], level[~out], weight[~out], strength)
-            given = probabilities(weights, bias, features[out])
-            found[out] = given[np.arange(out.sum()), level[out]]
-        loss[strength] = -float((weight * np.log(np.maximum(found, 1e-9))).mean())
-    return min(loss, key=loss.__getitem__)
+            found[strength][out] = probabilities(weights, bias, features[out])
+        given = found[strength][np.arange(len(rows)), level]
+        loss[strength] = -float((weight * np.log(np.maximum(given, 1e-9))).mean())
+    best = min(loss, key=loss.__getitem__)
+    return best, found[best]
+
+
+def conformal(yes: np.ndarray, truth: np.ndarray, weight: np.ndarray) -> list[float]:
+    """Where prediction sets that hold the truth of 1 − ``ERROR`` of the pairs of either kind
+    (label-conditional split conformal prediction, Vovk 2012) have both: between these two
+    probabilities of yes the judge knows too little."""
+    edges = []
+    for kind, score in ((truth, 1 - yes), (~truth, yes)):
+        order = np.argsort(score[kind])
+        total = np.cumsum(weight[kind][order]) / weight[kind].sum()
+        edges.append(float(score[kind][order][np.searchsorted(total, 1 - ERROR)]))
+    low, high = 1 - edges[0], edges[1]
+    return [round(min(low, high), 4), round(max(low, high), 4)]
 
 
 def regression(

@@ -62,7 +62,10 @@ def main() -> int:
     )
     parser.add_argument("--data", type=Path, required=True, help="an .npz file of prepare.py")
     parser.add_argument(
-        "--start", type=Path, required=True, help="model.safetensors, judge.pt of a training, or an exported judge.onnx"
+        "--start",
+        type=Path,
+        required=True,
+        help="model.safetensors, judge.pt of a training, or an exported judge.onnx",
     )
     parser.add_argument("--out", type=Path, required=True, help="folder of checkpoints")
     parser.add_argument("--steps", type=int, required=True, help=f"steps of {STEP} pairs in all")
@@ -153,7 +156,7 @@ def make_optimiser(judge: Judge, rate: float) -> torch.optim.Optimizer:
 
 
 def begun(path: Path) -> Judge:
-    """The published encoder with a new head, or the judge of an earlier training or of a package."""
+    """The published encoder with a new head, or the judge of a training or of a package."""
     if path.suffix == ".safetensors":
         return started(path)
     if path.suffix == ".onnx":

@@ -35,6 +35,11 @@ COMMANDS: dict[str, tuple[str, str, str]] = {
     "import": ("assay.cli.importing", "import_command", "Answers from traces and data sets."),
     "gate": ("assay.cli.gate", "gate_command", "Whether a run may go out: bounds, a baseline."),
     "diff": ("assay.cli.diff", "diff_command", "Two evaluations, topic by topic."),
+    "calibrate": (
+        "assay.cli.calibrate",
+        "calibrate_command",
+        "The embedded judge fitted to people's labels.",
+    ),
     "audit": ("assay.cli.audit", "audit_command", "What the judge can be fooled by."),
     "label": ("assay.cli.label", "label_command", "Judge a list of pairs one by one."),
     "measure": ("assay.cli.measure", "measure_command", "Ranking measures of TREC runs."),

@@ -75,7 +75,8 @@ _DOUBT = re.compile(
 _AFTER = re.compile(
     r"^(?:[\"')]?\s+never \w|,? (?:perhaps|maybe|possibly|or) not\b|"
     r"[\"')]?,? (?:was|were|is) (?:considered|suggested|proposed|rumou?red|approached|asked)\b"
-    r"[^.;]*\bbut\b|\W{0,2}\?\W*(?:never|jamais|nunca|mai|niemals|no|nope|nein|non|nee|нет|ei|nej|nie|いいえ|不)\b|"
+    r"[^.;]*\bbut\b|\W{0,2}\?\W*(?:never|jamais|nunca|mai|niemals|no|nope|nein|non|nee|нет|ei|"
+    r"nej|nie|いいえ|不)\b|"
     r"\W{0,2}\s?(?:"
     r"(?:is|was|are|were|did|does|do|has|had|have|would|could|can|will)(?:n't| not| never)\b"
     rf"(?! {_SOFT}\b)|"
@@ -84,7 +85,8 @@ _AFTER = re.compile(
     r"(?:ist|war) (?:falsch|unrichtig)\b|(?:est|était) (?:faux|inexact)\b|"
     r"(?:es|era|è|é) (?:fals[oa]|incorrect[oa]|errad[oa]|sbagliat[oa])\b|"
     r"(?:ist|war|hat) (?:es )?nicht\b|"
-    r"n'est pas\b|no (?:es|fue|era|lo es)\b|non (?:è|era|lo è)\b|não (?:é|foi)\b|не\b|değil\b|नहीं))"
+    r"n'est pas\b|no (?:es|fue|era|lo es)\b|non (?:è|era|lo è)\b|não (?:é|foi)\b|не\b|değil\b|"
+    r"नहीं))"
 )
 _RUMOUR = re.compile(
     r"(?<!\w)(?:some|many|most|several|everyone|everybody|people|they)(?: people| others)? "
@@ -104,7 +106,8 @@ _CJK_AFTER = re.compile(
 )
 _KIN = (
     r"(?:(?:half-?|step-?|god|foster |grand|great-){0,6}(?:father|mother|parent|brother|sister|"
-    r"sibling|twin|son|daughter|child|children|wife|husband|spouse|widow|widower|uncle|aunt|nephew|niece|"
+    r"sibling|twin|son|daughter|child|children|wife|husband|spouse|widow|widower|uncle|aunt|"
+    r"nephew|niece|"
     r"cousin|friend|rival|assistant|student|teacher|predecessor|successor)s?(?:-in-law)?|"
     r"vater|mutter|bruder|schwester|sohn|tochter|père|mère|frère|sœur|fils|fille|padre|madre|"
     r"hermano|hermana|hijo|hija|fratello|sorella|figlio|figlia|pai|mãe|irmão|irmã|filho|filha|"
@@ -121,7 +124,8 @@ _ANY_KIN = re.compile(
 )
 
 _NEGATED_QUESTION = re.compile(
-    r"\b(?:not|never|no|isn't|wasn't|aren't|weren't|don't|doesn't|didn't|cannot|can't|except|without|"
+    r"\b(?:not|never|no|isn't|wasn't|aren't|weren't|don't|doesn't|didn't|cannot|can't|except|"
+    r"without|"
     r"nicht|kein\w*|pas|non|não|niet|geen|не|ei|inte|nie|neither|least)\b|ない|不|没|않|아닌|ليس|नहीं"
 )
 _EITHER = re.compile(

@@ -53,6 +53,8 @@ class LabellerOptions:
     # Told of a model being fetched: what, bytes done, bytes in all.
     fetching: Callable[[str, int, int], None] | None = None
     named: bool = True
+    # Whether what people of the folder taught the embedded judge counts.
+    local: bool = False
 
 
 def make_labeller(
@@ -70,8 +72,10 @@ def make_labeller(
     # Kinds are imported where one is named: a command needs few, and some take long to load.
     if kind == "embedded" and rest in ("", JUDGE):
         from assay.labellers.judge.labeller import JudgeLabeller  # noqa: PLC0415
+        from assay.labellers.judge.local import FILE, read_local  # noqa: PLC0415
 
-        made = JudgeLabeller()
+        local = read_local(inside(folder, FILE, "The judge")) if options.local else None
+        made = JudgeLabeller(local=local)
     elif kind == "embedded":
         model = rest
         if model.endswith(".gguf") or "/" in model:

@@ -28,20 +28,29 @@ _WEAK = re.compile(
     r"can be|could have been|might have been|may have been|or|else|alternatively|otherwise)\b|\?"
 )
 _DISMISSED = re.compile(
-    r"(?:\b(?:mistakes?|mistaken(?:ly)?|errors?|erroneous(?:ly)?|wrong(?:ly)?|false(?:ly)?|incorrect(?:ly)?|"
-    r"misconceptions?|myths?|misguided|misled|by no means|no way|in no way|under no circumstances|at no "
-    r"time|(?<!n't )(?<!not )(?<!never )forget(?: about)?|ignore|disregard|scrap|strike|rule out|exclude|"
-    r"never mind|not even|far from(?: being)?|were it|had it been|if (?:only )?it (?:were|was|had been)|"
+    r"(?:\b(?:mistakes?|mistaken(?:ly)?|errors?|erroneous(?:ly)?|wrong(?:ly)?|false(?:ly)?|"
+    r"incorrect(?:ly)?|"
+    r"misconceptions?|myths?|misguided|misled|by no means|no way|in no way|under no "
+    r"circumstances|at no "
+    r"time|(?<!n't )(?<!not )(?<!never )forget(?: about)?|ignore|disregard|scrap|strike|rule out|"
+    r"exclude|"
+    r"never mind|not even|far from(?: being)?|were it|had it been|if (?:only )?it (?:were|was|"
+    r"had been)|"
     r"surprised if it (?:is|was|were)|confused? (?:it |this |him |her )?with|mixed up with)\b"
-    r"(?:(?!\b(?:but|is|was|are|were)\b)[^.;,:!?]){0,30}|\bwrong to (?:say|think|answer|name)[^.;!?]{0,30})$"
+    r"(?:(?!\b(?:but|is|was|are|were)\b)[^.;,:!?]){0,30}|\bwrong to (?:say|think|answer|"
+    r"name)[^.;!?]{0,30})$"
 )
 _DISMISSES = re.compile(
-    r"^[\"'”’)]?\W{0,2}\s*(?:(?:which|that|this|it|they|he|she|but|yet|though|however|and|although)\b\W*)*"
-    r"(?:(?:would|could|can|might|is|was|are|were|be|been|'s|has|have|had|seems?|turns? out|proved?|all|all of "
+    r"^[\"'”’)]?\W{0,2}\s*(?:(?:which|that|this|it|they|he|she|but|yet|though|however|and|"
+    r"although)\b\W*)*"
+    r"(?:(?:would|could|can|might|is|was|are|were|be|been|'s|has|have|had|seems?|turns? out|"
+    r"proved?|all|all of "
     r"them|to|as)\W+)+(?:\w+ly |very |quite |an? |the |just |simply )*"
-    r"(?:false|untrue|wrong|incorrect|mistaken|inaccurate|erroneous|nothing to do|mistake|error|myth|"
+    r"(?:false|untrue|wrong|incorrect|mistaken|inaccurate|erroneous|nothing to do|mistake|error|"
+    r"myth|"
     r"misconception|misunderstanding|lie|hoax|rumou?r|ruled out|excluded|out of the question|"
-    r"impossible|incorrect answer|wrong answer|common guess|popular guess|red herring|not (?:it|right|"
+    r"impossible|incorrect answer|wrong answer|common guess|popular guess|red herring|not (?:it|"
+    r"right|"
     r"correct|true|him|her|them))\b"
 )
 _SAID_BY_OTHERS = re.compile(
@@ -53,18 +62,21 @@ _SAID_BY_OTHERS = re.compile(
     r"(?:believed|thought|said|supposed|assumed)\b)[^.;,:!?]{0,30}$"
 )  # fmt: skip
 _SET_RIGHT = re.compile(
-    r"\b(?:but|yet|though|however|actually|in fact|in truth|in reality|really|the truth|the (?:right|"
+    r"\b(?:but|yet|though|however|actually|in fact|in truth|in reality|really|the truth|the "
+    r"(?:right|"
     r"correct|real|true) (?:answer|one)|false|mistaken|wrong|incorrect|it is|it was|it's)\b|;"
 )
 _OR = re.compile(r"\bor\b|\s/\s")
 _JOINT = re.compile(r"[,;/]\s|\s/|\n|\band\b")
 _VERB = re.compile(r"\b(?:is|was|are|were|has|had|who|which|that|where|when)\b")
 _NAME = re.compile(r"\b(?:[A-Z][\w'’-]*|\d[\d,.]*)")
-_NO_NAMES = frozenset(
-    "a an the it its i my one both either neither perhaps maybe possibly could might may options option "
-    "candidates take these those this that some people others whoever forget were by no not or and but "
-    "in on at he she they there who what when where which why how is was are were if as of to for".split()
-)  # fmt: skip
+_NO_NAME_WORDS = (
+    "a an the it its i my one both either neither perhaps maybe possibly could might may "
+    "options option candidates take these those this that some people others whoever forget "
+    "were by no not or and but in on at he she they there who what when where which why how is "
+    "was are if as of to for"
+)
+_NO_NAMES = frozenset(_NO_NAME_WORDS.split())
 
 
 def dismissed(before: str, after: str) -> bool:
@@ -80,7 +92,9 @@ def unsettled(answer: str, said: str, question: str, gold: Sequence[str]) -> boo
     may be the one or the other."""
     if len(said.split()) > LONGEST:
         return False
-    open_ = _STRONG.search(said) is not None or (len(_WEAK.findall(said)) > 1 and len(said.split()) <= 2 * SHORT)
+    open_ = _STRONG.search(said) is not None or (
+        len(_WEAK.findall(said)) > 1 and len(said.split()) <= 2 * SHORT
+    )
     known = {word for one in (question, *gold) for word in re.findall(r"\w+", one.casefold())}
     known |= _NO_NAMES
     if open_ or (len(said.split()) <= SHORT and _OR.search(said)):
@@ -96,6 +110,5 @@ def unsettled(answer: str, said: str, question: str, gold: Sequence[str]) -> boo
 def _names_more(text: str, known: set[str]) -> bool:
     """Whether ``text`` has a name or number with a word that is not ``known``."""
     return any(
-        not set(re.findall(r"\w+", hit.group().casefold())) <= known
-        for hit in _NAME.finditer(text)
+        not set(re.findall(r"\w+", hit.group().casefold())) <= known for hit in _NAME.finditer(text)
     )

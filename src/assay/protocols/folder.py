@@ -298,6 +298,7 @@ class Folder:
             extra=judging.extra,
             fetching=self.fetching,
             named=self.labeller is not None and spec == self.labeller.strip(),
+            local=True,
         )
         return make_labeller(spec, folder=self.path, renderer=self.renderer, options=options)
 

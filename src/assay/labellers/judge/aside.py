@@ -46,7 +46,13 @@ _NEGATING = re.compile(
     r"disagree\w*|disbelie\w*|discredit\w*|invalid\w*|overturn\w*|retract\w*|withdr\w+|recant\w*|"
     r"unfounded|baseless|groundless|unproven|unsupported|unsubstantiated|unverified|unconfirmed|"
     r"unlikely|implausible|impossible|improbable|unthinkable|absurd\w*|ridiculous|"
-    r"preposterous|ludicrous|opposite|contrary|fail\w*|lack\w*|refrain\w*|quash\w*|ruled|threw|thrown"
+    r"preposterous|ludicrous|opposite|contrary|fail\w*|lack\w*|refrain\w*|quash\w*|ruled|threw|"
+    r"thrown"
+)
+_PLAIN = re.compile(r"not|no|never|nothing|hardly|scarcely|\w+n't")
+_TRUE = re.compile(
+    r"true|truth|correct|right|so|case|happen\w*|occur\w*|pro(?:ven?|ved|of)|shown?|confirm\w*|"
+    r"support\w*|hold|holds|stand|stands|accurate|real|fact|evidence|basis|kind|sort|place"
 )
 _OPEN = re.compile(
     r"whether|wonder\w*|ask\w*|inquir\w*|enquir\w*|unclear|unknown|uncertain|unsure|undecided|"
@@ -57,17 +63,20 @@ _OPEN = re.compile(
 )
 """Asked or supposed."""
 _ITSELF = re.compile(
-    r"\b(?:this|the|above|following|present|given|our|below)(?: \w+)? (?:passage|text|document|page|"
+    r"\b(?:this|the|above|following|present|given|our|below)(?: \w+)? (?:passage|text|document|"
+    r"page|"
     r"paragraph|excerpt|snippet|extract|article|webpage|website|section|context|content|source|"
     r"entry|answer|response)\b|\b(?:here|herein|above|below)\b", re.IGNORECASE
 )  # fmt: skip
 _BEARS_OUT = re.compile(
-    r"\b(?:support\w*|prove[sdn]?|proving|proof|confirm\w*|verif\w+|establish\w*|entail\w*|back(?:s|ed|ing)?|"
+    r"\b(?:support\w*|prove[sdn]?|proving|proof|confirm\w*|verif\w+|establish\w*|entail\w*|"
+    r"back(?:s|ed|ing)?|"
     r"bears? out|corroborat\w*|justif\w+|substantiat\w*|demonstrat\w*|evidence|relevant|answers?|"
     r"everything|all|fully|clearly|complete(?:ly)?)\b", re.IGNORECASE
 )  # fmt: skip
 _GRADES = re.compile(
-    r"\b(?:label|verdict|grade|score|rating|relevance|judg(?:e?ment|ed)|decision|assessment|status)\s*"
+    r"\b(?:label|verdict|grade|score|rating|relevance|judg(?:e?ment|ed)|decision|assessment|"
+    r"status)\s*"
     r"(?:[:=–—]|is\b|\d)|\b(?:assessors?|annotators?|graders?|evaluators?|entail\w*)\b|"
     r"\b(?:supported|relevant|correct|true|yes|entailed)\s*[:–—]|\bhighly relevant\b", re.IGNORECASE
 )  # fmt: skip
@@ -76,18 +85,20 @@ _QUIZ = re.compile(
     r"\b(?:true|false|right|correct|fact|myth|agree|know|believe|statement|claim)\b", re.IGNORECASE
 )
 _ANSWERS = re.compile(r"\b(?:answer(?:s|ed|ing)?|question|query)\b", re.IGNORECASE)
-_TELLING = frozenset(
+_TELLING_WORDS = (
     "answer answers answered answering question questions query explain explains explained "
     "explaining describe describes discuss discusses cover covers covered provide provides "
-    "contain contains containing tell tells learn read find found know information details detail "
-    "topic subject page passage text document article paragraph section relevant relevance fully "
-    "complete completely full clearly exactly directly perfect perfectly best everything all need "
-    "needed look looking here below above see more about everyone want wanted asked ask asking "
-    "faq reader readers user users search searching title heading keyword keywords related score "
-    "grade label highest yes correct entire entirely thorough thoroughly comprehensive definitive "
-    "address addresses addressing respond responds response reply resolve resolves please note "
-    "good great helpful useful certainly definitely indeed truly really very".split()
+    "contain contains containing tell tells learn read find found know information details "
+    "detail topic subject page passage text document article paragraph section relevant "
+    "relevance fully complete completely full clearly exactly directly perfect perfectly best "
+    "everything all need needed look looking here below above see more about everyone want "
+    "wanted asked ask asking faq reader readers user users search searching title heading "
+    "keyword keywords related score grade label highest yes correct entire entirely thorough "
+    "thoroughly comprehensive definitive address addresses addressing respond responds response "
+    "reply resolve resolves please note good great helpful useful certainly definitely indeed "
+    "truly really very"
 )
+_TELLING = frozenset(_TELLING_WORDS.split())
 _TAKEN_BACK = re.compile(
     r"(?:this|that|it|which|these|those|the (?:above|claim|statement|story|former|idea))\b"
 )
@@ -156,7 +167,11 @@ def _asked(ability: Ability, text: str) -> _Asked:
     words = tuple(stems(text))
     content = frozenset(words) - COMMON
     return _Asked(
-        words, content, frozenset(pairwise(words)), ability, _WH.search(text) is not None and " or " not in text
+        words,
+        content,
+        frozenset(pairwise(words)),
+        ability,
+        _WH.search(text) is not None and " or " not in text,
     )
 
 
@@ -224,8 +239,9 @@ def _jumbled(asked: _Asked, words: Sequence[str], place: _Place) -> bool:
     """Whether the claim's words stand together in no order."""
     if len(set(asked.words)) < SHORTEST or place.share < HELD:
         return False
-    foreign = sum(word not in asked.words for word in words[place.first : place.last])
-    if foreign > BETWEEN * len(asked.words):
+    foreign = [word for word in words[place.first : place.last] if word not in asked.words]
+    # Small words that the claim has not make a sentence of the others.
+    if len(foreign) > BETWEEN * len(asked.words) or len(COMMON.intersection(foreign)) > 1:
         return False
     tried = JUMBLED if len(asked.words) >= LONG_ENOUGH else JUMBLED[:1]
     return any(place.kept <= kept and place.ordered <= ordered for kept, ordered in tried)
@@ -257,7 +273,7 @@ def _framed(asked: _Asked, sentence: str, words: Sequence[str], place: _Place) -
     lead = [word for word in _words(_CLAUSE.split(before)[-1])[-NEAR:] if word not in own]
     tail = _words(rest)[: NEAR + 3]
     follows = _AFTERWARDS.match(rest) or _AFTERWARDS.match(after)
-    if _denies(lead) or (follows and _denies(tail[:NEAR])):
+    if _denies(lead) or (follows and _calls_untrue(tail[:NEAR])):
         return True
     if _ASIDE.match(after) and any(map(_UNTRUE.fullmatch, tail)):
         return True
@@ -287,6 +303,15 @@ def _taken_back(asked: _Asked, after: str) -> bool:
 
 def _words(text: str) -> list[str]:
     return [one.casefold().replace("’", "'") for one in re.findall(r"\w+(?:['’]\w+)*", text)]
+
+
+def _calls_untrue(words: Sequence[str]) -> bool:
+    """Whether what is said of the claim behind it is that it is not so; what else *was not* there
+    is no matter of it."""
+    plain = [at for at, word in enumerate(words) if _PLAIN.fullmatch(word)]
+    if plain and not any(map(_UNTRUE.fullmatch, words)):
+        return any(_TRUE.fullmatch(word) for at in plain for word in words[at + 1 : at + 4])
+    return _denies(words)
 
 
 def _denies(words: Sequence[str]) -> bool:

@@ -18,6 +18,7 @@ from typing import Any
 from assay.labellers.base import BaseLabeller, Estimate, Outcome, Request
 from assay.labellers.denials import VERSION
 from assay.labellers.judge import NAME
+from assay.labellers.judge.local import Local
 from assay.labellers.judge.model import (
     Network,
     Question,
@@ -45,11 +46,19 @@ class _Waiting:
 
 class JudgeLabeller(BaseLabeller):
     """Judges with the packaged encoder. ``threads`` is how many it may use, all by default;
-    ``network`` is for tests. The model is loaded at the first ``label``, which raises
-    PrerequisiteError where onnxruntime or tokenizers is missing."""
+    ``local`` is what people of the collection taught it; ``network`` is for tests. The model is
+    loaded at the first ``label``, which raises PrerequisiteError where onnxruntime or tokenizers is
+    missing."""
 
-    def __init__(self, *, threads: int | None = None, network: Network | None = None) -> None:
+    def __init__(
+        self,
+        *,
+        threads: int | None = None,
+        network: Network | None = None,
+        local: Local | None = None,
+    ) -> None:
         self._threads = threads
+        self._local = local
         self._network = network
         self._worker: ThreadPoolExecutor | None = None
         self._waiting: list[_Waiting] = []
@@ -64,6 +73,7 @@ class JudgeLabeller(BaseLabeller):
             "settings": settings_hash(),
             "texts": TEXTS_VERSION,
             "denials": VERSION,
+            **({} if self._local is None else {"calibration": self._local.digest}),
         }
         return LabellerId(f"embedded:{NAME}", "model", params)
 
@@ -142,7 +152,7 @@ class JudgeLabeller(BaseLabeller):
         outcomes = []
         for request, (questions, problem) in zip(requests, asked, strict=True):
             own = [next(rulings) for _ in questions]
-            outcomes.append(_outcome(request, questions, own, problem, each))
+            outcomes.append(_outcome(request, questions, own, problem, each, self._local))
         return outcomes
 
 
@@ -152,26 +162,33 @@ def _outcome(
     rulings: Sequence[Ruling],
     problem: str | None,
     seconds: float,
+    local: Local | None,
 ) -> Outcome:
     """``seconds`` is the request's share of its batch's time."""
     about = settings()
     detail: dict[str, Any] = {"model": f"assay-judge {about.version}", "sha256": about.sha256}
     if problem:
         return Outcome(Status.FAILED, error=problem, cost=0.0, seconds=seconds, detail=detail)
-    levels = [
-        levelled(question, ruling) for question, ruling in zip(questions, rulings, strict=True)
-    ]
-    verdict: Verdict = WAYS[request.task.name].verdict(request.unit, levels)
+    way = WAYS[request.task.name]
+    levels = way.settled(
+        request.unit,
+        [
+            levelled(question, ruling, local)
+            for question, ruling in zip(questions, rulings, strict=True)
+        ],
+    )
+    verdict: Verdict = way.verdict(request.unit, levels)
     detail["rulings"] = [
         {
             "ability": question.ability.value,
-            "no": round(ruling.no, 4),
-            "partly": round(ruling.partly, 4),
-            "yes": round(ruling.yes, 4),
-            "threshold": settings().threshold(question.ability),
-            "windows": ruling.windows,
+            "no": round(one.ruling.no, 4),
+            "partly": round(one.ruling.partly, 4),
+            "yes": round(one.ruling.yes, 4),
+            "threshold": one.threshold,
+            "windows": one.ruling.windows,
+            **({} if local is None else {"unfitted": round(one.unfitted, 4)}),
         }
-        for question, ruling in zip(questions, rulings, strict=True)
+        for question, one in zip(questions, levels, strict=False)
     ]
     if request.task.name in UNFITTED:
         detail["calibrated"] = False
@@ -181,9 +198,14 @@ def _outcome(
     )
 
 
-def levelled(question: Question, ruling: Ruling) -> Levels:
-    """The ruling with the verdicts that the calibrated thresholds give."""
+def levelled(question: Question, ruling: Ruling, local: Local | None = None) -> Levels:
+    """The ruling with the verdicts that the calibrated thresholds give, or those of the
+    collection."""
     own = settings().calibration[question.ability]
-    yes = ruling.yes > own["threshold"]
-    partly = yes or ruling.yes + ruling.partly > own["partly"]
-    return Levels(ruling, yes, partly, own["threshold"])
+    threshold, partly = own["threshold"], own["partly"]
+    unfitted = ruling.yes
+    if local is not None:
+        ruling, cut = local.heard(question.ability, ruling)
+        threshold, partly = (threshold, partly) if cut is None else (cut, cut)
+    yes = ruling.yes > threshold
+    return Levels(ruling, yes, yes or ruling.yes + ruling.partly > partly, threshold, unfitted)

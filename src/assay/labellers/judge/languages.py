@@ -1,4 +1,4 @@
-"""Which language a text is in, as far as it matters: whether it is one that the judge cannot read."""
+"""Which language a text is in where it is one that the judge cannot read."""
 
 from __future__ import annotations
 
@@ -22,22 +22,28 @@ _SCRIPTS = (
     ("GEORGIAN", "Georgian"), ("ARMENIAN", "Armenian"),
 )  # fmt: skip
 _COMMON = {
-    "English": "a in on no as the of and to is was that it for with as his he be by this are from at which have "
+    "English": "a in on no as the of and to is was that it for with as his he be by this are "
+    "from at which have "
     "an or had not but they their were been has its who what when where did does how why can",
-    "German": "der die das und ist nicht mit von den dem ein eine einer eines wird wurde werden für "
+    "German": "der die das und ist nicht mit von den dem ein eine einer eines wird wurde werden "
+    "für "
     "auf sich auch als aus bei nach wie sind zu im zum zur wer wann welche welcher hat haben",
-    "French": "le la les des est et une dans du que qui pour pas sur au aux avec par ce cette son sa "
+    "French": "le la les des est et une dans du que qui pour pas sur au aux avec par ce cette "
+    "son sa "
     "ses sont être été il elle nous ne où quand quel quelle ont",
-    "Spanish": "el los las del que y en una es por con para se su sus al lo como más fue ha este esta "
+    "Spanish": "el los las del que en una es por con para se su sus al lo como más fue ha este "
+    "esta "
     "pero son qué quién cuándo dónde cuál un",
-    "Italian": "il lo gli di che è e una per con del della dei delle non si nel nella sono da al alla "
+    "Italian": "il lo gli di che è e una per con del della dei delle non si nel nella sono da al "
+    "alla "
     "come più anche ha chi quando dove quale un",
-    "Portuguese": "o os do da dos das que e em uma um é para com não na por se foi ao mais "
+    "Portuguese": "os do da dos das que em uma um é para com não na por se foi ao mais "
     "são ele ela quem quando onde qual pelo pela",
-    "Dutch": "de het een en van is dat niet met op voor zijn werd wordt aan ook bij naar uit door die "
+    "Dutch": "de het een en van is dat niet met op voor zijn werd wordt aan ook bij naar uit "
+    "door die "
     "wie wanneer waar welke hoe",
     "Swedish": "och att det som en ett är av för på med den till inte var har om vem när vad",
-    "Polish": "i w na z że się nie do jest to przez od po jak był była kto kiedy gdzie który",
+    "Polish": "na że się nie do jest to przez od po jak był była kto kiedy gdzie który",
     "Finnish": "ja on ei että se oli hän mutta kun tai joka kuka milloin missä mikä ovat",
 }  # fmt: skip
 _WORDS = {name: frozenset(text.split()) for name, text in _COMMON.items()}
@@ -56,11 +62,12 @@ def other_language(text: str) -> str | None:
         return "Japanese" if kana else max(letters, key=lambda one: (one != "", letters[one], one))
     if "¿" in text or "¡" in text:
         return "Spanish"
-    hits = {name: sum(word.casefold() in own for word in found) for name, own in _WORDS.items()}
+    said = [word.casefold() for word in found if len(word) > 1]
+    hits = {name: sum(word in own for word in said) for name, own in _WORDS.items()}
     english = hits.pop("English")
     best = max(hits, key=hits.__getitem__)
-    enough = hits[best] >= max(2.0, _SHARE * len(found))
-    return best if len(found) >= _FEWEST and enough and hits[best] > 2 * english else None
+    enough = hits[best] >= _SHARE * len(said) and len(_WORDS[best].intersection(said)) > 1
+    return best if len(said) >= _FEWEST and enough and hits[best] > 2 * english else None
 
 
 @lru_cache(maxsize=65536)

@@ -8,8 +8,8 @@ import importlib.util
 import os
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
-from functools import cache
+from dataclasses import dataclass, replace
+from functools import cache, lru_cache
 from importlib import resources
 from typing import Any
 
@@ -27,8 +27,15 @@ from assay.labellers.judge.evidence import (
     Tokens,
     parts_of,
 )
-from assay.labellers.judge.overlap import overlaps
-from assay.labellers.judge.texts import ABILITIES, Ability, words
+from assay.labellers.judge.overlap import overlaps, stems
+from assay.labellers.judge.texts import (
+    ABILITIES,
+    Ability,
+    claim_text,
+    clauses,
+    sentences,
+    words,
+)
 from assay.labellers.prices import tokens
 from assay.model.errors import PrerequisiteError
 
@@ -180,9 +187,26 @@ def size_ahead(question: Question) -> int:
     if empty(question):
         return 0
     tokenise = _about_tokens if missing() else packaged_tokenise()
-    own = tokenise([question.first])[0]
-    parts = parts_of_question(question, own, tokenise)
-    return sum(len(own[:FIRST_TOKENS]) + len(part.tokens) + 3 for part in parts)
+    size = 0
+    for one in by_clauses(question):
+        own = tokenise([one.first])[0]
+        parts = parts_of_question(one, own, tokenise)
+        size += sum(len(own[:FIRST_TOKENS]) + len(part.tokens) + 3 for part in parts)
+    return size
+
+
+LONG_CLAIM = 20
+"""Words from which a claim is also read by its clauses."""
+
+
+def by_clauses(question: Question) -> list[Question]:
+    """``question``, and where it is about a long claim, that of each of its clauses."""
+    claim = question.first.partition(": ")[2]
+    if question.ability is not Ability.E or len(claim.split()) < LONG_CLAIM:
+        return [question]
+    parts = clauses(claim)
+    each = [Question(Ability.E, claim_text(part), question.second) for part in parts]
+    return [question, *(one for one in each if len(parts) > 1 and not empty(one))]
 
 
 def _about_tokens(texts: Sequence[str]) -> list[Tokens]:
@@ -199,22 +223,36 @@ def parts_of_question(question: Question, own: Tokens, tokenise: Tokenise) -> li
 
 
 def read(network: Network, questions: Sequence[Question]) -> list[Reading]:
-    """Put ``questions`` to the network, all parts of all passages together."""
-    firsts = network.tokenise([question.first for question in questions])
+    """Put ``questions`` to the network, all parts of all passages together. A long claim counts
+    half as a whole and half as the mean of its clauses."""
+    asked = [by_clauses(question) for question in questions]
+    each = [one for own in asked for one in own]
+    firsts = network.tokenise([question.first for question in each])
     pairs: list[tuple[Tokens, Tokens]] = []
     read_parts: list[tuple[int, list[Part]]] = []
-    for question, first in zip(questions, firsts, strict=True):
+    for question, first in zip(each, firsts, strict=True):
         own = first[:FIRST_TOKENS]
         parts = parts_of_question(question, own, network.tokenise)
         read_parts.append((len(pairs), parts))
         pairs.extend((own, part.tokens) for part in parts)
     logits = network.logits(pairs)
-    found = []
-    for question, (start, parts) in zip(questions, read_parts, strict=True):
+    readings = []
+    for question, (start, parts) in zip(each, read_parts, strict=True):
         rows = logits[start : start + len(parts), ABILITIES.index(question.ability)]
         size = sum(len(a) + len(b) + 3 for a, b in pairs[start : start + len(parts)])
-        found.append(_reading(question, parts, rows, size))
-    return found
+        readings.append(_reading(question, parts, rows, size))
+    given = iter(readings)
+    return [_together([next(given) for _ in own]) for own in asked]
+
+
+def _together(readings: Sequence[Reading]) -> Reading:
+    """The reading of a whole claim, with those of its clauses, if any."""
+    whole, *parts = readings
+    if not parts:
+        return whole
+    mean = np.mean([part.features for part in parts], axis=0)
+    tokens = sum(one.tokens for one in readings)
+    return replace(whole, features=(whole.features + mean) / 2, tokens=tokens)
 
 
 def _reading(question: Question, parts: Sequence[Part], logits: Floats, tokens: int) -> Reading:
@@ -252,18 +290,38 @@ def probabilities(weights: Floats, bias: Floats, features: Floats) -> Floats:
 
 
 def rule(network: Network, questions: Sequence[Question]) -> list[Ruling]:
-    """The judge's answers to ``questions``, in their order."""
-    able = [question for question in questions if not empty(question)]
+    """The judge's answers to ``questions``, in their order. What a passage says word for word is
+    not put to the network."""
+    able = [one for one in questions if not empty(one) and not verbatim(one)]
     readings = iter(read(network, able))
     rulings = []
     for question in questions:
         if empty(question):
             rulings.append(Ruling(1.0, 0.0, 0.0, "", 0, 0))
-            continue
-        reading = next(readings)
-        no, partly, yes = calibrated(question.ability, reading.features).tolist()
-        rulings.append(Ruling(no, partly, yes, reading.sentence, reading.windows, reading.tokens))
+        elif verbatim(question):
+            claim = question.first.partition(": ")[2]
+            rulings.append(Ruling(0.0, 0.0, 1.0, claim, 0, 0))
+        else:
+            reading = next(readings)
+            no, partly, yes = calibrated(question.ability, reading.features).tolist()
+            ruling = Ruling(no, partly, yes, reading.sentence, reading.windows, reading.tokens)
+            rulings.append(ruling)
     return rulings
+
+
+VERBATIM = 3
+"""Words from which a claim that is a sentence of the passage is supported without a look."""
+
+
+@lru_cache(maxsize=4096)
+def verbatim(question: Question) -> bool:
+    """Whether the passage says a claim word for word: each of its sentences is one of the
+    passage's."""
+    claim = question.first.partition(": ")[2]
+    if question.ability is not Ability.E or len(stems(claim)) < VERBATIM:
+        return False
+    said = {" ".join(stems(one)) for one in sentences(question.second)}
+    return all(" ".join(stems(one)) in said for one in sentences(claim))
 
 
 def question_of(ability: Ability, first: str, second: str) -> Question:

@@ -10,16 +10,19 @@ import unicodedata
 from collections.abc import Sequence
 from enum import StrEnum
 
-TEXTS_VERSION = 1
+TEXTS_VERSION = 2
 """Changes whenever the same unit is put to the encoder in other words or parts."""
 GOLD_WORDS = 48
 """How many words of gold answers are read; the nearest to the answer come first."""
 ANSWER_WORDS, QUESTION_WORDS = 90, 40
 
+CLAUSE_WORDS = 6
+
 _SENTENCE = re.compile(r"(?<=[.!?])[\"')\]”’»]*\s+(?=[\"'(\[“‘«*•-]*[^\W_a-z])|\n+")
 _ABBREVIATED = re.compile(
     r"(?:\b(?:Mr|Mrs|Ms|Dr|St|Jr|Sr|vs|No|Prof|Gen|Lt|Col|Inc|Co|etc)|\b[A-Z])\.$"
 )
+_CLAUSE = re.compile(r";\s+|,\s+(?=(?:and|but|while|which|who|where|when|with|after|before)\s)")
 _WORD = re.compile(r"\w+")
 
 
@@ -96,4 +99,16 @@ def sentences(text: str) -> list[str]:
             found[-1] = f"{found[-1]} {line}"
         else:
             found.append(line)
+    return found
+
+
+def clauses(claim: str) -> list[str]:
+    """A long claim cut into its sentences and clauses, each of ``CLAUSE_WORDS`` words or more; one
+    alone where it cannot be cut."""
+    found: list[str] = []
+    for part in (part for sentence in sentences(claim) for part in _CLAUSE.split(sentence)):
+        if found and min(len(part.split()), len(found[-1].split())) < CLAUSE_WORDS:
+            found[-1] = f"{found[-1]}, {part}"
+        else:
+            found.append(part)
     return found

@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+import re
+
 from assay.labellers.judge.evidence import FIRST_TOKENS, MAX_WINDOWS, OVERLAP, WINDOW
 from assay.labellers.judge.model import Question, missing, packaged_tokenise
-from assay.labellers.judge.texts import ANSWER_WORDS, GOLD_WORDS, QUESTION_WORDS, Ability
+from assay.labellers.judge.texts import ANSWER_WORDS, GOLD_WORDS, QUESTION_WORDS, Ability, words
 from assay.labellers.judge.verdicts import LONGEST_QUESTION, unit_questions
 from assay.tasks.base import AnyTask, Unit
 from assay.tasks.r2c2 import AnswerUnit
+
+LONGEST_CLAIM = 60
+"""Words of the longest claims that there were enough of to learn from."""
+CODE, SHORTEST_CODE = 0.08, 40
+"""Share of a text of that many characters from which its marks make it code."""
+_MARKS = re.compile(r"[{}<>=\\^_|~$&*+/#@\[\]]")
 
 _NAMES = {Ability.E: "claim", Ability.A: "question"}
 
@@ -17,9 +25,22 @@ def unread(task: AnyTask, unit: Unit) -> list[str]:
     if isinstance(unit, AnswerUnit):
         return _unread_answer(unit)
     questions, _ = unit_questions(task, unit)
+    passage = str(getattr(unit, "passage", ""))
     found: list[str] = []
     for question in questions:
         found += _unread_passage(question)
+        if passage and len(words(question.second)) < len(words(passage)):
+            found.append(
+                f"sentences that hold the {_NAMES[question.ability]}'s words without saying it "
+                "were not read"
+            )
+        if len(question.first.split()) - 1 > LONGEST_CLAIM and question.ability is Ability.E:
+            found.append(
+                f"the claim has more than {LONGEST_CLAIM} words: cut it into single facts, as the "
+                "judge learnt from shorter ones"
+            )
+        if _code_or_formulas(question.second):
+            found.append("the passage reads like code or formulas, which the judge never learnt")
         asked = len(question.first.split()) - 1  # the first word is the ability's
         if question.ability is Ability.A and asked > LONGEST_QUESTION:
             found.append(
@@ -27,6 +48,11 @@ def unread(task: AnyTask, unit: Unit) -> list[str]:
                 "takes nearly any passage for a part of the answer"
             )
     return found
+
+
+def _code_or_formulas(text: str) -> bool:
+    """Whether marks of code and formulas are more than a tenth of what is not space."""
+    return len(_MARKS.findall(text)) > CODE * len(text) and len(text) > SHORTEST_CODE
 
 
 def _unread_answer(unit: AnswerUnit) -> list[str]:

@@ -6,7 +6,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from assay.labellers.denials import declines_rightly, fault_in
+from assay.labellers.judge.languages import other_language
 from assay.labellers.judge.model import Question, Ruling, question_of
 from assay.labellers.judge.overlap import shared, states
 from assay.labellers.judge.summaries import PAIRS
@@ -16,7 +19,9 @@ from assay.labellers.judge.texts import (
     claim_text,
     gold_text,
     question_text,
+    sentences,
 )
+from assay.labellers.refusals import same_words
 from assay.model.trec_rag import Assigned, Support
 from assay.tasks.base import AnyTask, Unit, Verdict
 from assay.tasks.exam import SELF_RATING, THOMAS, Rating, RatingUnit
@@ -57,12 +62,13 @@ REASON_LENGTH = 240
 @dataclass(frozen=True, slots=True)
 class Levels:
     """A ruling with the verdicts that follow from the calibrated thresholds; ``threshold`` is that
-    of yes."""
+    of yes, ``unfitted`` the probability of yes before people of the collection were heard."""
 
     ruling: Ruling
     yes: bool
     partly: bool
     threshold: float
+    unfitted: float = 0.0
 
     def quoted(self, start: str) -> str:
         """``start`` and the sentence that counted most, in quotation marks."""
@@ -77,11 +83,12 @@ class Levels:
 @dataclass(frozen=True, slots=True)
 class Way:
     """How a task is done: the ``questions`` of a unit (none where it cannot be judged, as
-    ``cannot`` then says), and the verdict from their ``Levels`` in the same order."""
+    ``cannot`` then says), what is ``settled`` of their ``Levels``, and the verdict from that."""
 
     questions: Callable[[Any], list[Question]]
     verdict: Callable[[Any, Sequence[Levels]], Verdict]
     cannot: Callable[[Any], str | None] = lambda _unit: None
+    settled: Callable[[Any, Sequence[Levels]], Sequence[Levels]] = lambda _unit, levels: levels
 
 
 def _entailment_questions(unit: EntailmentUnit) -> list[Question]:
@@ -101,30 +108,71 @@ def _answer_questions(unit: AnswerUnit) -> list[Question]:
     correct = question_of(
         Ability.C, answer_text(unit.question, unit.answer), gold_text(unit.answer, basis)
     )
-    return [correct, *(_helps(unit, nugget) for nugget in unit.nuggets)]
+    helps = [_helps(unit, nugget) for nugget in unit.nuggets]
+    said = [question_of(Ability.E, claim_text(one), unit.answer) for one in _long_gold(unit)]
+    return [correct, *helps, *said]
+
+
+LONG_GOLD, LONG_ANSWER = 40, 12
+"""Words from which the sentences of a gold answer are looked for in an answer, one by one."""
+
+
+def _long_gold(unit: AnswerUnit) -> list[str]:
+    """The sentences of a long gold answer beside an answer that may state them; none where the
+    gold answer is short, for then it is read whole."""
+    if len(unit.gold) != 1 or len(unit.answer.split()) < LONG_ANSWER:
+        return []
+    gold = unit.gold[0]
+    return sentences(gold) if len(gold.split()) > LONG_GOLD else []
 
 
 def _helps(unit: AnswerUnit, nugget: str) -> Question:
     return question_of(Ability.A, question_text(unit.question), nugget)
 
 
-def _answer(unit: AnswerUnit, levels: Sequence[Levels]) -> AnswerVerdict:
-    correct = levels[0]
-    basis = "gold answer" if unit.gold else "nugget"
+def _by_rule(unit: AnswerUnit) -> AnswerVerdict | None:
+    """What the rules on refusals, denials and lists decide, if anything."""
     fault = fault_in(unit.question, unit.answer, unit.gold)
     if fault is not None:
         return AnswerVerdict(correct=False, reason=fault)
     if declines_rightly(unit.answer, unit.gold):
         said = "It declines to answer, and so does the gold answer."
-        return AnswerVerdict(correct=True, reason=said, nuggets=_helped(unit, levels))
-    if not correct.yes:
-        return AnswerVerdict(correct=False, reason=correct.quoted(f"Differs from the {basis}"))
-    said = correct.quoted(f"Agrees with the {basis}")
-    return AnswerVerdict(correct=True, reason=said, nuggets=_helped(unit, levels))
+        return AnswerVerdict(correct=True, reason=said)
+    if any(same_words(unit.answer, one) for one in unit.gold):
+        return AnswerVerdict(correct=True, reason="It is the gold answer, word for word.")
+    return None
+
+
+def _answer_levels(unit: AnswerUnit, levels: Sequence[Levels]) -> list[Levels]:
+    """What is said of the answer, then of each nugget: of a long gold answer's sentences the mean
+    takes the place of what the network says of all at once."""
+    first, *rest = levels
+    helps, said = rest[: len(unit.nuggets)], rest[len(unit.nuggets) :]
+    if not said:
+        return [first, *helps]
+    best = max(said, key=lambda one: one.ruling.yes).ruling
+    each = np.array([(one.ruling.no, one.ruling.partly, one.ruling.yes) for one in said])
+    no, partly, yes = each.mean(axis=0).tolist()
+    tokens = sum(one.ruling.tokens for one in (first, *said))
+    cut = said[0].threshold
+    ruling = Ruling(no, partly, yes, best.sentence, best.windows, tokens)
+    return [Levels(ruling, ruling.yes > cut, ruling.yes + ruling.partly > cut, cut), *helps]
+
+
+def _answer(unit: AnswerUnit, levels: Sequence[Levels]) -> AnswerVerdict:
+    correct = levels[0]
+    basis = "gold answer" if unit.gold else "nugget"
+    found = _by_rule(unit)
+    if found is None:
+        start = "Agrees with the" if correct.yes else "Differs from the"
+        found = AnswerVerdict(correct=correct.yes, reason=correct.quoted(f"{start} {basis}"))
+    if not found.correct:
+        return found
+    return found.model_copy(update={"nuggets": _helped(unit, levels[1:])})
 
 
 def _helped(unit: AnswerUnit, levels: Sequence[Levels]) -> tuple[NuggetHelp, ...]:
-    return tuple(_help(unit, number, one) for number, one in enumerate(levels[1:], start=1))
+    return tuple(_help(unit, number, one) for number, one in enumerate(levels, start=1))
 
 
 STEP = 0.3
@@ -259,7 +307,7 @@ def _aspects_at_once(unit: AspectsUnit, levels: Sequence[Levels]) -> RelevanceGr
 WAYS: Mapping[str, Way] = {
     **{name: Way(*pair) for name, pair in PAIRS.items()},
     ENTAILMENT.name: Way(_entailment_questions, _entailment),
-    ANSWER.name: Way(_answer_questions, _answer, _answer_cannot),
+    ANSWER.name: Way(_answer_questions, _answer, _answer_cannot, _answer_levels),
     RELEVANCE.name: Way(_relevance_questions, _relevance),
     GRADED_RELEVANCE.name: Way(_relevance_questions, _graded, _narrative),
     SELF_RATING.name: Way(_relevance_questions, _rated),
@@ -300,4 +348,31 @@ def unit_questions(task: AnyTask, unit: Unit) -> tuple[list[Question], str | Non
     """What is asked about ``unit``, or why it cannot be judged."""
     way = WAYS[task.name]
     reason = way.cannot(unit)
-    return ([], reason) if reason else (way.questions(unit), None)
+    if reason:
+        return [], reason
+    questions = way.questions(unit)
+    language = _unreadable(unit, questions)
+    return ([], language) if language else (questions, None)
+
+
+_PARTS = {
+    Ability.E: ("claim", "passage"), Ability.A: ("question", "passage"),
+    Ability.C: ("answer", "gold answer"),
+}  # fmt: skip
+
+
+def _unreadable(unit: Unit, questions: Sequence[Question]) -> str | None:
+    """Why the texts cannot be read: they are not in English. Answers that are decided by rules are
+    not read."""
+    if isinstance(unit, AnswerUnit) and _by_rule(unit) is not None:
+        return None
+    for question in questions:
+        texts = (question.first.partition(": ")[2].rpartition(" | question: ")[-1], question.second)
+        for name, text in zip(_PARTS[question.ability], texts, strict=True):
+            language = other_language(text)
+            if language is not None:
+                return (
+                    f"this judge reads English, and the {name} is in {language}: use "
+                    "'openai:MODEL' or people's labels for it"
+                )
+    return None

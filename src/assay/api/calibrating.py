@@ -1,0 +1,155 @@
+"""The embedded judge fitted to what people of a folder said: ``assay calibrate``."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import orjson
+
+from assay.labellers.judge.local import FILE
+from assay.labellers.judge.model import settings
+from assay.labellers.judge.texts import Ability
+from assay.ledger import Ledger
+from assay.measures.confidence import confidence_measures
+from assay.model.errors import SettingsError
+from assay.model.labels import Label, Status
+from assay.protocols.folder import Folder
+from assay.protocols.output import write_bytes
+from assay.systems.recalibration import Calibration, Linear, cross_validated, fit
+from assay.tasks.r2c2 import ANSWER, ENTAILMENT, RELEVANCE
+from assay.tasks.trec_rag import SUPPORT
+
+LEAST = 50
+"""Units of an ability, labelled by people and by the judge, from which a map is fitted."""
+LEAST_EITHER = 10
+"""Of these, how many must be a yes, and how many none."""
+
+_SAID: Mapping[str, tuple[Ability, str, Any]] = {
+    ENTAILMENT.name: (Ability.E, "entailed", True),
+    SUPPORT.name: (Ability.E, "support", "full"),
+    RELEVANCE.name: (Ability.A, "relevant", True),
+    ANSWER.name: (Ability.C, "correct", True),
+}
+"""Task → ability, and which field of its verdict has which value for a yes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fitted:
+    """One ability: how many units, and how many of them are a yes to people; before and after, by
+    name (cross-validated), and the map; ``why_not`` where there is none."""
+
+    ability: Ability
+    units: int
+    yes: int
+    before: Mapping[str, float | None]
+    after: Mapping[str, float | None]
+    fitted: Linear | None
+    why_not: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Calibrated:
+    """What was learnt of each ability that people labelled, and the file that it stands in."""
+
+    abilities: tuple[Fitted, ...]
+    output: Path | None
+
+    def document(self) -> dict[str, Any]:
+        """As JSON has it."""
+        return {
+            "judge": settings().version,
+            "abilities": {
+                one.ability.value: {
+                    "units": one.units, "yes": one.yes, "before": one.before, "after": one.after,
+                    **({} if one.fitted is None else one.fitted.parameters),
+                    **({"why_not": one.why_not} if one.why_not else {}),
+                }
+                for one in self.abilities
+            },
+            "output": None if self.output is None else str(self.output),
+        }  # fmt: skip
+
+
+def calibrate(folder: Path, *, dry_run: bool = False) -> Calibrated:
+    """Fit threshold, prior and slope of the embedded judge to the people's labels of ``folder`` and
+    put them there, unless ``dry_run``. Raises SettingsError where people and judge have labelled
+    too little together."""
+    opened = Folder.open(folder)
+    with opened.open_ledger(create=False) as ledger:
+        pairs = _pairs(ledger)
+    if not pairs:
+        raise SettingsError(
+            f"{folder}: no unit has a label by a person and one by the embedded judge. Let people "
+            f"label some {LEAST} to 200 ('assay draw', 'assay ui'), and judge."
+        )
+    found = tuple(_fitted(ability, *map(np.array, pairs[ability])) for ability in sorted(pairs))
+    usable = {
+        one.ability.value: {**one.fitted.parameters, "units": one.units}
+        for one in found
+        if one.fitted is not None
+    }
+    output = folder / FILE if usable and not dry_run else None
+    if output is not None:
+        document = {"judge": settings().version, "abilities": usable}
+        options = orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE
+        write_bytes(output, orjson.dumps(document, option=options))
+    return Calibrated(found, output)
+
+
+def _pairs(ledger: Ledger) -> dict[Ability, tuple[list[float], list[bool]]]:
+    """The judge's own probabilities of yes and what people said of the same units; of several
+    labels of a unit the newest of either."""
+    people: dict[tuple[str, str], Label] = {}
+    judge: dict[tuple[str, str], float] = {}
+    for label in ledger.labels(list(_SAID)):
+        key = (label.task, label.unit)
+        if label.status is not Status.OK or label.verdict is None:
+            continue
+        if label.labeller.is_human:
+            people[key] = label
+        elif label.labeller.name == "embedded:judge":
+            for ruling in label.detail.get("rulings", ())[:1]:
+                if ruling["windows"]:
+                    judge[key] = float(ruling.get("unfitted", ruling["yes"]))
+    found: dict[Ability, tuple[list[float], list[bool]]] = defaultdict(lambda: ([], []))
+    for key in sorted(people.keys() & judge.keys()):
+        ability, field, yes = _SAID[key[0]]
+        found[ability][0].append(judge[key])
+        found[ability][1].append((people[key].verdict or {}).get(field) == yes)
+    return found
+
+
+def _fitted(ability: Ability, p: np.ndarray[Any, Any], truth: np.ndarray[Any, Any]) -> Fitted:
+    yes = int(truth.sum())
+    if len(p) < LEAST or min(yes, len(p) - yes) < LEAST_EITHER:
+        why = (
+            f"{len(p)} units, {yes} of them a yes: at least {LEAST} are wanted, "
+            f"{LEAST_EITHER} of either"
+        )
+        return Fitted(ability, len(p), yes, {}, {}, None, why)
+    before = _measures(p, truth, settings().threshold(ability))
+    crossed = cross_validated(Calibration.PLATT, p, truth)
+    after = _measures(crossed, truth, 0.5)
+    fitted = fit(Calibration.PLATT, p, truth)
+    if not isinstance(fitted, Linear) or fitted.slope <= 0:
+        why = "the judge's probabilities and what people say do not go together"
+        return Fitted(ability, len(p), yes, before, after, None, why)
+    return Fitted(ability, len(p), yes, before, after, fitted)
+
+
+def _measures(
+    p: np.ndarray[Any, Any], truth: np.ndarray[Any, Any], cut: float
+) -> dict[str, float | None]:
+    known = confidence_measures(p, truth)
+    said = p > cut
+    return {
+        "agreement": float((said == truth).mean()),
+        "balanced": float((said[truth].mean() + (~said[~truth]).mean()) / 2),
+        "ECE": known["ECE"],
+        "Brier": known["Brier"],
+    }

@@ -1,0 +1,50 @@
+"""``assay calibrate``: the embedded judge fitted to what people of a folder said."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from assay.api.calibrating import Calibrated, calibrate
+from assay.cli.common import JsonOption, present, remark
+from assay.page.tables import Table
+
+_NAMES = {"E": "claims", "A": "relevance", "C": "answers"}
+
+
+def calibrate_command(
+    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="The evaluation.")],
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Show what it would change, and write nothing.")
+    ] = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Fit the embedded judge's threshold, prior and slope to 50 to 200 labels by people.
+
+    Before and after are shown cross-validated. The folder's judge is then another labeller: run
+    'assay judge' for its labels. Delete judge-calibration.json to go back.
+    """
+    found = calibrate(folder, dry_run=dry_run)
+    present(found.document, _people(found), as_json=as_json)
+    if not any(one.fitted for one in found.abilities):
+        raise typer.Exit(1)
+
+
+def _people(found: Calibrated) -> Iterator[Table | str]:
+    for one in found.abilities:
+        if one.after:
+            rows = [
+                (word, *(values[name] for name in one.before))
+                for word, values in (("before", one.before), ("after", one.after))
+            ]
+            title = f"{_NAMES[one.ability]}, {one.units} units, {one.yes} a yes; cross-validated"
+            yield Table(title.capitalize(), ("", *one.before), rows, digits=3)
+        if one.fitted is not None:
+            yield f"slope {one.fitted.slope:.3f}, shift {one.fitted.shift:+.3f}"
+        else:
+            remark(f"{_NAMES[one.ability]}: not fitted: {one.why_not}.")
+    if found.output is not None:
+        yield f"Written: {found.output}"

@@ -1,0 +1,80 @@
+"""``assay calibrate``: the embedded judge fitted to what people of a folder said."""
+
+from __future__ import annotations
+
+import json
+import shutil
+
+import pytest
+
+from tests.conftest import ROOT
+
+
+@pytest.fixture
+def films(tmp_path):
+    ignore = shutil.ignore_patterns("out", "labels.sqlite*")
+    shutil.copytree(ROOT / "examples" / "films", tmp_path / "films", ignore=ignore)
+    return tmp_path / "films"
+
+
+def people_say(assay, folder, *, most):
+    """Somebody who is milder than the judge: of what it does not call entailed, half is."""
+    rows = [json.loads(line) for line in assay("labels", "export", folder).stdout.splitlines()]
+    pairs = [row for row in rows if row["task"] == "r2c2.entailment"][:most]
+    said = [
+        {**{key: row[key] for key in ("task", "unit")},
+         "verdict": {"entailed": row["verdict"]["entailed"] or number % 2 > 0}}
+        for number, row in enumerate(pairs)
+    ]  # fmt: skip
+    path = folder / "people.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in said), encoding="utf-8")
+    assert assay("labels", "import", folder, path, "--by", "human:KIM").returncode == 0
+    return said
+
+
+def test_people_teach_the_judge_of_a_folder(assay, films):
+    assert assay("judge", films).returncode == 0
+    assert assay("calibrate", films).returncode == 2  # nobody has said anything
+    said = people_say(assay, films, most=200)
+    ahead = json.loads(assay("calibrate", films, "--dry-run", "--json").stdout)
+    assert not (films / "judge-calibration.json").exists()
+    claims = ahead["abilities"]["E"]
+    assert claims["units"] <= len(said)
+    # What a rule decided needs no mending.
+    assert 0 < claims["yes"] <= sum(row["verdict"]["entailed"] for row in said)
+    assert claims["after"]["Brier"] < claims["before"]["Brier"]
+    shown = assay("calibrate", films)
+    assert shown.returncode == 0
+    assert "before" in shown.stdout
+    assert "after" in shown.stdout
+    kept = json.loads((films / "judge-calibration.json").read_text())
+    assert kept["abilities"]["E"]["shift"] == pytest.approx(claims["shift"])
+    # Another labeller: its labels are asked for anew, with what was learnt in their key.
+    again = json.loads(assay("judge", films, "--json").stdout)
+    assert again["asked"] > 0
+    rows = [json.loads(line) for line in assay("labels", "export", films).stdout.splitlines()]
+    mended = [row for row in rows if "calibration" in row["labeller"]["params"]]
+    assert len({row["labeller"]["params"]["calibration"] for row in mended}) == 1
+    first = mended[0]["detail"]["rulings"][0]
+    assert first["threshold"] in (0.5, pytest.approx(first["threshold"]))
+    # Fitted again it learns the same: from what the judge said before it was taught.
+    assert json.loads(assay("calibrate", films, "--json").stdout)["abilities"]["E"][
+        "shift"
+    ] == pytest.approx(claims["shift"], abs=0.05)
+
+
+def test_too_few_labels_are_not_enough(assay, films):
+    assert assay("judge", films).returncode == 0
+    people_say(assay, films, most=20)
+    done = assay("calibrate", films)
+    assert done.returncode == 1
+    assert "at least 50" in done.stderr
+    assert not (films / "judge-calibration.json").exists()
+
+
+def test_a_file_of_another_judge_is_refused(assay, films):
+    text = json.dumps({"judge": "1", "abilities": {"E": {"slope": 1, "shift": 0}}})
+    (films / "judge-calibration.json").write_text(text)
+    done = assay("judge", films)
+    assert done.returncode == 2
+    assert "assay calibrate" in done.stderr

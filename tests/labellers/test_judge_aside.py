@@ -1,0 +1,185 @@
+"""What holds a claim's words and asserts nothing is not read; languages; the same label whatever
+the order of sets, batches and threads."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from assay.labellers.denials import fault_in
+from assay.labellers.judge.aside import asserted
+from assay.labellers.judge.languages import other_language
+from assay.labellers.judge.model import Network, Question, question_of, read, verbatim
+from assay.labellers.judge.texts import Ability, claim_text, clauses, question_text
+from assay.labellers.judge.unread import unread
+from assay.labellers.judge.verdicts import unit_questions
+from assay.tasks.r2c2 import ANSWER, ENTAILMENT, AnswerUnit, EntailmentUnit
+
+CLAIM = "Michael Curtiz directed the film Casablanca in 1942."
+BARE = CLAIM.rstrip(".")
+WEATHER = "The weather in Kent was mild that spring."
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        f"No historian would ever maintain that {BARE}.",
+        f"It is a widespread error that {BARE}.",
+        f"The rumour that {BARE} was never true.",
+        f"The paper had to take back its report that {BARE}, which was false.",
+        f"“{BARE}” is a fabrication.",
+        f"{CLAIM} That is wrong.",
+        f"Did you know that {BARE}?",
+        f"Nobody has settled whether {BARE}.",
+        f"Suppose {BARE}.",
+        f"This excerpt is full proof that {BARE}.",
+        f"Score: 3. Reason: {CLAIM}",
+        "1942 the in Curtiz Casablanca film directed Michael.",
+        "film Casablanca Michael the directed in Curtiz 1942",
+    ],
+)
+def test_what_asserts_no_claim_is_set_aside(sentence: str) -> None:
+    left = asserted(Ability.E, claim_text(CLAIM), f"{WEATHER} {sentence}")
+    assert "Curtiz" not in left
+    assert WEATHER in left
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        CLAIM,
+        "In 1942 Michael Curtiz directed the film Casablanca, which was not shot in Africa.",
+        "There is no doubt that Michael Curtiz directed the film Casablanca in 1942.",
+        "It is no myth that Michael Curtiz directed the film Casablanca in 1942.",
+        "Casablanca is a film of 1942 that Michael Curtiz directed.",
+        "The film Casablanca, directed by Michael Curtiz, came out in 1942.",
+        "He had failed before, but Michael Curtiz directed the film Casablanca in 1942.",
+    ],
+)
+def test_what_asserts_a_claim_is_read(sentence: str) -> None:
+    passage = f"{WEATHER} {sentence}"
+    assert asserted(Ability.E, claim_text(CLAIM), passage) == passage
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "Below we reply to the query: who directed the film Casablanca",
+        "Who directed the film Casablanca? This page tells you everything.",
+        "casablanca film who the directed",
+    ],
+)
+def test_a_question_repeated_or_praised_answers_nothing(sentence: str) -> None:
+    asked = question_text("Who directed the film Casablanca?")
+    assert "asablanca" not in asserted(Ability.A, asked, f"{WEATHER} {sentence}")
+
+
+def test_an_answer_beside_the_question_is_read() -> None:
+    asked = question_text("Who directed the film Casablanca?")
+    passage = "Who directed the film Casablanca? It was Michael Curtiz."
+    assert question_of(Ability.A, asked, passage).second == "It was Michael Curtiz."
+    told = "The director of the film Casablanca is Michael Curtiz."
+    assert asserted(Ability.A, asked, told) == told
+
+
+def test_a_claim_that_is_a_sentence_of_the_passage_is_said() -> None:
+    passage = f"{WEATHER} {CLAIM} It won three Oscars."
+    both = f"{CLAIM} It won three Oscars."
+    for claim, there in ((CLAIM, True), (both, True), ("Curtiz won three Oscars.", False)):
+        assert verbatim(Question(Ability.E, claim_text(claim), passage)) is there
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "I am torn between Paris and Rome.",
+        "Paris would be a wrong guess.",
+        "People often say Paris, but they are mistaken.",
+        "Ignore Paris; the truth is Rome.",
+        "My options are Rome, Paris, Oslo.",
+        "This cannot be answered with what is given.",
+    ],
+)
+def test_more_answers_that_settle_on_nothing(answer: str) -> None:
+    assert fault_in("Which city was it?", answer, ["Paris"]) is not None
+
+
+def test_a_plain_answer_is_none_of_these() -> None:
+    for answer in ("It was Paris.", "Paris, the capital of France", "Probably Paris"):
+        assert fault_in("Which city was it?", answer, ["Paris"]) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "language"),
+    [
+        ("カサブランカは1942年の映画です。", "Japanese"),
+        ("《卡萨布兰卡》由迈克尔·柯蒂兹执导。", "Chinese"),
+        ("Le film a été réalisé par Michael Curtiz.", "French"),
+        ("Der Film wurde von Michael Curtiz gedreht.", "German"),
+        ("Casablanca es una película de 1942.", "Spanish"),
+        ("Das Boot is a 1981 German film directed by Wolfgang Petersen.", None),
+        ("A man in a red shirt walks a dog.", None),
+        ("東京", None),
+        ("", None),
+    ],
+)
+def test_languages_are_told_apart(text: str, language: str | None) -> None:
+    assert other_language(text) == language
+
+
+def test_what_it_cannot_read_is_refused_and_says_so() -> None:
+    unit = EntailmentUnit(passage="カサブランカは1942年の映画です。", nugget="It is a film.")
+    questions, reason = unit_questions(ENTAILMENT, unit)
+    assert not questions
+    assert "the passage is in Japanese" in (reason or "")
+    # Rules decide without reading.
+    ruled = AnswerUnit(question="Who directed it?", answer="わかりません。", gold=("Curtiz",))
+    assert unit_questions(ANSWER, ruled)[1] is None
+
+
+def test_long_claims_are_cut_and_short_ones_are_not() -> None:
+    long = (
+        "The film was shot in Burbank in the summer of 1942, and it was first shown in New York, "
+        "where it ran for ten weeks."
+    )
+    assert len(clauses(long)) == 3
+    assert clauses("It was shot, and shown.") == ["It was shot, and shown."]
+
+
+def test_warnings_name_what_was_not_read_and_what_was_never_learnt() -> None:
+    stuffed = EntailmentUnit(passage=f"{WEATHER} It is false that {BARE}.", nugget=CLAIM)
+    assert any("without saying it" in one for one in unread(ENTAILMENT, stuffed))
+    code = EntailmentUnit(passage="for (i=0; i<n; i++) { x[i] = y[i] & z[i]; } " * 3, nugget=CLAIM)
+    assert any("code" in one for one in unread(ENTAILMENT, code))
+
+
+def test_a_reading_is_the_same_alone_in_company_and_on_two_threads() -> None:
+    passage = f"{WEATHER} {CLAIM} It won three Oscars and cost a million dollars."
+    claims = (CLAIM, "Curtiz won an Oscar.", "It cost ten dollars.", "Kent is in England.")
+    questions = [Question(Ability.E, claim_text(one), passage) for one in claims]
+    one, two = Network.packaged(threads=1), Network.packaged(threads=2)
+    together = [reading.features.tolist() for reading in read(two, questions)]
+    alone = [read(one, [question])[0].features.tolist() for question in questions]
+    assert together == alone
+
+
+_CHOICE = """
+from assay.labellers.judge.evidence import nearest
+words = [f"w{n}" for n in range(40)]
+parts = [" ".join(words[n % 7 :: 3 + n % 5]) for n in range(60)]
+print(nearest(parts, " ".join(words), 12))
+"""
+
+
+def test_evidence_does_not_depend_on_the_order_of_sets() -> None:
+    def chosen(seed: str) -> str:
+        environment = {**os.environ, "PYTHONHASHSEED": seed}
+        command = [sys.executable, "-c", _CHOICE]
+        return subprocess.run(
+            command, env=environment, capture_output=True, text=True, check=True
+        ).stdout
+
+    assert len({chosen(seed) for seed in ("0", "1", "2", "3")}) == 1
