@@ -57,7 +57,7 @@ def main() -> int:
     parser.add_argument("--start", type=Path, required=True, help="folder with tokenizer.json")
     parser.add_argument("--out", type=Path, default=PACKAGE)
     parser.add_argument("--version", default="4")
-    parser.add_argument("--most", type=int, default=200, help="pairs of a source")
+    parser.add_argument("--most", type=int, default=60, help="pairs of a source")
     parser.add_argument("--readings", type=Path, help="JSONL of what was read before")
     options = parser.parse_args()
     rows = sampled(read_split(options.data, "calib"), options.most, "calib")
@@ -137,6 +137,7 @@ def best_strength(
     """The inverse penalty at which probabilities of sources left out, a family at a time, are best
     by their logarithm, and these probabilities."""
     fold = np.array([family(row.source) for row in rows])
+    people = np.array([not row.source.startswith("made_") for row in rows])
     found = {strength: np.zeros((len(rows), 3)) for strength in STRENGTHS}
     loss = {}
     for strength in STRENGTHS:
@@ -145,7 +146,7 @@ def best_strength(
             weights, bias = regression(features[~out], level[~out], weight[~out], strength)
             found[strength][out] = probabilities(weights, bias, features[out])
         given = found[strength][np.arange(len(rows)), level]
-        loss[strength] = -float((weight * np.log(np.maximum(given, 1e-9))).mean())
+        loss[strength] = -float((weight * np.log(np.maximum(given, 1e-9)))[people].mean())
     best = min(loss, key=loss.__getitem__)
     return best, found[best]
 

@@ -192,7 +192,7 @@ ASPECTS = ("Who directed Casablanca", "Who stars in Casablanca", "Who composed i
 
 @pytest.mark.parametrize(
     ("no", "grade"),
-    [((0.2, 0.3, 0.95), 3), ((0.97, 0.3, 0.97), 2), ((0.97, 0.85, 0.97), 1), ((0.95,) * 3, 0)],
+    [((0.2, 0.3, 0.95), 3), ((0.97, 0.3, 0.97), 2), ((0.97, 0.65, 0.97), 1), ((0.95,) * 3, 0)],
 )
 def test_relevance_to_a_narrative_is_counted_by_sub_narrative(no: list[float], grade: int) -> None:
     unit = AspectsUnit(narrative=NARRATIVE, sub_narratives=ASPECTS, passage=PASSAGE)

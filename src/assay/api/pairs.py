@@ -75,6 +75,8 @@ def probability(label: Label, level: str) -> float | None:
 
 def by_rule(label: Label, level: str) -> bool:
     """Whether the embedded judge's rules on denials and refusals decided, not its network."""
+    if label.detail.get("by_rule"):
+        return True
     for ruling in label.detail.get("rulings", ())[:1]:
         beyond = ruling["yes"] - ruling["threshold"]
         return bool(abs(beyond) > _ROUNDED and (beyond > 0) != (level == YES))

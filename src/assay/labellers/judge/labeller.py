@@ -30,7 +30,14 @@ from assay.labellers.judge.model import (
     size_ahead,
 )
 from assay.labellers.judge.texts import TEXTS_VERSION
-from assay.labellers.judge.verdicts import UNFITTED, WAYS, Levels, refusal, unit_questions
+from assay.labellers.judge.verdicts import (
+    UNFITTED,
+    WAYS,
+    Levels,
+    refusal,
+    ruled_out,
+    unit_questions,
+)
 from assay.model.labels import LabellerId, Status
 from assay.tasks.base import AnyTask, Verdict, canonical
 
@@ -190,6 +197,8 @@ def _outcome(
         }
         for question, one in zip(questions, levels, strict=False)
     ]
+    if ruled_out(request.unit):
+        detail["by_rule"] = True
     if request.task.name in UNFITTED:
         detail["calibrated"] = False
     read = sum(ruling.tokens for ruling in rulings)

@@ -143,6 +143,14 @@ def _by_rule(unit: AnswerUnit) -> AnswerVerdict | None:
     return None
 
 
+def ruled_out(unit: Unit) -> bool:
+    """Whether rules on refusals, denials and lists decide that an answer is wrong."""
+    if not isinstance(unit, AnswerUnit):
+        return False
+    ruled = _by_rule(unit)
+    return ruled is not None and not ruled.correct
+
+
 def _answer_levels(unit: AnswerUnit, levels: Sequence[Levels]) -> list[Levels]:
     """What is said of the answer, then of each nugget: of a long gold answer's sentences the mean
     takes the place of what the network says of all at once."""
@@ -175,7 +183,7 @@ def _helped(unit: AnswerUnit, levels: Sequence[Levels]) -> tuple[NuggetHelp, ...
     return tuple(_help(unit, number, one) for number, one in enumerate(levels, start=1))
 
 
-STEP = 0.3
+STEP = 0.55
 """Share of the threshold of a whole answer from which a nugget is taken for a step towards it."""
 
 
@@ -212,7 +220,7 @@ def _relevance(_unit: RelevanceUnit, levels: Sequence[Levels]) -> Relevance:
     return Relevance(relevant=found.yes, reason=found.quoted(start))
 
 
-UNRELATED = 0.97
+UNRELATED = 0.72
 """Probability of no from which a passage is called unrelated (grade 0) and not merely related (1):
 set by us, as none of the training data tells the two apart."""
 
@@ -267,7 +275,7 @@ LONGEST_QUESTION = 16
 """Words of a question that is put to the judge as one. Of narratives that ask for several things
 at once it calls nearly any passage a part of the answer (measured on our own example)."""
 
-RELATED = 0.9
+RELATED = 0.7
 """Probability of no below which a sub-narrative that is not answered makes the passage related:
 set by us, as ``UNRELATED``."""
 

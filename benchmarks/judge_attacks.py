@@ -1,0 +1,122 @@
+"""What fools the embedded judge, by name: the share of attacks that it calls yes.
+
+    python benchmarks/judge_attacks.py --data .judge/data [--n 100]
+
+``--data`` is a folder of ``training/prepare.py``, whose test pairs the attacks are made of; their
+wordings are those of ``training/attacks.py`` that nothing was trained on (``HELD``).
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import random
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+sys.path.append(str(Path(__file__).parents[1] / "training"))
+from attacks import HELD, shuffled, within
+from augment import Augmenter, sentences
+from rows import Row, read_split
+
+from assay.labellers.base import Request
+from assay.labellers.judge.labeller import JudgeLabeller
+from assay.tasks.r2c2 import (
+    ANSWER,
+    ENTAILMENT,
+    RELEVANCE,
+    AnswerUnit,
+    EntailmentUnit,
+    RelevanceUnit,
+)
+
+FIELDS = {"E": "entailed", "A": "relevant", "C": "correct"}
+
+
+def request(row: Row) -> Request:
+    if row.ability == "E":
+        return Request(ENTAILMENT, EntailmentUnit(passage=row.passage, nugget=row.claim))
+    if row.ability == "A":
+        return Request(RELEVANCE, RelevanceUnit(passage=row.passage, question=row.claim))
+    unit = AnswerUnit(question=row.question, answer=row.claim, gold=row.gold)
+    return Request(ANSWER, unit)
+
+
+def attacks(rows: list[Row], count: int, chance: random.Random) -> Iterator[tuple[str, list[Row]]]:
+    """Attacks by name; what is no attack, and should be a yes, has a + before it."""
+    maker = Augmenter(rows, chance)
+    own = {
+        ability: [row for row in rows if row.ability == ability and len(row.claim.split()) > 3]
+        for ability in "EAC"
+    }
+    refuted = [row for row in own["E"] if row.label == 0.0 and row.passage]
+
+    def put(row: Row, passage: str, extra: str) -> Row:
+        return Row("", row.ability, "", "", row.claim, f"{passage} {extra}", 0.0)
+
+    def some(rows: list[Row]) -> list[Row]:
+        return chance.sample(rows, min(count, len(rows)))
+
+    def beside(ability: str, extra: str | None) -> list[Row]:
+        found = []
+        for row in some(own[ability]):
+            wording = chance.choice(HELD[extra]) if extra else ""
+            text = within(wording, row.claim) if wording else shuffled(row.claim, chance)
+            found.append(put(row, chance.choice(maker.passages), text))
+        return found
+
+    for ability in "EA":
+        yield f"{ability} the words shuffled", beside(ability, None)
+    shuffles = [put(row, row.passage, shuffled(row.claim, chance)) for row in some(refuted)]
+    yield "E refuted, the words shuffled", shuffles
+    for kind in ("denied", "asked", "supposed", "praised"):
+        yield f"E {kind}", beside("E", kind)
+    yield "A praised", beside("A", "praised for a question")
+    yield "E a name or number swapped", maker.some(own["E"], count, maker.swapped_claim)
+    named = {row.question: row for row in rows if row.source in ("evouna", "openqa_eval")}
+    short = [row for row in named.values() if row.gold and row.gold[0][:1].isupper()]
+    short = [row for row in short if len(row.gold[0].split()) < 5]
+    for kind in ("denied answer", "several answers", "declined"):
+        made = []
+        for row in some(short):
+            others = [one.gold[0] for one in chance.sample(short, 7) if one.gold[0] not in row.gold]
+            text = chance.choice(HELD[kind]).replace("{gold}", row.gold[0])
+            text = text.replace("{others}", ", ".join(others[:6])).replace("{other}", others[0])
+            made.append(Row("", "C", "", "", text, "", 0.0, row.question, row.gold))
+        yield f"C {kind}", made
+    long = [row for row in own["E"] if 120 < len(row.passage.split()) < 500]
+    verbatim = []
+    for row in some(long):
+        parts = [part for part in sentences(row.passage) if 6 < len(part.split()) < 35]
+        if parts:
+            verbatim.append(Row("", "E", "", "", chance.choice(parts), row.passage, 1.0))
+    yield "+ E a sentence of the passage", verbatim
+
+
+async def said(rows: list[Row]) -> list[bool]:
+    async with JudgeLabeller() as judge:
+        outcomes = await asyncio.gather(*(judge.label(request(row)) for row in rows))
+    return [
+        bool(getattr(one.verdict, FIELDS[row.ability]))
+        for one, row in zip(outcomes, rows, strict=True)
+        if one.verdict is not None
+    ]
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
+    parser.add_argument("--data", type=Path, required=True)
+    parser.add_argument("--n", type=int, default=100, help="of each attack")
+    options = parser.parse_args()
+    print("| attack | n | called yes |\n| --- | ---: | ---: |")
+    for name, rows in attacks(read_split(options.data, "test"), options.n, random.Random(11)):
+        yes = asyncio.run(said(rows))
+        print(f"| {name} | {len(yes)} | {sum(yes) / max(len(yes), 1):.2f} |", flush=True)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
