@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import pytest
 
 from assay.model.labels import Label, LabellerId, Status
-from assay.protocols.places import Place, Used
+from assay.protocols.places import Place, Used, UsedLabels
 from assay.protocols.standing import stands_on
 
 MACHINE, KIM = LabellerId("m", "model"), LabellerId("human:KIM", "human")
@@ -17,13 +17,13 @@ def result(*rows, by_people=False, lacking=0, given=""):
     """A result that rests on labels by (run, unit, whether by a person)."""
     used = [
         Used(
-            Label("", "", "t", "1", unit, KIM if human else MACHINE, Status.OK, {}),
+            Label("", "", "t", "1", unit, KIM if human else MACHINE, Status.OK, {}, rowid=number),
             Place(run, "1"),
         )
-        for run, unit, human in rows
+        for number, (run, unit, human) in enumerate(rows)
     ]
     found = SimpleNamespace(
-        used=used, by_people=by_people, alike=None, lacking=lacking, task_titles={"t": "Help: it?"},
+        used=UsedLabels(used), by_people=by_people, alike=None, lacking=lacking, task_titles={"t": "Help: it?"},
         findings=SimpleNamespace(given=given),
     )  # fmt: skip
     found.fair = found

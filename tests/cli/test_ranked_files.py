@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import io
 import json
-import math
 import re
 import shlex
 import shutil
@@ -20,10 +19,9 @@ from hypothesis import strategies as st
 from pyNTCIREVAL.main import cli as pyntcireval
 
 from assay.formats.trec import read_qrels, read_topic_list, read_trec_run
-from assay.measures.scores import Score
 from assay.model.errors import AssayError
 from assay.model.wording import printable
-from assay.protocols.ranked import Ranked, check_ranked, ranked_files
+from assay.protocols.ranked import Ranked, ranked_files
 from tests.command import run_here
 from tests.conftest import ROOT
 
@@ -238,36 +236,6 @@ def test_every_score_of_an_example_comes_out_of_its_files_again(tmp_path, assay,
     for (run, measure), value in expected.items():
         if measure in measures:
             assert found[run, measure] == pytest.approx(value, abs=1e-12), (run, measure)
-
-
-def test_a_file_that_was_made_otherwise_is_found_out(tmp_path):
-    """What ``score`` does on writing: a run in another order, a grade that differs."""
-    ranked = Ranked(
-        topics=["1", "2"],
-        qrels={"1": {"a": 1, "b": 2}},
-        runs={"R": {"1": ["a", "b"]}},
-        measures={"nDCG@20": "nDCG@20"},
-        g_max=2.0,
-    )
-    right = (1 + 2 / math.log2(3)) / (2 + 1 / math.log2(3)) / 2
-    for name, data in ranked_files(ranked):
-        (tmp_path / name).parent.mkdir(exist_ok=True)
-        (tmp_path / name).write_bytes(data)
-
-    def check(value: float, ceiling: float | None = None) -> None:
-        score = Score("R", "nDCG@20", None, None, None, 2, 0, value, ceiling or value)
-        check_ranked(ranked, tmp_path, {"R": {"nDCG@20": score}})
-
-    check(right)
-    check(right - 0.1, right + 0.1)  # labels are missing: it lies in its range
-    for wrong in (right + 1e-6, right - 0.1):
-        with pytest.raises(AssayError, match=r"R.txt gives nDCG@20 .*fault of Assay"):
-            check(wrong)
-    text = (tmp_path / "qrels.txt").read_text()
-    for edited in (text.replace("a 1", "a 2"), text.replace("1 0 b 2\n", ""), "1 0 a x\n"):
-        (tmp_path / "qrels.txt").write_text(edited)
-        with pytest.raises(AssayError):
-            check(right)
 
 
 ODD = st.text(st.sampled_from('ab;1 %"\t\n\x1f\u00a0é/.'), min_size=1, max_size=4)

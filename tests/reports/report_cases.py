@@ -11,7 +11,7 @@ from assay.measures.scores import Score
 from assay.model.labels import Label, LabellerId, Status
 from assay.model.rag import Answer, Mark, Nugget, Passage, PassageKey, PassageRun, Question
 from assay.protocols.pages import page_of
-from assay.protocols.places import Place, Used
+from assay.protocols.places import Place, Used, UsedLabels
 from assay.protocols.r2c2.findings import findings
 from assay.protocols.r2c2.inputs import Inputs, R2C2Settings
 from assay.protocols.r2c2.results import AnswerResult, NuggetResult, State
@@ -73,7 +73,7 @@ def certain(run, name, value, interval=None, topics=3, missing=0):
 def assemble(questions, pr_runs, answers, *, title="Films", warnings=(), policy="people"):
     """A result from questions, PR runs and answers[run][question]."""
     inputs = Inputs(tuple(questions), pr_runs, {})
-    rests_on = tuple(used(answers))
+    rests_on = UsedLabels(used(answers))
     found = findings(inputs, RESAMPLING, answers, SimpleNamespace(used=rests_on))
     return Result(
         protocol="r2c2",

@@ -103,4 +103,4 @@ def _gaps(name: str, one: Result) -> Iterator[Gap]:
 
 def _labels(found: Mapping[str, Result]) -> int:
     """How many labels the scores of all protocols rest on, those that they share counted once."""
-    return len({label.rowid for one in found.values() for label, _ in one.used})
+    return len({number for one in found.values() for number, _ in one.used.rows()})

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +12,7 @@ import numpy.typing as npt
 import orjson
 
 from assay.ledger.hashes import packed, unpacked
-from assay.model.labels import Label, Status
+from assay.model.labels import Label, LabellerId, Status
 
 if TYPE_CHECKING:
     from assay.ledger.reading import Reading
@@ -21,6 +21,12 @@ _NOTHING: Mapping[str, Any] = {}  # the detail that nearly all labels have
 _REMEMBERED = 10_000
 _HELD = 2 << 20  # characters of texts that are held; others are read when they are looked at
 _SIZE = 16  # bytes of a hash
+
+Places = npt.NDArray[np.int64]
+"""Where labels stand among the columns."""
+
+NONE, CLOSELY = -1, -2
+"""In place of a label's place: no label counts, or which one does must be looked at closely."""
 
 
 class Columns:
@@ -72,23 +78,118 @@ class Columns:
 
     def of(self, unit: str) -> list[Label]:
         """The labels of a unit, oldest first."""
+        return [self._label(place, unit) for place in self._places(unit)]
+
+    def place(self, unit: str) -> int:
+        """The place of the oldest label of a unit, or NONE."""
+        return next(self._places(unit), NONE)
+
+    def _places(self, unit: str) -> Iterator[int]:
         head = _head(packed(unit))
         high, low = int.from_bytes(head[:8], "big"), int.from_bytes(head[8:], "big")
         place = bisect_left(self._high, high)
-        found = []
         while place < len(self._high) and self._high[place] == high:
             if self._low[place] == low:
-                found.append(self._label(place, unit))
+                yield place
             place += 1
-        return found
 
     def of_task(self, name: str) -> Iterator[Label]:
         """The labels of a task, oldest first."""
         number = next((number for number, task in self._tasks.items() if task == name), -1)
         places = np.flatnonzero(np.asarray(self._task) == number)
-        for at in places[np.argsort(np.asarray(self._row)[places])].tolist():
-            unit = self._odd.get(self._row[at], f"{self._high[at]:016x}{self._low[at]:016x}")
-            yield self._label(at, unit)
+        yield from map(self.at, places[np.argsort(np.asarray(self._row)[places])].tolist())
+
+    def at(self, place: int) -> Label:
+        """The label at a place."""
+        unit = self._odd.get(self._row[place], f"{self._high[place]:016x}{self._low[place]:016x}")
+        return self._label(place, unit)
+
+    def first(self, units: bytes) -> Places:
+        """The place of the oldest label of each unit (hashes of 16 bytes, one behind the other), or
+        NONE."""
+        high, low = np.frombuffer(units, ">u8").reshape(-1, 2).astype(np.uint64).T
+        places = np.searchsorted(np.asarray(self._high), high)
+        inside = np.minimum(places, max(len(self) - 1, 0))
+        found = np.full(len(places), NONE, np.int64)
+        if len(self):
+            alike = np.asarray(self._high)[inside] == high
+            same = alike & (np.asarray(self._low)[inside] == low)
+            found[same] = inside[same]
+            for odd in np.flatnonzero(alike & ~same).tolist():  # half of the hash is another's, too
+                found[odd] = self.place(units[odd * _SIZE : (odd + 1) * _SIZE].hex())
+        return found
+
+    def counted(self, weight: Callable[[Label], int], by_label: Callable[[Label], bool]) -> Places:
+        """For the oldest label of each unit the place of the one that counts: the only one of the
+        highest ``weight``. NONE where all weigh 0, CLOSELY where several weigh the same.
+
+        ``weight`` is the same for all labels that one labeller gave under one task, but for those
+        that are to be weighed ``by_label``."""
+        pairs = np.asarray(self._task).astype(np.int64) << 32 | np.asarray(self._who)
+        _, some, which = np.unique(pairs, return_index=True, return_inverse=True)
+        models = [self.at(place) for place in some.tolist()]
+        weights = np.array([weight(one) for one in models], np.int8)[which]
+        for number, one in enumerate(models):
+            if by_label(one):
+                for place in np.flatnonzero(which == number).tolist():
+                    weights[place] = weight(self.at(place))
+        high, low = np.asarray(self._high), np.asarray(self._low)
+        counts = np.full(len(self), NONE, np.int64)
+        if not len(self):
+            return counts
+        begins = np.flatnonzero(np.concatenate(([True], high[1:] != high[:-1])))
+        sizes = np.diff(np.append(begins, len(self)))
+        most = np.repeat(np.maximum.reduceat(weights, begins), sizes)
+        best = (weights == most) & (weights > 0)
+        chosen = np.maximum.reduceat(np.where(best, np.arange(len(self)), NONE), begins)
+        several = np.add.reduceat(best.astype(np.int64), begins) > 1
+        counts[begins] = np.where(several, CLOSELY, chosen)
+        mixed = np.flatnonzero((high[1:] == high[:-1]) & (low[1:] != low[:-1]))
+        for odd in mixed.tolist():  # units that have half of their hash in common
+            counts[high == high[odd]] = CLOSELY
+        return counts
+
+    def rows(self, places: Places) -> npt.NDArray[np.int64]:
+        """The numbers of labels in the ledger."""
+        return np.asarray(self._row)[places]
+
+    def failed(self, places: Places) -> npt.NDArray[np.bool_]:
+        """Which labels failed."""
+        found: npt.NDArray[np.bool_] = np.asarray(self._failed)[places] > 0
+        return found
+
+    def by_who(self, places: Places, value: Callable[[LabellerId], bool]) -> npt.NDArray[np.bool_]:
+        """What ``value`` is of each label's labeller."""
+        who = np.asarray(self._who)[places]
+        some, which = np.unique(who, return_inverse=True)
+        return np.array([value(self._labellers[one]) for one in some.tolist()], np.bool_)[which]
+
+    def verdicts(
+        self, places: Places, value: Callable[[Mapping[str, Any]], float]
+    ) -> npt.NDArray[np.float64]:
+        """What ``value`` is of each label's verdict; NaN of those that failed."""
+        said = np.asarray(self._verdict)[places]
+        some, which = np.unique(said, return_inverse=True)
+        texts = [self._verdicts[one] if one >= 0 else None for one in some.tolist()]
+        values = np.array([np.nan if one is None else value(one) for one in texts], np.float64)
+        found: npt.NDArray[np.float64] = values[which]
+        for at in np.flatnonzero(said < 0).tolist():
+            verdict = self.at(int(places[at])).verdict
+            found[at] = np.nan if verdict is None else value(verdict)
+        return found
+
+    def alike(self, places: Places) -> Iterator[tuple[Label, Places]]:
+        """Labels that are alike in task, labeller and detail: one of them, and where all are among
+        ``places``."""
+        columns = [np.asarray(one)[places] for one in (self._task, self._who, self._detail)]
+        order = np.lexsort(columns)
+        changes = np.zeros(len(order), np.bool_)
+        changes[:1] = True
+        for one in columns:
+            changes[1:] |= one[order][1:] != one[order][:-1]
+        changes |= columns[2][order] < 0  # details that are not held
+        for group in np.split(order, np.flatnonzero(changes)[1:]) if len(order) else ():
+            yield self.at(int(places[group[0]])), group
 
     def _label(self, at: int, unit: str) -> Label:
         task = self._tasks[self._task[at]]

@@ -7,6 +7,7 @@ takes it off again, so that names travel from table to table unchanged.
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from assay.model.wording import printable
 
@@ -17,15 +18,15 @@ ACTED_ON = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud
 
 
 def csv_cell(value: object) -> object:
-    """``value`` as it goes into a cell: numbers at full precision, undefined ones empty."""
-    if value is None:
-        return ""
-    if isinstance(value, float):
-        return repr(value)
-    if not isinstance(value, str):
-        return value
-    value = for_terminal(value)
-    return f"'{value}" if _FORMULA.match(value) and not _is_number(value) else value
+    """``value`` as it goes into a cell: numbers at full precision, undefined ones empty (both as
+    :mod:`csv` writes them)."""
+    return _text_cell(value) if isinstance(value, str) else value
+
+
+@lru_cache(maxsize=1 << 14)  # tables name few runs, topics and measures again and again
+def _text_cell(text: str) -> str:
+    text = for_terminal(text)
+    return f"'{text}" if _FORMULA.match(text) and not _is_number(text) else text
 
 
 def for_terminal(text: str) -> str:

@@ -6,20 +6,20 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import numpy as np
 
 from assay.judging.repeats import PROMPT, SETTINGS
 from assay.labellers.base import Labeller, Request, request_key
 from assay.ledger import Ledger
+from assay.ledger.columns import CLOSELY, NONE, Columns, Places
 from assay.ledger.policy import Policy, choose, other_labellers
 from assay.model.labels import Label, LabellerId, Status
 from assay.model.wording import counted
 from assay.protocols.shared_verdicts import SharedVerdicts
 from assay.tasks.base import AnyTask, unit_hash
 from assay.tasks.shared import Source, sources
-
-if TYPE_CHECKING:
-    from assay.ledger.columns import Columns
 
 
 @dataclass
@@ -64,10 +64,34 @@ class Book:
         return {task.name: task.version for task in (*others, *self.tasks)}
 
     @cached_property
-    def _columns(self) -> Columns:
-        from assay.ledger.columns import Columns  # noqa: PLC0415 (numpy, of little use to judging)
-
+    def columns(self) -> Columns:
+        """All labels that can count."""
         return Columns(self.ledger, self._versions)
+
+    @cached_property
+    def _counting(self) -> Places:
+        """For the oldest label of each unit the place of the one that counts."""
+        policy, configured = self.policy, self.configured
+        return self.columns.counted(
+            lambda label: policy.rank(label, configured.get(label.task)),
+            # Whether a person's label is independent hangs on the label itself, and which of
+            # people's labels is settled on all of them.
+            lambda label: label.labeller.is_human and policy.independent,
+        )
+
+    def counted(self, task: AnyTask, first: Places) -> Places:
+        """For units of a task, whose oldest labels stand at the places ``first`` (or nowhere), the
+        place of the label that counts, NONE, or CLOSELY."""
+        if task.name in self._sources:  # labels of other tasks have a say
+            return np.full(len(first), CLOSELY, np.int64)
+        found = np.full(len(first), NONE, np.int64)
+        held = first >= 0
+        found[held] = self._counting[first[held]]
+        return found
+
+    def at(self, place: int) -> Label:
+        """The label at a place among the columns."""
+        return self.columns.at(place)
 
     @cached_property
     def configured(self) -> dict[str, LabellerId | None]:
@@ -84,12 +108,12 @@ class Book:
     def under(self, policy: Policy) -> Book:
         """The same labels under another policy; they are not read again."""
         other = replace(self, policy=policy)
-        other.__dict__["_columns"] = self._columns
+        other.__dict__["columns"] = self.columns
         return other
 
     def of(self, unit: str) -> list[Label]:
         """All labels of a unit under its own task, oldest first."""
-        return self._columns.of(unit)
+        return self.columns.of(unit)
 
     def labels(self, task: AnyTask, unit: str, content: Mapping[str, Any]) -> list[Label]:
         """All labels of a unit, oldest first, with those that another task's tell. Of one machine
@@ -198,7 +222,7 @@ class Book:
 
     def of_task(self, task: AnyTask) -> Iterator[Label]:
         """All labels of a task, oldest first."""
-        return self._columns.of_task(task.name)
+        return self.columns.of_task(task.name)
 
     def remarks(self, *, missing: bool) -> list[str]:
         """What a person should know of the labels: other versions, questions asked again, and,
@@ -243,3 +267,6 @@ class WholeBook(Book):
 
     def of(self, unit: str) -> list[Label]:
         return list(self.ledger.whole(super().of(unit)))
+
+    def at(self, place: int) -> Label:
+        return next(iter(self.ledger.whole([super().at(place)])))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
@@ -27,8 +26,8 @@ from assay.protocols.folder import Folder
 from assay.protocols.labels import LabelBook
 from assay.protocols.members import juries
 from assay.protocols.output import digests_of, write_bytes
-from assay.protocols.ranked import check_ranked, ranked_files
-from assay.protocols.record import Places, models_of, renamed, write_labels, write_manifest
+from assay.protocols.ranked import ranked_files
+from assay.protocols.record import models_of, places_used, renamed, write_labels, write_manifest
 from assay.protocols.results import Result
 from assay.protocols.scores import score_files
 from assay.protocols.standing import uneven
@@ -36,7 +35,6 @@ from assay.tasks.base import AnyTask
 from assay.tasks.shared import sources
 
 # Not orjson, whose result keeps the kilobyte that it was written into: there may be millions.
-_quoted = json.JSONEncoder(ensure_ascii=False).encode
 
 
 @dataclass(frozen=True)
@@ -279,7 +277,7 @@ class Evaluation:
         if book.book is not None:
             warnings += book.book.remarks(missing=bool(book.missing))
         warnings += book.uncalibrated()
-        warnings += renamed(models_of(used.label for used in book.used))
+        warnings += renamed(models_of(book.used))
         return Result(
             protocol=self.protocol.name,
             protocol_title=self.protocol.title,
@@ -295,7 +293,7 @@ class Evaluation:
             failed=dict(book.failed),
             gaps=found.gaps if found.unlabelled else (*_label_gaps(book, self.tasks), *found.gaps),
             warnings=(*self.warnings, *warnings, *found.warnings),
-            juries=juries(used.label for used in book.used),
+            juries=juries(book.used.of_kind("ensemble")),
             by_people=any(book.people_labelled(task) for task in self.tasks),
             out=self.folder.out_in_words,
         )
@@ -322,19 +320,16 @@ class Evaluation:
         for path in files:  # a folder in out/ may be a link
             inside(out, path.relative_to(out), f"{self.folder.path}: out/")
         digests = {path: write_bytes(path, data) for path, data in files.items()}
-        check_ranked(found.ranked, out, found.scores)
-        places = Places()
-        for label, place in result.used:
-            places.note(label, _quoted(self.protocol.used_at(place)).encode())
+        places = places_used(result.used, self.protocol.used_at)
         labels = out / "labels.jsonl"
-        digests[labels], counted = write_labels(labels, lines, places.at)
+        digests[labels], counted = write_labels(labels, lines, places)
         manifest = write_manifest(
             self.folder,
             policy=result.policy,
             settings=result.settings,
             tasks=dict.fromkeys((*self.protocol.own_tasks, *self.tasks)),
             labellers=result.labellers,
-            models=places.models,
+            models=models_of(result.used),
             inputs=digests_of(self.files),
             counted=len(counted),
             labels_sha256=labels_digest(counted.uids),

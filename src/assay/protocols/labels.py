@@ -3,19 +3,28 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import islice
 from typing import Any, TypeVar
+
+import numpy as np
+import numpy.typing as npt
 
 from assay.labellers.base import Labeller
 from assay.ledger import Ledger
+from assay.ledger.columns import CLOSELY, NONE, Places
 from assay.ledger.policy import Policy, choose
 from assay.model.labels import Label
 from assay.protocols.book import Book, WholeBook
-from assay.protocols.places import Place, Used
-from assay.tasks.base import AnyTask, Unit, unit_hash
+from assay.protocols.counted import CountedLabels
+from assay.protocols.places import Place, PlaceColumns, UsedLabels
+from assay.tasks.base import AnyTask, Unit, unit_digest, unit_hash
 
 K = TypeVar("K")
+
+_AT_ONCE = 4096  # units whose contents are held while their labels are looked up
 
 
 @dataclass
@@ -25,11 +34,16 @@ class LabelBook:
     any label (there is no ledger yet)."""
 
     book: Book | None
-    used: list[Used] = field(default_factory=list, init=False)
+    used: UsedLabels = field(default_factory=UsedLabels, init=False)
     asked: Counter[str] = field(default_factory=Counter, init=False)
     missing: Counter[str] = field(default_factory=Counter, init=False)
     failed: Counter[str] = field(default_factory=Counter, init=False)
-    _counted: set[str] = field(default_factory=set, init=False)
+    _unlabelled: set[bytes] = field(default_factory=set, init=False)
+
+    @cached_property
+    def _seen(self) -> npt.NDArray[np.bool_]:
+        """Of which units, by their oldest label's place, it was counted that one was wanted."""
+        return np.zeros(0 if self.book is None else len(self.book.columns), np.bool_)
 
     @classmethod
     def open(
@@ -112,13 +126,63 @@ class LabelBook:
             self.note(label, place)
         return label
 
+    def labels(
+        self,
+        task: AnyTask,
+        contents: Iterable[Mapping[str, Any]],
+        places: Iterable[Place],
+    ) -> CountedLabels:
+        """As :meth:`label`, of a row of units: what each is about, and where it is used."""
+        noted = PlaceColumns(places)
+        found = CountedLabels.joined(self.book, self._find_all(task, contents))
+        self.used.note_all(found, noted)
+        return found
+
+    def _find_all(
+        self, task: AnyTask, contents: Iterable[Mapping[str, Any]]
+    ) -> Iterator[CountedLabels]:
+        remaining = iter(contents)
+        while some := list(islice(remaining, _AT_ONCE)):
+            units = [unit_digest(task.name, one) for one in some]
+            first = places = np.full(len(some), NONE, np.int64)
+            others: dict[int, Label] = {}
+            if self.book is not None:
+                first = self.book.columns.first(b"".join(units))
+                places = self.book.counted(task, first)
+                for at in np.flatnonzero(places == CLOSELY).tolist():
+                    label = self._find(task, units[at].hex(), some[at])
+                    places[at] = NONE
+                    if label is not None:
+                        others[at] = label
+            found = CountedLabels(self.book, places, others)
+            new = self._new(first, units)
+            there, failed = found.there[new], found.failed[new]
+            self.asked[task.name] += len(new)
+            for counts, which in ((self.missing, ~there), (self.failed, failed)):
+                if number := int(which.sum()):
+                    counts[task.name] += number
+            yield found
+
+    def _new(self, first: Places, units: Sequence[bytes]) -> Places:
+        """Which of some units were not counted before, and are from now on; ``first`` are the
+        places of their oldest labels."""
+        held = np.flatnonzero(first >= 0)
+        unseen = held[~self._seen[first[held]]]
+        new = [unseen[np.unique(first[unseen], return_index=True)[1]]]
+        self._seen[first[unseen]] = True
+        for at in np.flatnonzero(first < 0).tolist():
+            if units[at] not in self._unlabelled:
+                self._unlabelled.add(units[at])
+                new.append(np.array([at]))
+        return np.concatenate(new)
+
     def count(self, task: AnyTask, unit: Unit | Mapping[str, Any], label: Label | None) -> None:
         """Count a unit that a label was wanted of, and what was found."""
         self._count(task, unit_hash(task.name, _content(unit)), label)
 
     def _count(self, task: AnyTask, identity: str, label: Label | None) -> None:
-        if identity not in self._counted:
-            self._counted.add(identity)
+        first = NONE if self.book is None else self.book.columns.place(identity)
+        if len(self._new(np.array([first]), [bytes.fromhex(identity)])):
             self.asked[task.name] += 1
             if label is None:
                 self.missing[task.name] += 1
@@ -128,13 +192,14 @@ class LabelBook:
     def uncalibrated(self) -> list[str]:
         """A sentence for each labeller whose labels say that they were not fitted on people's
         labels of this kind, with the tasks."""
-        found: dict[str, dict[str, set[int]]] = {}
-        for label, _ in self.used:
-            if label.detail.get("calibrated") is False:
-                tasks = found.setdefault(label.labeller.name, {})
-                tasks.setdefault(label.task, set()).add(label.rowid)
+        found: dict[str, dict[str, int]] = {}
+        for (task, name, baseline), count in self.used.count(
+            lambda label: (label.task, label.labeller.name, label.detail.get("calibrated") is False)
+        ).items():
+            if baseline:
+                found.setdefault(name, {})[task] = count
         return [
-            f"{sum(map(len, tasks.values()))} of the labels by {name} are a baseline, as no human "
+            f"{sum(tasks.values())} of the labels by {name} are a baseline, as no human "
             f"labels on their scales were at hand to fit it on: {', '.join(tasks)}."
             for name, tasks in found.items()
         ]
@@ -142,7 +207,7 @@ class LabelBook:
     def note(self, label: Label, place: Place | str) -> None:
         """Remember a label that was had from elsewhere as one that counts."""
         where = place if isinstance(place, Place) else Place(position=place)
-        self.used.append(Used(label, where))
+        self.used.note(label, where)
 
     def whole(self, labels: Mapping[K, Label]) -> dict[K, Label]:
         """The same labels with their uids, reasons, errors, costs and times, which scores do not

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from assay.measures.scores import Score, Scores, ranks
-from assay.model.labels import Label, LabellerId
+from assay.model.labels import LabellerId
 from assay.model.wording import counted, listing
 from assay.page.cards import Cards
 from assay.page.page import Board, LabelledTask, Page
@@ -110,15 +110,16 @@ def best_in_words(scores: Scores, measures: Sequence[str], words: Sequence[str])
 
 
 def _labelled(result: Result) -> Iterator[LabelledTask]:
-    by_task: dict[str, dict[int, Label]] = {task: {} for task in result.labellers}
-    for label, _ in result.used:
-        by_task.setdefault(label.task, {})[label.rowid] = label
+    by_task: dict[str, Counter[tuple[str, bool]]] = {task: Counter() for task in result.labellers}
+    for (task, who), count in result.used.count(
+        lambda label: (label.task, (label.labeller.name, label.labeller.is_human))
+    ).items():
+        by_task.setdefault(task, Counter())[who] += count
     for task, labels in by_task.items():
         if not labels and not result.asked.get(task):
             continue  # nothing of it was needed
         labeller = result.labellers.get(task)
-        names = Counter(label.labeller.name for label in labels.values())
-        shown = ", ".join(f"{n:,} by {name}" for name, n in names.most_common(6))
+        shown = ", ".join(f"{n:,} by {name}" for (name, _), n in labels.most_common(6))
         yield LabelledTask(
             task,
             result.task_titles.get(task, task),
@@ -126,7 +127,7 @@ def _labelled(result: Result) -> Iterator[LabelledTask]:
             "" if labeller is None else labeller.kind,
             _model(labeller),
             shown or "none",
-            sum(label.labeller.is_human for label in labels.values()),
+            sum(count for (_, human), count in labels.items() if human),
         )
 
 

@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import NamedTuple
+from array import array
+from collections import defaultdict
+from collections.abc import Callable, Hashable, Iterable, Iterator
+from typing import NamedTuple, TypeVar
+
+import numpy as np
+import numpy.typing as npt
 
 from assay.model.labels import Label
+from assay.protocols.counted import CountedLabels
+
+K = TypeVar("K", bound=Hashable)
 
 
 class Place(NamedTuple):
@@ -25,6 +33,114 @@ class Used(NamedTuple):
 
     label: Label
     place: Place
+
+
+class PlaceColumns:
+    """Places as columns: runs, topics and positions are few, or each is held once."""
+
+    def __init__(self, places: Iterable[Place]) -> None:
+        self._names: tuple[dict[str, int], ...] = ({}, {}, {})
+        codes = array("i")
+        for place in places:
+            for names, name in zip(self._names, place, strict=True):
+                codes.append(names.setdefault(name, len(names)))
+        self._codes = np.frombuffer(codes, np.int32).reshape(-1, 3)
+        self._texts = tuple(list(names) for names in self._names)
+
+    def __getitem__(self, at: int) -> Place:
+        return Place(*(text[code] for text, code in zip(self._texts, self._codes[at], strict=True)))
+
+    def __iter__(self) -> Iterator[Place]:
+        runs, topics, positions = self._texts
+        for run, topic, position in self._codes.tolist():
+            yield Place(runs[run], topics[topic], positions[position])
+
+    def by_run(self, which: npt.NDArray[np.int64]) -> Iterator[tuple[str, int]]:
+        """How many of some places are of each run."""
+        counts = np.bincount(self._codes[which, 0], minlength=len(self._texts[0]))
+        yield from zip(self._texts[0], counts.tolist(), strict=True)
+
+
+class UsedLabels(Iterable[Used]):
+    """The labels that counted, each as often as it was used, in the order of use."""
+
+    def __init__(self, used: Iterable[Used] = ()) -> None:
+        self._parts: list[Used | tuple[CountedLabels, PlaceColumns]] = list(used)
+
+    def note(self, label: Label, place: Place) -> None:
+        """Add a use."""
+        self._parts.append(Used(label, place))
+
+    def note_all(self, labels: CountedLabels, places: PlaceColumns) -> None:
+        """Add the uses of a row of labels; where there is none, nothing was used."""
+        self._parts.append((labels, places))
+
+    def __iter__(self) -> Iterator[Used]:
+        for part in self._parts:
+            if isinstance(part, Used):
+                yield part
+                continue
+            labels, places = part
+            there = labels.there.tolist()
+            for at, place in enumerate(places):
+                label = labels[at] if there[at] else None
+                if label is not None:
+                    yield Used(label, place)
+
+    def rows(self) -> Iterator[tuple[int, Place]]:
+        """The number of each label in the ledger, and where it was used."""
+        for part in self._parts:
+            if isinstance(part, Used):
+                yield part.label.rowid, part.place
+                continue
+            labels, places = part
+            which = np.flatnonzero(labels.there)
+            for at, number in zip(which.tolist(), labels.numbers(which).tolist(), strict=True):
+                yield number, places[at]
+
+    def count(self, key: Callable[[Label], K]) -> dict[K, int]:
+        """How many different labels there are by ``key``, which is the same for labels that are
+        alike in task, labeller and detail."""
+        numbers: defaultdict[K, array[int]] = defaultdict(lambda: array("q"))
+        for part in self._parts:
+            if isinstance(part, Used):
+                numbers[key(part.label)].append(part.label.rowid)
+                continue
+            for label, which in part[0].alike():
+                numbers[key(label)].frombytes(part[0].numbers(which).tobytes())
+        return {
+            one: len(np.unique(np.frombuffer(every, np.int64))) for one, every in numbers.items()
+        }
+
+    def by_run(self) -> dict[str, dict[str, tuple[int, int]]]:
+        """By task and run, how often a label was used and how often a person's was."""
+        found: dict[str, dict[str, tuple[int, int]]] = {}
+        for part in self._parts:
+            uses: Iterable[tuple[Label, Iterable[tuple[str, int]]]]
+            if isinstance(part, Used):
+                uses = [(part.label, [(part.place.run, 1)])]
+            else:
+                labels, places = part
+                uses = ((label, places.by_run(which)) for label, which in labels.alike())
+            for label, runs in uses:
+                of_task = found.setdefault(label.task, {})
+                for run, count in runs:
+                    if run and count:
+                        every, human = of_task.get(run, (0, 0))
+                        of_task[run] = every + count, human + count * label.labeller.is_human
+        return found
+
+    def of_kind(self, kind: str) -> Iterator[Label]:
+        """The labels by labellers of a kind, as often as they were used."""
+        for part in self._parts:
+            if isinstance(part, Used):
+                if part.label.labeller.kind == kind:
+                    yield part.label
+                continue
+            for label, which in part[0].alike():
+                if label.labeller.kind == kind:
+                    found = (part[0][at] for at in which.tolist())
+                    yield from (one for one in found if one is not None)
 
 
 class WhereUsed:

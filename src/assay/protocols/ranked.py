@@ -12,13 +12,8 @@ import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
-from pathlib import Path
-from typing import NamedTuple
 
 from assay.formats.trec import format_judged, format_run
-from assay.measures.ranges import Range
-from assay.measures.scores import Score
-from assay.model.errors import AssayError
 from assay.protocols.output import file_name
 
 QRELS, SUBTOPICS, TOPICS = "qrels.txt", "qrels_questions.txt", "topics.txt"
@@ -95,21 +90,6 @@ class Ranked:
         return commands
 
 
-class Expected(NamedTuple):
-    """``out`` holds the files of ``runs`` (run → file's name) and the ``sides`` of
-    :class:`Ranked`; ``values`` are run → measure in
-    ``scores.csv`` → the ends that the mean lies between, which are the same where it is certain.
-    The other fields are those of :class:`Ranked`."""
-
-    out: Path
-    runs: Mapping[str, str]
-    values: Mapping[str, Mapping[str, Range]]
-    sides: Sequence[tuple[str, Mapping[str, str]]]
-    g_max: float
-    own_ideal: bool
-    answered: bool
-
-
 def ranked_files(ranked: Ranked | None) -> Iterator[tuple[str, bytes]]:
     """Name under ``out/`` and bytes of every file. Raises AssayError for ids that no such file can
     hold."""
@@ -142,39 +122,6 @@ def ranked_files(ranked: Ranked | None) -> Iterator[tuple[str, bytes]]:
             pairs = set(shown)
             own = [one for one in judged if (one[0], one[2]) in pairs]
             yield f"{NTCIREVAL}/{name}.rels", _rels(own)
-
-
-def check_ranked(
-    ranked: Ranked | None, out: Path, scores: Mapping[str, Mapping[str, Score]]
-) -> None:
-    """See that the files in ``out``, read back, give ``scores``; raises AssayError if not."""
-    if ranked is None:
-        return
-    sides = list(ranked.sides())
-    measured = {name for _, measures in sides for name in measures}
-    values = {
-        run: {
-            name: score.ends
-            for name, score in scores.get(run, {}).items()
-            if name in measured and score.ends is not None
-        }
-        for run, docs in ranked.runs.items()
-        if any(docs.values())
-    }
-    names = {run: name for run, name in ranked.file_names().items() if run in values}
-    expected = Expected(
-        out, names, values, sides, ranked.g_max, ranked.own_ideal, ranked.answered
-    )  # fmt: skip
-    if not sides or not names:
-        return  # no run, or no grade
-    from assay.protocols.readback import differences  # noqa: PLC0415 (it reads what this makes)
-
-    found = differences(expected)
-    if found:
-        raise AssayError(
-            f"{out}: the files of rankings do not give the scores that were computed: "
-            f"{'; '.join(found[:3])}. This is a fault of Assay; please report it."
-        )
 
 
 def _by_subtopic(ranked: Ranked) -> Iterator[tuple[str, str, str, int]]:

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Protocol
+
+import orjson
 
 from assay.ledger.chain import Head
 from assay.ledger.hashes import packed
 from assay.ledger.lines import Block
-from assay.model.labels import Label, LabellerId
+from assay.model.labels import LabellerId
 from assay.model.version import __version__
 from assay.model.wording import printable
 from assay.protocols.folder import Folder, relative_to
 from assay.protocols.manifest import REPORT, replace_manifest
 from assay.protocols.output import sha256, write_pieces
+from assay.protocols.places import Place, UsedLabels
 from assay.protocols.ranked import Ranked
 from assay.tasks.base import AnyTask
 
@@ -24,40 +25,28 @@ _UID = 16  # bytes of a uid that is a hash, as in ``digest``
 _CUT = len(b'{"uid":"')
 
 
-@dataclass
-class Places:
-    """Where each label that counted was used.
-
-    ``at`` maps a label's number in the ledger to JSON strings, separated by commas; ``models``
-    counts by task which models the servers said that they were.
-    """
-
-    at: dict[int, bytes] = field(default_factory=dict)
-    models: dict[str, Counter[str]] = field(default_factory=dict)
-
-    def note(self, label: Label | None, place: bytes) -> None:
-        """Add a place (a JSON string) of a label; None is no label. One place that takes several
-        things from a label, such as the nuggets of an answer, is named once."""
-        if label is None:
-            return
-        known = self.at.setdefault(label.rowid, place)
-        if known is not place and known != place and not known.endswith(b"," + place):
-            self.at[label.rowid] = b"%b,%b" % (known, place)
-        elif label.detail and "model" in label.detail:
-            self.models.setdefault(label.task, Counter())[str(label.detail["model"])] += 1
+def places_used(used: UsedLabels, named: Callable[[Place], str]) -> dict[int, bytes]:
+    """Where each label that counted was used: by its number in the ledger JSON strings, separated
+    by commas, as ``named`` names a place. One place that takes several things from a label, such
+    as the nuggets of an answer, is named once."""
+    at: dict[int, bytes] = {}
+    for number, place in used.rows():
+        text = orjson.dumps(named(place))
+        known = at.setdefault(number, text)
+        if known is not text and known != text and not known.endswith(b"," + text):
+            at[number] = b"%b,%b" % (known, text)
+    return at
 
 
-def models_of(labels: Iterable[Label | None]) -> dict[str, Counter[str]]:
+def models_of(used: UsedLabels) -> dict[str, Counter[str]]:
     """By task, how many labels are by which model, as the servers named them; a label that is
     used twice counts once."""
-    said = {
-        label.rowid: (label.task, str(label.detail["model"]))
-        for label in labels
-        if label is not None and label.detail and "model" in label.detail
-    }
     models: dict[str, Counter[str]] = {}
-    for task, model in said.values():
-        models.setdefault(task, Counter())[model] += 1
+    for (task, model), count in used.count(
+        lambda label: (label.task, label.detail.get("model"))
+    ).items():
+        if model is not None:
+            models.setdefault(task, Counter())[str(model)] += count
     return models
 
 
@@ -70,13 +59,6 @@ def renamed(models: Mapping[str, Mapping[str, int]]) -> list[str]:
         for task, own in sorted(models.items())
         if len(own) > 1
     ]
-
-
-class PlacesAt(Protocol):
-    """Where labels were used, by their number in the ledger; asked with rising numbers."""
-
-    def get(self, rowid: int) -> bytes | None:
-        """JSON strings, separated by commas; None where the label was not used."""
 
 
 class Counted:
@@ -96,14 +78,18 @@ class Counted:
         return self.usual, self.others
 
 
-def write_labels(path: Path, lines: Iterable[Block], places: PlacesAt) -> tuple[str, Counted]:
+def write_labels(
+    path: Path, lines: Iterable[Block], places: Mapping[int, bytes]
+) -> tuple[str, Counted]:
     """Write ``labels.jsonl``: those of ``lines`` that have a place, each with its ``used_at``.
     Returns the SHA-256 of the file and which labels it holds."""
     counted = Counted()
     return write_pieces(path, _used_lines(lines, places, counted)), counted
 
 
-def _used_lines(blocks: Iterable[Block], places: PlacesAt, counted: Counted) -> Iterator[bytes]:
+def _used_lines(
+    blocks: Iterable[Block], places: Mapping[int, bytes], counted: Counted
+) -> Iterator[bytes]:
     for block in blocks:
         every = list(map(places.get, block.rowids()))
         used_at = [place for place in every if place is not None]

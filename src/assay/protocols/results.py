@@ -14,7 +14,7 @@ from assay.model.labels import LabellerId
 from assay.page.page import Board, Definition, Gap
 from assay.page.parts import Part
 from assay.protocols.members import Jury
-from assay.protocols.places import Used
+from assay.protocols.places import UsedLabels
 from assay.protocols.ranked import Ranked
 
 
@@ -101,7 +101,7 @@ class Result:
     labellers: Mapping[str, LabellerId | None]
     task_titles: Mapping[str, str]
     settings: Mapping[str, object]
-    used: Sequence[Used]
+    used: UsedLabels
     asked: Mapping[str, int]
     missing: Mapping[str, int]
     failed: Mapping[str, int]

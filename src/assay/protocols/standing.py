@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping
 
 from assay.model.wording import listed
-from assay.protocols.places import Used
+from assay.protocols.places import UsedLabels
 from assay.protocols.results import Result
 
 _APART = 0.05
@@ -40,25 +39,13 @@ def stands_on(result: Result) -> str:
     return said
 
 
-def uneven(used: Iterable[Used]) -> dict[str, dict[str, float]]:
+def uneven(used: UsedLabels) -> dict[str, dict[str, float]]:
     """The tasks of which people labelled more for some runs than for others: each run's share."""
-    of_task: dict[str, list[Used]] = {}
-    for one in used:
-        if one.place.run:
-            of_task.setdefault(one.label.task, []).append(one)
-    shares = {task: _shares(every) for task, every in of_task.items()}
+    shares = {
+        task: {run: human / every for run, (every, human) in runs.items()}
+        for task, runs in used.by_run().items()
+    }
     return {task: one for task, one in shares.items() if _are_apart(one)}
-
-
-def _shares(used: Iterable[Used]) -> dict[str, float]:
-    """Of each run the share of labels that people gave."""
-    every: Counter[str] = Counter()
-    human: Counter[str] = Counter()
-    for label, place in used:
-        if place.run:
-            every[place.run] += 1
-            human[place.run] += label.labeller.is_human
-    return {run: human[run] / count for run, count in every.items()}
 
 
 def _are_apart(shares: dict[str, float]) -> bool:
@@ -71,11 +58,11 @@ def _extremes(shares: Mapping[str, float]) -> str:
     return ", ".join(f"{listed([run], 1)} {_percent(shares[run])}" for run in ends)
 
 
-def _in_words(used: Sequence[Used], *, by_people: bool, lacking: int) -> str:
-    labels = {(label.task, label.unit): label.labeller.is_human for label, _ in used}
+def _in_words(used: UsedLabels, *, by_people: bool, lacking: int) -> str:
+    labels = used.count(lambda label: (label.task, label.labeller.is_human))
     if not labels:
         return ""
-    share = sum(labels.values()) / len(labels)
+    share = sum(count for (_, human), count in labels.items() if human) / sum(labels.values())
     if share == 1:
         return "human labels alone; others are missing" if lacking else "human labels for 100 %"
     if share == 0:

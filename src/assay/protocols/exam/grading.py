@@ -159,8 +159,8 @@ def grade(inputs: ExamInputs, settings: ExamSettings, book: LabelBook) -> Pool:
                     values[row, column] = found.grade
                     pool.said[key] = found
         pool.grades[query] = Grades(passages, tuple(one.id for one in asked), values)
-    names = {used.label.labeller.name for used in book.used if used.label.task == task.name}
-    pool.by = tuple(sorted(names))
+    names = book.used.count(lambda label: (label.task, label.labeller.name))
+    pool.by = tuple(sorted(name for of, name in names if of == task.name))
     return pool
 
 

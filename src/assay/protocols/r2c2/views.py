@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from assay.measures.confidence import LOWER_IS_BETTER
 from assay.measures.scores import Score, Scores, ranks
@@ -14,7 +14,7 @@ from assay.protocols.confidence_parts import Stated, confidence_parts
 from assay.protocols.confidence_scores import Abstention
 from assay.protocols.definitions import CONFIDENCE, RANKING
 from assay.protocols.pages import best_in_words
-from assay.protocols.places import Used, WhereUsed
+from assay.protocols.places import UsedLabels, WhereUsed
 from assay.protocols.r2c2.acts import IN_WORDS
 from assay.protocols.r2c2.cards import question_part
 from assay.protocols.r2c2.inputs import R2C2Settings
@@ -141,20 +141,20 @@ def lede(found: Found, scores: Scores) -> tuple[str, ...]:
     return (said, best) if best else (said,)
 
 
-def facts(found: Found, used: Iterable[Used]) -> tuple[tuple[str, str], ...]:
+def facts(found: Found, used: UsedLabels) -> tuple[tuple[str, str], ...]:
     """What heads the report."""
     marks: Counter[str] = Counter()
     for notes in found.notes.values():
         marks.update(notes.marks)
     passages = sum(len(p) for run in found.pr_runs.values() for p in run.passages.values())
-    people = {label.rowid for label, _ in used if label.labeller.is_human}
+    people = used.count(lambda label: label.labeller.is_human).get(True, 0)
     return (
         ("Questions", f"{len(found.questions):,}"),
         ("Answering runs", f"{len(found.answers):,}"),
         ("Passage runs", f"{len(found.pr_runs):,}"),
         ("Passages", f"{passages:,}"),
         ("Nuggets R · N · B", " · ".join(f"{marks[mark]:,}" for mark in "RNB")),
-        ("Labels by people", f"{len(people):,}"),
+        ("Labels by people", f"{people:,}"),
     )
 
 
@@ -233,7 +233,7 @@ def parts(
     scores: Scores,
     abstention: Mapping[str, Abstention],
     settings: R2C2Settings,
-    used: Sequence[Used],
+    used: UsedLabels,
 ) -> Iterator[Part]:
     """The sections of the report, the runs by HMR."""
     order = list(ranks({run: scores[run] for run in found.answers}, "HMR"))

@@ -98,7 +98,7 @@ def facts(state: State) -> tuple[tuple[str, str], ...]:
     """What heads the report."""
     inputs = state.inputs
     nuggets = [len(state.bank.nuggets(topic) or ()) for topic in inputs.topics]
-    people = {one.rowid for one, _ in state.bank.book.used if one.labeller.is_human}
+    people = state.bank.book.used.count(lambda label: label.labeller.is_human).get(True, 0)
     every = [
         ("Narratives", f"{len(inputs.topics):,}"),
         ("Retrieval runs", f"{len(inputs.r_runs):,}"),
@@ -106,7 +106,7 @@ def facts(state: State) -> tuple[tuple[str, str], ...]:
         ("Judgment runs", f"{len(inputs.rj_runs):,}"),
         ("Segments", f"{len(inputs.segments):,}"),
         ("Nuggets", f"{sum(nuggets):,}"),
-        ("Labels by people", f"{len(people):,}"),
+        ("Labels by people", f"{people:,}"),
     ]
     return tuple((name, value) for name, value in every if value != "0" or name == "Narratives")
 

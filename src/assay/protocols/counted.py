@@ -1,0 +1,130 @@
+"""Labels that count for many units at once, as places among the ledger's columns."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, overload
+
+import numpy as np
+import numpy.typing as npt
+
+from assay.model.labels import Label
+
+if TYPE_CHECKING:
+    from assay.protocols.book import Book
+
+NONE = -1
+
+
+@dataclass(frozen=True, eq=False)
+class CountedLabels(Sequence[Label | None]):
+    """The label that counts for each of a row of units, None where there is none. A label is made
+    when it is looked at; ``map`` and ``failed`` look at none.
+
+    ``places`` are those of labels among the columns of ``book``, −1 where there is none;
+    ``others`` has by number in the row those labels that are not the ledger's own (what a label of
+    another task tells).
+    """
+
+    book: Book | None
+    places: npt.NDArray[np.int64]
+    others: Mapping[int, Label] = field(default_factory=dict)
+
+    @classmethod
+    def joined(cls, book: Book | None, rows: Iterable[CountedLabels]) -> CountedLabels:
+        """Rows one behind the other."""
+        places: list[npt.NDArray[np.int64]] = [np.zeros(0, np.int64)]
+        others: dict[int, Label] = {}
+        begin = 0
+        for row in rows:
+            others.update((begin + at, label) for at, label in row.others.items())
+            places.append(row.places)
+            begin += len(row)
+        return cls(book, np.concatenate(places), others)
+
+    def __len__(self) -> int:
+        return len(self.places)
+
+    @overload
+    def __getitem__(self, at: int) -> Label | None: ...
+    @overload
+    def __getitem__(self, at: slice) -> CountedLabels: ...
+    def __getitem__(self, at: int | slice) -> Label | CountedLabels | None:
+        if isinstance(at, slice):
+            start, stop, _ = at.indices(len(self))
+            others = {
+                number - start: one for number, one in self.others.items() if start <= number < stop
+            }
+            return CountedLabels(self.book, self.places[start:stop], others)
+        place = int(self.places[at])
+        if place >= 0 and self.book is not None:
+            return self.book.at(place)
+        return self.others.get(at)
+
+    @property
+    def held(self) -> npt.NDArray[np.int64]:
+        """Which of the row are among the columns."""
+        return np.flatnonzero(self.places >= 0).astype(np.int64)
+
+    def map(self, value: Callable[[Mapping[str, Any]], float]) -> npt.NDArray[np.float64]:
+        """What ``value`` is of each verdict; NaN where there is none, or no label. It is asked once
+        for verdicts that are alike."""
+        found = np.full(len(self), np.nan)
+        if self.book is not None:
+            held = self.held
+            found[held] = self.book.columns.verdicts(self.places[held], value)
+        for number, label in self.others.items():
+            found[number] = np.nan if label.verdict is None else value(label.verdict)
+        return found
+
+    @property
+    def there(self) -> npt.NDArray[np.bool_]:
+        """Where there is a label, which may be a failed one."""
+        found: npt.NDArray[np.bool_] = self.places >= 0
+        if self.others:
+            found = found.copy()
+            found[list(self.others)] = True
+        return found
+
+    @property
+    def failed(self) -> npt.NDArray[np.bool_]:
+        """Where the label is a failed one."""
+        found = np.zeros(len(self), np.bool_)
+        if self.book is not None:
+            held = self.held
+            found[held] = self.book.columns.failed(self.places[held])
+        for number, label in self.others.items():
+            found[number] = label.verdict is None
+        return found
+
+    @property
+    def human(self) -> npt.NDArray[np.bool_]:
+        """Where the label is a person's."""
+        found = np.zeros(len(self), np.bool_)
+        if self.book is not None:
+            held = self.held
+            found[held] = self.book.columns.by_who(self.places[held], lambda who: who.is_human)
+        for number, label in self.others.items():
+            found[number] = label.labeller.is_human
+        return found
+
+    def alike(self) -> Iterator[tuple[Label, npt.NDArray[np.int64]]]:
+        """Labels that are alike in task, labeller and detail: one of them, and where all are in the
+        row."""
+        held = self.held
+        if self.book is not None and len(held):
+            for label, group in self.book.columns.alike(self.places[held]):
+                yield label, held[group]
+        for number, label in self.others.items():
+            yield label, np.array([number])
+
+    def numbers(self, which: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+        """The numbers in the ledger of those labels of the row."""
+        found = np.array(self.places[which])
+        held = found >= 0
+        if self.book is not None:
+            found[held] = self.book.columns.rows(found[held])
+        for at in np.flatnonzero(~held).tolist():
+            found[at] = self.others[int(which[at])].rowid
+        return found
