@@ -130,13 +130,15 @@ def judged(run, question, answer, passages, bogus, correct, relevant, *, act="an
                 passages.get(nugget.key),
                 mark,
                 State.COUNTED,
-                label(
-                    "r2c2.entailment",
-                    {"entailed": entailed},
-                    said,
-                    uid=f"e/{run}/{question.id}/{nugget.num}",
-                    detail={"margin": 2.31 if entailed else -1.07, "threshold": 0.4},
-                ),
+                [
+                    label(
+                        "r2c2.entailment",
+                        {"entailed": entailed},
+                        said,
+                        uid=f"e/{run}/{question.id}/{nugget.num}",
+                        detail={"margin": 2.31 if entailed else -1.07, "threshold": 0.4},
+                    )
+                ],
                 helped=helped,
                 help_reason="It names the person asked for." if helped else None,
             )
@@ -195,7 +197,7 @@ def films():
     person = label("r2c2.entailment", {"entailed": False}, "It was Janet Leigh.", PERSON)
     nuggets = list(first.nuggets)
     machine = label("r2c2.entailment", {"entailed": True}, "Harvey and Janet are both named.")
-    nuggets[2] = nuggets[2]._replace(entailment=person, overruled=machine)
+    nuggets[2] = nuggets[2]._replace(labels=(person,), at=0, overruled=machine)
     answers["MODEST"]["0001"] = replace(first, nuggets=tuple(nuggets))
     return assemble(questions, pr_runs, answers, title="Films: fourteen questions")
 
@@ -252,10 +254,10 @@ def hostile():
             passage if i < 3 else None,
             mark,
             State.COUNTED if mark else State.FAILED,
-            said("r2c2.entailment", {"entailed": True} if mark else None, labeller, f"e{i}"),
-            said("r2c2.entailment", {"entailed": False}, machine, f"o{i}"),
-            True,
-            bad,
+            [said("r2c2.entailment", {"entailed": True} if mark else None, labeller, f"e{i}")],
+            overruled=said("r2c2.entailment", {"entailed": False}, machine, f"o{i}"),
+            helped=True,
+            help_reason=bad,
         )
         for i, mark in enumerate((Mark.RELEVANT, Mark.BOGUS, Mark.NONRELEVANT, None), start=1)
     )

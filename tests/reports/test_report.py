@@ -134,7 +134,7 @@ def test_what_is_missing_is_said_first():
     found = cases.small(4, runs=("A", "B")).findings.detail
     answers = {run: dict(by_question) for run, by_question in found.answers.items()}
     one = answers["A"]["0001"]
-    unmarked = one.nuggets[0]._replace(mark=None, state=State.MISSING, entailment=None)
+    unmarked = one.nuggets[0]._replace(mark=None, state=State.MISSING, labels=(None,), at=0)
     failed = one.nuggets[0].entailment._replace(
         status=Status.FAILED, verdict=None, error="no JSON in the reply"
     )
@@ -146,7 +146,7 @@ def test_what_is_missing_is_said_first():
         label=None,
         nuggets=(unmarked,),
     )
-    broken = one.nuggets[0]._replace(mark=None, state=State.FAILED, entailment=failed)
+    broken = one.nuggets[0]._replace(mark=None, state=State.FAILED, labels=(failed,), at=0)
     answers["A"]["0002"] = replace(
         answers["A"]["0002"],
         state=State.FAILED,
@@ -233,7 +233,8 @@ def test_no_label_at_all():
                 act=None,
                 act_label=None,
                 nuggets=tuple(
-                    n._replace(mark=None, state=State.MISSING, entailment=None) for n in a.nuggets
+                    n._replace(mark=None, state=State.MISSING, labels=(None,), at=0)
+                    for n in a.nuggets
                 ),
             )
             for q, a in found.answers["A"].items()

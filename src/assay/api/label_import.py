@@ -112,8 +112,8 @@ def import_marked(
         faults = unlike(edits, after.findings.detail, said)
         if faults:
             raise FormatError(faults)
+        labels = tuple(_written(edits.labels, before, after))  # while the labels are there
         trial.keep = not dry_run
-    labels = tuple(_written(edits.labels, before, after))
     over = [one.before_by for one in labels if (one.before_by or "").startswith("human:")]
     if over:
         note(

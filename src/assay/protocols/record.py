@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
-
-import orjson
 
 from assay.ledger.chain import Head
 from assay.ledger.hashes import packed
@@ -21,6 +20,7 @@ from assay.protocols.places import Place, UsedLabels
 from assay.protocols.ranked import Ranked
 from assay.tasks.base import AnyTask
 
+_QUOTED = json.JSONEncoder(ensure_ascii=False).encode
 _UID = 16  # bytes of a uid that is a hash, as in ``digest``
 _CUT = len(b'{"uid":"')
 
@@ -31,7 +31,7 @@ def places_used(used: UsedLabels, named: Callable[[Place], str]) -> dict[int, by
     as the nuggets of an answer, is named once."""
     at: dict[int, bytes] = {}
     for number, place in used.rows():
-        text = orjson.dumps(named(place))
+        text = _QUOTED(named(place)).encode()  # (what orjson gives keeps a kilobyte each)
         known = at.setdefault(number, text)
         if known is not text and known != text and not known.endswith(b"," + text):
             at[number] = b"%b,%b" % (known, text)

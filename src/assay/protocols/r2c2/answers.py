@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from math import isnan
 
 from assay.measures.ranges import Range
 from assay.model.labels import Label
 from assay.model.rag import Answer, Mark, Nugget, Passage, PassageKey, Question
 from assay.protocols.carried import carried
+from assay.protocols.counted import CountedLabels
 from assay.protocols.labels import LabelBook
 from assay.protocols.places import Place
 from assay.protocols.r2c2.acts import act_of, correctness, is_asked
+from assay.protocols.r2c2.inputs import Inputs
 from assay.protocols.r2c2.requests import (
     Content,
     act_content,
@@ -24,11 +27,50 @@ Helped = Mapping[int, tuple[bool, str | None]]
 """By the nugget's place in its answer, from 0: whether it helped, and why."""
 
 
-class Answers:
-    """What the labels of a book say of answers, each label noted where it is used."""
+def judge_answers(inputs: Inputs, book: LabelBook) -> Iterator[tuple[str, AnswerResult]]:
+    """Every run's answer to every question with what the labels of a book say of it, each label
+    noted where it is used."""
+    every = list(inputs.every_answer())
+    given = [(Place(run, question.id), question, passages, answer)
+             for run, question, passages, answer in every if answer is not None]  # fmt: skip
+    nuggets = book.labels(
+        ENTAILMENT,
+        (
+            entailment_content(one, passages[one.key])
+            for _, _, passages, answer in given
+            for one in answer.nuggets
+        ),
+        (
+            at._replace(position=f"nugget {one.num}")
+            for at, _, _, answer in given
+            for one in answer.nuggets
+        ),
+    )
+    acts = book.labels(
+        DIALOGUE_ACT,
+        (act_content(question, answer) for _, question, _, answer in given),
+        (at._replace(position="dialogue act") for at, *_ in given),
+    )
+    answers = _Answers(book, nuggets)
+    act_labels = iter(acts)
+    for run, question, passages, answer in every:
+        if answer is None:
+            nothing = Range.certain(0.0)
+            yield run, AnswerResult(run, question, None, State.LEFT_OUT, False, nothing)
+        else:
+            yield run, answers.judged(run, question, answer, passages, next(act_labels))
 
-    def __init__(self, book: LabelBook) -> None:
+
+class _Answers:
+    """What labels say of one answer after the other. ``nuggets`` are the labels of step 3, in the
+    same order."""
+
+    def __init__(self, book: LabelBook, nuggets: CountedLabels) -> None:
         self._book = book
+        self._nuggets = nuggets
+        self._entailed = nuggets.map(lambda verdict: float(verdict["entailed"])).tolist()
+        self._there, self._human = nuggets.there.tolist(), nuggets.human.tolist()
+        self._next = 0
         # While no person ever labelled an answer, a machine's own label is the last word.
         self._by_people = book.people_labelled(ANSWER)
         # With ``only:`` perhaps nobody is asked for dialogue acts, and what that labeller says of
@@ -39,16 +81,13 @@ class Answers:
         self,
         run: str,
         question: Question,
-        answer: Answer | None,
+        answer: Answer,
         passages: Mapping[PassageKey, Passage],
+        act_label: Label | None,
     ) -> AnswerResult:
-        """Verdict and marks of one answer, and what is missing. A question that a run has no answer
-        to is incorrect, with an unknown confidence and precision 0."""
-        if answer is None:
-            nothing = Range.certain(0.0)
-            return AnswerResult(run, question, None, State.LEFT_OUT, False, nothing)
+        """Verdict and marks of one answer, and what is missing."""
         book, at = self._book, Place(run, question.id)
-        step3 = [self._nugget(one, passages[one.key], at) for one in answer.nuggets]
+        step3 = [self._nugget(one, passages[one.key]) for one in answer.nuggets]
         unmarked = {one.state for one in step3} - {State.COUNTED}
         beside = [at for at, one in enumerate(step3) if _is_entailed(one)]
         unit = _content(question, answer, beside)
@@ -70,8 +109,6 @@ class Answers:
                 overruled = machine or overruled
                 if book.counts_machine(ANSWER):
                     helps.update(_helps(machine, answer, which))
-        act_place = at._replace(position="dialogue act")
-        act_label = book.label(DIALOGUE_ACT, act_content(question, answer), act_place)
         act = act_of(act_label, question, answer.text)
         correct = correctness(act, act_label, label, question, expected=self._acts_expected)
         if label is not None and not is_asked(act, question, len(beside)):
@@ -98,18 +135,18 @@ class Answers:
             book.count(ANSWER, unit, None if found.lacks else label)
         return found
 
-    def _nugget(self, nugget: Nugget, passage: Passage, at: Place) -> NuggetResult:
+    def _nugget(self, nugget: Nugget, passage: Passage) -> NuggetResult:
         """Step 3: a nugget that its passage does not entail is bogus."""
-        unit = entailment_content(nugget, passage)
-        place = Place(at.run, at.topic, f"nugget {nugget.num}")
-        label = self._book.label(ENTAILMENT, unit, place)
-        if label is None:
-            return NuggetResult(nugget, passage, None, State.MISSING)
-        if label.verdict is None:
-            return NuggetResult(nugget, passage, None, State.FAILED, label)
-        overruled = self._book.machine(ENTAILMENT, unit) if label.labeller.is_human else None
-        mark = None if label.verdict["entailed"] else Mark.BOGUS
-        return NuggetResult(nugget, passage, mark, State.COUNTED, label, overruled)
+        at, self._next = self._next, self._next + 1
+        entailed, by_person = self._entailed[at], self._human[at]
+        mark = Mark.BOGUS if entailed == 0 else None
+        state = State.COUNTED
+        if isnan(entailed):
+            state = State.FAILED if self._there[at] else State.MISSING
+        overruled = None
+        if by_person and state is State.COUNTED:
+            overruled = self._book.machine(ENTAILMENT, entailment_content(nugget, passage))
+        return NuggetResult(nugget, passage, mark, state, self._nuggets, at, by_person, overruled)
 
     def _carried(
         self, question: Question, answer: Answer, step3: Sequence[NuggetResult], unit: Content

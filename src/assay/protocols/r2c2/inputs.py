@@ -85,14 +85,21 @@ class Inputs:
         cited = [known[one.key].text if one.key in known else "" for one in answer.nuggets]
         return [answer.text, answer.confidence, [one.text for one in answer.nuggets]], cited
 
-    def answers(self) -> Iterator[tuple[Question, Mapping[PassageKey, Passage], Answer]]:
-        """Every answer that was given, with its question and the passages of that."""
+    def every_answer(
+        self,
+    ) -> Iterator[tuple[str, Question, Mapping[PassageKey, Passage], Answer | None]]:
+        """Every question of every run: the run, the question with its passages, and the answer,
+        None where the run leaves the question out."""
         for question in self.questions:
             passages = self.passages(question.id)
-            for file in self.ac_files.values():
-                answer = file.run.answers.get(question.id)
-                if answer is not None:
-                    yield question, passages, answer
+            for name, file in self.ac_files.items():
+                yield name, question, passages, file.run.answers.get(question.id)
+
+    def answers(self) -> Iterator[tuple[Question, Mapping[PassageKey, Passage], Answer]]:
+        """Every answer that was given, with its question and the passages of that."""
+        for _, question, passages, answer in self.every_answer():
+            if answer is not None:
+                yield question, passages, answer
 
 
 def load(folder: Folder, settings: R2C2Settings, reading: Reading) -> Inputs:

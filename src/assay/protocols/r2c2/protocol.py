@@ -12,7 +12,7 @@ from assay.protocols.folder import Folder
 from assay.protocols.labels import LabelBook
 from assay.protocols.linear import LinearMeasure
 from assay.protocols.places import Place
-from assay.protocols.r2c2.answers import Answers
+from assay.protocols.r2c2.answers import judge_answers
 from assay.protocols.r2c2.findings import findings
 from assay.protocols.r2c2.inputs import Inputs, R2C2Settings, asks_support, load
 from assay.protocols.r2c2.linear import linear_measures
@@ -77,13 +77,9 @@ class R2c2(Protocol[R2C2Settings, Inputs]):
         return list(_steps(inputs, settings))
 
     def score(self, inputs: Inputs, settings: R2C2Settings, book: LabelBook) -> Findings:
-        answers = Answers(book)
         judged: dict[str, dict[str, AnswerResult]] = {name: {} for name in inputs.ac_files}
-        for question in inputs.questions:
-            passages = inputs.passages(question.id)
-            for name, file in inputs.ac_files.items():
-                answer = file.run.answers.get(question.id)
-                judged[name][question.id] = answers.judged(name, question, answer, passages)
+        for name, found in judge_answers(inputs, book):
+            judged[name][found.question.id] = found
         return findings(inputs, settings, judged, book)
 
     def used_at(self, place: Place) -> str:

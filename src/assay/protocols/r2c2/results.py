@@ -28,19 +28,27 @@ class State(StrEnum):
 class NuggetResult(NamedTuple):
     """A nugget of an answer with what was found about it. (A named tuple: there are many.)
 
-    ``mark`` is None where a label is missing or failed. ``entailment`` is the label that counted
-    (or the failed one), ``overruled`` the machine's label that a person's took the place of.
-    ``help_reason`` is the labeller's reason for relevant or nonrelevant.
+    ``mark`` is None where a label is missing or failed. Its label is the one at ``at`` among
+    ``labels``, by a person where it is ``by_person``; ``overruled`` is the machine's label that a
+    person's took the place of. ``help_reason`` is the labeller's reason for relevant or
+    nonrelevant.
     """
 
     nugget: Nugget
     passage: Passage | None
     mark: Mark | None
     state: State
-    entailment: Label | None = None
+    labels: Sequence[Label | None] = (None,)
+    at: int = 0
+    by_person: bool = False
     overruled: Label | None = None
     helped: bool | None = None
     help_reason: str | None = None
+
+    @property
+    def entailment(self) -> Label | None:
+        """The label that counted, or the failed one."""
+        return self.labels[self.at]
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,8 +128,7 @@ class RunNotes:
         """The counts of a run's answers."""
         nuggets = [nugget for result in results for nugget in result.nuggets]
         marks = [nugget.mark for nugget in nuggets]
-        labels = [result.label for result in results]
-        labels += [nugget.entailment for nugget in nuggets]
+        answers = [result.label for result in results]
         return cls(
             run=run,
             questions=len(results),
@@ -133,7 +140,8 @@ class RunNotes:
             carried_answers=sum(r.state is State.CARRIED for r in results),
             unmarked_nuggets=marks.count(None),
             marks={mark.value: marks.count(mark) for mark in Mark},
-            by_people=sum(one is not None and one.labeller.is_human for one in labels),
+            by_people=sum(one is not None and one.labeller.is_human for one in answers)
+            + sum(nugget.by_person for nugget in nuggets),
         )
 
     @property
