@@ -40,7 +40,7 @@ class Columns:
 
     def __init__(self, ledger: Reading, versions: Mapping[str, str]) -> None:
         self._ledger = ledger
-        self._labellers = ledger.labellers()
+        self._labellers = dict(ledger.labellers())
         self._tasks = ledger.task_names()
         self._versions = versions
         self._verdicts, self._details = _Texts(), _Texts()
