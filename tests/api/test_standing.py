@@ -23,9 +23,13 @@ def result(*rows, by_people=False, lacking=0, given=""):
         for number, (run, unit, human) in enumerate(rows)
     ]
     found = SimpleNamespace(
-        used=UsedLabels(used), by_people=by_people, alike=None, lacking=lacking, task_titles={"t": "Help: it?"},
+        used=UsedLabels(used),
+        by_people=by_people,
+        alike=None,
+        lacking=lacking,
+        task_titles={"t": "Help: it?"},
         findings=SimpleNamespace(given=given),
-    )  # fmt: skip
+    )
     found.fair = found
     return found
 
