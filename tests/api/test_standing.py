@@ -82,11 +82,10 @@ def test_a_judge_beside_whom_people_labelled_is_not_called_unchecked():
 def test_runs_are_uneven_task_by_task_from_a_twentieth_on():
     """All answers are by people: more claims, by the machine, in one run move no share."""
     found = result(("A", "u", True), ("B", "v", True))
-    found.used += [
-        Used(Label("", "", "other", "1", f"{run}{n}", MACHINE, Status.OK, {}), Place(run, "1"))
-        for run, count in (("A", 2), ("B", 9))
-        for n in range(count)
-    ]
+    others = [Place(run, "1") for run, count in (("A", 2), ("B", 9)) for _ in range(count)]
+    for number, place in enumerate(others, 100):
+        said = Label("", "", "other", "1", "u", MACHINE, Status.OK, {}, rowid=number)
+        found.used.note(said, place)
     assert stands_on(found) == "human labels for 15 %, the judge's for the rest, uncorrected"
     for human, apart in ((6, True), (5, False)):
         rows = [("A", f"a{n}", n < human) for n in range(100)]

@@ -43,7 +43,7 @@ def test_a_corpus_is_read_as_a_frame_and_one_by_one(place: Path):
     assert package.corpus.open(place / "copy").passages.equals(frame)
     with pytest.raises(SettingsError, match="is there already"):
         package.corpus.convert(corpus, place / "copy")
-    for wrong in ({"layout": "zip"}, {"format": "pdf"}, {"ids": "number"}):
+    for wrong in ({"layout": "zip"}, {"format": "docx"}, {"ids": "number"}):
         with pytest.raises(SettingsError, match=r"'jsonl'|'wikitext'|'title'"):
             package.corpus.build(WIKI, place / "none", **wrong)  # type: ignore[arg-type]
     assert not (place / "none").exists()

@@ -23,7 +23,7 @@ def made(tmp_path_factory):
     built = build_corpus(FILMS / "wiki", folder / "corpus", settings, processes=1)
     assert built.counts["documents"] == 43
     assert built.counts["redirect"] == built.counts["disambiguation"] == 1
-    build_index(folder / "corpus", folder / "index", IndexSettings(dense="minilm"))
+    build_index(folder / "corpus", folder / "index", IndexSettings(dense="minilm", pairs=False))
     return folder
 
 
