@@ -9,6 +9,7 @@ from assay.formats.r2c2_questions import read_questions
 from assay.systems.corpus.build import BuildSettings, build_corpus
 from assay.systems.corpus.passages import Window
 from assay.systems.corpus.store import Documents
+from assay.systems.retrieval.analysis import Analysis
 from assay.systems.retrieval.index import IndexSettings, build_index
 from tests.conftest import ROOT
 from tests.films import FILMS
@@ -23,7 +24,9 @@ def made(tmp_path_factory):
     built = build_corpus(FILMS / "wiki", folder / "corpus", settings, processes=1)
     assert built.counts["documents"] == 43
     assert built.counts["redirect"] == built.counts["disambiguation"] == 1
-    build_index(folder / "corpus", folder / "index", IndexSettings(dense="minilm", pairs=False))
+    build_index(
+        folder / "corpus", folder / "index", IndexSettings(Analysis(pairs=False), dense="minilm")
+    )
     return folder
 
 
