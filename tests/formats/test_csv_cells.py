@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from assay.cli.common import print_json
 from assay.model.csv_cells import csv_cell, from_csv_cell
+from assay.protocols.output import csv_bytes
 
 HOSTILE = ["=1+1", "+A1", "-run", "@SUM(A1)", "\tx", "'=x", "''-y", "＝1+1", "-", "=HYPERLINK(1)"]
 
@@ -32,7 +33,7 @@ def test_what_is_written_is_read(text):
 
 
 def test_numbers_keep_their_precision():
-    assert [csv_cell(value) for value in (0.1 + 0.2, None, 3)] == ["0.30000000000000004", "", 3]
+    assert csv_bytes(["a", "b", "c"], [[0.1 + 0.2, None, 3]]) == b"a,b,c\n0.30000000000000004,,3\n"
 
 
 def test_names_travel_through_tables(assay, tmp_path):

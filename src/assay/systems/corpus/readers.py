@@ -14,17 +14,22 @@ from assay.model.errors import PrerequisiteError
 _ROWS = 2000
 _HURT = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
 _TITLE = re.compile(r"^title:[ \t]*[\"']?(.*?)[\"']?[ \t]*$", re.M)
+_FRAME = (
+    "nav, body > header, footer, aside, form, [role=navigation], [role=banner], [role=contentinfo]"
+)
 _FRONT_MATTER = re.compile(r"---\n(.*?)\n---\n", re.S)
 
 
 def html_text(html: str) -> tuple[str, str]:
-    """Title and main text of a web page, without navigation, as trafilatura has it: headings,
-    paragraphs, lists ``- …`` and tables on lines of their own. A page that it takes for nothing but
-    frame gives all its text."""
-    library = _library("trafilatura")
-    text = library.extract(html, include_comments=False, include_tables=True, favor_recall=True)
-    about = library.extract_metadata(html)
-    return (about.title or "" if about else ""), text or library.html2txt(html) or ""
+    """Title and text of a web page without its frame (navigation, banner, footer, asides, forms):
+    headings, paragraphs, lists ``- …`` and tables on lines of their own."""
+    tree = _library("resiliparse.parse.html").HTMLTree.parse(html)
+    if tree.body is None:
+        return tree.title or "", ""
+    for node in list(tree.body.query_selector_all(_FRAME)):
+        node.decompose()
+    text = _library("resiliparse.extract.html2text").extract_plain_text(tree, alt_texts=False)
+    return tree.title or "", re.sub(r"(?m)^\s*• ", "- ", text)
 
 
 def pdf_text(data: bytes) -> tuple[str, str]:
@@ -104,5 +109,5 @@ def _library(name: str) -> Any:
         return importlib.import_module(name)
     except ImportError as error:
         raise PrerequisiteError(
-            f"Reading this needs {name}: pip install 'assay-rag[documents]'"
+            f"Reading this needs {name.partition('.')[0]}: pip install 'assay-rag[documents]'"
         ) from error
