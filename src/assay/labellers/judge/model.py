@@ -184,7 +184,7 @@ class Reading:
 def size_ahead(question: Question) -> int:
     """How many tokens :func:`read` will read for ``question``, told without the network; about as
     many where its tokeniser is not installed."""
-    if empty(question):
+    if empty(question) or verbatim(question):
         return 0
     tokenise = _about_tokens if missing() else packaged_tokenise()
     size = 0
