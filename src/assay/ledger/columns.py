@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cached_property
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
@@ -75,6 +76,11 @@ class Columns:
 
     def __len__(self) -> int:
         return len(self._row)
+
+    @cached_property
+    def hold_all(self) -> bool:
+        """Whether every text is held, so that labels can be made when the ledger is closed."""
+        return all(bool((np.asarray(one) >= 0).all()) for one in (self._verdict, self._detail))
 
     def of(self, unit: str) -> list[Label]:
         """The labels of a unit, oldest first."""
@@ -167,15 +173,12 @@ class Columns:
     def verdicts(
         self, places: Places, value: Callable[[Mapping[str, Any]], float]
     ) -> npt.NDArray[np.float64]:
-        """What ``value`` is of each label's verdict; NaN of those that failed."""
-        said = np.asarray(self._verdict)[places]
-        some, which = np.unique(said, return_inverse=True)
-        texts = [self._verdicts[one] if one >= 0 else None for one in some.tolist()]
+        """What ``value`` is of each label's verdict; NaN of those that failed. For columns that
+        ``hold_all``, as is :meth:`alike`."""
+        some, which = np.unique(np.asarray(self._verdict)[places], return_inverse=True)
+        texts = [self._verdicts[one] for one in some.tolist()]
         values = np.array([np.nan if one is None else value(one) for one in texts], np.float64)
         found: npt.NDArray[np.float64] = values[which]
-        for at in np.flatnonzero(said < 0).tolist():
-            verdict = self.at(int(places[at])).verdict
-            found[at] = np.nan if verdict is None else value(verdict)
         return found
 
     def alike(self, places: Places) -> Iterator[tuple[Label, Places]]:
@@ -187,7 +190,6 @@ class Columns:
         changes[:1] = True
         for one in columns:
             changes[1:] |= one[order][1:] != one[order][:-1]
-        changes |= columns[2][order] < 0  # details that are not held
         for group in np.split(order, np.flatnonzero(changes)[1:]) if len(order) else ():
             yield self.at(int(places[group[0]])), group
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import Any
@@ -74,8 +74,7 @@ class Book:
         policy, configured = self.policy, self.configured
         return self.columns.counted(
             lambda label: policy.rank(label, configured.get(label.task)),
-            # Whether a person's label is independent hangs on the label itself, and which of
-            # people's labels is settled on all of them.
+            # Whether a person's label is independent hangs on the label itself.
             lambda label: label.labeller.is_human and policy.independent,
         )
 
@@ -89,9 +88,14 @@ class Book:
         found[held] = self._counting[first[held]]
         return found
 
-    def at(self, place: int) -> Label:
-        """The label at a place among the columns."""
-        return self.columns.at(place)
+    @property
+    def makes_late(self) -> bool:
+        """Whether labels can be made from the columns alone, when the ledger may be closed."""
+        return self.columns.hold_all
+
+    def made(self, places: Iterable[int]) -> list[Label]:
+        """The labels at some places among the columns."""
+        return [self.columns.at(place) for place in places]
 
     @cached_property
     def configured(self) -> dict[str, LabellerId | None]:
@@ -268,5 +272,9 @@ class WholeBook(Book):
     def of(self, unit: str) -> list[Label]:
         return list(self.ledger.whole(super().of(unit)))
 
-    def at(self, place: int) -> Label:
-        return next(iter(self.ledger.whole([super().at(place)])))
+    @property
+    def makes_late(self) -> bool:
+        return False
+
+    def made(self, places: Iterable[int]) -> list[Label]:
+        return list(self.ledger.whole(super().made(places)))

@@ -14,17 +14,15 @@ from assay.model.labels import Label
 if TYPE_CHECKING:
     from assay.protocols.book import Book
 
-NONE = -1
-
 
 @dataclass(frozen=True, eq=False)
 class CountedLabels(Sequence[Label | None]):
     """The label that counts for each of a row of units, None where there is none. A label is made
     when it is looked at; ``map`` and ``failed`` look at none.
 
-    ``places`` are those of labels among the columns of ``book``, −1 where there is none;
-    ``others`` has by number in the row those labels that are not the ledger's own (what a label of
-    another task tells).
+    ``places`` are those of labels among the columns of ``book``, −1 where there is none; ``others``
+    has by number in the row those labels that are no column's: what a label of another task tells,
+    and all where a label cannot be made without the ledger, which may be closed by then.
     """
 
     book: Book | None
@@ -41,7 +39,8 @@ class CountedLabels(Sequence[Label | None]):
             others.update((begin + at, label) for at, label in row.others.items())
             places.append(row.places)
             begin += len(row)
-        return cls(book, np.concatenate(places), others)
+        every = np.concatenate(places)
+        return cls(book if (every >= 0).any() else None, every, others)
 
     def __len__(self) -> int:
         return len(self.places)
@@ -57,9 +56,10 @@ class CountedLabels(Sequence[Label | None]):
                 number - start: one for number, one in self.others.items() if start <= number < stop
             }
             return CountedLabels(self.book, self.places[start:stop], others)
+        at = range(len(self))[at]
         place = int(self.places[at])
         if place >= 0 and self.book is not None:
-            return self.book.at(place)
+            return self.book.columns.at(place)
         return self.others.get(at)
 
     @property

@@ -154,6 +154,10 @@ class LabelBook:
                     places[at] = NONE
                     if label is not None:
                         others[at] = label
+                if not self.book.makes_late:
+                    held = np.flatnonzero(places >= 0).tolist()
+                    others.update(zip(held, self.book.made(places[held].tolist()), strict=True))
+                    places[held] = NONE
             found = CountedLabels(self.book, places, others)
             new = self._new(first, units)
             there, failed = found.there[new], found.failed[new]

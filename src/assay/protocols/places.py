@@ -137,10 +137,9 @@ class UsedLabels(Iterable[Used]):
                 if part.label.labeller.kind == kind:
                     yield part.label
                 continue
-            for label, which in part[0].alike():
-                if label.labeller.kind == kind:
-                    found = (part[0][at] for at in which.tolist())
-                    yield from (one for one in found if one is not None)
+            rows = [which for label, which in part[0].alike() if label.labeller.kind == kind]
+            found = (part[0][at] for at in sorted(at for which in rows for at in which.tolist()))
+            yield from (one for one in found if one is not None)
 
 
 class WhereUsed:
