@@ -219,3 +219,46 @@ def test_wrong_options(assay, options):
     assert done.returncode == 2
     assert "Traceback" not in done.stderr
     assert done.stdout == ""
+
+
+def confident(path: Path, *, topics: int = 30) -> Path:
+    generator = np.random.default_rng(3)
+    lines = ["run,topic,confidence,correct"]
+    lines += [
+        f"{run},{topic},{generator.integers(101)},{generator.integers(2)}"
+        for run in "AB"
+        for topic in range(topics)
+    ]
+    return write(path, "\n".join(lines) + "\n")
+
+
+def test_topics_for_hmr_are_simulated_from_a_pilot(tmp_path, assay):
+    file = confident(tmp_path / "pilot.csv")
+    options = ("samplesize", file, "--score", "HMR", "--mind", ".1,.2")
+    found = table(assay(*options, "--csv"), ["design", "alpha", "beta", "mind", "topics", "worst"])
+    assert [row["design"] for row in found] == [
+        "paired", "paired", "interval", "interval-run", "interval", "interval-run",
+    ]  # fmt: skip
+    assert found[0]["topics"] == found[0]["worst"]  # there is one pair
+    assert int(found[0]["topics"]) > int(found[1]["topics"])
+    assert found[2]["worst"] == ""
+    document = json.loads(assay(*options, "--json").stdout)
+    assert document["rows"][0]["topics"] == int(found[0]["topics"])
+    assert document["matrices"][0]["power"][0]["topics"] == 30
+    assert assay(*options, "--csv").stdout == assay(*options, "--csv").stdout
+    assert assay(*options, "--csv", "--seed", "1").stdout != assay(*options, "--csv").stdout
+    had = table(
+        assay(*options, "--power", "--csv"),
+        ["matrix", "alpha", "mind", "m", "topics", "power", "least_power", "width", "run_width"],
+    )
+    assert [row["mind"] for row in had] == ["0.1", "0.2"]
+    shown = assay(*options).stdout
+    assert "Topics needed for HMR" in shown
+    assert "What the pilot could show of HMR" in shown
+
+
+def test_scores_and_confidences_do_not_mix(worked, tmp_path, assay):
+    scores = write(tmp_path / "s.csv", "run,topic,HMR\nA,1,.1\nA,2,.3\nB,1,.3\nB,2,.2\n")
+    done = assay("samplesize", confident(tmp_path / "pilot.csv"), scores, "--score", "HMR")
+    assert done.returncode == 2
+    assert "give one kind" in done.stderr

@@ -56,13 +56,14 @@ def read_tables(
     confidence that it has no scores of single topics for are taken from the confidences that it
     holds. ``option`` is how messages call a name. Raises FormatError with all faults, ValueError
     for several names of a table of one score."""
-    tables = all_used((partial(_table, path, name, option) for name in names), note)
+    tables = all_used((partial(read_table, path, name, option) for name in names), note)
     if len(tables) > 1 and isinstance(tables[0], ScoreMatrix) and tables[0].wide:
         raise ValueError(f"{printable(str(path))} holds one score only")
     return tables
 
 
-def _table(path: Path, name: str | None, option: str) -> Parsed[Comparable]:
+def read_table(path: Path, name: str | None, option: str) -> Parsed[Comparable]:
+    """One score of a table, as :func:`read_tables` has it."""
     scores = read_matrix(path, name, option=option)
     measure = name and confidence_measure(name)
     if scores.ok or not name or not measure:

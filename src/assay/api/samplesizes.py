@@ -6,12 +6,15 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
+from assay.api.compare_inputs import Comparable, Confidences, confidence_measure, read_table
 from assay.api.reading import Note, all_used
-from assay.formats.score_matrices import ScoreMatrix, read_matrix
+from assay.formats.confidence_matrices import ConfidenceMatrix
+from assay.formats.score_matrices import ScoreMatrix
 from assay.model.errors import SettingsError
 from assay.model.wording import printable
+from assay.statistics.confidence_sizes import Pilot, SimulatedRow, Simulation, simulated_sizes
 from assay.statistics.samplesize import (
     AchievedPower,
     SizeRow,
@@ -24,6 +27,7 @@ from assay.statistics.samplesize import (
 
 COLUMNS = ("design", "alpha", "beta", "mind", "m", "topics")
 POWER_COLUMNS = ("matrix", "alpha", "mind", "m", "topics", "paired_t", "anova", "width")
+SIMULATED = ("design", "alpha", "beta", "mind", "topics", "worst")
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,27 +84,95 @@ class Designs:
         }
 
 
+class SimulatedPower(NamedTuple):
+    """What a pilot could show of a difference ``mind``, see
+    :class:`assay.statistics.confidence_sizes.Foreseen`."""
+
+    matrix: str
+    alpha: float
+    mind: float
+    m: int
+    topics: int
+    power: float
+    least_power: float
+    width: float
+    run_width: float
+
+
+@dataclass(frozen=True, slots=True)
+class SimulatedDesigns:
+    """Numbers of topics for a measure of confidence, simulated from pilots, with the power that
+    each of these had."""
+
+    measure: str
+    rows: Sequence[SimulatedRow]
+    pilots: Sequence[tuple[Path, ConfidenceMatrix]]
+    powers: Sequence[SimulatedPower]
+
+    def document(self) -> dict[str, Any]:
+        """As JSON has it."""
+        return {
+            "measure": self.measure,
+            "rows": [asdict(row) for row in self.rows],
+            "matrices": [
+                {
+                    "file": str(path),
+                    "topics": len(matrix.topics),
+                    "runs": len(matrix.runs),
+                    "topics_left_out": matrix.left_out,
+                    "runs_left_out": matrix.runs_left_out,
+                    "power": [
+                        {name: value for name, value in row._asdict().items() if name != "matrix"}
+                        for row in self.powers
+                        if row.matrix == str(path)
+                    ],
+                }
+                for path, matrix in self.pilots
+            ],
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Demands:
+    """What a number of topics is to meet: levels, risks of missing the difference, differences to
+    detect, numbers of runs (of scores of topics) and widths of intervals."""
+
+    alphas: Sequence[float]
+    betas: Sequence[float]
+    minds: Sequence[float]
+    runs: Sequence[int]
+    widths: Sequence[float]
+
+
 def designs(
     files: Sequence[Path],
     score: str | None,
+    demands: Demands,
     *,
     variance: float | None,
     sizes: bool,
-    alphas: Sequence[float],
-    betas: Sequence[float],
-    minds: Sequence[float],
-    runs: Sequence[int],
-    widths: Sequence[float],
+    draws: int,
+    seed: int,
     note: Note,
-) -> Designs:
+) -> Designs | SimulatedDesigns:
     """How many topics are needed (not without ``sizes``), and the power that the experiments of
-    ``files`` had. Raises FormatError with the faults of all files, SettingsError for scores or
-    values that say nothing."""
-    tables = all_used((partial(read_matrix, path, score) for path in files), note)
+    ``files`` had; for a measure of confidence by simulation (``draws``, ``seed``). Raises
+    FormatError with the faults of all files, SettingsError for scores or values that say nothing.
+    """
+    read = (partial(read_table, path, score, "--score") for path in files)
+    tables: list[Comparable] = all_used(read, note)
+    matrices = [one for one in tables if isinstance(one, ScoreMatrix)]
+    pilots = [one for one in tables if isinstance(one, Confidences)]
+    if matrices and pilots:
+        raise SettingsError(
+            f"Some files hold {score} of single topics, others confidences: give one kind."
+        )
     try:
+        if pilots:
+            return _simulated(files, pilots, demands, sizes=sizes, draws=draws, seed=seed)
         done = [
-            _experiment(path, matrix, alphas, minds)
-            for path, matrix in zip(files, tables, strict=True)
+            _experiment(path, matrix, demands.alphas, demands.minds)
+            for path, matrix in zip(files, matrices, strict=True)
         ]
         pooled = (
             pooled_variance(one.variance for one in done)
@@ -108,11 +180,52 @@ def designs(
             else Variance(variance, 1)
         )
         rows = size_table(
-            pooled.value, alphas=alphas, betas=betas, differences=minds, runs=runs, widths=widths
+            pooled.value,
+            alphas=demands.alphas,
+            betas=demands.betas,
+            differences=demands.minds,
+            runs=demands.runs,
+            widths=demands.widths,
         )
     except ValueError as error:
         raise SettingsError(f"{error}.") from None
     return Designs(rows if sizes else [], done, pooled, variance is None)
+
+
+def _simulated(
+    files: Sequence[Path],
+    tables: Sequence[Confidences],
+    demands: Demands,
+    *,
+    sizes: bool,
+    draws: int,
+    seed: int,
+) -> SimulatedDesigns:
+    measure = confidence_measure(tables[0].name) or tables[0].name
+    pilots = [Pilot.of(one.matrix.confidences, one.matrix.correct) for one in tables]
+    powers: list[SimulatedPower] = []
+    for path, table, pilot in zip(files, tables, pilots, strict=True):
+        n, m = len(table.matrix.topics), len(table.matrix.runs)
+        had = Simulation([pilot], measure, draws=draws, seed=seed)
+        for alpha in demands.alphas:
+            power, least, width, run_width = had.foreseen(n, alpha, demands.minds)
+            powers += (
+                SimulatedPower(
+                    str(path), alpha, mind, m, n, float(one), float(two), width, run_width
+                )
+                for mind, one, two in zip(demands.minds, power, least, strict=True)
+            )
+    rows: list[SimulatedRow] = []
+    if sizes:
+        rows = simulated_sizes(
+            Simulation(pilots, measure, draws=draws, seed=seed),
+            alphas=demands.alphas,
+            betas=demands.betas,
+            differences=demands.minds,
+            widths=demands.widths,
+        )
+    matrices = [one.matrix for one in tables]
+    return SimulatedDesigns(tables[0].name, rows, list(zip(files, matrices, strict=True)), powers)
 
 
 def _experiment(

@@ -3,16 +3,26 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Annotated, TypeVar
 
 import typer
 
-from assay.api.samplesizes import COLUMNS, POWER_COLUMNS, Designs, designs
+from assay.api.samplesizes import (
+    COLUMNS,
+    POWER_COLUMNS,
+    SIMULATED,
+    Demands,
+    Designs,
+    SimulatedDesigns,
+    SimulatedPower,
+    designs,
+)
 from assay.cli.common import CsvOption, JsonOption, present, remark
 from assay.page.tables import Table, Value
 from assay.page.wording import number
+from assay.statistics.confidence_sizes import MOST_QUESTIONS
 
 T = TypeVar("T")
 
@@ -25,7 +35,8 @@ def samplesize_command(
         list[Path] | None,
         typer.Argument(
             metavar="MATRIX.csv...",
-            help="Scores of topics x runs: one column a run, or run,topic,score.",
+            help="Scores of topics x runs: one column a run, or run,topic,score; of a measure of "
+            "confidence run,topic,confidence,correct, or per_topic.csv.",
         ),
     ] = None,
     variance: Annotated[
@@ -52,7 +63,11 @@ def samplesize_command(
     ] = None,
     score: Annotated[
         str | None,
-        typer.Option("--score", metavar="NAME", help="Which score of a table run,topic,score."),
+        typer.Option(
+            "--score",
+            metavar="NAME",
+            help="Which score of a table run,topic,score; or HMR, R_O, ECE, ... of confidences.",
+        ),
     ] = None,
     power: Annotated[
         bool,
@@ -60,6 +75,10 @@ def samplesize_command(
             "--power", help="Only the power that the experiments had, with their own topics."
         ),
     ] = False,
+    draws: Annotated[
+        int, typer.Option("--draws", min=100, help="Samples that HMR and its like rest on.")
+    ] = 2000,
+    seed: Annotated[int, typer.Option("--seed", min=0, help="Of these samples.")] = 0,
     as_json: JsonOption = False,
     as_csv: CsvOption = False,
 ) -> None:
@@ -68,6 +87,10 @@ def samplesize_command(
     paired-t: power of a paired t-test. anova: power of a one-way ANOVA over m runs. interval:
     expected width of the interval of a difference (its width is the column mind). Options with
     several values may be repeated or hold a list: --mind 0.05,0.1.
+
+    HMR and its like are no means over topics: with --score HMR, topics of a pilot are drawn anew
+    instead. paired: a difference is found; interval, interval-run: the width of the interval of a
+    difference, of a single run; worst: for the pair of runs that needs most.
     """
     files = matrices or []
     if power and not files:
@@ -77,24 +100,37 @@ def samplesize_command(
     if variance is None and not files:
         raise typer.BadParameter("give at least one matrix, or --variance", param_hint="MATRIX.csv")
     minds = _values(mind, "--mind", _number, _MIND)
-    found = designs(
-        files,
-        score,
-        variance=variance,
-        sizes=not power,
+    demands = Demands(
         alphas=_values(alpha, "--alpha", _share, (0.05,)),
         betas=_values(beta, "--beta", _share, (0.2,)),
         minds=minds,
         runs=_values(m, "--m", _two_or_more, _RUNS),
         widths=_values(width, "--width", _number, minds),
+    )
+    found = designs(
+        files,
+        score,
+        demands,
+        variance=variance,
+        sizes=not power,
+        draws=draws,
+        seed=seed,
         note=remark,
     )
-    rows = [tuple(getattr(row, name) for name in COLUMNS) for row in found.rows]
-    powers = (row for one in found.experiments for row in one.power_rows())
+    if isinstance(found, SimulatedDesigns):
+        shown = _simulated(found, sizes=not power)
+        columns: Sequence[str] = SIMULATED
+        power_columns: Sequence[str] = SimulatedPower._fields
+        powers: Iterable[tuple[object, ...]] = found.powers
+    else:
+        shown = _people(found, sizes=not power)
+        columns, power_columns = COLUMNS, POWER_COLUMNS
+        powers = (row for one in found.experiments for row in one.power_rows())
+    rows = (tuple(getattr(row, name) for name in columns) for row in found.rows)
     present(
         found.document,
-        _people(found, sizes=not power),
-        (POWER_COLUMNS, powers) if power else (COLUMNS, rows),
+        shown,
+        (power_columns, powers) if power else (columns, rows),
         as_json=as_json,
         as_csv=as_csv,
     )
@@ -197,3 +233,56 @@ def _experiments(found: Designs) -> Iterator[Table | str]:
         "Expected width is that of the interval of a difference."
     )
     yield ""
+
+
+def _simulated(found: SimulatedDesigns, *, sizes: bool) -> Iterator[Table | str]:
+    columns = ("matrix", "topics", "runs", "alpha", "mind", "power", "least", "width", "single")
+    yield Table(
+        f"What the pilot could show of {found.measure}",
+        columns,
+        [
+            (
+                Path(one.matrix).name,
+                one.topics,
+                one.m,
+                f"{one.alpha:g}",
+                f"{one.mind:g}",
+                one.power,
+                one.least_power,
+                one.width,
+                one.run_width,
+            )
+            for one in found.powers
+        ],
+        digits=4,
+        numbers=frozenset(columns[1:]),
+    )
+    yield (
+        "power: how often a difference of mind between two runs is found, on average over all "
+        "pairs; least: of the pair that varies most. width: of the interval of a difference; "
+        "single: that of a single run."
+    )
+    if not sizes:
+        return
+    yield ""
+    yield Table(
+        f"Topics needed for {found.measure}, simulated from the pilot's",
+        SIMULATED,
+        [
+            (
+                row.design,
+                f"{row.alpha:g}",
+                "–" if row.beta is None else f"{row.beta:g}",
+                f"{row.mind:g}",
+                row.topics or f"> {MOST_QUESTIONS:,}",
+                "–" if row.beta is None else row.worst or f"> {MOST_QUESTIONS:,}",
+            )
+            for row in found.rows
+        ],
+        numbers=frozenset(SIMULATED[1:]),
+    )
+    yield (
+        "mind is the difference to detect (of an interval: its width); worst is for the pair of "
+        "runs that needs most. Good to a few in a hundred, if the pilot's topics are like those to "
+        "come."
+    )

@@ -39,7 +39,13 @@ from assay.statistics.resampling import (
     topic_counts,
 )
 
-__all__ = ["MEASURES", "PairedDifference", "compare_confidence", "paired_differences"]
+__all__ = [
+    "MEASURES",
+    "MeasuredDraws",
+    "PairedDifference",
+    "compare_confidence",
+    "paired_differences",
+]
 
 _BINS = 10
 _ROUNDING = 1e-12
@@ -83,6 +89,39 @@ class _Measure(NamedTuple):
     plain: Callable[[Floats, Bools], float | None]
     summands: Callable[[Floats, Bools, Floats], Floats]
     value: Callable[[Floats, int], Floats]
+
+
+class MeasuredDraws:
+    """The values of a measure for draws of the same questions from several runs.
+
+    Args:
+        p: confidences, n questions × m runs.
+        c: correctness, n × m.
+        measure: a name among :data:`MEASURES`.
+
+    Raises:
+        ValueError: the measure is unknown.
+    """
+
+    def __init__(self, p: Floats, c: Bools, measure: str) -> None:
+        if measure not in MEASURES:
+            raise ValueError(f"there is no measure {measure}; there are {', '.join(MEASURES)}")
+        _, summands, self._value = MEASURES[measure]
+        self._runs, levels = p.shape[1], np.unique(p)
+        every = [summands(p[:, run], c[:, run], levels) for run in range(self._runs)]
+        self._summands = np.hstack(every)
+
+    def sums(self, counts: Floats) -> Floats:
+        """Return draws × m × f sums; ``counts`` (draws × n) is how often a question is drawn."""
+        return np.asarray((counts @ self._summands).reshape(len(counts), self._runs, -1))
+
+    def values(self, counts: Floats, questions: int) -> Floats:
+        """Return draws × m values, NaN where undefined; each draw holds *questions* of them."""
+        parts = [
+            np.stack([self._value(found[:, run], questions) for run in range(self._runs)], axis=1)
+            for found in map(self.sums, _parts(counts))
+        ]
+        return np.concatenate(parts)
 
 
 def compare_confidence(
@@ -175,33 +214,21 @@ def paired_differences(
     Raises:
         ValueError: the measure is unknown, or a setting is out of range.
     """
-    if measure not in MEASURES:
-        raise ValueError(f"there is no measure {measure}; there are {', '.join(MEASURES)}")
     probability(level, "level")
     whole_number(permutations, "permutations")
+    measured = MeasuredDraws(p, c, measure)
     n, m = p.shape
-    plain, summands, value = MEASURES[measure]
+    plain, _, value = MEASURES[measure]
     values = [plain(p[:, run], c[:, run]) for run in range(m)]
-    levels = np.unique(p)
-    every = np.hstack([summands(p[:, run], c[:, run], levels) for run in range(m)])
-
-    def sums(part: Floats) -> Floats:
-        """Return draws × m × f sums of the questions in each draw."""
-        return np.asarray((part @ every).reshape(len(part), m, -1))
-
     drawn = np.concatenate(
-        [
-            np.stack([value(found[:, run], n) for run in range(m)], axis=1)
-            for counts in topic_counts(n, resamples, seed)
-            for found in map(sums, _parts(counts))
-        ]
+        [measured.values(counts, n) for counts in topic_counts(n, resamples, seed)]
     )
     observed = [_less(values[a], values[b]) for a, b in pairs]
-    total = every.sum(axis=0).reshape(m, -1)
+    total = measured.sums(np.ones((1, n)))[0]
     exact = is_exact(n, exact_limit)
     extreme, below, swaps = [0] * len(pairs), [0] * len(pairs), 0
     for masks in swap_masks(n, permutations, seed, exact_limit):
-        for found in map(sums, _parts(masks)):
+        for found in map(measured.sums, _parts(masks)):
             swaps += len(found)
             for place, ((a, b), difference) in enumerate(zip(pairs, observed, strict=True)):
                 if difference is not None:

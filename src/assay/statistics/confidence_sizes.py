@@ -1,0 +1,240 @@
+"""How many questions a comparison of runs by HMR or its fellows needs, simulated from a pilot.
+
+HMR is no mean over questions, so that no variance of a score turns into a number of them. The
+questions of a pilot stand for all that could be asked: n of them are drawn with replacement, many
+times, and the difference of two runs is taken in each draw. Its spread about its mean is what two
+runs of equal worth would show; shifted by minD it is what two runs would that differ by minD. That
+the spread is the same for both is assumed, as Sakai's designs assume it of the variance of scores.
+
+Sources: Efron & Tibshirani, An Introduction to the Bootstrap (1993), chapter 25 (power by
+resampling a pilot); Sakai, Topic set size design (2016), for the two requirements.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import combinations, product
+from typing import Literal, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from assay.measures.confidence import Bools, Floats
+from assay.statistics.checks import probability, whole_number
+from assay.statistics.confidence import MeasuredDraws
+
+__all__ = ["Foreseen", "Pilot", "SimulatedRow", "Simulation", "simulated_sizes"]
+
+MOST_QUESTIONS = 10**6
+"""More than this are not simulated."""
+
+_CELLS_AT_ONCE = 4_000_000
+
+
+@dataclass(frozen=True)
+class Pilot:
+    """Answers of m ≥ 2 runs to the same n ≥ 2 questions.
+
+    Attributes:
+        p: confidences, 0 to 1, n × m.
+        c: correctness, n × m.
+    """
+
+    p: Floats = field(repr=False)
+    c: Bools = field(repr=False)
+
+    @classmethod
+    def of(cls, p: npt.ArrayLike, c: npt.ArrayLike) -> Pilot:
+        """Raises ValueError where the two are not complete or too small."""
+        confidences = np.asarray(p, dtype=np.float64)
+        correct = np.asarray(c, dtype=np.float64)
+        if confidences.ndim != 2 or confidences.shape != correct.shape:
+            raise ValueError("confidences and correctness must be questions × runs, both alike")
+        if min(confidences.shape) < 2:
+            raise ValueError("a pilot needs at least 2 questions and 2 runs")
+        if not ((confidences >= 0) & (confidences <= 1)).all():
+            raise ValueError("a confidence is not from 0 to 1")
+        if not ((correct == 0) | (correct == 1)).all():
+            raise ValueError("a correctness is neither 0 nor 1")
+        return cls(confidences, correct == 1)
+
+
+class Foreseen(NamedTuple):
+    """What a number of questions would give, over all pairs of runs of the pilots (all runs for
+    ``run_width``): the mean power for each difference, that of the pair with the least, and the
+    mean widths of the intervals of a difference and of a single run's value."""
+
+    power: Floats
+    least_power: Floats
+    width: float
+    run_width: float
+
+
+@dataclass(frozen=True)
+class SimulatedRow:
+    """A number of questions.
+
+    Attributes:
+        design: ``paired``: a test finds a difference of *mind*; ``interval``: the interval of a
+            difference is *mind* wide; ``interval-run``: that of a single run is.
+        alpha: the level of the test, or 1 − that of the interval.
+        beta: the risk of missing the difference; ``None`` for an interval.
+        mind: the smallest difference to detect, or the width.
+        topics: how many questions are needed; ``None``: more than :data:`MOST_QUESTIONS`.
+        worst: how many for the pair of runs that needs most; ``None`` of an interval, or more.
+    """
+
+    design: Literal["paired", "interval", "interval-run"]
+    alpha: float
+    beta: float | None
+    mind: float
+    topics: int | None
+    worst: int | None
+
+
+class Simulation:
+    """Draws from pilots, the same ones whenever the same number of questions is asked about.
+
+    Args:
+        pilots: experiments; pairs are of two runs of the same one.
+        measure: a name among :data:`assay.statistics.confidence.MEASURES`.
+        draws: how many samples of questions are drawn.
+        seed: of the draws.
+
+    Raises:
+        ValueError: there is no pilot, the measure is unknown, or a setting is out of range.
+    """
+
+    def __init__(
+        self, pilots: Sequence[Pilot], measure: str, *, draws: int = 2000, seed: int = 0
+    ) -> None:
+        if not pilots:
+            raise ValueError("there is no pilot to simulate from")
+        whole_number(draws, "draws", 100)
+        whole_number(seed, "seed", 0)
+        self._pilots = [(one, MeasuredDraws(one.p, one.c, measure)) for one in pilots]
+        self._draws, self._seed = draws, seed
+        self._values: dict[int, list[Floats]] = {}
+
+    def _drawn(self, questions: int) -> list[Floats]:
+        """Draws × runs values of each pilot."""
+        if questions not in self._values:
+            generator = np.random.default_rng([self._seed, questions])
+            found = []
+            for pilot, measured in self._pilots:
+                n = len(pilot.p)
+                rows = max(1, _CELLS_AT_ONCE // n)
+                parts = [
+                    generator.multinomial(
+                        questions, np.full(n, 1 / n), min(rows, self._draws - start)
+                    ).astype(np.float64)
+                    for start in range(0, self._draws, rows)
+                ]
+                values = [measured.values(counts, questions) for counts in parts]
+                found.append(np.concatenate(values))
+            self._values[questions] = found
+        return self._values[questions]
+
+    def foreseen(self, questions: int, alpha: float, differences: Sequence[float]) -> Foreseen:
+        """Return what *questions* give at level *alpha*. A draw that leaves the measure undefined
+        finds nothing, and has no width.
+
+        Raises:
+            ValueError: a setting is out of range.
+        """
+        probability(alpha, "alpha")
+        whole_number(questions, "questions", 2)
+        ends = [alpha / 2, 1 - alpha / 2]
+        powers, widths, run_widths = [], [], []
+        for values in self._drawn(questions):
+            defined = (values[~np.isnan(values[:, run]), run] for run in range(values.shape[1]))
+            run_widths += [np.diff(np.quantile(run, ends))[0] for run in defined if len(run)]
+            for first, second in combinations(range(values.shape[1]), 2):
+                difference = values[:, first] - values[:, second]
+                known = difference[~np.isnan(difference)]
+                if not len(known):
+                    powers.append(np.zeros(len(differences)))
+                    continue
+                widths.append(np.diff(np.quantile(known, ends))[0])
+                about = known - known.mean()
+                critical = np.quantile(np.abs(about), 1 - alpha, method="higher")
+                detected = [
+                    (np.abs(about + mind) > critical).sum()
+                    + (np.abs(about - mind) > critical).sum()
+                    for mind in differences
+                ]
+                powers.append(np.array(detected) / (2 * len(difference)))
+        each = np.stack(powers)
+        return Foreseen(
+            each.mean(axis=0),
+            each.min(axis=0),
+            float(np.mean(widths)) if widths else np.nan,
+            float(np.mean(run_widths)) if run_widths else np.nan,
+        )
+
+
+def simulated_sizes(
+    simulation: Simulation,
+    *,
+    alphas: Sequence[float] = (0.05,),
+    betas: Sequence[float] = (0.2,),
+    differences: Sequence[float] = (0.05, 0.1, 0.2),
+    widths: Sequence[float] | None = None,
+) -> list[SimulatedRow]:
+    """Return the numbers of questions over every combination of the settings.
+
+    Args:
+        simulation: the draws.
+        alphas: levels.
+        betas: risks of missing the difference.
+        differences: minD, the smallest differences to detect.
+        widths: widths of intervals; ``None`` means *differences*.
+
+    Raises:
+        ValueError: a setting is out of range.
+    """
+    for value in (*differences, *(widths or ())):
+        if not 0 < value < np.inf:
+            raise ValueError(f"a difference or a width must be greater than 0, got {value}")
+    rows: list[SimulatedRow] = []
+    for alpha in alphas:
+        for beta, mind in product(betas, differences):
+            probability(beta, "beta")
+            rows.append(_paired(simulation, alpha, beta, mind))
+        for width in differences if widths is None else widths:
+            rows += _intervals(simulation, alpha, width)
+    return rows
+
+
+def _paired(simulation: Simulation, alpha: float, beta: float, mind: float) -> SimulatedRow:
+    def foreseen(questions: int) -> Foreseen:
+        return simulation.foreseen(questions, alpha, [mind])
+
+    topics = _fewest(lambda questions: foreseen(questions).power[0] >= 1 - beta)
+    worst = _fewest(lambda questions: foreseen(questions).least_power[0] >= 1 - beta)
+    return SimulatedRow("paired", alpha, beta, mind, topics, worst)
+
+
+def _intervals(simulation: Simulation, alpha: float, width: float) -> Iterator[SimulatedRow]:
+    def foreseen(questions: int) -> Foreseen:
+        return simulation.foreseen(questions, alpha, ())
+
+    of_two = _fewest(lambda questions: foreseen(questions).width <= width)
+    yield SimulatedRow("interval", alpha, None, width, of_two, None)
+    of_one = _fewest(lambda questions: foreseen(questions).run_width <= width)
+    yield SimulatedRow("interval-run", alpha, None, width, of_one, None)
+
+
+def _fewest(enough: Callable[[int], bool]) -> int | None:
+    """Return the smallest number of questions from 2 that is enough, to 1 in 100 of it: draws say
+    no more than that."""
+    low, high = 1, 8
+    while not enough(high):
+        low, high = high, 2 * high
+        if low >= MOST_QUESTIONS:
+            return None
+    while high - low > max(1, high // 100):
+        middle = (low + high) // 2
+        low, high = (low, middle) if enough(middle) else (middle, high)
+    return high
