@@ -8,6 +8,7 @@ many labels, with the judge and by people alone. After each look pairs are decid
 1 − .05/looks. A pair can be decided where its scores differ and a uniform draw decides it after two
 thirds of the looks in at least half of the repetitions; counted is the first look at which 90 % of
 these pairs are decided at once, or one batch past the last look where none is (said how often).
+A last line says what the best draw there could be would need: one made in knowledge of all labels.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ from assay.api.by_items import batch_weights
 from assay.measures.confidence import Bools, Floats
 from assay.statistics import corrected
 from assay.statistics.corrected import Estimates
+from assay.statistics.corrected.order import ranks_between
 
 ALPHA, SHARE, RANK_DRAWS = 0.05, 0.9, 2000
 
@@ -80,6 +82,42 @@ def _report(name: str, data: Passages, ways: dict[str, Way], looks: int, repeat:
         low, high = _ratio_interval(needed["planned"], needed[way])
         ratio = needed["planned"].mean() / needed[way].mean()
         print(f"  planned / {way}: {ratio:.2f} (95 % bootstrap {low:.2f}–{high:.2f})", flush=True)
+    grade = data.grades[GOOD].astype(int)
+    m = np.array([data.labels[grade == each].mean() for each in range(grade.max() + 1)])[grade]
+    for what, spread in (("grades", m * (1 - m)), ("labels", (data.labels - m) ** 2)):
+        best = _best(data, np.maximum(spread, 1e-4), batch * looks, level)
+        print(f"  best draw / uniform, where all {what} are known: {best:.2f}", flush=True)
+
+
+def _best(data: Passages, spread: Floats, most: int, level: float) -> float:
+    """The labels that 90 % of the pairs that can be decided take by the best single draw, over
+    those of a uniform one: probabilities for which critical · se is no more than the true
+    difference of each pair, the hardest tenth left out, Σπ least. In ``spread`` is the variance of
+    each label around what is expected: that of its grade, or its own square, which nobody can know.
+
+    With a multiplier for each pair, π ∝ √Σ_p λ_p (w_r − w_s)² spread (Neyman for several aims).
+    """
+    w, count = data.weights, data.weights.shape[1]
+    first, second = np.triu_indices(len(w), 1)
+    truth = w @ data.labels
+    apart = np.round(np.abs(truth[first] - truth[second]), 9)
+    parts = (w[first] - w[second]) ** 2 * spread
+    share = 2 / 3 * most / count
+    critical = ranks_between(
+        truth, (w * spread * (1 - share) / share) @ w.T, 1e6, level=level, draws=RANK_DRAWS
+    ).critical
+    needs = np.divide(
+        critical**2 * parts.sum(axis=1), apart**2, out=np.full(len(apart), np.inf), where=apart > 0
+    )  # odds (1 − π)/π at which a uniform draw decides a pair: 1/needs
+    can = np.flatnonzero((1 - share) / share * needs <= 1)
+    kept = can[np.argsort(needs[can])][: int(np.ceil(SHARE * len(can)))]
+    uniform = count / (1 + 1 / needs[kept[-1]])
+    wanted = parts[kept] * (critical / apart[kept, None]) ** 2
+    multiplier = np.full(len(kept), uniform**2 / wanted.sum() / len(kept))
+    for _ in range(4000):
+        pi = np.clip(np.sqrt(multiplier @ wanted), 1e-4, 1)
+        multiplier *= np.clip((wanted * (1 / pi - 1)).sum(axis=1), 0.2, 5) ** 0.3
+    return float(pi.sum()) / uniform
 
 
 def _ratio_interval(first: Floats, second: Floats) -> tuple[float, float]:

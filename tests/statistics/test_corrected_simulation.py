@@ -22,6 +22,9 @@ DRAWS = 300
 NOMINAL, SLACK = 0.95, 0.02
 LEAST = 0.88
 """No run's own coverage is below this; 300 draws of .95 are below .91 once in a thousand runs."""
+OF_HMR = {20: 0.99, 60: 0.99, 100: 0.97}
+"""Coverage of HMR by drawn questions in the specification, where a judge errs seldom: two whole
+disagreements that nobody has seen count, so that it is above nominal (and .47 without them)."""
 
 
 @pytest.fixture(autouse=True)
@@ -61,11 +64,12 @@ class Cell:
         self.widths.append(float((found.high - found.low).mean()))
         self.human.append(float((found.human_only_high - found.human_only_low).mean()))
 
-    def check(self) -> None:
-        assert len(self.inside) == DRAWS
+    def check(self, *, seldom: bool = False) -> None:
+        """Hold coverage to the nominal one; from below alone where the judge errs ``seldom``."""
+        assert len(self.inside) >= DRAWS
         by_run, by_pair = np.mean(self.inside, axis=0), np.mean(self.apart, axis=0)
-        assert by_run.mean() >= NOMINAL - SLACK
-        assert by_pair.mean() >= NOMINAL - SLACK
+        for found in (by_run.mean(), by_pair.mean()):
+            assert NOMINAL - SLACK <= found <= (1.0 if seldom else NOMINAL + SLACK)
         assert by_run.min() >= LEAST
         # A regression on few topics is off by little beside its spread.
         off = np.abs(np.mean(self.values, axis=0) - self.truth)
@@ -124,13 +128,17 @@ def test_ranks_and_tau_hold_the_truth_all_together(passages: Passages) -> None:
     assert decided / DRAWS > 20
 
 
-@pytest.mark.parametrize(("n", "design"), [(60, "leverage"), (150, "uniform")])
+@pytest.mark.parametrize(
+    ("n", "design", "draws"), [(60, "leverage", DRAWS), (250, "pairs", 3 * DRAWS)]
+)
 def test_accuracy_from_single_answers(
-    answers: Answers, n: int, design: corrected.draws.Design
+    answers: Answers, n: int, design: corrected.draws.Design, draws: int
 ) -> None:
-    """A judge with few errors: many draws have none, and the interval holds all the same."""
+    """A judge with few errors: many draws of 60 have none, and the interval holds all the same. Of
+    250 answers two or three are errors in some runs: there the lowest run is nearest to the least,
+    and more draws tell it from that."""
     cell = Cell(answers.weights @ answers.labels)
-    for seed in range(DRAWS):
+    for seed in range(draws):
         draw = corrected.draw(answers.weights, n, design=design, seed=seed)
         people = np.where(draw.drawn, answers.labels, np.nan)
         cell.add(
@@ -138,7 +146,7 @@ def test_accuracy_from_single_answers(
                 answers.weights, people, answers.judge, draw.pi, draw.drawn, answers.question
             )
         )
-    cell.check()
+    cell.check(seldom=n == 60)
     assert np.mean(cell.widths) < 0.5 * np.mean(cell.human)
 
 
@@ -183,7 +191,9 @@ def test_hmr_of_systems_at_an_exam(shared_data: Path, n: int) -> None:
         errs = generator.random((DRAWS // 10, len(right))) < np.where(right, 0.02, 0.05)
         judges = np.repeat(np.where(errs, ~right, right), 10, axis=0)
         by_system.append(_share_inside(system.confidence, system.correct, judges, n, place))
-    assert (np.mean(by_system, axis=0) >= NOMINAL - SLACK).all()
+    by_measure = np.mean(by_system, axis=0)
+    assert (by_measure >= NOMINAL - SLACK).all()
+    assert by_measure[0] == pytest.approx(OF_HMR[n], abs=SLACK)
     assert np.min(by_system) >= LEAST
 
 
