@@ -2,9 +2,9 @@
 
 Run: ``python benchmarks/coverage.py SHARED [topics items answers hmr] [--draws 1000]``. A row is a
 cell: so many seeded draws from the material of the tests (nDCG@10 and P@10 of LLMJudge, accuracy of
-OpenQA, HMR and its parts of twelve systems at an exam and of twelve on OpenQA). It shows the
-coverage of 95 % intervals, mean over runs and the lowest and highest run, the same of differences
-of two runs, and the mean width beside that of people's labels alone. In 1,000 draws a run's coverage
+OpenQA, HMR and its parts of twelve systems at an exam and of twelve on OpenQA). Shown are
+the coverage of 95 % intervals, mean over runs, lowest and highest run, the same of differences of
+two runs, and the mean width beside that of people's labels alone. In 1,000 draws a run's coverage
 has a standard error of .007.
 """
 

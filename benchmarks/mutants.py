@@ -59,6 +59,32 @@ AREAS = {
         ("src/assay/statistics/*",),
         ("tests/statistics", "tests/measures/test_bootstrap_intervals.py"),
     ),
+    "trust": Area(
+        (
+            *(
+                f"src/assay/api/{name}.py"
+                for name in (
+                    "by_items",
+                    "by_topics",
+                    "corrected",
+                    "correcting",
+                    "linear_tasks",
+                    "people",
+                    "planning",
+                    "trust",
+                )
+            ),
+            "src/assay/api/audit/*",
+            "src/assay/protocols/*/linear.py",
+        ),
+        (
+            *(
+                f"tests/api/test_{name}.py"
+                for name in ("audit", "families", "item_draws", "people", "planning", "trust")
+            ),
+            "tests/cli/test_audit.py",
+        ),
+    ),
     "r2c2": Area(("src/assay/protocols/r2c2/*",), ("tests/r2c2",)),
     "trec_rag": Area(("src/assay/protocols/trec_rag/*",), ("tests/trec_rag",)),
     "exam": Area(("src/assay/protocols/exam/*",), ("tests/exam",)),
