@@ -130,3 +130,19 @@ def test_a_label_with_a_huge_number_takes_no_memory(tmp_path):
         assert len(Columns(ledger, {TASKS[0]: "1"})) == 1
         with pytest.raises(LedgerError):
             ledger.checked()
+
+
+def test_texts_that_are_not_held_are_those_of_the_same_ledger(tmp_path, monkeypatch):
+    monkeypatch.setattr("assay.ledger.columns._HELD", 0)
+    made = {"unit": UNITS[0], "task": TASKS[0], "version": "1", "who": "x", "failed": False,
+            "verdict": {"at": 1}, "detail": {}, "sample": 0, "key": "k"}  # fmt: skip
+    for name, verdict in (("old", {"at": 1}), ("new", {"at": 2})):
+        with Ledger.open(tmp_path / name) as ledger:
+            ledger.add(labels([{**made, "verdict": verdict}]))
+    with Ledger.open(tmp_path / "old") as ledger:
+        columns = Columns(ledger, {TASKS[0]: "1"})
+        other = Columns(ledger, {TASKS[0]: "1"})
+    assert columns.of(UNITS[0])[0].verdict == {"at": 1}
+    (tmp_path / "new").replace(tmp_path / "old")
+    with pytest.raises(LedgerError, match="not the ledger that it was"):
+        other.of(UNITS[0])

@@ -4,27 +4,33 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import cached_property
 from hashlib import sha256
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 import orjson
 
 from assay.ledger.hashes import packed, unpacked
+from assay.model.errors import LedgerError
 from assay.model.labels import Label, LabellerId, Status
 
 if TYPE_CHECKING:
-    from assay.ledger.reading import Reading
+    from assay.ledger.sqlite import Ledger
+
+V = TypeVar("V")
 
 _NOTHING: Mapping[str, Any] = {}  # the detail that nearly all labels have
 _REMEMBERED = 10_000
 _HELD = 2 << 20  # characters of texts that are held; others are read when they are looked at
+_AT_ONCE = 10_000  # labels whose texts are read at once
 _SIZE = 16  # bytes of a hash
 
 Places = npt.NDArray[np.int64]
 """Where labels stand among the columns."""
+
+Said = tuple[str | None, str | None]
+"""Verdict and detail of a label, as JSON."""
 
 NONE, CLOSELY = -1, -2
 """In place of a label's place: no label counts, or which one does must be looked at closely."""
@@ -34,13 +40,14 @@ class Columns:
     """The labels of some tasks in their present versions, in the order of their units, some forty
     bytes each.
 
-    ``versions`` are those of the tasks. Of a label what scores need is held; its uid, key, reason,
-    error, tokens, cost, seconds and time are had from the ledger
-    (:meth:`assay.ledger.Ledger.whole`, :meth:`assay.ledger.Ledger.keys`).
+    ``versions`` are those of the tasks. Of a label what scores need is held, verdicts and details
+    as far as many have the same: others are read where they are looked at, for which a ledger that
+    was closed is opened anew. Its uid, key, reason, error, tokens, cost, seconds and time are had
+    from the ledger (:meth:`assay.ledger.Ledger.whole`, :meth:`assay.ledger.Ledger.keys`).
     """
 
-    def __init__(self, ledger: Reading, versions: Mapping[str, str]) -> None:
-        self._ledger = ledger
+    def __init__(self, ledger: Ledger, versions: Mapping[str, str]) -> None:
+        self._ledger, self._head = ledger, ledger.head()
         self._labellers = dict(ledger.labellers())
         self._tasks = ledger.task_names()
         self._versions = versions
@@ -77,11 +84,6 @@ class Columns:
     def __len__(self) -> int:
         return len(self._row)
 
-    @cached_property
-    def hold_all(self) -> bool:
-        """Whether every text is held, so that labels can be made when the ledger is closed."""
-        return all(bool((np.asarray(one) >= 0).all()) for one in (self._verdict, self._detail))
-
     def of(self, unit: str) -> list[Label]:
         """The labels of a unit, oldest first."""
         return [self._label(place, unit) for place in self._places(unit)]
@@ -107,8 +109,7 @@ class Columns:
 
     def at(self, place: int) -> Label:
         """The label at a place."""
-        unit = self._odd.get(self._row[place], f"{self._high[place]:016x}{self._low[place]:016x}")
-        return self._label(place, unit)
+        return self._label(place, self._unit(place))
 
     def first(self, units: bytes) -> Places:
         """The place of the oldest label of each unit (hashes of 16 bytes, one behind the other), or
@@ -171,33 +172,63 @@ class Columns:
         return np.array([value(self._labellers[one]) for one in some.tolist()], np.bool_)[which]
 
     def verdicts(
-        self, places: Places, value: Callable[[Mapping[str, Any]], float]
-    ) -> npt.NDArray[np.float64]:
-        """What ``value`` is of each label's verdict; NaN of those that failed. For columns that
-        ``hold_all``, as is :meth:`alike`."""
-        some, which = np.unique(np.asarray(self._verdict)[places], return_inverse=True)
-        texts = [self._verdicts[one] for one in some.tolist()]
-        values = np.array([np.nan if one is None else value(one) for one in texts], np.float64)
-        found: npt.NDArray[np.float64] = values[which]
-        return found
+        self, places: Places, value: Callable[[Mapping[str, Any]], V]
+    ) -> Iterator[tuple[Places, list[V | None], Places]]:
+        """What ``value`` is of the verdicts of labels: which of the labels, the values of those
+        verdicts that differ (None of one that failed), and which of these each label's is."""
+        codes = np.asarray(self._verdict)[places]
+        held = np.flatnonzero(codes >= 0)
+        some, which = np.unique(codes[held], return_inverse=True)
+        said = (self._verdicts[one] for one in some.tolist())
+        yield held, [None if one is None else value(one) for one in said], which
+        for away, texts in self._read(places, codes < 0):
+            said = (_value(verdict) for verdict, _ in texts)
+            values = [None if one is None else value(one) for one in said]
+            yield away, values, np.arange(len(away))
 
     def alike(self, places: Places) -> Iterator[tuple[Label, Places]]:
         """Labels that are alike in task, labeller and detail: one of them, and where all are among
         ``places``."""
-        columns = [np.asarray(one)[places] for one in (self._task, self._who, self._detail)]
+        details = np.asarray(self._detail)[places]
+        held = np.flatnonzero(details >= 0)
+        columns = [np.asarray(one)[places[held]] for one in (self._task, self._who, self._detail)]
         order = np.lexsort(columns)
         changes = np.zeros(len(order), np.bool_)
         changes[:1] = True
         for one in columns:
             changes[1:] |= one[order][1:] != one[order][:-1]
-        for group in np.split(order, np.flatnonzero(changes)[1:]) if len(order) else ():
+        for group in np.split(held[order], np.flatnonzero(changes)[1:]) if len(order) else ():
             yield self.at(int(places[group[0]])), group
+        for away, texts in self._read(places, details < 0):
+            for number, text in enumerate(texts):
+                at = int(places[away[number]])
+                yield self._label(at, self._unit(at), text), away[number : number + 1]
 
-    def _label(self, at: int, unit: str) -> Label:
+    def _read(
+        self, places: Places, which: npt.NDArray[np.bool_]
+    ) -> Iterator[tuple[Places, list[Said]]]:
+        """Verdict and detail of some labels whose texts are not held: which, and the texts."""
+        wanted = np.flatnonzero(which)
+        for start in range(0, len(wanted), _AT_ONCE):
+            away = wanted[start : start + _AT_ONCE]
+            yield away, self._texts(self.rows(places[away]).tolist())
+
+    def _texts(self, rows: Sequence[int]) -> list[Said]:
+        ledger = self._ledger.anew()
+        if ledger is not self._ledger:
+            if ledger.faulty_head(self._head.in_manifest()):
+                raise LedgerError(f"{ledger.path} is not the ledger that it was. Score anew.")
+            self._ledger = ledger
+        return ledger.said(rows)
+
+    def _unit(self, at: int) -> str:
+        return self._odd.get(self._row[at], f"{self._high[at]:016x}{self._low[at]:016x}")
+
+    def _label(self, at: int, unit: str, text: Said | None = None) -> Label:
         task = self._tasks[self._task[at]]
         row, said, more = self._row[at], self._verdict[at], self._detail[at]
         if said < 0 or more < 0:
-            verdict, detail = map(_read, self._ledger.said(row))
+            verdict, detail = map(_value, text or self._texts([row])[0])
         else:
             verdict, detail = self._verdicts[said], self._details[more]
         return Label(
@@ -243,11 +274,11 @@ class _Texts:
         """What a text says; None where there is none."""
         if code in self._read:
             return self._read[code]
-        value = _read(self._texts[code])
+        value = _value(self._texts[code])
         if len(self._read) < _REMEMBERED:
             self._read[code] = value
         return value
 
 
-def _read(text: str | None) -> Any:
+def _value(text: str | None) -> Any:
     return None if text is None else orjson.loads(text)

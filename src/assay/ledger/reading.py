@@ -181,13 +181,16 @@ class Reading:
                     detail=one.detail,
                 )  # fmt: skip
 
-    def said(self, rowid: int) -> tuple[str | None, str | None]:
-        """Verdict and detail of the label with this number, as :meth:`of_versions` has them."""
+    def said(self, rowids: Sequence[int]) -> list[tuple[str | None, str | None]]:
+        """Verdict and detail of the labels with these numbers, as :meth:`of_versions` has them."""
         with explained(self.path):
-            found: tuple[str | None, str | None] = self._db.execute(
-                "SELECT verdict, nullif(detail, '{}') FROM labels WHERE id = ?", [rowid]
-            ).fetchone()
-        return found
+            rows = self._db.execute(
+                "SELECT id, verdict, nullif(detail, '{}') FROM labels "
+                "WHERE id IN (SELECT value FROM json_each(?))",
+                [str(list(rowids))],
+            )
+            found = {number: (verdict, detail) for number, verdict, detail in rows}
+        return [found[number] for number in rowids]
 
     def keys(self, rowids: Iterable[int]) -> dict[int, str]:
         """The keys of the labels with these numbers."""

@@ -86,6 +86,7 @@ class Ledger(Reading):
         self._data_version = 0
         self._by_index = True
         self._named: Mapping[str, object] = {}
+        self._closed = False
 
     @classmethod
     def open(cls, path: Path, *, create: bool = True) -> Self:
@@ -96,6 +97,11 @@ class Ledger(Reading):
 
     def close(self) -> None:
         self._db.close()
+        self._closed = True
+
+    def anew(self) -> Self:
+        """The same ledger, opened anew where it was closed."""
+        return self.open(self.path, create=False) if self._closed else self
 
     def __enter__(self) -> Self:
         return self

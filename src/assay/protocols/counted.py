@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -14,6 +14,8 @@ from assay.model.labels import Label
 if TYPE_CHECKING:
     from assay.protocols.book import Book
 
+V = TypeVar("V")
+
 
 @dataclass(frozen=True, eq=False)
 class CountedLabels(Sequence[Label | None]):
@@ -22,7 +24,7 @@ class CountedLabels(Sequence[Label | None]):
 
     ``places`` are those of labels among the columns of ``book``, −1 where there is none; ``others``
     has by number in the row those labels that are no column's: what a label of another task tells,
-    and all where a label cannot be made without the ledger, which may be closed by then.
+    and all where they are had whole.
     """
 
     book: Book | None
@@ -52,9 +54,8 @@ class CountedLabels(Sequence[Label | None]):
     def __getitem__(self, at: int | slice) -> Label | CountedLabels | None:
         if isinstance(at, slice):
             start, stop, _ = at.indices(len(self))
-            others = {
-                number - start: one for number, one in self.others.items() if start <= number < stop
-            }
+            some = range(start, stop) if self.others else ()
+            others = {at - start: self.others[at] for at in some if at in self.others}
             return CountedLabels(self.book, self.places[start:stop], others)
         at = range(len(self))[at]
         place = int(self.places[at])
@@ -71,12 +72,29 @@ class CountedLabels(Sequence[Label | None]):
         """What ``value`` is of each verdict; NaN where there is none, or no label. It is asked once
         for verdicts that are alike."""
         found = np.full(len(self), np.nan)
-        if self.book is not None:
-            held = self.held
-            found[held] = self.book.columns.verdicts(self.places[held], value)
-        for number, label in self.others.items():
-            found[number] = np.nan if label.verdict is None else value(label.verdict)
+        for which, values, each in self._verdicts(value):
+            found[which] = np.array(values, np.float64)[each]  # None becomes NaN
         return found
+
+    def each(self, value: Callable[[Mapping[str, Any]], V]) -> list[V | None]:
+        """The same as a list of whatever ``value`` gives; None where there is no verdict."""
+        found: list[V | None] = [None] * len(self)
+        for which, values, each in self._verdicts(value):
+            for at, one in zip(which.tolist(), each.tolist(), strict=True):
+                found[at] = values[one]
+        return found
+
+    def _verdicts(
+        self, value: Callable[[Mapping[str, Any]], V]
+    ) -> Iterator[tuple[npt.NDArray[np.int64], list[V | None], npt.NDArray[np.int64]]]:
+        """As :meth:`assay.ledger.columns.Columns.verdicts`, of the row."""
+        held = self.held
+        if self.book is not None and len(held):
+            for which, values, each in self.book.columns.verdicts(self.places[held], value):
+                yield held[which], values, each
+        for number, label in self.others.items():
+            said = None if label.verdict is None else value(label.verdict)
+            yield np.array([number]), [said], np.array([0])
 
     @property
     def there(self) -> npt.NDArray[np.bool_]:
