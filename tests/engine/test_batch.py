@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 import random
+from types import SimpleNamespace
 
 import pytest
 
-from assay.judging.batch import Taken, export_batch, import_batch
+from assay.judging.batch import Taken, cannot_go_out, import_batch, in_batches
 from assay.judging.engine import judge, plan
 from assay.labellers.ensemble import EnsembleLabeller
 from assay.labellers.openai import OpenAILabeller, OpenAISettings
@@ -37,6 +38,13 @@ def answers(data: bytes, script=entailed) -> list[dict]:
             }
         )
     return rows
+
+
+def export_batch(planned) -> SimpleNamespace:
+    """The lines that go out, one after the other, and what cannot."""
+    left_out = cannot_go_out(planned)
+    lines = [line.json for _, line in in_batches(planned)]
+    return SimpleNamespace(data=b"".join(lines), count=len(lines), left_out=left_out)
 
 
 def plans(ledger, count=30):

@@ -21,7 +21,7 @@ from assay.api.results import Results
 from assay.api.shown import as_html
 from assay.api.telling import progress_of
 from assay.judging.asking import INTERRUPTED
-from assay.judging.batch import Exported, Taken
+from assay.judging.batch import MOST_QUESTIONS, Exported, Taken
 from assay.judging.progress import Progress, Silent, Tally
 from assay.ledger import Ledger
 from assay.ledger.chain import Head
@@ -89,6 +89,7 @@ class Evaluation:
         labeller: AnyLabeller | None = None,
         budget: float | None = None,
         retry_failed: bool = False,
+        shard: str | None = None,
         progress: Progress | bool = False,
     ) -> Tally:
         """Ask labellers for every label that is missing, and keep each as it comes; what the
@@ -97,11 +98,13 @@ class Evaluation:
         ``labeller`` (a SPEC, a labeller, or a function ``(task, unit) -> verdict``) is asked for
         all tasks, from now on, and its labels count. ``budget`` is in US dollars, ``retry_failed``
         asks again where a reply was unusable, ``progress=True`` writes lines to standard error.
+        ``shard`` (``2/8``) asks only that share of the questions; the tally's ``waiting`` steps
+        wait for labels of the others.
         Works in a notebook, too. Raises LabellerUnreachable, and KeyboardInterrupt where a person
         stops it, with what was answered kept.
         """
         return outside_a_loop(
-            self._judging(labeller, budget, retry_failed=retry_failed), progress_of(progress)
+            self._judging(labeller, budget, shard, retry_failed=retry_failed), progress_of(progress)
         )
 
     async def judge_async(
@@ -110,23 +113,29 @@ class Evaluation:
         labeller: AnyLabeller | None = None,
         budget: float | None = None,
         retry_failed: bool = False,
+        shard: str | None = None,
         progress: Progress | bool = False,
     ) -> Tally:
         """:meth:`judge` beside whatever else the running event loop does. Cancelled, it ends with
         the answer under way, which is kept."""
         return await beside_a_loop(
-            self._judging(labeller, budget, retry_failed=retry_failed), progress_of(progress)
+            self._judging(labeller, budget, shard, retry_failed=retry_failed), progress_of(progress)
         )
 
     def _judging(
-        self, labeller: AnyLabeller | None, budget: float | None, *, retry_failed: bool
+        self,
+        labeller: AnyLabeller | None,
+        budget: float | None,
+        shard: str | None,
+        *,
+        retry_failed: bool,
     ) -> Callable[[Progress], Tally]:
         if labeller is not None:
             opened = self._open(labeller)
             with self._trusting():
                 opened.labellers()  # one that is refused does not stay
             self._opened, self._found = opened, None
-        opened = self._opened
+        opened = self._opened.sharing(shard)
 
         def judging(told: Progress) -> Tally:
             with self._trusting():
@@ -170,25 +179,38 @@ class Evaluation:
                 self._found = ledger.checked(), results
                 opened.write_report(results, ledger=ledger)
 
-    def export_batch(self, path: Name, *, retry_failed: bool = False) -> Exported:
-        """Write what endpoints would be asked now as an OpenAI batch file, and say how many
-        questions it holds and which cannot go into one. Raises SettingsError where no endpoint is
-        asked."""
+    def export_batch(
+        self,
+        path: Name,
+        *,
+        retry_failed: bool = False,
+        shard: str | None = None,
+        most: int = MOST_QUESTIONS,
+    ) -> Exported:
+        """Write what endpoints would be asked now as OpenAI batch files (JSON lines, or Parquet
+        where ``path`` ends so), of ``most`` questions and 200 MB at most, one model's each; say
+        which files, how many questions they hold and which cannot go into one. Raises SettingsError
+        where no endpoint is asked."""
+        opened = self._opened.sharing(shard)
 
         def exporting(told: Progress) -> Exported:
-            with self._trusting(), self._opened.ledger() as ledger:
-                return self._opened.export_batch(
-                    ledger, path_of(path, "path"), progress=told, retry_failed=retry_failed
+            with self._trusting(), opened.ledger() as ledger:
+                return opened.export_batch(
+                    ledger,
+                    path_of(path, "path"),
+                    progress=told,
+                    retry_failed=retry_failed,
+                    most=most,
                 )
 
         return outside_a_loop(exporting, Silent())
 
-    def import_batch(self, path: Name, *, retry_failed: bool = False) -> Taken:
-        """Take the results of a batch file as labels; export again for what they leave open, until
+    def import_batch(self, *paths: Name, retry_failed: bool = False) -> Taken:
+        """Take the results of batch files as labels; export again for what they leave open, until
         nothing is. Raises FormatError for a file that cannot be read."""
         with self._trusting(), self._opened.ledger() as ledger:
-            file = path_of(path, "path")
-            return self._opened.import_batch(ledger, file, retry_failed=retry_failed)
+            files = [path_of(path, "path") for path in paths]
+            return self._opened.import_batch(ledger, *files, retry_failed=retry_failed)
 
     # -- scores ------------------------------------------------------------------------------
 

@@ -13,14 +13,23 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Self
 
+from assay.api.batches import write_batches
 from assay.api.board_agreement import AGREEMENT_COLUMNS
 from assay.api.corrected_tables import trust_section
 from assay.api.correcting import Trusted, correct
 from assay.api.overview import overview
 from assay.api.results import Results
-from assay.judging.batch import Exported, Taken, export_batch, import_batch
+from assay.judging.batch import (
+    MOST_QUESTIONS,
+    Exported,
+    Taken,
+    cannot_go_out,
+    import_batch,
+    in_batches,
+)
 from assay.judging.engine import Plan, judge
 from assay.judging.progress import Progress, Tally
+from assay.judging.shards import Shard
 from assay.labellers.base import Labeller
 from assay.labellers.prices import require_prices
 from assay.ledger import Ledger
@@ -86,6 +95,15 @@ class Opened:
             name: Evaluation.open(view, find_protocol(name), policy) for name, view in views.items()
         }
         return cls(replace(folder, policy=policy or None), parts)
+
+    def sharing(self, shard: str | None) -> Self:
+        """The same, asking only the questions of a shard (``2/8``: the second of eight); None is
+        no shard. Raises SettingsError for what is none."""
+        if shard is None:
+            return self
+        part = Shard.parse(shard)
+        parts = {name: replace(one, shard=part) for name, one in self.parts.items()}
+        return replace(self, parts=parts)
 
     @property
     def several(self) -> bool:
@@ -182,22 +200,30 @@ class Opened:
         return total
 
     def export_batch(
-        self, ledger: Ledger, path: Path, *, progress: Progress, retry_failed: bool = False
+        self,
+        ledger: Ledger,
+        path: Path,
+        *,
+        progress: Progress,
+        retry_failed: bool = False,
+        most: int = MOST_QUESTIONS,
     ) -> Exported:
-        """Write what can be asked now as an OpenAI batch file; what costs nothing is done at once,
-        as it has no place there. Raises SettingsError where no endpoint is asked."""
+        """Write what can be asked now as OpenAI batch files: JSON lines, or Parquet where the name
+        ends so. What does not go into the first (``most`` questions, 200 MB, another model's) goes
+        into ``NAME-2`` and so on. What costs nothing is done at once, as it has no place there.
+        Raises SettingsError where no endpoint is asked."""
         ledger.checked()  # before anything is asked or made that rests on a label
         now = self.plans_now(ledger, retry_failed=retry_failed)
         judge([one for one in now if one[1].labeller.id.kind == "rules"], ledger, progress=progress)
-        made = export_batch(self.plans_now(ledger, retry_failed=retry_failed))
-        write_bytes(path, made.data)
-        return made
+        plans = self.plans_now(ledger, retry_failed=retry_failed)
+        left_out = cannot_go_out(plans)
+        return Exported(*write_batches(path, in_batches(plans, most=most)), left_out)
 
-    def import_batch(self, ledger: Ledger, path: Path, *, retry_failed: bool = False) -> Taken:
-        """Take the results of a batch file. Raises FormatError and SettingsError as
+    def import_batch(self, ledger: Ledger, *paths: Path, retry_failed: bool = False) -> Taken:
+        """Take the results of batch files. Raises FormatError and SettingsError as
         :func:`assay.judging.batch.import_batch` does."""
         ledger.checked()  # before a label is made that rests on another
-        return import_batch(self.plans_now(ledger, retry_failed=retry_failed), ledger, path)
+        return import_batch(self.plans_now(ledger, retry_failed=retry_failed), ledger, *paths)
 
     # -- scoring -----------------------------------------------------------------------------
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
@@ -26,18 +26,20 @@ from assay.cli.common import (
     say,
     tell,
 )
-from assay.cli.forecast import print_ahead, print_prompts, told, why_unusable
+from assay.cli.forecast import print_ahead, print_prompts, shard_done, told, why_unusable
 from assay.cli.judging import (
     BudgetOption,
     DryRunOption,
     LabellerOption,
     PolicyOption,
     RetryOption,
+    ShardOption,
     ShowPromptsOption,
     judging_bar,
     open_folder,
 )
 from assay.judging.asking import INTERRUPTED
+from assay.judging.batch import MOST_QUESTIONS
 from assay.judging.progress import Tally
 from assay.model.errors import SettingsError
 from assay.model.wording import counted
@@ -88,13 +90,28 @@ def judge_command(
     dry_run: DryRunOption = False,
     show_prompts: ShowPromptsOption = 0,
     retry_failed: RetryOption = False,
+    shard: ShardOption = None,
     batch_out: Annotated[
         Path | None,
-        typer.Option("--export-batch", metavar="FILE", help="Write an OpenAI batch file instead."),
+        typer.Option(
+            "--export-batch",
+            metavar="FILE",
+            help="Write OpenAI batch files instead: FILE.jsonl or FILE.parquet, FILE-2.jsonl, …",
+        ),
     ] = None,
+    batch_most: Annotated[
+        int,
+        typer.Option(
+            "--batch-most", metavar="N", min=1, help="Questions a batch file (200 MB at most)."
+        ),
+    ] = MOST_QUESTIONS,
     batch_in: Annotated[
-        Path | None,
-        typer.Option("--import-batch", metavar="FILE", help="Take the results of a batch file."),
+        list[Path] | None,
+        typer.Option(
+            "--import-batch",
+            metavar="FILE",
+            help="Take the results of a batch file; again for another.",
+        ),
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -102,15 +119,25 @@ def judge_command(
 
     With batch files: export, have the file run (by an endpoint's batch service, or vllm
     run-batch), import the results; then again, for the answers that wait for step 3.
+
+    Several machines: each takes a --shard; a question is in the same one everywhere. Steps that
+    need labels of other shards wait for them (exit status 1): run again when the ledger has them.
     """
-    opened = open_folder(folder, labeller, policy)
-    if batch_out is not None or batch_in is not None:
+    opened = open_folder(folder, labeller, policy).sharing(shard)
+    if batch_out is not None or batch_in:
         if dry_run or show_prompts or budget is not None:
             raise SettingsError(
                 "Batch files go with none of --dry-run, --show-prompts and --budget: a batch file "
                 "asks nobody by itself. Give those without it, to see what it would cost."
             )
-        _batch(opened, batch_out, batch_in, retry_failed=retry_failed, as_json=as_json)
+        _batch(
+            opened,
+            batch_out,
+            batch_in or (),
+            batch_most,
+            retry_failed=retry_failed,
+            as_json=as_json,
+        )
         return
     if show_prompts:
         print_prompts(opened.anew().plans, show_prompts, as_json=as_json)
@@ -126,7 +153,9 @@ def judge_command(
     _tell(tally, quiet=as_json)
     if as_json:
         print_json(asdict(tally))
-    if tally.failed or tally.known_failed or tally.unanswered or tally.skipped:
+    if shard is not None and not tally.stopped and not as_json:
+        tell(shard_done(shard, tally))
+    if tally.failed or tally.known_failed or tally.unanswered or tally.skipped or tally.waiting:
         raise typer.Exit(1)
 
 
@@ -182,7 +211,8 @@ def _print_ahead(opened: Opened, *, as_json: bool) -> None:
 def _batch(
     opened: Opened,
     batch_out: Path | None,
-    batch_in: Path | None,
+    batch_in: Sequence[Path],
+    batch_most: int,
     *,
     retry_failed: bool,
     as_json: bool,
@@ -191,8 +221,8 @@ def _batch(
     document: dict[str, Any] = {}
     lines: list[str] = []
     with opened.ledger() as ledger:
-        if batch_in is not None:
-            taken = opened.import_batch(ledger, batch_in, retry_failed=retry_failed)
+        if batch_in:
+            taken = opened.import_batch(ledger, *batch_in, retry_failed=retry_failed)
             document["imported"] = asdict(taken)
             lines.append(
                 f"{taken.added} labels added, {taken.failed} of them unusable; {taken.known} "
@@ -201,10 +231,16 @@ def _batch(
             lines += why_unusable(taken.errors)
         if batch_out is not None:
             made = opened.export_batch(
-                ledger, batch_out, progress=judging_bar(quiet=as_json), retry_failed=retry_failed
+                ledger,
+                batch_out,
+                progress=judging_bar(quiet=as_json),
+                retry_failed=retry_failed,
+                most=batch_most,
             )
-            document |= {"exported": made.count, "left_out": dict(made.left_out)}
-            lines.append(f"{counted(made.count, 'question')} written to {batch_out}")
+            files = [str(path) for path in made.files]
+            document |= {"exported": made.count, "left_out": dict(made.left_out), "files": files}
+            last = f" to {files[-1]} ({counted(len(files), 'file')})" if len(files) > 1 else ""
+            lines.append(f"{counted(made.count, 'question')} written to {files[0]}{last}")
             lines += (
                 f"  {count} to {name} are not among them: batch files are for endpoints; 'assay "
                 "judge' without one asks them."

@@ -42,6 +42,17 @@ def told(tally: Tally) -> str:
     return text
 
 
+def shard_done(shard: str, tally: Tally) -> str:
+    """That a shard is done, and what waits for others."""
+    if not tally.waiting:
+        return f"Shard {shard} is done."
+    waits = "step waits" if len(tally.waiting) == 1 else "steps wait"
+    return (
+        f"Shard {shard} is done; {len(tally.waiting)} {waits} for labels of other shards: "
+        f"{', '.join(tally.waiting)}. Run it again when this ledger has them."
+    )
+
+
 def why_unusable(errors: Mapping[str, int], most: int = 10) -> list[str]:
     """Why replies could not be used, the commonest reasons first."""
     common = sorted(errors.items(), key=lambda one: -one[1])[:most]

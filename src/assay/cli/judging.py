@@ -53,6 +53,12 @@ DryRunOption = Annotated[
 ShowPromptsOption = Annotated[
     int, typer.Option("--show-prompts", metavar="N", min=0, help="Print N prompts; ask nothing.")
 ]
+ShardOption = Annotated[
+    str | None,
+    typer.Option(
+        "--shard", metavar="N/COUNT", help="Only this share of the questions, such as 2/8."
+    ),
+]
 
 
 class FetchLines:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from assay.judging.engine import Plan, join_votes
 from assay.judging.keeper import new_label
+from assay.judging.todo import Distinct
 from assay.labellers.base import Request
-from assay.labellers.batch import batch_lines, outcome_of, read_replies
+from assay.labellers.batch import BatchLine, BatchReply, batch_lines, outcome_of, read_replies
 from assay.labellers.openai import OpenAILabeller
 from assay.ledger import Ledger
 from assay.model.errors import SettingsError
@@ -33,75 +34,105 @@ class Taken:
 
 @dataclass(frozen=True, slots=True)
 class Exported:
-    """A batch file: its bytes, how many questions it holds, and how many questions to which
-    labellers (by name) cannot go into one."""
+    """What an export wrote: its ``files``, how many questions they hold, and how many questions to
+    which labellers (by name) cannot go into one."""
 
-    data: bytes
+    files: tuple[Path, ...]
     count: int
     left_out: Mapping[str, int]
 
 
-def export_batch(plans: Sequence[tuple[str, Plan]]) -> Exported:
-    """The batch file of what plans ask endpoints, members of ensembles included.
+MOST_QUESTIONS = 50_000
+"""Questions that OpenAI's batch service takes in a file (Anthropic's takes twice as many)."""
+MOST_BYTES = 200_000_000
+"""Bytes that it takes in a file."""
 
-    Raises SettingsError where none is asked.
-    """
-    lines: list[bytes] = []
-    written: set[str] = set()  # what several protocols want stands in the file once
-    left_out: Counter[str] = Counter()
-    able = False
-    for plan in (part for _, each in plans for part in each.asked):
-        if isinstance(plan.labeller, OpenAILabeller):
-            able = True
-            todo = [(key, request) for key, request in plan.todo if key not in written]
-            written.update(key for key, _ in todo)
-            lines.extend(batch_lines(plan.labeller, todo))
-        elif plan.todo:
-            left_out[plan.labeller.id.name] += len(plan.todo)
-    if not able:
+
+def cannot_go_out(plans: Sequence[tuple[str, Plan]]) -> dict[str, int]:
+    """How many questions, by name of their labeller, cannot go into a batch file. Raises
+    SettingsError where no labeller's can."""
+    asked = [part for _, each in plans for part in each.asked]
+    if not any(isinstance(part.labeller, OpenAILabeller) for part in asked):
         raise SettingsError(
             "Batch files are for 'openai:' and 'anthropic:' labellers, and no task has one."
         )
-    return Exported(b"".join(lines), len(lines), left_out)
+    left_out: Counter[str] = Counter()
+    for part in asked:
+        if part.todo and not isinstance(part.labeller, OpenAILabeller):
+            left_out[part.labeller.id.name] += len(part.todo)
+    return dict(left_out)
 
 
-def import_batch(plans: Sequence[tuple[str, Plan]], ledger: Ledger, path: Path) -> Taken:
-    """Take the replies of a result file into the ledger, all in one go.
+def in_batches(
+    plans: Sequence[tuple[str, Plan]],
+    *,
+    most: int = MOST_QUESTIONS,
+    most_bytes: int = MOST_BYTES,
+) -> Iterator[tuple[int, BatchLine]]:
+    """What plans ask endpoints, members of ensembles included, each with the number of the file
+    (from 1) that it goes into. A file is one model's, as the services want it, and holds ``most``
+    questions at most, and ``most_bytes`` as JSON lines."""
+    parts: dict[OpenAILabeller, list[Plan]] = {}
+    for part in (part for _, each in plans for part in each.asked if part.todo):
+        if isinstance(part.labeller, OpenAILabeller):
+            parts.setdefault(part.labeller, []).append(part)
+    written = Distinct()  # what several protocols want goes out once
+    number = 0
+    for labeller, asked in parts.items():
+        count, size = most, 0  # as if the file of another labeller were full
+        todo = (item for part in asked for item in part.todo if written.new(item[0]))
+        for line in batch_lines(labeller, todo):
+            length = len(line.json)
+            if count == most or size + length > most_bytes:
+                number, count, size = number + 1, 0, 0
+            count, size = count + 1, size + length
+            yield number, line
+
+
+def import_batch(plans: Sequence[tuple[str, Plan]], ledger: Ledger, *paths: Path) -> Taken:
+    """Take the replies of result files into the ledger, those of a file in one go.
 
     A reply is kept as if it had been got live, but for the repair turn. What the server did not
     get to stays missing. Joint labels of ensembles are made where all members have answered.
-    Raises FormatError where the file is no result file.
+    Raises FormatError where a file is no result file.
     """
-    wanted: dict[str, tuple[OpenAILabeller, Request]] = {
-        key: (part.labeller, request)
-        for _, each in plans
-        for part in each.asked
-        if isinstance(part.labeller, OpenAILabeller)
-        for key, request in part.todo
-    }
-    replies = read_replies(path)
-    known = ledger.known_keys([reply.key for reply in replies]) - wanted.keys()
     taken: set[str] = set()
     errors: Counter[str] = Counter()
-    labels = []
-    failed = unanswered = unasked = again = 0
-    for reply in replies:
-        if reply.key in known or reply.key in taken:
-            again += 1
-            continue
-        if reply.key not in wanted:
-            unasked += 1
-            continue
-        labeller, request = wanted[reply.key]
-        outcome = outcome_of(labeller, request, reply)
-        if outcome is None:
-            unanswered += 1
-            errors[reply.error or ""] += 1
-            continue
-        taken.add(reply.key)  # a reply that stands twice in the file counts once
-        failed += outcome.status is Status.FAILED
-        labels.append(new_label(labeller, reply.key, request, outcome))
-    ledger.add(labels)
+    added = failed = unanswered = unasked = again = 0
+    for path in paths:
+        replies: dict[str, list[BatchReply]] = {}
+        for reply in read_replies(path):
+            replies.setdefault(reply.key, []).append(reply)
+        labels = []
+        for labeller, key, request in _asked(plans):
+            for reply in replies.pop(key, ()):
+                if key in taken:  # it stands twice in the files and counts once
+                    again += 1
+                    continue
+                outcome = outcome_of(labeller, request, reply)
+                if outcome is None:
+                    unanswered += 1
+                    errors[reply.error or ""] += 1
+                    continue
+                taken.add(key)
+                failed += outcome.status is Status.FAILED
+                labels.append(new_label(labeller, key, request, outcome))
+        known = ledger.known_keys(list(replies))
+        for key, others in replies.items():
+            if key in known:
+                again += len(others)
+            else:
+                unasked += len(others)
+        ledger.add(labels)
+        added += len(labels)
     for _, each in plans:
         join_votes(ledger, each)
-    return Taken(len(labels), failed, again, unanswered, unasked, dict(errors))
+    return Taken(added, failed, again, unanswered, unasked, dict(errors))
+
+
+def _asked(plans: Sequence[tuple[str, Plan]]) -> Iterator[tuple[OpenAILabeller, str, Request]]:
+    """What plans ask endpoints."""
+    for part in (part for _, each in plans for part in each.asked):
+        if isinstance(part.labeller, OpenAILabeller):
+            for key, request in part.todo:
+                yield part.labeller, key, request

@@ -1,4 +1,5 @@
 """One process at a time asks a labeller for a task with a ledger: two would pay for all twice.
+Shards of the same count may be asked side by side, each by one process.
 
 A claim is a file beside the ledger that is locked. The system lets go of the lock when a process
 ends, however it ends, so that nobody is ever kept out by one that is gone.
@@ -8,11 +9,13 @@ from __future__ import annotations
 
 import hashlib
 import os
+import time
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 
+from assay.judging.shards import Shard
 from assay.model.errors import LedgerError
 from assay.model.labels import LabellerId
 from assay.model.wording import printable
@@ -25,12 +28,15 @@ except ImportError:  # Windows has no such locks: nobody is kept out there
 
 _FREE = frozenset({"rules", "recorded"})  # kinds of labellers that cost nothing
 _LONGEST = 200
+_AGAIN = 0.01  # seconds
 
 
 @contextmanager
-def claimed(ledger: Path, wanted: Iterable[tuple[LabellerId, str]]) -> Iterator[None]:
-    """Hold the right to ask these labellers for these tasks (by name) with the ledger at a path.
-    Labellers that cost nothing may be asked by anybody.
+def claimed(
+    ledger: Path, wanted: Iterable[tuple[LabellerId, str]], shard: Shard | None = None
+) -> Iterator[None]:
+    """Hold the right to ask these labellers for these tasks (by name) with the ledger at a path,
+    all their questions or those of a shard. Labellers that cost nothing may be asked by anybody.
 
     Raises LedgerError where another process holds one of them, saying which process.
     """
@@ -39,7 +45,13 @@ def claimed(ledger: Path, wanted: Iterable[tuple[LabellerId, str]]) -> Iterator[
     with ExitStack() as held:
         for name, (who, task) in sorted(named.items()):
             path = real.with_name(f"{real.name}-asking-{name}")
-            held.enter_context(claim(path, f"{ledger}: {who.name} is being asked for '{task}'"))
+            what = f"{ledger}: {who.name} is being asked for '{task}'"
+            if shard is None:
+                held.enter_context(claim(path, what))
+            else:
+                held.enter_context(claim(path, what, shards=shard.count))
+                own = path.with_name(f"{path.name}-{shard.number}of{shard.count}")
+                held.enter_context(claim(own, f"{what}, shard {shard},"))
         yield
 
 
@@ -49,28 +61,28 @@ def _name(who: LabellerId, task: str) -> str:
 
 
 @contextmanager
-def claim(path: Path, what: str) -> Iterator[None]:
-    """Hold the file at ``path`` for this process. Raises LedgerError where another one does:
-    ``what`` is being done by it."""
+def claim(path: Path, what: str, *, shards: int = 0) -> Iterator[None]:
+    """Hold the file at ``path`` for this process, or with all others that hold it for as many
+    ``shards``. Raises LedgerError where another one does: ``what`` is being done by it."""
     if fcntl is None:
         yield
         return
-    file = _locked(path, what)
+    file = _locked(path, what, shards)
     try:
         yield
     finally:
-        with suppress(OSError):  # a folder that is gone, or has become read-only
+        with suppress(OSError):  # a folder that is gone or read-only, or other shards hold the file
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             path.unlink()
         os.close(file)
 
 
-def _sign(file: int, path: Path) -> None:
+def _sign(file: int, path: Path, text: str) -> None:
     """Write who holds the file. Where there is no room even for that, no label could be kept:
     better said before anything is paid."""
-    now = datetime.now(UTC).astimezone()
     try:
         os.truncate(file, 0)
-        os.write(file, f"number {os.getpid()}, since {now:%H:%M:%S}".encode())
+        os.write(file, text.encode())
     except OSError as error:
         with suppress(OSError):
             path.unlink()
@@ -81,8 +93,10 @@ def _sign(file: int, path: Path) -> None:
         ) from error
 
 
-def _locked(path: Path, what: str) -> int:
+def _locked(path: Path, what: str, shards: int) -> int:
     """A descriptor of the file at ``path``, locked."""
+    now = datetime.now(UTC).astimezone()
+    own = f"one of {shards} shards" if shards else f"number {os.getpid()}, since {now:%H:%M:%S}"
     while True:
         try:
             # No link is followed: a folder that someone sends could make us empty any file.
@@ -93,19 +107,34 @@ def _locked(path: Path, what: str) -> int:
                 "that you may write to the folder."
             ) from error
         try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            holder = printable(os.read(file, _LONGEST).decode(errors="replace"))
+            alone = _taken(file, fcntl.LOCK_EX)
+            joined = not alone and bool(shards) and _taken(file, fcntl.LOCK_SH)
+        except OSError:
+            return file  # a file system without locks
+        holder = "" if alone else printable(os.read(file, _LONGEST).decode(errors="replace"))
+        if not alone and not (joined and holder == own):
             os.close(file)
+            if shards and holder in ("", own):  # another shard is taking it, or letting go of it
+                time.sleep(_AGAIN)
+                continue
             raise LedgerError(
                 f"{what} by another process{f' ({holder})' if holder else ''}. Wait until it is "
                 "done, or stop it, and run again: what it was told is kept and not asked again."
-            ) from None
-        except OSError:
-            return file  # a file system without locks
+            )
         # Whoever held it has removed the file when it was done: a lock on that one is worthless.
         with suppress(FileNotFoundError):
             if os.path.samestat(os.fstat(file), path.stat()):
-                _sign(file, path)
-                return file
+                if alone:
+                    _sign(file, path, own)
+                if not alone or not shards or _taken(file, fcntl.LOCK_SH):
+                    return file
         os.close(file)
+
+
+def _taken(file: int, lock: int) -> bool:
+    """Lock the file, unless another process's lock is in the way."""
+    try:
+        fcntl.flock(file, lock | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True

@@ -14,6 +14,7 @@ from assay.judging.asking import GIVE_UP_AFTER, INTERRUPTED, Run
 from assay.judging.claims import claimed
 from assay.judging.keeper import Keeper, new_label
 from assay.judging.progress import Progress, Silent, Tally
+from assay.judging.shards import Shard
 from assay.judging.shared import told_elsewhere
 from assay.judging.todo import Distinct, Item, gathered, in_parts, tasks_in
 from assay.labellers.base import Estimate, Labeller, Request, request_key
@@ -220,8 +221,10 @@ def judge(
     progress: Progress | None = None,
     budget: float | None = None,
     give_up_after: int = GIVE_UP_AFTER,
+    shard: Shard | None = None,
 ) -> Tally:
-    """Carry out plans one after the other and return what was done.
+    """Carry out plans one after the other and return what was done. Where they hold a ``shard``'s
+    questions alone, other processes may ask those of other shards meanwhile.
 
     ``budget`` is in US dollars for this call. What each request may cost at most is set aside
     before it is sent, so that the budget is not passed. ``give_up_after`` questions in a row with
@@ -239,7 +242,7 @@ def judge(
     ]
     if ledger.size() + sum(len(part.todo) for _, each in plans for part in each.asked) > LARGE:
         ledger.use_less_memory()
-    with claimed(ledger.path, wanted):
+    with claimed(ledger.path, wanted, shard):
         now = [(title, _still_open(each, ledger)) for title, each in plans]
         return _carry_out(now, ledger, told, budget, give_up_after)
 

@@ -43,7 +43,7 @@ class Tally:
     ``skipped`` were not asked (stopped, out of budget). ``tokens_cached`` of ``tokens_in`` the
     server had read before. Cost in US dollars; ``unpriced`` answers have an unknown cost, which
     is not in it. ``at_most`` US dollars are what those may have cost, as far as a budget set that
-    aside for them."""
+    aside for them. ``waiting`` are the steps, by title, that wait for labels of other shards."""
 
     wanted: int = 0
     known: int = 0
@@ -59,6 +59,7 @@ class Tally:
     unpriced: int = 0
     at_most: float = 0.0
     stopped: str | None = None
+    waiting: tuple[str, ...] = ()
 
     @property
     def spent(self) -> float:
@@ -91,4 +92,5 @@ class Tally:
             unpriced=self.unpriced + other.unpriced,
             at_most=self.at_most + other.at_most,
             stopped=self.stopped or other.stopped,
+            waiting=(*self.waiting, *other.waiting),
         )

@@ -8,7 +8,9 @@ more than once.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -23,11 +25,31 @@ from assay.model.secrets import excerpt
 _REFUSALS = frozenset({400, 413, 422})
 
 
-def batch_lines(labeller: OpenAILabeller, todo: Iterable[tuple[str, Request]]) -> Iterator[bytes]:
+@dataclass(frozen=True)
+class BatchLine:
+    """A line of a batch file: its fields, of which the body is JSON."""
+
+    fields: Mapping[str, Any]
+
+    @cached_property
+    def json(self) -> bytes:
+        """The line as JSON lines have it."""
+        return orjson.dumps(self.fields, option=orjson.OPT_APPEND_NEWLINE)
+
+    def cells(self) -> dict[str, str]:
+        """The line as a row of a table: texts, and JSON where a field is more than that."""
+        return {
+            name: value if isinstance(value, str) else orjson.dumps(value).decode()
+            for name, value in self.fields.items()
+        }
+
+
+def batch_lines(
+    labeller: OpenAILabeller, todo: Iterable[tuple[str, Request]]
+) -> Iterator[BatchLine]:
     """One line a question that must be asked."""
     for key, request in todo:
-        line = labeller.batch_line(key, labeller.body(request))
-        yield orjson.dumps(line, option=orjson.OPT_APPEND_NEWLINE)
+        yield BatchLine(labeller.batch_line(key, labeller.body(request)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,21 +64,22 @@ class BatchReply:
 
 
 def read_replies(path: Path) -> list[BatchReply]:
-    """Every reply of a result file. Raises FormatError with all lines that are no replies."""
+    """Every reply of a result file, JSON lines or Parquet with the same fields. Raises FormatError
+    with all lines that are no replies."""
+    rows: list[bytes | dict[str, Any]]
     try:
-        lines = path.read_bytes().splitlines()
+        rows = [*(_cells(path) if path.suffix == ".parquet" else path.read_bytes().splitlines())]
     except OSError as error:
-        cure = "Give the name of a batch result file."
-        raise FormatError([Fault(str(path), 0, None, f"{error.strerror}.", cure)]) from error
+        raise _unreadable(path, str(error.strerror)) from error
     replies: list[BatchReply] = []
     faults: list[Fault] = []
-    for number, line in enumerate(lines, start=1):
-        if not line.strip():
+    for number, line in enumerate(rows, start=1):
+        if isinstance(line, bytes) and not line.strip():
             continue
         found = _reply(line)
         if isinstance(found, str):
             cure = "Give the file of results as the server wrote it, not the file of questions."
-            if number == len(lines) > 1 and "not JSON" in found and not faults:
+            if number == len(rows) > 1 and "not JSON" in found and not faults:
                 cure = "The file seems to be cut off: fetch it again, or remove its last line."
             faults.append(Fault(str(path), number, None, found, cure))
         else:
@@ -66,9 +89,30 @@ def read_replies(path: Path) -> list[BatchReply]:
     return replies
 
 
-def _reply(line: bytes) -> BatchReply | str:
+def _unreadable(path: Path, why: str) -> FormatError:
+    cure = "Give the name of a batch result file."
+    return FormatError([Fault(str(path), 0, None, f"{why}.", cure)])
+
+
+def _cells(path: Path) -> list[dict[str, Any]]:
+    """The rows of a Parquet file. A field may be JSON where JSON lines have an object."""
+    import polars as pl  # noqa: PLC0415 (takes long, and most results are JSON lines)
+
     try:
-        row = orjson.loads(line)
+        rows = pl.read_parquet(path.read_bytes()).to_dicts()
+    except pl.exceptions.PolarsError as error:
+        raise _unreadable(path, str(error)) from error
+    for row in rows:
+        for name, value in row.items():
+            if isinstance(value, str) and value.startswith(("{", "null")):
+                with suppress(orjson.JSONDecodeError):
+                    row[name] = orjson.loads(value)
+    return rows
+
+
+def _reply(line: bytes | dict[str, Any]) -> BatchReply | str:
+    try:
+        row = line if isinstance(line, dict) else orjson.loads(line)
     except orjson.JSONDecodeError as error:
         return f"This is not JSON ({error})."
     if not isinstance(row, dict) or not isinstance(row.get("custom_id"), str):

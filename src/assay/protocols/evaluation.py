@@ -9,10 +9,11 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, Self
 
-from assay.judging.engine import LARGE, Plan, judge, plan
+from assay.judging.engine import LARGE, Plan, judge
 from assay.judging.progress import Progress, Tally
 from assay.judging.repeats import why_repeated
-from assay.labellers.base import Labeller, Request, request_key
+from assay.judging.shards import Shard
+from assay.labellers.base import Labeller
 from assay.ledger import Ledger
 from assay.ledger.chain import Head
 from assay.ledger.lines import Block, read_lines
@@ -31,10 +32,9 @@ from assay.protocols.record import models_of, places_used, renamed, write_labels
 from assay.protocols.results import Result
 from assay.protocols.scores import score_files
 from assay.protocols.standing import uneven
+from assay.protocols.stepping import Stepping
 from assay.tasks.base import AnyTask
 from assay.tasks.shared import sources
-
-# Not orjson, whose result keeps the kilobyte that it was written into: there may be millions.
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,8 @@ class Forecast:
 
 @dataclass(frozen=True)
 class Evaluation:
-    """A folder, opened under its protocol with all inputs read and checked."""
+    """A folder, opened under its protocol with all inputs read and checked. With a ``shard`` only
+    its questions are asked, and steps wait for labels of the others."""
 
     folder: Folder
     protocol: Protocol[Any, Any]
@@ -56,6 +57,7 @@ class Evaluation:
     inputs: Any
     files: tuple[Path, ...]
     warnings: tuple[str, ...]
+    shard: Shard | None = None
 
     @classmethod
     def open(cls, folder: Folder, protocol: Protocol[Any, Any], policy: str | None) -> Self:
@@ -101,13 +103,12 @@ class Evaluation:
         """Fill the ledger with what is missing. Raises as ``assay.judging.engine.judge`` does."""
         labellers = self.labellers()
         self._check(ledger, labellers)
+        stepping = Stepping(ledger, labellers, self.shard, retry_failed)
         total = Tally()
-        for group in _groups(self.steps):
+        groups = _groups(self.steps)
+        for number, group in enumerate(groups):
             book = self._book(ledger, labellers)
-            plans = [
-                (step.title, self._plan(step, ledger, labellers, book, retry_failed))
-                for step in group
-            ]
+            plans = [(step.title, stepping.plan(step, step.requests(book))) for step in group]
             if progress is not None:
                 for _, each in plans:
                     for (task_name, why), count in why_repeated(ledger, each).items():
@@ -116,19 +117,25 @@ class Evaluation:
                             f"{why}."
                         )
             ask = partial(
-                judge, progress=progress, give_up_after=self.folder.config.judging.give_up_after
+                judge,
+                progress=progress,
+                give_up_after=self.folder.config.judging.give_up_after,
+                shard=self.shard,
             )
             done = ask(plans, ledger, budget=_left(budget, total))
             if done.unanswered and not done.stopped:
                 for step in group:
                     if step.asked_as is not None:
-                        rest = self._unanswered(step, ledger, labellers, book)
+                        rest = stepping.rest(step, step.requests(book), ledger)
                         done = _without(done, len(rest.todo))
                         left = _left(budget, total + done)
                         done += ask([(step.asked_as.rest, rest)], ledger, budget=left)
             total += done
             if total.stopped:
                 return total
+            later = tuple(step.title for waiting in groups[number + 1 :] for step in waiting)
+            if later and any(stepping.open_elsewhere(one, one.requests(book)) for one in group):
+                return replace(total, waiting=later)
         return total
 
     def _check(self, ledger: Ledger, labellers: Mapping[str, Labeller]) -> None:
@@ -150,17 +157,16 @@ class Evaluation:
         """All that can be asked before any further label is known (for batch files)."""
         labellers = self.labellers()
         book = self._book(ledger, labellers)
-        return [
-            (step.title, self._plan(step, ledger, labellers, book, retry_failed))
-            for step in self.steps
-        ]
+        stepping = Stepping(ledger, labellers, self.shard, retry_failed)
+        return [(step.title, stepping.plan(step, step.requests(book))) for step in self.steps]
 
     def look_ahead(self, ledger: Ledger | None) -> Forecast:
         """What ``judge`` would ask now. Calls nothing."""
         labellers = self.labellers()
         book = self._book(ledger, labellers)
+        stepping = Stepping(ledger, labellers, self.shard)
         plans = tuple(
-            (step.title, self._plan(step, ledger, labellers, book, False, assume=True))
+            (step.title, stepping.plan(step, (step.assumed or step).requests(book)))
             for step in self.steps
         )
         waiting = [
@@ -181,43 +187,6 @@ class Evaluation:
             known = "More may be asked once labels before it are known"
             notes.append(f"{known}: {', '.join(waiting)}.")
         return Forecast(plans, " ".join(dict.fromkeys(notes)))
-
-    def _plan(
-        self,
-        step: Step,
-        ledger: Ledger | None,
-        labellers: Mapping[str, Labeller],
-        book: LabelBook,
-        retry_failed: bool,
-        *,
-        assume: bool = False,
-    ) -> Plan:
-        requests = step.assumed.requests if assume and step.assumed else step.requests
-        labeller = labellers[step.labeller or step.task.name]
-        own = plan(
-            ledger, labeller, requests(book), retry_failed=retry_failed, alike=not step.strict
-        )
-        if step.asked_as is None:
-            return own
-        asked = (step.request(request) for _, request in own.todo)
-        under = plan(ledger, labellers[step.asks.name], asked, retry_failed=retry_failed)
-        known, failed = under.known + own.known, under.known_failed + own.known_failed
-        return replace(under, known=known, known_failed=failed)
-
-    def _unanswered(
-        self, step: Step, ledger: Ledger, labellers: Mapping[str, Labeller], book: LabelBook
-    ) -> Plan:
-        """What a labeller said nothing to when it was asked under another task, under the step's
-        own: a file of labels may hold these alone."""
-        labeller, other = labellers[step.task.name], labellers[step.asks.name]
-        asked: dict[str, tuple[Request, Request]] = {}
-        for _, request in plan(ledger, labeller, step.requests(book)).todo:
-            like = step.request(request)
-            asked[request_key(other, like)] = (request, like)
-        answered = ledger.statuses((like.unit_hash, key) for key, (_, like) in asked.items())
-        return plan(
-            ledger, labeller, (one for key, (one, _) in asked.items() if key not in answered)
-        )
 
     def _book(self, ledger: Ledger | None, labellers: Mapping[str, Labeller]) -> LabelBook:
         if ledger is not None and ledger.size() > LARGE:

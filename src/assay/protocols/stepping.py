@@ -1,0 +1,78 @@
+"""What a step asks now: of all its requests those of the shard that the ledger does not answer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from itertools import islice
+
+from assay.judging.engine import Plan, plan
+from assay.judging.shards import Shard, shared_out
+from assay.labellers.base import Labeller, Request, request_key
+from assay.ledger import Ledger
+from assay.protocols.base import Step
+
+_LOOKED_UP = 1000  # questions of other shards that are looked up at once
+
+
+@dataclass(frozen=True)
+class Stepping:
+    """Plans of steps, given who is asked (by name) and what is known. With a ``shard`` only its
+    questions are planned."""
+
+    ledger: Ledger | None
+    labellers: Mapping[str, Labeller]
+    shard: Shard | None = None
+    retry_failed: bool = False
+
+    def plan(self, step: Step, requests: Iterable[Request]) -> Plan:
+        """What is asked of ``requests``, the step's."""
+        return self._plan(step, self._part(step, requests), retry_failed=self.retry_failed)
+
+    def _plan(self, step: Step, requests: Iterable[Request], *, retry_failed: bool) -> Plan:
+        own = plan(
+            self.ledger,
+            self._labeller(step),
+            requests,
+            retry_failed=retry_failed,
+            alike=not step.strict,
+        )
+        if step.asked_as is None:
+            return own
+        asked = (step.request(request) for _, request in own.todo)
+        under = plan(self.ledger, self.labellers[step.asks.name], asked, retry_failed=retry_failed)
+        known, failed = under.known + own.known, under.known_failed + own.known_failed
+        return replace(under, known=known, known_failed=failed)
+
+    def rest(self, step: Step, requests: Iterable[Request], ledger: Ledger) -> Plan:
+        """What a labeller said nothing to when it was asked under another task, under the step's
+        own: a file of labels may hold these alone."""
+        labeller, other = self.labellers[step.task.name], self.labellers[step.asks.name]
+        asked: dict[str, tuple[Request, Request]] = {}
+        for _, request in plan(ledger, labeller, self._part(step, requests)).todo:
+            like = step.request(request)
+            asked[request_key(other, like)] = (request, like)
+        answered = ledger.statuses((like.unit_hash, key) for key, (_, like) in asked.items())
+        return plan(
+            ledger, labeller, (one for key, (one, _) in asked.items() if key not in answered)
+        )
+
+    def open_elsewhere(self, step: Step, requests: Iterable[Request]) -> bool:
+        """Whether a question of the step that other shards ask has no label yet."""
+        theirs = iter(self._part(step, requests, others=True))
+        return any(
+            self._plan(step, some, retry_failed=False).todo
+            for some in iter(lambda: list(islice(theirs, _LOOKED_UP)), [])
+        )
+
+    def _labeller(self, step: Step) -> Labeller:
+        return self.labellers[step.labeller or step.task.name]
+
+    def _part(
+        self, step: Step, requests: Iterable[Request], *, others: bool = False
+    ) -> Iterable[Request]:
+        """Those that the shard asks, or with ``others`` those that it does not."""
+        shard, asked = self.shard, (self._labeller(step), self.labellers[step.asks.name])
+        if shard is None or not any(shared_out(who.id) for who in asked):
+            return () if others else requests
+        return (one for one in requests if shard.holds(step.request(one)) is not others)
