@@ -135,7 +135,7 @@ def test_a_model_without_temperature_or_tools_is_asked_for_less():
 
 def test_batches_go_out_and_come_back(tmp_path: Path):
     labeller = AnthropicLabeller(OpenAISettings("m"), Renderer())
-    (line,) = map(orjson.loads, batch_lines(labeller, [("k1", REQUEST)]))
+    (line,) = (orjson.loads(one.json) for one in batch_lines(labeller, [("k1", REQUEST)]))
     assert line["custom_id"] == "k1"
     assert line["params"]["system"][0]["cache_control"]
     error = {"type": "error", "error": {"type": "invalid_request_error", "message": "too long"}}

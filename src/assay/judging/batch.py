@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path
 
 from assay.judging.engine import Plan, join_votes
@@ -72,16 +73,18 @@ def in_batches(
     """What plans ask endpoints, members of ensembles included, each with the number of the file
     (from 1) that it goes into. A file is one model's, as the services want it, and holds ``most``
     questions at most, and ``most_bytes`` as JSON lines."""
-    parts: dict[OpenAILabeller, list[Plan]] = {}
+    by_model: dict[str, list[tuple[OpenAILabeller, Plan]]] = {}
     for part in (part for _, each in plans for part in each.asked if part.todo):
         if isinstance(part.labeller, OpenAILabeller):
-            parts.setdefault(part.labeller, []).append(part)
+            by_model.setdefault(part.labeller.id.name, []).append((part.labeller, part))
     written = Distinct()  # what several protocols want goes out once
     number = 0
-    for labeller, asked in parts.items():
-        count, size = most, 0  # as if the file of another labeller were full
-        todo = (item for part in asked for item in part.todo if written.new(item[0]))
-        for line in batch_lines(labeller, todo):
+    for parts in by_model.values():
+        count, size = most, 0  # as if the file of another model were full
+        for line in chain.from_iterable(
+            batch_lines(labeller, (item for item in part.todo if written.new(item[0])))
+            for labeller, part in parts
+        ):
             length = len(line.json)
             if count == most or size + length > most_bytes:
                 number, count, size = number + 1, 0, 0
