@@ -18,6 +18,8 @@ from assay.api.bank import (
     edit_bank,
     generate,
 )
+from assay.api.bank_doctor import COLUMNS as DOCTOR_COLUMNS
+from assay.api.bank_doctor import Diagnosis, Doctor, examine
 from assay.cli.common import CsvOption, JsonOption, Paragraph, present, say, tell
 from assay.cli.judging import (
     BudgetOption,
@@ -251,3 +253,88 @@ def _sides(one: Mapping[str, Any]) -> Iterator[str]:
         ends = [one.get(f"{side}_{end}", one[side]) for end in ("floor", "ceiling")]
         whole = all(isinstance(end, int) for end in ends)
         yield "–".join(map(str, dict.fromkeys(ends))) if whole else span(*ends)
+
+
+@app.command("doctor")
+def doctor_command(
+    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="An EXAM++ folder.")],
+    query: QueryOption = None,
+    every: Annotated[
+        bool, typer.Option("--all", help="Every question, not only what is proposed.")
+    ] = False,
+    policy: PolicyOption = None,
+    labeller: LabellerOption = None,
+    as_json: JsonOption = False,
+    as_csv: CsvOption = False,
+) -> None:
+    """What each question does for the leaderboard, and what to drop, reword or add first.
+
+    By the labels that there are; asks nobody. decides: pairs of runs whose order on the query is
+    another without the question (for a query: pairs that it leaves tied); tau: how much Kendall's
+    tau with the official leaderboard changes when it is left out.
+    """
+    found = examine(folder, policy=policy, labeller=labeller).of(query)
+    present(
+        found.document,
+        _doctor(found, every=every),
+        (DOCTOR_COLUMNS, found.rows()),
+        as_json=as_json,
+        as_csv=as_csv,
+    )
+
+
+_MOST_PROPOSED = 40
+
+
+def _doctor(found: Doctor, *, every: bool) -> Iterator[Table | str]:
+    if found.tau is not None:
+        yield f"Kendall's tau with the official leaderboard: {found.tau:.4f}"
+        yield ""
+    if every:
+        columns = ("query", "id", "runs", "discr.", "overlap", "decides", "tau", "proposal")
+        yield Table(
+            "Questions",
+            columns,
+            [
+                (one.query, one.question_id, _runs_of(one), one.discrimination, one.overlap,
+                 one.decides, one.tau_without, one.proposal)
+                for one in found.questions
+            ],
+            digits=3,
+            numbers=frozenset(columns[2:7]),
+        )  # fmt: skip
+        yield (
+            "runs: how many answer it; discr.: correlation with the rest of the query; overlap: "
+            "with the question most like it; decides: pairs of runs; tau: its change."
+        )
+        yield ""
+    unknown = sum(one.decides is None for one in found.questions)
+    if unknown:
+        yield (
+            f"Grades are missing of {unknown} of {len(found.questions)} questions: what hangs on "
+            "them is left out."
+        )
+    if not found.proposals:
+        if not unknown:
+            yield "Nothing to propose: every question tells runs apart and asks what no other does."
+        return
+    shown = found.proposals[:_MOST_PROPOSED]
+    yield Table(
+        f"Proposals ({len(found.proposals)}), what settles most pairs of runs first",
+        ("proposal", "query", "question", "decides", "why"),
+        [(one.proposal, one.query, _of_diagnosis(one), one.decides, one.why) for one in shown],
+        numbers=frozenset(("decides",)),
+    )
+    if len(found.proposals) > len(shown):
+        yield f"and {len(found.proposals) - len(shown)} more (--csv lists all)"
+    yield "Next: assay bank edit FOLDER --by NAME --drop ID, --reword ID --text, --add TEXT --query"
+
+
+def _of_diagnosis(one: Diagnosis) -> str:
+    return f"{one.question_id}: {one.question}" if one.question_id else "–"
+
+
+def _runs_of(one: Diagnosis) -> str:
+    """How many runs answer a question: from surely to possibly."""
+    ends = [] if one.answered is None else [f"{end:.0f}" for end in one.answered]
+    return "–".join(dict.fromkeys(ends))

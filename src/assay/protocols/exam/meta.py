@@ -39,7 +39,7 @@ def leaderboard_part(
     measures = list(next(iter(scores.values()), {}))
     if not measures or len(scores) < 2:
         return ()
-    official = _official(inputs, scores)
+    official = official_scores(inputs)
     by: dict[str, float | None] = dict(official)
     if not official:
         by = {run: found[measures[0]].floor for run, found in scores.items()}
@@ -79,11 +79,12 @@ def leaderboard_part(
     return (Part("Leaderboards", items=tuple(items)),)
 
 
-def _official(inputs: ExamInputs, scores: Scores) -> dict[str, float]:
+def official_scores(inputs: ExamInputs) -> dict[str, float]:
+    """What the official leaderboard says of the runs; empty where there is none."""
     if inputs.official is None:
         return {}
     found = inputs.official.run_scores()
-    return {run: value for run in scores if (value := found.get(run)) is not None}
+    return {run: value for run in inputs.runs if (value := found.get(run)) is not None}
 
 
 def _series(
@@ -160,7 +161,7 @@ def sweep_part(inputs: ExamInputs, found: Sweeps, settings: ExamSettings) -> tup
         note="Bars go from the worst that a score can be to the best, where grades are missing.",
     )
     items: list[LineChart | Table] = [cover]
-    official = _official(inputs, {run: {} for run in inputs.runs})
+    official = official_scores(inputs)
     if len(official) > 1:
         names = list(next(iter(next(iter(by_tau.values())).values())))
         rows: list[tuple[Value, ...]] = []

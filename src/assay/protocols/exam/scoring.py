@@ -274,6 +274,10 @@ class ExamScorer:
             rows = shown.first[query]
             yield query, np.any(surely[rows], axis=1), np.any(possibly[rows], axis=1), surely
 
+    def asked(self, query: str) -> npt.NDArray[np.bool_]:
+        """Which of a query's questions are in the denominator."""
+        return self._queries[query].asked
+
     def score(self, run: Run) -> Values:
         """Every measure for every query at the τ of the options; a query that the run is silent on
         is 0."""

@@ -102,35 +102,7 @@ def supervision_parts(
         return ()
     parts = []
     if inputs.qrels is not None:
-        tau = settings.least
-        uncovered_unknown, misled_unknown = _unknown(inputs, bank, pool, scorer, tau)
-        parts.append(
-            Part(
-                "Does the bank fit the judgments?",
-                items=(
-                    Table(
-                        "Judged relevant, but no question is answered",
-                        UNCOVERED_COLUMNS,
-                        uncovered(inputs, scorer, tau),
-                        note="What do these passages say that the bank does not ask for?"
-                        + uncovered_unknown,
-                        empty="None that is known." if uncovered_unknown else "None.",
-                        texts=frozenset({"text"}),
-                        most=100,
-                    ),
-                    Table(
-                        "Questions that passages answer which were judged not relevant",
-                        MISLED_COLUMNS,
-                        misled(inputs, bank, pool, tau),
-                        note="Such a question may be too broad, or the judgment wrong."
-                        + misled_unknown,
-                        empty="None that is known." if misled_unknown else "None.",
-                        texts=frozenset({"question", "answer"}),
-                        most=100,
-                    ),
-                ),
-            )
-        )
+        parts.append(_fit(inputs, bank, pool, scorer, settings.least))
     groups = []
     for query in scorer.queries[:MOST_QUERIES]:
         title = inputs.queries.get(query) or ""
@@ -146,6 +118,48 @@ def supervision_parts(
         note += f" The first {len(groups)} of {len(scorer.queries)} queries are shown."
     parts.append(Part("Grades by query", note, groups=tuple(groups)))
     return tuple(parts)
+
+
+def _fit(inputs: ExamInputs, bank: Bank, pool: Pool, scorer: ExamScorer, tau: int) -> Part:
+    """What of the bank does not fit the judgments, query by query."""
+    uncovered_unknown, misled_unknown = _unknown(inputs, bank, pool, scorer, tau)
+    lists = (
+        ("Judged relevant, but no question is answered", UNCOVERED_COLUMNS, "text",
+         uncovered(inputs, scorer, tau)),
+        ("Questions that passages answer which were judged not relevant", MISLED_COLUMNS,
+         "question", misled(inputs, bank, pool, tau)),
+    )  # fmt: skip
+    by_query: dict[str, list[list[Row]]] = {}
+    for place, (_, _, _, rows) in enumerate(lists):
+        for row in rows:
+            by_query.setdefault(str(row[0]), [[] for _ in lists])[place].append(row)
+    groups = [
+        (
+            query,
+            tuple(
+                Table(title, columns, rows, texts=frozenset({text, "answer"}), most=MOST_PASSAGES)
+                for (title, columns, text, _), rows in zip(lists, found, strict=True)
+                if rows
+            ),
+        )
+        for query in scorer.queries
+        if (found := by_query.get(query))
+    ]
+    counts: list[Row] = [
+        (query, *(len(rows) for rows in by_query[query])) for query in scorer.queries
+        if query in by_query
+    ]  # fmt: skip
+    unknown = f"{uncovered_unknown}{misled_unknown}"
+    table = Table(
+        "What does not fit, by query",
+        ("query", "relevant passages that answer nothing", "answers of passages not relevant"),
+        counts,
+        note="What do relevant passages say that the bank does not ask for? A question that others "
+        "answer may be too broad, or the judgment wrong. uncovered.csv and misled.csv hold all."
+        + unknown,
+        empty="Nothing that is known." if unknown else "Nothing.",
+    )
+    return Part("Does the bank fit the judgments?", items=(table,), groups=tuple(groups))
 
 
 def _of_query(inputs: ExamInputs, bank: Bank, pool: Pool, query: str) -> tuple[Item, ...]:
