@@ -125,6 +125,27 @@ def test_ties_alone_leave_the_tie_parameter_open():
     assert rated(rows, 2, model=RaoKupper(1.5)).rating == pytest.approx([1000, 1000])
 
 
+@pytest.mark.parametrize("model", [Davidson(), RaoKupper()])
+@pytest.mark.parametrize(
+    ("rows", "finite"),
+    [
+        ([(0, 1, A), (0, 1, TIE)], False),  # distance and ties grow together
+        ([(0, 1, A), (0, 1, TIE), (1, 0, A)], True),
+        ([(0, 1, A), (1, 2, TIE), (2, 0, TIE)], False),  # a circle of one win and two ties
+        ([(0, 1, A), (1, 2, A), (2, 0, TIE)], True),
+    ],
+)
+def test_a_fitted_tie_parameter_is_finite_where_some_circle_has_more_wins_than_ties(
+    model, rows, finite
+):
+    found = rated(rows, 3 if (1, 2) in [row[:2] for row in rows] else 2, model=model)
+    assert np.isfinite(found.rating).all() == finite
+    assert (found.reason is None) == finite
+    fixed = rated(rows, len(found.rating), model=RaoKupper(1.5))
+    assert np.isfinite(fixed.rating).all()
+    assert np.isfinite(rated(rows, len(found.rating), model=model, prior=1.0).rating).all()
+
+
 def test_win_rate_over_opponents_gives_nothing_for_ties():
     counts = table([(0, 1, A), (0, 1, TIE), (2, 0, A)], 3)
     half, opponents = (

@@ -119,6 +119,18 @@ def test_all_faults_of_judgments_are_told_at_once(assay, tmp_path):
         assert said in done.stderr, said
 
 
+def test_halves_of_crowdrag_are_faults(tmp_path):
+    row = {"query_id": "1", "response_a": "u", "response_b": "v", "worker": ["x", "y"],
+           "quality_overall_vote": ["A", "B"],
+           "quality_overall_spam_probability": [1, None]}  # fmt: skip
+    asked = {"query_id": "1", "response_a": "u", "quality_overall": "a", "inference": "combined"}
+    file = lines(tmp_path / "c.jsonl", row, asked)
+    faults = read_battles(file, Crowd(votes=True)).errors
+    assert [(one.line, one.why[:20]) for one in faults] == [
+        (1, "Votes, workers and s"), (2, "The judgment does no")
+    ]  # fmt: skip
+
+
 def test_files_of_arena_rank_have_no_topics_and_unknown_words_are_no_ties(assay, tmp_path):
     file = tmp_path / "arena.csv"
     rows = [

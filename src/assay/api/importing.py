@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+from assay.api.reading import all_used
 from assay.formats.imports.common import Choices as Choices
 from assay.formats.imports.common import Imported, finished, pick, rows_of
 from assay.formats.imports.langfuse import read_langfuse
@@ -15,10 +17,10 @@ from assay.formats.imports.otel import read_otel
 from assay.formats.imports.tables import read_deepeval, read_hf, read_ragas
 from assay.formats.jsonl import dump_line
 from assay.formats.passages import read_passages
-from assay.formats.records import read_records
+from assay.formats.records import record_of
 from assay.formats.text import read_text
 from assay.formats.trec_rag_answers import read_answers
-from assay.model.errors import FormatError, SettingsError
+from assay.model.errors import SettingsError
 from assay.model.wording import counted
 from assay.protocols.output import write_bytes
 
@@ -69,23 +71,30 @@ def import_files(
         found = _trec(files)
     else:
         reader = pick(kind, READERS)
-        found = reader([(path, rows_of(path)) for path in files], given)
+        told: list[object] = []
+        rows = all_used([partial(rows_of, path) for path in files], told.append)
+        found = reader(list(zip(files, rows, strict=True)), given)
+        found.notes += map(str, told)
     found = finished(found, given)
+    found.records = list(_sound(found))
     if found.records and found.questions:
         found.dropped["no answer, beside others that have one"] += len(found.questions)
         found.questions = []
     if not found.records and not found.questions:
         why = ", ".join(f"{n} {what}" for what, n in found.dropped.items())
         raise SettingsError(f"Nothing was found to import as {kind}{f' ({why})' if why else ''}.")
-    lines = found.records or found.questions
-    write_bytes(out, b"".join(map(dump_line, lines)))
-    if found.records:
-        try:
-            read_records(out).require()
-        except FormatError as error:  # what the files hold cannot be a record
-            raise FormatError(error.faults) from error
+    write_bytes(out, b"".join(map(dump_line, found.records or found.questions)))
     return Done(out, len(found.records), len(found.questions), found.dropped, found.counts,
                 found.notes)  # fmt: skip
+
+
+def _sound(found: Imported) -> Iterator[dict[str, Any]]:
+    """The records that the protocol reads; others are dropped."""
+    for row in found.records:
+        errors = record_of(row).errors
+        found.dropped.update(f"{one.why} {one.cure}" for one in errors[:1])
+        if not errors:
+            yield row
 
 
 def _patterns(path: Path) -> list[re.Pattern[str]]:

@@ -228,10 +228,10 @@ class _Reader:
             self._error(number, "The judgment has no topic.", 'Give "query_id".', None)
             return
         runs = self.crowd.runs
-        given = [one_text(record, name) for name in ("response_a", "response_b")]
-        sides = [None if one is None else runs.get(one, one) for one in given]
-        self._unknown.update(one for one in given if one is not None and one not in runs)
-        if None not in given and given[0] != given[1] and sides[0] == sides[1]:
+        given = [one_text(record, name) or "" for name in ("response_a", "response_b")]
+        sides = [runs.get(one, one) for one in given]
+        self._unknown.update(one for one in given if one and one not in runs)
+        if given[0] != given[1] and sides[0] == sides[1]:
             why = f"Both responses are by {quoted(str(sides[0]))}."
             self._error(number, why, "Give each response of a topic a run of its own.", topic)
             return
@@ -253,8 +253,9 @@ class _Reader:
             spam, workers = record.get(f"{name}_spam_probability"), record.get("worker")
             chances = spam if isinstance(spam, list) else [0.0] * len(votes)
             people = workers if isinstance(workers, list) else [""] * len(votes)
-            if not len(votes) == len(chances) == len(people):
-                why = "Votes, workers and spam probabilities are not equally many."
+            known = all(isinstance(one, int | float) for one in chances)
+            if not known or not len(votes) == len(chances) == len(people):
+                why = "Votes, workers and spam probabilities (numbers) are not equally many."
                 self._error(number, why, "Mend the row.", topic)
                 return
             for vote, chance, person in zip(votes, chances, people, strict=True):
@@ -281,9 +282,8 @@ class _Reader:
         self, number: int, record: Mapping[str, Any], word: object, judge: str
     ) -> Iterator[tuple[object, str]]:
         """A model's label, but for a pair that it judged before in this order."""
-        key = Battle(
-            one_id(record, "query_id"), str(record["response_a"]), str(record["response_b"]), None
-        )
+        a, b = (str(record.get(name)) for name in ("response_a", "response_b"))
+        key = Battle(one_id(record, "query_id"), a, b, None)
         if self._judged.setdefault(key, number) == number:
             yield word, judge
         else:

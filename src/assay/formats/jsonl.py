@@ -94,11 +94,12 @@ def _back_to_back(line: str) -> list[Any]:
     found: list[Any] = []
     decoder, at = json.JSONDecoder(), 0
     while line[at : at + 1] == "{":
+        start = at
         try:
-            one, at = decoder.raw_decode(line, at)
+            _, at = decoder.raw_decode(line, start)
+            found.append(read_json(line[start:at])[0])  # which is stricter
         except (ValueError, RecursionError):
             return []
-        found.append(one)
         while line[at : at + 1].isspace():
             at += 1
     return found if at == len(line) else []

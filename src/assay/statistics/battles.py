@@ -14,7 +14,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 from scipy.sparse import csr_array
-from scipy.sparse.csgraph import connected_components
+from scipy.sparse.csgraph import NegativeCycleError, bellman_ford, connected_components
 from scipy.stats import norm
 
 from assay.measures.bootstrap import Interval
@@ -159,7 +159,8 @@ def sandwich(battles: Battles, found: Fit, model: Model) -> Floats:
     inner, outer = found.hessian[0, :size, :size].copy(), found.outer[0, :size, :size]
     inner[np.arange(n), np.arange(n)] += _RIDGE * counts.sum()
     inverse = np.linalg.inv(inner)
-    return np.asarray(POINTS * np.sqrt(np.diag(inverse @ outer @ inverse)[:n]))
+    variance = np.maximum(np.diag(inverse @ outer @ inverse)[:n], 0.0)  # rounding below 0
+    return np.asarray(POINTS * np.sqrt(variance))
 
 
 def win_rates(battles: Battles, counts: Floats, how: WinRates = "half") -> Floats:
@@ -254,9 +255,9 @@ def rate(
     drawn_rates: Floats = np.empty((0, n))
     drawn = np.empty((0, len(active)))
     found = None
-    reason = _why_not(parts, total, model, prior)
-    rating, errors, tie = np.full(n, np.nan), np.full(n, np.nan), None
     among = _among(battles, active)
+    reason = _why_not(parts, among, model, prior)
+    rating, errors, tie = np.full(n, np.nan), np.full(n, np.nan), None
     if reason is None:
         found = fit(among.total[None], among.first, among.second, len(active), model, prior)
         rating[active] = ratings(found.strength[0])
@@ -298,14 +299,41 @@ def _among(battles: Battles, active: Integers) -> Battles:
     return Battles(len(active), first, second, battles.counts)
 
 
-def _why_not(parts: Integers, total: Floats, model: Model, prior: float) -> str | None:
-    if not total.sum():
+def _why_not(parts: Integers, among: Battles, model: Model, prior: float) -> str | None:
+    total = among.total
+    if not total.any():
         return "there is no battle with a verdict"
-    if model.fitted and not total[0, [0, 2]].sum():
+    if model.fitted and not total[[0, 2]].any():
         return "every battle is a tie"
     if not prior and parts.max() > 0:
         return "the ratings are not finite: not every run is tied to every other by wins and ties"
+    if not _fits(among, total, model, prior):
+        return (
+            "the ratings are not finite: this model's tie parameter and the distances between runs "
+            "can grow together without end. Bradley-Terry's are, or a prior makes them so"
+        )
     return None
+
+
+def _bounded(among: Battles, counts: Floats) -> bool:
+    """Whether a fitted tie parameter is finite where runs are tied to each other by wins and ties.
+
+    All strengths δ and the tie parameter can grow together, at no loss of likelihood, if and only
+    if some δ put every winner ahead of who it beat by 1 at least, and who tied apart by 1 at most:
+    such differences exist where no circle of runs has more wins along it than ties.
+    """
+    wins, ties, losses = counts
+    if not ties.any() or (wins.astype(bool) & losses.astype(bool)).any():
+        return True
+    ahead = [np.where(won > 0, -1.0, np.sign(ties)) for won in (wins, losses)]
+    source, target = np.r_[among.first, among.second], np.r_[among.second, among.first]
+    kept = np.concatenate(ahead) != 0
+    entries = np.concatenate(ahead)[kept], (source[kept], target[kept])
+    try:
+        bellman_ford(csr_array(entries, (among.runs, among.runs)), indices=0)
+    except NegativeCycleError:
+        return True
+    return False
 
 
 def resampled_ratings(
@@ -351,7 +379,9 @@ def _fits(among: Battles, counts: Floats, model: Model, prior: float) -> bool:
     """Whether a resample has a finite fit."""
     if model.fitted and not counts[[0, 2]].any():
         return False
-    return bool(prior) or not components(among, counts).any()
+    if prior:
+        return True
+    return not components(among, counts).any() and (not model.fitted or _bounded(among, counts))
 
 
 def _intervals(drawn: Floats, level: float) -> tuple[Interval | None, ...]:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import ast
 import hashlib
-import json
 import math
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -16,15 +16,20 @@ from typing import Any
 import orjson
 import polars as pl
 
+from assay.formats.jsonl import read_json, read_values
+from assay.formats.parsed import FaultList, Parsed
 from assay.formats.text import read_text
 from assay.model.errors import Fault, FormatError, SettingsError
 from assay.model.records import text_id
+from assay.model.wording import quoted
 
 Row = dict[str, Any]
 QUESTION_KEYS = ("question", "query", "input")
 ANSWER_KEYS = ("answer", "output", "result", "response", "content", "text")
 REDACTED = "__REDACTED__"
+_LIST_IN_TEXT = re.compile(r"\[\s*(['\"{]).*['\"}]\s*\]", re.DOTALL)
 _CUT = ("…", "...", "[truncated]", "<truncated>")
+_LISTS = ("documents", "results", "chunks", "nodes")
 _LEAST_CUT = 100
 """Characters that a text has at least which an attribute limit cut."""
 
@@ -65,40 +70,30 @@ class Imported:
 # -- files ----------------------------------------------------------------------------------------
 
 
-def rows_of(path: Path) -> list[Any]:
+def rows_of(path: Path) -> Parsed[list[Any]]:
     """The rows of a Parquet, CSV, JSON or JSON Lines file; a JSON object is one row. Raises
-    FormatError."""
+    FormatError where it cannot be read at all."""
     try:
         with path.open("rb") as file:
             magic = file.read(4)
         if magic == b"PAR1":
-            return pl.read_parquet(path).to_dicts()
+            return Parsed(pl.read_parquet(path).to_dicts(), ())
         if path.suffix.lower() == ".csv":
             frame = pl.read_csv(path, infer_schema=False)
-            return [{k: v for k, v in row.items() if v is not None} for row in frame.to_dicts()]
+            rows = [{k: v for k, v in row.items() if v is not None} for row in frame.to_dicts()]
+            return Parsed(rows, ())
     except (OSError, pl.exceptions.PolarsError) as error:
-        raise _unreadable(path, 0, str(error).partition("\n")[0]) from error
+        why = f"It cannot be read: {str(error).partition(chr(10))[0]}."
+        cure = "Give JSON, JSON Lines, Parquet or CSV as the tool exports it."
+        raise FormatError([Fault(str(path), 0, None, why, cure)]) from error
     source = read_text(path)
-    text = "\n".join(source.lines)
+    faults = FaultList(source.file, source.faults)
     try:
-        whole = orjson.loads(text)
+        whole, _ = read_json("\n".join(source.lines))
+        rows = whole if isinstance(whole, list) else [whole]
     except orjson.JSONDecodeError:
-        return list(_lines(path, source.numbered()))
-    return whole if isinstance(whole, list) else [whole]
-
-
-def _lines(path: Path, lines: Iterable[tuple[int, str]]) -> Iterator[Any]:
-    for number, line in lines:
-        if line.strip():
-            try:
-                yield json.loads(line)  # which reads NaN, as other tools write it
-            except json.JSONDecodeError as error:
-                raise _unreadable(path, number, f"this is no JSON ({error.msg})") from error
-
-
-def _unreadable(path: Path, line: int, why: str) -> FormatError:
-    cure = "Give JSON, JSON Lines, Parquet or CSV as the tool exports it."
-    return FormatError([Fault(str(path), line, None, f"It cannot be read: {why}.", cure)])
+        rows = [one for _, one in read_values(source, faults)]
+    return Parsed(rows, faults.done())
 
 
 # -- values ---------------------------------------------------------------------------------------
@@ -112,6 +107,38 @@ def parsed(value: Any) -> Any:
         except orjson.JSONDecodeError:
             return value
     return value
+
+
+def listed_in(value: Any) -> list[Any]:
+    """A list, also one that a CSV file holds as JSON or as Python writes it; a text is a list of
+    itself. Raises SettingsError for a list as numpy writes it: what its items are is lost."""
+    value = parsed(value)
+    if isinstance(value, str) and _LIST_IN_TEXT.fullmatch(value):
+        try:
+            found = ast.literal_eval(value)
+        except (ValueError, SyntaxError, MemoryError, RecursionError):
+            found = None
+        if repr(found) != value:
+            raise SettingsError(
+                f"{quoted(value)} is a list in a text that nobody can take apart. Export the data "
+                "set as JSON Lines or Parquet."
+            )
+        return list(found)
+    if isinstance(value, str):
+        return [value] if value else []
+    return value if isinstance(value, list) else []
+
+
+def objects_in(value: Any) -> list[Row]:
+    """The objects of a list; none where it is no list."""
+    found = parsed(value)
+    return [one for one in found if isinstance(one, dict)] if isinstance(found, list) else []
+
+
+def name_in(value: Any) -> str | None:
+    """An id: a text or a number that is not empty."""
+    said = isinstance(value, str | int | float) and not isinstance(value, bool) and value != ""
+    return str(value) if said else None
 
 
 def first_of(row: Mapping[str, Any], names: Iterable[str]) -> Any:
@@ -130,8 +157,7 @@ def text_in(value: Any, keys: Sequence[str], roles: Sequence[str], path: str | N
     if isinstance(value, dict):
         if isinstance(value.get("messages"), list):
             return text_in(value["messages"], keys, roles)
-        found = first_of(value, keys)
-        return text_in(found, keys, roles) if isinstance(found, dict | list) else found
+        return text_in(first_of(value, keys), keys, roles)
     if isinstance(value, list):
         return next((text for one in reversed(value) if (text := message(one, roles))), None)
     return str(value)
@@ -151,8 +177,7 @@ def message(one: Any, roles: Sequence[str]) -> str | None:
         content = one.get("parts")
     if isinstance(content, str):
         return content
-    parts = content if isinstance(content, list) else []
-    texts = [p.get("content") or p.get("text") for p in parts if isinstance(p, dict)]
+    texts = [first_of(part, ("content", "text")) for part in objects_in(content)]
     return "\n".join(text for text in texts if isinstance(text, str)) or None
 
 
@@ -172,41 +197,39 @@ def _at(value: Any, pointer: str) -> Any:
 
 
 def passage_of(one: Any, rank: int) -> Row | None:
-    """A passage as a record has it, of a text or a document in any of the usual shapes."""
+    """A passage as a record has it, of a text or a document in any of the usual shapes; None where
+    there is nothing. One of another shape is known to exist, its text is not there."""
     one = parsed(one)
-    if isinstance(one, str):
-        return {"text": one}
-    if not isinstance(one, dict):
+    if one in (None, "", {}, []):
         return None
+    if isinstance(one, str) and one != REDACTED:
+        return {"text": one}
+    one = one if isinstance(one, dict) else {}
     inner = one.get("document")
     one = inner if isinstance(inner, dict) else one
     meta = parsed(one.get("metadata"))
     meta = meta if isinstance(meta, dict) else {}
     text = first_of(one, ("page_content", "pageContent", "content", "text", "contents"))
-    text = None if text is None or text == REDACTED else str(text)
-    name = first_of(one, ("id", "doc_id"))
-    if name is None:
-        name = meta.get("id")
-    if name is None and meta.get("source") is not None:
-        name = f"{meta['source']}#{rank}"
+    text = None if text == REDACTED else name_in(text)
+    name = name_in(first_of(one, ("id", "doc_id"))) or name_in(meta.get("id"))
+    if name is None and (source := name_in(meta.get("source"))) is not None:
+        name = f"{source}#{rank}"
     if name is None and text is None:
-        return None
-    found: Row = {} if name is None else {"id": str(name)}
-    found["text"] = text
+        name = f"#{rank}"
+    found: Row = {"text": text} if name is None else {"id": name, "text": text}
     score = one.get("score")
-    if isinstance(score, int | float) and math.isfinite(score):
+    if isinstance(score, int | float) and not isinstance(score, bool) and math.isfinite(score):
         found["score"] = score
     return found
 
 
 def passages_of(value: Any) -> list[Row]:
-    """The passages of a list, or of ``{documents | results | chunks | nodes: […]}``."""
+    """The passages of a list, or of ``{documents | results | chunks | nodes: […]}``, or one."""
     value = parsed(value)
     if isinstance(value, dict):
-        value = first_of(value, ("documents", "results", "chunks", "nodes"))
-    if isinstance(value, str):
-        value = [value]
-    found = (passage_of(one, rank) for rank, one in enumerate(value or (), 1))
+        inside = (value[name] for name in _LISTS if isinstance(parsed(value.get(name)), list))
+        value = next(inside, [value] if value else [])
+    found = (passage_of(one, rank) for rank, one in enumerate(listed_in(value), 1))
     return [one for one in found if one is not None]
 
 
@@ -269,6 +292,10 @@ _ORDER = (
 )  # fmt: skip
 
 
+_NAMES = ("id", "run", "session", "role", "reference_passages")
+"""What of a record is no text, but names something."""
+
+
 def _complete(row: Row, choices: Choices, found: Imported) -> None:
     passages: dict[str, Row] = {}
     for one in row["passages"]:
@@ -286,21 +313,23 @@ def _complete(row: Row, choices: Choices, found: Imported) -> None:
     if not choices.redact:
         return
 
-    def hidden(text: str) -> str:
+    def hidden(value: Any) -> Any:
+        if isinstance(value, list):
+            return [hidden(one) for one in value]
+        if isinstance(value, dict):
+            return {key: one if key in _NAMES else hidden(one) for key, one in value.items()}
+        if not isinstance(value, str):
+            return value
+        left = value
         for pattern in choices.redact:
-            text = pattern.sub("[redacted]", text)
-        return text
+            left = pattern.sub("[redacted]", left)
+        found.counts["texts redacted"] += left != value
+        return left
 
-    for holder, name in [
-        (row, "question"),
-        (row, "answer"),
-        *((p, "text") for p in passages.values()),
-    ]:
-        text = holder.get(name)
-        if isinstance(text, str) and (left := hidden(text)) != text:
-            found.counts["texts redacted"] += 1
-            empty = left.replace("[redacted]", "").strip() == ""
-            holder[name] = None if empty and name == "text" else left
+    row |= hidden({key: value for key, value in row.items() if key not in _NAMES})
+    for passage in row["passages"]:
+        if (passage["text"] or "-").replace("[redacted]", "").strip() == "":
+            passage["text"] = None
 
 
 def _mark_cut(found: Imported) -> None:

@@ -8,8 +8,17 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from assay.formats.imports.common import Choices, Imported, Row, flat, parsed, passages_of
-from assay.formats.imports.spans import MODEL, RETRIEVER, Step, records_of
+from assay.formats.imports.common import (
+    Choices,
+    Imported,
+    Row,
+    flat,
+    name_in,
+    objects_in,
+    parsed,
+    passages_of,
+)
+from assay.formats.imports.spans import MODEL, RETRIEVER, Step, moment, records_of
 from assay.model.errors import SettingsError
 
 _ABOUT = ("release", "version", "environment", "tags")
@@ -52,10 +61,9 @@ def _rows(rows: list[Any]) -> Iterator[Row]:
             yield from _rows(row["data"])
             continue
         plain = {_snake(key): value for key, value in row.items()}
-        inner = parsed(plain.pop("observations", None))
+        inner = objects_in(plain.pop("observations", None))
         yield plain
-        if isinstance(inner, list):
-            yield from _rows([one for one in inner if isinstance(one, dict)])
+        yield from _rows(inner)
 
 
 def _snake(name: str) -> str:
@@ -74,13 +82,13 @@ def _observation(row: Mapping[str, Any], choices: Choices) -> Step:
         str(row.get("parent_observation_id") or "") or None,
         name,
         RETRIEVER if retrieves else MODEL if kind == "GENERATION" else "",
-        start=str(row.get("start_time") or ""),
-        end=str(row.get("end_time") or ""),
+        start=moment(row.get("start_time")),
+        end=moment(row.get("end_time")),
         asked=row.get("input"),
         said=row.get("output"),
         query=query if isinstance(query, str) else None,
         passages=passages_of(row.get("output")) if retrieves else None,
-        session=_text(row.get("session_id")),
+        session=name_in(row.get("session_id")),
         error=str(row.get("status_message") or "error") if failed else None,
         metadata=_about(row, choices) if not row.get("parent_observation_id") else {},
     )
@@ -92,10 +100,10 @@ def _trace(name: str, row: Mapping[str, Any], choices: Choices) -> Step:
         f"trace {name}",
         None,
         str(row.get("name") or ""),
-        start=str(row.get("timestamp") or row.get("created_at") or ""),
+        start=moment(row.get("timestamp") or row.get("created_at")),
         asked=row.get("input"),
         said=row.get("output"),
-        session=_text(row.get("session_id")),
+        session=name_in(row.get("session_id")),
         metadata=_about(row, choices),
     )
 
@@ -104,7 +112,3 @@ def _about(row: Mapping[str, Any], choices: Choices) -> Row:
     users = ("user_id",) if choices.keep_users else ()
     given = {name: parsed(row[name]) for name in (*_ABOUT, *users) if row.get(name)}
     return {**flat(row.get("metadata")), **flat(given)}
-
-
-def _text(value: Any) -> str | None:
-    return str(value) if value else None

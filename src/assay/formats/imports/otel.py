@@ -14,10 +14,13 @@ from assay.formats.imports.common import (
     Row,
     first_of,
     flat,
+    name_in,
+    objects_in,
     parsed,
     passage_of,
+    passages_of,
 )
-from assay.formats.imports.spans import MODEL, RERANKER, RETRIEVER, Step, records_of
+from assay.formats.imports.spans import MODEL, RERANKER, RETRIEVER, Step, moment, records_of
 
 _KINDS = {"RETRIEVER": RETRIEVER, "RERANKER": RERANKER, "LLM": MODEL}
 _OPERATIONS = {
@@ -44,29 +47,27 @@ def _spans(row: Any) -> Iterator[Mapping[str, Any]]:
         yield {}
         return
     batches = row.get("resourceSpans", row.get("resource_spans"))
-    if not isinstance(batches, list):
+    if batches is None:
         yield row
-        return
-    for batch in batches:
-        for scope in batch.get("scopeSpans", batch.get("scope_spans")) or ():
-            yield from scope.get("spans") or ()
+    for batch in objects_in(batches):
+        for scope in objects_in(batch.get("scopeSpans", batch.get("scope_spans"))):
+            yield from objects_in(scope.get("spans"))
 
 
 def _step(span: Mapping[str, Any], choices: Choices) -> Step | None:
     context = parsed(span.get("context"))
     context = context if isinstance(context, dict) else {}
-    trace = context.get("trace_id") or first_of(
-        span, ("traceId", "trace_id", "context.trace_id", "context_trace_id")
+    trace = name_in(context.get("trace_id")) or name_in(
+        first_of(span, ("traceId", "trace_id", "context.trace_id", "context_trace_id"))
     )
-    if not trace:
+    if trace is None:
         return None
     own = context.get("span_id") or first_of(span, ("spanId", "span_id", "context.span_id")) or ""
     parent = first_of(span, ("parent_id", "parentSpanId", "parent_span_id", "parentId"))
     values = _attributes(span)
     events = [
         (str(one.get("name")), _plain(one.get("attributes")))
-        for one in parsed(span.get("events")) or ()
-        if isinstance(one, dict)
+        for one in objects_in(span.get("events"))
     ]
     kind = _KINDS.get(str(values.get("openinference.span.kind", "")).upper(), "")
     kind = kind or _OPERATIONS.get(str(values.get("gen_ai.operation.name", "")), "")
@@ -76,13 +77,13 @@ def _step(span: Mapping[str, Any], choices: Choices) -> Step | None:
     message = status.get("message") if isinstance(status, dict) else span.get("status_message")
     failed = str(code).upper() in ("2", "ERROR", "STATUS_CODE_ERROR")
     step = Step(
-        str(trace), str(own), None if parent is None else str(parent), name, kind,
-        start=_time(first_of(span, ("start_time", "startTimeUnixNano", "start_time_unix_nano"))),
-        end=_time(first_of(span, ("end_time", "endTimeUnixNano", "end_time_unix_nano"))),
+        trace, str(own), None if parent is None else str(parent), name, kind,
+        start=moment(first_of(span, ("start_time", "startTimeUnixNano", "start_time_unix_nano"))),
+        end=moment(first_of(span, ("end_time", "endTimeUnixNano", "end_time_unix_nano"))),
         asked=_messages(values, events, "input") or values.get("input.value"),
         said=_messages(values, events, "output") or values.get("output.value"),
-        query=first_of(values, ("gen_ai.retrieval.query.text",)) if kind == RETRIEVER else None,
-        session=first_of(values, ("session.id", "gen_ai.conversation.id")),
+        query=name_in(values.get("gen_ai.retrieval.query.text")) if kind == RETRIEVER else None,
+        session=name_in(first_of(values, ("session.id", "gen_ai.conversation.id"))),
         error=str(message or "error") if failed else None,
         cut='"length"' in str(values.get("gen_ai.response.finish_reasons", "")).replace("'", '"'),
         metadata=_metadata(values, choices),
@@ -107,11 +108,7 @@ def _attributes(span: Mapping[str, Any]) -> dict[str, Any]:
 
 def _plain(attributes: Any) -> dict[str, Any]:
     if isinstance(attributes, list):
-        return {
-            str(one.get("key")): _value(one.get("value"))
-            for one in attributes
-            if isinstance(one, dict)
-        }
+        return {str(one.get("key")): _value(one.get("value")) for one in objects_in(attributes)}
     return dict(attributes) if isinstance(attributes, dict) else {}
 
 
@@ -119,14 +116,17 @@ def _value(value: Any) -> Any:
     """A value of OTLP JSON."""
     if not isinstance(value, dict):
         return value
+    number = value.get("intValue")
+    if isinstance(number, str) and number.removeprefix("-").isdecimal():
+        return int(number)
     for name in _VALUES:
         if name in value:
-            return int(value[name]) if name == "intValue" else value[name]
+            return value[name]
+    inner = value.get("arrayValue", value.get("kvlistValue"))
+    given = inner.get("values") if isinstance(inner, dict) else None
     if "arrayValue" in value:
-        return [_value(one) for one in value["arrayValue"].get("values") or ()]
-    if "kvlistValue" in value:
-        return _plain(value["kvlistValue"].get("values"))
-    return value
+        return [_value(one) for one in given] if isinstance(given, list) else []
+    return _plain(given) if "kvlistValue" in value else value
 
 
 def _flattened(values: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
@@ -138,11 +138,6 @@ def _flattened(values: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
         else:
             found[f"{prefix}{key}"] = value
     return found
-
-
-def _time(value: Any) -> str:
-    """A time that is compared as a text: ISO as it is, nanoseconds with leading zeros."""
-    return "" if value is None else str(value).zfill(20) if str(value).isdecimal() else str(value)
 
 
 def _numbered(values: Mapping[str, Any], prefix: str) -> list[Row]:
@@ -187,8 +182,7 @@ def _messages(
 
 
 def _finish_reasons(messages: Any) -> set[str]:
-    rows = messages if isinstance(messages, list) else []
-    return {str(one.get("finish_reason")) for one in rows if isinstance(one, dict)}
+    return {str(one.get("finish_reason")) for one in objects_in(messages)}
 
 
 def _passages(
@@ -216,18 +210,15 @@ def _of_tool(messages: Any, tool: str) -> list[Row] | None:
     """What a tool of that name gave back."""
     names: dict[str, str] = {}
     found: list[Row] = []
-    for one in messages if isinstance(messages, list) else ():
-        for part in one.get("parts") or () if isinstance(one, dict) else ():
+    for one in objects_in(messages):
+        for part in objects_in(one.get("parts")):
             if part.get("type") == "tool_call":
                 names[str(part.get("id"))] = str(part.get("name"))
                 continue
             if part.get("type") != "tool_call_response":
                 continue
             if names.get(str(part.get("id")), part.get("name")) == tool:
-                value = parsed(part.get("response", part.get("result")))
-                rows = value if isinstance(value, list) else [value]
-                passages = (passage_of(row, rank) for rank, row in enumerate(rows, 1))
-                found += [row for row in passages if row is not None]
+                found += passages_of(part.get("response", part.get("result")))
     return found or None
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from assay.formats.imports.common import (
@@ -20,11 +21,12 @@ from assay.formats.imports.common import (
 )
 
 RETRIEVER, RERANKER, MODEL = "retriever", "reranker", "model"
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 @dataclass
 class Step:
-    """A span of a trace in plain terms. ``start`` and ``end`` are compared with each other alone;
+    """A span of a trace in plain terms. ``start`` and ``end`` are nanoseconds (0: unknown);
     ``asked`` and ``said`` are its input and output as they stand there."""
 
     trace: str
@@ -32,8 +34,8 @@ class Step:
     parent: str | None
     name: str
     kind: str = ""
-    start: str = ""
-    end: str = ""
+    start: int = 0
+    end: int = 0
     asked: Any = None
     said: Any = None
     query: str | None = None
@@ -44,12 +46,26 @@ class Step:
     metadata: Row = field(default_factory=dict)
 
 
+def moment(value: Any) -> int:
+    """A time in nanoseconds: a whole number is one, ISO 8601 is read (without a zone: UTC); 0 for
+    all else."""
+    text = str(value)
+    if text.isdecimal() and len(text) < 30:
+        return int(text)
+    try:
+        when = datetime.fromisoformat(text)
+    except ValueError:
+        return 0
+    when = when if when.tzinfo else when.replace(tzinfo=UTC)
+    return (when - _EPOCH) // timedelta(microseconds=1) * 1000
+
+
 def records_of(steps: Iterable[Step], choices: Choices, found: Imported) -> None:
     """One record a trace, in the order of the file; turns of a session in order of time."""
     traces: dict[str, list[Step]] = {}
     for step in steps:
         traces.setdefault(step.trace, []).append(step)
-    rows: list[tuple[str, Row]] = []
+    rows: list[tuple[int, Row]] = []
     for name, of in traces.items():
         row = _record(name, of, choices, found)
         if row is not None:

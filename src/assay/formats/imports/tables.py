@@ -16,6 +16,7 @@ from assay.formats.imports.common import (
     first_of,
     flat,
     is_nan,
+    listed_in,
     message,
     parsed,
     passages_of,
@@ -53,11 +54,11 @@ def read_ragas(files: Files, choices: Choices) -> Imported:
             found.dropped["no question"] += 1
             continue
         texts = _texts(first_of(row, ("retrieved_contexts", "contexts")))
-        ids = parsed(row.get("retrieved_context_ids")) or []
+        ids = listed_in(row.get("retrieved_context_ids"))
         passages: list[Row] = [{"text": text} for text in texts]
         for passage, name in zip(passages, ids, strict=False):
             passage["id"] = str(name)
-        given = parsed(row.get("reference_context_ids")) or [
+        given = listed_in(row.get("reference_context_ids")) or [
             text_id(text) for text in _texts(row.get("reference_contexts"))
         ]
         scores = {
@@ -191,11 +192,7 @@ def _record(
 
 
 def _texts(value: Any) -> list[str]:
-    value = parsed(value)
-    if isinstance(value, str):
-        return [value] if value else []
-    items = value if isinstance(value, list) else []
-    return [one for one in items if isinstance(one, str) and one]
+    return [one for one in listed_in(value) if isinstance(one, str) and one]
 
 
 def _turns(messages: list[Any]) -> tuple[str | None, list[Row], str | None]:
