@@ -18,10 +18,10 @@ from pathlib import Path
 
 from assay.labellers.base import Labeller, Outcome, Request
 from assay.labellers.spec import LabellerOptions, make_labeller
+from assay.protocols.answers.requests import answer_content, entailment_content, request
 from assay.protocols.evaluation import Evaluation
 from assay.protocols.folder import Folder
 from assay.protocols.r2c2.protocol import R2C2
-from assay.protocols.r2c2.requests import answer_unit, entailment_unit
 from assay.tasks.r2c2 import ANSWER, ENTAILMENT
 from assay.tasks.rendering import Renderer
 
@@ -49,24 +49,24 @@ def requests() -> dict[Request, list[tuple[Place, dict[int, bool]]]]:
                 continue  # what a model wrote has no gold verdicts
             for nugget in answer.nuggets:
                 place = (run, question.id, nugget.num)
-                request = Request(ENTAILMENT, entailment_unit(nugget, passages[nugget.key]))
+                asked = request(ENTAILMENT, entailment_content(nugget, passages[nugget.key]))
                 says = {0: entailed[place] == "YES"}
-                steps[0].setdefault(request, []).append((tuple(map(str, place)), says))
+                steps[0].setdefault(asked, []).append((tuple(map(str, place)), says))
             kept = [n for n in answer.nuggets if entailed[run, question.id, n.num] == "YES"]
             verdict, helped = answers[run, question.id]
             numbers = {int(number) for number in helped.split(",") if number}
             says = {0: verdict == "YES"}
             says |= {at: nugget.num in numbers for at, nugget in enumerate(kept, 1)}
-            texts = tuple(nugget.text for nugget in kept)
-            request = Request(ANSWER, answer_unit(question, answer, texts))
-            steps[1].setdefault(request, []).append(((run, question.id), says))
+            texts = [nugget.text for nugget in kept]
+            asked = request(ANSWER, answer_content(question, answer, texts))
+            steps[1].setdefault(asked, []).append(((run, question.id), says))
     return steps[0] | steps[1]
 
 
 async def judge(labeller: Labeller, asked: Iterable[Request]) -> dict[Request, Outcome | None]:
     asked = list(asked)
     async with labeller:
-        outcomes = await asyncio.gather(*(labeller.label(request) for request in asked))
+        outcomes = await asyncio.gather(*(labeller.label(one) for one in asked))
     return dict(zip(asked, outcomes, strict=True))
 
 
@@ -76,19 +76,19 @@ def main() -> int:
     parser.add_argument("--no-reasons", action="store_true")
     parser.add_argument("--verbose", action="store_true", help="print what differs")
     options = parser.parse_args()
-    asked = requests()
+    wanted = requests()
     settings = LabellerOptions(reasons=not options.no_reasons)
     labeller = make_labeller(options.labeller, folder=FILMS, renderer=Renderer(), options=settings)
     started = time.monotonic()
-    outcomes = asyncio.run(judge(labeller, asked))
+    outcomes = asyncio.run(judge(labeller, wanted))
     seconds = time.monotonic() - started
     right: dict[str, list[tuple[bool, bool]]] = defaultdict(list)
-    for request, outcome in outcomes.items():
+    for asked, outcome in outcomes.items():
         if outcome is None or outcome.verdict is None:
             print(f"failed: {outcome and outcome.error}")
             continue
         verdict = outcome.verdict.model_dump()
-        for place, says in asked[request]:
+        for place, says in wanted[asked]:
             pairs = {0: (verdict.get("entailed", verdict.get("correct")), verdict["reason"])}
             if pairs[0][0] and says[0]:  # helps are compared where both find the answer right
                 for help_ in verdict.get("nuggets", ()):
@@ -99,7 +99,7 @@ def main() -> int:
                 if options.verbose and said != says[at]:
                     row = (outcome.detail.get("probes") or outcome.detail["rulings"])[at]
                     sure = row.get("margin", row.get("yes"))
-                    print(name, *place, at, "said", said, sure, request.content, reason)
+                    print(name, *place, at, "said", said, sure, asked.content, reason)
     for name, found in right.items():
         yes = [said for said, gold in found if gold]
         no = [not said for said, gold in found if not gold]

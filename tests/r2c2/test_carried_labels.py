@@ -12,13 +12,14 @@ from hypothesis import strategies as st
 
 from assay.labellers.base import Request
 from assay.model.rag import Mark
-from assay.protocols.r2c2.requests import (
+from assay.protocols.answers.requests import (
     act_requests,
-    answer_unit,
+    answer_content,
+    entailment_content,
     entailment_requests,
-    entailment_unit,
+    request,
 )
-from assay.protocols.r2c2.results import AnswerResult, Found, State
+from assay.protocols.answers.results import AnswerResult, Found, State
 from assay.tasks.r2c2 import ANSWER, DIALOGUE_ACT, ENTAILMENT
 from tests.r2c2.worlds import KIM, RUNS, World, label, write_world
 
@@ -30,7 +31,7 @@ def present_unit(result: AnswerResult) -> Request:
         for one in result.nuggets
         if one.entailment is not None and (one.entailment.verdict or {}).get("entailed")
     )
-    return Request(ANSWER, answer_unit(result.question, result.answer, texts))
+    return request(ANSWER, answer_content(result.question, result.answer, texts))
 
 
 def units_of(result: Found, run: str) -> set[str]:
@@ -40,8 +41,8 @@ def units_of(result: Found, run: str) -> set[str]:
         units.add(present_unit(one).unit_hash)
         for nugget in one.nuggets:
             assert nugget.passage is not None
-            pair = entailment_unit(nugget.nugget, nugget.passage)
-            units.add(Request(ENTAILMENT, pair).unit_hash)
+            pair = entailment_content(nugget.nugget, nugget.passage)
+            units.add(request(ENTAILMENT, pair).unit_hash)
     return units
 
 
@@ -64,13 +65,13 @@ def test_a_persons_label_changes_only_runs_that_hold_its_unit(seed: int):
         for _ in range(6):
             run = draw.choice(RUNS)
             if draw.random() < 0.5:
-                request = draw.choice(list(entailment_requests(world.inputs)))
+                asked = draw.choice(list(entailment_requests(world.inputs.answers())))
             else:
-                request = present_unit(draw.choice(list(before.answers[run].values())))
-            world.say(request, draw)
+                asked = present_unit(draw.choice(list(before.answers[run].values())))
+            world.say(asked, draw)
             after = world.score()
             for other in RUNS:
-                if request.unit_hash not in units_of(before, other):
+                if asked.unit_hash not in units_of(before, other):
                     assert said_of(after, other) == said_of(before, other), (run, other)
             if draw.random() < 0.3:
                 world.judge(draw)
@@ -91,7 +92,7 @@ def two(tmp_path: Path) -> World:
 def pair(world: World, run: str, number: int) -> Request:
     nugget = world.score().answers[run]["0001"].nuggets[number - 1]
     assert nugget.passage is not None
-    return Request(ENTAILMENT, entailment_unit(nugget.nugget, nugget.passage))
+    return request(ENTAILMENT, entailment_content(nugget.nugget, nugget.passage))
 
 
 def person_says(world: World, request: Request, **verdict: object) -> None:
@@ -102,15 +103,15 @@ def machine_says(world: World, run: str, correct: bool) -> None:
     """It is an answer, and every nugget is entailed, and helped."""
     who = world.labellers[ANSWER.name].id
     acts = world.labellers[DIALOGUE_ACT.name].id
-    for request in act_requests(world.inputs):
-        world.ledger.add([label(request, acts, {"reason": "", "act": "answer"}, "key")])
+    for asked in act_requests(world.inputs.answers()):
+        world.ledger.add([label(asked, acts, {"reason": "", "act": "answer"}, "key")])
     for number in range(1, 3 if run == "B" else 2):
         world.ledger.add([label(pair(world, run, number), who, {"entailed": True}, "key")])
-    request = present_unit(world.score().answers[run]["0001"])
+    asked = present_unit(world.score().answers[run]["0001"])
     nuggets = [
-        {"nugget": n, "helped": correct} for n in range(1, len(request.content["nuggets"]) + 1)
+        {"nugget": n, "helped": correct} for n in range(1, len(asked.content["nuggets"]) + 1)
     ]
-    world.ledger.add([label(request, who, {"correct": correct, "nuggets": nuggets}, "key")])
+    world.ledger.add([label(asked, who, {"correct": correct, "nuggets": nuggets}, "key")])
 
 
 def test_a_persons_word_on_one_runs_answer_is_not_taken_for_another_runs(two: World):
@@ -147,8 +148,8 @@ def test_what_is_said_later_of_a_former_unit_is_about_the_other_run(two: World):
 def test_an_answer_is_open_while_it_is_not_known_which_nuggets_are_entailed(two: World):
     machine_says(two, "A", True)  # of the one nugget that both runs have
     acts = two.labellers[DIALOGUE_ACT.name].id
-    for request in act_requests(two.inputs):
-        two.ledger.add([label(request, acts, {"reason": "", "act": "answer"}, "key")])
+    for asked in act_requests(two.inputs.answers()):
+        two.ledger.add([label(asked, acts, {"reason": "", "act": "answer"}, "key")])
     found = two.score()
     # B's second nugget has no label: A's answer label need not be about B's answer.
     assert found.answers["A"]["0001"].correct is True
@@ -163,13 +164,13 @@ def test_a_mark_stays_with_its_nugget_where_another_says_the_same(tmp_path: Path
     world = World(tmp_path)
     who = world.labellers[ANSWER.name].id
     acts = world.labellers[DIALOGUE_ACT.name].id
-    for request in act_requests(world.inputs):
-        world.ledger.add([label(request, acts, {"reason": "", "act": "answer"}, "key")])
+    for asked in act_requests(world.inputs.answers()):
+        world.ledger.add([label(asked, acts, {"reason": "", "act": "answer"}, "key")])
     for number in (1, 2, 3):
         world.ledger.add([label(pair(world, "A", number), who, {"entailed": True}, "key")])
     helped = [{"nugget": n, "helped": n != 2} for n in (1, 2, 3)]
-    request = present_unit(world.score().answers["A"]["0001"])
-    world.ledger.add([label(request, who, {"correct": True, "nuggets": helped}, "key")])
+    asked = present_unit(world.score().answers["A"]["0001"])
+    world.ledger.add([label(asked, who, {"correct": True, "nuggets": helped}, "key")])
     marks = [one.mark for one in world.score().answers["A"]["0001"].nuggets]
     assert marks == [Mark.RELEVANT, Mark.NONRELEVANT, Mark.RELEVANT]
     person_says(world, pair(world, "A", 3), entailed=False)

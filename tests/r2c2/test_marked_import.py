@@ -22,7 +22,9 @@ from assay.formats.r2c2 import write_marked
 from assay.judging.progress import Silent
 from assay.model.errors import FormatError
 from assay.model.rag import Mark
-from assay.protocols.r2c2.results import Found
+from assay.protocols.answers.results import Found
+from assay.protocols.evaluation import Evaluation
+from assay.protocols.r2c2.protocol import R2C2
 from tests.r2c2.worlds import KIM, RUNS, World, write_world
 
 Marks = dict[str, dict[int, Mark]]
@@ -81,7 +83,9 @@ def test_random_edits_come_out_as_they_went_in_or_are_refused(seed: int, edits: 
         size = world.ledger.size()
         changed = any(file.read_bytes() != published(world, before, file.stem) for file in files)
         try:
-            done = import_marked(world.folder, world.ledger, files, KIM, (), None, dry_run=False)
+            done = import_marked(
+                world.evaluation, world.ledger, files, KIM, (), None, dry_run=False
+            )
         except FormatError as error:
             assert changed
             assert impossible(world, before, wanted), error
@@ -94,7 +98,7 @@ def test_random_edits_come_out_as_they_went_in_or_are_refused(seed: int, edits: 
                 for file in files:
                     assert published(world, after, file.stem) == file.read_bytes(), judged
                 again = import_marked(
-                    world.folder, world.ledger, files, KIM, (), None, dry_run=False
+                    world.evaluation, world.ledger, files, KIM, (), None, dry_run=False
                 )
                 assert again.added == 0
                 world.judge(draw)  # what the machine is asked now changes none of it
@@ -143,16 +147,17 @@ CHANGES = [
 @pytest.mark.parametrize("changes", CHANGES, ids=lambda them: " ".join(new for _, new in them))
 def test_each_change_of_a_mark(slide: Path, changes):
     opened = Opened.open(slide)
+    evaluation = Evaluation.open(opened.folder, R2C2, None)
     with opened.folder.open_ledger() as ledger:
         opened.judge(ledger, progress=Silent(), budget=None, retry_failed=False)
         opened.write(ledger)
         file = edited(slide, *changes)
-        done = import_marked(opened.folder, ledger, [file], KIM, (), None, dry_run=False)
+        done = import_marked(evaluation, ledger, [file], KIM, (), None, dry_run=False)
         assert done.added > 0
         opened.write(ledger)
         assert (slide / "out" / "marked" / "SLIDE.txt").read_bytes() == file.read_bytes()
         assert accuracy(slide) == 1, "without a relevant nugget an answer stays what it was"
-        again = import_marked(opened.folder, ledger, [file], KIM, (), None, dry_run=False)
+        again = import_marked(evaluation, ledger, [file], KIM, (), None, dry_run=False)
         assert again.added == 0
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from assay.model.labels import Label, LabellerId, Status
 from assay.model.rag import Question
-from assay.protocols.r2c2.acts import act_of, correctness, is_asked, is_to_refuse
+from assay.protocols.answers.acts import act_of, correctness, is_asked, is_to_refuse
 from assay.tasks.r2c2 import Act
 
 MACHINE = LabellerId("openai:m", "model")

@@ -12,11 +12,11 @@ from assay.labellers.base import Request, request_key
 from assay.ledger import Ledger, NewLabel
 from assay.ledger.policy import Policy
 from assay.model.labels import LabellerId, Status
+from assay.protocols.answers.results import Found
 from assay.protocols.evaluation import Evaluation
 from assay.protocols.folder import Folder
 from assay.protocols.r2c2.inputs import Inputs
 from assay.protocols.r2c2.protocol import R2C2
-from assay.protocols.r2c2.results import Found
 from assay.protocols.results import Result
 from assay.tasks.r2c2 import ANSWER, DIALOGUE_ACT, ENTAILMENT
 

@@ -10,11 +10,11 @@ from assay.measures.ranges import Range
 from assay.measures.scores import Score
 from assay.model.labels import Label, LabellerId, Status
 from assay.model.rag import Answer, Mark, Nugget, Passage, PassageKey, PassageRun, Question
+from assay.protocols.answers.results import AnswerResult, NuggetResult, State
 from assay.protocols.pages import page_of
 from assay.protocols.places import Place, Used, UsedLabels
 from assay.protocols.r2c2.findings import findings
 from assay.protocols.r2c2.inputs import Inputs, R2C2Settings
-from assay.protocols.r2c2.results import AnswerResult, NuggetResult, State
 from assay.protocols.results import Result
 from assay.reports.general import render_report
 from tests.films import FILMS

@@ -16,7 +16,7 @@ from assay.model.labels import Status
 from assay.model.rag import Answer, Question
 from assay.model.wording import listing
 from assay.page.wording import visible
-from assay.protocols.r2c2.results import AnswerResult, State
+from assay.protocols.answers.results import AnswerResult, State
 from assay.reports.page import setting
 from assay.reports.text import question_anchor, slug
 from assay.statistics.comparison import compare_confidences

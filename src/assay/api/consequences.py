@@ -9,7 +9,7 @@ from typing import Any
 from assay.api.results import Results
 from assay.measures.confidence import LOWER_IS_BETTER
 from assay.measures.scores import Score, ranks
-from assay.protocols.r2c2.results import AnswerResult, Found
+from assay.protocols.answers.results import AnswerResult, Found
 
 _UNRANKED = LOWER_IS_BETTER | {"AUROC"}
 

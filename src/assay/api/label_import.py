@@ -20,12 +20,11 @@ from assay.ledger.exchange import person, read_file
 from assay.model.errors import FormatError, SettingsError
 from assay.model.labels import Label, LabellerId, Status
 from assay.model.wording import listed, printable
+from assay.protocols.answers.marked import Originals, Said, read_edits, unlike
 from assay.protocols.evaluation import Evaluation
 from assay.protocols.folder import Folder
 from assay.protocols.places import Place, WhereUsed
-from assay.protocols.r2c2.inputs import Inputs
-from assay.protocols.r2c2.marked import Said, read_edits, unlike
-from assay.protocols.r2c2.protocol import R2C2
+from assay.protocols.registry import find_protocol
 from assay.protocols.results import Result
 
 
@@ -74,7 +73,7 @@ class Imported:
 
 
 def import_marked(
-    opened: Folder,
+    evaluation: Evaluation,
     ledger: Ledger,
     paths: Sequence[Path],
     who: LabellerId,
@@ -87,21 +86,20 @@ def import_marked(
     """Write what ``who`` changed in marked answer runs; ``words`` say outright of answers
     (``[RUN/]QUESTION``) whether they are right, and ``note`` hears what the person should know.
     Raises FormatError or SettingsError where anything is wrong; then nothing is written."""
-    folder = opened.seen_by("r2c2")
-    evaluation = Evaluation.open(folder, R2C2, None)
-    policy = evaluation.policy
+    policy, originals = evaluation.policy, evaluation.marked
+    if originals is None:
+        raise SettingsError(f"{evaluation.protocol.title} has no marked answer runs.")
     if not policy.rank(Label("", "", "", "", "", who, Status.OK, None), None):
         raise SettingsError(
             f"Under the folder's policy, '{policy.name}', labels by {who.name} do not count: no "
             'mark would change. Set policy = "people" in [settings] of assay.toml.'
         )
-    inputs: Inputs = evaluation.inputs
-    said = _said(words, paths, inputs)
+    said = _said(words, paths, originals)
     with ledger.trial() as trial:  # of two imports at once, the second is to see the first's labels
         ledger.checked()  # before anybody's label takes the place of another
         before = evaluation.score(ledger, whole=True)
-        published = before.findings.detail
-        edits = read_edits(paths, inputs, published, who, said=said, reason=reason)
+        published = before.findings.detail.answers
+        edits = read_edits(paths, originals, published, who, said=said, reason=reason)
         for path in edits.spaced:
             kept = "blanks or line ends differ from the answer run's, which are kept."
             note(f"{printable(str(path))}: {kept}")
@@ -109,7 +107,7 @@ def import_marked(
             return Imported(0, 0, 0, labels=())
         trial.add(edits.labels)
         after = evaluation.score(ledger, whole=True)
-        faults = unlike(edits, after.findings.detail, said)
+        faults = unlike(edits, after.findings.detail.answers, said)
         if faults:
             raise FormatError(faults)
         labels = tuple(_written(edits.labels, before, after))  # while the labels are there
@@ -121,15 +119,27 @@ def import_marked(
             f"({printable(listed(sorted(set(filter(None, over)))))}). Where that is not meant, the "
             "copy is older than theirs: run 'assay score' and change a fresh one."
         )
-    was, now = (Results(policy.name, {folder.protocol: one}) for one in (before, after))
+    was, now = (Results(policy.name, {one.protocol: one}) for one in (before, after))
     return Imported(len(labels), 0, 0, labels, consequences(was, now))
 
 
-def _said(words: Iterable[tuple[str, bool]], paths: Sequence[Path], inputs: Inputs) -> Said:
+def _marked(opened: Folder, path: Path) -> Evaluation:
+    """The evaluation that has marked answer runs; raises SettingsError where none has."""
+    for name in opened.protocols:
+        evaluation = Evaluation.open(opened.seen_by(name), find_protocol(name), None)
+        if evaluation.marked is not None:
+            return evaluation
+    raise SettingsError(
+        f"{printable(str(path))} is not labels as JSON Lines. Marked answer runs are R2C2's; under "
+        f"{', '.join(opened.protocols)} change the lines that 'assay labels export' writes."
+    )
+
+
+def _said(words: Iterable[tuple[str, bool]], paths: Sequence[Path], originals: Originals) -> Said:
     """What is said outright of answers, by run and question; raises SettingsError for an answer
     that is not in exactly one of the files."""
     given = [run_name(path) for path in paths]
-    known = {one.id for one in inputs.questions}
+    known = {one.id for one in originals.questions}
     said: dict[tuple[str, str], bool] = {}
     for text, right in words:
         run, _, question = text.rpartition("/") if text not in known else ("", "", text)
@@ -138,8 +148,8 @@ def _said(words: Iterable[tuple[str, bool]], paths: Sequence[Path], inputs: Inpu
             name
             for name in given
             if (not run or name == run)
-            and name in inputs.ac_files
-            and question in inputs.ac_files[name].run.answers
+            and name in originals.runs
+            and question in originals.runs[name].run.answers
         ]
         option = f"--{'correct' if right else 'wrong'} {text}"
         if not runs:
@@ -206,17 +216,12 @@ def import_labels(
             "says it."
         )
     if marked:
-        if "r2c2" not in opened.protocols:
-            raise SettingsError(
-                f"{printable(str(marked[0]))} is not labels as JSON Lines. Marked answer runs are "
-                f"R2C2's; under {', '.join(opened.protocols)} change the lines that 'assay labels "
-                "export' writes."
-            )
         if who is None:
             raise SettingsError("Say whose the marks are: --by human:NAME.")
+        evaluation = _marked(opened, marked[0])
         with opened.open_ledger(create=False) as ledger:
             return import_marked(
-                opened, ledger, marked, who, words, reason, dry_run=dry_run, note=note
+                evaluation, ledger, marked, who, words, reason, dry_run=dry_run, note=note
             )
     if len(paths) != 1:
         raise SettingsError("Give one file of labels at a time.")

@@ -7,7 +7,7 @@ ledger, files, reports and the command line are the same for all (docs/protocols
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Annotated, ClassVar, Generic, TypeVar
@@ -19,6 +19,7 @@ from assay.judging.shared import asked_under
 from assay.labellers.base import Labeller, Request
 from assay.measures.names import parse_measure
 from assay.model.errors import Fault, FormatError, SettingsError
+from assay.protocols.answers.marked import Originals
 from assay.protocols.contents import Content
 from assay.protocols.folder import Folder, relative_to
 from assay.protocols.labels import LabelBook
@@ -100,6 +101,12 @@ class Reading:
     def fault(self, path: Path, why: str, cure: str, *, line: int = 0, topic: str = "") -> None:
         """A fault that shows only where files are set beside each other."""
         self.faults.append(Fault(str(path), line, topic or None, why, cure))
+
+    def unique(self, name: str, path: Path, known: Container[str]) -> None:
+        """A fault where a run's name is ``known``."""
+        if name in known:
+            cure = "Rename one of the files: the name is the run's name in all tables."
+            self.fault(path, f"Another run is called '{name}' too.", cure)
 
     def done(self) -> None:
         """Raise FormatError with the faults of *all* files, if there are any."""
@@ -221,9 +228,11 @@ class Protocol(ABC, Generic[S, I]):
         """Labellers that steps name beside those of the tasks (several models for one task)."""
         return {}
 
-    def labeller_spec(self, folder: Folder, task: AnyTask) -> str:
-        """SPEC of the labeller of a task. (A protocol may have a default of its own.)"""
-        return folder.labeller_spec(task)
+    def marked(self, inputs: I) -> Originals | None:
+        """The answer runs of which ``out/marked/`` has copies with marks, which people may change
+        and bring in (``assay labels import``); ``Findings.detail`` is then
+        :class:`assay.protocols.answers.results.Found`."""
+        return None
 
     def used_at(self, place: Place) -> str:
         """A place that a label is used at, as ``labels.jsonl`` names it."""

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import Protocol
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -15,7 +16,13 @@ from assay.measures.ranges import Range
 from assay.measures.scores import Score
 from assay.protocols import means
 
-MEASURES = ("HMR", "R_O", "R_U", "Accuracy", "ECE", "MCE", "Brier", "KS", "AUROC")
+_REWARDS, _CALIBRATION = ("HMR", "R_O", "R_U", "Accuracy"), ("ECE", "MCE", "Brier", "KS", "AUROC")
+MEASURES = (*_REWARDS, *_CALIBRATION)
+
+
+def measures_with(more: Iterable[str]) -> tuple[str, ...]:
+    """All measures, with ``more`` of the same answers after accuracy."""
+    return (*_REWARDS, *more, *_CALIBRATION)
 
 
 class Binned(means.Resampling, Protocol):
@@ -99,6 +106,48 @@ def score_attempted(run: str, answers: Answers, settings: Binned) -> dict[str, S
     return scores
 
 
+class Verdicts(NamedTuple):
+    """A run's answers, with ``more`` of each: the values of further measures, question by
+    question."""
+
+    answers: Answers
+    more: Mapping[str, Sequence[Range]]
+
+    def only(self, places: Sequence[int]) -> Verdicts:
+        """Those to some questions, by their places."""
+        some = {name: [values[at] for at in places] for name, values in self.more.items()}
+        return Verdicts(self.answers.only(places), some)
+
+    def scores(self, run: str, settings: Binned) -> dict[str, Score]:
+        """:func:`score_confidence` with the means of the further measures."""
+        return self._with_means(run, score_confidence(run, self.answers, settings), settings)
+
+    def attempted(self, run: str, settings: Binned) -> dict[str, Score]:
+        """The same over the questions that the run tried (:func:`score_attempted`)."""
+        tried = self.only(self.answers.tried())
+        sure = (~np.isnan(tried.answers.refused)).tolist()
+        more = {
+            name: [one if known else Range(0.0, 1.0) for one, known in zip(of, sure, strict=True)]
+            for name, of in tried.more.items()
+        }
+        found = score_attempted(run, self.answers, settings)
+        return Verdicts(tried.answers, more)._with_means(run, found, settings)
+
+    @property
+    def all_tried(self) -> bool:
+        """Whether the run surely tried every question."""
+        return bool((self.answers.given & (self.answers.refused == 0)).all())
+
+    def _with_means(
+        self, run: str, scores: Mapping[str, Score], settings: Binned
+    ) -> dict[str, Score]:
+        means_of = {
+            name: means.mean_score(run, name, values, settings)
+            for name, values in self.more.items()
+        }
+        return {name: {**scores, **means_of}[name] for name in measures_with(means_of)}
+
+
 @dataclass(frozen=True, slots=True)
 class Abstention:
     """How a run declines: ``refused`` answers, ``rightly`` so many of them, ``unknown`` where
@@ -127,3 +176,16 @@ class Abstention:
             recall=recall,
             sweep=tuple(sweep(answers)),
         )
+
+    def document(self) -> Any:
+        """As JSON has it."""
+        return _plain(asdict(self))
+
+
+def _plain(value: Any) -> Any:
+    """``value`` with each range as an object: value (null where it is none), floor, ceiling."""
+    if isinstance(value, Range):
+        return {"value": value.value, "floor": value.floor, "ceiling": value.ceiling}
+    if isinstance(value, dict):
+        return {key: _plain(one) for key, one in value.items()}
+    return [_plain(one) for one in value] if isinstance(value, (list, tuple)) else value

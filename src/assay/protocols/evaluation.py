@@ -21,6 +21,7 @@ from assay.ledger.policy import Policy
 from assay.model.errors import SettingsError
 from assay.model.places import inside
 from assay.page.page import Gap
+from assay.protocols.answers.marked import Originals
 from assay.protocols.base import CommonSettings, Protocol, Reading, Step
 from assay.protocols.digest import labels_digest
 from assay.protocols.folder import Folder
@@ -77,6 +78,11 @@ class Evaluation:
         under = (step.asks for step in self.steps if step.asked_as)
         return tuple(dict.fromkeys((*self.protocol.tasks(self.settings), *under)))
 
+    @property
+    def marked(self) -> Originals | None:
+        """The answer runs of which people may change marks."""
+        return self.protocol.marked(self.inputs)
+
     @cached_property
     def steps(self) -> tuple[Step, ...]:
         """What is asked, in order."""
@@ -90,7 +96,9 @@ class Evaluation:
         return {**self.folder.labellers(self.tasks, self._spec), **more}
 
     def _spec(self, task: AnyTask) -> str:
-        return self.protocol.labeller_spec(self.folder, task)
+        """The labeller of a task; that of another under which a step asks it answers for both."""
+        under = {step.task: step.asks for step in self.steps}
+        return self.folder.labeller_spec(under.get(task, task))
 
     def judge(
         self,

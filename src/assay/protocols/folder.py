@@ -218,15 +218,26 @@ class Folder:
                 names |= {f"{task.template}.j2", f"{task.template}.probes.j2"}
         return names if foreign else None
 
+    def asked_beside(self) -> set[AnyTask]:
+        """The tasks that the folder's other protocols may ask."""
+        found: set[AnyTask] = set()
+        for view in self.beside:
+            protocol = registry.find_protocol(view.protocol)
+            found.update(protocol.asks(view.settings(protocol.settings)))
+        return found
+
     def labeller_spec(self, task: AnyTask) -> str:
         """SPEC of the labeller for ``task``: its entry in ``[labellers]`` under the full name
-        (``r2c2.answer``) or the last part (``answer``), else ``default``."""
-        if self.labeller is not None:
+        (``r2c2.answer``) or the last part (``answer``), else the task's usual one or ``default``.
+        """
+        if self.labeller is not None and not task.usual_labeller:
             return self.labeller
         entries = self.config.labellers
-        for name in (task.name, task.name.rpartition(".")[2], "default"):
+        for name in (task.name, task.name.rpartition(".")[2]):
             if name in entries:
                 return entries[name]
+        if task.usual_labeller or "default" in entries:
+            return task.usual_labeller or entries["default"]
         raise SettingsError(
             f"{self.path / 'assay.toml'}: [labellers] has neither '{task.name}' nor 'default'."
         )

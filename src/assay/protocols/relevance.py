@@ -1,53 +1,98 @@
-"""Derived grades checked: documents judged on their own, beside what they earned."""
+"""Derived grades checked: passages judged on their own, beside what they earned."""
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Generic, TypeVar
 
+from assay.labellers.base import Request
+from assay.model.rag import Passage, PassageKey, Question
 from assay.model.wording import counted
 from assay.page.parts import Part, Table
+from assay.protocols.labels import LabelBook
+from assay.protocols.places import Place
 from assay.statistics.agreement import cohen_kappa
+from assay.tasks.base import AnyTask, Unit
+from assay.tasks.r2c2 import RELEVANCE, RelevanceUnit
+from assay.tasks.trec_rag import RELEVANCE as GRADED
+from assay.tasks.trec_rag import RELEVANCE_YES_NO
+from assay.tasks.trec_rag import RelevanceUnit as SharedUnit
 
-Key = TypeVar("Key", bound=Hashable)
+CHECKS: Mapping[bool | str, AnyTask] = {
+    True: RELEVANCE,
+    "yes-no": RELEVANCE_YES_NO,
+    "0-3": GRADED,
+}
+"""``relevance_check`` → the task: R2C2's own (is it a step to the answer? reference answers are
+shown), or one that TREC RAG and EXAM++'s direct grading ask too (question and passage alone)."""
+
+COLUMNS = ("topic", "passage", "doc", "grade", "judged")
+
+_RELEVANT = 2
+"""The least grade of 0 to 3 that is relevant: an answer, at least in part."""
+
+Asked = Iterable[tuple[Question, Passage]]
+"""Passages with the questions that they are judged for."""
 
 
 @dataclass(frozen=True, slots=True)
-class RelevanceCheck(Generic[Key]):
-    """Documents (passages) judged on their own beside their derived grades.
+class RelevanceCheck:
+    """Passages judged on their own beside their derived grades.
 
-    ``judged[topic][document]`` is None where a label is missing or failed. ``both``,
-    ``derived_only``, ``judged_only`` and ``neither`` count documents by derived grade >= 1 and
+    ``judged[question][passage]`` is None where a label is missing or failed. ``both``,
+    ``derived_only``, ``judged_only`` and ``neither`` count passages by derived grade >= 1 and
     judged relevant; ``kappa`` is Cohen's, None where undefined; ``missed`` lists those that are
-    judged relevant and have grade 0, as (topic, document).
+    judged relevant and have grade 0.
     """
 
-    judged: Mapping[str, Mapping[Key, bool | None]]
+    judged: Mapping[str, Mapping[PassageKey, bool | None]]
     both: int
     derived_only: int
     judged_only: int
     neither: int
     missing: int
     kappa: float | None
-    missed: tuple[tuple[str, Key], ...]
+    missed: tuple[Passage, ...]
+
+
+def _unit(task: AnyTask, question: Question, passage: Passage) -> Unit:
+    if task is RELEVANCE:
+        return RelevanceUnit(question=question.text, passage=passage.text, gold=question.gold)
+    return SharedUnit(question=question.text, passage=passage.text)
+
+
+def relevance_requests(task: AnyTask, passages: Asked) -> Iterator[Request]:
+    """One request a passage (equal ones are asked once)."""
+    for question, passage in passages:
+        yield Request(task, _unit(task, question, passage), topic=question.id)
 
 
 def check_relevance(
-    judged: Mapping[str, Mapping[Key, bool | None]], grades: Mapping[str, Mapping[Key, int]]
-) -> RelevanceCheck[Key]:
-    """Set what was said of documents against their derived grades."""
+    task: AnyTask,
+    passages: Asked,
+    grades: Mapping[str, Mapping[PassageKey, int]],
+    book: LabelBook,
+) -> RelevanceCheck:
+    """Set what labels of ``task`` say of passages against their derived grades (R2C2 task paper,
+    section 4.1)."""
+    judged: dict[str, dict[PassageKey, bool | None]] = {}
     pairs: list[tuple[bool, bool]] = []
     missing, missed = 0, []
-    for topic, by_document in judged.items():
-        for document, said in by_document.items():
-            if said is None:
-                missing += 1
-                continue
-            derived = grades[topic][document] >= 1
+    for question, passage in passages:
+        key = passage.key
+        place = Place(key.run, question.id, f"passage {key.rank}")
+        verdict = book.verdict(task, _unit(task, question, passage), place)
+        if verdict is None:
+            said = None
+            missing += 1
+        else:
+            graded = "grade" in verdict
+            said = verdict["grade"] >= _RELEVANT if graded else bool(verdict["relevant"])
+            derived = grades[question.id][key] >= 1
             pairs.append((derived, said))
             if said and not derived:
-                missed.append((topic, document))
+                missed.append(passage)
+        judged.setdefault(question.id, {})[key] = said
     return RelevanceCheck(
         judged=judged,
         both=pairs.count((True, True)),
@@ -60,8 +105,19 @@ def check_relevance(
     )
 
 
-def relevance_part(check: RelevanceCheck[Key], texts: Mapping[tuple[str, Key], str]) -> Part:
-    """The check as a section, with the ``texts`` of what earned no grade."""
+def relevance_rows(
+    check: RelevanceCheck,
+    passages: Iterable[Passage],
+    grades: Mapping[str, Mapping[PassageKey, int]],
+) -> Iterator[tuple[object, ...]]:
+    """Every passage with its derived grade and what the check says of it (1, 0 or empty)."""
+    for topic, key, doc, *_ in passages:
+        said = check.judged[topic][key]
+        yield topic, str(key), doc, grades[topic][key], None if said is None else int(said)
+
+
+def relevance_part(check: RelevanceCheck) -> Part:
+    """The check as a section, with the texts of what earned no grade."""
     kappa = "undefined" if check.kappa is None else f"{check.kappa:.3f}"
     note = f"Each passage was also judged on its own. Agreement with the grades: Cohen’s κ {kappa}."
     if check.missing:
@@ -77,7 +133,7 @@ def relevance_part(check: RelevanceCheck[Key], texts: Mapping[tuple[str, Key], s
     missed = Table(
         "Relevant passages that earned no grade",
         ("topic", "passage", "text"),
-        [(place[0], str(place[1]), texts[place]) for place in check.missed],
+        [(one.question, str(one.key), one.text) for one in check.missed],
         note="relevance.csv holds all.",
         texts=frozenset(("text",)),
         most=200,

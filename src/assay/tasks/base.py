@@ -71,7 +71,8 @@ class Task(Generic[U, V]):
     ``usual_tokens`` is how long replies are, for estimates; 0 leaves that to the labeller.
     ``narrow`` makes a schema of the verdict (which it changes) that of a unit, so that ``check``
     refuses no reply held to it (tasks.schemas). ``judged`` names the unit's fields that are judged,
-    where it is not the last one alone.
+    where it is not the last one alone. ``usual_labeller`` labels where nobody is named for the task
+    itself.
     """
 
     name: str
@@ -92,6 +93,7 @@ class Task(Generic[U, V]):
     compared: str = ""
     narrow: Callable[[U, Schema], None] | None = None
     judged: tuple[str, ...] = ()
+    usual_labeller: str = ""
 
     @property
     def judged_fields(self) -> tuple[str, ...]:

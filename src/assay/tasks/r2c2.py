@@ -160,6 +160,7 @@ DIALOGUE_ACT = Task(
     unit=DialogueActUnit,
     verdict=DialogueAct,
     template="r2c2_dialogue_act",
+    usual_labeller="rules",
     max_tokens=200,
 )
 

@@ -1,85 +1,72 @@
-"""Everything that an R2C2 evaluation's labels say, as scores, files and tables."""
+"""Everything that an R2C2 evaluation's labels say, as scores, files and tables: steps 5 and 6."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from functools import cache
-from typing import Any
 
 from assay.formats.confidence import COLUMNS as CONFIDENCE_COLUMNS
 from assay.formats.r2c2 import write_marked
+from assay.measures.names import parse_measure
 from assay.measures.ranges import Range
-from assay.measures.scores import PerTopic, Score
-from assay.model.rag import PassageKey
+from assay.measures.scores import Score
+from assay.model.rag import Mark, PassageKey, PassageRun
+from assay.protocols import relevance
+from assay.protocols.answers.results import (
+    PRECISION,
+    AnswerResult,
+    Found,
+    Judged,
+    RunNotes,
+    confidence_rows,
+    stated,
+)
+from assay.protocols.categories import scores_by_category
 from assay.protocols.confidence_scores import Abstention
 from assay.protocols.labels import LabelBook
 from assay.protocols.means import mean_scores
 from assay.protocols.output import csv_bytes
-from assay.protocols.places import Place
+from assay.protocols.r2c2 import views
 from assay.protocols.r2c2.inputs import Inputs, R2C2Settings
-from assay.protocols.r2c2.requests import CHECKS, relevance_unit
-from assay.protocols.r2c2.results import Found, RunNotes
-from assay.protocols.r2c2.scores import (
-    Grades,
-    Judged,
-    Verdicts,
-    attempted_scores,
-    derive_grades,
-    open_grades,
-    ranked_passages,
-    score_answers,
-)
-from assay.protocols.r2c2.views import (
-    DEFINITIONS,
-    answer_board,
-    facts,
-    gaps,
-    lede,
-    nothing_missing,
-    parts,
-    passage_board,
-)
+from assay.protocols.ranked import Ranked
 from assay.protocols.ranked_scores import score_rankings
-from assay.protocols.relevance import RelevanceCheck, check_relevance
 from assay.protocols.results import Findings, Unlabelled
 
-RELEVANT = 2
-"""The least grade of 0 to 3 that is relevant: an answer, at least in part."""
-
-Table = dict[str, dict[str, Score]]
+Grades = Mapping[str, Mapping[PassageKey, int]]
 
 
 def findings(inputs: Inputs, settings: R2C2Settings, judged: Judged, book: LabelBook) -> Findings:
     """Scores, files and tables of what was found of answers."""
-    grades, rising = derive_grades(inputs, judged), open_grades(inputs, judged)
+    grades, rising = derived_grades(inputs, judged)
     ranked, more = ranked_passages(inputs, settings, grades, rising)
-    topics = [question.id for question in inputs.questions]
-    verdicts = {name: Verdicts.of(list(found.values())) for name, found in judged.items()}
-    pr_values = score_rankings(ranked, more)
-    scores = {name: score_answers(name, found, settings) for name, found in verdicts.items()}
-    pr_scores = {name: mean_scores(name, by, topics, settings) for name, by in pr_values.items()}
-    attempted: Table = {}
-    for name, found in verdicts.items():
-        every = bool((found.answers.given & (found.answers.refused == 0)).all())
-        attempted[name] = scores[name] if every else attempted_scores(name, found, settings)
-    by_category: dict[str, Table] = {}
-    for category, places in _categories(inputs).items():
-        if len(places) == len(topics):
-            by_category[category] = {**scores, **pr_scores}  # one category: nothing new to compute
-            continue
-        some = [topics[place] for place in places]
-        by_category[category] = {
-            **{name: score_answers(name, v.only(places), settings) for name, v in verdicts.items()},
-            **{name: mean_scores(name, by, some, settings) for name, by in pr_values.items()},
+    topics = {question.id: question.category for question in inputs.questions}
+    verdicts = {name: stated(list(found.values())) for name, found in judged.items()}
+    values = score_rankings(ranked, more)
+
+    def table(places: list[int]) -> dict[str, dict[str, Score]]:
+        some = [ranked.topics[place] for place in places]
+        return {
+            **{name: one.only(places).scores(name, settings) for name, one in verdicts.items()},
+            **{name: mean_scores(name, by, some, settings) for name, by in values.items()},
         }
-    check = _checked(inputs, settings, grades, book)
-    measures = tuple(ranked.measures)
-    detail = Found(
+
+    scores = table(list(range(len(topics))))
+    answer_scores = {name: scores[name] for name in judged}
+    attempted = {
+        name: scores[name] if one.all_tried else one.attempted(name, settings)
+        for name, one in verdicts.items()
+    }
+    check = None
+    if settings.relevance_check:
+        task = relevance.CHECKS[settings.relevance_check]
+        check = relevance.check_relevance(task, inputs.every_passage(), grades, book)
+    found = Found(
         questions=inputs.questions,
         pr_runs=inputs.pr_runs,
         answers=judged,
-        notes={name: RunNotes.of(name, list(found.values())) for name, found in judged.items()},
+        notes={name: RunNotes.of(name, list(of.values())) for name, of in judged.items()},
         grades=grades,
         no_relevant=tuple(
             topic for topic in topics if topic not in rising and not any(grades[topic].values())
@@ -89,126 +76,140 @@ def findings(inputs: Inputs, settings: R2C2Settings, judged: Judged, book: Label
 
     @cache
     def abstention() -> dict[str, Abstention]:
-        return {name: Abstention.of(v.answers) for name, v in verdicts.items()}
+        return {name: Abstention.of(one.answers) for name, one in verdicts.items()}
 
-    every_score: Table = {**scores, **pr_scores}
-    missing = sum(notes.unlabelled for notes in detail.notes.values())
+    missing = sum(notes.unlabelled for notes in found.notes.values())
     return Findings(
-        topics=topics,
-        scores=every_score,
-        per_topic={**_per_topic(judged), **pr_values},
-        boards=(
-            answer_board(detail, attempted),
-            *([passage_board(detail, settings, measures, pr_scores)] if pr_scores else ()),
-        ),
-        definitions=DEFINITIONS,
-        facts=facts(detail, book.used),
-        lede=lede(detail, scores),
-        nothing=nothing_missing(detail),
-        gaps=gaps(detail),
-        files=dict(_files(inputs, detail)),
+        topics=ranked.topics,
+        scores=scores,
+        per_topic={**{name: _per_topic(of) for name, of in judged.items()}, **values},
+        boards=tuple(views.boards(found, settings, attempted, scores)),
+        definitions=views.DEFINITIONS,
+        facts=views.facts(found, book.used),
+        lede=views.lede(found, answer_scores),
+        nothing=views.nothing_missing(found),
+        gaps=tuple(views.gaps(found)),
+        files=dict(_files(inputs, found)),
         ranked=ranked,
-        parts=lambda: parts(detail, verdicts, scores, abstention(), settings, book.used),
+        parts=lambda: views.parts(
+            found, verdicts, answer_scores, abstention(), settings, book.used
+        ),
         document=lambda: {
             "attempted": [asdict(one) for by in attempted.values() for one in by.values()],
-            "abstention": {name: _plain(asdict(one)) for name, one in abstention().items()},
-            "runs": {name: asdict(notes) for name, notes in detail.notes.items()},
+            "abstention": {name: one.document() for name, one in abstention().items()},
+            "runs": {name: asdict(notes) for name, notes in found.notes.items()},
         },
         more_scores={"attempted": attempted},
-        by_category=by_category,
+        by_category=scores_by_category(topics.values(), table, scores) or {},
         unlabelled=Unlabelled(
             missing + (0 if check is None else check.missing), "answers, nuggets or passages"
         ),
-        detail=detail,
+        detail=found,
     )
 
 
-def _categories(inputs: Inputs) -> dict[str, list[int]]:
-    """The places of the questions of each category."""
-    found: dict[str, list[int]] = {}
-    for place, question in enumerate(inputs.questions):
-        if question.category:
-            found.setdefault(question.category, []).append(place)
-    return found
-
-
-def _per_topic(judged: Judged) -> PerTopic:
-    """The values of each question, run → measure → question."""
+def _per_topic(found: Mapping[str, AnswerResult]) -> Mapping[str, Mapping[str, Range | None]]:
+    """A run's values of each question, measure → question."""
     return {
-        name: {
-            "Accuracy": {key: one.accuracy for key, one in found.items()},
-            "NuggetPrecision": {key: one.precision for key, one in found.items()},
-            "Confidence": {
-                key: None if one.confidence is None else Range.certain(one.confidence)
-                for key, one in found.items()
-            },
-        }
-        for name, found in judged.items()
+        "Accuracy": {key: one.accuracy for key, one in found.items()},
+        PRECISION: {key: one.precision for key, one in found.items()},
+        "Confidence": {
+            key: None if one.confidence is None else Range.certain(one.confidence)
+            for key, one in found.items()
+        },
     }
 
 
-def _checked(
-    inputs: Inputs, settings: R2C2Settings, grades: Grades, book: LabelBook
-) -> RelevanceCheck[PassageKey] | None:
-    """Passages judged on their own, beside their derived grades (paper, section 4.1)."""
-    if not settings.relevance_check:
-        return None
-    task = CHECKS[settings.relevance_check]
-    judged: dict[str, dict[PassageKey, bool | None]] = {}
-    for question in inputs.questions:
-        judged[question.id] = {}
-        for run in inputs.pr_runs.values():
-            for passage in run.passages.get(question.id, ()):
-                place = Place(passage.key.run, question.id, f"passage {passage.key.rank}")
-                verdict = book.verdict(task, relevance_unit(task, question, passage), place)
-                said = None if verdict is None else _relevant(verdict)
-                judged[question.id][passage.key] = said
-    return check_relevance(judged, grades)
-
-
-def _relevant(verdict: Mapping[str, Any]) -> bool:
-    return verdict["grade"] >= RELEVANT if "grade" in verdict else bool(verdict["relevant"])
-
-
 def _files(inputs: Inputs, found: Found) -> Iterator[tuple[str, bytes]]:
-    yield "confidence.csv", csv_bytes(CONFIDENCE_COLUMNS, _confidence_rows(found.answers))
+    yield "confidence.csv", csv_bytes(CONFIDENCE_COLUMNS, confidence_rows(found.answers))
     if found.relevance is not None:
-        columns = ("topic", "passage", "doc", "grade", "judged")
-        yield "relevance.csv", csv_bytes(columns, _relevance_rows(found, found.relevance))
-    for name, file in inputs.ac_files.items():
-        yield (
-            f"marked/{name}.txt",
-            write_marked(file, {q: one.marks for q, one in found.answers[name].items()}),
+        passages = (
+            p for run in inputs.pr_runs.values() for of in run.passages.values() for p in of
         )
+        rows = relevance.relevance_rows(found.relevance, passages, found.grades)
+        yield "relevance.csv", csv_bytes(relevance.COLUMNS, rows)
+    for name, file in inputs.ac_files.items():
+        marks = {question: one.marks for question, one in found.answers[name].items()}
+        yield f"marked/{name}.txt", write_marked(file, marks)
 
 
-def _confidence_rows(judged: Judged) -> Iterator[tuple[object, ...]]:
-    """Each answer's confidence and correctness (None where a label is missing), as ``assay
-    confidence`` and ``assay recalibrate`` read them. What a run leaves out is wrong, without a
-    confidence."""
-    for run, by_question in judged.items():
-        for question, found in by_question.items():
-            stated = None if found.answer is None else found.answer.confidence
-            yield (run, question, stated, None if found.correct is None else int(found.correct))
+# -- passages -------------------------------------------------------------------------------------
 
 
-def _relevance_rows(
-    found: Found, check: RelevanceCheck[PassageKey]
-) -> Iterator[tuple[object, ...]]:
-    """Every passage with its derived grade and what the check says of it (1, 0 or empty)."""
-    for run in found.pr_runs.values():
-        for question, passages in run.passages.items():
-            for passage in passages:
-                said = check.judged[question][passage.key]
-                shown = None if said is None else int(said)
-                grade = found.grades[question][passage.key]
-                yield (question, str(passage.key), passage.doc, grade, shown)
+def derived_grades(
+    inputs: Inputs, judged: Judged
+) -> tuple[dict[str, dict[PassageKey, int]], dict[str, Counter[PassageKey]]]:
+    """Step 6: the grade of (question, PassageKey) is the number of relevant nuggets that cite it
+    across all AC runs; every passage of every PR run has one. And by how much the grades of a
+    question may rise: how many nuggets cite the passage whose mark is missing and may be
+    relevant."""
+    grades = {one.id: dict.fromkeys(inputs.passages(one.id), 0) for one in inputs.questions}
+    rising: dict[str, Counter[PassageKey]] = {}
+    for by_question in judged.values():
+        for question, one in by_question.items():
+            may_rise = not one.complete and one.correct is not False
+            for nugget in one.nuggets:
+                if nugget.mark is Mark.RELEVANT:
+                    grades[question][nugget.nugget.key] += 1
+                elif nugget.mark is None and may_rise:
+                    rising.setdefault(question, Counter())[nugget.nugget.key] += 1
+    return grades, rising
 
 
-def _plain(value: Any) -> Any:
-    """``value`` with each range as an object: value (null where it is none), floor, ceiling."""
-    if isinstance(value, Range):
-        return {"value": value.value, "floor": value.floor, "ceiling": value.ceiling}
-    if isinstance(value, dict):
-        return {key: _plain(one) for key, one in value.items()}
-    return [_plain(one) for one in value] if isinstance(value, (list, tuple)) else value
+def ranked_passages(
+    inputs: Inputs, settings: R2C2Settings, grades: Grades, rising: Grades
+) -> tuple[Ranked, dict[str, dict[str, float]]]:
+    """The PR runs as rankings of relevance units with their grades, and by how much these may
+    rise."""
+    rankings: dict[str, dict[str, list[str]]] = {name: {} for name in inputs.pr_runs}
+    qrels: dict[str, dict[str, float]] = {}
+    more: dict[str, dict[str, float]] = {}
+    for question in inputs.questions:
+        units = _relevance_units(question.id, inputs.pr_runs, merge=settings.merge_identical)
+        qrels[question.id] = _by_unit(grades[question.id], units)
+        if question.id in rising:
+            more[question.id] = _by_unit(rising[question.id], units)
+        for name, run in inputs.pr_runs.items():
+            rankings[name][question.id] = _ranking(run, question.id, units)
+    highest = max((g for judged in qrels.values() for g in judged.values()), default=0.0)
+    ranked = Ranked(
+        topics=[question.id for question in inputs.questions],
+        qrels=qrels,
+        runs=rankings,
+        measures={str(parse_measure(name)): name for name in settings.measures},
+        g_max=max(settings.g_max or 0.0, highest) or 1.0,
+        own_ideal=settings.ideal == "own",
+    )
+    return ranked, more
+
+
+def _by_unit(grades: Mapping[PassageKey, int], units: Mapping[PassageKey, str]) -> dict[str, float]:
+    found: dict[str, float] = {}
+    for key, grade in grades.items():
+        found[units[key]] = found.get(units[key], 0.0) + grade
+    return found
+
+
+def _relevance_units(
+    question: str, pr_runs: Mapping[str, PassageRun], *, merge: bool
+) -> dict[PassageKey, str]:
+    """Name of the relevance unit of each passage: its own PassageKey, or with ``merge`` that of
+    the first passage with the same document and text."""
+    first: dict[tuple[str, str], str] = {}
+    units: dict[PassageKey, str] = {}
+    for run in pr_runs.values():
+        for passage in run.passages.get(question, ()):
+            own = str(passage.key)
+            same = first.setdefault((passage.doc, passage.text), own) if merge else own
+            units[passage.key] = same
+    return units
+
+
+def _ranking(run: PassageRun, question: str, units: Mapping[PassageKey, str]) -> list[str]:
+    """A run's list of relevance units; a unit that it repeats counts where it stands first, and
+    the repetition keeps its rank under its own key, which has no grade: its unit's is another."""
+    ranked: dict[str, None] = {}
+    for passage in run.passages.get(question, ()):
+        unit = units[passage.key]
+        ranked[str(passage.key) if unit in ranked else unit] = None
+    return list(ranked)

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 from typing import Literal
 
 from pydantic import Field
 
 from assay.formats.r2c2 import AnswerRunFile, read_ac_run, read_pr_run, read_questions
-from assay.model.rag import Answer, Passage, PassageKey, PassageRun, Question
-from assay.protocols import registry
+from assay.model.rag import Passage, PassageKey, PassageRun, Question
+from assay.protocols.answers.requests import Given
 from assay.protocols.base import CommonSettings, MeasureNames, Reading
+from assay.protocols.contents import Content
 from assay.protocols.folder import Folder
-from assay.tasks.base import AnyTask
 from assay.tasks.r2c2 import ENTAILMENT
 from assay.tasks.trec_rag import SUPPORT
 
@@ -73,53 +72,55 @@ class Inputs:
             for passage in run.passages.get(question, ())
         }
 
-    def handed_in(self, run: str, question: str) -> tuple[list[object] | None, list[str] | None]:
-        """A run's answer with its confidence and nuggets, and the texts of the passages that it
-        retrieved or cites; None where it has none."""
-        if run in self.pr_runs:
-            return None, [one.text for one in self.pr_runs[run].passages.get(question, ())]
-        answer = self.ac_files[run].run.answers.get(question) if run in self.ac_files else None
-        if answer is None:
-            return None, None
-        known = self.passages(question)
-        cited = [known[one.key].text if one.key in known else "" for one in answer.nuggets]
-        return [answer.text, answer.confidence, [one.text for one in answer.nuggets]], cited
+    def every_passage(self) -> Iterator[tuple[Question, Passage]]:
+        """The passages of all PR runs, question by question."""
+        for question in self.questions:
+            for passage in self.passages(question.id).values():
+                yield question, passage
 
-    def every_answer(
-        self,
-    ) -> Iterator[tuple[str, Question, Mapping[PassageKey, Passage], Answer | None]]:
-        """Every question of every run: the run, the question with its passages, and the answer,
-        None where the run leaves the question out."""
+    def every_answer(self) -> Iterator[tuple[str, Question, Given | None]]:
+        """Every question of every run, with the answer; None where the run leaves it out."""
         for question in self.questions:
             passages = self.passages(question.id)
             for name, file in self.ac_files.items():
-                yield name, question, passages, file.run.answers.get(question.id)
+                answer = file.run.answers.get(question.id)
+                given = None if answer is None else Given(name, question, passages, answer)
+                yield name, question, given
 
-    def answers(self) -> Iterator[tuple[Question, Mapping[PassageKey, Passage], Answer]]:
-        """Every answer that was given, with its question and the passages of that."""
-        for _, question, passages, answer in self.every_answer():
-            if answer is not None:
-                yield question, passages, answer
+    def answers(self) -> Iterator[Given]:
+        """Every answer that was given."""
+        return (given for _, _, given in self.every_answer() if given is not None)
+
+    def content(self, run: str, question: Question) -> Content:
+        """A question as a run has it: a PR run's passages; an AC run's answer with confidence and
+        nuggets, and the passages that it cites."""
+        answer = passages = None
+        if run in self.pr_runs:
+            passages = [one.text for one in self.pr_runs[run].passages.get(question.id, ())]
+        elif run in self.ac_files and (own := self.ac_files[run].run.answers.get(question.id)):
+            known = self.passages(question.id)
+            passages = [known[one.key].text if one.key in known else "" for one in own.nuggets]
+            answer = [own.text, own.confidence, [one.text for one in own.nuggets]]
+        return Content(question.text, question.gold, True, answer, passages)
 
 
 def load(folder: Folder, settings: R2C2Settings, reading: Reading) -> Inputs:
     """Read and check every input; raises FormatError with the faults of *all* files."""
     questions = reading.one("questions", read_questions) or ()
     pr_runs: dict[str, PassageRun] = {}
-    read_pr = partial(
-        read_pr_run, questions=questions, max_passage_chars=settings.max_passage_chars
-    )
+    limit = settings.max_passage_chars
+    read_pr = partial(read_pr_run, questions=questions, max_passage_chars=limit)
     for path in folder.input_files("pr_runs"):
         pr = reading.take(path, read_pr, partly=True)
         if pr is not None:
-            _unique(pr.name, path, pr_runs, reading)
+            reading.unique(pr.name, path, pr_runs)
             pr_runs[pr.name] = pr
     ac_files: dict[str, AnswerRunFile] = {}
     read_ac = partial(read_ac_run, questions=questions, pr_runs=pr_runs)
     for path in folder.input_files("ac_runs"):
         ac = reading.take(path, read_ac, partly=True)
         if ac is not None:
-            _unique(ac.run.name, path, {**pr_runs, **ac_files}, reading)
+            reading.unique(ac.run.name, path, {**pr_runs, **ac_files})
             ac_files[ac.run.name] = ac
             if ac.run.marked:
                 reading.warnings.append(
@@ -127,44 +128,17 @@ def load(folder: Folder, settings: R2C2Settings, reading: Reading) -> Inputs:
                     "To bring in a person's marks, use 'assay labels import'."
                 )
     reading.done()
-    return Inputs(
-        questions,
-        pr_runs,
-        ac_files,
-        asks_support(folder),
-        keeps_to_yes_no(folder),
-    )
+    return Inputs(questions, pr_runs, ac_files, *_asked_as(folder, settings.entailment))
 
 
-def _unique(name: str, path: Path, known: Iterable[str], reading: Reading) -> None:
-    if name in known:
-        cure = "Rename one of the files: the name is the run's name in all tables."
-        reading.fault(path, f"Another run is called '{name}' too.", cure)
-
-
-def keeps_to_yes_no(folder: Folder) -> bool:
-    """Whether nothing but the yes-no question will do: the settings say so, or the folder has a
-    wording of its own."""
-    chosen = folder.settings(R2C2Settings).entailment
+def _asked_as(folder: Folder, chosen: str) -> tuple[bool, bool]:
+    """Whether step 3 is asked as a question of support, and whether nothing but the yes-no question
+    will do. ``auto`` asks of support where a protocol beside R2C2 does, unless ``[labellers]``
+    names somebody for entailment, and keeps to yes or no where the folder words that itself."""
     own = (f"{ENTAILMENT.template}.j2", f"{ENTAILMENT.template}.probes.j2")
     reworded = any((folder.path / "prompts" / name).exists() for name in own)
-    return chosen == "yes-no" or (chosen == "auto" and reworded)
-
-
-def asks_support(folder: Folder) -> bool:
-    """Whether the settings have step 3 asked as a question of support. ``auto`` does where a
-    protocol beside R2C2 asks that too, unless the folder has a wording of its own or
-    ``[labellers]`` names somebody for entailment."""
-    chosen = folder.settings(R2C2Settings).entailment
-    if chosen == "support" or keeps_to_yes_no(folder):
-        return chosen == "support"
+    if chosen != "auto" or reworded:
+        return chosen == "support", chosen != "support"
     named = {ENTAILMENT.name, "entailment"} & folder.config.labellers.keys()
-    if named and folder.labeller is None:
-        return False
-    return any(SUPPORT in _asked(one) for one in folder.beside)
-
-
-def _asked(folder: Folder) -> Iterable[AnyTask]:
-    protocol = registry.find_protocol(folder.protocol)
-    found: Iterable[AnyTask] = protocol.asks(folder.settings(protocol.settings))
-    return found
+    named_alone = bool(named) and folder.labeller is None
+    return not named_alone and SUPPORT in folder.asked_beside(), False

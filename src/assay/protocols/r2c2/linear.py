@@ -6,13 +6,19 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from assay.labellers.base import Request
+from assay.protocols.answers.acts import act_of
+from assay.protocols.answers.requests import (
+    act_content,
+    answer_content,
+    is_entailed,
+    nugget_labels,
+    request,
+)
+from assay.protocols.answers.results import PRECISION
 from assay.protocols.labels import LabelBook
 from assay.protocols.linear import LinearMeasure, Share
-from assay.protocols.r2c2.acts import act_of
 from assay.protocols.r2c2.inputs import Inputs
-from assay.protocols.r2c2.requests import act_content, answer_unit, entailment_content
-from assay.protocols.r2c2.scores import PRECISION
-from assay.tasks.r2c2 import ANSWER, DIALOGUE_ACT, ENTAILMENT, Act
+from assay.tasks.r2c2 import ANSWER, DIALOGUE_ACT, Act
 
 
 def linear_measures(inputs: Inputs, book: LabelBook) -> Iterator[LinearMeasure]:
@@ -20,30 +26,19 @@ def linear_measures(inputs: Inputs, book: LabelBook) -> Iterator[LinearMeasure]:
     the entailed ones that helped, where it is correct. Answers that say nothing of the question
     are not among them: their act decides."""
     accuracy, precision = [], []
-    for run, file in inputs.ac_files.items():
-        for question in inputs.questions:
-            answer = file.run.answers.get(question.id)
-            if answer is None:
-                continue
-            act = book.find(DIALOGUE_ACT, act_content(question, answer))
-            if act_of(act, question, answer.text) is not Act.ANSWER:
-                continue
-            passages = inputs.passages(question.id)
-            said = [
-                book.find(ENTAILMENT, entailment_content(one, passages[one.key]))
-                for one in answer.nuggets
-            ]
-            beside = [
-                one.text
-                for one, label in zip(answer.nuggets, said, strict=True)
-                if label is not None and label.verdict is not None and label.verdict["entailed"]
-            ]
-            request = Request(ANSWER, answer_unit(question, answer, beside), topic=question.id)
-            each = 1 / len(inputs.questions)
-            accuracy.append(Share(run, request, each))
-            if beside:
-                share = each * len(beside) / len(answer.nuggets)
-                precision.append(Share(run, request, share))
+    each = 1 / max(len(inputs.questions), 1)
+    runs = list(inputs.ac_files)
+    for one in sorted(inputs.answers(), key=lambda one: runs.index(one.run)):
+        run, question, _, answer = one
+        act = book.find(DIALOGUE_ACT, act_content(question, answer))
+        if act_of(act, question, answer.text) is not Act.ANSWER:
+            continue
+        labels = zip(answer.nuggets, nugget_labels(book, one), strict=True)
+        beside = [nugget.text for nugget, label in labels if is_entailed(label)]
+        asked = request(ANSWER, answer_content(question, answer, beside), question.id)
+        accuracy.append(Share(run, asked, each))
+        if beside:
+            precision.append(Share(run, asked, each * len(beside) / len(answer.nuggets)))
     yield LinearMeasure("Accuracy", ANSWER, _correct, accuracy)
     yield LinearMeasure(PRECISION, ANSWER, _helped, precision)
 

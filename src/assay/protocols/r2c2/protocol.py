@@ -6,25 +6,25 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from assay.labellers.base import Request
 from assay.model.wording import counted
+from assay.protocols.answers.judged import judge_answers
+from assay.protocols.answers.marked import Originals
+from assay.protocols.answers.requests import (
+    ENTAILED_SHARE,
+    act_requests,
+    answer_requests,
+    entailment_requests,
+)
+from assay.protocols.answers.results import AnswerResult
 from assay.protocols.base import AskedAs, Assumed, Protocol, Reading, Step
 from assay.protocols.contents import Content
 from assay.protocols.folder import Folder
 from assay.protocols.labels import LabelBook
 from assay.protocols.linear import LinearMeasure
 from assay.protocols.places import Place
-from assay.protocols.r2c2.answers import judge_answers
 from assay.protocols.r2c2.findings import findings
-from assay.protocols.r2c2.inputs import Inputs, R2C2Settings, asks_support, load
+from assay.protocols.r2c2.inputs import Inputs, R2C2Settings, load
 from assay.protocols.r2c2.linear import linear_measures
-from assay.protocols.r2c2.requests import (
-    CHECKS,
-    ENTAILED_SHARE,
-    act_requests,
-    answer_requests,
-    entailment_requests,
-    relevance_requests,
-)
-from assay.protocols.r2c2.results import AnswerResult
+from assay.protocols.relevance import CHECKS, relevance_requests
 from assay.protocols.results import Findings
 from assay.tasks.base import AnyTask
 from assay.tasks.r2c2 import ANSWER, DIALOGUE_ACT, ENTAILMENT, TASKS
@@ -44,15 +44,6 @@ class R2c2(Protocol[R2C2Settings, Inputs]):
         check = settings.relevance_check
         return (ENTAILMENT, ANSWER, DIALOGUE_ACT, *([CHECKS[check]] if check else ()))
 
-    def labeller_spec(self, folder: Folder, task: AnyTask) -> str:
-        """Dialogue acts are by ``rules`` unless named; who is asked for support in place of
-        entailment answers for both."""
-        if task is DIALOGUE_ACT:
-            entries = folder.config.labellers
-            return entries.get(task.name) or entries.get("dialogue_act") or "rules"
-        as_support = task is ENTAILMENT and asks_support(folder)
-        return folder.labeller_spec(SUPPORT if as_support else task)
-
     def load(self, folder: Folder, settings: R2C2Settings, reading: Reading) -> Inputs:
         return load(folder, settings, reading)
 
@@ -62,10 +53,10 @@ class R2c2(Protocol[R2C2Settings, Inputs]):
         return linear_measures(inputs, book)
 
     def contents(self, inputs: Inputs, run: str) -> Mapping[str, Content]:
-        return {
-            one.id: Content(one.text, one.gold, True, *inputs.handed_in(run, one.id))
-            for one in inputs.questions
-        }
+        return {one.id: inputs.content(run, one) for one in inputs.questions}
+
+    def marked(self, inputs: Inputs) -> Originals:
+        return Originals(inputs.questions, inputs.ac_files, inputs.pr_runs)
 
     def inputs_in_words(self, inputs: Inputs) -> str:
         return (
@@ -78,8 +69,8 @@ class R2c2(Protocol[R2C2Settings, Inputs]):
 
     def score(self, inputs: Inputs, settings: R2C2Settings, book: LabelBook) -> Findings:
         judged: dict[str, dict[str, AnswerResult]] = {name: {} for name in inputs.ac_files}
-        for name, found in judge_answers(inputs, book):
-            judged[name][found.question.id] = found
+        for found in judge_answers(inputs.every_answer(), book):
+            judged[found.run][found.question.id] = found
         return findings(inputs, settings, judged, book)
 
     def used_at(self, place: Place) -> str:
@@ -93,19 +84,19 @@ class R2c2(Protocol[R2C2Settings, Inputs]):
 
 def _steps(inputs: Inputs, settings: R2C2Settings) -> Iterator[Step]:
     def likely(book: LabelBook) -> Iterator[Request]:
-        return answer_requests(inputs, book, assume=True)
+        return answer_requests(inputs.answers(), book, assume=True)
 
-    yield Step("dialogue acts", DIALOGUE_ACT, lambda _: act_requests(inputs))
+    yield Step("dialogue acts", DIALOGUE_ACT, lambda _: act_requests(inputs.answers()))
     yield Step(
         "bogus nuggets",
         ENTAILMENT,
-        lambda _: entailment_requests(inputs),
+        lambda _: entailment_requests(inputs.answers()),
         asked_as=AskedAs(SUPPORT, "bogus nuggets, yes or no") if inputs.as_support else None,
         strict=inputs.strict,
     )
     if settings.relevance_check:
         task = CHECKS[settings.relevance_check]
-        yield Step("relevance", task, lambda _: relevance_requests(inputs, task))
+        yield Step("relevance", task, lambda _: relevance_requests(task, inputs.every_passage()))
     note = (
         "Answers are judged after bogus nuggets are found; these figures take "
         f"{ENTAILED_SHARE:.0%} of the nuggets that are not labelled yet as entailed."
@@ -113,7 +104,7 @@ def _steps(inputs: Inputs, settings: R2C2Settings) -> Iterator[Step]:
     yield Step(
         "answers",
         ANSWER,
-        lambda book: answer_requests(inputs, book),
+        lambda book: answer_requests(inputs.answers(), book),
         waits=True,
         assumed=Assumed(ENTAILMENT, likely, note),
     )

@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 
 from assay.measures.confidence import LOWER_IS_BETTER
-from assay.measures.scores import Score, Scores, ranks
+from assay.measures.scores import Scores, ranks
 from assay.model.wording import counted, listing, named
 from assay.page.page import Board, Definition, Gap
 from assay.page.parts import Part
+from assay.protocols.answers.cards import question_part
+from assay.protocols.answers.results import PRECISION, Found, answer_gaps
 from assay.protocols.confidence_parts import Stated, confidence_parts
-from assay.protocols.confidence_scores import Abstention
+from assay.protocols.confidence_scores import Abstention, Verdicts, measures_with
 from assay.protocols.definitions import CONFIDENCE, RANKING
 from assay.protocols.pages import best_in_words
 from assay.protocols.places import UsedLabels, WhereUsed
-from assay.protocols.r2c2.acts import IN_WORDS
-from assay.protocols.r2c2.cards import question_part
 from assay.protocols.r2c2.inputs import R2C2Settings
-from assay.protocols.r2c2.results import Found, RunNotes
-from assay.protocols.r2c2.scores import AC_MEASURES, PRECISION, Verdicts
 from assay.protocols.relevance import relevance_part
 
 DEFINITIONS = (
@@ -35,11 +33,10 @@ DEFINITIONS = (
 )
 
 
-# -- leaderboards ---------------------------------------------------------------------------------
-
-
-def answer_board(found: Found, attempted: Scores) -> Board:
-    """The leaderboard of the answering runs."""
+def boards(
+    found: Found, settings: R2C2Settings, attempted: Scores, scores: Scores
+) -> Iterator[Board]:
+    """The leaderboards of the answering runs, and of the passage runs if there are any."""
     declined = [f"{run}: {n}" for run, one in found.notes.items() if (n := one.declined)]
     note = (
         "Below a run’s name: what it left out or declined, and the labels that are missing. "
@@ -48,50 +45,25 @@ def answer_board(found: Found, attempted: Scores) -> Board:
     answers = [one for by_question in found.answers.values() for one in by_question.values()]
     if answers and all(one.act is None for one in answers):
         note += " Nobody labelled which answers decline, so that attempted scores are ranges."
-    return Board(
+    shown = ("HMR", "Accuracy")
+    yield Board(
         "Answering runs",
-        AC_MEASURES,
+        measures_with((PRECISION,)),
         note,
         LOWER_IS_BETTER,
-        {
-            f"{name} attempted": {run: scores.get(name) for run, scores in attempted.items()}
-            for name in ("HMR", "Accuracy")
-        },
+        {f"{name} attempted": {run: of.get(name) for run, of in attempted.items()}
+         for name in shown},
         apart=frozenset(("Accuracy", "ECE")),
-        remarks={run: _counts(notes) for run, notes in found.notes.items()},
+        remarks={run: notes.counts() for run, notes in found.notes.items()},
         below=f"Questions declined ({listing(declined)})." if declined else "",
-        brief={
-            "HMR": "HMR",
-            "Accuracy": "Accuracy",
-            "R_O": "R_O",
-            "R_U": "R_U",
-            PRECISION: "NugP",
-            "ECE": "ECE",
-        },
+        brief={name: name for name in (*shown, "R_O", "R_U")} | {PRECISION: "NugP", "ECE": "ECE"},
         by_category=("Accuracy", "HMR", PRECISION),
-    )
+    )  # fmt: skip
+    if found.pr_runs:
+        yield _passage_board(found, settings, {run: scores[run] for run in found.pr_runs})
 
 
-def _counts(notes: RunNotes) -> tuple[str, ...]:
-    """What must be known beside a run's scores, only what is not zero."""
-    parts = (
-        (len(notes.left_out), "left out"),
-        (notes.declined, "declined"),
-        (notes.missing_answers, f"{named(notes.missing_answers, 'label')} missing"),
-        (notes.failed_answers, "failed"),
-        (notes.carried_answers, "carried"),
-        (notes.unmarked_nuggets, f"{named(notes.unmarked_nuggets, 'nugget')} unmarked"),
-    )
-    return tuple(f"{n:,} {words}" for n, words in parts if n)
-
-
-def passage_board(
-    found: Found,
-    settings: R2C2Settings,
-    measures: Sequence[str],
-    scores: Mapping[str, Mapping[str, Score]],
-) -> Board:
-    """The leaderboard of the passage runs."""
+def _passage_board(found: Found, settings: R2C2Settings, scores: Scores) -> Board:
     own = "the run’s own passages" if settings.ideal == "own" else "the passages of all runs"
     note = (
         "Nobody assessed these passages. The grade of a passage is the number of relevant nuggets "
@@ -102,12 +74,11 @@ def passage_board(
     unsure = max((score.missing for by in scores.values() for score in by.values()), default=0)
     if unsure:
         note += f" In {counted(unsure, 'question')} labels are missing: grades may still rise."
-    relevant = {run: [0, 0] for run in found.pr_runs}
+    relevant, with_one = Counter[str](), Counter[str]()
     for grades in found.grades.values():
-        with_one = Counter(key.run for key, grade in grades.items() if grade)
-        for run, n in with_one.items():
-            relevant[run][0] += n
-            relevant[run][1] += 1
+        of_question = Counter(key.run for key, grade in grades.items() if grade)
+        relevant += of_question
+        with_one.update(of_question.keys())
     passages = {name: run.passages for name, run in found.pr_runs.items()}
     silent = {
         run: sum(not own.get(question.id) for question in found.questions)
@@ -115,21 +86,18 @@ def passage_board(
     }
     return Board(
         "Passage runs",
-        tuple(measures),
+        tuple(dict.fromkeys(settings.measures)),
         note,
         columns={
             "Passages": {run: sum(map(len, own.values())) for run, own in passages.items()},
-            "Relevant": {run: n for run, (n, _) in relevant.items()},
-            "Questions with one": {run: n for run, (_, n) in relevant.items()},
+            "Relevant": {run: relevant[run] for run in passages},
+            "Questions with one": {run: with_one[run] for run in passages},
         },
         remarks={
             run: (f"{counted(n, 'question')} without a passage",) if n else ()
             for run, n in silent.items()
         },
     )
-
-
-# -- what heads the page --------------------------------------------------------------------------
 
 
 def lede(found: Found, scores: Scores) -> tuple[str, ...]:
@@ -165,50 +133,9 @@ def nothing_missing(found: Found) -> str:
     return said + relevant
 
 
-def gaps(found: Found) -> tuple[Gap, ...]:
-    """What is missing, gravest first; empty where nothing is."""
-    return tuple(_gaps(found))
-
-
-def _gaps(found: Found) -> Iterator[Gap]:
-    held = "What hangs on them is a range, from the worst to the best that it can be."
-    notes = list(found.notes.values())
-    by_run: tuple[tuple[Sequence[int], str, str, str, bool], ...] = (
-        (
-            [one.missing_answers for one in notes],
-            "answer has no label yet", "answers have no label yet",
-            f"{held} “assay judge” asks for the labels that are missing.", True,
-        ),
-        (
-            [one.failed_answers for one in notes],
-            "answer could not be labelled: the labeller failed",
-            "answers could not be labelled: the labeller failed", held, True,
-        ),
-        (
-            [one.unmarked_nuggets for one in notes],
-            "nugget has no mark: its label is missing or failed",
-            "nuggets have no mark: their labels are missing or failed",
-            "Nugget precision and the scores of passage runs are ranges.", True,
-        ),
-        (
-            [one.carried_answers for one in notes],
-            "answer label is carried over", "answer labels are carried over",
-            "Given before a person changed the mark of some nugget of the answer.", False,
-        ),
-        (
-            [len(one.left_out) for one in notes],
-            "question was left out by a run", "questions were left out by runs",
-            (
-                "Counted as wrong with an unknown confidence: HMR, R_O, R_U and the calibration "
-                "measures are ranges, from the worst answer there could have been to confidence 0."
-            ),
-            False,
-        ),
-    )  # fmt: skip
-    for counts, one, many, so, grave in by_run:
-        if n := sum(counts):
-            where = [f"{note.run}: {n}" for note, n in zip(notes, counts, strict=True) if n]
-            yield Gap(n, f"{named(n, one, many)} ({listing(where)})", so, grave)
+def gaps(found: Found) -> Iterator[Gap]:
+    """What is missing, gravest first; nothing where nothing is."""
+    yield from answer_gaps(list(found.notes.values()))
     if found.relevance is not None and (n := found.relevance.missing):
         what = f"{named(n, 'passage')} judged on {named(n, 'its', 'their')} own without a label"
         yield Gap(n, what, "The check of the derived grades is without them.")
@@ -217,14 +144,8 @@ def _gaps(found: Found) -> Iterator[Gap]:
         which = listing(list(found.no_relevant), most=30)
         yield Gap(n, f"{what} ({which})", "Every PR run scores 0 there.", False)
     if n := sum(not any(by.values()) for by in found.grades.values()) - len(found.no_relevant):
-        what = (
-            named(n, "question has", "questions have")
-            + " no passage yet that is known to be relevant"
-        )
-        yield Gap(n, what, "That hangs on nuggets without a mark.", False)
-
-
-# -- sections -------------------------------------------------------------------------------------
+        what = f"{named(n, 'question has', 'questions have')} no passage yet that is known to be"
+        yield Gap(n, f"{what} relevant", "That hangs on nuggets without a mark.", False)
 
 
 def parts(
@@ -236,26 +157,13 @@ def parts(
     used: UsedLabels,
 ) -> Iterator[Part]:
     """The sections of the report, the runs by HMR."""
-    order = list(ranks({run: scores[run] for run in found.answers}, "HMR"))
+    order = list(ranks(scores, "HMR"))
     runs = [
-        Stated(run, verdicts[run].answers, scores[run], abstention[run], _about(found.notes[run]))
+        Stated(run, verdicts[run].answers, scores[run], abstention[run],
+               found.notes[run].in_words())
         for run in order
-    ]
+    ]  # fmt: skip
     yield from confidence_parts(runs, settings, topics="question")
     if found.relevance is not None:
-        texts = {
-            (question, passage.key): passage.text
-            for run in found.pr_runs.values()
-            for question, passages in run.passages.items()
-            for passage in passages
-        }
-        yield relevance_part(found.relevance, texts)
+        yield relevance_part(found.relevance)
     yield question_part(found, order, WhereUsed(used))
-
-
-def _about(notes: RunNotes) -> str:
-    """What must be known of a run, in words."""
-    acts = "; ".join(
-        f"{n} × {IN_WORDS.get(act, act)}" for act, n in sorted(notes.refusals.items()) if n
-    )
-    return "; ".join(_counts(notes)) + (f" ({acts})" if acts else "")

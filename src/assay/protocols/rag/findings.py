@@ -22,6 +22,7 @@ from assay.measures.scores import Score
 from assay.model.records import HISTORY_VERSION, Record
 from assay.model.wording import counted, listed
 from assay.page.page import Board, Gap
+from assay.protocols.categories import scores_by_category
 from assay.protocols.labels import LabelBook
 from assay.protocols.means import mean_score
 from assay.protocols.rag.inputs import RagInputs, RagSettings
@@ -88,7 +89,8 @@ def findings(inputs: RagInputs, settings: RagSettings, book: LabelBook) -> Findi
         per_topic[run] = {
             name: dict(of) for name, of in {**own, **rankings.get(run, {})}.items() if of
         }
-    table = _table(found, per_topic, settings, list(inputs.questions))
+    questions = list(inputs.questions)
+    table = _table(found, per_topic, settings, questions)
     return Findings(
         topics=tuple(inputs.questions),
         scores=table,
@@ -101,7 +103,11 @@ def findings(inputs: RagInputs, settings: RagSettings, book: LabelBook) -> Findi
         ranked=ranked,
         parts=partial(parts, inputs, judged),
         warnings=tuple(_warnings(inputs)),
-        by_category=_by_category(found, per_topic, settings),
+        by_category=scores_by_category(
+            (one.category for one in inputs.questions.values()),
+            lambda at: _table(found, per_topic, settings, [questions[place] for place in at]),
+            table,
+        ),
         grounds={
             "splitter": "rag.claims" if inputs.splits else "sentences",
             "history": HISTORY_VERSION,
@@ -165,23 +171,6 @@ def _utilization(judged: Mapping[str, Judged]) -> Range | None:
         return Range(0.0, 1.0)
     labels = [one.best(silent=one.declined is True or one.claims == ()) for one in every]
     return utilization([one for one in labels if one is not None])
-
-
-def _by_category(
-    found: Scored,
-    per_topic: Mapping[str, Mapping[str, Mapping[str, Range | None]]],
-    settings: RagSettings,
-) -> Mapping[str, Mapping[str, Mapping[str, Score]]] | None:
-    members: dict[str, list[str]] = {}
-    for name, question in found.inputs.questions.items():
-        if question.category:
-            members.setdefault(question.category, []).append(name)
-    if not members:
-        return None
-    return {
-        category: _table(found, per_topic, settings, questions)
-        for category, questions in members.items()
-    }
 
 
 def _rankings(

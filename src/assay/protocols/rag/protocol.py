@@ -41,13 +41,6 @@ class Rag(Protocol[RagSettings, RagInputs]):
         split = () if settings.claims == "sentences" else (CLAIMS,)
         return (DIALOGUE_ACT, *split, SUPPORT, RELEVANCE, ANSWER)
 
-    def labeller_spec(self, folder: Folder, task: AnyTask) -> str:
-        """Dialogue acts are by ``rules`` unless named."""
-        if task is DIALOGUE_ACT:
-            entries = folder.config.labellers
-            return entries.get(task.name) or entries.get("dialogue_act") or "rules"
-        return folder.labeller_spec(task)
-
     def load(self, folder: Folder, settings: RagSettings, reading: Reading) -> RagInputs:
         return load(folder, settings, reading)
 

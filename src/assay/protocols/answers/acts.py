@@ -45,9 +45,7 @@ def act_of(label: Label | None, question: Question, answer: str) -> Act | None:
 def is_asked(act: Act | None, question: Question, nuggets: int) -> bool:
     """Whether anybody needs to be asked about an answer: not about a refusal, unless it is right
     and ``nuggets`` entailed nuggets may have helped to find that."""
-    if act is None or act is Act.ANSWER:
-        return True
-    return nuggets > 0 and is_to_refuse(question)
+    return act in (None, Act.ANSWER) or (nuggets > 0 and is_to_refuse(question))
 
 
 def correctness(
@@ -61,20 +59,13 @@ def correctness(
     """Whether an answer is right, given the labels of its act and of the answer itself; None where
     that is not known. A person's word on the answer goes before a machine's on the act. Where no
     label of an act is ``expected``, nor there, that of the answer counts alone."""
-    said = None if answer is None or answer.verdict is None else bool(answer.verdict["correct"])
-    if act is Act.ANSWER or (said is not None and _outranks(answer, act_label)):
-        return said
-    if act_label is None and not expected:
+    said, by_person = None, False
+    if answer is not None and answer.verdict is not None:
+        said, by_person = bool(answer.verdict["correct"]), answer.labeller.is_human
+    outranks = by_person and (act_label is None or not act_label.labeller.is_human)
+    if act is Act.ANSWER or outranks or (act_label is None and not expected):
         return said
     right = is_to_refuse(question)
     if act is None:
         return said if said == right else None  # the same whatever the act is
     return right
-
-
-def _outranks(answer: Label | None, act: Label | None) -> bool:
-    return (
-        answer is not None
-        and answer.labeller.is_human
-        and (act is None or not act.labeller.is_human)
-    )

@@ -1,4 +1,4 @@
-"""The questions of an R2C2 evaluation as cards: every answer, nugget and label with who gave it."""
+"""Questions as cards: every answer, nugget and label with who gave it."""
 
 from __future__ import annotations
 
@@ -8,38 +8,31 @@ from assay.model.rag import Mark, PassageKey, Question
 from assay.page.cards import Badge, Body, Card, Cards, Chip, Entry, Quotation, RankedPassage, Remark
 from assay.page.parts import Part
 from assay.page.wording import one_line, span
+from assay.protocols.answers.acts import IN_WORDS
+from assay.protocols.answers.results import AnswerResult, Found, NuggetResult, State
 from assay.protocols.places import Place, WhereUsed
-from assay.protocols.r2c2.acts import IN_WORDS
-from assay.protocols.r2c2.results import AnswerResult, Found, NuggetResult, State
 from assay.protocols.remarks import remarks, shared
 
 MOST_QUESTIONS = 300
 """Questions that a report shows in full."""
 
 _OUTCOMES = {
-    "right": Badge("right", "✓", "right"),
-    "wrong": Badge("wrong", "✗", "wrong"),
-    "declined": Badge("declined", "–", "declined"),
-    "out": Badge("out", "∅", "left out"),
-    "missing": Badge("missing", "?", "no label yet"),
-    "failed": Badge("failed", "!", "label failed"),
-}
+    kind: Badge(kind, sign, word)
+    for kind, sign, word in (
+        ("right", "✓", "right"), ("wrong", "✗", "wrong"), ("declined", "–", "declined"),
+        ("out", "∅", "left out"), ("missing", "?", "no label yet"), ("failed", "!", "label failed"),
+    )
+}  # fmt: skip
 _MARKS = {
     Mark.RELEVANT: ("good", "relevant"),
     Mark.NONRELEVANT: ("neutral", "nonrelevant"),
     Mark.BOGUS: ("bad", "bogus"),
 }
 _FILTERS = (
-    ("right", "right"),
-    ("wrong", "wrong"),
-    ("declined", "declined"),
-    ("out", "left out"),
-    ("missing", "without a label"),
-    ("failed", "label failed"),
-    ("mixed", "runs disagree"),
-    ("bogus", "some nugget bogus"),
-    ("overruled", "overruled by a person"),
-)
+    *((kind, one.word) for kind, one in _OUTCOMES.items() if kind not in ("missing", "failed")),
+    ("missing", "without a label"), ("failed", "label failed"), ("mixed", "runs disagree"),
+    ("bogus", "some nugget bogus"), ("overruled", "overruled by a person"),
+)  # fmt: skip
 
 
 def question_part(found: Found, order: Sequence[str], where: WhereUsed) -> Part:
@@ -85,9 +78,7 @@ def _outcome(result: AnswerResult) -> str:
         return "out"
     if result.correct is None:
         return "failed" if result.state is State.FAILED else "missing"
-    if result.correct:
-        return "right"
-    return "declined" if result.refused else "wrong"
+    return "right" if result.correct else "declined" if result.refused else "wrong"
 
 
 def _chip(result: AnswerResult, number: int) -> Chip:
@@ -99,7 +90,7 @@ def _chip(result: AnswerResult, number: int) -> Chip:
 
 def _tags(results: Sequence[AnswerResult]) -> tuple[str, ...]:
     kinds = {_outcome(result) for result in results}
-    if {"right", "wrong"} <= kinds or {"right", "declined"} <= kinds:
+    if "right" in kinds and kinds & {"wrong", "declined"}:
         kinds.add("mixed")
     nuggets = [nugget for result in results for nugget in result.nuggets]
     if any(nugget.mark is Mark.BOGUS for nugget in nuggets):
@@ -111,8 +102,7 @@ def _tags(results: Sequence[AnswerResult]) -> tuple[str, ...]:
 
 
 def _entry(result: AnswerResult, where: WhereUsed) -> Entry:
-    badge = _OUTCOMES[_outcome(result)]
-    answer = result.answer
+    badge, answer = _OUTCOMES[_outcome(result)], result.answer
     if answer is None:
         nothing = (
             "This run leaves the question out: it counts as wrong, with an unknown confidence and "
@@ -120,21 +110,24 @@ def _entry(result: AnswerResult, where: WhereUsed) -> Entry:
         )
         return Entry(result.run, badge, None, remarks=(nothing,))
     at = Place(result.run, result.question.id)
-    carried = result.state is State.CARRIED
     given = remarks(
         result.label, result.overruled, "correct", ("correct", "not correct"), before="Judged "
     )
-    said = [
-        # A label that was carried here is not about what this answer holds now.
-        "" if carried else shared(result.label, at._replace(position="answer"), where),
-        "" if given else "No label has been given to this answer yet.",
-        "Carried over: the label was given beside other entailed nuggets, before a person changed "
-        "some mark."
-        if carried
-        else "",
-        _act(result),
-        "" if result.nuggets else "No nuggets: nugget precision 0.",
-    ]
+    said = []
+    if result.state is not State.CARRIED:  # else its label is not about what the answer holds now
+        said.append(shared(result.label, at._replace(position="answer"), where))
+    if not given:
+        said.append("No label has been given to this answer yet.")
+    if result.state is State.CARRIED:
+        said.append(
+            "Carried over: the label was given beside other entailed nuggets, before a person "
+            "changed some mark."
+        )
+    if result.act is not None and result.refused:
+        by = f" ({result.act_label.labeller.name})" if result.act_label else ""
+        said.append(f"The answer {IN_WORDS.get(result.act, result.act)}{by}.")
+    if not result.nuggets:
+        said.append("No nuggets: nugget precision 0.")
     return Entry(
         result.run,
         badge,
@@ -147,33 +140,22 @@ def _entry(result: AnswerResult, where: WhereUsed) -> Entry:
     )
 
 
-def _act(result: AnswerResult) -> str:
-    if result.act is None or not result.refused:
-        return ""
-    by = f" ({result.act_label.labeller.name})" if result.act_label else ""
-    return f"The answer {IN_WORDS.get(result.act, result.act)}{by}."
-
-
 def _nugget(result: NuggetResult, at: Place, where: WhereUsed) -> Quotation:
-    num = result.nugget.num
+    num, passage = result.nugget.num, result.passage
     if result.mark is not None:
         kind, word = _MARKS[result.mark]
         badge = Badge(kind, f"{result.mark}{num}", word)
+    elif result.state is State.FAILED:
+        badge = Badge("open", f"!{num}", "unmarked: label failed")
     else:
-        failed = result.state is State.FAILED
-        word = "unmarked: label failed" if failed else "unmarked"
-        badge = Badge("open", f"{'!' if failed else '?'}{num}", word)
-    helped = {
-        True: "helped to find the answer", False: "did not help to find the answer", None: ""
-    }[result.helped]  # fmt: skip
-    said: list[Remark | str] = [
-        *remarks(result.entailment, result.overruled, "entailed", ("entailed", "not entailed"))
-    ]
+        badge = Badge("open", f"?{num}", "unmarked")
+    words = ("entailed", "not entailed")
+    said: list[Remark | str] = [*remarks(result.entailment, result.overruled, "entailed", words)]
     if elsewhere := shared(result.entailment, at._replace(position=f"nugget {num}"), where):
         said.append(elsewhere)
-    if helped or result.help_reason:
-        said.append(Remark(helped, result.help_reason or ""))
-    passage = result.passage
+    if result.helped is not None or result.help_reason:
+        helped = "" if result.helped is None else "helped" if result.helped else "did not help"
+        said.append(Remark(helped and f"{helped} to find the answer", result.help_reason or ""))
     return Quotation(
         badge,
         result.nugget.text,
@@ -193,23 +175,12 @@ def _rankings(
             if one.mark is Mark.RELEVANT:
                 why.setdefault(one.nugget.key, []).append(f"{run} {one.nugget.num}")
     grades = found.grades.get(question.id, {})
+
+    def ranked(key: PassageKey, text: str, doc: str) -> RankedPassage:
+        by = f"relevant nuggets: {', '.join(why[key])}" if key in why else ""
+        return RankedPassage(key.rank, grades.get(key, 0), text, doc, by)
+
     return tuple(
-        (
-            name,
-            tuple(
-                RankedPassage(
-                    passage.key.rank,
-                    grades.get(passage.key, 0),
-                    passage.text,
-                    passage.doc,
-                    _why(why.get(passage.key)),
-                )
-                for passage in run.passages.get(question.id, ())
-            ),
-        )
+        (name, tuple(ranked(p.key, p.text, p.doc) for p in run.passages.get(question.id, ())))
         for name, run in found.pr_runs.items()
     )
-
-
-def _why(nuggets: Sequence[str] | None) -> str:
-    return f"relevant nuggets: {', '.join(nuggets)}" if nuggets else ""

@@ -1,76 +1,97 @@
-"""From labels to what counts for each answer and nugget: steps 3 and 4."""
+"""From labels to what counts for each answer and nugget."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import count
 from math import isnan
 
 from assay.measures.ranges import Range
 from assay.model.labels import Label
-from assay.model.rag import Answer, Mark, Nugget, Passage, PassageKey, Question
+from assay.model.rag import Answer, Mark, Question
+from assay.protocols.answers.acts import act_of, correctness, is_asked
+from assay.protocols.answers.requests import (
+    Content,
+    Given,
+    act_content,
+    answer_content,
+    entailment_content,
+    is_entailed,
+)
+from assay.protocols.answers.results import AnswerResult, NuggetResult, State
 from assay.protocols.carried import carried
 from assay.protocols.counted import CountedLabels
 from assay.protocols.labels import LabelBook
 from assay.protocols.places import Place
-from assay.protocols.r2c2.acts import act_of, correctness, is_asked
-from assay.protocols.r2c2.inputs import Inputs
-from assay.protocols.r2c2.requests import (
-    Content,
-    act_content,
-    answer_content,
-    entailment_content,
-)
-from assay.protocols.r2c2.results import AnswerResult, NuggetResult, State
 from assay.tasks.r2c2 import ANSWER, DIALOGUE_ACT, ENTAILMENT, Act
 
 Helped = Mapping[int, tuple[bool, str | None]]
 """By the nugget's place in its answer, from 0: whether it helped, and why."""
 
 
-def judge_answers(inputs: Inputs, book: LabelBook) -> Iterator[tuple[str, AnswerResult]]:
-    """Every run's answer to every question with what the labels of a book say of it, each label
-    noted where it is used."""
-    every = list(inputs.every_answer())
-    given = [(Place(run, question.id), question, passages, answer)
-             for run, question, passages, answer in every if answer is not None]  # fmt: skip
+def judge_answers(
+    every: Iterable[tuple[str, Question, Given | None]], book: LabelBook
+) -> Iterator[AnswerResult]:
+    """What the labels of a book say of every run's answer to every question (None: left out), each
+    label noted where it is used."""
+    every = list(every)
+    given = [(one, Place(one.run, one.question.id)) for _, _, one in every if one is not None]
     nuggets = book.labels(
         ENTAILMENT,
         (
-            entailment_content(one, passages[one.key])
-            for _, _, passages, answer in given
-            for one in answer.nuggets
+            entailment_content(nugget, one.passages[nugget.key])
+            for one, _ in given
+            for nugget in one.answer.nuggets
         ),
         (
-            at._replace(position=f"nugget {one.num}")
-            for at, _, _, answer in given
-            for one in answer.nuggets
+            at._replace(position=f"nugget {nugget.num}")
+            for one, at in given
+            for nugget in one.answer.nuggets
         ),
     )
     acts = book.labels(
         DIALOGUE_ACT,
-        (act_content(question, answer) for _, question, _, answer in given),
-        (at._replace(position="dialogue act") for at, *_ in given),
+        (act_content(one.question, one.answer) for one, _ in given),
+        (at._replace(position="dialogue act") for _, at in given),
     )
-    answers = _Answers(book, nuggets)
-    act_labels = iter(acts)
-    for run, question, passages, answer in every:
-        if answer is None:
+    answers = _Answers(book)
+    labels = zip(_nuggets(book, nuggets, (one for one, _ in given)), acts, strict=True)
+    for run, question, one in every:
+        if one is None:
             nothing = Range.certain(0.0)
-            yield run, AnswerResult(run, question, None, State.LEFT_OUT, False, nothing)
+            yield AnswerResult(run, question, None, State.LEFT_OUT, False, nothing)
         else:
-            yield run, answers.judged(run, question, answer, passages, next(act_labels))
+            yield answers.judged(one, *next(labels))
+
+
+def _nuggets(
+    book: LabelBook, labels: CountedLabels, given: Iterable[Given]
+) -> Iterator[list[NuggetResult]]:
+    """The nuggets of each answer, whose labels stand in the same order; one that its passage does
+    not entail is bogus."""
+    entailed = labels.map(lambda verdict: float(verdict["entailed"])).tolist()
+    there, human = labels.there.tolist(), labels.human.tolist()
+    numbers = count()
+    for one in given:
+        found = []
+        for nugget in one.answer.nuggets:
+            at, passage, overruled = next(numbers), one.passages[nugget.key], None
+            state = State.COUNTED
+            if isnan(entailed[at]):
+                state = State.FAILED if there[at] else State.MISSING
+            elif human[at]:
+                overruled = book.machine(ENTAILMENT, entailment_content(nugget, passage))
+            mark = Mark.BOGUS if entailed[at] == 0 else None
+            result = NuggetResult(nugget, passage, mark, state, labels, at, human[at], overruled)
+            found.append(result)
+        yield found
 
 
 class _Answers:
-    """What labels say of one answer after the other. ``nuggets`` are the labels of step 3, in the
-    same order."""
+    """What labels say of one answer after the other."""
 
-    def __init__(self, book: LabelBook, nuggets: CountedLabels) -> None:
+    def __init__(self, book: LabelBook) -> None:
         self._book = book
-        self._nuggets = nuggets
-        self._entailed = nuggets.map(lambda verdict: float(verdict["entailed"])).tolist()
-        self._there, self._human = nuggets.there.tolist(), nuggets.human.tolist()
-        self._next = 0
         # While no person ever labelled an answer, a machine's own label is the last word.
         self._by_people = book.people_labelled(ANSWER)
         # With ``only:`` perhaps nobody is asked for dialogue acts, and what that labeller says of
@@ -78,18 +99,13 @@ class _Answers:
         self._acts_expected = book.expects(DIALOGUE_ACT)
 
     def judged(
-        self,
-        run: str,
-        question: Question,
-        answer: Answer,
-        passages: Mapping[PassageKey, Passage],
-        act_label: Label | None,
+        self, given: Given, step3: list[NuggetResult], act_label: Label | None
     ) -> AnswerResult:
         """Verdict and marks of one answer, and what is missing."""
+        run, question, _, answer = given
         book, at = self._book, Place(run, question.id)
-        step3 = [self._nugget(one, passages[one.key]) for one in answer.nuggets]
         unmarked = {one.state for one in step3} - {State.COUNTED}
-        beside = [at for at, one in enumerate(step3) if _is_entailed(one)]
+        beside = [at for at, one in enumerate(step3) if _is_open(one)]
         unit = _content(question, answer, beside)
         label, given_beside = book.find(ANSWER, unit), beside
         state = State.COUNTED
@@ -135,19 +151,6 @@ class _Answers:
             book.count(ANSWER, unit, None if found.lacks else label)
         return found
 
-    def _nugget(self, nugget: Nugget, passage: Passage) -> NuggetResult:
-        """Step 3: a nugget that its passage does not entail is bogus."""
-        at, self._next = self._next, self._next + 1
-        entailed, by_person = self._entailed[at], self._human[at]
-        mark = Mark.BOGUS if entailed == 0 else None
-        state = State.COUNTED
-        if isnan(entailed):
-            state = State.FAILED if self._there[at] else State.MISSING
-        overruled = None
-        if by_person and state is State.COUNTED:
-            overruled = self._book.machine(ENTAILMENT, entailment_content(nugget, passage))
-        return NuggetResult(nugget, passage, mark, state, self._nuggets, at, by_person, overruled)
-
     def _carried(
         self, question: Question, answer: Answer, step3: Sequence[NuggetResult], unit: Content
     ) -> tuple[Label, list[int]] | None:
@@ -160,7 +163,7 @@ class _Answers:
         ]
 
         def beside(said: Sequence[Label]) -> list[int]:
-            return [at for at, one in enumerate(said) if (one.verdict or {}).get("entailed")]
+            return [at for at, one in enumerate(said) if is_entailed(one)]
 
         found = carried(
             self._book, ANSWER, unit, parts,
@@ -171,30 +174,28 @@ class _Answers:
 
 def _content(question: Question, answer: Answer, beside: Sequence[int]) -> Content:
     """What is asked of an answer beside the nuggets at these places."""
-    return answer_content(question, answer, [answer.nuggets[at].text for at in beside])
+    return answer_content(question, answer, (answer.nuggets[at].text for at in beside))
 
 
-def _is_entailed(one: NuggetResult) -> bool:
-    """Whether step 3 left a nugget for step 4."""
+def _is_open(one: NuggetResult) -> bool:
+    """Whether a nugget is entailed, and may have helped."""
     return one.state is State.COUNTED and one.mark is None
 
 
 def _marked(
     step3: Sequence[NuggetResult], helps: Helped, silent: bool | None, *, correct: bool
 ) -> list[NuggetResult]:
-    """Step 4: an entailed nugget is relevant where it helped to find a correct answer. ``silent``
-    is what a label that says nothing of a nugget means."""
-    found = []
+    """The nuggets, of which an entailed one is relevant where it helped to find a correct answer.
+    ``silent`` is what a label that says nothing of a nugget means."""
+    found = list(step3)
     for at, one in enumerate(step3):
-        if not _is_entailed(one):
-            found.append(one)
-            continue
-        helped, why = helps.get(at, (silent, None))
-        if not correct:
-            helped, why = False, why or "The answer is not correct."
-        mark = None if helped is None else Mark.RELEVANT if helped else Mark.NONRELEVANT
-        state = State.MISSING if helped is None else State.COUNTED
-        found.append(one._replace(mark=mark, state=state, helped=helped, help_reason=why))
+        if _is_open(one):
+            helped, why = helps.get(at, (silent, None))
+            if not correct:
+                helped, why = False, why or "The answer is not correct."
+            mark = None if helped is None else Mark.RELEVANT if helped else Mark.NONRELEVANT
+            state = State.MISSING if helped is None else State.COUNTED
+            found[at] = one._replace(mark=mark, state=state, helped=helped, help_reason=why)
     return found
 
 
@@ -208,13 +209,13 @@ def _helps(label: Label | None, answer: Answer, beside: Sequence[int]) -> Helped
         for item in label.verdict.get("nuggets", ())
         if 0 <= (position := int(item["nugget"]) - 1) < len(beside)
     }
-    alike: dict[str, dict[bool, str | None]] = {}
+    by_text: dict[str, dict[bool, str | None]] = {}
     for at, (helped, why) in said.items():
-        alike.setdefault(answer.nuggets[at].text, {})[helped] = why
+        by_text.setdefault(answer.nuggets[at].text, {})[helped] = why
     others = {
-        at: next(iter(alike[one.text].items()))
+        at: next(iter(by_text[one.text].items()))
         for at, one in enumerate(answer.nuggets)
-        if len(alike.get(one.text, ())) == 1
+        if len(by_text.get(one.text, ())) == 1
     }
     return others | said
 

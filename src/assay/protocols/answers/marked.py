@@ -1,0 +1,298 @@
+"""Marked answer runs that a person edited: what differs from what is published becomes labels.
+
+A mark is what the labels behind it come to. Bogus or not is the label of the nugget and its
+passage, whether an entailed nugget helped, and whether the answer is right, that of the answer
+beside its entailed nuggets. So an answer of which any mark was changed gets one label by the person
+beside the nuggets that are entailed now, which says of each whether it helped, and each nugget that
+was made bogus, or is no longer, gets one too. Marks do not tell a wrong answer from a right one
+that no nugget helped: a relevant nugget makes the answer right, else it stays what it was, unless
+the person says (``said``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from assay.formats.naming import run_name
+from assay.formats.r2c2 import AnswerRunFile, read_ac_run, write_marked
+from assay.formats.r2c2_edited import changed_otherwise
+from assay.labellers.base import Request
+from assay.ledger import NewLabel
+from assay.ledger.exchange import said_by
+from assay.model.errors import Fault, FormatError
+from assay.model.labels import Label, LabellerId
+from assay.model.rag import Answer, AnswerRun, Mark, Nugget, PassageRun, Question
+from assay.model.wording import listed, printable, quoted
+from assay.protocols.answers.requests import answer_content, entailment_content, request
+from assay.protocols.answers.results import AnswerResult, Judged, NuggetResult
+from assay.protocols.places import Place
+from assay.tasks.r2c2 import ANSWER, ENTAILMENT
+
+Said = Mapping[tuple[str, str], bool]
+"""(run, question) → whether the person says outright that the answer is right."""
+
+_NONE = "no mark"
+
+
+@dataclass(frozen=True)
+class Originals:
+    """The answer runs of an evaluation as they were handed in, and what they are read with."""
+
+    questions: tuple[Question, ...]
+    runs: Mapping[str, AnswerRunFile]
+    pr_runs: Mapping[str, PassageRun]
+
+
+@dataclass(frozen=True)
+class Edits:
+    """What a person made of some marked runs.
+
+    ``labels`` say it; ``files`` are the runs that were given, each with its file and the marks that
+    it holds; ``spaced`` are those that differ from the answer run in blanks or line ends.
+    """
+
+    labels: tuple[NewLabel, ...]
+    files: Mapping[str, tuple[Path, AnswerRun]]
+    spaced: tuple[Path, ...]
+
+
+def read_edits(
+    paths: Sequence[Path],
+    originals: Originals,
+    published: Judged,
+    who: LabellerId,
+    *,
+    said: Said,
+    reason: str | None = None,
+) -> Edits:
+    """What ``who`` changed in the marks of answer runs, set against what scoring publishes now.
+
+    Raises FormatError with all faults of all files: whatever else was changed, marks that were
+    taken off, and marks that cannot stand beside each other.
+    """
+    edited = _Edited(originals, published, said, reason or "")
+    for path in paths:
+        edited.read(path)
+    by_unit: dict[str, list[_Spoken]] = {}
+    for one in edited.spoken:
+        by_unit.setdefault(one.asked.unit_hash, []).append(one)
+    edited.faults += [fault for every in by_unit.values() for fault in _contradictions(every)]
+    if edited.faults:
+        raise FormatError(edited.faults)
+    labels = {
+        one.asked.unit_hash: said_by(
+            who,
+            one.asked.task,
+            one.asked.content,
+            one.verdict,
+            reason=reason,
+            overrules=None if one.overrules is None else one.overrules.uid,
+            detail={"said_of": one.place._asdict()},
+        )
+        for one in edited.spoken
+        if one.edited
+    }
+    return Edits(tuple(labels.values()), edited.files, tuple(edited.spaced))
+
+
+def unlike(edits: Edits, after: Judged, said: Said) -> list[Fault]:
+    """What would not come out as it stands in the edited files, or as it is said of their answers,
+    although every label of that were written: it hangs on labels that these do not go before."""
+    faults = []
+    for run, (path, edited) in edits.files.items():
+        for question, answer in edited.answers.items():
+            result = after[run][question]
+            cure = "It hangs on the labels of other marks; give it the mark that it would have."
+            if result.refused and result.act_label is not None:
+                cure = (
+                    f"{result.act_label.labeller.name} says that the answer declines to answer; "
+                    "change that label of r2c2.dialogue_act first."
+                )
+            marks = result.marks
+            for nugget in answer.nuggets:
+                if (mark := marks.get(nugget.num)) is not nugget.mark:
+                    why = (
+                        f"The mark of nugget {nugget.num} cannot be set so: it would come out as "
+                        f"{mark or _NONE}, not as {nugget.mark or _NONE}."
+                    )
+                    faults.append(Fault(str(path), nugget.line, question, why, cure))
+            wanted = said.get((run, question))
+            if wanted is not None and result.correct is not wanted:
+                why = f"The answer cannot be made {'right' if wanted else 'wrong'} so."
+                faults.append(Fault(str(path), answer.line, question, why, cure))
+    return faults
+
+
+class _Spoken(NamedTuple):
+    """What a file says of a unit: ``edited`` where that is not what is published."""
+
+    asked: Request
+    verdict: Mapping[str, Any]
+    edited: bool
+    overrules: Label | None
+    place: Place
+    path: Path
+    line: int
+
+
+@dataclass
+class _Edited:
+    """Edited runs, read one after the other; all faults are kept until the end."""
+
+    originals: Originals
+    published: Judged
+    said: Said
+    reason: str
+    files: dict[str, tuple[Path, AnswerRun]] = field(default_factory=dict)
+    spaced: list[Path] = field(default_factory=list)
+    faults: list[Fault] = field(default_factory=list)
+    spoken: list[_Spoken] = field(default_factory=list)
+
+    def read(self, path: Path) -> None:
+        """Take one file."""
+        run, own = run_name(path), self.originals
+        if run not in own.runs:
+            self._fault(
+                path, 0, None, f"There is no answer run {quoted(run)} in the evaluation.",
+                "A marked run keeps the run's name, and labels are imported as JSON Lines. Runs: "
+                f"{listed(own.runs, 10)}.",
+            )  # fmt: skip
+            return
+        try:
+            parsed = read_ac_run(path, questions=own.questions, pr_runs=own.pr_runs)
+        except FormatError as error:  # the file cannot be read at all
+            self.faults += error.faults
+            return
+        self.faults += parsed.errors
+        if (edited := parsed.value) is None:
+            return
+        if run in self.files:
+            why = f"The run was given as {printable(str(self.files[run][0]))} too."
+            self._fault(path, 0, None, why, "Keep one.")
+            return
+        original = own.runs[run]
+        unread = {fault.topic for fault in parsed.errors}
+        changed = changed_otherwise(path, original.run, edited.run, unread=unread)
+        self.faults += changed
+        self.files[run] = path, edited.run
+        if write_marked(edited, {}) != write_marked(original, {}):
+            self.spaced.append(path)
+        otherwise = {fault.topic for fault in changed}
+        for question, answer in edited.run.answers.items():
+            if question in original.run.answers and question not in unread:
+                result = self.published[run][question]
+                self._answer(path, answer, result, same=question not in otherwise)
+
+    def _fault(self, path: Path, line: int, topic: str | None, why: str, cure: str) -> None:
+        self.faults.append(Fault(printable(str(path)), line, topic, why, cure))
+
+    # -- what changed marks say --------------------------------------------------------------
+
+    def _answer(self, path: Path, answer: Answer, result: AnswerResult, *, same: bool) -> None:
+        """Take the marks of one answer, changed or not; but for marks it is the ``same``."""
+        run, question = result.run, result.question.id
+        said = self.said.get((run, question))
+        known = {one.nugget.num: one for one in result.nuggets}
+        pairs = [(one, known[one.num]) for one in answer.nuggets if one.num in known]
+        changed = any(nugget.mark is not own.mark for nugget, own in pairs)
+        edited = changed or (said is not None and said is not result.correct)
+        relevant = any(nugget.mark is Mark.RELEVANT for nugget in answer.nuggets)
+        correct = True if relevant else result.correct if said is None else said
+        before = len(self.faults)
+        for nugget, own in pairs:
+            wrong = _wrong(nugget, own, said, correct, edited, f"{run}/{question}")
+            if wrong is not None:
+                self._fault(path, nugget.line, question, *wrong)
+        if len(self.faults) > before or not same:
+            return
+        for nugget, own in pairs:
+            if nugget.mark is not None and own.passage is not None:
+                entailed = nugget.mark is not Mark.BOGUS
+                asked = request(ENTAILMENT, entailment_content(nugget, own.passage))
+                says: dict[str, Any] = {"reason": self.reason, "entailed": entailed}
+                place = Place(run, question, f"nugget {nugget.num}")
+                turned = own.entailed is not entailed
+                spoken = _Spoken(asked, says, turned, own.entailment, place, path, nugget.line)
+                self.spoken.append(spoken)
+        if correct is None:
+            return
+        beside = [
+            nugget
+            for nugget, own in pairs
+            if (own.entailed if nugget.mark is None else nugget.mark is not Mark.BOGUS)
+        ]
+        helped = [
+            {"nugget": number, "reason": "", "helped": nugget.mark is Mark.RELEVANT}
+            for number, nugget in enumerate(beside, start=1)
+            if nugget.mark is not None
+        ]
+        texts = (one.text for one in beside)
+        asked = request(ANSWER, answer_content(result.question, answer, texts))
+        says = {"reason": self.reason, "correct": correct, "nuggets": helped}
+        label, place = result.label, Place(run, question, "answer")
+        overrules = label if label is not None and label.unit == asked.unit_hash else None
+        self.spoken.append(_Spoken(asked, says, edited, overrules, place, path, answer.line))
+
+
+def _contradictions(every: Sequence[_Spoken]) -> Iterator[Fault]:
+    """What is equal has one label: it cannot be said to be one thing here and another there."""
+    for number, one in enumerate(every):
+        others = (
+            other
+            for place, other in enumerate(every)
+            if other.verdict != one.verdict and (place < number or not other.edited)
+        )
+        other = next(others, None) if one.edited else None
+        if other is None:
+            continue
+        if one.asked.task is ENTAILMENT:
+            why = "The nugget and its passage are"
+            cure = "Make both bogus (B), or neither"
+        else:
+            why = "The question, the answer and its nuggets that are not bogus are"
+            cure = "Give both the same marks"
+        if other.path != one.path and not other.edited:
+            cure += f", or import {one.path.name} without {other.path.name}"
+        yield Fault(
+            printable(str(one.path)),
+            one.line,
+            one.place.topic,
+            f"{why} those of {other.place} ({other.path.name}:{other.line}), which is marked "
+            "otherwise; what is equal has one label.",
+            f"{cure}.",
+        )
+
+
+def _wrong(
+    nugget: Nugget,
+    known: NuggetResult,
+    said: bool | None,
+    correct: bool | None,
+    edited: bool,
+    name: str,
+) -> tuple[str, str] | None:
+    """Why a mark cannot stand, and the cure; None where it can. ``said`` is what the person says of
+    the answer outright, ``correct`` what it comes to."""
+    num, mark = nugget.num, nugget.mark
+    if mark is None and known.mark is not None:
+        why = f"The mark {known.mark} of nugget {num} was taken off."
+        return why, "Write B, R or N: labels are never taken back."
+    if mark is Mark.RELEVANT and said is False:
+        why = f"Nugget {num} is relevant (R), but the answer is said to be wrong."
+        return why, f"Write N{num}, or leave out --wrong."
+    if mark is Mark.NONRELEVANT and correct is None:
+        why = (
+            f"Nugget {num} is nonrelevant (N), but nothing says whether the answer is right: "
+            "it has no label."
+        )
+        return why, f"Say it, with --correct {name} or --wrong {name}."
+    if mark is None and known.entailment is None and edited and correct is not None:
+        why = (
+            f"Nugget {num} has no mark, and no label says whether it is bogus; the answer is "
+            "judged beside all nuggets that are not."
+        )
+        return why, "Mark it too, or run 'assay judge' first."
+    return None

@@ -1,0 +1,113 @@
+"""What is asked about answers: their dialogue acts, whether passages entail what they are cited
+for, and whether the answer is right beside the nuggets that are entailed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, NamedTuple
+
+from assay.labellers.base import Request
+from assay.model.labels import Label
+from assay.model.rag import Answer, Nugget, Passage, PassageKey, Question
+from assay.protocols.answers.acts import act_of, is_asked
+from assay.protocols.labels import LabelBook
+from assay.tasks.base import AnyTask
+from assay.tasks.r2c2 import ANSWER, DIALOGUE_ACT, ENTAILMENT
+
+ENTAILED_SHARE = 0.75
+"""Share of nuggets taken as entailed where nothing is known yet, for estimates."""
+
+Content = dict[str, Any]
+"""What a unit holds. Looking labels up needs no more, and units take a while to make."""
+
+
+class Given(NamedTuple):
+    """What a run has for a question, with the passages that it may cite."""
+
+    run: str
+    question: Question
+    passages: Mapping[PassageKey, Passage]
+    answer: Answer
+
+
+def entailment_content(nugget: Nugget, passage: Passage) -> Content:
+    """What is asked of a nugget: the text that the cited run holds, and the nugget."""
+    return {"passage": passage.text, "nugget": nugget.text}
+
+
+def answer_content(question: Question, answer: Answer, entailed: Iterable[str]) -> Content:
+    """What is asked of an answer beside entailed nuggets."""
+    return {
+        "question": question.text,
+        "answer": answer.text,
+        "gold": list(question.gold),
+        "nuggets": list(entailed),
+    }
+
+
+def act_content(question: Question, answer: Answer) -> Content:
+    """What the dialogue act is asked about."""
+    return {"question": question.text, "answer": answer.text}
+
+
+def request(task: AnyTask, content: Content, topic: str = "") -> Request:
+    """A content as a labeller is asked about it."""
+    return Request(task, task.unit(**content), topic=topic)
+
+
+def act_requests(answers: Iterable[Given]) -> Iterator[Request]:
+    """One dialogue act an answer."""
+    for _, question, _, answer in answers:
+        yield request(DIALOGUE_ACT, act_content(question, answer), question.id)
+
+
+def entailment_requests(answers: Iterable[Given]) -> Iterator[Request]:
+    """One request a nugget (equal ones are asked once)."""
+    for _, question, passages, answer in answers:
+        for nugget in answer.nuggets:
+            content = entailment_content(nugget, passages[nugget.key])
+            yield request(ENTAILMENT, content, question.id)
+
+
+def nugget_labels(book: LabelBook, one: Given) -> list[Label | None]:
+    """The labels that count of an answer's nuggets; nothing is counted."""
+    return [
+        book.find(ENTAILMENT, entailment_content(nugget, one.passages[nugget.key]))
+        for nugget in one.answer.nuggets
+    ]
+
+
+def is_entailed(label: Label | None) -> bool:
+    """Whether a label says that a nugget is entailed."""
+    return label is not None and bool((label.verdict or {}).get("entailed"))
+
+
+def answer_requests(
+    answers: Iterable[Given], book: LabelBook, *, assume: bool = False
+) -> Iterator[Request]:
+    """One request an answer of whose nuggets all are labelled, and that does not decline
+    (:func:`assay.protocols.answers.acts.is_asked`).
+
+    A nugget whose label failed is left out of what the answer rests on, and stays unmarked. With
+    ``assume``, a share of the unlabelled nuggets is taken as entailed (for estimates only). What
+    one answer's share is short of a whole nugget goes to the answers after it, so that answers of
+    one or two nuggets do not make the estimate too high.
+    """
+    owed = 0.0
+    for one in answers:
+        _, question, _, answer = one
+        labels = nugget_labels(book, one)
+        unlabelled = [place for place, label in enumerate(labels) if label is None]
+        if unlabelled and not assume:
+            continue
+        owed += len(unlabelled) * ENTAILED_SHARE
+        taken = set(unlabelled[: round(owed)])
+        owed -= len(taken)
+        texts = [
+            nugget.text
+            for place, (nugget, label) in enumerate(zip(answer.nuggets, labels, strict=True))
+            if place in taken or is_entailed(label)
+        ]
+        act = act_of(book.find(DIALOGUE_ACT, act_content(question, answer)), question, answer.text)
+        if is_asked(act, question, len(texts)):
+            yield request(ANSWER, answer_content(question, answer, texts), question.id)

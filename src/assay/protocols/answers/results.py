@@ -1,0 +1,282 @@
+"""What labels say of answers and their nuggets: plain frozen values that files and reports are
+made from."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import NamedTuple
+
+import numpy as np
+
+from assay.measures.abstention import Answers
+from assay.measures.ranges import Range
+from assay.model.labels import Label
+from assay.model.rag import Answer, Mark, Nugget, Passage, PassageKey, PassageRun, Question
+from assay.model.wording import listing, named
+from assay.page.page import Gap
+from assay.protocols.answers.acts import IN_WORDS, is_to_refuse
+from assay.protocols.confidence_scores import Verdicts
+from assay.protocols.relevance import RelevanceCheck
+
+
+class State(StrEnum):
+    """Whether there is a label to score with. ``carried``: the label counted for this answer
+    beside other entailed nuggets, before some mark was changed."""
+
+    COUNTED = "counted"
+    CARRIED = "carried"
+    MISSING = "missing"
+    FAILED = "failed"
+    LEFT_OUT = "left out"
+
+
+class NuggetResult(NamedTuple):
+    """A nugget of an answer with what was found about it. (A named tuple: there are many.)
+
+    ``mark`` is None where a label is missing or failed. Its label is the one at ``at`` among
+    ``labels``, by a person where it is ``by_person``; ``overruled`` is the machine's label that a
+    person's took the place of. ``help_reason`` is the labeller's reason for relevant or
+    nonrelevant.
+    """
+
+    nugget: Nugget
+    passage: Passage | None
+    mark: Mark | None
+    state: State
+    labels: Sequence[Label | None] = (None,)
+    at: int = 0
+    by_person: bool = False
+    overruled: Label | None = None
+    helped: bool | None = None
+    help_reason: str | None = None
+
+    @property
+    def entailment(self) -> Label | None:
+        """The label that counted, or the failed one."""
+        return self.labels[self.at]
+
+    @property
+    def entailed(self) -> bool | None:
+        """Whether the passage entails the nugget; None where nothing usable says so."""
+        label = self.entailment
+        return None if label is None or label.verdict is None else bool(label.verdict["entailed"])
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerResult:
+    """One run's answer to one question.
+
+    ``answer`` is None where the run leaves the question out: then ``correct`` is False, the
+    confidence unknown and ``precision`` 0. ``correct`` is None where a label is missing or failed;
+    ``precision`` is R / (R + N + B), from all marks that are missing being no R to all that may be
+    one. ``act`` is the dialogue act (``answer``, ``dont_know`` …), None where unlabelled. A
+    refusal's correctness follows from it (:mod:`assay.protocols.answers.acts`): it has no
+    ``label``, unless a person gave one, or its nuggets were asked about.
+    """
+
+    run: str
+    question: Question
+    answer: Answer | None
+    state: State
+    correct: bool | None
+    precision: Range
+    nuggets: tuple[NuggetResult, ...] = ()
+    label: Label | None = None
+    overruled: Label | None = None
+    act: str | None = None
+    act_label: Label | None = None
+
+    @property
+    def confidence(self) -> float | None:
+        """p(i) in [0, 1]; None where the question is left out."""
+        return None if self.answer is None else self.answer.confidence / 100
+
+    @property
+    def accuracy(self) -> Range:
+        """1 where the answer is correct, 0 where it is not."""
+        return Range(0.0, 1.0) if self.correct is None else Range.certain(float(self.correct))
+
+    @property
+    def marks(self) -> dict[int, Mark]:
+        """The marks of its nuggets by NuggetNum; unlabelled ones are absent."""
+        return {one.nugget.num: one.mark for one in self.nuggets if one.mark is not None}
+
+    @property
+    def complete(self) -> bool:
+        """Whether the verdict and every mark that a score hangs on are known."""
+        return self.correct is not None and self.precision.value is not None
+
+    @property
+    def lacks(self) -> bool:
+        """Whether a label is missing that a score hangs on."""
+        states = (self.state, *(one.state for one in self.nuggets))
+        return not self.complete and State.MISSING in states
+
+    @property
+    def refused(self) -> bool:
+        """Whether the answer declines to answer."""
+        return self.act is not None and self.act != "answer"
+
+
+PRECISION = "NuggetPrecision"
+
+
+def stated(results: Sequence[AnswerResult]) -> Verdicts:
+    """A run's answers as they are scored (None becomes NaN), with the nugget precision of each."""
+    acts = [None if one.act is None else one.refused for one in results]
+    answers = Answers(
+        p=np.array([one.confidence for one in results], dtype=np.float64),
+        correct=np.array([one.correct for one in results], dtype=np.float64),
+        refused=np.array(acts, dtype=np.float64),
+        given=np.array([one.answer is not None for one in results], dtype=bool),
+        to_refuse=np.array([is_to_refuse(one.question) for one in results], dtype=bool),
+    )
+    return Verdicts(answers, {PRECISION: [one.precision for one in results]})
+
+
+Judged = Mapping[str, Mapping[str, AnswerResult]]
+"""run → question → what was found of the answer."""
+
+
+def confidence_rows(judged: Judged) -> Iterator[tuple[object, ...]]:
+    """Each answer's confidence and correctness (None where a label is missing), as ``assay
+    confidence`` and ``assay recalibrate`` read them. What a run leaves out is wrong, without a
+    confidence."""
+    for run, by_question in judged.items():
+        for question, found in by_question.items():
+            stated = None if found.answer is None else found.answer.confidence
+            yield (run, question, stated, None if found.correct is None else int(found.correct))
+
+
+@dataclass(frozen=True)
+class Found:
+    """What was found of answers and of the passages that they cite, in the order of the questions.
+
+    ``grades[question][PassageKey]`` are the grades of every passage of every run of passages;
+    ``no_relevant`` lists questions that surely have no relevant passage.
+    """
+
+    questions: tuple[Question, ...]
+    pr_runs: Mapping[str, PassageRun]
+    answers: Judged
+    notes: Mapping[str, RunNotes]
+    grades: Mapping[str, Mapping[PassageKey, int]]
+    no_relevant: tuple[str, ...]
+    relevance: RelevanceCheck | None = None
+
+
+# -- what must be known of a run ------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class RunNotes:
+    """Counts for one run that a reader must know beside its scores."""
+
+    run: str
+    questions: int
+    answered: int
+    left_out: tuple[str, ...]
+    refusals: Mapping[str, int]
+    missing_answers: int
+    failed_answers: int
+    carried_answers: int
+    unmarked_nuggets: int
+    marks: Mapping[str, int]
+    by_people: int
+
+    @classmethod
+    def of(cls, run: str, results: Sequence[AnswerResult]) -> RunNotes:
+        """The counts of a run's answers."""
+        nuggets = [nugget for result in results for nugget in result.nuggets]
+        marks = Counter(nugget.mark for nugget in nuggets)
+        states = Counter(result.state for result in results)
+        answers = [result.label for result in results]
+        return cls(
+            run=run,
+            questions=len(results),
+            answered=sum(result.answer is not None for result in results),
+            left_out=tuple(r.question.id for r in results if r.answer is None),
+            refusals=dict(Counter(str(r.act) for r in results if r.refused)),
+            missing_answers=states[State.MISSING],
+            failed_answers=states[State.FAILED],
+            carried_answers=states[State.CARRIED],
+            unmarked_nuggets=marks[None],
+            marks={mark.value: marks[mark] for mark in Mark},
+            by_people=sum(one is not None and one.labeller.is_human for one in answers)
+            + sum(nugget.by_person for nugget in nuggets),
+        )
+
+    @property
+    def declined(self) -> int:
+        """How many answers decline."""
+        return sum(self.refusals.values())
+
+    @property
+    def unlabelled(self) -> int:
+        """How many answers and nuggets have no usable label."""
+        return self.missing_answers + self.failed_answers + self.unmarked_nuggets
+
+    def counts(self) -> tuple[str, ...]:
+        """What must be known beside the run's scores, only what is not zero."""
+        parts = (
+            (len(self.left_out), "left out"),
+            (self.declined, "declined"),
+            (self.missing_answers, f"{named(self.missing_answers, 'label')} missing"),
+            (self.failed_answers, "failed"),
+            (self.carried_answers, "carried"),
+            (self.unmarked_nuggets, f"{named(self.unmarked_nuggets, 'nugget')} unmarked"),
+        )
+        return tuple(f"{n:,} {words}" for n, words in parts if n)
+
+    def in_words(self) -> str:
+        """The same with what its refusals say."""
+        acts = "; ".join(
+            f"{n} × {IN_WORDS.get(act, act)}" for act, n in sorted(self.refusals.items()) if n
+        )
+        return "; ".join(self.counts()) + (f" ({acts})" if acts else "")
+
+
+_RANGE = "What hangs on them is a range, from the worst to the best that it can be."
+
+
+def answer_gaps(every: Sequence[RunNotes]) -> Iterator[Gap]:
+    """What is missing of the runs' answers, gravest first."""
+    by_run: tuple[tuple[list[int], str, str, str, bool], ...] = (
+        (
+            [one.missing_answers for one in every],
+            "answer has no label yet", "answers have no label yet",
+            f"{_RANGE} “assay judge” asks for the labels that are missing.", True,
+        ),
+        (
+            [one.failed_answers for one in every],
+            "answer could not be labelled: the labeller failed",
+            "answers could not be labelled: the labeller failed", _RANGE, True,
+        ),
+        (
+            [one.unmarked_nuggets for one in every],
+            "nugget has no mark: its label is missing or failed",
+            "nuggets have no mark: their labels are missing or failed",
+            "Nugget precision and the scores of passage runs are ranges.", True,
+        ),
+        (
+            [one.carried_answers for one in every],
+            "answer label is carried over", "answer labels are carried over",
+            "Given before a person changed the mark of some nugget of the answer.", False,
+        ),
+        (
+            [len(one.left_out) for one in every],
+            "question was left out by a run", "questions were left out by runs",
+            (
+                "Counted as wrong with an unknown confidence: HMR, R_O, R_U and the calibration "
+                "measures are ranges, from the worst answer there could have been to confidence 0."
+            ),
+            False,
+        ),
+    )  # fmt: skip
+    for counts, one, many, so, grave in by_run:
+        if n := sum(counts):
+            where = [f"{note.run}: {n}" for note, n in zip(every, counts, strict=True) if n]
+            yield Gap(n, f"{named(n, one, many)} ({listing(where)})", so, grave)
