@@ -7,8 +7,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from assay.api.reading import Note, used
 from assay.formats.exam_bank import read_bank
 from assay.formats.exam_graded import GradedFile, read_graded
@@ -18,7 +16,7 @@ from assay.measures.ranges import Range
 from assay.measures.scores import Score, ranks
 from assay.model.errors import SettingsError
 from assay.model.exam import Run
-from assay.model.exam_grades import Grades
+from assay.model.exam_grades import NO_GRADES
 from assay.protocols.exam.inputs import bank_of, held_runs, judgments_of, pool_of, trec_rankings
 from assay.protocols.exam.scoring import (
     COVER,
@@ -111,9 +109,8 @@ def graded(
     options = replace(options, measures=tuple(measures)) if measures else options
     rankings = _rankings(found, runs)
     asked, _ = pool_of(questions, rankings, {}, found, judgments_of(found), k)
-    none = Grades((), (), np.empty((0, 0), dtype=np.int8))
     pool = {
-        name: (found.queries[name].grades if name in found.queries else none).of(asked[name])
+        name: (found.queries[name].grades if name in found.queries else NO_GRADES).of(asked[name])
         for name in asked
     }
     unheld = 0 if runs else sum(one.unheld(k) for run in rankings.values() for one in run.values())

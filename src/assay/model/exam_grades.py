@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["NO_GRADE", "TOP_GRADE", "GradeMatrix", "Grades"]
+__all__ = ["NO_GRADE", "NO_GRADES", "TOP_GRADE", "GradeMatrix", "Grades"]
 
 GradeMatrix = npt.NDArray[np.int8]
 
@@ -58,3 +58,7 @@ class Grades:
             target, origin = zip(*known, strict=True)
             made[:-1, list(target)] = self.values[:, list(origin)]
         return made
+
+
+NO_GRADES = Grades((), (), np.empty((0, 0), dtype=np.int8))
+"""Those of a query of which nothing was graded."""

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-import numpy as np
-
 from assay.formats.exam_bank import packed, workbench_bank
 from assay.formats.exam_graded import GradedQuery, graded_lines
 from assay.formats.trec import format_qrels
 from assay.measures.coverage import standard_error
 from assay.measures.scores import Scores
-from assay.model.exam import Bank, GradedPassage, Judgment, Ranked, Ranking
-from assay.model.exam_grades import Grades
+from assay.model.exam import GradedPassage, Judgment, Ranked, Ranking
+from assay.model.exam_grades import NO_GRADES
 from assay.protocols.exam.grading import Pool
 from assay.protocols.exam.inputs import ExamInputs, ExamSettings
 from assay.protocols.exam.meta import Sweeps, means
@@ -31,7 +29,6 @@ from assay.protocols.output import csv_bytes
 def own_files(
     inputs: ExamInputs,
     settings: ExamSettings,
-    bank: Bank,
     pool: Pool,
     scorer: ExamScorer,
     scores: Scores,
@@ -54,10 +51,10 @@ def own_files(
     }  # fmt: skip
     if settings.grading.startswith("direct:"):
         return files
-    settled = len(pool.said) == pool.from_file  # the file's own records say it all
+    settled = pool.graded == pool.from_file  # the file's own records say it all
     graded = b"".join(
         graded_lines(
-            _graded(inputs, bank, pool),
+            _graded(inputs, pool),
             llm=_who(inputs, pool),
             prompt=settings.grading,
             rated=None if settled else settings.grading == "self-rating",
@@ -69,7 +66,7 @@ def own_files(
         "grades.jsonl": graded,
         "workbench/question-bank.jsonl.gz": packed(written),
         "workbench/graded.jsonl.gz": packed(graded),
-        "answers.csv": csv_bytes(ANSWER_COLUMNS, answers(inputs, bank, pool)),
+        "answers.csv": csv_bytes(ANSWER_COLUMNS, answers(inputs, pool)),
     }
     if swept:
         files["sweep.csv"] = csv_bytes(
@@ -84,7 +81,7 @@ def own_files(
     if inputs.qrels is not None:
         tau = settings.least
         files["uncovered.csv"] = csv_bytes(UNCOVERED_COLUMNS, uncovered(inputs, scorer, tau))
-        files["misled.csv"] = csv_bytes(MISLED_COLUMNS, misled(inputs, bank, pool, tau))
+        files["misled.csv"] = csv_bytes(MISLED_COLUMNS, misled(inputs, pool, tau))
     return files
 
 
@@ -97,16 +94,12 @@ def _who(inputs: ExamInputs, pool: Pool) -> str:
     return " + ".join(names) or "nobody"
 
 
-def _graded(inputs: ExamInputs, bank: Bank, pool: Pool) -> Iterator[GradedQuery]:
+def _graded(inputs: ExamInputs, pool: Pool) -> Iterator[GradedQuery]:
     """The pool by query, with all that the graded file holds besides, its order first."""
     given = inputs.given.queries if inputs.given is not None else {}
-    nothing = Grades((), (), np.empty((0, 0), dtype=np.int8))
-    said: dict[str, dict[tuple[str, str], str]] = {}
-    for (query, passage, question), one in pool.said.items():
-        if one.said:
-            said.setdefault(query, {})[passage, question] = one.said
-    for query in dict.fromkeys([*given, *pool.grades]):
-        grades = pool.grades.get(query, nothing)
+    for query in dict.fromkeys([*given, *pool.sheets]):
+        sheet = pool.sheets.get(query)
+        grades = NO_GRADES if sheet is None else sheet.grades
         known = {one.id: one for one in given[query].passages} if query in given else {}
         every = tuple(dict.fromkeys([*known, *grades.passages]))
         ranks: dict[str, list[Ranked]] = {}
@@ -127,8 +120,14 @@ def _graded(inputs: ExamInputs, bank: Bank, pool: Pool) -> Iterator[GradedQuery]
             )
             for name in every
         )
-        nuggets = frozenset(one.id for one in bank.questions(query) if one.nugget)
-        yield GradedQuery(query, passages, grades.of(every), said.get(query, {}), nuggets)
+        said: dict[tuple[str, str], str] = {}
+        nuggets: frozenset[str] = frozenset()
+        if sheet is not None:
+            for name, texts in zip(sheet.passages, sheet.said(), strict=True):
+                keys = ((name, question) for question in grades.questions)
+                said |= {key: text for key, text in zip(keys, texts, strict=True) if text}
+            nuggets = frozenset(one.id for one in sheet.questions if one.nugget)
+        yield GradedQuery(query, passages, grades.of(every), said, nuggets)
 
 
 def _unjudged(name: str, known: Mapping[str, GradedPassage], judged: Mapping[str, int]) -> bool:

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from itertools import compress
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from assay.labellers.base import Request
 from assay.measures.answers import ill_formed, is_correct, unanswerable
+from assay.measures.hits import Bools, Floats
 from assay.model.exam import Bank, BankQuestion, QueryBank
-from assay.model.exam_grades import NO_GRADE, Grades
+from assay.model.exam_grades import NO_GRADE, NO_GRADES, GradeMatrix, Grades
+from assay.protocols.counted import CountedLabels
 from assay.protocols.exam.inputs import DIRECT_TASKS, ExamInputs, ExamSettings
 from assay.protocols.labels import LabelBook
 from assay.protocols.places import Place
@@ -22,12 +26,8 @@ from assay.tasks.r2c2 import ANSWER
 DIRECT_QUESTION = "(direct)"
 """Stands for the query itself where a direct grader labels passages."""
 
-
-class Graded(NamedTuple):
-    """A grade with what was said: the extracted answer, or the labeller's reason."""
-
-    grade: int
-    said: str
+_TO_VERIFY = -1.0
+"""In place of a grade: somebody has to say whether the answer is right."""
 
 
 def tasks(settings: ExamSettings) -> tuple[AnyTask, ...]:
@@ -53,26 +53,67 @@ def questions(inputs: ExamInputs, settings: ExamSettings) -> Bank:
     )
 
 
-def _pairs(inputs: ExamInputs, settings: ExamSettings) -> Iterator[tuple[str, str, BankQuestion]]:
-    """Every (query, passage, question) of the pool."""
+@dataclass(eq=False)
+class Sheet:
+    """A query's passages (rows) and questions (columns). ``given`` are the grades of the graded
+    file, whose ``answers`` are by passage and question; ``words`` says of which pairs the words are
+    known (a graded file alone need not have them). Labels are wanted of the pairs ``asked``; of
+    these, in order, are the ``labels``, and ``grades`` come of both."""
+
+    query: str
+    passages: tuple[str, ...]
+    questions: tuple[BankQuestion, ...]
+    given: GradeMatrix
+    answers: Mapping[tuple[str, str], str]
+    words: Bools
+    asked: Bools = field(init=False)
+    grades: Grades = field(default=NO_GRADES, init=False)
+    labels: CountedLabels | None = field(default=None, init=False)
+
+    def __post_init__(self) -> None:
+        self.asked = self.words & (self.given == NO_GRADE)
+
+    def pairs(self, which: Bools) -> Iterator[tuple[str, BankQuestion]]:
+        """Some passages and questions, row by row."""
+        for row, column in np.argwhere(which).tolist():
+            yield self.passages[row], self.questions[column]
+
+    @property
+    def from_file(self) -> Bools:
+        """The pairs whose grades are the graded file's."""
+        return np.asarray((self.given != NO_GRADE) & ~self.asked)
+
+    def said(self) -> list[list[str]]:
+        """What was said of every pair: the extracted answer, or the labeller's reason."""
+        found = [[""] * len(self.questions) for _ in self.passages]
+        if self.answers:
+            for row, column in np.argwhere(self.from_file).tolist():
+                key = self.passages[row], self.questions[column].id
+                found[row][column] = self.answers.get(key, "")
+        if self.labels is not None:
+            texts = self.labels.each(_said)
+            for (row, column), text in zip(np.argwhere(self.asked).tolist(), texts, strict=True):
+                found[row][column] = text or ""
+        return found
+
+
+def _said(verdict: Mapping[str, Any]) -> str:
+    return str(verdict["answer"] if "answer" in verdict else verdict.get("reason") or "")
+
+
+def sheets(inputs: ExamInputs, settings: ExamSettings) -> Iterator[Sheet]:
+    """The pool by query; asked is what no graded file answers."""
     bank = questions(inputs, settings)
+    held = inputs.given.queries if inputs.given is not None else {}
     for query, passages in inputs.pool.items():
-        for passage in passages:
-            for question in bank.questions(query):
-                yield query, passage, question
-
-
-def given_grades(inputs: ExamInputs) -> dict[tuple[str, str, str], Graded]:
-    """The grades of the graded file by query, passage and question."""
-    found: dict[tuple[str, str, str], Graded] = {}
-    for query in inputs.given.queries.values() if inputs.given is not None else ():
-        names = query.grades.questions
-        for passage, row in zip(query.grades.passages, query.grades.values.tolist(), strict=True):
-            for name, grade in zip(names, row, strict=True):
-                if grade != NO_GRADE:
-                    said = query.answers.get((passage, name), "")
-                    found[query.query, passage, name] = Graded(grade, said)
-    return found
+        columns = bank.questions(query)
+        own = held.get(query)
+        grades = NO_GRADES if own is None else own.grades
+        given = grades.of(passages).columns([one.id for one in columns])[:-1]
+        words = [bool(one.text) or one.id == DIRECT_QUESTION for one in columns]
+        texts = np.array([one in inputs.texts for one in passages], np.bool_)
+        known = texts[:, None] & np.array(words, np.bool_)
+        yield Sheet(query, passages, columns, given, {} if own is None else own.answers, known)
 
 
 def unit(
@@ -99,103 +140,121 @@ def verification(question: BankQuestion, answer: str) -> dict[str, Any]:
 
 
 def requests(inputs: ExamInputs, settings: ExamSettings) -> Iterator[Request]:
-    """One request a pair of passage and question that no graded file answers (equal ones are
-    asked once)."""
+    """One request a pair that is asked (equal ones are asked once)."""
     task = tasks(settings)[0]
-    known = given_grades(inputs)
-    for query, passage, question in _pairs(inputs, settings):
-        if (query, passage, question.id) not in known and _can_ask(inputs, passage, question):
-            content = unit(inputs, task, query, passage, question)
-            yield Request(task, task.unit.model_validate(content), topic=query)
-
-
-def _can_ask(inputs: ExamInputs, passage: str, question: BankQuestion) -> bool:
-    """Whether the words are known; a graded file alone need not have them."""
-    return passage in inputs.texts and bool(question.text or question.id == DIRECT_QUESTION)
+    for sheet in sheets(inputs, settings):
+        for passage, question in sheet.pairs(sheet.asked):
+            content = unit(inputs, task, sheet.query, passage, question)
+            yield Request(task, task.unit.model_validate(content), topic=sheet.query)
 
 
 def verifications(inputs: ExamInputs, settings: ExamSettings, book: LabelBook) -> Iterator[Request]:
     """One request an extracted answer that could be right."""
-    known = given_grades(inputs)
-    for query, passage, question in _pairs(inputs, settings):
-        if (query, passage, question.id) in known or not _can_ask(inputs, passage, question):
-            continue
-        label = book.find(EXTRACT, unit(inputs, EXTRACT, query, passage, question))
-        if label is not None and label.verdict is not None:
-            answer = str(label.verdict["answer"])
-            if not (unanswerable(answer) or ill_formed(answer)):
-                asked = ANSWER.unit.model_validate(verification(question, answer))
-                yield Request(ANSWER, asked, topic=query)
+    for sheet in sheets(inputs, settings):
+        for passage, question in sheet.pairs(sheet.asked):
+            label = book.find(EXTRACT, unit(inputs, EXTRACT, sheet.query, passage, question))
+            answer = None if label is None or label.verdict is None else _said(label.verdict)
+            if _by_rule(settings, question, answer) == _TO_VERIFY:
+                asked = ANSWER.unit.model_validate(verification(question, str(answer)))
+                yield Request(ANSWER, asked, topic=sheet.query)
 
 
-@dataclass
+@dataclass(frozen=True, eq=False)
 class Pool:
-    """The graded pool: a matrix for each query, and what was said of every pair. ``by`` names the
-    labellers whose labels the grades are, but for those that are ``from_file``."""
+    """The graded pool by query. ``by`` names the labellers whose labels the grades are, but for
+    those that are from the graded file."""
 
-    grades: dict[str, Grades] = field(default_factory=dict)
-    said: dict[tuple[str, str, str], Graded] = field(default_factory=dict)
-    asked: int = 0
-    from_file: int = 0
-    by: tuple[str, ...] = ()
+    sheets: Mapping[str, Sheet]
+    by: tuple[str, ...]
+
+    @property
+    def grades(self) -> dict[str, Grades]:
+        """The grades of every query."""
+        return {query: sheet.grades for query, sheet in self.sheets.items()}
+
+    @property
+    def asked(self) -> int:
+        """How many pairs there are."""
+        return sum(sheet.given.size for sheet in self.sheets.values())
+
+    @property
+    def graded(self) -> int:
+        """How many of them have a grade."""
+        return sum(int((one.grades.values != NO_GRADE).sum()) for one in self.sheets.values())
+
+    @property
+    def from_file(self) -> int:
+        """How many of these are the graded file's."""
+        return sum(int(sheet.from_file.sum()) for sheet in self.sheets.values())
 
 
 def grade(inputs: ExamInputs, settings: ExamSettings, book: LabelBook) -> Pool:
     """Grades from labels, and from the graded file where nobody was asked."""
-    pool = Pool()
-    known = given_grades(inputs)
     task = tasks(settings)[0]
-    bank = questions(inputs, settings)
-    for query, passages in inputs.pool.items():
-        asked = bank.questions(query)
-        values = np.full((len(passages), len(asked)), NO_GRADE, dtype=np.int8)
-        for row, passage in enumerate(passages):
-            for column, question in enumerate(asked):
-                key = (query, passage, question.id)
-                found = _of_pair(inputs, settings, book, task, key, question, known)
-                pool.asked += 1
-                if found is not None:
-                    pool.from_file += key in known
-                    values[row, column] = found.grade
-                    pool.said[key] = found
-        pool.grades[query] = Grades(passages, tuple(one.id for one in asked), values)
-    names = book.used.count(lambda label: (label.task, label.labeller.name))
-    pool.by = tuple(sorted(name for of, name in names if of == task.name))
-    return pool
+    every = list(sheets(inputs, settings))
+    if book.people_labelled(task):
+        for sheet in every:
+            _overrule(inputs, book, task, sheet)
+    pairs = ((one.query, *pair) for one in every for pair in one.pairs(one.asked))
+    contents = (unit(inputs, task, *pair) for pair in pairs)
+    labels = book.labels(task, contents, _places(every))
+    ends = np.cumsum([sheet.asked.sum() for sheet in every], dtype=np.int64)
+    for sheet, end in zip(every, ends.tolist(), strict=True):
+        sheet.labels = labels[end - int(sheet.asked.sum()) : end]
+    values = labels.map(_grade) if task is not EXTRACT else _extracted(settings, book, every)
+    graded = np.where(np.isnan(values), NO_GRADE, values).astype(np.int8)
+    for sheet, own in zip(every, np.split(graded, ends[:-1]) if every else (), strict=True):
+        given = sheet.given.copy()
+        given[sheet.asked] = own
+        sheet.grades = Grades(sheet.passages, tuple(one.id for one in sheet.questions), given)
+    names = {label.labeller.name for label, _ in labels.alike()}
+    return Pool({sheet.query: sheet for sheet in every}, tuple(sorted(names)))
 
 
-def _of_pair(
-    inputs: ExamInputs,
-    settings: ExamSettings,
-    book: LabelBook,
-    task: AnyTask,
-    key: tuple[str, str, str],
-    question: BankQuestion,
-    known: Mapping[tuple[str, str, str], Graded],
-) -> Graded | None:
-    query, passage, _ = key
-    asked = _can_ask(inputs, passage, question)
-    content = unit(inputs, task, query, passage, question) if asked else None
-    place = Place("", query, f"{passage} {question.id}")
-    if key in known:
-        # A person's label in the ledger overrules the file; a machine's is not asked for.
-        label = book.find(task, content) if content is not None else None
-        if label is None or label.verdict is None or not label.labeller.is_human:
-            return known[key]
-    if content is None:
-        return None
-    verdict = book.verdict(task, content, place)
-    if verdict is None:
-        return None
-    if task is SELF_RATING:
-        return Graded(int(verdict["rating"]), str(verdict.get("reason") or ""))
-    if task is EXTRACT:
-        answer = str(verdict["answer"])
-        if settings.grading == "qa":
-            return Graded(int(is_correct(answer, question.gold)), answer)
-        if unanswerable(answer) or ill_formed(answer):
-            return Graded(0, answer)
-        checked = book.verdict(ANSWER, verification(question, answer), place)
-        return None if checked is None else Graded(int(bool(checked["correct"])), answer)
-    value = verdict.get("grade", verdict.get("relevant"))
-    return Graded(int(value), str(verdict.get("reason") or ""))
+def _places(every: list[Sheet]) -> Iterator[Place]:
+    for sheet in every:
+        for passage, question in sheet.pairs(sheet.asked):
+            yield Place("", sheet.query, f"{passage} {question.id}")
+
+
+def _overrule(inputs: ExamInputs, book: LabelBook, task: AnyTask, sheet: Sheet) -> None:
+    """Have the labels wanted with which people overrule the graded file; a machine's does not."""
+    for row, column in np.argwhere(sheet.words & ~sheet.asked).tolist():
+        content = unit(inputs, task, sheet.query, sheet.passages[row], sheet.questions[column])
+        label = book.find(task, content)
+        if label is not None and label.verdict is not None and label.labeller.is_human:
+            sheet.asked[row, column] = True
+
+
+def _grade(verdict: Mapping[str, Any]) -> float:
+    """The grade that a verdict is: a rating, one of a scale, or a yes."""
+    return float(next(verdict[one] for one in ("rating", "grade", "relevant") if one in verdict))
+
+
+def _extracted(settings: ExamSettings, book: LabelBook, every: list[Sheet]) -> Floats:
+    """The grades of extracted answers, NaN where there is none."""
+    values = np.fromiter((_by_rule(settings, *one) for one in _answers(every)), np.float64)
+    which: npt.NDArray[np.bool_] = values == _TO_VERIFY
+    if which.any():
+        answers = compress(_answers(every), which.tolist())
+        contents = (verification(question, str(answer)) for question, answer in answers)
+        checked = book.labels(ANSWER, contents, compress(_places(every), which.tolist()))
+        values[which] = checked.map(lambda verdict: float(bool(verdict["correct"])))
+    return values
+
+
+def _answers(every: list[Sheet]) -> Iterator[tuple[BankQuestion, str | None]]:
+    """The question of each pair that is asked, and the answer that was extracted, if any was."""
+    for sheet in every:
+        if sheet.labels is not None:
+            answers = sheet.labels.each(_said)
+            pairs = sheet.pairs(sheet.asked)
+            yield from ((one, said) for (_, one), said in zip(pairs, answers, strict=True))
+
+
+def _by_rule(settings: ExamSettings, question: BankQuestion, answer: str | None) -> float:
+    if answer is None:
+        return np.nan
+    if settings.grading == "qa":
+        return float(is_correct(answer, question.gold))
+    return 0.0 if unanswerable(answer) or ill_formed(answer) else _TO_VERIFY

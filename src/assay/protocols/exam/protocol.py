@@ -119,14 +119,14 @@ class Exam(Protocol[ExamSettings, ExamInputs]):
             definitions=DEFINITIONS,
             facts=_facts(inputs, scorer, bank, pool, settings),
             gaps=_gaps(inputs, scorer, values, settings),
-            files=own_files(inputs, settings, bank, pool, scorer, scores, values, swept),
+            files=own_files(inputs, settings, pool, scorer, scores, values, swept),
             ranked=scorer.ranked(inputs.runs, measures, answered=settings.silent != "zero"),
             parts=lambda: (
                 *leaderboard_part(inputs, scores, values, settings),
                 *sweep_part(inputs, swept, settings),
                 *agreement_part(agreed),
                 *(() if direct else (items_part(inputs, bank, scorer, settings.least),)),
-                *supervision_parts(inputs, bank, pool, scorer, settings),
+                *supervision_parts(inputs, pool, scorer, settings),
             ),
             document=lambda: {
                 "tau": settings.least,
@@ -248,7 +248,7 @@ def _facts(
     if not settings.grading.startswith("direct:"):
         count = sum(len(bank.questions(query)) for query in scorer.queries)
         facts.insert(1, ("Exam questions", f"{count:,}"))
-        facts.append(("Grades", f"{len(pool.said):,} of {pool.asked:,}"))
+        facts.append(("Grades", f"{pool.graded:,} of {pool.asked:,}"))
     if pool.from_file:
         facts.append(("Grades from the file", f"{pool.from_file:,}"))
     return tuple(facts)

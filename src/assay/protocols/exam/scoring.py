@@ -36,7 +36,7 @@ from assay.measures.ranges import Range
 from assay.measures.ranking.subtopics import AlphaNDCG
 from assay.measures.ranking_ranges import score_range
 from assay.model.exam import Bank, Ranking, Run
-from assay.model.exam_grades import NO_GRADE, GradeMatrix, Grades
+from assay.model.exam_grades import NO_GRADE, NO_GRADES, GradeMatrix, Grades
 from assay.protocols.ranked import Ranked
 
 COVER = "EXAM-Cover"
@@ -176,7 +176,7 @@ class ExamScorer:
         self._queries: dict[str, _Query] = {}
         for query in self.queries:
             questions = bank.questions(query)
-            grades = pool.get(query) or Grades((), (), np.empty((0, 0), dtype=np.int8))
+            grades = pool.get(query, NO_GRADES)
             matrix = grades.columns([question.id for question in questions])
             known = labels(matrix).tolist()
             graded = (matrix != NO_GRADE).any(axis=0)

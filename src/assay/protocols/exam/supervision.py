@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from assay.model.exam import Bank
+from collections.abc import Iterator, Mapping
+
+import numpy as np
+
+from assay.model.exam_grades import NO_GRADE
 from assay.model.wording import counted
 from assay.page.parts import Grid, Item, Part, Table
-from assay.protocols.exam.grading import Pool
+from assay.protocols.exam.grading import Pool, Sheet
 from assay.protocols.exam.inputs import ExamInputs, ExamSettings
 from assay.protocols.exam.scoring import ExamScorer
 
@@ -23,68 +27,67 @@ MISLED_COLUMNS = ("query", "question_id", "question", "passage", "judged", "grad
 Row = tuple[str | int | None, ...]
 
 
-def answers(inputs: ExamInputs, bank: Bank, pool: Pool) -> list[Row]:
+def answers(inputs: ExamInputs, pool: Pool) -> Iterator[Row]:
     """Every graded pair, by query and question, the best grade first."""
-    rows: list[Row] = []
-    for query in bank.queries:
-        for question in bank.questions(query):
-            found = [
-                (passage, pool.said[query, passage, question.id])
-                for passage in inputs.pool[query]
-                if (query, passage, question.id) in pool.said
-            ]
-            found.sort(key=lambda item: -item[1].grade)
-            rows += [
-                (query, question.id, question.text or question.id, passage, one.grade,
-                 _judged(inputs, query, passage), one.said)
-                for passage, one in found
-            ]  # fmt: skip
-    return rows
+    for query, sheet in pool.sheets.items():
+        judged = _judgments(inputs, query)
+        said, grades = sheet.said(), sheet.grades.values.tolist()
+        for column, rows in enumerate(_best_first(sheet)):
+            question = sheet.questions[column]
+            for row in rows:
+                passage = sheet.passages[row]
+                yield (
+                    query, question.id, question.text or question.id, passage,
+                    grades[row][column], judged.get(passage), said[row][column],
+                )  # fmt: skip
 
 
-def _judged(inputs: ExamInputs, query: str, passage: str) -> int | None:
-    if inputs.qrels is None:
-        return None
-    return inputs.qrels.grades.get(query, {}).get(passage)
+def _best_first(sheet: Sheet) -> Iterator[list[int]]:
+    """For each question the rows that have a grade, the best first."""
+    for grades in sheet.grades.values.T:
+        order = np.argsort(-grades, kind="stable")
+        yield order[grades[order] != NO_GRADE].tolist()
+
+
+def _judgments(inputs: ExamInputs, query: str) -> Mapping[str, int]:
+    return {} if inputs.qrels is None else inputs.qrels.grades.get(query, {})
 
 
 def uncovered(inputs: ExamInputs, scorer: ExamScorer, tau: int) -> list[Row]:
     """Passages that were judged relevant and surely answer no question with a grade of τ."""
     rows: list[Row] = []
     for query, labels in scorer.label_ranges().items():
+        judgments = _judgments(inputs, query)
         for passage, label in labels.items():
-            judged = _judged(inputs, query, passage)
-            if judged is not None and judged >= 1 and label.ceiling < tau:
+            judged = judgments.get(passage, 0)
+            if judged >= 1 and label.ceiling < tau:
                 text = inputs.texts.get(passage, "")
                 rows.append((query, passage, judged, int(label.floor), text))
     return sorted(rows, key=lambda row: (str(row[0]), -int(row[2] or 0), str(row[1])))
 
 
-def misled(inputs: ExamInputs, bank: Bank, pool: Pool, tau: int) -> list[Row]:
+def misled(inputs: ExamInputs, pool: Pool, tau: int) -> list[Row]:
     """Questions that passages answer which were judged not relevant."""
     rows: list[Row] = []
-    for query, question, text, passage, grade, judged, said in answers(inputs, bank, pool):
+    for query, question, text, passage, grade, judged, said in answers(inputs, pool):
         if judged is not None and int(judged) <= 0 and int(grade or 0) >= tau:
             rows.append((query, question, text, passage, judged, grade, said))
     return rows
 
 
-def _unknown(
-    inputs: ExamInputs, bank: Bank, pool: Pool, scorer: ExamScorer, tau: int
-) -> tuple[str, str]:
+def _unknown(inputs: ExamInputs, pool: Pool, scorer: ExamScorer, tau: int) -> tuple[str, str]:
     """What is to be said of passages that missing grades keep from the lists of
     :func:`uncovered` and :func:`misled`."""
     relevant = other = 0
     for query, labels in scorer.label_ranges().items():
-        for passage, label in labels.items():
-            judged = _judged(inputs, query, passage)
+        judgments = _judgments(inputs, query)
+        lacking = (pool.sheets[query].grades.values == NO_GRADE).any(axis=1).tolist()
+        for (passage, label), lacks in zip(labels.items(), lacking, strict=True):
+            judged = judgments.get(passage)
             if judged is not None and judged >= 1:
                 relevant += label.floor < tau <= label.ceiling
             elif judged is not None:
-                other += any(
-                    (query, passage, question.id) not in pool.said
-                    for question in bank.questions(query)
-                )
+                other += lacks
     return _unknown_words(relevant, "relevant"), _unknown_words(other, "not relevant")
 
 
@@ -95,20 +98,20 @@ def _unknown_words(count: int, judged: str) -> str:
 
 
 def supervision_parts(
-    inputs: ExamInputs, bank: Bank, pool: Pool, scorer: ExamScorer, settings: ExamSettings
+    inputs: ExamInputs, pool: Pool, scorer: ExamScorer, settings: ExamSettings
 ) -> tuple[Part, ...]:
     """The lists and grids as sections of the report."""
     if settings.grading.startswith("direct:"):
         return ()
     parts = []
     if inputs.qrels is not None:
-        parts.append(_fit(inputs, bank, pool, scorer, settings.least))
+        parts.append(_fit(inputs, pool, scorer, settings.least))
+    top = max([1, *(int(one.grades.values.max(initial=1)) for one in pool.sheets.values())])
     groups = []
     for query in scorer.queries[:MOST_QUERIES]:
         title = inputs.queries.get(query) or ""
-        groups.append(
-            (f"{query}: {title}" if title else query, _of_query(inputs, bank, pool, query))
-        )
+        shown = _of_query(inputs, pool.sheets[query], top)
+        groups.append((f"{query}: {title}" if title else query, shown))
     more = len(scorer.queries) - len(groups)
     note = (
         "A grid of passages and questions, and the answers to each question, best first. "
@@ -120,14 +123,14 @@ def supervision_parts(
     return tuple(parts)
 
 
-def _fit(inputs: ExamInputs, bank: Bank, pool: Pool, scorer: ExamScorer, tau: int) -> Part:
+def _fit(inputs: ExamInputs, pool: Pool, scorer: ExamScorer, tau: int) -> Part:
     """What of the bank does not fit the judgments, query by query."""
-    uncovered_unknown, misled_unknown = _unknown(inputs, bank, pool, scorer, tau)
+    uncovered_unknown, misled_unknown = _unknown(inputs, pool, scorer, tau)
     lists = (
         ("Judged relevant, but no question is answered", UNCOVERED_COLUMNS, "text",
          uncovered(inputs, scorer, tau)),
         ("Questions that passages answer which were judged not relevant", MISLED_COLUMNS,
-         "question", misled(inputs, bank, pool, tau)),
+         "question", misled(inputs, pool, tau)),
     )  # fmt: skip
     by_query: dict[str, list[list[Row]]] = {}
     for place, (_, _, _, rows) in enumerate(lists):
@@ -162,51 +165,39 @@ def _fit(inputs: ExamInputs, bank: Bank, pool: Pool, scorer: ExamScorer, tau: in
     return Part("Does the bank fit the judgments?", items=(table,), groups=tuple(groups))
 
 
-def _of_query(inputs: ExamInputs, bank: Bank, pool: Pool, query: str) -> tuple[Item, ...]:
-    questions = bank.questions(query)
+def _of_query(inputs: ExamInputs, sheet: Sheet, top: int) -> tuple[Item, ...]:
+    questions, passages, said = sheet.questions, sheet.passages, sheet.said()
     names = tuple(f"Q{place}" for place in range(1, len(questions) + 1))
-    passages = inputs.pool[query]
-    best = sorted(
-        passages,
-        key=lambda passage: -max(
-            (pool.said[query, passage, q.id].grade for q in questions
-             if (query, passage, q.id) in pool.said),
-            default=-1,
-        ),
-    )[:MOST_PASSAGES]  # fmt: skip
-
-    def cell(passage: str, question: str) -> float | None:
-        found = pool.said.get((query, passage, question))
-        return None if found is None else float(found.grade)
-
-    top = max([1, *(one.grade for one in pool.said.values())])
+    grades = sheet.grades.values
+    order = np.argsort(-grades.max(axis=1, initial=NO_GRADE), kind="stable")
+    best = order[:MOST_PASSAGES].tolist()
     grid = Grid(
         "Passages and questions",
-        tuple(best),
+        tuple(passages[row] for row in best),
         names,
-        [[cell(passage, question.id) for question in questions] for passage in best],
+        [
+            [None if grade == NO_GRADE else float(grade) for grade in row]
+            for row in grades[best].tolist()
+        ],
         high=float(top),
         about={
             **{name: q.text or q.id for name, q in zip(names, questions, strict=True)},
-            **{passage: inputs.texts.get(passage, "")[:300] for passage in best},
+            **{passages[row]: inputs.texts.get(passages[row], "")[:300] for row in best},
         },
         note=f"The best {len(best)} of {len(passages)} passages.",
     )
     tables: list[Item] = [grid]
-    for name, question in zip(names, questions, strict=True):
-        found = [
-            (passage, pool.said[query, passage, question.id])
-            for passage in passages
-            if (query, passage, question.id) in pool.said
-        ]
-        found.sort(key=lambda item: -item[1].grade)
-        rows = [(one.grade, passage, one.said) for passage, one in found if one.grade > 0]
+    for column, (rows, question) in enumerate(zip(_best_first(sheet), questions, strict=True)):
         key = f" (key: {' | '.join(question.gold)})" if question.gold else ""
         tables.append(
             Table(
-                f"{name}: {question.text or question.id}{key}",
+                f"{names[column]}: {question.text or question.id}{key}",
                 ("grade", "passage", "answer or reason"),
-                rows,
+                [
+                    (grade, passages[row], said[row][column])
+                    for row in rows
+                    if (grade := int(grades[row, column])) > 0
+                ],
                 texts=frozenset({"answer or reason"}),
                 most=MOST_ANSWERS,
             )
