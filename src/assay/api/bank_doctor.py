@@ -126,7 +126,7 @@ def examine(folder: Path, *, policy: str | None, labeller: str | None) -> Doctor
     misleading: Counter[tuple[object, object]] | None = None
     lacking: Counter[object] = Counter()
     if inputs.qrels is not None:
-        rows = misled(inputs, found.bank, found.pool, settings.least)
+        rows = misled(inputs, found.pool, settings.least)
         misleading = Counter((row[0], row[1]) for row in rows)
         lacking = Counter(row[0] for row in uncovered(inputs, found.scorer, settings.least))
     questions = []
