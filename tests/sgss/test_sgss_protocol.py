@@ -189,8 +189,18 @@ def test_weights_are_learned_saved_and_used(sgss, folder):
     by_part = {row["part"]: row for row in used["preferences"]}
     assert by_part["test"]["pairs"] == 4
     assert by_part["train"]["MAR"] == pytest.approx(document["training"]["mar"])
+    compared = {row["model"]: row for row in document["compared"]}
+    assert document["test_pairs"] == 4
+    assert compared["default"]["test_mar"] == pytest.approx(by_part["test"]["MAR"])
     shown = sgss("sgss", "weights", folder, "--all", "--out", folder / "all.json")
+    assert "Whether they agree better than the default weights cannot be told." in shown.stdout
     assert "Learned from 24 preferences between 8 pairs" in shown.stdout
+    toml(folder, more='preferences = "preferences.csv"\n', settings='degrade = ["NoHeadings"]')
+    sgss("evaluate", folder)
+    with_degraded = json.loads(sgss("sgss", "weights", folder, "--degraded", "--json").stdout)
+    assert with_degraded["training"]["assumed"] == 16  # of both summaries of 8 training queries
+    assert with_degraded["training"]["pairs"] == 24
+    toml(folder, more='preferences = "preferences.csv"\n', settings='weights = "weights.json"')
     write(folder, made[:-1])  # one summary of a training pair is gone
     sgss("evaluate", folder)
     shown = sgss("sgss", "weights", folder, "--out", folder / "less.json")

@@ -16,7 +16,7 @@ from assay.protocols.labels import LabelBook
 from assay.protocols.output import write_bytes
 from assay.protocols.sgss.inputs import DEGRADED, SgssSettings
 from assay.protocols.sgss.labels import judge_all, tasks
-from assay.protocols.sgss.preferences import Learned, learn
+from assay.protocols.sgss.learning import Learned, learn
 from assay.protocols.sgss.protocol import SGSS
 
 
@@ -37,10 +37,17 @@ class LearnedWeights:
 
 
 def learn_weights(
-    folder: Path, into: Path | None, *, select: bool, policy: str | None, labeller: str | None
+    folder: Path,
+    into: Path | None,
+    *,
+    select: bool,
+    degraded: bool,
+    policy: str | None,
+    labeller: str | None,
 ) -> LearnedWeights:
-    """Learn weights from the training part of a folder's preferences, and write them. Raises
-    SettingsError, FormatError and LedgerError."""
+    """Learn weights from the training part of a folder's preferences (with ``degraded`` from its
+    originals and their degraded versions too), and write them. Raises SettingsError, FormatError
+    and LedgerError."""
     seen = Folder.open(folder, labeller=labeller).seen_by("sgss")
     opened = Evaluation.open(seen, SGSS, policy)
     settings = opened.settings
@@ -50,9 +57,8 @@ def learn_weights(
         ledger.checked()  # before a number rests on a label
         labellers, _ = opened.folder.labellers_for_scoring(opened.tasks)
         book = LabelBook.open(ledger, opened.policy, tasks(settings), labellers)
-        learned = learn(
-            opened.inputs, settings, judge_all(opened.inputs, settings, book), select=select
-        )
+        judged = judge_all(opened.inputs, settings, book)
+        learned = learn(opened.inputs, settings, judged, select=select, degraded=degraded)
     target = into or opened.folder.path / "weights.json"
     document = learned.document(settings)
     write_bytes(

@@ -14,6 +14,7 @@ from assay.cli.judging import LabellerOption, PolicyOption
 from assay.model.wording import counted
 from assay.page.tables import Table
 from assay.protocols.sgss.inputs import CRITERIA
+from assay.protocols.sgss.learning import Learned
 
 app = typer.Typer(
     help="SGSS: weights from preferences, degraded versions.",
@@ -32,6 +33,10 @@ def weights_command(
     select: Annotated[
         bool, typer.Option("--select/--all", help="Drop criteria that do not help, or keep all.")
     ] = True,
+    degraded: Annotated[
+        bool,
+        typer.Option("--degraded", help="Learn from originals and their degraded versions too."),
+    ] = False,
     policy: PolicyOption = None,
     labeller: LabellerOption = None,
     as_json: JsonOption = False,
@@ -39,9 +44,13 @@ def weights_command(
     """Learn the weights from the training part of the preferences, and save them.
 
     Logistic regression without an intercept on the differences of the measures; criteria are
-    dropped by cross-validated MAR. Put 'weights = "weights.json"' into [settings] to use them.
+    dropped by cross-validated MAR. Put 'weights = "weights.json"' into [settings] to use them,
+    if the table shows that they agree better than the default weights: MAR there is of queries that
+    nothing was chosen on (nested cross-validation), with its interval over queries.
     """
-    made = learn_weights(folder, into, select=select, policy=policy, labeller=labeller)
+    made = learn_weights(
+        folder, into, select=select, degraded=degraded, policy=policy, labeller=labeller
+    )
     present(lambda: made.document, _people(made), as_json=as_json)
 
 
@@ -56,13 +65,54 @@ def _people(made: LearnedWeights) -> Iterator[Table | str]:
             for one in learned.steps
         ],
     )
+    own = f", {learned.assumed} of them an original and its degraded version" * (
+        learned.assumed > 0
+    )
     yield Paragraph(
-        f"Learned from {learned.labels} preferences between {learned.pairs} pairs; MAR in "
+        f"Learned from {learned.labels} preferences between {learned.pairs} pairs{own}; MAR in "
         f"cross-validation by query, on the training pairs themselves {learned.mar_train:.3f}."
     )
+    yield ""
+    columns = ("weights", "MAR", "interval", "against default")
+    yield Table(
+        "On queries that nothing was chosen on",
+        columns,
+        [
+            (one.model, one.mar, _ends(one.interval), _ends(one.ahead, sign=True))
+            for one in learned.compared
+        ],
+        digits=3,
+        numbers=frozenset(columns[1:]),
+    )
+    if learned.test_pairs:
+        yield Table(
+            f"On {counted(learned.test_pairs, 'test pair')}",
+            columns[:3],
+            [(one.model, one.test_mar, _ends(one.test_interval)) for one in learned.compared],
+            digits=3,
+            numbers=frozenset(columns[1:3]),
+        )
+    yield _verdict(learned)
     if learned.left_out:
         tell(f"{counted(learned.left_out, 'pair')} without all labels: left out of the learning.")
     yield f'{target}: use it with weights = "{target.name}" in [settings].'
+
+
+def _ends(ends: tuple[float, float] | None, *, sign: bool = False) -> str:
+    if ends is None:
+        return "–"
+    return " to ".join(f"{end:+.3f}" if sign else f"{end:.3f}" for end in ends)
+
+
+def _verdict(learned: Learned) -> str:
+    if learned.own.ahead is None:
+        return "Too few queries to tell whether they agree better than the default weights."
+    low, high = learned.own.ahead
+    if low > 0:
+        return "They agree better than the default weights."
+    if high < 0:
+        return "They agree less than the default weights: keep the defaults."
+    return "Whether they agree better than the default weights cannot be told."
 
 
 @app.command("degrade")

@@ -1,4 +1,4 @@
-"""Agreement with preferences (AR and MAR), and weights learned from them.
+"""Agreement with preferences: AR and MAR.
 
 Source: Sakai et al. 2026, sections 4.2 and 4.3, equations 13 and 14.
 """
@@ -6,23 +6,13 @@ Source: Sakai et al. 2026, sections 4.2 and 4.3, equations 13 and 14.
 from __future__ import annotations
 
 import math
-import random
 from collections.abc import Container, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
-
-import numpy as np
-import numpy.typing as npt
+from dataclasses import dataclass
 
 from assay.measures.ranges import Range
-from assay.measures.summaries import Weights
-from assay.model.errors import SettingsError
 from assay.model.summaries import Preference
-from assay.protocols.sgss.inputs import CRITERIA, SgssInputs, SgssSettings, is_test
+from assay.protocols.sgss.inputs import SgssInputs, SgssSettings, is_test
 from assay.protocols.sgss.labels import Judged
-from assay.protocols.sgss.scoring import features
-from assay.statistics.logistic import fit_logistic
-
-Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,148 +110,3 @@ def _rate(pair: Pair, difference: Range) -> Range:
     within = (0.0,) if difference.floor < 0 < difference.ceiling else ()
     possible = [agreement_rate(pair, one) for one in (*difference, *within)]
     return Range(min(possible), max(possible))
-
-
-# -- learning -------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class Step:
-    """A model of the selection: its criteria, and its MAR in cross-validation."""
-
-    criteria: tuple[str, ...]
-    mar: float
-
-
-@dataclass(frozen=True)
-class Learned:
-    """Weights from preferences. ``steps`` are the models that were looked at, ``left_out`` the
-    training pairs with a missing label or summary, ``mar_train`` the MAR on the training pairs."""
-
-    weights: Weights
-    criteria: tuple[str, ...]
-    steps: tuple[Step, ...]
-    pairs: int
-    labels: int
-    left_out: int
-    mar_train: float
-
-    def document(self, settings: SgssSettings) -> dict[str, object]:
-        """What is saved."""
-        return {
-            "weights": asdict(self.weights),
-            "criteria": list(self.criteria),
-            "selection": [{"criteria": list(s.criteria), "cv_mar": s.mar} for s in self.steps],
-            "training": {
-                "pairs": self.pairs,
-                "labels": self.labels,
-                "left_out": self.left_out,
-                "mar": self.mar_train,
-            },
-            "settings": {
-                "ridge": settings.ridge,
-                "folds": settings.folds,
-                "seed": settings.seed,
-                "test_share": settings.test_share,
-            },
-        }
-
-
-def learn(
-    inputs: SgssInputs,
-    settings: SgssSettings,
-    judged: Mapping[str, Mapping[str, Judged]],
-    *,
-    select: bool = True,
-) -> Learned:
-    """Logistic regression of the preferences of the training part on the differences of what the
-    weights are multiplied with, without an intercept; with ``select`` criteria are dropped as
-    long as the MAR in cross-validation (by query) does not fall.
-
-    Raises SettingsError where there is nothing to learn from.
-    """
-    training = [pair for pair in pairs(inputs.preferences, settings) if not pair.test]
-    rows: list[Floats] = []
-    kept: list[Pair] = []
-    for pair in training:
-        if not is_there(pair, judged[pair.query]):
-            continue
-        left, right = (
-            features(judged[pair.query][run], inputs, settings) for run in (pair.left, pair.right)
-        )
-        if left is not None and right is not None:
-            rows.append(left - right)
-            kept.append(pair)
-    if not kept:
-        raise SettingsError(
-            f"There is nothing to learn from: {len(training)} training pairs, none of them with "
-            "all labels. Preferences come from [inputs] preferences, labels from 'assay judge'."
-        )
-    x = np.array(rows)
-    every = tuple(range(len(CRITERIA)))
-    steps = [_step(x, kept, every, settings)]
-    columns = [every]
-    while select and len(columns[-1]) > 1:
-        tried = [tuple(one for one in columns[-1] if one != dropped) for dropped in columns[-1]]
-        looked = [(_step(x, kept, one, settings), one) for one in tried]
-        best, chosen = max(looked, key=lambda item: item[0].mar)
-        steps.append(best)
-        columns.append(chosen)
-    top = max(step.mar for step in steps)
-    # Of models that agree equally well the one with the fewest criteria.
-    place = max(i for i, step in enumerate(steps) if step.mar >= top - 1e-12)
-    chosen = columns[place]
-    beta = np.zeros(len(CRITERIA))
-    beta[list(chosen)] = _fit(x[:, list(chosen)], kept, settings.ridge)
-    weights = _bounded(beta)
-    return Learned(
-        weights,
-        tuple(CRITERIA[one] for one in chosen),
-        tuple(steps),
-        len(kept),
-        sum(pair.labels for pair in kept),
-        len(training) - len(kept),
-        _mar(x @ beta, kept),
-    )
-
-
-def _fit(x: Floats, found: Sequence[Pair], ridge: float) -> Floats:
-    shares = [pair.left_better / pair.labels for pair in found]
-    try:
-        return fit_logistic(x, shares, ridge=ridge, counts=[pair.labels for pair in found])
-    except ValueError as error:
-        raise SettingsError(f"The weights cannot be learned: {error}.") from error
-
-
-def _mar(differences: Floats, found: Sequence[Pair]) -> float:
-    rates = [agreement_rate(p, d) for p, d in zip(found, differences.tolist(), strict=True)]
-    return sum(rates) / len(rates)
-
-
-def _step(x: Floats, found: Sequence[Pair], columns: Sequence[int], settings: SgssSettings) -> Step:
-    """Cross-validated MAR of a model; with a single query its MAR on the training pairs."""
-    queries = sorted({pair.query for pair in found})
-    random.Random(settings.seed).shuffle(queries)  # noqa: S311 (folds, not secrets)
-    part = x[:, list(columns)]
-    names = tuple(CRITERIA[one] for one in columns)
-    folds = min(settings.folds, len(queries))
-    if folds < 2:
-        return Step(names, _mar(part @ _fit(part, found, settings.ridge), found))
-    fold_of = {query: place % folds for place, query in enumerate(queries)}
-    held: list[float] = []
-    for fold in range(folds):
-        inside = [i for i, pair in enumerate(found) if fold_of[pair.query] != fold]
-        outside = [i for i, pair in enumerate(found) if fold_of[pair.query] == fold]
-        beta = _fit(part[inside], [found[i] for i in inside], settings.ridge)
-        differences = (part[outside] @ beta).tolist()
-        held += [agreement_rate(found[i], d) for i, d in zip(outside, differences, strict=True)]
-    return Step(names, sum(held) / len(held))
-
-
-def _bounded(beta: Floats) -> Weights:
-    """The coefficients, scaled so that no line adds more than 1 (footnote 5): the order of
-    summaries by SGSS is the same."""
-    raw = dict(zip(CRITERIA, beta.tolist(), strict=True))
-    most = max(raw["OS"] + raw["OF"] + raw["OR"], raw["HR"], raw["SRel"] + raw["SF"])
-    scale = most if most > 0 else 1.0
-    return Weights(**{name: value / scale for name, value in raw.items()})
