@@ -283,7 +283,7 @@ def test_a_second_draw_goes_to_what_is_not_known_and_both_count_together(assay, 
     second = draw_units(folder, n=20, seed=5, task="r2c2.answer", design="pairs").draw
     assert not set(first.chosen) & set(second.names)
     assert draw_units(folder, n=20, seed=5, task="r2c2.answer", design="pairs").draw == second
-    assert [one.draw for one in drawn_so_far(folder)] == [first, second]
+    assert [one.draw for one in drawn_so_far(Opened.open(folder))] == [first, second]
     truly(assay, folder, truth, "more.jsonl")
     weights, y, f, topic, rows = arrays(folder, truth, judge, [first, second])
     (pi_1, drawn_1), (pi_2, drawn_2) = rows
@@ -413,7 +413,7 @@ def test_the_batch_that_takes_the_rest_counts_alone(assay, answers):
     folder, truth, _ = answers
     draw_units(folder, n=30, seed=4, task="r2c2.answer", design="uniform")
     truly(assay, folder, truth)
-    (drawn,) = drawn_so_far(folder)
+    (drawn,) = drawn_so_far(Opened.open(folder))
     rest = 90 - len(drawn.draw.chosen)
     draw_units(folder, n=rest, seed=5, task="r2c2.answer", design="leverage")
     truly(assay, folder, truth, "rest.jsonl")

@@ -110,7 +110,7 @@ class Audit:
     def plans(self, *, retry_failed: bool = False) -> list[tuple[str, Plan]]:
         """What is to be asked that the ledger does not know."""
         return [
-            (one.title, one.plan(self.ledger, retry_failed=retry_failed))
+            (one.of.task.name, one.plan(self.ledger, retry_failed=retry_failed))
             for one in self.questions
             if any(each.asks for each in one.trials)
         ]

@@ -72,6 +72,11 @@ def diff_remarks(found: Difference) -> Iterator[str]:
     """What must be said beside the tables."""
     if found.alike:
         yield "No value of any topic differs."
+    first, second = (one.manifest.get("stands_on") for one in (found.first, found.second))
+    if first and first == second:
+        yield f"Both stand on: {first}."
+    elif first and second:
+        yield f"The first stands on: {first}. The second stands on: {second}."
     for task, (both, other) in found.relabelled.items():
         if other:
             units = counted(both, "unit")

@@ -19,7 +19,7 @@ from assay.statistics.confidence import MEASURES, compare_confidence
 from assay.statistics.significance import bootstrap_difference, holm, randomisation_test
 from assay.statistics.worsening import detectable_loss
 
-_ASIDE = {"outputs", "ledger", "labels_sha256", "reproduce", "report", "warnings"}
+_ASIDE = {"outputs", "ledger", "labels_sha256", "reproduce", "report", "stands_on", "warnings"}
 """Entries of a manifest that differ wherever anything does."""
 
 _MOST_TEXT = 160

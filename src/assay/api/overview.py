@@ -85,6 +85,7 @@ def overview(folder: Folder, results: Results) -> Page:
         settings={},
         gaps=tuple(gap for name, one in found.items() for gap in _gaps(name, one)),
         nothing=all_usable(_labels(found)),
+        lede=results.stands_on_in_words,
         warnings=results.warnings,
         out=f"{folder.out_in_words}PROTOCOL/",
     )

@@ -11,6 +11,7 @@ from typing import Any
 from assay.api.board_agreement import AGREEMENT_COLUMNS, BoardAgreement, RankedBoard, agreement
 from assay.measures.scores import Score
 from assay.protocols.results import Result
+from assay.protocols.standing import stands_on
 
 
 @dataclass(frozen=True)
@@ -59,6 +60,20 @@ class Results:
             for one in self.by_protocol.values()
             for task, who in one.labellers.items()
         }
+
+    @property
+    def stands_on(self) -> dict[str, str]:
+        """Whose labels the scores of each protocol rest on (:func:`stands_on`)."""
+        return {name: stands_on(one) for name, one in self.by_protocol.items()}
+
+    @property
+    def stands_on_in_words(self) -> tuple[str, ...]:
+        """The same as sentences, of the protocols whose scores rest on labels."""
+        return tuple(
+            f"{name} stands on: {said}." if self.several else f"Stands on: {said}."
+            for name, said in self.stands_on.items()
+            if said
+        )
 
     @property
     def missing(self) -> int:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from assay.api.opened import Opened
+from assay.api.trust import drawn_so_far
 from assay.model.errors import AssayError, FormatError
 from assay.model.wording import counted
 from assay.protocols.folder import Folder
@@ -52,6 +53,11 @@ def status(path: Path) -> Stands:
     rows.append(("labels", f"{sum(plan.known for plan in plans):,} known, {ask:,} to ask"))
     written = read_manifest(opened.folder.out)
     rows.append(("results", _results(opened, written)))
+    several = len(folder.protocols) > 1
+    for name in folder.protocols:
+        basis = read_manifest((folder.under(name) if several else folder).out).get("stands_on")
+        if basis:
+            rows.append((f"{name} stands on" if several else "stands on", str(basis)))
     lacks = (
         [f"{counted(ask, 'label')} to ask{', at least' if ahead.assumed else ''}"] if ask else []
     )
@@ -82,8 +88,14 @@ def _next(
         yield f"assay report {place}", "scores and report from the labels there are"
         return
     yield f"assay report {place}", "write them anew, after a change"
-    yield f"assay draw {place}", "draw at random what people check, so that the judge is corrected"
-    yield f"assay ui {place}", "people label in a browser"
+    draws = drawn_so_far(opened)
+    if not draws:
+        yield f"assay draw {place}", "draw at random what people check: it corrects the judge"
+        yield f"assay ui {place}", "people label in a browser"
+    elif left := draws[-1].units - draws[-1].labelled:
+        yield f"assay ui {place}", f"label what was drawn: {counted(left, 'unit')} left"
+    else:
+        yield f"assay trust {place}", "scores as people would have given them, with intervals"
     section = opened.folder.config.gate
     if section.baseline is None:
         yield f"assay gate {place} --save baseline.json", "a baseline for CI"

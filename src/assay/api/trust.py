@@ -16,6 +16,7 @@ from assay.ledger import Ledger
 from assay.ledger.draws import TOPICS, Draw
 from assay.model.errors import SettingsError
 from assay.model.wording import counted
+from assay.protocols.folder import Folder
 from assay.protocols.output import csv_bytes, write_bytes
 from assay.statistics import corrected
 from assay.statistics.corrected import Population, draw_topics
@@ -119,9 +120,8 @@ def _drawn(
         raise SettingsError(f"{str(error)[:1].upper()}{str(error)[1:]}.") from None
 
 
-def drawn_so_far(folder: Path) -> list[Drawn]:
+def drawn_so_far(opened: Opened) -> list[Drawn]:
     """All draws of a folder, oldest first, with how far each is labelled."""
-    opened = Opened.open(folder)
     with opened.ledger(create=False) as ledger:
         return [_progress(opened, ledger, one) for one in ledger.draws()]
 
@@ -177,7 +177,7 @@ def trust(
 def write_trust(folder: Path, found: Trusted) -> Path:
     """Write ``out/trust.csv`` of the folder; returns it. One of before goes where nothing is
     corrected now."""
-    path = Opened.open(folder).folder.out / FILE
+    path = Folder.open(folder).out / FILE
     if found.corrects:
         write_bytes(path, csv_bytes(COLUMNS, found.rows()))
     else:

@@ -9,6 +9,7 @@ from typing import Annotated, Any, cast
 import typer
 
 from assay.api.correcting import Drawn
+from assay.api.opened import Opened
 from assay.api.trust import draw_for_people, draw_units, drawn_so_far
 from assay.cli.common import CsvOption, FolderArgument, JsonOption, Paragraph, present, seed_option
 from assay.model.wording import counted
@@ -64,7 +65,7 @@ def draw_command(
     has it as a queue; 'assay trust' corrects the scores once all of it is labelled.
     """
     if n is None:
-        found = drawn_so_far(folder)
+        found = drawn_so_far(Opened.open(folder))
     elif design is Design.TOPICS:
         if measure:
             raise typer.BadParameter("is for single units: --design leverage", param_hint="-m")

@@ -46,7 +46,6 @@ from assay.model.wording import counted
 from assay.page.tables import Table
 from assay.protocols.pages import page_of
 from assay.protocols.scores import SCORE_COLUMNS, score_row
-from assay.protocols.standing import stands_on
 from assay.reports.terminal import board_tables
 
 
@@ -278,7 +277,7 @@ def _show(
             "scores": [asdict(one) for one in results.scores],
             "to_compare": [asdict(one) for one in results.fair.scores] if results.uneven else None,
             **results.document,
-            "stands_on": {name: stands_on(one) for name, one in results.by_protocol.items()},
+            "stands_on": results.stands_on,
             "missing": results.missing,
             "warnings": list(results.warnings),
             "files": [str(path) for path in files],

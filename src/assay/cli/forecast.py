@@ -79,18 +79,15 @@ def _people(
                "tokens_in": "read", "tokens_out": "written"}  # fmt: skip
     if not any(row["shared"] for row in rows):
         del columns["shared"]
-    cells = [
-        (
-            row["task"],
-            row["labeller"],
-            *(row[key] for key in columns),
-            "unknown" if row["cost"] is None else f"{row['cost']:.4f}",
-        )
-        for row in rows
-    ]
-    heading = ("task", "labeller", *columns.values(), "cost, $")
-    title = "Forecast (nothing was asked)"
-    yield Table(title, heading, cells, numbers=frozenset(("cost, $",)))
+    by_labeller: dict[str, list[tuple[Any, ...]]] = {}
+    for row in rows:
+        cost = "unknown" if row["cost"] is None else f"{row['cost']:.4f}"
+        cells = (row["task"], *(row[key] for key in columns), cost)
+        by_labeller.setdefault(row["labeller"], []).append(cells)
+    heading = ("task", *columns.values(), "cost, $")
+    for labeller, cells_of in by_labeller.items():
+        title = f"Forecast of {labeller} (nothing was asked)"
+        yield Table(title, heading, cells_of, numbers=frozenset(("cost, $",)))
     yield "Read, written: tokens, estimated from words; replies may be shorter or longer."
     if "shared" in columns:
         yield "Above: what a line above asks already; it is asked once."

@@ -34,7 +34,13 @@ def trust_command(
     folder: FolderArgument,
     measure: Annotated[
         list[str] | None,
-        typer.Option("--measure", "-m", help="Of the leaderboards (left out: the first of each)."),
+        typer.Option(
+            "--measure",
+            "-m",
+            metavar="M",
+            help="Shown and written (left out: those that rank "
+            "are shown, all of the leaderboards written).",
+        ),
     ] = None,
     population: Annotated[
         Of,
@@ -71,7 +77,7 @@ def trust_command(
         return
     of = cast("Population", population.replace("-", " "))
     found = trust(folder, measures=measure or (), population=of, level=level, draw=draw)
-    file = "" if measure else str(write_trust(folder, found))
+    file = str(write_trust(folder, found)) if found.corrects or not measure else ""
     present(
         lambda: _document(found),
         _people(found, bool(measure), file if found.corrects else ""),
@@ -146,4 +152,4 @@ def _people(found: Trusted, chosen: bool, file: str) -> Iterator[Table | Paragra
     for line in remarks_of(found):
         yield Paragraph(f"• {line}")
     if file:
-        yield f"All measures: {file}"
+        yield f"{'Scores' if chosen else 'All measures'}: {file}"

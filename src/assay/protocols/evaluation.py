@@ -32,7 +32,7 @@ from assay.protocols.ranked import ranked_files
 from assay.protocols.record import models_of, places_used, renamed, write_labels, write_manifest
 from assay.protocols.results import Result
 from assay.protocols.scores import score_files
-from assay.protocols.standing import uneven
+from assay.protocols.standing import stands_on, uneven
 from assay.protocols.stepping import Stepping
 from assay.tasks.base import AnyTask
 from assay.tasks.shared import sources
@@ -309,6 +309,7 @@ class Evaluation:
             models=models_of(result.used),
             inputs=digests_of(self.files),
             counted=len(counted),
+            stands_on=stands_on(result),
             labels_sha256=labels_digest(counted.uids),
             outputs=digests,
             warnings=result.warnings,

@@ -120,6 +120,7 @@ def write_manifest(
     models: Mapping[str, Mapping[str, int]],
     inputs: Mapping[Path, str],
     counted: int,
+    stands_on: str,
     labels_sha256: str,
     outputs: Mapping[Path, str],
     warnings: Iterable[str],
@@ -131,9 +132,8 @@ def write_manifest(
 
     ``inputs`` are the SHA-256 of the files read, ``outputs`` those of the files in ``out/``;
     ``models`` counts by task which models the servers said that they were; ``counted`` labels
-    counted, and ``labels_sha256`` is the digest of their uids; ``head`` is
-    the ledger's. ``ranked`` says what gives the
-    scores of rankings again.
+    counted, ``stands_on`` says whose, and ``labels_sha256`` is the digest of their uids; ``head``
+    is the ledger's. ``ranked`` says what gives the scores of rankings again.
     """
     templates = {path.name: sha256(path) for path in sorted((folder.path / "prompts").glob("*.j2"))}
     document = {
@@ -150,6 +150,7 @@ def write_manifest(
         "own_prompts": templates,
         "inputs": {relative_to(folder.path, path): digest for path, digest in inputs.items()},
         "labels_counted": counted,
+        "stands_on": stands_on,
         "labels_sha256": labels_sha256,
         "ledger": head.in_manifest(),
         "report": REPORT,

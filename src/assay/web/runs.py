@@ -26,13 +26,15 @@ MOST_FOUND = 100
 @dataclass
 class Scored:
     """The scores of a folder as frames: ``scores``, ``per_topic`` and ``labels`` with their places
-    (:class:`assay.Evaluation` says what is in them), and the measures of the leaderboards."""
+    (:class:`assay.Evaluation` says what is in them), the measures of the leaderboards, and whose
+    labels these stand on."""
 
     head: Head | None
     scores: pl.DataFrame
     per_topic: pl.DataFrame
     labels: pl.DataFrame
     boards: Sequence[tuple[str, Sequence[str]]]
+    stands_on: Sequence[str]
     missing: int
     items: Sequence[ItemAnalysis]
     seconds: float = 0.0
@@ -64,6 +66,7 @@ class Scored:
                 frames.per_topic(results),
                 frames.labels(results, ledger),
                 boards,
+                results.stands_on_in_words,
                 sum(one.lacking for one in results.by_protocol.values()),
                 [
                     item

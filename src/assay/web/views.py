@@ -55,7 +55,13 @@ def _for_adjudicators(handler: Handler) -> Handler:
 async def leaderboards(request: web.Request) -> web.StreamResponse:
     """The leaderboards as the labels stand."""
     scored = await bench_of(request).scored()
-    return page(request, "runs.html", boards=scored.leaderboards(), topics=scored.topics)
+    return page(
+        request,
+        "runs.html",
+        boards=scored.leaderboards(),
+        stands_on=scored.stands_on,
+        topics=scored.topics,
+    )
 
 
 @answered
@@ -162,8 +168,8 @@ async def how_it_goes(request: web.Request) -> web.StreamResponse:
     ahead, ahead_age = await bench.ahead.last() if ranges else (None, 0.0)
     return page(
         request, "live.html", **found, pairs=pairs, age=ago(age), measure=measure, ranges=ranges,
-        boards=scored.leaderboards(), missing=scored.missing, ahead=ahead,
-        ahead_age=ago(ahead_age), queue=QUEUES["widest"],
+        boards=scored.leaderboards(), stands_on=scored.stands_on, missing=scored.missing,
+        ahead=ahead, ahead_age=ago(ahead_age), queue=QUEUES["widest"],
     )  # fmt: skip
 
 

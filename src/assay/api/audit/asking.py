@@ -60,10 +60,6 @@ class Question:
                 origins.setdefault(ask.request.unit_hash, what)
         self.labeller = audited(self.of.labeller, origins)
 
-    @property
-    def title(self) -> str:
-        return f"Audit: {self.of.task.title}"
-
     def plan(self, ledger: Ledger | None, *, retry_failed: bool = False) -> Plan:
         """What is to be asked that the ledger does not know."""
         requests = [ask.request for trial in self.trials for ask in trial.asks]
