@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import random
+import shutil
 import sqlite3
 
 import numpy as np
@@ -419,9 +420,40 @@ def test_a_file_of_corrected_scores_goes_when_they_do(assay, world, people):
     trusted(assay, folder, "--level", ".5")
     file = folder / "out" / "trust.csv"
     assert {row["level"] for row in csv.DictReader(file.open())} == {"0.5"}
+    trusted(assay, folder, "-m", "Accuracy")  # those that were asked for
+    assert {row["measure"] for row in csv.DictReader(file.open())} == {"Accuracy"}
+    trusted(assay, folder, "-m", "ECE", code=1)  # which says nothing of the others
+    assert file.exists()
     second, _ = drawn(assay, folder, seed=9)
     trusted(assay, folder, "--draw", second["draw"][:8], code=1)
     assert not file.exists()
+
+
+def test_status_and_comparisons_say_what_scores_stand_on(assay, world, people, tmp_path):
+    folder, truth, *_ = world
+    assay("evaluate", folder)
+    before = shutil.copytree(folder, tmp_path / "before")
+
+    def status():
+        found = json.loads(assay("status", folder, "--json").stdout)
+        return dict(found["rows"])["stands on"], [command for command, _ in found["next"]]
+
+    stands, following = status()
+    assert stands == "judge alone, never checked here"
+    assert f"assay draw {folder}" in following
+    _, topics = drawn(assay, folder)
+    assert f"assay ui {folder}" in status()[1]
+    people(folder, truth, topics)
+    assay("score", folder)
+    stands, following = status()
+    assert stands == "human labels for 40 %, the judge's for the rest, uncorrected"
+    assert f"assay trust {folder}" in following
+    said = " ".join(assay("diff", before, folder).stdout.split())
+    assert (
+        f"The first stands on: judge alone, never checked here. The second stands on: {stands}."
+        in said
+    )
+    assert "Both stand on: judge alone" in assay("diff", before, before).stdout
 
 
 def test_where_nothing_can_be_corrected_it_is_said(assay, world, people):
@@ -445,6 +477,13 @@ def test_a_draw_that_was_altered_or_taken_out_is_seen(assay, world):
     with sqlite3.connect(folder / "labels.sqlite") as db:
         for one in ("draws_keep", "drawn_keep", "draws_stay", "drawn_stay"):
             db.execute(f"DROP TRIGGER IF EXISTS {one}")
+        made = db.execute("SELECT created FROM draws").fetchone()
+        db.execute("UPDATE draws SET created = '2020-01-01T00:00:00+00:00'")
+    done = assay("labels", "verify", folder)
+    assert done.returncode != 0
+    assert f"was made {made[0]}, the ledger 2020-01-01" in done.stdout + done.stderr
+    with sqlite3.connect(folder / "labels.sqlite") as db:
+        db.execute("UPDATE draws SET created = ?", made)
         db.execute("UPDATE drawn SET drawn = 1 - drawn WHERE name = '0001'")
     done = assay("labels", "verify", folder)
     assert done.returncode != 0

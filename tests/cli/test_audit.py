@@ -33,6 +33,10 @@ def test_the_films_judge_is_audited_once(assay, films):
     probes = ("--probe", "stuffing", "--probe", "swap", "--probe", "order", "--n", 6)
     ahead = json.loads(assay("audit", films, *probes, "--dry-run", "--json").stdout)["ahead"]
     asked = sum(row["to_ask"] for row in ahead)
+    shown = assay("audit", films, *probes, "--dry-run", env={"COLUMNS": "80"}).stdout.splitlines()
+    assert "Forecast of audit:embedded:judge (nothing was asked)" in map(str.strip, shown)
+    assert any(line.startswith(" r2c2.entailment ") for line in shown)
+    assert max(map(len, shown)) <= 80
     assert asked > 20
     assert not (films / "out").exists()
     done = assay("audit", films, *probes, "--json")

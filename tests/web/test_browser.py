@@ -63,7 +63,9 @@ def test_a_folder_is_labelled_by_keyboard_alone_and_scored(serve, visit, tmp_pat
     assert label_all(page, server.base, "r2c2.entailment", last) == 4
     answers = label_all(page, server.base, "r2c2.answer", lambda one: [*last(one), "a"])
     assert answers == 4
-    page.goto(f"{server.base}/runs")
+    for path in ("/live", "/runs"):
+        page.goto(f"{server.base}{path}")
+        assert "Stands on: human labels for 100 %." in page.inner_text("main")
     assert page.locator("tbody th").count() >= 2
     server.stop()
     done = assay("score", folder, "--json")

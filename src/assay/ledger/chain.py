@@ -27,7 +27,8 @@ _CHAIN = f"SELECT {LINKED} FROM labels WHERE id > 0 ORDER BY id"  # noqa: S608 (
 
 
 class Head(NamedTuple):
-    """The number of the newest label, its digest, and the uids of the draws."""
+    """The number of the newest label, its digest, and the draws: the uid of each, and after a space
+    when it was made."""
 
     labels: int = 0
     digest: bytes = bytes(_SIZE)
@@ -56,7 +57,7 @@ def has_digests(db: sqlite3.Connection) -> bool:
 
 def head(db: sqlite3.Connection) -> Head:
     """The head as it is stored; that of an older ledger as it would be."""
-    return newest(db)._replace(draws=drawn_uids(db))
+    return newest(db)._replace(draws=tuple(map(" ".join, made_draws(db).items())))
 
 
 def newest(db: sqlite3.Connection) -> Head:
@@ -67,11 +68,13 @@ def newest(db: sqlite3.Connection) -> Head:
     return Head() if row is None else Head(row[0], row[1] if type(row[1]) is bytes else b"")
 
 
-def drawn_uids(db: sqlite3.Connection) -> tuple[str, ...]:
-    """The uids of the draws, oldest first; none in a ledger that is older than draws."""
+def made_draws(db: sqlite3.Connection) -> dict[str, str]:
+    """The uids of the draws, oldest first, with when they were made; none in a ledger that is older
+    than draws."""
     if not db.execute("SELECT 1 FROM sqlite_master WHERE name = 'draws'").fetchone():
-        return ()
-    return tuple(unpacked(uid) for (uid,) in db.execute("SELECT uid FROM draws ORDER BY id"))
+        return {}
+    rows = db.execute("SELECT uid, created FROM draws ORDER BY id")
+    return {unpacked(uid): str(created) for uid, created in rows}
 
 
 def digest_of(db: sqlite3.Connection, number: int) -> bytes | None:

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import orjson
 
-from assay.ledger.chain import drawn_uids
+from assay.ledger.chain import made_draws
 from assay.ledger.hashes import packed
 from assay.ledger.opening import explained, transaction
 from assay.model.errors import LedgerError
@@ -90,7 +90,7 @@ def faulty_draws(db: sqlite3.Connection) -> Iterator[str]:
 
 def _read(db: sqlite3.Connection) -> Iterator[Draw | str]:
     """Each draw, oldest first, or what is wrong with it."""
-    if not drawn_uids(db):
+    if not made_draws(db):
         return  # or an older ledger that may only be read
     for one in db.execute(
         "SELECT id, uid, design, tasks, size, seed, created FROM draws ORDER BY id"

@@ -16,7 +16,7 @@ from typing import Any, Self
 
 import orjson
 
-from assay.ledger.chain import Head, digest_of, drawn_uids, head, linked, newest
+from assay.ledger.chain import Head, digest_of, head, linked, made_draws, newest
 from assay.ledger.checking import CURE, GONE, Checked, Fault, faults, first_fault, look
 from assay.ledger.draws import Draw, add_draw, draws
 from assay.ledger.hashes import packed, unpacked
@@ -212,10 +212,13 @@ class Ledger(Reading):
         drawn = named.get("draws", []) if isinstance(named, Mapping) else None
         with explained(self.path):
             stored = digest_of(self._db, number)
-            there = drawn_uids(self._db)
-        gone = [one for one in drawn if one not in there] if isinstance(drawn, list) else ["?"]
-        if gone:
-            return f"names draw {str(gone[0])[:8]}, which is not in this ledger: it was taken out"
+            there = made_draws(self._db)
+        for one in drawn if isinstance(drawn, list) else ["?"]:
+            uid, _, made = str(one).partition(" ")
+            if uid not in there:
+                return f"names draw {uid[:8]}, which is not in this ledger: it was taken out"
+            if made and made != there[uid]:
+                return f"says that draw {uid[:8]} was made {made}, the ledger {there[uid]}"
         if stored is not None and stored == packed(digest):
             return None
         return (
