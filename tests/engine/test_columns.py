@@ -71,7 +71,10 @@ def test_columns_hold_the_labels_of_each_unit(tmp_path_factory, made, wanted):
             assert list(ledger.whole(found)) == [one for one in there if one.unit == unit]
         for task in TASKS:
             expected = [brief(one) for one in there if one.task == task]
-            assert list(columns.of_task(task)) == expected
+            places = columns.places_of(task)
+            assert sorted(places) == [one.rowid for one in expected]
+            at = [places[one.rowid] for one in expected]
+            assert [columns.at(place) for place in at] == expected
 
 
 def test_units_are_told_apart_by_all_of_their_hash(tmp_path):

@@ -3,7 +3,13 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+
+import numpy as np
+
+from assay.model.trec_rag import AssignedAnswer, RagNugget
+from assay.protocols.trec_rag.scoring import NuggetTable, nugget_tables
 
 NARRATIVES = [
     {
@@ -94,3 +100,12 @@ def make(folder: Path, *, inputs: str = "", settings: str = "") -> Path:
         "".join(f"{topic} Q0 {doc} {label} 0.9 rj\n" for topic, doc, label in guesses)
     )
     return folder
+
+
+def tables(
+    answers: Iterable[AssignedAnswer], banks: Mapping[str, Sequence[RagNugget]]
+) -> list[NuggetTable]:
+    """The answers, and the nuggets of every topic, whether anybody answered it or not."""
+    every = [NuggetTable(topic, tuple(bank), (), np.zeros((0, len(bank))))
+             for topic, bank in banks.items()]  # fmt: skip
+    return every + nugget_tables(answers)

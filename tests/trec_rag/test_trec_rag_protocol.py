@@ -16,7 +16,8 @@ from assay.model.errors import FormatError, SettingsError
 from assay.protocols.evaluation import Evaluation
 from assay.protocols.folder import Folder
 from assay.protocols.registry import find_protocol
-from assay.protocols.trec_rag.scoring import means, support_sheet
+from assay.protocols.sheets import means
+from assay.protocols.trec_rag.scoring import citations_of, support_sheet
 from assay.protocols.trec_rag.settings import ASSIGNED, AUTO, EDITED, MANUAL
 from tests.conftest import ROOT, Assay
 from tests.trec_rag import judge as judging
@@ -567,7 +568,7 @@ def test_an_unusable_label_is_counted_and_not_scored(tmp_path: Path, monkeypatch
     assert (precision.value, precision.floor, precision.ceiling) == (None, 0.0, 0.5)
     assert (precision.topics, precision.missing) == (2, 1)
     alone = support_sheet(
-        read_support(folder / "out" / "support.jsonl").require(), topics=["1", "2"]
+        citations_of(read_support(folder / "out" / "support.jsonl").require()), topics=["1", "2"]
     )
     assert means(alone[0])["poor"]["weighted_precision"].ends == (0.0, 0.5)
 

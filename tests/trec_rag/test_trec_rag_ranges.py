@@ -26,11 +26,16 @@ from assay.model.trec_rag import (
     Support,
     SupportAnswer,
 )
+from assay.protocols.sheets import Sheet, means
 from assay.protocols.trec_rag.agreement import RJ_NAMES, judgment_scores
 from assay.protocols.trec_rag.inputs import Inputs, TrecRagSettings
 from assay.protocols.trec_rag.retrieval import Pool, retrieval_sheet
-from assay.protocols.trec_rag.scoring import Sheet, means, nugget_sheet, support_sheet
-from tests.trec_rag.cases import lines, make
+from assay.protocols.trec_rag.scoring import (
+    citations_of,
+    nugget_sheet,
+    support_sheet,
+)
+from tests.trec_rag.cases import lines, make, tables
 from tests.trec_rag.test_trec_rag_protocol import judged, opened, rows_of
 
 TOPICS = ("1", "2", "3")
@@ -83,7 +88,7 @@ def sheet_of(answers: dict, bank: dict) -> Sheet:
         AssignedAnswer("r", topic, "", "", tuple(map(AssignedNugget, mine[topic], labels)))
         for topic, labels in answers.items()
     ]
-    return nugget_sheet(records, None, mine, runs=["r"])
+    return nugget_sheet(tables(records, mine), runs=["r"])
 
 
 @given(banks, answered, st.sampled_from(TOPICS))
@@ -149,7 +154,7 @@ def support_record(topic: str, answer: list) -> SupportAnswer:
 def test_support_never_rises_by_less_and_ranges_hold(answers: dict, topic: str, which, data):
     def ends(every: dict) -> dict[str, Range | None]:
         records = [support_record(*one) for one in every.items()]
-        return floors(support_sheet(records, which, TOPICS, runs=["r"])[0])
+        return floors(support_sheet(citations_of(records), which, TOPICS, runs=["r"])[0])
 
     before = ends(answers)
     if topic in answers:

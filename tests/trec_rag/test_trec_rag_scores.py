@@ -22,8 +22,10 @@ from assay.measures.nuggets import (
 from assay.measures.ranges import IfDefined
 from assay.measures.support import SUPPORT_MEASURES, support_scores
 from assay.model.trec_rag import Assigned, AssignedAnswer, AssignedNugget, Importance, RagNugget
-from assay.protocols.trec_rag.scoring import means, nugget_sheet
+from assay.protocols.sheets import means
+from assay.protocols.trec_rag.scoring import nugget_sheet
 from tests.conftest import Assay
+from tests.trec_rag.cases import tables
 from tests.trec_rag.test_trec_rag_answers import write
 
 # --- the paper's examples ------------------------------------------------------------------------
@@ -162,7 +164,7 @@ def test_the_mean_holds_that_of_every_completion(data: st.DataObject):
             ), 0)
             for t, bank in banks.items() if int(t) not in left_out
         ]  # fmt: skip
-        return means(nugget_sheet(answers, None, banks, runs=["run"]), resamples=10)["run"]
+        return means(nugget_sheet(tables(answers, banks), runs=["run"]), resamples=10)["run"]
 
     open_labels = {(t, n): labels[t][n] for t, n in places}
     open_importance = {(t, n): topics[t][n] for t, n in places}
@@ -186,7 +188,8 @@ def test_the_mean_holds_that_of_every_completion(data: st.DataObject):
 
 def test_silence_is_0_where_it_is_not_known_whether_anything_is_vital():
     nuggets = [RagNugget("n", None)]
-    sheet = nugget_sheet([], None, {"1": nuggets, "2": None}, runs=["run"], unmapped=["1"])
+    every = tables([], {"1": nuggets, "2": []})
+    sheet = nugget_sheet(every, runs=["run"], unknown=["2"], unmapped=["1"])
     for name, by_topic in sheet.completed("run").items():
         for value in by_topic.values():
             assert value is None or value == (0.0, 0.0), name

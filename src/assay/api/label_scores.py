@@ -23,13 +23,11 @@ from assay.model.question_banks import QuestionBank
 from assay.model.trec_rag import Assigned, AssignedAnswer, AssignedNugget
 from assay.model.wording import counted, listed, listing, quoted
 from assay.protocols.scores import VALUE_COLUMNS, value_row
+from assay.protocols.sheets import Sheet, Topics, Values, means
 from assay.protocols.trec_rag.scoring import (
-    Sheet,
-    Topics,
-    Values,
-    means,
+    citations_of,
     nugget_sheet,
-    support_counts,
+    nugget_tables,
     support_sheet,
 )
 
@@ -160,7 +158,8 @@ def nugget_scores(
         answers = _mapped(answers, sub_narratives)
     for line in (*_lists(answers), *_unmapped(answers, aspects or {})):
         note(line)
-    sheet = nugget_sheet(answers, aspects)
+    runs = dict.fromkeys(one.run for one in answers)
+    sheet = nugget_sheet(nugget_tables(answers), aspects, runs=runs)
     if bank is not None:
         banks = used(read_question_banks(bank), note)
         sheet = _with_questions(sheet, answers, banks, partly=partly)
@@ -219,10 +218,8 @@ def support_scores(
 ) -> LabelScores:
     """The scores of support labels, with how many citations each run has that are uncited, unjudged
     or missing. Raises FormatError with the faults of all files."""
-    sheet, found = support_sheet(
-        read_answers(files, read_support, note), cast("Citations", citations)
-    )
-    counts = support_counts(found)
+    cited = citations_of(read_answers(files, read_support, note))
+    sheet, counts = support_sheet(cited, cast("Citations", citations))
     more, shown = {"citations": citations, "counts": counts}, ("uncited", "unjudged", "missing")
     return LabelScores(sheet, topics, counts, more, shown)
 

@@ -15,7 +15,7 @@ from assay.measures.ranges import Range
 from assay.measures.rubrics import RUBRIC_MEASURES, Failed, rubric_score, unmet
 from assay.model.rubrics import MANDATORY, GradedAnswer, GradedCriterion, Met, rubric_of_nuggets
 from assay.model.wording import counted, listed
-from assay.protocols.trec_rag.scoring import Sheet, Topics, Values
+from assay.protocols.sheets import Sheet, Topics, Values
 
 VALUES = {Met.YES: 1.0, Met.PARTLY: 0.5, Met.NO: 0.0}
 

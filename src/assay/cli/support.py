@@ -20,7 +20,7 @@ from assay.cli.common import (
 )
 from assay.page.tables import Table, Value
 from assay.protocols.scores import VALUE_COLUMNS
-from assay.protocols.trec_rag.scoring import Topics
+from assay.protocols.sheets import Topics
 from assay.reports.leaderboards import rank_texts
 
 _RANGES = 3

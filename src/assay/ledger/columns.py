@@ -101,11 +101,11 @@ class Columns:
                 yield place
             place += 1
 
-    def of_task(self, name: str) -> Iterator[Label]:
-        """The labels of a task, oldest first."""
+    def places_of(self, name: str) -> dict[int, int]:
+        """By its number in the ledger, the place of each label of a task."""
         number = next((number for number, task in self._tasks.items() if task == name), -1)
         places = np.flatnonzero(np.asarray(self._task) == number)
-        yield from map(self.at, places[np.argsort(np.asarray(self._row)[places])].tolist())
+        return dict(zip(np.asarray(self._row)[places].tolist(), places.tolist(), strict=True))
 
     def at(self, place: int) -> Label:
         """The label at a place."""

@@ -9,9 +9,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+import numpy as np
+import numpy.typing as npt
+
+from assay.measures.confidence import Bools, Floats
 from assay.measures.ranges import IfDefined, Range
 
-__all__ = ["NUGGET_MEASURES", "coverage", "coverage_range", "nugget_ranges", "nugget_scores"]
+__all__ = [
+    "NUGGET_MEASURES", "coverage", "coverage_ends", "coverage_range", "nugget_ends",
+    "nugget_ranges", "nugget_scores",
+]  # fmt: skip
 
 NUGGET_MEASURES = ("strict_vital", "vital", "strict_all", "all", "weighted")
 """Names of :func:`nugget_scores`, the track's main measure first."""
@@ -35,25 +42,30 @@ def nugget_scores(values: Sequence[float], vital: Sequence[bool]) -> dict[str, f
     Raises:
         ValueError: the lengths differ, or a value is not 0, 0.5 or 1.
     """
-    if len(values) != len(vital):
-        raise ValueError(f"{len(values)} values for {len(vital)} nuggets")
-    if any(value not in (0.0, 0.5, 1.0) for value in values):
-        raise ValueError("a nugget's value is 0, 0.5 or 1")
-    mine = [value for value, is_vital in zip(values, vital, strict=True) if is_vital]
-    weights = [1.0 if is_vital else 0.5 for is_vital in vital]
+    scores = _scores(_row(values, vital), np.array([vital], np.bool_))[:, 0].tolist()
     return {
-        "strict_vital": _mean(_strict(mine)),
-        "vital": _mean(mine),
-        "strict_all": _mean(_strict(values)),
-        "all": _mean(values),
-        "weighted": _mean(values, weights),
+        name: None if score != score else score
+        for name, score in zip(NUGGET_MEASURES, scores, strict=True)
     }
 
 
 def nugget_ranges(
     values: Sequence[float | None], vital: Sequence[bool | None]
 ) -> dict[str, Range | None]:
-    """Return between which ends the measures lie where labels are missing.
+    """:func:`nugget_ends` of one answer, by the names of :data:`NUGGET_MEASURES`; None stands for
+    what is missing. A range is None where no label would define the measure, and
+    :class:`IfDefined` where no nugget is surely vital, but one may be."""
+    floors, ceilings, sure = nugget_ends(_row(values, vital), np.array(vital, np.float64))
+    return {
+        name: None if floor != floor else (Range if certain else IfDefined)(floor, ceiling)
+        for name, floor, ceiling, certain in zip(
+            NUGGET_MEASURES, *(one[:, 0].tolist() for one in (floors, ceilings, sure)), strict=True
+        )
+    }
+
+
+def nugget_ends(values: npt.ArrayLike, vital: npt.ArrayLike) -> tuple[Floats, Floats, Bools]:
+    """Return between which ends the measures of answers lie where labels are missing.
 
     A missing assignment is 0 in the floor and 1 in the ceiling. With nuggets whose importance is
     missing a measure is a mean whose weights are free: it is least where, of these nuggets, just
@@ -61,41 +73,26 @@ def nugget_ranges(
     value finds the ends. They are exact.
 
     Args:
-        values: as in :func:`nugget_scores`, None where the assignment is missing.
-        vital: the same, None where the importance is missing.
+        values: answers × nuggets, as in :func:`nugget_scores`; NaN where an assignment is missing.
+        vital: of each nugget 1 or 0; NaN where its importance is missing.
 
     Returns:
-        By the names of :data:`NUGGET_MEASURES`; None where no label would define the measure,
-        :class:`IfDefined` where no nugget is surely vital, but one may be.
-
-    Raises:
-        ValueError: as :func:`nugget_scores`.
+        Floors, ceilings and whether the measure is surely defined, each measures × answers in the
+        order of :data:`NUGGET_MEASURES`; NaN where no label would define the measure.
     """
-
-    def completed(*, worst: bool) -> list[dict[str, float | None]]:
-        known = [(0.0 if worst else 1.0) if value is None else value for value in values]
-        levels = (0.0, 0.5, 1.0, 1.5) if None in vital else (0.0,)
-        return [
-            nugget_scores(
-                known,
-                [
-                    (value < level) == worst if is_vital is None else is_vital
-                    for value, is_vital in zip(known, vital, strict=True)
-                ],
-            )
+    worth, weight = np.asarray(values, np.float64), np.asarray(vital, np.float64)
+    missing, unknown = np.isnan(worth), np.isnan(weight)
+    levels = (0.0, 0.5, 1.0, 1.5) if unknown.any() else (0.0,)
+    ends = []
+    for worst in (True, False) if missing.any() or len(levels) > 1 else (True,):
+        known = np.where(missing, 0.0 if worst else 1.0, worth)
+        ends += [
+            _scores(known, np.where(unknown, (known < level) == worst, weight == 1))
             for level in levels
         ]
-
-    if len(values) != len(vital):
-        raise ValueError(f"{len(values)} values for {len(vital)} nuggets")
-    floors, ceilings = completed(worst=True), completed(worst=False)
-    found: dict[str, Range | None] = {}
-    for name in NUGGET_MEASURES:
-        ends = [one[name] for one in (*floors, *ceilings)]
-        known = [end for end in ends if end is not None]
-        kind = Range if len(known) == len(ends) else IfDefined
-        found[name] = kind(min(known), max(known)) if known else None
-    return found
+    every = np.stack(ends)
+    sure: Bools = ~np.isnan(every.sum(axis=0))
+    return np.fmin.reduce(every), np.fmax.reduce(every), sure
 
 
 def coverage(
@@ -117,13 +114,8 @@ def coverage(
     Raises:
         ValueError: the lengths differ.
     """
-    if len(values) != len(groups):
-        raise ValueError(f"{len(values)} values for {len(groups)} nuggets")
-    covered = dict.fromkeys(every, False)
-    for value, group in zip(values, groups, strict=True):
-        if group is not None:
-            covered[group] = covered.get(group, False) or value == FULL
-    return sum(covered.values()) / len(covered) if covered else None
+    found = coverage_range(values, groups, every)
+    return None if found is None else found.floor
 
 
 def coverage_range(
@@ -131,22 +123,50 @@ def coverage_range(
     groups: Sequence[str | None],
     every: Iterable[str] = (),
 ) -> Range | None:
-    """Return the ends of :func:`coverage` where a missing assignment (None) is 0 or 1; exact."""
-    names = tuple(every)
-    floor, ceiling = (
-        coverage([missing if value is None else value for value in values], groups, names)
-        for missing in (0.0, FULL)
-    )
-    return None if floor is None or ceiling is None else Range(floor, ceiling)
+    """:func:`coverage_ends` of one answer; None where there is no sub-narrative."""
+    floors, ceilings = coverage_ends(_row(values, groups), groups, every)
+    return None if np.isnan(floors[0]) else Range(float(floors[0]), float(ceilings[0]))
 
 
-def _strict(values: Sequence[float]) -> list[float]:
-    return [float(value == FULL) for value in values]
+def coverage_ends(
+    values: npt.ArrayLike, groups: Sequence[str | None], every: Iterable[str] = ()
+) -> tuple[Floats, Floats]:
+    """Return the ends of :func:`coverage` of answers (answers × nuggets) where a missing assignment
+    (NaN) is 0 or 1; exact. NaN where there is no sub-narrative."""
+    worth = np.asarray(values, np.float64)
+    names = list(dict.fromkeys(one for one in (*every, *groups) if one is not None))
+    mapped = np.array([[group == name for name in names] for group in groups], np.int64)
+    mapped = mapped.reshape(len(groups), len(names))
+
+    def covered(full: Bools) -> Floats:
+        hits = full.astype(np.int64) @ mapped > 0
+        if not names:
+            return np.full(len(full), np.nan)
+        shares: Floats = hits.sum(axis=1) / len(names)
+        return shares
+
+    floors, missing = covered(worth == FULL), np.isnan(worth)
+    return floors, covered((worth == FULL) | missing) if missing.any() else floors
 
 
-def _mean(values: Sequence[float], weights: Sequence[float] | None = None) -> float | None:
-    """The (weighted) mean; None of no values."""
-    if not values:
-        return None
-    weighing = weights or [1.0] * len(values)
-    return sum(w * v for w, v in zip(weighing, values, strict=True)) / sum(weighing)
+def _row(values: Sequence[float | None], of_nuggets: Sequence[object]) -> Floats:
+    """The values of one answer, NaN for None."""
+    if len(values) != len(of_nuggets):
+        raise ValueError(f"{len(values)} values for {len(of_nuggets)} nuggets")
+    if any(value not in (0.0, 0.5, 1.0, None) for value in values):
+        raise ValueError("a nugget's value is 0, 0.5 or 1")
+    return np.array([values], np.float64)
+
+
+def _scores(worth: Floats, vital: Bools) -> Floats:
+    """The measures (in the order of their names) × answers; NaN where undefined. All sums are of
+    halves and quarters, which are exact in any order."""
+    full = worth == FULL
+    weights = np.where(vital, 1.0, 0.5)
+    counted = np.broadcast_to(np.count_nonzero(vital, axis=-1), len(worth))
+    every = np.full(len(worth), worth.shape[1])
+    above = (full & vital, worth * vital, full, worth, worth * weights)
+    below = (counted, counted, every, every, np.broadcast_to(weights.sum(axis=-1), len(worth)))
+    with np.errstate(invalid="ignore"):  # 0 of 0 nuggets is undefined
+        found: Floats = np.stack([one.sum(axis=1) for one in above]) / np.stack(below)
+    return found

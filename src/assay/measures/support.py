@@ -9,9 +9,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
-__all__ = ["SUPPORT_MEASURES", "Citations", "SupportScores", "support_scores"]
+import numpy as np
+import numpy.typing as npt
+
+from assay.measures.confidence import Bools, Floats, Integers
+
+__all__ = [
+    "SUPPORT_MEASURES", "Citations", "SupportScores", "SupportTable", "counted_citations",
+    "support_scores", "support_table",
+]  # fmt: skip
 
 SUPPORT_MEASURES = ("weighted_precision", "weighted_recall", "hard_precision", "hard_recall")
 """Names of :func:`support_scores`."""
@@ -29,6 +37,17 @@ class SupportScores:
     sentences: int
     uncited: int
     unjudged: int
+
+
+class SupportTable(NamedTuple):
+    """The scores of answers: ``values`` are measures × answers in the order of
+    :data:`SUPPORT_MEASURES`, NaN where undefined; the counts of :class:`SupportScores` are one an
+    answer."""
+
+    values: Floats
+    sentences: Integers
+    uncited: Integers
+    unjudged: Integers
 
 
 def support_scores(
@@ -53,28 +72,60 @@ def support_scores(
     Raises:
         ValueError: a value is not 0, 0.5 or 1, or *citations* is neither.
     """
+    if any(value not in (None, 0.0, 0.5, 1.0) for sentence in sentences for value in sentence):
+        raise ValueError("a citation is worth 0, 0.5 or 1")
+    worth = np.array([value for sentence in sentences for value in sentence], np.float64)
+    counts = np.array([len(sentence) for sentence in sentences], np.int64)
+    found = support_table(worth, counts, [len(sentences)], citations=citations)
+    values = [None if value != value else value for value in found.values[:, 0].tolist()]
+    return SupportScores(
+        dict(zip(SUPPORT_MEASURES, values, strict=True)), *(int(one[0]) for one in found[1:])
+    )
+
+
+def support_table(
+    worth: Floats, cited: npt.ArrayLike, sentences: npt.ArrayLike, *, citations: Citations = "first"
+) -> SupportTable:
+    """Return :func:`support_scores` of many answers at once.
+
+    Args:
+        worth: of each citation 1, 0.5 or 0, NaN where it is unjudged; sentence by sentence, answer
+            by answer.
+        cited: how many citations each sentence has.
+        sentences: how many sentences each answer has.
+        citations: ``first`` or ``all``.
+    """
+    per_sentence, per_answer = np.asarray(cited, np.int64), np.asarray(sentences, np.int64)
+    of_answer = np.repeat(np.arange(len(per_answer)), per_answer)
+    judged = counted_citations(per_sentence, citations) & ~np.isnan(worth)
+    of_sentence = np.repeat(np.arange(len(per_sentence)), per_sentence)[judged]
+    labels = np.bincount(of_sentence, minlength=len(per_sentence))
+    scored = labels > 0
+
+    def summed(worth: Floats) -> Floats:
+        """The means of sentences, summed up by answer."""
+        sums = np.bincount(of_sentence, worth, len(per_sentence))[scored] / labels[scored]
+        found: Floats = np.bincount(of_answer[scored], sums, len(per_answer)).astype(np.float64)
+        return found
+
+    def by_answer(which: Bools) -> Integers:
+        return np.bincount(of_answer[which], minlength=len(per_answer))
+
+    uncited = by_answer(per_sentence == 0)
+    unjudged = by_answer((per_sentence > 0) & ~scored)
+    precise = by_answer(scored)
+    values = []
+    for sums in (summed(worth[judged]), summed((worth[judged] == 1.0).astype(np.float64))):
+        for count in (precise, precise + uncited):
+            undefined = np.where(unjudged > 0, np.nan, 0.0)
+            values.append(np.divide(sums, count, out=undefined, where=count > 0))
+    return SupportTable(np.stack(values), per_answer, uncited, unjudged)
+
+
+def counted_citations(cited: Integers, citations: Citations) -> Bools:
+    """Which citations count, of sentences that have so many: each one's first, or all."""
     if citations not in ("first", "all"):
         raise ValueError(f"citations must be 'first' or 'all', got {citations!r}")
-    uncited = unjudged = 0
-    soft: list[float] = []
-    hard: list[float] = []
-    for sentence in sentences:
-        if any(value not in (None, 0.0, 0.5, 1.0) for value in sentence):
-            raise ValueError("a citation is worth 0, 0.5 or 1")
-        if not sentence:
-            uncited += 1
-            continue
-        counted = sentence[:1] if citations == "first" else sentence
-        judged = [value for value in counted if value is not None]
-        if not judged:
-            unjudged += 1
-            continue
-        soft.append(sum(judged) / len(judged))
-        hard.append(sum(value == 1.0 for value in judged) / len(judged))
-    cited, every = len(soft), len(soft) + uncited
-    values = {
-        f"{kind}_{name}": sum(worth) / count if count else None if unjudged else 0.0
-        for kind, worth in (("weighted", soft), ("hard", hard))
-        for name, count in (("precision", cited), ("recall", every))
-    }
-    return SupportScores(values, len(sentences), uncited, unjudged)
+    found = np.full(int(cited.sum()), citations == "all")
+    found[(np.cumsum(cited) - cited)[cited > 0]] = True
+    return found

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import Any
@@ -88,14 +88,10 @@ class Book:
         found[held] = self._counting[first[held]]
         return found
 
-    @property
-    def makes_late(self) -> bool:
-        """Whether labels are made when they are looked at, when the ledger may be closed."""
-        return True
-
-    def made(self, places: Iterable[int]) -> list[Label]:
-        """The labels at some places among the columns."""
-        return [self.columns.at(place) for place in places]
+    def made_now(self, places: Places) -> dict[int, Label]:
+        """By number in a row of places the labels that are made at once; their places become NONE.
+        Others are made when they are looked at, when the ledger may be closed."""
+        return {}
 
     @cached_property
     def configured(self) -> dict[str, LabellerId | None]:
@@ -224,10 +220,6 @@ class Book:
         ]
         return found[-1] if found else None
 
-    def of_task(self, task: AnyTask) -> Iterator[Label]:
-        """All labels of a task, oldest first."""
-        return self.columns.of_task(task.name)
-
     def remarks(self, *, missing: bool) -> list[str]:
         """What a person should know of the labels: other versions, questions asked again, and,
         with ``missing``, labels by others that would count under another policy."""
@@ -272,9 +264,9 @@ class WholeBook(Book):
     def of(self, unit: str) -> list[Label]:
         return list(self.ledger.whole(super().of(unit)))
 
-    @property
-    def makes_late(self) -> bool:
-        return False
-
-    def made(self, places: Iterable[int]) -> list[Label]:
-        return list(self.ledger.whole(super().made(places)))
+    def made_now(self, places: Places) -> dict[int, Label]:
+        now = np.flatnonzero(places >= 0)
+        labels = self.ledger.whole(map(self.columns.at, places[now].tolist()))
+        found = dict(zip(now.tolist(), labels, strict=True))
+        places[now] = NONE
+        return found

@@ -130,16 +130,19 @@ class LabelBook:
         self,
         task: AnyTask,
         contents: Iterable[Mapping[str, Any]],
-        places: Iterable[Place],
+        places: Iterable[Place] | None = None,
     ) -> CountedLabels:
-        """As :meth:`label`, of a row of units: what each is about, and where it is used."""
-        noted = PlaceColumns(places)
-        found = CountedLabels.joined(self.book, self._find_all(task, contents))
-        self.used.note_all(found, noted)
+        """As :meth:`label`, of a row of units: what each is about, and where it is used. Without
+        places as :meth:`find`."""
+        noted = None if places is None else PlaceColumns(places)
+        rows = self._find_all(task, contents, counting=noted is not None)
+        found = CountedLabels.joined(self.book, rows)
+        if noted is not None:
+            self.used.note_all(found, noted)
         return found
 
     def _find_all(
-        self, task: AnyTask, contents: Iterable[Mapping[str, Any]]
+        self, task: AnyTask, contents: Iterable[Mapping[str, Any]], *, counting: bool
     ) -> Iterator[CountedLabels]:
         remaining = iter(contents)
         while some := list(islice(remaining, _AT_ONCE)):
@@ -154,11 +157,11 @@ class LabelBook:
                     places[at] = NONE
                     if label is not None:
                         others[at] = label
-                if not self.book.makes_late:
-                    held = np.flatnonzero(places >= 0).tolist()
-                    others.update(zip(held, self.book.made(places[held].tolist()), strict=True))
-                    places[held] = NONE
+                others.update(self.book.made_now(places))
             found = CountedLabels(self.book, places, others)
+            if not counting:
+                yield found
+                continue
             new = self._new(first, units)
             there, failed = found.there[new], found.failed[new]
             self.asked[task.name] += len(new)
@@ -212,6 +215,12 @@ class LabelBook:
         """Remember a label that was had from elsewhere as one that counts."""
         where = place if isinstance(place, Place) else Place(position=place)
         self.used.note(label, where)
+
+    def note_all(self, labels: Places, at: PlaceColumns) -> None:
+        """The same of many, by their places among the ledger's columns."""
+        if self.book is not None:
+            others = self.book.made_now(labels)
+            self.used.note_all(CountedLabels(self.book, labels, others), at)
 
     def whole(self, labels: Mapping[K, Label]) -> dict[K, Label]:
         """The same labels with their uids, reasons, errors, costs and times, which scores do not

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from array import array
 from collections import defaultdict
-from collections.abc import Callable, Hashable, Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from typing import NamedTuple, TypeVar
 
 import numpy as np
@@ -36,9 +36,10 @@ class Used(NamedTuple):
 
 
 class PlaceColumns:
-    """Places as columns: runs, topics and positions are few, or each is held once."""
+    """Places as columns: runs, topics and positions are few, or each is held once. ``times`` is how
+    often each uses its label (a label on several nuggets of an answer), unless it is once."""
 
-    def __init__(self, places: Iterable[Place]) -> None:
+    def __init__(self, places: Iterable[Place], times: Sequence[int] = ()) -> None:
         self._names: tuple[dict[str, int], ...] = ({}, {}, {})
         codes = array("i")
         for place in places:
@@ -46,23 +47,22 @@ class PlaceColumns:
                 codes.append(names.setdefault(name, len(names)))
         self._codes = np.frombuffer(codes, np.int32).reshape(-1, 3)
         self._texts = tuple(list(names) for names in self._names)
+        self._times = np.array(times or np.ones(len(self._codes)), np.int64)
 
-    def __getitem__(self, at: int) -> Place:
-        return Place(*(text[code] for text, code in zip(self._texts, self._codes[at], strict=True)))
-
-    def __iter__(self) -> Iterator[Place]:
+    def at(self, which: npt.NDArray[np.int64]) -> Iterator[Place]:
+        """Some of the places."""
         runs, topics, positions = self._texts
-        for run, topic, position in self._codes.tolist():
+        for run, topic, position in self._codes[which].tolist():
             yield Place(runs[run], topics[topic], positions[position])
 
     def by_run(self, which: npt.NDArray[np.int64]) -> Iterator[tuple[str, int]]:
-        """How many of some places are of each run."""
-        counts = np.bincount(self._codes[which, 0], minlength=len(self._texts[0]))
-        yield from zip(self._texts[0], counts.tolist(), strict=True)
+        """How often some places of each run use their labels."""
+        counts = np.bincount(self._codes[which, 0], self._times[which], len(self._texts[0]))
+        yield from zip(self._texts[0], counts.astype(np.int64).tolist(), strict=True)
 
 
 class UsedLabels(Iterable[Used]):
-    """The labels that counted, each as often as it was used, in the order of use."""
+    """The labels that counted and the places where they were used, in the order of use."""
 
     def __init__(self, used: Iterable[Used] = ()) -> None:
         self._parts: list[Used | tuple[CountedLabels, PlaceColumns]] = list(used)
@@ -81,9 +81,9 @@ class UsedLabels(Iterable[Used]):
                 yield part
                 continue
             labels, places = part
-            there = labels.there.tolist()
-            for at, place in enumerate(places):
-                label = labels[at] if there[at] else None
+            which = np.flatnonzero(labels.there)
+            for at, place in zip(which.tolist(), places.at(which), strict=True):
+                label = labels[at]
                 if label is not None:
                     yield Used(label, place)
 
@@ -95,8 +95,7 @@ class UsedLabels(Iterable[Used]):
                 continue
             labels, places = part
             which = np.flatnonzero(labels.there)
-            for at, number in zip(which.tolist(), labels.numbers(which).tolist(), strict=True):
-                yield number, places[at]
+            yield from zip(labels.numbers(which).tolist(), places.at(which), strict=True)
 
     def count(self, key: Callable[[Label], K]) -> dict[K, int]:
         """How many different labels there are by ``key``, which is the same for labels that are
@@ -131,7 +130,7 @@ class UsedLabels(Iterable[Used]):
         return found
 
     def of_kind(self, kind: str) -> Iterator[Label]:
-        """The labels by labellers of a kind, as often as they were used."""
+        """The labels by labellers of a kind, once for each place."""
         for part in self._parts:
             if isinstance(part, Used):
                 if part.label.labeller.kind == kind:

@@ -13,11 +13,9 @@ from typing import NamedTuple
 
 from assay.measures.ranges import Range
 from assay.measures.scores import Ends, Score
-from assay.model.labels import Label
 from assay.model.trec_rag import JudgmentRun, RelevanceGuess
 from assay.protocols.trec_rag.bank import Bank
 from assay.protocols.trec_rag.inputs import Inputs, TrecRagSettings
-from assay.protocols.trec_rag.narratives import grade_of
 from assay.protocols.trec_rag.retrieval import Pool
 from assay.statistics.agreement import Agreement, PairOrders, agree, pair_orders
 
@@ -226,13 +224,10 @@ def compare_ways(bank: Bank) -> list[Way]:
         return []
     labels: dict[str, dict[tuple[str, str], float]] = {way: {} for way in settings.ways}
     for way, mine in labels.items():
-        for topic in inputs.topics:
-            given = inputs.qrels.get(topic, {})
-            for doc in inputs.ranks.get(topic, {}):
-                skipped = way == settings.relevance and doc in given and bank.people_given
-                grade = None if skipped else bank.judged(topic, doc, way)[0]
-                if grade is not None:
-                    mine[topic, doc] = float(grade)
+        skips = way == settings.relevance and bank.people_given
+        for (topic, doc), grade in bank.judged(way).grades.items():
+            if not (skips and doc in inputs.qrels.get(topic, {})):
+                mine[topic, doc] = float(grade)
     if inputs.qrels:
         labels["given qrels"] = {
             (topic, doc): float(grade)
@@ -266,31 +261,26 @@ def judgment_run(bank: Bank, name: str) -> JudgmentRun | None:
     """The evaluation's own relevance labels as a judgment run, to be handed in or compared; None
     without any. The confidence is the share of an ensemble's votes that agree with its label, 1
     for a single labeller, which states none."""
+    if not bank.settings.ways:
+        return None
+    judged = bank.quiet.judged(bank.settings.ways[0])
     guesses: dict[str, dict[str, RelevanceGuess]] = {}
-    for topic in bank.inputs.topics if bank.settings.ways else ():
+    for topic in bank.inputs.topics:
         for doc in bank.inputs.ranks.get(topic, {}):
-            grade, label = bank.quiet.judged(topic, doc, bank.settings.ways[0])
-            if grade is not None and label is not None:
-                guess = RelevanceGuess(doc, grade, _confidence(label, bank.settings.ways[0]))
+            grade = judged.grades.get((topic, doc))
+            if grade is not None:
+                guess = RelevanceGuess(doc, grade, judged.agreeing.get((topic, doc), 1.0))
                 guesses.setdefault(topic, {})[doc] = guess
     return JudgmentRun(name, guesses) if guesses else None
-
-
-def _confidence(label: Label, way: str) -> float:
-    votes = [one["verdict"] for one in label.detail.get("votes", ()) if one["verdict"]]
-    if not votes or label.verdict is None:
-        return 1.0
-    same = sum(grade_of(way, vote) == grade_of(way, label.verdict) for vote in votes)
-    return same / len(votes)
 
 
 def relevance_rows(
     bank: Bank, grades: Mapping[str, Mapping[str, int]]
 ) -> Iterator[tuple[object, ...]]:
     """Every pooled document: the grade used, and the label of each way of asking."""
+    judged = {way: bank.quiet.judged(way).grades for way in bank.settings.ways}
     for topic in bank.inputs.topics:
         for doc in bank.inputs.ranks.get(topic, {}):
             used = grades.get(topic, {}).get(doc)
-            for way in bank.settings.ways or ("given",):
-                label = None if way == "given" else bank.quiet.judged(topic, doc, way)[0]
-                yield (topic, doc, used, way, label)
+            for way, labels in (judged or {"given": {}}).items():
+                yield (topic, doc, used, way, labels.get((topic, doc)))

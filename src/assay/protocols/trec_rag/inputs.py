@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Literal, TypeVar
 
@@ -27,6 +27,7 @@ from assay.model.trec_rag import (
     JudgmentRun,
     Narrative,
     NuggetList,
+    RagAnswer,
     RagRun,
     Segment,
     SubNarrative,
@@ -35,7 +36,7 @@ from assay.model.trec_rag import (
 )
 from assay.protocols.base import CommonSettings, MeasureNames, Reading
 from assay.protocols.folder import Folder
-from assay.protocols.trec_rag.scoring import Topics
+from assay.protocols.sheets import Topics
 from assay.tasks.base import AnyTask
 from assay.tasks.trec_rag import (
     RELEVANCE,
@@ -132,10 +133,20 @@ class Inputs:
     ranks: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     creators: tuple[LabellerId, ...] = ()
 
-    @property
+    @cached_property
     def topics(self) -> tuple[str, ...]:
         """The narratives' ids in the file's order."""
         return tuple(self.narratives)
+
+    @cached_property
+    def every_answer(self) -> tuple[RagAnswer, ...]:
+        """Every answer to a narrative, run by run."""
+        return tuple(
+            run.answers[topic]
+            for run in self.answers.values()
+            for topic in self.topics
+            if topic in run.answers
+        )
 
 
 def load_inputs(folder: Folder, settings: TrecRagSettings, reading: Reading) -> Inputs:

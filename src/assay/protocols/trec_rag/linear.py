@@ -24,6 +24,7 @@ from assay.protocols.trec_rag.bank import Bank
 from assay.protocols.trec_rag.inputs import RELEVANCE_TASKS
 from assay.protocols.trec_rag.narratives import grade_of
 from assay.protocols.trec_rag.responses import Responses
+from assay.protocols.trec_rag.support import cited_units
 from assay.tasks.trec_rag import ASSIGNMENT, SUPPORT
 
 
@@ -31,7 +32,7 @@ def linear_measures(bank: Bank) -> Iterator[LinearMeasure]:
     """The measures that single labels can correct, as far as no labels are among the inputs."""
     responses = Responses(bank)
     if bank.settings.support and not bank.inputs.support:
-        yield from _support(responses)
+        yield from _support(bank)
     if not bank.inputs.assignments:
         yield from _recall(responses)
     if bank.settings.relevance != "none" and not bank.inputs.qrels:
@@ -41,15 +42,14 @@ def linear_measures(bank: Bank) -> Iterator[LinearMeasure]:
 # -- support -----------------------------------------------------------------------------------
 
 
-def _support(responses: Responses) -> Iterator[LinearMeasure]:
+def _support(bank: Bank) -> Iterator[LinearMeasure]:
     """A sentence is worth the mean of its citations that count. Precision is the mean over the
     sentences that have some, recall over all."""
     shares: dict[str, list[Share]] = {"precision": [], "recall": []}
-    for run, answer, topics in _answers(responses.bank):
+    for run, answer, topics in _answers(bank):
         units: dict[int, list[Request]] = defaultdict(list)
-        for place, _, unit in responses.cited(answer):
-            if unit is not None:
-                units[place].append(Request(SUPPORT, unit, topic=answer.topic))
+        for place, _, unit in cited_units(bank, answer):
+            units[place].append(Request(SUPPORT, unit, topic=answer.topic))
         cited = sum(bool(one.citations) for one in answer.sentences)
         for name, sentences in (("precision", cited), ("recall", len(answer.sentences))):
             shares[name] += [

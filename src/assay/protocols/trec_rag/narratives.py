@@ -6,20 +6,22 @@ The same code says what is asked next and what is scored, so that the two cannot
 from __future__ import annotations
 
 from collections import ChainMap
-from collections.abc import Mapping, MutableMapping
+from collections.abc import Mapping, MutableMapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import compress
 from typing import Any, Self
 
 from assay.labellers.base import Request
-from assay.model.labels import Label, Status
+from assay.model.labels import Label
 from assay.model.trec_rag import Segment, SubNarrative
+from assay.protocols.counted import CountedLabels
 from assay.protocols.labels import LabelBook
 from assay.protocols.places import Place
 from assay.protocols.trec_rag.inputs import RELEVANCE_TASKS, WITH_ASPECTS, Inputs, TrecRagSettings
 from assay.protocols.trec_rag.needs import Needs
 from assay.tasks.base import AnyTask, Unit
-from assay.tasks.trec_rag import AspectsAnswered, AspectsUnit, RelevanceUnit
+from assay.tasks.trec_rag import AspectsAnswered
 from assay.tasks.trec_rag_narratives import (
     NARRATIVE,
     SUB_NARRATIVES,
@@ -32,6 +34,41 @@ from assay.tasks.trec_rag_narratives import (
 )
 
 PEOPLE_FIRST = ("people", "human")
+
+
+Pooled = tuple[str, str]
+"""topic, document"""
+
+
+@dataclass
+class Judged:
+    """What labels of one way of asking say of documents: their ``grades``, which labels are
+    ``by_people`` and which ``failed``, and, where an ensemble voted, the share of the votes that
+    agree with its label."""
+
+    grades: dict[Pooled, int] = field(default_factory=dict)
+    by_people: set[Pooled] = field(default_factory=set)
+    failed: set[Pooled] = field(default_factory=set)
+    agreeing: dict[Pooled, float] = field(default_factory=dict)
+
+    def read(self, way: str, documents: Sequence[Pooled], labels: CountedLabels) -> None:
+        """Add what the labels of some documents say."""
+        grades = labels.map(lambda verdict: grade_of(way, verdict)).tolist()
+        known = zip(documents, grades, strict=True)
+        self.grades.update((one, int(grade)) for one, grade in known if grade == grade)
+        self.by_people.update(compress(documents, labels.human))
+        self.failed.update(compress(documents, labels.failed))
+        for like, which in labels.alike():
+            for at in which.tolist() if like.detail.get("votes") else ():
+                label = labels[at]
+                if label is not None and label.verdict is not None:
+                    self.agreeing[documents[at]] = _agreeing(label.detail, label.verdict, way)
+
+
+def _agreeing(detail: Mapping[str, Any], verdict: Mapping[str, Any], way: str) -> float:
+    votes = [one["verdict"] for one in detail["votes"] if one["verdict"]]
+    same = sum(grade_of(way, vote) == grade_of(way, verdict) for vote in votes)
+    return same / len(votes) if votes else 1.0
 
 
 @dataclass
@@ -49,9 +86,7 @@ class Narratives:
     _texts: dict[str, str | None] = field(default_factory=dict, init=False)
     _aspects: dict[str, tuple[SubNarrative, ...] | None] = field(default_factory=dict, init=False)
     _grades: dict[str, dict[str, int | None]] = field(default_factory=dict, init=False)
-    _judged: MutableMapping[tuple[str, str, str], tuple[int | None, Label | None]] = field(
-        default_factory=dict, init=False
-    )
+    _judged: MutableMapping[str, Judged] = field(default_factory=dict, init=False)
 
     def label(self, task: AnyTask, unit: Unit, place: Place) -> Label | None:
         """The label of a unit that counts, which may be a failed one."""
@@ -147,61 +182,75 @@ class Narratives:
 
     # -- relevance ---------------------------------------------------------------------------
 
-    def relevance_request(self, topic: str, doc: str, way: str) -> Request | None:
+    def relevance_content(self, topic: str, doc: str, way: str) -> dict[str, Any] | None:
         """What is asked about a document; None while the sub-narratives are not known, or where
         its text is not among the segments."""
         segment = self.inputs.segments.get(doc)
         text = self.narrative(topic)
         if segment is None or text is None:
             return None
-        task = RELEVANCE_TASKS[way]
         if way not in WITH_ASPECTS:
-            unit = RelevanceUnit(question=text, passage=segment.text)
-            return Request(task, unit, topic=topic)
+            return {"question": text, "passage": segment.text}
         aspects = self.aspects(topic)
         if aspects is None:
             return None
-        names = tuple(one.text for one in aspects)
-        aspects_unit = AspectsUnit(narrative=text, sub_narratives=names, passage=segment.text)
-        return Request(task, aspects_unit, topic=topic)
+        names = [one.text for one in aspects]
+        return {"narrative": text, "sub_narratives": names, "passage": segment.text}
 
-    def judged(self, topic: str, doc: str, way: str) -> tuple[int | None, Label | None]:
-        """The grade of a document as its label in one way says, and the label."""
-        asked = (topic, doc, way)
-        if asked not in self._judged:
-            self._judged[asked] = self._grade_and_label(*asked)
-        return self._judged[asked]
+    def relevance_request(self, topic: str, doc: str, way: str) -> Request | None:
+        """The same as it is asked."""
+        content, task = self.relevance_content(topic, doc, way), RELEVANCE_TASKS[way]
+        return None if content is None else Request(task, task.unit(**content), topic=topic)
 
-    def _grade_and_label(self, topic: str, doc: str, way: str) -> tuple[int | None, Label | None]:
-        request = self.relevance_request(topic, doc, way)
-        if request is None:
-            return None, None
-        label = self.label(request.task, request.unit, Place("", topic, f"{doc} relevance"))
-        if label is None or label.verdict is None:
-            return None, label
-        return grade_of(way, label.verdict), label
+    def judged(self, way: str) -> Judged:
+        """What the labels of one way say of the pooled documents."""
+        if way not in self._judged:
+            self._judged[way] = self._looked_up(way)
+        return self._judged[way]
+
+    def _looked_up(self, way: str) -> Judged:
+        every = [
+            (topic, doc)
+            for topic in self.inputs.topics
+            for doc in self.inputs.ranks.get(topic, {})
+            if self.relevance_content(topic, doc, way) is not None
+        ]
+        found = Judged()
+        if self.people_given and way == self.settings.relevance:
+            # A grade that was given goes before all labels but a person's: no other is wanted.
+            found.read(way, *self._labels(way, list(filter(self._is_given, every))))
+            every = [one for one in every if not self._is_given(one) or one in found.by_people]
+        found.read(way, *self._labels(way, every, counting=self.counting))
+        return found
+
+    def _is_given(self, pooled: Pooled) -> bool:
+        topic, doc = pooled
+        return doc in self.inputs.qrels.get(topic, {})
+
+    def _labels(
+        self, way: str, documents: Sequence[Pooled], *, counting: bool = False
+    ) -> tuple[Sequence[Pooled], CountedLabels]:
+        contents = (self.relevance_content(*one, way) or {} for one in documents)
+        places = (Place("", topic, f"{doc} relevance") for topic, doc in documents)
+        task = RELEVANCE_TASKS[way]
+        return documents, self.book.labels(task, contents, places if counting else None)
 
     def grades(self, topic: str) -> dict[str, int | None]:
         """The grade of every pooled document under the policy, None where there is none: a
         person's label, then the given qrels, then the machine's label. Given grades of documents
         beyond the pool are kept."""
         if topic not in self._grades:
-            given = self.inputs.qrels.get(topic, {})
-            found: dict[str, int | None] = {}
-            for doc in self.inputs.ranks.get(topic, {}):
-                label = None
-                grade: int | None = None
-                if self.settings.relevance != "none":
-                    if self.people_given and doc in given and not self._person(topic, doc):
-                        found[doc] = given[doc]
-                        continue
-                    grade, label = self.judged(topic, doc, self.settings.relevance)
-                if label is None and doc in given and self.people_given:
-                    grade = given[doc]
-                found[doc] = grade
-            if self.people_given:
-                for doc, grade in given.items():
-                    found.setdefault(doc, grade)
+            way = self.settings.relevance
+            judged = Judged() if way == "none" else self.judged(way)
+            given = self.inputs.qrels.get(topic, {}) if self.people_given else {}
+            found = {
+                doc: given[doc]
+                if doc in given and (topic, doc) not in judged.by_people
+                else judged.grades.get((topic, doc))
+                for doc in self.inputs.ranks.get(topic, {})
+            }
+            for doc, grade in given.items():
+                found.setdefault(doc, grade)
             self._grades[topic] = found
         return self._grades[topic]
 
@@ -213,12 +262,6 @@ class Narratives:
             return False
         only_people = self.book.book is not None and self.book.book.policy.name == "human"
         return not (only_people and self.people_given and self.inputs.qrels)
-
-    def _person(self, topic: str, doc: str) -> bool:
-        """Whether a person labelled the document in the ledger."""
-        request = self.relevance_request(topic, doc, self.settings.relevance)
-        label = None if request is None else self.book.find(request.task, request.unit)
-        return label is not None and label.labeller.is_human
 
     def documents(self, topic: str) -> list[Segment] | None:
         """The documents that nuggets are made from, the most relevant first; None while a grade
@@ -233,11 +276,8 @@ class Narratives:
         return [segment for *_, segment in sorted(found, key=lambda one: one[:3])]
 
     def _failed(self, topic: str, doc: str) -> bool:
-        if self.settings.relevance == "none":
-            return True
-        request = self.relevance_request(topic, doc, self.settings.relevance)
-        label = None if request is None else self.book.find(request.task, request.unit)
-        return label is not None and label.status is Status.FAILED
+        way = self.settings.relevance
+        return way == "none" or (topic, doc) in self.judged(way).failed
 
 
 def grade_of(way: str, verdict: Mapping[str, Any]) -> int:

@@ -23,6 +23,7 @@ from assay.protocols.trec_rag.linear import linear_measures
 from assay.protocols.trec_rag.needs import Needs
 from assay.protocols.trec_rag.responses import Responses
 from assay.protocols.trec_rag.score import score
+from assay.protocols.trec_rag.support import support_requests
 from assay.tasks.base import AnyTask
 from assay.tasks.trec_rag import ASSIGNMENT, SUPPORT
 from assay.tasks.trec_rag_narratives import NARRATIVE, SUB_NARRATIVES, SUB_NARRATIVES_DRAFT
@@ -195,12 +196,12 @@ class _Steps:
         return requests
 
     def support(self, book: LabelBook) -> Iterator[Request]:
-        responses = Responses(self.bank(book))
+        bank = self.bank(book)
         for topic in self.inputs.topics:
             for run in self.inputs.answers.values():
                 answer = run.answers.get(topic)
                 if answer is not None:
-                    yield from responses.support_requests(answer)
+                    yield from support_requests(bank, answer)
 
     def creation(self) -> Iterator[Step]:
         """A step for each window that may be needed, for all topics and creators at once."""

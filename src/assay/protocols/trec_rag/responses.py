@@ -1,88 +1,156 @@
-"""Nugget assignment and support of answers: what is asked, and what is known."""
+"""Nugget assignment of answers: what is asked, and what is known."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
 
 from assay.labellers.base import Request, request_key
-from assay.model.labels import Label, Status
+from assay.model.labels import Status
 from assay.model.trec_rag import (
+    ASSIGNMENT_VALUE,
     Assigned,
     AssignedAnswer,
     AssignedNugget,
-    CitedSupport,
-    JudgedSentence,
     RagAnswer,
-    RagNugget,
-    Support,
-    SupportAnswer,
 )
-from assay.protocols.places import Place
+from assay.protocols.places import Place, PlaceColumns
+from assay.protocols.sheets import Sheet
 from assay.protocols.trec_rag.bank import Bank, Kept
-from assay.protocols.trec_rag.scoring import Sheet, nugget_sheet
-from assay.tasks.trec_rag import ASSIGNMENT, SUPPORT, AssignmentUnit, SupportUnit, assignment_units
+from assay.protocols.trec_rag.scoring import NuggetTable, nugget_sheet
+from assay.tasks.trec_rag import ASSIGNMENT, AssignmentUnit, assignment_units
 
-_Subject = tuple[str, str, str]
-"""narrative, answer, nugget"""
+_Subject = tuple[str, str]
+"""narrative, answer"""
+
+_ASSIGNED = {worth: one for one, worth in ASSIGNMENT_VALUE.items()}
 
 
-@dataclass(frozen=True, slots=True)
-class _Said:
-    """A label on one nugget: its weight under the policy, and whether it is of the very question
-    that would be asked now."""
+class _Label(NamedTuple):
+    """A label on a window of nuggets: its place among the ledger's columns, what each nugget is
+    worth under it (NaN: it does not say), and how much it weighs under the policy."""
 
-    label: Label
-    content: Mapping[str, object]
-    assigned: Assigned | None
-    weight: tuple[bool, int, bool, int]
+    place: int
+    worth: tuple[float, ...]
+    usable: bool
+    rank: int
+    number: int
+    key: str
+    by_person: bool
+
+
+@dataclass(eq=False, slots=True)
+class _Window:
+    """Nuggets of an answer that were labelled together, and their labels."""
+
+    unit: str
+    subject: _Subject
+    nuggets: tuple[str, ...]
+    labels: list[_Label] = field(default_factory=list)
+
+    @property
+    def content(self) -> AssignmentUnit:
+        question, answer = self.subject
+        return AssignmentUnit(question=question, nuggets=self.nuggets, answer=answer)
+
+
+class _Said(NamedTuple):
+    """The label that counts for a nugget, and which nugget of its window it is."""
+
+    window: _Window
+    label: _Label
+    at: int
+
+    @property
+    def worth(self) -> float:
+        return self.label.worth[self.at] if self.at < len(self.label.worth) else np.nan
 
 
 @dataclass
 class Responses:
-    """Assignments and support labels of every answer.
+    """Nugget assignments of every answer.
 
     A nugget's label counts whatever window it was asked in: after an edit only nuggets that are
     new are asked about, and a person may label one nugget or many.
     """
 
     bank: Bank
-    counted: set[_Subject] = field(default_factory=set, init=False)
-    unmatched: set[_Subject] = field(default_factory=set, init=False)
+    _keys: dict[str, str] = field(default_factory=dict, init=False)
+    _seen: dict[_Subject, set[str]] = field(default_factory=dict, init=False)
+
+    @property
+    def answers(self) -> Sequence[RagAnswer]:
+        """Every answer to a narrative, run by run."""
+        return self.bank.inputs.every_answer
+
+    def _subject(self, answer: RagAnswer) -> _Subject:
+        return self.bank.narrative(answer.topic) or "", answer.text
 
     @cached_property
-    def _index(self) -> dict[_Subject, _Said]:
-        """The label that counts for each narrative, answer and nugget."""
+    def _subjects(self) -> Counter[_Subject]:
+        """How many answers are the same answer to the same narrative."""
+        return Counter(map(self._subject, self.answers))
+
+    @cached_property
+    def _windows(self) -> dict[_Subject, list[_Window]]:
+        """What was labelled of each answer, with the labels that the policy lets count."""
         book = self.bank.book.book
-        found: dict[_Subject, _Said] = {}
+        found: dict[_Subject, list[_Window]] = {}
         if book is None:
             return found
-        contents = book.ledger.units([ASSIGNMENT.name])
-        labeller = book.labellers.get(ASSIGNMENT.name)
-        keys: dict[str, str] = {}
-        labels = list(book.of_task(ASSIGNMENT))
-        given = book.ledger.keys(label.rowid for label in labels)
-        for label in labels:
+        alike: dict[tuple[str, ...], tuple[str, ...]] = {}  # a topic's nuggets are held once
+        windows: dict[str, _Window] = {}
+        for unit, content in book.ledger.unit_contents([ASSIGNMENT.name]):
+            subject = content["question"], content["answer"]
+            if subject in self._subjects:
+                nuggets = tuple(content["nuggets"])
+                windows[unit] = _Window(unit, subject, alike.setdefault(nuggets, nuggets))
+                found.setdefault(subject, []).append(windows[unit])
+        places = book.columns.places_of(ASSIGNMENT.name)
+        for label in book.ledger.labels([ASSIGNMENT.name]):
             rank = book.policy.rank(label, book.configured[ASSIGNMENT.name])
-            if not rank:
-                continue
-            unit = contents[label.unit]
-            if labeller is not None and label.unit not in keys:
-                asked = Request(ASSIGNMENT, AssignmentUnit.model_validate(unit))
-                keys[label.unit] = request_key(labeller, asked)
-            exact = keys.get(label.unit) == given[label.rowid]
-            usable = label.status is Status.OK and label.verdict is not None
-            values = label.verdict["labels"] if label.verdict is not None else ()
-            for place, nugget in enumerate(unit["nuggets"]):
-                subject = (unit["question"], unit["answer"], nugget)
-                value = Assigned(values[place]) if place < len(values) else None
-                said = _Said(label, unit, value, (usable, rank, exact or rank > 1, label.rowid))
-                if subject not in found or said.weight > found[subject].weight:
-                    found[subject] = said
+            if label.rowid in places and label.unit in windows and rank:
+                verdict = () if label.verdict is None else label.verdict["labels"]
+                worth = tuple(ASSIGNMENT_VALUE[Assigned(one)] for one in verdict)
+                usable = label.status is Status.OK and label.verdict is not None
+                who = label.labeller.is_human
+                windows[label.unit].labels.append(
+                    _Label(places[label.rowid], worth, usable, rank, label.rowid, label.key, who)
+                )
         return found
 
-    # -- assignment --------------------------------------------------------------------------
+    def _said(self, answer: RagAnswer) -> dict[str, _Said]:
+        """The label that counts for each nugget of an answer, by its text."""
+        found: dict[str, _Said] = {}
+        for window in self._windows.get(self._subject(answer), ()):
+            for label in window.labels:
+                for at, nugget in enumerate(window.nuggets):
+                    said = _Said(window, label, at)
+                    other = found.setdefault(nugget, said)
+                    if other is not said and self._weight(said) > self._weight(other):
+                        found[nugget] = said
+        return found
+
+    def _weight(self, said: _Said) -> tuple[bool, int, bool, int]:
+        label = said.label
+        return label.usable, label.rank, self._asked_now(said), label.number
+
+    def _asked_now(self, said: _Said) -> bool:
+        """Whether a label is of the very question that would be asked now; a person's always is."""
+        return said.label.rank > 1 or said.label.key == self._key(said.window)
+
+    def _key(self, window: _Window) -> str | None:
+        """The key of a label of this window as its labeller would be asked now."""
+        book = self.bank.book.book
+        labeller = None if book is None else book.labellers.get(ASSIGNMENT.name)
+        if labeller is not None and window.unit not in self._keys:
+            self._keys[window.unit] = request_key(labeller, Request(ASSIGNMENT, window.content))
+        return self._keys.get(window.unit)
 
     def assignment_requests(self, topic: str, answer: RagAnswer) -> Iterator[Request]:
         """What is asked of an answer: the nuggets that have no label yet, in windows, and the
@@ -92,19 +160,19 @@ class Responses:
         kept, text = self.bank.nuggets(topic), self.bank.narrative(topic)
         if kept is None or text is None or not answer.sentences:
             return
-        given = self._given(answer)
+        given, every = self._given(answer), self._said(answer)
         machine_counts = self.bank.book.counts_machine(ASSIGNMENT)
         missing: list[str] = []
         again: dict[str, AssignmentUnit] = {}
         for one in kept:
             nugget = one.nugget.text
-            said = self._index.get((text, answer.text, nugget))
+            said = every.get(nugget)
             if nugget in given:
                 continue
-            if said is None or not said.weight[2]:
+            if said is None or not self._asked_now(said):
                 missing.append(nugget)
-            elif not said.label.labeller.is_human or not machine_counts:
-                again[said.label.unit] = AssignmentUnit.model_validate(said.content)
+            elif not said.label.by_person or not machine_counts:
+                again[said.window.unit] = said.window.content
         window = self.bank.settings.assignment_window
         for unit in (*assignment_units(text, missing, answer.text, window=window), *again.values()):
             yield Request(ASSIGNMENT, unit, topic=topic)
@@ -112,16 +180,15 @@ class Responses:
     def windows(self, topic: str, answer: RagAnswer) -> list[tuple[Request, set[str]]]:
         """The units that an answer's labels are of, each with the nuggets that it is the label
         of."""
-        text = self.bank.narrative(topic) or ""
         found: dict[str, tuple[Request, set[str]]] = {}
+        every = self._said(answer) if answer.sentences else {}
         for one in self.bank.nuggets(topic) or ():
-            said = self._index.get((text, answer.text, one.nugget.text))
-            if said is None or not answer.sentences:
-                continue
-            if said.label.unit not in found:
-                unit = AssignmentUnit.model_validate(said.content)
-                found[said.label.unit] = Request(ASSIGNMENT, unit, topic=topic), set()
-            found[said.label.unit][1].add(one.nugget.text)
+            said = every.get(one.nugget.text)
+            if said is not None:
+                unit = said.window.unit
+                if unit not in found:
+                    found[unit] = Request(ASSIGNMENT, said.window.content, topic=topic), set()
+                found[unit][1].add(one.nugget.text)
         return list(found.values())
 
     def _given(self, answer: RagAnswer) -> dict[str, Assigned]:
@@ -131,135 +198,102 @@ class Responses:
             return {}
         return {one.nugget.text: one.assigned for one in found.nuggets if one.assigned is not None}
 
-    def assigned(
-        self, topic: str, answer: RagAnswer, nuggets: tuple[Kept, ...] | None = None
-    ) -> AssignedAnswer:
-        """The nuggets of an answer (those as they stand, unless given) with their labels; no label
-        where there is none. An empty answer states nothing."""
-        kept = nuggets if nuggets is not None else self.bank.nuggets(topic) or ()
-        text = self.bank.narrative(topic) or ""
-        given = self._given(answer)
-        place = Place(answer.run, topic, "nuggets")
-        found = tuple(self._one(one, text, answer, given, place) for one in kept)
-        return AssignedAnswer(answer.run, topic, text, answer.text, found, answer.length)
-
-    def _one(
-        self, kept: Kept, text: str, answer: RagAnswer, given: Mapping[str, Assigned], place: Place
-    ) -> AssignedNugget:
-        nugget = kept.nugget
-        if not answer.sentences:
-            return AssignedNugget(nugget, Assigned.NONE)
-        said = self._index.get((text, answer.text, nugget.text))
-        person = said is not None and said.label.labeller.is_human and said.assigned is not None
-        if nugget.text in given and not person:
-            return AssignedNugget(nugget, given[nugget.text])
-        if self.bank.counting:
-            self._count(said, (text, answer.text, nugget.text), place)
-        return AssignedNugget(nugget, None if said is None else said.assigned)
-
-    def _count(self, said: _Said | None, subject: _Subject, place: Place) -> None:
+    def nugget_tables(
+        self, nuggets: Callable[[str], tuple[Kept, ...] | None] | None = None
+    ) -> list[NuggetTable]:
+        """The labels of the nuggets of every topic (as they stand, unless given) and answer to it.
+        An empty answer states nothing."""
+        by_topic: dict[str, list[RagAnswer]] = {topic: [] for topic in self.bank.inputs.topics}
+        for answer in self.answers:
+            by_topic[answer.topic].append(answer)
+        uses: list[tuple[int, Place, int]] = []
+        tables = []
+        for topic, answers in by_topic.items():
+            kept = (nuggets or self.bank.nuggets)(topic)
+            if nuggets is not None and kept is None:
+                answers = []  # nobody knows what they would be held to
+            listed = tuple(one.nugget for one in kept or ())
+            worth = np.zeros((len(answers), len(listed)))
+            for row, answer in zip(worth, answers, strict=True):
+                if answer.sentences:
+                    row[:] = self._worth(answer, [one.text for one in listed], uses)
+            runs = tuple(answer.run for answer in answers)
+            tables.append(NuggetTable(topic, listed, runs, worth))
         book = self.bank.book
-        if subject not in self.counted:
-            self.counted.add(subject)
-            book.asked[ASSIGNMENT.name] += 1
-            if said is None:
-                book.missing[ASSIGNMENT.name] += 1
-            elif said.assigned is None:
-                book.failed[ASSIGNMENT.name] += 1
-        if said is not None:
-            book.note(said.label, place)
+        if uses:
+            labels, places, times = zip(*uses, strict=True)
+            book.note_all(np.array(labels, np.int64), PlaceColumns(places, times))
+        return tables
 
-    # -- support -----------------------------------------------------------------------------
+    def _worth(
+        self, answer: RagAnswer, nuggets: Sequence[str], uses: list[tuple[int, Place, int]]
+    ) -> list[float]:
+        """What nuggets are worth in an answer, NaN where a label is missing; where labels are
+        counted, ``uses`` are added to."""
+        given, every, subject = self._given(answer), self._said(answer), self._subject(answer)
+        found: list[float] = []
+        used: Counter[int] = Counter()
+        wanted: dict[str, _Said | None] = {}
+        for nugget in nuggets:
+            said = every.get(nugget)
+            worth = np.nan if said is None else said.worth
+            if nugget in given and not (said and said.label.by_person and worth == worth):
+                found.append(ASSIGNMENT_VALUE[given[nugget]])
+                continue
+            found.append(worth)
+            wanted[nugget] = said
+            if said is not None:
+                used[said.label.place] += 1
+        if self.bank.counting:
+            at = Place(answer.run, answer.topic, "nuggets")
+            uses += ((place, at, times) for place, times in used.items())
+            if self._subjects[subject] > 1:  # the same of another run, which is asked about once
+                seen = self._seen.setdefault(subject, set())
+                wanted = {nugget: said for nugget, said in wanted.items() if nugget not in seen}
+                seen.update(wanted)
+            self._count(wanted.values())
+        return found
 
-    def cited(self, answer: RagAnswer) -> Iterator[tuple[int, int, SupportUnit | None]]:
-        """(sentence, citation, unit) of every citation that counts; None where the passage's text
-        is not among the segments."""
-        first = self.bank.settings.citations == "first"
-        for place, sentence in enumerate(answer.sentences):
-            for spot, doc in enumerate(sentence.citations[: 1 if first else None]):
-                segment = self.bank.inputs.segments.get(doc)
-                unit = None
-                if segment is not None:
-                    unit = SupportUnit(passage=segment.text, sentence=sentence.text)
-                yield place, spot, unit
+    def _count(self, wanted: Collection[_Said | None]) -> None:
+        book, name = self.bank.book, ASSIGNMENT.name
+        missing = sum(said is None for said in wanted)
+        failed = sum(said is not None and said.worth != said.worth for said in wanted)
+        for counts, number in (
+            (book.asked, len(wanted)), (book.missing, missing), (book.failed, failed),
+        ):  # fmt: skip
+            if number:
+                counts[name] += number
 
-    def support_requests(self, answer: RagAnswer) -> Iterator[Request]:
-        """What must be asked of an answer's citations."""
-        given = self._given_support(answer)
-        for place, spot, unit in self.cited(answer):
-            if unit is not None and (place, spot) not in given:
-                yield Request(SUPPORT, unit, topic=answer.topic)
-
-    def _given_support(self, answer: RagAnswer) -> dict[tuple[int, int], Support | None]:
-        """Support labels among the inputs, by sentence and citation, None where the track left it
-        unjudged. One whose place in the answer cites another document is left out, and kept in
-        ``unmatched``."""
-        found = self.bank.inputs.support.get((answer.run, answer.topic))
-        labels: dict[tuple[int, int], Support | None] = {}
-        if found is None or not self.bank.people_given:
-            return labels
-        cited = [sentence.citations for sentence in answer.sentences]
-        for place, sentence in enumerate(found.sentences):
-            for spot, one in enumerate(sentence.citations):
-                mine = cited[place][spot : spot + 1] if place < len(cited) else ()
-                if not mine or (one.reference and one.reference != mine[0]):
-                    self.unmatched.add((answer.run, answer.topic, f"{place} {spot}"))
-                elif one.support is not None or one.unjudged:
-                    labels[place, spot] = one.support
-        return labels
-
-    def supported(self, answer: RagAnswer) -> tuple[SupportAnswer, dict[tuple[int, int], Label]]:
-        """The support labels of an answer, and the ledger's labels by sentence and citation."""
-        given = self._given_support(answer)
-        values = dict(given)
-        labels: dict[tuple[int, int], Label] = {}
-        for place, spot, unit in self.cited(answer):
-            label = None
-            if unit is not None:
-                spot_in_words = f"sentence {place + 1} citation {spot + 1}"
-                at = Place(answer.run, answer.topic, spot_in_words)
-                if (place, spot) not in given or self._person(unit):
-                    label = self.bank.label(SUPPORT, unit, at)
-            if label is not None:
-                labels[place, spot] = label
-            if label is not None and label.verdict is not None:
-                values[place, spot] = Support(label.verdict["support"])
-        sentences = tuple(
-            JudgedSentence(
-                sentence.text,
-                tuple(
-                    CitedSupport(doc, label, label is None and (place, spot) in given)
-                    for spot, doc in enumerate(sentence.citations)
-                    for label in (values.get((place, spot)),)
-                ),
+    def assigned(self, tables: Iterable[NuggetTable]) -> Iterator[AssignedAnswer]:
+        """The answers of :meth:`nugget_tables` with their labels, for files."""
+        by_topic = {one.topic: (one, dict(zip(one.runs, one.values.tolist(), strict=True)))
+                    for one in tables}  # fmt: skip
+        for answer in self.answers:
+            table, rows = by_topic[answer.topic]
+            labels = tuple(
+                AssignedNugget(nugget, _ASSIGNED.get(worth))
+                for nugget, worth in zip(table.nuggets, rows[answer.run], strict=True)
             )
-            for place, sentence in enumerate(answer.sentences)
-        )
-        return SupportAnswer(answer.run, answer.topic, sentences), labels
-
-    def _person(self, unit: SupportUnit) -> bool:
-        label = self.bank.book.find(SUPPORT, unit)
-        return label is not None and label.labeller.is_human
+            text = self.bank.narrative(answer.topic) or ""
+            yield AssignedAnswer(answer.run, answer.topic, text, answer.text, labels, answer.length)
 
 
-def bank_sheet(bank: Bank, answers: Iterable[AssignedAnswer]) -> Sheet | None:
+def bank_sheet(bank: Bank, tables: Iterable[NuggetTable]) -> Sheet | None:
     """Nugget scores of answers to the narratives of a bank; None where it has no nuggets, and none
     are to be made. Where they still are, or grades that they are made from are missing and there
     is none, a value is not known; without a nugget for good it is undefined for every run."""
     inputs, settings = bank.inputs, bank.settings
-    banks: dict[str, Sequence[RagNugget] | None] = {}
-    unmapped = []
+    unknown, unmapped = set(), set()
     for topic in inputs.topics:
         kept = bank.nuggets(topic)
-        banks[topic] = [one.nugget for one in kept or ()]
         if not kept and bank.needs.nuggets and topic not in inputs.nuggets:
             unsure = bank.relevance_asked and None in bank.grades(topic).values()
             if kept is None or unsure:
-                banks[topic] = None
+                unknown.add(topic)
         mapped = all(one.nugget.sub_narrative for one in kept or ())
         if settings.mapping and not (mapped and bank.aspects(topic) is not None):
-            unmapped.append(topic)
-    if not any(one is None or one for one in banks.values()):
+            unmapped.add(topic)
+    if not unknown and not any(map(bank.nuggets, inputs.topics)):
         return None
     aspects = {topic: bank.aspects(topic) or () for topic in inputs.topics}
-    return nugget_sheet(answers, aspects, banks, runs=inputs.answers, unmapped=unmapped)
+    return nugget_sheet(tables, aspects, runs=inputs.answers, unknown=unknown, unmapped=unmapped)

@@ -13,9 +13,9 @@ from assay.measures.names import parse_measure
 from assay.measures.ranges import Range
 from assay.measures.ranking_ranges import score_range
 from assay.protocols.ranked import Ranked
+from assay.protocols.sheets import Sheet, Values
 from assay.protocols.trec_rag.inputs import Inputs, TrecRagSettings
 from assay.protocols.trec_rag.narratives import Narratives
-from assay.protocols.trec_rag.scoring import Sheet, Values
 
 HIGHEST = {"counted": 4, "at-once": 4, "0-3": 3, "yes-no": 1, "none": 0}
 """The top of the scale of every way to ask for relevance."""

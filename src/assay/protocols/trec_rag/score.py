@@ -4,19 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 
+import numpy as np
+
 from assay.formats.trec_rag_nuggets import write_assignments, write_nuggets
 from assay.formats.trec_rag_passages import write_judgment_run
 from assay.formats.trec_rag_support import write_support
 from assay.formats.trec_rag_topics import write_sub_narratives
 from assay.measures.ranges import Range
 from assay.measures.scores import Score
-from assay.measures.support import SUPPORT_MEASURES
+from assay.measures.support import SUPPORT_MEASURES, counted_citations
 from assay.model.trec_rag import NuggetList
 from assay.model.wording import listed, listing, named
 from assay.page.page import Board, Gap
 from assay.protocols.labels import LabelBook
 from assay.protocols.output import csv_bytes
 from assay.protocols.results import Findings
+from assay.protocols.sheets import Sheet, means
 from assay.protocols.trec_rag.agreement import (
     RELEVANCE_COLUMNS,
     RJ_NAMES,
@@ -30,17 +33,11 @@ from assay.protocols.trec_rag.bank import Bank
 from assay.protocols.trec_rag.inputs import Inputs, TrecRagSettings
 from assay.protocols.trec_rag.responses import Responses, bank_sheet
 from assay.protocols.trec_rag.retrieval import pooled, ranked_runs, retrieval_sheet
-from assay.protocols.trec_rag.scoring import (
-    NUGGET_NAMES,
-    SUPPORT_COUNTS,
-    Sheet,
-    means,
-    support_counts,
-    support_sheet,
-)
+from assay.protocols.trec_rag.scoring import NUGGET_NAMES, SUPPORT_COUNTS, support_sheet
 from assay.protocols.trec_rag.settings import SETTING_COLUMNS, compare_settings, setting_rows
 from assay.protocols.trec_rag.state import State
-from assay.protocols.trec_rag.views import DEFINITIONS, facts, parts
+from assay.protocols.trec_rag.support import support_labels
+from assay.protocols.trec_rag.views import DEFINITIONS, facts, parts, shown_labels
 
 PerRun = dict[str, dict[str, dict[str, Range | None]]]
 
@@ -66,7 +63,7 @@ def score(inputs: Inputs, settings: TrecRagSettings, book: LabelBook) -> Finding
         files["relevance.csv"] = csv_bytes(
             RELEVANCE_COLUMNS, relevance_rows(bank, state.pool.grades)
         )
-    shown = parts(state, ways, sides, per_topic)
+    state.shown = shown_labels(state)  # of the ledger, which may be closed when they are shown
     return Findings(
         topics=inputs.topics,
         scores=scores,
@@ -78,12 +75,12 @@ def score(inputs: Inputs, settings: TrecRagSettings, book: LabelBook) -> Finding
         gaps=_gaps(state, nuggets, support),
         files=files,
         ranked=ranked_runs(inputs, settings, state.pool),
-        parts=lambda: shown,
+        parts=lambda: parts(state, ways, sides, per_topic),
         document=lambda: {
             "settings": [
                 dict(zip(SETTING_COLUMNS, row, strict=True)) for row in setting_rows(sides)
             ],
-            "support_counts": support_counts(state.counts),
+            "support_counts": state.counts,
         },
         warnings=_warnings(state),
     )
@@ -94,22 +91,14 @@ def _responses(state: State) -> tuple[Sheet | None, Sheet | None]:
     inputs, settings = state.inputs, state.settings
     if not inputs.answers:
         return None, None
-    for run, answers in inputs.answers.items():
-        for topic in inputs.topics:
-            answer = answers.answers.get(topic)
-            if answer is None:
-                continue
-            state.assigned[run, topic] = state.responses.assigned(topic, answer)
-            if settings.support or inputs.support:
-                found, labels = state.responses.supported(answer)
-                state.supported[run, topic] = found
-                state.labels[run, topic] = labels
-    nuggets = bank_sheet(state.bank, state.assigned.values())
-    support = None
-    if state.supported:
-        support, state.counts = support_sheet(
-            state.supported.values(), settings.citations, inputs.topics, runs=inputs.answers
-        )
+    state.nuggets = {one.topic: one for one in state.responses.nugget_tables()}
+    nuggets = bank_sheet(state.bank, state.nuggets.values())
+    if not (settings.support or inputs.support) or not inputs.every_answer:
+        return nuggets, None
+    state.support = support_labels(state.bank)
+    support, state.counts = support_sheet(
+        state.support.cited, settings.citations, inputs.topics, runs=inputs.answers
+    )
     return nuggets, support
 
 
@@ -150,8 +139,9 @@ def _boards(state: State, scores: Mapping[str, Mapping[str, Score]]) -> tuple[Bo
         which = "its first citation" if state.settings.citations == "first" else "all citations"
         given = _given_words(state, "support labels", state.inputs.support)
         note = f"A sentence is judged by {which}. {policy}{given}"
-        counts = support_counts(state.counts)
-        columns = {name: {run: one[name] for run, one in counts.items()} for name in SUPPORT_COUNTS}
+        columns = {
+            name: {run: one[name] for run, one in state.counts.items()} for name in SUPPORT_COUNTS
+        }
         boards.append(Board("Answers: support", SUPPORT_MEASURES, note, columns=columns))
     if "agreement" in kinds:
         note = (
@@ -219,10 +209,12 @@ def _files(state: State) -> dict[str, bytes]:
             lists.append(NuggetList(topic, bank.narrative(topic) or "", nuggets))
     if lists:
         files["nuggets.jsonl"] = write_nuggets(lists)
-    if state.assigned:
-        files["assignments.jsonl"] = write_assignments(state.assigned.values())
-    if state.supported:
-        files["support.jsonl"] = write_support(state.supported.values())
+    if inputs.every_answer:
+        files["assignments.jsonl"] = write_assignments(
+            state.responses.assigned(state.nuggets.values())
+        )
+    if state.support is not None:
+        files["support.jsonl"] = write_support(state.support.records())
     aspects = {topic: found for topic in inputs.topics if (found := bank.aspects(topic))}
     if aspects:
         texts = [
@@ -298,20 +290,19 @@ def _gaps(state: State, nuggets: Sheet | None, support: Sheet | None) -> tuple[G
 
 def _passages_without_text(state: State) -> set[str]:
     """Cited passages that lack a label because they lack a text."""
-    return {
-        one.reference
-        for answer in state.supported.values()
-        for sentence in answer.sentences
-        for one in sentence.citations[: 1 if state.settings.citations == "first" else None]
-        if one.support is None and not one.unjudged and one.reference not in state.inputs.segments
-    }
+    if state.support is None:
+        return set()
+    cited = state.support.cited
+    lacking = cited.missing & counted_citations(cited.cited, state.settings.citations)
+    docs = {state.support.docs[at] for at in np.flatnonzero(lacking).tolist()}
+    return docs - state.inputs.segments.keys()
 
 
 def _warnings(state: State) -> tuple[str, ...]:
     found = []
-    if state.responses.unmatched:
+    if state.support is not None and state.support.unmatched:
         found.append(
-            f"{len(state.responses.unmatched)} given support labels are of citations that the runs "
+            f"{state.support.unmatched} given support labels are of citations that the runs "
             "do not have at that place; they do not count."
         )
     return tuple(found)

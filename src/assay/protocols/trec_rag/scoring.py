@@ -1,282 +1,197 @@
-"""From assignments and support labels to scores by run, measure and topic.
+"""From assignments and support labels to values by run, measure and topic.
 
 Used by the protocol and by ``assay nuggets`` and ``assay support``, which need no labeller.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
-from assay.measures.nuggets import NUGGET_MEASURES, coverage_range, nugget_ranges
+import numpy as np
+
+from assay.measures.confidence import Bools, Floats, Integers
+from assay.measures.nuggets import NUGGET_MEASURES, coverage_ends, nugget_ends
 from assay.measures.ranges import IfDefined, Range
-from assay.measures.scores import Score
-from assay.measures.support import SUPPORT_MEASURES, Citations, support_scores
+from assay.measures.support import SUPPORT_MEASURES, Citations, counted_citations, support_table
 from assay.model.trec_rag import (
     ASSIGNMENT_VALUE,
     SUPPORT_VALUE,
-    Assigned,
     AssignedAnswer,
-    AssignedNugget,
     Importance,
     RagNugget,
     SubNarrative,
     SupportAnswer,
     sub_narrative_key,
 )
-from assay.protocols.means import mean_score
-
-Topics = Literal["all", "answered"]
-Values = dict[str, dict[str, Range | None]]
-"""measure -> topic -> value of one run; None where it is undefined whatever the labels are."""
+from assay.protocols.sheets import OPEN, Sheet, Values, ranges
 
 NUGGET_NAMES = (*NUGGET_MEASURES, "coverage")
 
-OPEN = Range(0.0, 1.0)
-"""A value of which no more is known than that it is a share."""
+
+class NuggetTable(NamedTuple):
+    """What answers to a topic say of the same nuggets: ``values`` are answers (each of its run) ×
+    nuggets, 1, 0.5 or 0, NaN where a label is missing."""
+
+    topic: str
+    nuggets: tuple[RagNugget, ...]
+    runs: tuple[str, ...]
+    values: Floats
 
 
-@dataclass(frozen=True)
-class Sheet:
-    """Values of every run with what they stand on.
-
-    ``values[run][measure][topic]`` holds the topics that the run answers, ``topics`` are all that
-    there are, and ``nothing[measure][topic]`` is the value of a run that is silent on one: 0, or
-    None where the measure means nothing for any run (no vital nuggets, no sub-narratives).
-    """
-
-    topics: tuple[str, ...]
-    measures: tuple[str, ...]
-    values: Mapping[str, Values]
-    nothing: Values
-
-    def silent(self, run: str) -> list[str]:
-        """The topics that a run does not answer."""
-        mine = self.values[run][self.measures[0]]
-        return [topic for topic in self.topics if topic not in mine]
-
-    def without(self, measure: str) -> list[str]:
-        """The topics where a measure is undefined for every run."""
-        return [topic for topic in self.topics if self.nothing[measure][topic] is None]
-
-    def unjudged(self, run: str) -> list[str]:
-        """The topics that leave the means of one run alone: the track judged nothing there."""
-        return [
-            topic
-            for topic in self.topics
-            if any(
-                self.values[run][name].get(topic, OPEN) is None
-                and self.nothing[name][topic] is not None
-                for name in self.measures
-            )
+def nugget_tables(answers: Iterable[AssignedAnswer]) -> list[NuggetTable]:
+    """The answers of each topic whose nuggets are the same, one table each."""
+    found: dict[tuple[str, tuple[RagNugget, ...]], dict[str, list[float]]] = {}
+    for answer in answers:
+        rows = found.setdefault((answer.topic, tuple(one.nugget for one in answer.nuggets)), {})
+        rows[answer.run] = [
+            np.nan if one.assigned is None else ASSIGNMENT_VALUE[one.assigned]
+            for one in answer.nuggets
         ]
-
-    def lacking(self, run: str) -> list[str]:
-        """The topics where some value hangs on a missing label."""
-        values = self.completed(run).values()
-        return [
-            topic
-            for topic in self.topics
-            if any(one is not None and one.value is None for one in (v[topic] for v in values))
-        ]
-
-    def completed(self, run: str, topics: Topics = "all") -> Values:
-        """measure -> topic -> value, with that of ``nothing`` for a topic that the run is silent on
-        (``all``), or without it."""
-        return {
-            measure: {
-                topic: mine[topic] if topic in mine else self.nothing[measure][topic]
-                for topic in self.topics
-                if topic in mine or topics == "all"
-            }
-            for measure, mine in self.values[run].items()
-        }
-
-
-class Resampling(NamedTuple):
-    """The settings of bootstrap intervals."""
-
-    level: float
-    resamples: int
-    seed: int
+    return [
+        NuggetTable(topic, nuggets, tuple(rows), np.array([*rows.values()], np.float64))
+        for (topic, nuggets), rows in found.items()
+    ]
 
 
 def nugget_sheet(
-    answers: Iterable[AssignedAnswer],
+    tables: Iterable[NuggetTable],
     sub_narratives: Mapping[str, Sequence[SubNarrative]] | None = None,
-    banks: Mapping[str, Sequence[RagNugget] | None] | None = None,
     *,
     runs: Iterable[str] = (),
-    unmapped: Iterable[str] = (),
+    unknown: Collection[str] = (),
+    unmapped: Collection[str] = (),
 ) -> Sheet:
     """Nugget recall and sub-narrative coverage of every answer.
 
     Args:
-        answers: of one run at most one for each topic.
+        tables: of every topic at least one, which may hold no answer; of a run and topic one answer
+            at most.
         sub_narratives: those of each topic; without it coverage is over those that nuggets are
             mapped to.
-        banks: the nuggets of every topic, None where they are not known yet: every value is 0 to 1
-            there. Without it, topics and nuggets are those of the answers.
-        runs: those that may have no answer at all.
+        runs: the runs, in order; others come behind. They may have no answer at all.
+        unknown: topics whose nuggets are not known yet: every value is 0 to 1.
         unmapped: topics where a mapping or the sub-narratives are missing: coverage is 0 to 1.
     """
-    every = list(answers)
-    listed = sub_narratives or {}
-    open_ones = frozenset(unmapped)
-    lists: dict[str, dict[tuple[RagNugget, ...] | None, None]] = {}
-    for topic, bank in (banks or {}).items():
-        lists[topic] = {None if bank is None else tuple(bank): None}
-    for answer in every if banks is None else ():
-        nuggets = tuple(one.nugget for one in answer.nuggets)
-        lists.setdefault(answer.topic, {})[nuggets] = None
-
-    def scored(topic: str, nuggets: Sequence[AssignedNugget]) -> dict[str, Range | None]:
-        if None in lists[topic]:
-            return dict.fromkeys(NUGGET_NAMES, OPEN)
-        found = _nugget_values(nuggets, listed.get(topic, ()))
-        return found | {"coverage": OPEN} if topic in open_ones else found
-
+    by_topic: dict[str, list[NuggetTable]] = {}
+    values: dict[str, Values] = {run: {name: {} for name in NUGGET_NAMES} for run in runs}
+    for one in tables:
+        by_topic.setdefault(one.topic, []).append(one)
     nothing: Values = {name: {} for name in NUGGET_NAMES}
-    for topic, versions in lists.items():
-        tried = [
-            scored(topic, [AssignedNugget(one, Assigned.NONE) for one in version or ()])
-            for version in versions
-        ]
-        for name in NUGGET_NAMES:
-            value = next((one for one in (found[name] for found in tried) if one is not None), None)
-            unsure = value is not None and value.value is None
-            nothing[name][topic] = IfDefined(0.0, 0.0) if unsure else value
-    table: dict[str, Values] = {run: {name: {} for name in NUGGET_NAMES} for run in runs}
-    for answer in every:
-        mine = table.setdefault(answer.run, {name: {} for name in NUGGET_NAMES})
-        for name, value in scored(answer.topic, answer.nuggets).items():
-            # Others were held to nuggets that count, this one was not: labels are missing.
-            known = value is not None or nothing[name][answer.topic] is None
-            mine[name][answer.topic] = value if known else OPEN
-    return Sheet(tuple(lists), NUGGET_NAMES, table, nothing)
+    for topic, mine in by_topic.items():
+        scored = [_nugget_values(one, (sub_narratives or {}).get(topic, ())) for one in mine]
+        for at, name in enumerate(NUGGET_NAMES):
+            is_open = topic in unknown or (name == "coverage" and topic in unmapped)
+            # The last of each is what an answer that says nothing is worth.
+            empty = next((one[at][-1] for one in scored if one[at][-1] is not None), None)
+            unsure = is_open or (empty is not None and empty.value is None)
+            nothing[name][topic] = IfDefined(0.0, 0.0) if unsure else empty
+            for one, found in zip(mine, scored, strict=True):
+                for run, value in zip(one.runs, found[at], strict=False):
+                    of_run = values.setdefault(run, {name: {} for name in NUGGET_NAMES})[name]
+                    # Others were held to nuggets that count, this one was not: labels are missing.
+                    known = not is_open and (value is not None or empty is None)
+                    of_run[topic] = value if known else OPEN
+    return Sheet(tuple(by_topic), NUGGET_NAMES, values, nothing)
 
 
-def _nugget_values(
-    nuggets: Sequence[AssignedNugget], listed: Sequence[SubNarrative]
-) -> dict[str, Range | None]:
-    worth = [None if one.assigned is None else ASSIGNMENT_VALUE[one.assigned] for one in nuggets]
-    importance = [one.nugget.importance for one in nuggets]
-    vital = [None if one is None else one is Importance.VITAL for one in importance]
-    names = [one.nugget.sub_narrative for one in nuggets]
+def _nugget_values(table: NuggetTable, listed: Sequence[SubNarrative]) -> list[list[Range | None]]:
+    """Measures × answers, with one behind them that states no nugget."""
+    worth = np.vstack([table.values, np.zeros(len(table.nuggets))])
+    vital = [
+        np.nan if one.importance is None else one.importance is Importance.VITAL
+        for one in table.nuggets
+    ]
+    names = [one.sub_narrative for one in table.nuggets]
     groups = [name and sub_narrative_key(name) for name in names]
     aspects = [sub_narrative_key(one.text) for one in listed]
-    return {
-        **nugget_ranges(worth, vital),
-        "coverage": coverage_range(worth, groups, aspects),
-    }
+    floors, ceilings = coverage_ends(worth, groups, aspects)
+    return ranges(*nugget_ends(worth, vital)) + ranges(floors[None], ceilings[None])
 
 
-@dataclass(frozen=True, slots=True)
-class Supported:
-    """The support scores of an answer by name, None where the track left it unjudged. Of its
-    ``sentences``, ``uncited`` have no citation, ``unjudged`` none that is judged, and ``missing``
-    one without its label, among those that count."""
+# -- support --------------------------------------------------------------------------------------
 
-    values: dict[str, Range | None]
-    sentences: int
-    uncited: int
-    unjudged: int
-    missing: int
+
+@dataclass(frozen=True, eq=False)
+class Cited:
+    """The citations of answers with their labels, sentence by sentence and answer by answer.
+
+    ``answers`` are runs and topics, ``sentences`` how many sentences each has, ``cited`` how many
+    citations each sentence has; ``worth`` of each citation is 1, 0.5 or 0, NaN where it has no
+    label: the track left it ``unjudged``, or it is missing.
+    """
+
+    answers: Sequence[tuple[str, str]]
+    sentences: Integers
+    cited: Integers
+    worth: Floats
+    unjudged: Bools
+
+    @property
+    def missing(self) -> Bools:
+        """Which citations' labels are missing."""
+        found: Bools = np.isnan(self.worth) & ~self.unjudged
+        return found
+
+    def lacking(self, citations: Citations) -> Integers:
+        """How many sentences of each answer lack a label among the citations that count."""
+        which = counted_citations(self.cited, citations) & self.missing
+        of_sentence = np.repeat(np.arange(len(self.cited)), self.cited)[which]
+        of_answer = np.repeat(np.arange(len(self.answers)), self.sentences)
+        return np.bincount(of_answer[np.unique(of_sentence)], minlength=len(self.answers))
+
+
+def citations_of(answers: Iterable[SupportAnswer]) -> Cited:
+    """The citations of answers whose labels were read from files."""
+    every = list(answers)
+    sentences = [sentence for answer in every for sentence in answer.sentences]
+    cited = [one for sentence in sentences for one in sentence.citations]
+    return Cited(
+        [(one.run, one.topic) for one in every],
+        np.array([len(one.sentences) for one in every], np.int64),
+        np.array([len(one.citations) for one in sentences], np.int64),
+        np.array([SUPPORT_VALUE[one.support] if one.support else np.nan for one in cited]),
+        np.array([one.unjudged for one in cited], np.bool_),
+    )
 
 
 SUPPORT_COUNTS = ("sentences", "uncited", "unjudged", "missing")
-"""What :class:`Supported` counts."""
-
-
-def support_of(answer: SupportAnswer, citations: Citations = "first") -> Supported:
-    """The support scores of one answer: a missing label is none in the floor, full in the ceiling,
-    which is exact."""
-    floor, ceiling = (
-        support_scores(
-            [
-                [
-                    None if one.unjudged else SUPPORT_VALUE[one.support] if one.support else missing
-                    for one in each.citations
-                ]
-                for each in answer.sentences
-            ],
-            citations=citations,
-        )
-        for missing in (0.0, 1.0)
-    )
-    return Supported(
-        {
-            name: None if low is None or high is None else Range(low, high)
-            for name in SUPPORT_MEASURES
-            for low, high in ((floor.values[name], ceiling.values[name]),)
-        },
-        floor.sentences,
-        floor.uncited,
-        floor.unjudged,
-        sum(
-            any(one.support is None and not one.unjudged for one in counted)
-            for each in answer.sentences
-            for counted in (each.citations[: 1 if citations == "first" else None],)
-        ),
-    )
+"""What is counted of a run's sentences: all, those without a citation, those with none that is
+judged, and those that lack a label, among the citations that count."""
 
 
 def support_sheet(
-    answers: Iterable[SupportAnswer],
+    cited: Cited,
     citations: Citations = "first",
     topics: Iterable[str] | None = None,
     *,
     runs: Iterable[str] = (),
-) -> tuple[Sheet, dict[str, dict[str, Supported]]]:
-    """Weighted precision and recall of every answer, and what they stand on by run and topic.
+) -> tuple[Sheet, dict[str, dict[str, int]]]:
+    """Weighted precision and recall of every answer, and by run what :data:`SUPPORT_COUNTS` names.
+    A missing label is none in the floor, full in the ceiling, which is exact.
 
     ``topics`` are those of the answers unless given; ``runs`` may have no answer at all.
     """
-    every = list(answers)
-    order = tuple(dict.fromkeys(topics if topics is not None else (one.topic for one in every)))
-    found: dict[str, dict[str, Supported]] = {run: {} for run in runs}
-    for answer in every:
-        found.setdefault(answer.run, {})[answer.topic] = support_of(answer, citations)
-    table = {
-        run: {
-            name: {topic: one.values[name] for topic, one in by_topic.items()}
-            for name in SUPPORT_MEASURES
-        }
-        for run, by_topic in found.items()
-    }
+    missing = cited.missing
+    floor, ceiling = (
+        support_table(
+            np.where(missing, worst, cited.worth), cited.cited, cited.sentences,
+            citations=citations,
+        )
+        for worst in (0.0, 1.0)
+    )  # fmt: skip
+    values: dict[str, Values] = {run: {name: {} for name in SUPPORT_MEASURES} for run in runs}
+    counts = {run: dict.fromkeys(SUPPORT_COUNTS, 0) for run in values}
+    ends = zip(*ranges(floor.values, ceiling.values), strict=True)
+    counted = zip(*(one.tolist() for one in (*floor[1:], cited.lacking(citations))), strict=True)
+    for (run, topic), scores, numbers in zip(cited.answers, ends, counted, strict=True):
+        mine = values.setdefault(run, {name: {} for name in SUPPORT_MEASURES})
+        total = counts.setdefault(run, dict.fromkeys(SUPPORT_COUNTS, 0))
+        for name, value in zip(SUPPORT_MEASURES, scores, strict=True):
+            mine[name][topic] = value
+        for name, number in zip(SUPPORT_COUNTS, numbers, strict=True):
+            total[name] += number
+    order = tuple(dict.fromkeys(topics if topics is not None else (t for _, t in cited.answers)))
     nothing: Values = {name: dict.fromkeys(order, Range.certain(0.0)) for name in SUPPORT_MEASURES}
-    return Sheet(order, SUPPORT_MEASURES, table, nothing), found
-
-
-def support_counts(found: Mapping[str, Mapping[str, Supported]]) -> dict[str, dict[str, int]]:
-    """run -> what is counted -> its sum over topics."""
-    return {
-        run: {name: sum(getattr(one, name) for one in by_topic.values()) for name in SUPPORT_COUNTS}
-        for run, by_topic in found.items()
-    }
-
-
-def means(
-    sheet: Sheet,
-    *,
-    topics: Topics = "all",
-    level: float = 0.95,
-    resamples: int = 2000,
-    seed: int = 20251210,
-) -> dict[str, dict[str, Score]]:
-    """run -> measure -> mean over topics with its bootstrap interval over topics.
-
-    With ``all`` a run that is silent on a topic has the value of an empty answer there; with
-    ``answered`` such topics are left out. A topic where the measure is undefined for every run
-    leaves the means of all; one where the track left all that an answer cites unjudged leaves that
-    run's. Nothing leaves a mean because a label is missing.
-    """
-    resampling = Resampling(level, resamples, seed)
-    return {
-        run: {
-            measure: mean_score(run, measure, values.values(), resampling)
-            for measure, values in sheet.completed(run, topics).items()
-        }
-        for run in sheet.values
-    }
+    return Sheet(order, SUPPORT_MEASURES, values, nothing), counts

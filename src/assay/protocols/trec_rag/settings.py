@@ -10,17 +10,20 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import combinations
 
+import numpy as np
+
 from assay.ledger.policy import Policy
 from assay.measures.scores import Score
-from assay.measures.support import SUPPORT_MEASURES
-from assay.model.trec_rag import AssignedAnswer
+from assay.measures.support import SUPPORT_MEASURES, counted_citations
 from assay.protocols.labels import LabelBook
 from assay.protocols.scores import SCORE_COLUMNS, score_row
+from assay.protocols.sheets import Sheet, means
 from assay.protocols.trec_rag.bank import Bank
 from assay.protocols.trec_rag.inputs import Inputs, TrecRagSettings
 from assay.protocols.trec_rag.responses import Responses, bank_sheet
 from assay.protocols.trec_rag.retrieval import pooled, retrieval_sheet
-from assay.protocols.trec_rag.scoring import Sheet, means, support_sheet
+from assay.protocols.trec_rag.scoring import support_sheet
+from assay.protocols.trec_rag.support import support_labels
 from assay.statistics.correlation import CorrelationReport, correlate
 
 AUTO = "automatic nuggets, automatic assignment"
@@ -51,21 +54,6 @@ class Sides:
     measures: tuple[str, ...]
     means: Mapping[str, Mapping[str, Mapping[str, Score]]]
     pairs: tuple[Pair, ...]
-
-
-class _Mixed(Responses):
-    """Assignments by one policy of nuggets as they stand under another."""
-
-    def __init__(self, nuggets: Bank, answers: Bank) -> None:
-        super().__init__(answers)
-        self._nuggets = nuggets
-
-    def of(self, topic: str, run: str) -> AssignedAnswer | None:
-        answer = self.bank.inputs.answers[run].answers.get(topic)
-        kept = self._nuggets.nuggets(topic)
-        if answer is None or kept is None:
-            return None
-        return self.assigned(topic, answer, kept)
 
 
 def compare_settings(
@@ -105,14 +93,12 @@ def _nuggets(machine: Bank, people: Bank, human: Bank) -> dict[str, Sheet]:
     for name, nuggets, answers in wanted:
         if name is AUTO and not sheets:
             break  # there is nothing to set it beside
-        mixed = _Mixed(nuggets, answers)
-        found = [
-            one
-            for run in inputs.answers
-            for topic in inputs.topics
-            if (one := mixed.of(topic, run)) is not None
-        ]
-        labelled = any(each.assigned for one in found if one.text for each in one.nuggets)
+        found = Responses(answers).nugget_tables(nuggets.nuggets)
+        labelled = any(
+            inputs.answers[run].answers[one.topic].text and not np.isnan(row).all()
+            for one in found
+            for run, row in zip(one.runs, one.values, strict=True)
+        )
         sheet = bank_sheet(nuggets, found) if labelled else None
         if sheet is not None:
             sheets[name] = sheet
@@ -126,20 +112,10 @@ def _support(machine: Bank, human: Bank) -> dict[str, Sheet]:
     for name, bank in (("manual support", human), ("automatic support", machine)):
         if bank is machine and not sheets:
             break
-        responses = Responses(bank)
-        found = [
-            responses.supported(answer)[0]
-            for run in runs.values()
-            for topic, answer in run.answers.items()
-            if topic in bank.inputs.narratives
-        ]
-        if any(
-            cited.support
-            for one in found
-            for sentence in one.sentences
-            for cited in sentence.citations[: 1 if citations == "first" else None]
-        ):
-            sheets[name] = support_sheet(found, citations, bank.inputs.topics, runs=runs)[0]
+        cited = support_labels(bank).cited
+        counted = cited.worth[counted_citations(cited.cited, citations)]
+        if not np.isnan(counted).all():
+            sheets[name] = support_sheet(cited, citations, bank.inputs.topics, runs=runs)[0]
     return dict(reversed(sheets.items()))
 
 

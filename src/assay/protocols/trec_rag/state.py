@@ -6,28 +6,26 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from assay.model.labels import Label
-from assay.model.trec_rag import AssignedAnswer, SupportAnswer
 from assay.protocols.trec_rag.bank import Bank
 from assay.protocols.trec_rag.inputs import Inputs, TrecRagSettings
 from assay.protocols.trec_rag.responses import Responses
 from assay.protocols.trec_rag.retrieval import Pool
-from assay.protocols.trec_rag.scoring import Supported
+from assay.protocols.trec_rag.scoring import NuggetTable
+from assay.protocols.trec_rag.support import SupportLabels
 
 
 @dataclass
 class State:
-    """The bank, every answer's labels, and the grades used.
-
-    ``assigned``, ``supported`` and ``labels`` (of sentences and citations) are by run and topic,
-    ``counts`` by run, then topic.
-    """
+    """The bank, the labels of nuggets (by topic; none where there are no answers) and of support
+    (None where that is left out), and the grades used. ``counts`` are of the sentences of each run,
+    ``shown`` the labels of citations that a report shows, by number."""
 
     inputs: Inputs
     settings: TrecRagSettings
     bank: Bank
     responses: Responses
     pool: Pool
-    assigned: dict[tuple[str, str], AssignedAnswer] = field(default_factory=dict)
-    supported: dict[tuple[str, str], SupportAnswer] = field(default_factory=dict)
-    labels: dict[tuple[str, str], Mapping[tuple[int, int], Label]] = field(default_factory=dict)
-    counts: dict[str, dict[str, Supported]] = field(default_factory=dict)
+    nuggets: Mapping[str, NuggetTable] = field(default_factory=dict)
+    support: SupportLabels | None = None
+    counts: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    shown: Mapping[int, Label] = field(default_factory=dict)

@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
 
 from assay.measures.ranges import Range
 from assay.measures.scores import PerTopic
+from assay.measures.support import SUPPORT_MEASURES
 from assay.model.labels import Label
-from assay.model.trec_rag import (
-    ASSIGNMENT_VALUE,
-    Assigned,
-    AssignedAnswer,
-    Importance,
-    RagAnswer,
-    Support,
-    SupportAnswer,
-)
+from assay.model.trec_rag import Importance, RagAnswer, RagNugget, Support
 from assay.page.page import Definition
 from assay.page.parts import (
     Cited,
@@ -86,12 +80,7 @@ DEFINITIONS = (
     ),
 )  # fmt: skip
 
-_ASSIGNED = {
-    Assigned.SUPPORT: "support",
-    Assigned.PARTIAL: "partial",
-    Assigned.NONE: "no",
-    None: "no label",
-}
+_STATED = {1.0: "support", 0.5: "partial", 0.0: "no"}
 
 
 def facts(state: State) -> tuple[tuple[str, str], ...]:
@@ -127,25 +116,24 @@ def parts(
 
 def _narratives(state: State, per_topic: PerTopic) -> Part:
     groups = []
-    room = MOST_ANSWERS
+    shown: dict[str, list[Item]] = {topic: [] for topic in state.inputs.topics}
+    for number in _shown(state):
+        topic = state.inputs.every_answer[number].topic
+        shown[topic] += _answer(state, number, per_topic)
     for topic in state.inputs.topics:
         title = f"{topic}: {state.bank.narrative(topic) or '(narrative not written yet)'}"
         items: list[Item] = [
             _scores(topic, per_topic),
             *_heat(state, topic),
             *_nugget_table(state, topic),
+            *shown[topic],
         ]
-        for run in state.inputs.answers.values():
-            answer = run.answers.get(topic)
-            if answer is not None and room > 0:
-                room -= 1
-                items += _answer(state, answer)
         groups.append((title, tuple(items)))
     note = (
         "Each sentence is coloured by the support of the passage it cites: click it for the "
         "passage. Below an answer, its nuggets and what is missing."
     )
-    if room <= 0:
+    if len(state.inputs.every_answer) >= MOST_ANSWERS:
         note += f" To keep this file small, the first {MOST_ANSWERS} answers are shown."
     return Part("Narratives", note, groups=tuple(groups))
 
@@ -163,17 +151,11 @@ def _scores(topic: str, per_topic: PerTopic) -> Table:
 def _heat(state: State, topic: str) -> list[Item]:
     """Runs by nuggets: what each answer states."""
     kept = state.bank.nuggets(topic)
-    runs = [run for run in state.inputs.answers if (run, topic) in state.assigned]
-    if not kept or not runs:
+    table = state.nuggets.get(topic)
+    if not kept or table is None or not table.runs:
         return []
     columns = tuple(str(number) for number in range(1, len(kept) + 1))
-    cells = [
-        [
-            None if one.assigned is None else ASSIGNMENT_VALUE[one.assigned]
-            for one in state.assigned[run, topic].nuggets
-        ]
-        for run in runs
-    ]
+    cells = [[None if one != one else one for one in row] for row in table.values.tolist()]
     about = {column: one.nugget.text for column, one in zip(columns, kept, strict=True)}
     note = "1 support, 0.5 partial, 0 none. Vital nuggets: " + (
         ", ".join(
@@ -183,19 +165,17 @@ def _heat(state: State, topic: str) -> list[Item]:
         )
         or "none"
     )
-    return [Grid("Runs by nuggets", tuple(runs), columns, cells, note=note, about=about, digits=1)]
+    return [Grid("Runs by nuggets", table.runs, columns, cells, note=note, about=about, digits=1)]
 
 
 def _nugget_table(state: State, topic: str) -> list[Item]:
     kept = state.bank.nuggets(topic)
     if not kept:
         return []
-    mine = [
-        state.assigned[run, topic] for run in state.inputs.answers if (run, topic) in state.assigned
-    ]
+    table = state.nuggets.get(topic)
+    full = [0] * len(kept) if table is None else (table.values == 1).sum(axis=0).tolist()
     rows = []
     for place, one in enumerate(kept):
-        full = sum(answer.nuggets[place].assigned is Assigned.SUPPORT for answer in mine)
         importance = one.nugget.importance
         rows.append(
             (
@@ -203,7 +183,7 @@ def _nugget_table(state: State, topic: str) -> list[Item]:
                 one.nugget.text,
                 importance.value if importance else "not said",
                 one.nugget.sub_narrative or "none",
-                full,
+                full[place],
                 "edited" if one.roots != (one.nugget.text,) else "",
             )
         )
@@ -212,49 +192,60 @@ def _nugget_table(state: State, topic: str) -> list[Item]:
     return [Table("Nuggets", columns, rows, texts=texts, folded=True)]
 
 
-def _answer(state: State, answer: RagAnswer) -> list[Item]:
-    key = (answer.run, answer.topic)
-    supported = state.supported.get(key)
-    items: list[Item] = [_marked(state, answer, supported, state.labels.get(key, {}))]
-    assigned = state.assigned.get(key)
-    if assigned is not None and assigned.nuggets:
-        items.append(_assignments(state, assigned))
-    return items
+def _shown(state: State) -> Iterator[int]:
+    """The numbers of the answers that are shown in full, among all."""
+    inputs = state.inputs
+    numbers = {(one.topic, one.run): at for at, one in enumerate(inputs.every_answer)}
+    every = ((topic, run) for topic in inputs.topics for run in inputs.answers)
+    yield from islice((numbers[one] for one in every if one in numbers), MOST_ANSWERS)
 
 
-def _marked(
-    state: State,
-    answer: RagAnswer,
-    supported: SupportAnswer | None,
-    labels: Mapping[tuple[int, int], Label],
-) -> Marked:
+def shown_labels(state: State) -> dict[int, Label]:
+    """The labels of the citations of answers that are shown, whole, by number."""
+    if state.support is None:
+        return {}
+    labels = state.support.labels
+    every = (at for answer in _shown(state) for at in state.support.of(answer))
+    numbers = {at: number for at in every if (number := int(state.support.label[at])) >= 0}
+    found = {at: label for at, one in numbers.items() if (label := labels[one]) is not None}
+    return state.bank.book.whole(found)
+
+
+def _answer(state: State, number: int, per_topic: PerTopic) -> Iterator[Item]:
+    answer = state.inputs.every_answer[number]
+    yield _marked(state, number, per_topic.get(answer.run, {}))
+    table = state.nuggets[answer.topic]
+    if table.nuggets:
+        worth = table.values[table.runs.index(answer.run)].tolist()
+        yield _assignments(state, answer, table.nuggets, worth)
+
+
+def _marked(state: State, number: int, scores: Mapping[str, Mapping[str, Range | None]]) -> Marked:
+    answer, support = state.inputs.every_answer[number], state.support
+    said = iter(()) if support is None else support.said(number)
+    labels = iter(() if support is None else support.of(number))
     sentences = []
-    labels = state.bank.book.whole(labels)
     first = state.settings.citations == "first"
-    for place, sentence in enumerate(answer.sentences):
+    for sentence in answer.sentences:
         cited = []
-        known = supported.sentences[place].citations if supported is not None else ()
-        for spot, doc in enumerate(sentence.citations):
+        for doc in sentence.citations:
             segment = state.inputs.segments.get(doc)
-            support = known[spot].support if spot < len(known) else None
-            label = labels.get((place, spot))
-            given = "" if support is None else f"given, by {state.settings.given_by_words}"
+            known = next(said, None)
+            worth = None if known is None else known.support
+            label = state.shown.get(next(labels, -1))
+            given = "" if worth is None else f"given, by {state.settings.given_by_words}"
             who = given if label is None else label.labeller.name
             why = "" if label is None or not label.reason else label.reason
-            word = support.value if support is not None else "unjudged"
+            word = worth.value if worth is not None else "unjudged"
             text = segment.text if segment is not None else ""
             cited.append(Cited(doc, text, word, who, why))
         sentences.append(MarkedSentence(sentence.text, _mark(cited, first), tuple(cited)))
-    scores = state.counts.get(answer.run, {}).get(answer.topic)
     count = len(answer.sentences)
     note = f"{answer.length} words, {count} sentence{'s' if count != 1 else ''}"
-    if scores is not None:
-        shown = [
-            f"{name.replace('_', ' ')} {_ends(value)}"
-            for name, value in scores.values.items()
-            if value is not None and name.startswith("weighted")
-        ]
-        note += "".join(f"; {one}" for one in shown)
+    for name in SUPPORT_MEASURES[:2]:
+        value = scores.get(name, {}).get(answer.topic)
+        if value is not None:
+            note += f"; {name.replace('_', ' ')} {_ends(value)}"
     return Marked(answer.run, tuple(sentences), note)
 
 
@@ -274,30 +265,30 @@ def _mark(cited: Sequence[Cited], first: bool) -> str:
     return next((word for word in order if word in labels), "unjudged")
 
 
-def _assignments(state: State, answer: AssignedAnswer) -> Table:
-    rows = []
-    for number, one in enumerate(answer.nuggets, 1):
-        importance = one.nugget.importance
-        rows.append(
-            (
-                number,
-                one.nugget.text,
-                importance.value if importance else "not said",
-                one.nugget.sub_narrative or "none",
-                _ASSIGNED[one.assigned],
-            )
+def _assignments(
+    state: State, answer: RagAnswer, nuggets: Sequence[RagNugget], worth: Sequence[float]
+) -> Table:
+    rows = [
+        (
+            number,
+            one.text,
+            one.importance.value if one.importance else "not said",
+            one.sub_narrative or "none",
+            _STATED.get(value, "no label"),
         )
-    covered = {
-        one.nugget.sub_narrative
-        for one in answer.nuggets
-        if one.assigned is Assigned.SUPPORT and one.nugget.sub_narrative
-    }
+        for number, (one, value) in enumerate(zip(nuggets, worth, strict=True), 1)
+    ]
+    covered = {one.sub_narrative for one, value in zip(nuggets, worth, strict=True) if value == 1}
     named = [one.text for one in state.bank.aspects(answer.topic) or ()]
-    named += [one.nugget.sub_narrative for one in answer.nuggets if one.nugget.sub_narrative]
+    named += [one.sub_narrative for one in nuggets if one.sub_narrative]
     open_ones = [name for name in dict.fromkeys(named) if name not in covered]
-    vital = [one for one in answer.nuggets if one.nugget.importance is Importance.VITAL]
-    unsure = sum(one.assigned is None for one in vital)
-    missing = sum(one.assigned not in (Assigned.SUPPORT, None) for one in vital)
+    vital = [
+        value
+        for one, value in zip(nuggets, worth, strict=True)
+        if one.importance is Importance.VITAL
+    ]
+    unsure = sum(value != value for value in vital)
+    missing = sum(value < 1 for value in vital)
     note = f"Missing: {missing} of {len(vital)} vital nuggets"
     if unsure:
         note += f" ({unsure} without a label)"

@@ -1,0 +1,130 @@
+"""Values of runs by measure and topic, and their means."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Literal, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from assay.measures.confidence import Floats
+from assay.measures.ranges import IfDefined, Range
+from assay.measures.scores import Score
+from assay.protocols.means import mean_score
+
+Topics = Literal["all", "answered"]
+Values = dict[str, dict[str, Range | None]]
+"""measure -> topic -> value of one run; None where it is undefined whatever the labels are."""
+
+OPEN = Range(0.0, 1.0)
+"""A value of which no more is known than that it is a share."""
+
+
+@dataclass(frozen=True)
+class Sheet:
+    """Values of every run with what they stand on.
+
+    ``values[run][measure][topic]`` holds the topics that the run answers, ``topics`` are all that
+    there are, and ``nothing[measure][topic]`` is the value of a run that is silent on one: 0, or
+    None where the measure means nothing for any run (no vital nuggets, no sub-narratives).
+    """
+
+    topics: tuple[str, ...]
+    measures: tuple[str, ...]
+    values: Mapping[str, Values]
+    nothing: Values
+
+    def silent(self, run: str) -> list[str]:
+        """The topics that a run does not answer."""
+        mine = self.values[run][self.measures[0]]
+        return [topic for topic in self.topics if topic not in mine]
+
+    def without(self, measure: str) -> list[str]:
+        """The topics where a measure is undefined for every run."""
+        return [topic for topic in self.topics if self.nothing[measure][topic] is None]
+
+    def unjudged(self, run: str) -> list[str]:
+        """The topics that leave the means of one run alone: the track judged nothing there."""
+        return [
+            topic
+            for topic in self.topics
+            if any(
+                self.values[run][name].get(topic, OPEN) is None
+                and self.nothing[name][topic] is not None
+                for name in self.measures
+            )
+        ]
+
+    def lacking(self, run: str) -> list[str]:
+        """The topics where some value hangs on a missing label."""
+        values = self.completed(run).values()
+        return [
+            topic
+            for topic in self.topics
+            if any(one is not None and one.value is None for one in (v[topic] for v in values))
+        ]
+
+    def completed(self, run: str, topics: Topics = "all") -> Values:
+        """measure -> topic -> value, with that of ``nothing`` for a topic that the run is silent on
+        (``all``), or without it."""
+        return {
+            measure: {
+                topic: mine[topic] if topic in mine else self.nothing[measure][topic]
+                for topic in self.topics
+                if topic in mine or topics == "all"
+            }
+            for measure, mine in self.values[run].items()
+        }
+
+
+class Resampling(NamedTuple):
+    """The settings of bootstrap intervals."""
+
+    level: float
+    resamples: int
+    seed: int
+
+
+def ranges(
+    floors: Floats, ceilings: Floats, sure: npt.NDArray[np.bool_] | None = None
+) -> list[list[Range | None]]:
+    """Rows of ends as ranges; None where they are NaN, and of those that are not ``sure``
+    :class:`IfDefined`. Equal ones are one object."""
+    certain = np.ones_like(floors, np.bool_) if sure is None else sure
+    return [
+        [None if cell[0] != cell[0] else _range(*cell) for cell in zip(*row, strict=True)]
+        for row in zip(floors.tolist(), ceilings.tolist(), certain.tolist(), strict=True)
+    ]
+
+
+@lru_cache(10_000)
+def _range(floor: float, ceiling: float, sure: bool) -> Range:
+    return (Range if sure else IfDefined)(floor, ceiling)
+
+
+def means(
+    sheet: Sheet,
+    *,
+    topics: Topics = "all",
+    level: float = 0.95,
+    resamples: int = 2000,
+    seed: int = 20251210,
+) -> dict[str, dict[str, Score]]:
+    """run -> measure -> mean over topics with its bootstrap interval over topics.
+
+    With ``all`` a run that is silent on a topic has the value of an empty answer there; with
+    ``answered`` such topics are left out. A topic where the measure is undefined for every run
+    leaves the means of all; one where the track left all that an answer cites unjudged leaves that
+    run's. Nothing leaves a mean because a label is missing.
+    """
+    resampling = Resampling(level, resamples, seed)
+    return {
+        run: {
+            measure: mean_score(run, measure, values.values(), resampling)
+            for measure, values in sheet.completed(run, topics).items()
+        }
+        for run in sheet.values
+    }
