@@ -27,6 +27,7 @@ COMMANDS: dict[str, tuple[str, str, str]] = {
     "judge": ("assay.cli.evaluate", "judge_command", "Ask labellers for the labels that miss."),
     "score": ("assay.cli.evaluate", "score_command", "Compute every score from the labels."),
     "report": ("assay.cli.evaluate", "report_command", "Write the HTML report."),
+    "release": ("assay.cli.release", "release_command", "Pages, tables and files to publish."),
     "validate": ("assay.cli.validate", "validate_command", "Check files, list all faults."),
     "ui": ("assay.cli.ui", "ui_command", "The workbench: people label in a browser."),
     "draw": ("assay.cli.draw", "draw_command", "Draw at random what people label."),

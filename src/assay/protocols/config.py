@@ -134,6 +134,13 @@ class AuditSection(_Section):
     families: dict[str, str] = Field(default_factory=dict)
 
 
+class ReleaseSection(_Section):
+    """``[release]``: whose runs are whose, by the name of a run, in which ``*`` stands for
+    anything."""
+
+    teams: dict[str, str] = Field(default_factory=dict)
+
+
 class GateMeasure(_Section):
     """A measure in ``[gate]``: ``loss`` is how much worse than the baseline it may be (left out: it
     is not tested), ``min`` and ``max`` are bounds on its lower and upper end."""
@@ -173,5 +180,6 @@ class Config(_Section):
     ledger: LedgerSection = LedgerSection()
     ui: UiSection = UiSection()
     audit: AuditSection = AuditSection()
+    release: ReleaseSection = Field(default_factory=ReleaseSection)
     gate: GateSection = GateSection()
     settings: dict[str, Any] = Field(default_factory=dict)

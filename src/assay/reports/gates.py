@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from xml.etree import ElementTree
 
 from assay.measures.ranges import Range
 from assay.page.gates import Gate, Gated, Lost, Tested, Verdict
 from assay.page.tables import Table, Value
 from assay.page.wording import narrow, number, shortened, span
+from assay.reports.markdown import line, safe
 from assay.reports.text import closed
 
 MOST = 60_000
@@ -17,7 +18,6 @@ MOST = 60_000
 
 _MOST_TEXT, _MOST_LOST, _MOST_IDS = 200, 10, 20
 _NO_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-_MARKS = re.compile(r"([\\`*_{}\[\]#!|~>&<$])")
 
 
 def gate_table(gate: Gate) -> Table:
@@ -113,26 +113,26 @@ def compared(gate: Gate) -> Iterator[str]:
 
 def markdown(gate: Gate) -> str:
     """A summary in GitHub's Markdown. Texts of files are escaped and cut."""
-    parts = [f"## {_safe(gate.title)}", ""]
+    parts = [f"## {safe(gate.title)}", ""]
     if gate.against:
         how = "--prove, " if gate.prove else ""
-        parts += [f"Against {_safe(gate.against)}, {how}level {gate.alpha:g}.", ""]
+        parts += [f"Against {safe(gate.against)}, {how}level {gate.alpha:g}.", ""]
     if gate.measures:
         table = gate_table(gate)
         names = {"difference": "difference (95 %, below 0 is worse)", "": "verdict"}
-        parts += [_line(names.get(name, name) for name in table.columns)]
-        parts += [_line("--:" if name in table.numbers else "---" for name in table.columns)]
-        parts += [_line(map(_cell, row)) for row in table.rows]
+        parts += [line(names.get(name, name) for name in table.columns)]
+        parts += [line("--:" if name in table.numbers else "---" for name in table.columns)]
+        parts += [line(map(_cell, row)) for row in table.rows]
         parts.append("")
-    parts += [f"- {_safe(one)}" for one in remarks(gate)] + [""]
-    parts += [_safe(one) for one in compared(gate)] + [""]
+    parts += [f"- {safe(one)}" for one in remarks(gate)] + [""]
+    parts += [safe(one) for one in compared(gate)] + [""]
     if gate.losers:
         parts += ["### Questions that lost most", ""]
-        parts += [_line(("question", "text", "measure", "before", "now", "difference"))]
+        parts += [line(("question", "text", "measure", "before", "now", "difference"))]
         parts += ["| --- | --- | --- | --: | --: | --: |"]
-        parts += [_line(map(_cell, _lost(one))) for one in gate.losers[:_MOST_LOST]]
+        parts += [line(map(_cell, _lost(one))) for one in gate.losers[:_MOST_LOST]]
         parts.append("")
-    parts += [_safe(one) for one in gate.stands_on]
+    parts += [safe(one) for one in gate.stands_on]
     text = "\n".join(parts).rstrip() + "\n"
     return text if len(text) <= MOST else text[: MOST - 2].rpartition("\n")[0] + "\n"
 
@@ -142,21 +142,12 @@ def _lost(one: Lost) -> tuple[Value, ...]:
     return one.question, text, one.measure, one.before, one.now, _signed(one.difference)
 
 
-def _line(cells: Iterable[str]) -> str:
-    return f"| {' | '.join(cells)} |"
-
-
 def _cell(value: Value) -> str:
     if isinstance(value, Range):
         return span(*value)
     if isinstance(value, float) or value is None:
         return number(value)
-    return _safe(str(value))
-
-
-def _safe(text: str) -> str:
-    """A text on one line in which nothing is markup."""
-    return _MARKS.sub(r"\\\1", shortened(text, 2_000))
+    return safe(str(value))
 
 
 # -- JUnit ----------------------------------------------------------------------------------------

@@ -18,7 +18,13 @@ from assay.model.wording import counted
 from assay.page.wording import shortened
 from assay.reports.confidence import _COLOURS, _MARKERS, _METADATA, _STYLE
 
-__all__ = ["DifferencePanel", "checked_plot", "save_differences", "save_scatter"]
+__all__ = [
+    "DifferencePanel",
+    "checked_plot",
+    "save_differences",
+    "save_leaderboard",
+    "save_scatter",
+]
 
 _POINT, _MEAN, _LINE = "#8fb8d8", "#c0392b", "#888888"
 _REAL, _NOT_REAL = "#0072b2", "#9a9a9a"
@@ -116,6 +122,46 @@ def save_differences(path: str | Path, panels: Sequence[DifferencePanel]) -> Non
     _save(path, fill)
 
 
+def save_leaderboard(
+    path: str | Path, title: str, rows: Sequence[tuple[str, float, float | None, float | None]]
+) -> None:
+    """Draw runs with their scores and intervals, best first.
+
+    Args:
+        path: the file to write; its ending says in which format.
+        title: the measure.
+        rows: (run, score, lower and upper end of its interval, None without one).
+
+    Raises:
+        ValueError: the name of *path* ends in nothing known, or there is nothing to draw.
+        SettingsError: the file cannot be written.
+    """
+    if not rows:
+        raise ValueError("there is no run to plot")
+
+    def fill(figure: Any) -> None:
+        figure.set_size_inches(5.4, 0.9 + 0.22 * len(rows))
+        axes = figure.add_subplot()
+        for place, (_, score, low, high) in enumerate(rows):
+            if low is not None and high is not None:
+                axes.plot([low, high], [place, place], color=_REAL, linewidth=1.6, zorder=2)
+            axes.plot(score, place, "o", color=_REAL, markersize=4.2, zorder=3)
+        named = [shortened(run, 40) for run, *_ in rows]
+        _name_rows(axes, named)
+        axes.set_xlabel(shortened(title, 60), fontsize=8)
+
+    _save(path, fill)
+
+
+def _name_rows(axes: Any, named: Sequence[str]) -> None:
+    """Names beside rows that stand one below the other, with a light grid."""
+    axes.set_yticks(range(len(named)), named, fontsize=7.5)
+    axes.set_ylim(len(named) - 0.4, -0.6)
+    axes.grid(axis="x", color="#e4e4e4", linewidth=0.6)
+    axes.set_axisbelow(True)
+    axes.tick_params(axis="y", length=0)
+
+
 def _save(path: str | Path, fill: Callable[[Any], None]) -> None:
     import matplotlib as mpl  # noqa: PLC0415 (slow to import; only plots need it)
     from matplotlib.figure import Figure  # noqa: PLC0415
@@ -197,10 +243,6 @@ def _differences(axes: Any, panel: DifferencePanel) -> None:
             markerfacecolor=colour if real else "white",
         )  # fmt: skip
     named = [f"{shortened(one, 24)} − {shortened(two, 24)}" for one, two, *_ in pairs]
-    axes.set_yticks(range(len(pairs)), named, fontsize=7.5)
-    axes.set_ylim(len(pairs) - 0.4, -0.6)
-    axes.grid(axis="x", color="#e4e4e4", linewidth=0.6)
-    axes.set_axisbelow(True)
-    axes.tick_params(axis="y", length=0)
+    _name_rows(axes, named)
     axes.set_title(shortened(panel.title, 40), fontsize=9, fontweight="bold", loc="left")
     axes.set_xlabel(f"difference of means\n{said}{panel.note}", fontsize=8)

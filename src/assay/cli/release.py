@@ -1,0 +1,63 @@
+"""``assay release``: what organisers publish of an evaluation."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from assay.api.releasing import release
+from assay.cli.common import FolderArgument, JsonOption, Paragraph, present, remark
+from assay.cli.judging import LabellerOption, PolicyOption, open_folder
+from assay.model.errors import SettingsError
+from assay.model.wording import counted, listed
+
+
+def release_command(
+    folder: FolderArgument,
+    into: Annotated[Path, typer.Option("--output", "-o", help="A new folder, or a release.")],
+    team: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--team",
+            metavar="RUN=TEAM",
+            help="Whose a run is (* for anything), beside [release.teams].",
+        ),
+    ] = None,
+    figures: Annotated[
+        bool, typer.Option("--figures/--no-figures", help="Draw leaderboards as PDF.")
+    ] = True,
+    policy: PolicyOption = None,
+    labeller: LabellerOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Score, and write what is published: pages, tables, pictures, results and the dossier.
+
+    index.html for everybody (under 2 MB, without texts of runs and corpora), teams/TEAM.html for
+    each team, tables/ in Markdown and LaTeX with intervals and letters, figures/ as PDF, results/
+    as trec_eval -q prints them, matrices/ of topics by runs, dossier/ with all of out/, and
+    SHA256SUMS ('sha256sum -c' checks it). Asks nobody.
+    """
+    found = release(
+        open_folder(folder, labeller, policy),
+        into,
+        teams=_teams(team or ()),
+        figures=figures,
+        note=remark,
+    )
+    said = [f"{counted(len(found.files) + 1, 'file')} in {into}. Open {into / 'index.html'}."]
+    if found.left_out:
+        said.append(f"No room on the public page for: {listed(found.left_out, 10)}.")
+    said.append(f"Seal (SHA-256 of the manifest): {found.seal}")
+    present(found.document, [Paragraph(one) for one in said], as_json=as_json)
+
+
+def _teams(given: list[str] | tuple[()]) -> dict[str, str]:
+    found = {}
+    for one in given:
+        run, _, team = one.partition("=")
+        if not run or not team:
+            raise SettingsError(f"--team {one}: give it as RUN=TEAM.")
+        found[run] = team
+    return found

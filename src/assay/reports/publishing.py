@@ -1,0 +1,104 @@
+"""Leaderboards for papers and notebooks: tables in Markdown and LaTeX, intervals as a picture."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from assay.measures.scores import Score
+from assay.page.wording import interval, one_line, shortened, span
+from assay.reports.markdown import line, safe
+
+__all__ = ["PublishedBoard", "latex", "markdown"]
+
+_LATEX = {
+    "\\": r"\textbackslash{}", "{": r"\{", "}": r"\}", "$": r"\$", "&": r"\&", "#": r"\#",
+    "_": r"\_", "%": r"\%", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}",
+    "<": r"\textless{}", ">": r"\textgreater{}", "|": r"\textbar{}", '"': r"\textquotedbl{}",
+    "α": r"$\alpha$", "τ": r"$\tau$", "κ": r"$\kappa$", "–": "--", "—": "---", "−": "$-$",
+}  # fmt: skip
+_SPECIAL = re.compile("|".join(map(re.escape, _LATEX)))
+_LONGEST = 60
+
+
+@dataclass(frozen=True)
+class PublishedBoard:
+    """A leaderboard as it is published: the runs, best first, each with its rank and its score by
+    every measure; ``letters`` of the first measure (runs that share one do not differ), where they
+    could be had; ``notes`` say what the numbers mean."""
+
+    title: str
+    measures: Sequence[str]
+    rows: Sequence[tuple[str, str, Sequence[Score | None]]]
+    letters: dict[str, str]
+    notes: Sequence[str]
+
+    def cells(self, safe_text: Callable[[str], str]) -> Iterator[list[str]]:
+        """Rank, run, letters where there are any, and each score with its interval."""
+        for rank, run, scores in self.rows:
+            row = [rank, safe_text(shortened(run, _LONGEST))]
+            if self.letters:
+                row.append(self.letters.get(run, ""))
+            yield [*row, *(safe_text(_score(score)) for score in scores)]
+
+    def columns(self) -> list[str]:
+        """The headings of :meth:`cells`."""
+        return ["#", "run", *(["letters"] if self.letters else []), *self.measures]
+
+
+def _score(score: Score | None) -> str:
+    if score is None:
+        return "–"
+    ends = interval(score.low, score.high, 3)
+    return span(score.floor, score.ceiling) + (f" [{ends}]" if ends else "")
+
+
+def markdown(board: PublishedBoard) -> str:
+    """A table of GitHub's Markdown. Texts of files are escaped."""
+    columns = board.columns()
+    fixed = len(columns) - len(board.measures)
+    lines = [
+        f"### {safe(board.title)}",
+        "",
+        line(map(safe, columns)),
+        line(["--:", *["---"] * (fixed - 1), *["--:"] * len(board.measures)]),
+        *map(line, board.cells(safe)),
+        "",
+        *(f"{safe(note)}  " for note in board.notes),
+    ]
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def latex(board: PublishedBoard) -> str:
+    """A ``table`` with ``booktabs`` rules; texts of files are escaped, characters beyond ASCII
+    need a Unicode engine or ``inputenc``."""
+    columns = board.columns()
+    fixed = len(columns) - len(board.measures)
+    shape = "r" + "l" * (fixed - 1) + "r" * len(board.measures)
+    return "\n".join(
+        [
+            "% needs \\usepackage{booktabs}",
+            "\\begin{table}",
+            "\\centering",
+            f"\\caption{{{escaped(' '.join([board.title + '.', *board.notes]))}}}",
+            f"\\begin{{tabular}}{{{shape}}}",
+            "\\toprule",
+            _row(map(escaped, columns)),
+            "\\midrule",
+            *map(_row, board.cells(escaped)),
+            "\\bottomrule",
+            "\\end{tabular}",
+            "\\end{table}",
+            "",
+        ]
+    )
+
+
+def _row(cells: Iterable[str]) -> str:
+    return " & ".join(cells) + r" \\"
+
+
+def escaped(text: str) -> str:
+    """A text on one line in which nothing is a command of LaTeX."""
+    return _SPECIAL.sub(lambda found: _LATEX[found[0]], one_line(text))

@@ -1,0 +1,150 @@
+"""``assay release``: pages, tables and files to publish."""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import json
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+
+from assay.measures.ranges import Range
+from assay.measures.scores import Score
+from assay.reports.publishing import PublishedBoard, escaped, latex, markdown
+from tests.command import run_here
+from tests.conftest import ROOT
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory) -> Path:
+    """The EXAM++ example, evaluated and released."""
+    folder = tmp_path_factory.mktemp("released")
+    shutil.copytree(ROOT / "examples" / "exam", folder / "exam")
+    toml = folder / "exam" / "assay.toml"
+    toml.write_text(
+        re.sub(r'default = ".*"', 'default = "recorded:recorded.jsonl"', toml.read_text())
+        + '\n[release.teams]\n"N*" = "Narrows & Co"\n'
+    )
+    assert run_here("evaluate", folder / "exam").returncode == 0
+    done = run_here(
+        "release", folder / "exam", "-o", folder / "public", "--team", "VAGUE=Narrows & Co"
+    )
+    assert done.returncode == 0, done.stderr
+    return folder
+
+
+def files(folder: Path) -> set[str]:
+    return {p.relative_to(folder).as_posix() for p in folder.rglob("*") if p.is_file()}
+
+
+def test_everything_is_sealed(made):
+    public = made / "public"
+    sums = dict(
+        reversed(line.split("  ", 1)) for line in (public / "SHA256SUMS").read_text().splitlines()
+    )
+    assert files(public) == {*sums, "SHA256SUMS"}
+    for name, digest in sums.items():
+        assert hashlib.sha256((public / name).read_bytes()).hexdigest() == digest
+    seal = sums["dossier/manifest.json"]
+    assert json.loads((public / "release.json").read_text())["manifest_sha256"] == seal
+    assert seal in (public / "index.html").read_text()
+    assert (public / "dossier" / "report.html").is_file()
+
+
+def test_public_pages_show_no_texts(made):
+    public = made / "public"
+    texts = [json.loads(line)["text"] for line in (made / "exam" / "passages.jsonl").open()]
+    assert len(texts) > 3
+    for page in (public / "index.html", *(public / "teams").iterdir()):
+        shown = page.read_text()
+        assert not any(text[:40] in shown for text in texts)
+        assert len(shown) < 2_000_000
+        assert "EXAM-Cover" in shown
+    assert any(text[:40] in (public / "dossier" / "report.html").read_text() for text in texts)
+
+
+def test_teams_have_pages_with_their_runs_beside_all(made):
+    teams = made / "public" / "teams"
+    assert {p.name for p in teams.iterdir()} == {"GOOD.html", "Narrows---Co.html"}
+    page = (teams / "Narrows---Co.html").read_text()
+    assert "Narrows &amp; Co" in page
+    assert "median" in page
+    _, _, tables = page.partition("Topic by topic: Narrows &amp; Co</h2>")
+    heads = {
+        re.sub("<.*?>", "", one).strip()
+        for one in re.findall(r"<th[^>]*>(.*?)</th>", tables, re.DOTALL)
+    }
+    assert {"NARROW", "VAGUE", "best", "worst"} <= heads
+    assert "GOOD" not in heads
+
+
+def test_tables_have_intervals_and_the_letters_of_compare(made):
+    table = (made / "public" / "tables" / "board-1.md").read_text()
+    done = run_here(
+        "compare", made / "exam" / "out" / "per_topic.csv", "-m", "EXAM-Cover", "--json"
+    )
+    letters = {one["run"]: one["letters"] for one in json.loads(done.stdout)["measures"][0]["runs"]}
+    rows = [line.split(" | ") for line in table.splitlines() if re.match(r"\| \d", line)]
+    assert {row[1]: row[2] for row in rows} == letters
+    assert re.search(r"1\.000 \\\[1\.000–1\.000\\\]", table)
+    assert "Stands on: judge alone" in table
+    tex = (made / "public" / "tables" / "board-1.tex").read_text()
+    assert r"\alpha" in tex
+    assert (made / "public" / "figures" / "board-1.pdf").read_bytes().startswith(b"%PDF")
+
+
+def test_results_are_those_of_out_in_other_tools_forms(made):
+    values = {}
+    for row in csv.DictReader((made / "exam" / "out" / "per_topic.csv").open()):
+        values[row["run"], row["measure"], row["topic"]] = float(row["value"])
+    lines = (made / "public" / "results" / "NARROW.txt").read_text().splitlines()
+    assert lines[0] == "runid\tall\tNARROW"
+    read = {tuple(line.split("\t")[:2]): float(line.split("\t")[2]) for line in lines[1:]}
+    for (run, measure, topic), value in values.items():
+        if run == "NARROW":
+            assert read[measure, topic] == pytest.approx(value, abs=1e-6)
+    stem = made / "public" / "matrices"
+    runs = (stem / "EXAM-Cover.runs.txt").read_text().split()
+    topics = (stem / "EXAM-Cover.topics.txt").read_text().split()
+    matrix = [list(map(float, line.split())) for line in (stem / "EXAM-Cover.txt").open()]
+    for topic, row in zip(topics, matrix, strict=True):
+        for run, value in zip(runs, row, strict=True):
+            assert value == pytest.approx(values[run, "EXAM-Cover", topic], abs=1e-6)
+
+
+def test_a_release_takes_the_place_of_an_earlier_one(made, tmp_path):
+    public = tmp_path / "public"
+    shutil.copytree(made / "public", public)
+    done = run_here("release", made / "exam", "-o", public, "--no-figures", "--json")
+    assert done.returncode == 0, done.stderr
+    assert not (public / "teams" / "GOOD").exists()
+    assert not list(public.glob("figures/*.pdf"))
+    assert (public / "teams" / "VAGUE.html").is_file()
+    assert set(json.loads(done.stdout)["files"]) == files(public) - {"SHA256SUMS"}
+
+
+def test_other_folders_are_left_alone(made, tmp_path):
+    (tmp_path / "mine.txt").write_text("mine")
+    done = run_here("release", made / "exam", "-o", tmp_path)
+    assert done.returncode == 2
+    assert files(tmp_path) == {"mine.txt"}
+    assert run_here("release", made / "exam", "-o", tmp_path / "x", "--team", "no").returncode == 2
+
+
+def test_nothing_in_a_name_is_a_command():
+    hostile = "\\input{/etc/passwd} $x$ & 50% #1 a_b ~^ <b> | `c`\n% end"
+    score = Score.between(hostile, "m_1", Range(0.2, 0.4), topics=3)
+    board = PublishedBoard(hostile, ["m_1"], [("1", hostile, [score])], {}, [hostile])
+    tex = latex(board)
+    body = tex.replace("\\\\\n", "\n")
+    assert "\\input" not in body
+    for plain in re.findall(r"(?<!\\)[$&#_%~^]", escaped(hostile).replace(r"\$", "")):
+        raise AssertionError(plain)
+    assert all(line.count(" & ") in (0, 2) for line in tex.splitlines())
+    assert ".20–.40" in markdown(board)
+    assert "<b>" not in markdown(board).replace(r"\<b\>", "")
+    row = next(line for line in markdown(board).splitlines() if line.startswith("| 1"))
+    assert len(re.findall(r"(?<!\\)\|", row)) == 4
