@@ -83,10 +83,10 @@ def test_covers_reach_their_ends(pool, data):
     shown = data.draw(st.lists(st.sampled_from(range(len(matrix))), unique=True))
     asked = np.array(data.draw(st.lists(st.booleans(), min_size=3, max_size=3)))[: matrix.shape[1]]
     plain = cover(matrix[shown], 1, of=asked).ends
-    normalised = Range(*map(float, normalised_cover(matrix, shown, 1, of=asked)))
+    normalised = Range(*map(float, normalised_cover(matrix, matrix[shown], 1, of=asked)))
     every = list(completions(matrix, 1))
     covers = [cover(one[shown], 1, of=asked).ends.floor for one in every]
-    shares = [Range(*map(float, normalised_cover(one, shown, 1, of=asked))) for one in every]
+    shares = [Range(*map(float, normalised_cover(one, one[shown], 1, of=asked))) for one in every]
     assert all(one.value is not None for one in shares)
     assert plain == (min(covers), max(covers))
     assert normalised == pytest.approx((min(shares)[0], max(shares)[0]))

@@ -152,7 +152,7 @@ class _Board:
         self.columns: dict[str, dict[str, int]] = {}
         covers, counts = [], []
         scorer = found.scorer
-        for query, least, most, _ in scorer.by_run(scorer.shown(inputs.runs), settings.least):
+        for query, least, most, _ in scorer.by_run(inputs.runs, settings.least):
             asked = scorer.asked(query)
             names = [one.id for one in found.bank.questions(query)]
             kept = [name for name, is_asked in zip(names, asked, strict=True) if is_asked]

@@ -51,10 +51,11 @@ class GradedRuns:
         """The scores of every run, with τ, the standard error, and on how many queries a mean
         stands and how many of these lack grades: over all queries, 0 where a run is silent, or
         those that it has ``answered``; ``sweep`` goes through every τ."""
-        for tau in range(1, self.options.top + 1) if sweep else (self.options.tau,):
+        taus = range(1, self.options.top + 1) if sweep else (self.options.tau,)
+        found = {run: self.scorer.at({run: shown}, taus) for run, shown in self.runs.items()}
+        for tau in taus:
             for run, ranking in self.runs.items():
-                shown = self.scorer.shown({"": ranking})
-                for measure, by_query in self.scorer.at(shown, tau)[""].items():
+                for measure, by_query in found[run][tau][run].items():
                     yield from _rows(
                         (run, tau, measure),
                         {

@@ -33,6 +33,9 @@ __all__ = [
     "standard_error",
 ]
 
+_POOLS = 64
+"""Pools whose ideal lists are made side by side."""
+
 
 @dataclass(frozen=True, slots=True)
 class Cover:
@@ -100,7 +103,7 @@ def _share(weight: Floats, covered: Bools) -> Floats:
 
 
 def normalised_cover(
-    pool: GradeMatrix, shown: npt.ArrayLike, tau: int, *, of: object
+    pool: GradeMatrix, shown: GradeMatrix, tau: int, *, of: npt.ArrayLike
 ) -> tuple[Floats, Floats]:
     """Return the share that some passages answer of those questions that the pool can answer; 0
     where it can answer none: at worst and at best. Both ends are reached.
@@ -116,12 +119,11 @@ def normalised_cover(
         of: which questions count (a Boolean array).
     """
     asked: Bools = np.asarray(of, dtype=bool)
-    rows = pool[np.asarray(shown, dtype=np.intp)]
-    found = cover(rows, tau)
+    found = cover(shown, tau)
     covered = found.covered & asked
     possible = (found.covered | found.unknown) & asked
-    answered = (pool >= tau).any(axis=0) & asked
-    gaps = (pool == NO_GRADE).sum(axis=0) > (rows == NO_GRADE).sum(axis=-2)
+    answered = (pool >= tau).any(axis=-2) & asked
+    gaps = (pool == NO_GRADE).sum(axis=-2) > (shown == NO_GRADE).sum(axis=-2)
     return (
         _share((answered | (gaps & asked)).astype(np.float64), covered),
         _share((answered | possible).astype(np.float64), possible),
@@ -140,22 +142,22 @@ def _discounts(length: int) -> npt.NDArray[np.float64]:
     return np.asarray(1.0 / np.log2(np.arange(2, length + 2)), dtype=np.float64)
 
 
-def _greedy(
-    covers: Bools, alpha: float, k: int | None
-) -> Iterator[tuple[npt.NDArray[np.float64], float]]:
-    """The greedy ideal list, rank by rank: what each passage would gain, and what the chosen one
-    does. It ends where nothing is gained any more."""
-    left = covers[covers.any(axis=1)].astype(np.float64)
-    worth = np.ones(covers.shape[1])
-    for _ in range(min(len(left), k or len(left))):
-        gains = left @ worth
+def _greedy(covers: Bools, alpha: float, k: int | None) -> Iterator[tuple[Floats, Floats]]:
+    """The greedy ideal lists of pools, rank by rank: what each passage of each pool would gain, and
+    what the chosen ones do. They end where nothing is gained any more."""
+    left = covers.astype(np.float64)
+    worth = np.ones((len(left), left.shape[2]))
+    pools = np.arange(len(left))
+    for _ in range(min(left.shape[1], k or left.shape[1])):
+        gains = (left @ worth[..., None])[..., 0]
         # The first of those that gain the same, whatever the order of summation.
-        best = int((gains >= gains.max() * (1.0 - ROUNDING)).argmax())
-        if gains[best] <= 0:
+        best = (gains >= gains.max(axis=1, keepdims=True) * (1.0 - ROUNDING)).argmax(axis=1)
+        gain = gains[pools, best]
+        if not (gain > 0).any():
             return
-        yield gains, float(gains[best])
-        worth = np.where(left[best] > 0, worth * (1.0 - alpha), worth)
-        left[best] = 0.0
+        yield gains, gain
+        worth = np.where(left[pools, best] > 0, worth * (1.0 - alpha), worth)
+        left[pools, best] = 0.0
 
 
 def alpha_ideal(covers: Bools, *, alpha: float = 0.5, k: int | None = None) -> float:
@@ -166,14 +168,21 @@ def alpha_ideal(covers: Bools, *, alpha: float = 0.5, k: int | None = None) -> f
         alpha: how much a repeated intent loses.
         k: the cutoff, none where left out.
     """
-    return sum(
-        gain / math.log2(rank + 1) for rank, (_, gain) in enumerate(_greedy(covers, alpha, k), 1)
-    )
+    return float(alpha_ideals([covers], alpha=alpha, k=k)[0])
 
 
 def alpha_ideals(pools: Iterable[Bools], *, alpha: float = 0.5, k: int | None = None) -> Floats:
-    """Return :func:`alpha_ideal` of each pool."""
-    return np.array([alpha_ideal(pool, alpha=alpha, k=k) for pool in pools])
+    """Return :func:`alpha_ideal` of each pool; all have as many intents."""
+    lean = [pool[pool.any(axis=1)] for pool in pools]
+    found = np.zeros(len(lean))
+    for start in range(0, len(lean), _POOLS):
+        some = lean[start : start + _POOLS]
+        covers = np.zeros((len(some), max(map(len, some)), some[0].shape[1]), dtype=np.bool_)
+        for number, pool in enumerate(some):
+            covers[number, : len(pool)] = pool
+        for rank, (_, gain) in enumerate(_greedy(covers, alpha, k), 1):
+            found[start : start + _POOLS] += gain / math.log2(rank + 1)
+    return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,15 +220,12 @@ def alpha_ideal_range(
     drops = discounts - np.append(discounts[1:], 0.0)
     most = np.full(length, np.inf)
     gained = 0.0
-    for gains, gain in _greedy(possibly, alpha, length):
-        ordered = np.zeros(length)
-        best = -np.sort(-gains)[:length]
-        ordered[: len(best)] = best
-        most = np.minimum(most, gained + np.cumsum(ordered))
-        gained += gain
+    for gains, gain in _greedy(possibly[None], alpha, length):
+        most = np.minimum(most, gained + np.cumsum(-np.sort(-gains[0])[:length]))
+        gained += float(gain[0])
     if gained == 0.0:
         return AlphaIdeal(0.0, 0.0, 1.0)
-    sure = np.cumsum([gain for _, gain in _greedy(surely, alpha, length)])
+    sure = np.cumsum([gain[0] for _, gain in _greedy(surely[None], alpha, length)])
     counts = np.arange(1, len(sure) + 1)
     least = np.zeros(length)
     reached = 0.0
@@ -239,18 +245,21 @@ def alpha_dcg(shown: Bools, *, alpha: float, ranks: Integers | None = None) -> F
         alpha: how much a repeated intent loses.
         ranks: of the rows where some passages are not among them; from 1 where left out.
     """
-    before: npt.NDArray[np.intp] = np.cumsum(shown, axis=-2) - shown
-    gains = (((1.0 - alpha) ** before) * shown).sum(axis=-1)
+    before = np.cumsum(shown, axis=-2, dtype=np.int32) - shown
+    worth = (1.0 - alpha) ** np.arange(shown.shape[-2] + 1)
+    gains = (worth[before] * shown).sum(axis=-1)
     discounts = _discounts(shown.shape[-2]) if ranks is None else 1.0 / np.log2(ranks + 1.0)
     return np.asarray((gains * discounts).sum(axis=-1))
 
 
-def alpha_ndcg(shown: Bools, ideal: float, *, alpha: float = 0.5, k: int | None = None) -> Floats:
+def alpha_ndcg(
+    shown: Bools, ideal: float | Floats, *, alpha: float = 0.5, k: int | None = None
+) -> Floats:
     """Return α-nDCG of a ranked list with questions as intents.
 
     Args:
         shown: rows are the passages in rank order, columns the intents that each covers.
-        ideal: :func:`alpha_ideal` of the pool.
+        ideal: :func:`alpha_ideal` of the pool, or that of each list.
         alpha: as there.
         k: as there.
 
@@ -258,9 +267,8 @@ def alpha_ndcg(shown: Bools, ideal: float, *, alpha: float = 0.5, k: int | None 
         The score, 0 where nothing in the pool covers anything; above 1 only where the greedy
         ideal list is not the best one.
     """
-    if ideal <= 0:
-        return np.zeros(shown.shape[:-2])
-    return alpha_dcg(shown[..., :k, :], alpha=alpha) / ideal
+    value = alpha_dcg(shown[..., :k, :], alpha=alpha)
+    return np.divide(value, ideal, out=np.zeros_like(value), where=np.asarray(ideal) > 0)
 
 
 def alpha_ndcg_range(

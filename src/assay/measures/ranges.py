@@ -6,7 +6,12 @@ example that retrieval knows.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Collection, Iterator, Mapping
+from math import fsum
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from assay.measures.hits import Floats
 
 ROUNDING = 1e-12
 """Ends that differ by no more are one value, summed in two orders."""
@@ -41,3 +46,34 @@ class IfDefined(Range):
     def value(self) -> None:
         """Never certain."""
         return None
+
+
+class Ranges(Mapping[str, Range]):
+    """Ranges by name, such as those of topics, as two columns."""
+
+    def __init__(self, places: Mapping[str, int], floors: Floats, ceilings: Floats) -> None:
+        self._places = places
+        self.floors, self.ceilings = floors, ceilings
+
+    def __getitem__(self, name: str) -> Range:
+        at = self._places[name]
+        return Range(float(self.floors[at]), float(self.ceilings[at]))
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._places)
+
+    def __len__(self) -> int:
+        return len(self._places)
+
+    def of(self, names: Collection[str]) -> Ranges:
+        """Those of some names, in the order of all."""
+        kept = [name for name in self._places if name in names]
+        places = [self._places[name] for name in kept]
+        index = {name: place for place, name in enumerate(kept)}
+        return Ranges(index, self.floors[places], self.ceilings[places])
+
+    @property
+    def mean(self) -> Range:
+        """The mean of them, of which there is at least one."""
+        floor, ceiling = (fsum(ends.tolist()) / len(self) for ends in (self.floors, self.ceilings))
+        return Range(floor, ceiling)

@@ -6,6 +6,7 @@ of a system response is graded by how well it answers each of them.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple, Self
@@ -78,7 +79,7 @@ class Ranking:
     known; several passages share one where the run ranks by subtopic."""
 
     passages: tuple[str, ...] = ()
-    ranks: tuple[int, ...] = ()
+    ranks: Sequence[int] = ()
     scores: Mapping[str, float] = field(default_factory=dict)
 
     def __len__(self) -> int:
@@ -88,7 +89,7 @@ class Ranking:
     def of(cls, passages: Iterable[str], scores: Mapping[str, float] | None = None) -> Self:
         """A list that is known from its first rank on."""
         names = tuple(passages)
-        return cls(names, tuple(range(1, len(names) + 1)), scores or {})
+        return cls(names, range(1, len(names) + 1), scores or {})
 
     @classmethod
     def at(cls, places: Iterable[tuple[str, int]]) -> Self:
@@ -98,11 +99,13 @@ class Ranking:
 
     def first(self, k: int) -> tuple[str, ...]:
         """The passages of rank k and better."""
-        return tuple(one for one, rank in zip(self.passages, self.ranks, strict=True) if rank <= k)
+        return self.passages[: bisect_right(self.ranks, k)]
 
-    def places(self) -> list[str | None]:
+    def places(self) -> Sequence[str | None]:
         """A passage a place: each at its rank, or behind those that share it; None at ranks that
         are nobody's."""
+        if isinstance(self.ranks, range):
+            return self.passages
         placed: list[str | None] = []
         for passage, rank in zip(self.passages, self.ranks, strict=True):
             placed.extend([None] * (rank - 1 - len(placed)))

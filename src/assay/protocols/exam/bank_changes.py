@@ -100,7 +100,7 @@ def _side(opened: Evaluation, bank: Bank, book: LabelBook) -> _Side:
     return _Side(
         {
             (query, passage): label
-            for query, labels in found.scorer.label_ranges().items()
+            for query, labels in found.scorer.label_ranges()
             for passage, label in labels.items()
         },
         {

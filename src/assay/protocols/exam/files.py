@@ -13,7 +13,7 @@ from assay.model.exam import GradedPassage, Judgment, Ranked, Ranking
 from assay.model.exam_grades import NO_GRADES
 from assay.protocols.exam.grading import Pool
 from assay.protocols.exam.inputs import ExamInputs, ExamSettings
-from assay.protocols.exam.meta import Sweeps, means
+from assay.protocols.exam.meta import Sweeps
 from assay.protocols.exam.scoring import ExamScorer, Values, certain
 from assay.protocols.exam.supervision import (
     ANSWER_COLUMNS,
@@ -74,8 +74,8 @@ def own_files(
             (
                 (run, tau, name, mean.value, *mean)
                 for run, by_tau in swept.items()
-                for tau, found in by_tau.items()
-                for name, mean in means(found).items()
+                for tau, means in by_tau.items()
+                for name, mean in means.items()
             ),
         )
     if inputs.qrels is not None:

@@ -43,7 +43,7 @@ def item_analysis(
     inputs: ExamInputs, bank: Bank, scorer: ExamScorer, tau: int
 ) -> Iterator[ItemAnalysis]:
     """The questions of a bank in its order."""
-    for query, least, most, passages in scorer.by_run(scorer.shown(inputs.runs), tau):
+    for query, least, most, passages in scorer.by_run(inputs.runs, tau):
         questions = bank.questions(query)
         surely, possibly = least.sum(axis=0), most.sum(axis=0)
         certain = bool((least == most).all())

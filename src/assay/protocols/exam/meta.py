@@ -15,7 +15,7 @@ from assay.measures.scores import Scores
 from assay.page.parts import LineChart, Part, Series, Table, Value
 from assay.protocols.exam.binning import Agreement, compare
 from assay.protocols.exam.inputs import ExamInputs, ExamSettings
-from assay.protocols.exam.scoring import COVER, ExamScorer, Values, certain, mean_range
+from assay.protocols.exam.scoring import COVER, ExamScorer, Values, certain
 from assay.statistics.correlation import kendall_tau, spearman_rho
 
 OFFICIAL = "official"
@@ -127,23 +127,21 @@ def correlation(
     return spearman_rho(x, y), kendall_tau(x, y), len(pairs)
 
 
-def means(values: Values) -> dict[str, Range]:
-    """The mean over queries of each measure, which has a value for at least one."""
-    return {name: mean_range(by_query.values()) for name, by_query in values.items() if by_query}
+Sweeps = Mapping[str, Mapping[int, Mapping[str, Range]]]
+"""run → τ → measure → mean over queries."""
 
 
-Sweeps = Mapping[str, Mapping[int, Values]]
-"""run → τ → values."""
-
-
-def sweeps(inputs: ExamInputs, scorer: ExamScorer, settings: ExamSettings) -> Sweeps:
-    """Values at every τ up to the best grade; none where there is but one grade, and of direct
-    graders."""
-    if settings.top < 2 or settings.grading.startswith("direct:"):
+def sweeps(by_tau: Mapping[int, Mapping[str, Values]]) -> Sweeps:
+    """The means of each run at every τ; none where there is but one, or no query."""
+    if len(by_tau) < 2:
         return {}
-    shown = scorer.shown(inputs.runs)
-    by_tau = {tau: scorer.at(shown, tau) for tau in range(1, settings.top + 1)}
-    return {run: {tau: found[run] for tau, found in by_tau.items()} for run in inputs.runs}
+    return {
+        run: {
+            tau: {name: ends.mean for name, ends in found[run].items() if ends}
+            for tau, found in by_tau.items()
+        }
+        for run in next(iter(by_tau.values()))
+    }
 
 
 def sweep_part(inputs: ExamInputs, found: Sweeps, settings: ExamSettings) -> tuple[Part, ...]:
@@ -151,11 +149,10 @@ def sweep_part(inputs: ExamInputs, found: Sweeps, settings: ExamSettings) -> tup
     if not found:
         return ()
     taus = range(1, settings.top + 1)
-    by_tau = {run: {tau: means(one) for tau, one in by.items()} for run, by in found.items()}
     cover = LineChart(
         "EXAM-Cover by τ",
         tuple(str(tau) for tau in taus),
-        tuple(_cover_series(run, [by[tau][COVER] for tau in taus]) for run, by in by_tau.items()),
+        tuple(_cover_series(run, [by[tau][COVER] for tau in taus]) for run, by in found.items()),
         x="τ, the least grade that counts as answered",
         y="EXAM-Cover",
         note="Bars go from the worst that a score can be to the best, where grades are missing.",
@@ -163,11 +160,11 @@ def sweep_part(inputs: ExamInputs, found: Sweeps, settings: ExamSettings) -> tup
     items: list[LineChart | Table] = [cover]
     official = official_scores(inputs)
     if len(official) > 1:
-        names = list(next(iter(next(iter(by_tau.values())).values())))
+        names = list(next(iter(next(iter(found.values())).values())))
         rows: list[tuple[Value, ...]] = []
         for name in names:
             found_at = [
-                correlation({run: by[tau][name].value for run, by in by_tau.items()}, official)
+                correlation({run: by[tau][name].value for run, by in found.items()}, official)
                 for tau in taus
             ]
             rows.append((name, "Spearman ρ", *(one[0] for one in found_at)))
@@ -190,7 +187,7 @@ def agreement(inputs: ExamInputs, scorer: ExamScorer, settings: ExamSettings) ->
         return None
     pairs = [
         (int(label.floor), inputs.qrels.grades[query][passage])
-        for query, labels in scorer.label_ranges().items()
+        for query, labels in scorer.label_ranges()
         for passage, label in labels.items()
         if passage in inputs.qrels.grades.get(query, {}) and label.value is not None
     ]

@@ -23,6 +23,7 @@ from assay.protocols.exam.grading import (
 from assay.protocols.exam.inputs import ExamInputs, ExamSettings, load
 from assay.protocols.exam.items import items_part
 from assay.protocols.exam.meta import (
+    Sweeps,
     agreement,
     agreement_part,
     leaderboard_part,
@@ -104,13 +105,12 @@ class Exam(Protocol[ExamSettings, ExamInputs]):
         return steps
 
     def score(self, inputs: ExamInputs, settings: ExamSettings, book: LabelBook) -> Findings:
-        found = scored(inputs, settings, book)
+        direct = settings.grading.startswith("direct:")
+        found = scored(inputs, settings, book, sweep=not direct)
         pool, bank, scorer = found.pool, found.bank, found.scorer
         values, scores = found.values, found.scores
         measures = _measures(bank, settings)
         agreed = agreement(inputs, scorer, settings)
-        direct = settings.grading.startswith("direct:")
-        swept = sweeps(inputs, scorer, settings)
         return Findings(
             topics=scorer.queries,
             scores=scores,
@@ -119,11 +119,11 @@ class Exam(Protocol[ExamSettings, ExamInputs]):
             definitions=DEFINITIONS,
             facts=_facts(inputs, scorer, bank, pool, settings),
             gaps=_gaps(inputs, scorer, values, settings),
-            files=own_files(inputs, settings, pool, scorer, scores, values, swept),
+            files=own_files(inputs, settings, pool, scorer, scores, values, found.swept),
             ranked=scorer.ranked(inputs.runs, measures, answered=settings.silent != "zero"),
             parts=lambda: (
                 *leaderboard_part(inputs, scores, values, settings),
-                *sweep_part(inputs, swept, settings),
+                *sweep_part(inputs, found.swept, settings),
                 *agreement_part(agreed),
                 *(() if direct else (items_part(inputs, bank, scorer, settings.least),)),
                 *supervision_parts(inputs, pool, scorer, settings),
@@ -166,17 +166,21 @@ EXAM = Exam()
 
 @dataclass(frozen=True)
 class Scored:
-    """Grades, and the scores of every run: ``values`` by query, ``scores`` over them."""
+    """Grades, and the scores of every run: ``values`` by query, ``scores`` over them, and what
+    they are at every τ."""
 
     pool: Pool
     bank: Bank
     scorer: ExamScorer
     values: Mapping[str, Values]
     scores: Mapping[str, Mapping[str, Score]]
+    swept: Sweeps
 
 
-def scored(inputs: ExamInputs, settings: ExamSettings, book: LabelBook) -> Scored:
-    """Score all runs by the labels in ``book``."""
+def scored(
+    inputs: ExamInputs, settings: ExamSettings, book: LabelBook, *, sweep: bool = False
+) -> Scored:
+    """Score all runs by the labels in ``book``; with ``sweep`` at every τ up to the best grade."""
     pool = grade(inputs, settings, book)
     bank = questions(inputs, settings)
     options = ExamOptions(
@@ -184,9 +188,11 @@ def scored(inputs: ExamInputs, settings: ExamSettings, book: LabelBook) -> Score
     )
     scorer = ExamScorer(bank, pool.grades, options)
     measures = _measures(bank, settings)
-    found = scorer.at(scorer.shown(inputs.runs), settings.least)
+    taus = range(1, settings.top + 1) if sweep else ()
+    by_tau = scorer.at(inputs.runs, dict.fromkeys((*taus, settings.least)))
     per_topic = {
-        run: _kept(found[run], measures, ranking, settings) for run, ranking in inputs.runs.items()
+        run: _kept(by_tau[settings.least][run], measures, ranking, settings)
+        for run, ranking in inputs.runs.items()
     }
     scores = {
         run: {
@@ -195,7 +201,7 @@ def scored(inputs: ExamInputs, settings: ExamSettings, book: LabelBook) -> Score
         }
         for run, found in per_topic.items()
     }
-    return Scored(pool, bank, scorer, per_topic, scores)
+    return Scored(pool, bank, scorer, per_topic, scores, sweeps(by_tau) if sweep else {})
 
 
 def _measures(bank: Bank, settings: ExamSettings) -> tuple[str, ...]:
@@ -209,14 +215,10 @@ def _measures(bank: Bank, settings: ExamSettings) -> tuple[str, ...]:
 
 def _kept(values: Values, measures: Sequence[str], run: Run, settings: ExamSettings) -> Values:
     """The measures that are shown, of the queries that are averaged."""
-    return {
-        name: {
-            query: value
-            for query, value in values[name].items()
-            if settings.silent == "zero" or run.get(query)
-        }
-        for name in measures
-    }
+    if settings.silent == "zero":
+        return {name: values[name] for name in measures}
+    answered = {query for query, ranking in run.items() if ranking}
+    return {name: values[name].of(answered) for name in measures}
 
 
 def _board(

@@ -8,7 +8,7 @@ is at best, never a guess. What the pool does not hold is not judged: it covers 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from math import fsum
 from typing import Literal
@@ -19,9 +19,8 @@ import numpy.typing as npt
 from assay.measures.base import Measure
 from assay.measures.batch import score_hits
 from assay.measures.coverage import (
-    AlphaIdeal,
-    alpha_ideal,
     alpha_ideal_range,
+    alpha_ideals,
     alpha_ndcg,
     alpha_ndcg_range,
     cover,
@@ -29,12 +28,13 @@ from assay.measures.coverage import (
     normalised_cover,
 )
 from assay.measures.grades import RELEVANT
-from assay.measures.hits import Floats, Hits, Integers
+from assay.measures.hits import Bools, Floats, Hits, Integers
 from assay.measures.judgements import Judgements
 from assay.measures.names import parse_measure
-from assay.measures.ranges import Range
+from assay.measures.ranges import Range, Ranges
 from assay.measures.ranking.subtopics import AlphaNDCG
 from assay.measures.ranking_ranges import score_range
+from assay.model.computed import Computed
 from assay.model.exam import Bank, Ranking, Run
 from assay.model.exam_grades import NO_GRADE, NO_GRADES, GradeMatrix, Grades
 from assay.protocols.ranked import Ranked
@@ -43,13 +43,18 @@ COVER = "EXAM-Cover"
 WEIGHTED = "EXAM-Cover-weighted"
 NORMALISED = "EXAM-Cover-normalised"
 
-Rows = npt.NDArray[np.intp]
-Answered = npt.NDArray[np.bool_]
+Rows = npt.NDArray[np.int32]
+
+Columns = tuple[Floats, Floats]
+"""Floors and ceilings: a row a run, a column a query."""
 
 NOTHING = Ranking()
 """What a run shows that is silent."""
 
-Values = dict[str, dict[str, Range]]
+_PLACES = 1 << 18
+"""Places in ranked lists that are looked at side by side."""
+
+Values = Mapping[str, Ranges]
 """measure → query → value, from floor to ceiling."""
 
 
@@ -70,10 +75,6 @@ class ExamOptions:
     top: int = 5
 
 
-Ideal = tuple[float, AlphaIdeal | None]
-"""The denominator of α-nDCG, and its ends where grades are missing."""
-
-
 @dataclass(eq=False)
 class _Query:
     """A query's pool, looked at through its bank: rows are passages (the last, of grade 0, stands
@@ -83,24 +84,27 @@ class _Query:
 
     rows: Mapping[str, int]
     questions: Sequence[str]
-    labels: Sequence[int]
+    labels: GradeMatrix
     matrix: GradeMatrix
-    weights: npt.NDArray[np.float64]
-    asked: npt.NDArray[np.bool_]
+    weights: Floats
+    asked: Bools
     top: int
-    _ideals: dict[tuple[int, float, int | None], Ideal] = field(default_factory=dict)
 
-    def places(self, passages: Iterable[str | None]) -> list[int]:
-        """The row of each passage, the last one for those that the pool does not hold."""
-        absent = len(self.rows)
-        return [self.rows.get(one or "", absent) for one in passages]
+    @property
+    def by_id(self) -> list[int]:
+        """The rows of passages, the last id in the alphabet first."""
+        return [row for _, row in sorted(self.rows.items(), reverse=True)]
 
-    def rows_of(self, lists: Sequence[Sequence[str | None]]) -> Rows:
-        """The same of each list, filled up with the last row."""
-        rows = np.full((len(lists), max(map(len, lists), default=0)), len(self.rows))
-        for number, passages in enumerate(lists):
-            rows[number, : len(passages)] = self.places(passages)
-        return rows
+    def by_question(self) -> dict[str, dict[str, int]]:
+        """The grades that are known: question → passage → grade."""
+        return {
+            question: {
+                passage: grade
+                for passage, grade in zip(self.rows, grades.tolist(), strict=False)
+                if grade != NO_GRADE
+            }
+            for question, grades in zip(self.questions, self.matrix.T, strict=True)
+        }
 
     @cached_property
     def missing(self) -> int:
@@ -112,55 +116,99 @@ class _Query:
         """Whether the weights make a difference."""
         return bool((self.weights != 1.0).any())
 
-    def by_question(self) -> dict[str, dict[str, int]]:
-        """The grades that are known: question → passage → grade."""
-        return {
-            question: {
-                passage: grade
-                for passage, row in self.rows.items()
-                if (grade := int(self.matrix[row, column])) != NO_GRADE
-            }
-            for column, question in enumerate(self.questions)
-        }
-
-    @cached_property
+    @property
     def least(self) -> list[float]:
-        """The label of each row if every missing grade were 0."""
-        return [float(max(label, 0)) for label in labels(self.matrix).tolist()]
+        """The label of each passage if every missing grade were 0."""
+        return list(map(float, np.maximum(labels(self.matrix), 0)[:-1].tolist()))
 
-    @cached_property
+    @property
     def most(self) -> list[float]:
         """The same if every missing grade were the best."""
-        return [float(label) for label in labels(self.possible).tolist()]
+        return list(map(float, labels(_filled(self.matrix, self.top))[:-1].tolist()))
 
-    @cached_property
-    def possible(self) -> GradeMatrix:
-        """The grades if every missing one were the best."""
-        filled = np.where(self.matrix == NO_GRADE, self.top, self.matrix)
-        return np.asarray(filled, dtype=np.int8)
+    def shown(self, lists: Sequence[Sequence[str | None]]) -> Rows:
+        """The row of each passage, a list a run; the last one for those that the pool does not
+        hold, and where lists are shorter than others."""
+        absent = len(self.rows)
+        rows = np.full((len(lists), max(map(len, lists), default=0)), absent, np.int32)
+        for number, passages in enumerate(lists):
+            rows[number, : len(passages)] = [self.rows.get(one or "", absent) for one in passages]
+        return rows
 
-    def ideal(self, tau: int, alpha: float, k: int | None) -> Ideal:
-        key = (tau, alpha, k)
-        if key not in self._ideals:
-            # Of equal gains the last id in the alphabet, as everywhere (AlphaNDCG).
-            order = [row for _, row in sorted(self.rows.items(), reverse=True)]
-            surely, possibly = self.matrix[order] >= tau, self.possible[order] >= tau
-            ends = alpha_ideal_range(surely, possibly, alpha=alpha, k=k) if self.missing else None
-            self._ideals[key] = (0.0 if ends else alpha_ideal(surely, alpha=alpha, k=k), ends)
-        return self._ideals[key]
+
+def _filled(matrix: GradeMatrix, top: int) -> GradeMatrix:
+    """The grades if every missing one were the best."""
+    return np.where(matrix == NO_GRADE, np.int8(top), matrix)
 
 
 @dataclass(frozen=True, eq=False)
-class Shown:
-    """What runs show for each query, as rows of its pool: an array with a row a run. ``first`` has
-    what counts for cover, ``places`` whole lists, which have these ``lengths``; shorter ones are
-    filled up with the row of what is not in the pool. ``known`` are scores that were computed."""
+class _Shown:
+    """What runs show for a query (the query's ``number``), as rows of its pool: an array with a row
+    a run. ``first`` has what counts for cover, ``places`` whole lists, which have these
+    ``lengths``; shorter ones are filled up with the row of what is not in the pool."""
 
-    runs: tuple[str, ...]
-    first: Mapping[str, Rows]
-    places: Mapping[str, Rows]
-    lengths: Mapping[str, Integers]
-    known: dict[Measure, Floats] = field(default_factory=dict)
+    number: int
+    query: _Query
+    first: Rows
+    places: Rows
+    lengths: Integers
+
+    @property
+    def alike(self) -> tuple[object, ...]:
+        """What queries have in common whose arrays fit side by side."""
+        shapes = self.query.matrix.shape[1], self.first.shape, self.places.shape
+        return (*shapes, self.query.missing > 0)
+
+
+class _Group:
+    """Queries side by side: arrays have an axis for them before the others."""
+
+    def __init__(self, some: Sequence[_Shown]) -> None:
+        self.queries = [one.query for one in some]
+        self.numbers = np.array([one.number for one in some])
+        self.weights, self.asked = (
+            np.array([getattr(one, name) for one in self.queries])[:, None]
+            for name in ("weights", "asked")
+        )
+        most = max(len(one.matrix) for one in self.queries)
+        # Rows of grade 0 change nothing.
+        self.pool = np.zeros((len(some), most, self.asked.shape[-1]), np.int8)
+        for pool, one in zip(self.pool, self.queries, strict=True):
+            pool[: len(one.matrix)] = one.matrix
+        self._places = np.array([one.places for one in some])
+        self.first = self._grades(np.array([one.first for one in some]))
+
+    def _grades(self, rows: Rows) -> GradeMatrix:
+        return self.pool[np.arange(len(rows))[:, None, None], rows]
+
+    def covers(self, tau: int) -> Iterator[tuple[str, Columns]]:
+        """EXAM-Cover in its variants."""
+        plain = weighted = cover(self.first, tau, of=self.asked)
+        if any(one.weighted for one in self.queries):
+            weighted = cover(self.first, tau, self.weights, of=self.asked)
+        yield COVER, (plain.floor, plain.ceiling)
+        yield WEIGHTED, (weighted.floor, weighted.ceiling)
+        yield NORMALISED, normalised_cover(self.pool[:, None], self.first, tau, of=self.asked)
+
+    def alpha(self, measure: AlphaNDCG, tau: int) -> Columns:
+        """α-nDCG with the questions as intents."""
+        alpha, k = measure.alpha, measure.k
+        shown = self._grades(self._places[..., :k])
+        # Of equal gains the last id in the alphabet, as everywhere (AlphaNDCG).
+        pools = [pool[one.by_id] for pool, one in zip(self.pool, self.queries, strict=True)]
+        if not self.queries[0].missing:
+            ideals = alpha_ideals((pool >= tau for pool in pools), alpha=alpha, k=k)
+            sure = alpha_ndcg(shown >= tau, ideals[:, None], alpha=alpha, k=k)
+            return sure, sure
+        top = self.queries[0].top
+        ends = []
+        for one, pool in zip(shown, pools, strict=True):
+            possible = _filled(pool, top) >= tau
+            ideal = alpha_ideal_range(pool >= tau, possible, alpha=alpha, k=k)
+            possible = _filled(one, top) >= tau
+            ends.append(alpha_ndcg_range(one >= tau, possible, ideal, alpha=alpha, k=k))
+        floors, ceilings = zip(*ends, strict=True)
+        return np.array(floors), np.array(ceilings)
 
 
 class ExamScorer:
@@ -178,7 +226,7 @@ class ExamScorer:
             questions = bank.questions(query)
             grades = pool.get(query, NO_GRADES)
             matrix = grades.columns([question.id for question in questions])
-            known = labels(matrix).tolist()
+            known = labels(matrix)
             graded = (matrix != NO_GRADE).any(axis=0)
             # Where nothing has a grade yet, any question may turn out to be one that has.
             every = options.denominator == "bank" or not graded.any()
@@ -194,15 +242,16 @@ class ExamScorer:
                 asked,
                 options.top,
             )
+        self._places = {query: place for place, query in enumerate(self._queries)}
 
     def qrels(self) -> dict[str, dict[str, int]]:
         """EXAM-Label of every passage of the pool that has a grade, by the grades that there are:
         query → passage → label."""
         return {
             query: {
-                passage: one.labels[row]
-                for passage, row in one.rows.items()
-                if one.labels[row] != NO_GRADE
+                passage: label
+                for passage, label in zip(one.rows, one.labels.tolist(), strict=False)
+                if label != NO_GRADE
             }
             for query, one in self._queries.items()
         }
@@ -212,12 +261,11 @@ class ExamScorer:
         """Whether the weights of questions make a difference."""
         return any(one.weighted for one in self._queries.values())
 
-    def label_ranges(self) -> dict[str, dict[str, Range]]:
-        """EXAM-Label of every passage of the pool, from its least to its greatest."""
-        return {
-            query: {name: Range(one.least[row], one.most[row]) for name, row in one.rows.items()}
-            for query, one in self._queries.items()
-        }
+    def label_ranges(self) -> Iterator[tuple[str, dict[str, Range]]]:
+        """EXAM-Label of every passage of the pool, from its least to its greatest, by query."""
+        for query, one in self._queries.items():
+            ends = map(Range, one.least, one.most)
+            yield query, dict(zip(one.rows, ends, strict=True))
 
     def ranked(self, runs: Mapping[str, Run], measures: Iterable[str], *, answered: bool) -> Ranked:
         """The runs as ``measures`` score them, for files."""
@@ -237,7 +285,7 @@ class ExamScorer:
             measures={n: str(_at(m, tau)) for n, m in wanted.items() if _is_plain(m)},
             g_max=float(self.options.top),
             answered=answered,
-            subtopics={query: one.by_question() for query, one in self._queries.items()},
+            subtopics=Computed(self._queries, lambda query: self._queries[query].by_question()),
             subtopic_measures={n: str(_at(m, tau)) for n, m in wanted.items() if not _is_plain(m)},
         )
 
@@ -252,27 +300,29 @@ class ExamScorer:
         """How many pairs of the query's pool and bank lack a grade."""
         return self._queries[query].missing
 
-    def shown(self, runs: Mapping[str, Run]) -> Shown:
-        """What runs show, to be scored at any τ."""
-        first: dict[str, Rows] = {}
-        places: dict[str, Rows] = {}
-        for query, one in self._queries.items():
-            lists = [run.get(query, NOTHING) for run in runs.values()]
-            first[query] = one.rows_of([each.first(self.options.k) for each in lists])
-            places[query] = one.rows_of([each.places() for each in lists])
-        lengths = {
-            query: np.array([len(run.get(query, NOTHING).places()) for run in runs.values()])
-            for query in self._queries
-        }
-        return Shown(tuple(runs), first, places, lengths)
+    def _lists(self, runs: Iterable[Run]) -> Iterator[_Shown]:
+        every = list(runs)
+        for number, (query, one) in enumerate(self._queries.items()):
+            lists = [run.get(query, NOTHING) for run in every]
+            places = [each.places() for each in lists]
+            yield _Shown(
+                number,
+                one,
+                one.shown([each.first(self.options.k) for each in lists]),
+                one.shown(places),
+                np.array(list(map(len, places))),
+            )
 
-    def by_run(self, shown: Shown, tau: int) -> Iterator[tuple[str, Answered, Answered, Answered]]:
+    def by_run(
+        self, runs: Mapping[str, Run], tau: int
+    ) -> Iterator[tuple[str, Bools, Bools, Bools]]:
         """For each query which questions (columns) each run (rows) answers among what counts for
         cover, surely and possibly; and which each passage of the pool answers surely."""
-        for query, one in self._queries.items():
-            surely, possibly = one.matrix >= tau, one.possible >= tau
-            rows = shown.first[query]
-            yield query, np.any(surely[rows], axis=1), np.any(possibly[rows], axis=1), surely
+        for query, shown in zip(self.queries, self._lists(runs.values()), strict=True):
+            surely = shown.query.matrix >= tau
+            possibly = _filled(shown.query.matrix, self.options.top) >= tau
+            answered = (np.any(one[shown.first], axis=1) for one in (surely, possibly))
+            yield query, *answered, surely
 
     def asked(self, query: str) -> npt.NDArray[np.bool_]:
         """Which of a query's questions are in the denominator."""
@@ -281,90 +331,94 @@ class ExamScorer:
     def score(self, run: Run) -> Values:
         """Every measure for every query at the τ of the options; a query that the run is silent on
         is 0."""
-        return self.at(self.shown({"": run}), self.options.tau)[""]
+        tau = self.options.tau
+        return self.at({"": run}, (tau,))[tau][""]
 
-    def at(self, shown: Shown, tau: int) -> dict[str, Values]:
+    def at(self, runs: Mapping[str, Run], taus: Iterable[int]) -> dict[int, dict[str, Values]]:
         """The same of each run, at any τ."""
-        measures = {name: _at(measure, tau) for name, measure in self.measures.items()}
-        known = self._known(shown, measures.values())
-        found: dict[str, Values] = {
-            run: {name: {} for name in (COVER, WEIGHTED, NORMALISED, *measures)}
-            for run in shown.runs
+        names = (COVER, WEIGHTED, NORMALISED, *self.measures)
+        size = len(names), 2, len(runs), len(self.queries)
+        tables = {tau: dict(zip(names, np.zeros(size), strict=True)) for tau in taus}
+        for some in _portions(self._lists(runs.values())):
+            groups = [_Group(alike) for alike in _alike(some)]
+            whole = [one for one in some if not one.query.missing]
+            numbers = [one.number for one in whole]
+            against = self._hits(whole) if whole else None
+            known: dict[Measure, Floats] = {}
+            for tau, table in tables.items():
+                measures = {name: _at(one, tau) for name, one in self.measures.items()}
+                plain = {name: one for name, one in measures.items() if _is_plain(one)}
+                if against is not None:
+                    new = [one for one in plain.values() if one not in known]
+                    known.update(score_hits(*against, new))
+                    for name, one in plain.items():
+                        table[name][:, :, numbers] = known[one]
+                for shown in some if plain else ():
+                    if shown.query.missing:
+                        ends = np.array(list(_ranked(shown, plain.values())))
+                        for name, values in zip(plain, ends.transpose(1, 2, 0), strict=True):
+                            table[name][:, :, shown.number] = values
+                for group in groups:
+                    found = dict(group.covers(tau))
+                    for name, one in measures.items():
+                        if isinstance(one, AlphaNDCG):
+                            found[name] = group.alpha(one, tau)
+                    for name, (floors, ceilings) in found.items():
+                        table[name][0][:, group.numbers] = floors.T
+                        table[name][1][:, group.numbers] = ceilings.T
+        return {
+            tau: {
+                run: {name: Ranges(self._places, *ends[:, number]) for name, ends in table.items()}
+                for number, run in enumerate(runs)
+            }
+            for tau, table in tables.items()
         }
 
-        def take(name: str, query: str, floors: Floats, ceilings: Floats) -> None:
-            for run, floor, ceiling in zip(
-                shown.runs, floors.tolist(), ceilings.tolist(), strict=True
-            ):
-                found[run][name][query] = Range(floor, ceiling)
-
-        for query, one in self._queries.items():
-            first, places = shown.first[query], shown.places[query]
-            plain = cover(one.matrix[first], tau, of=one.asked)
-            take(COVER, query, plain.floor, plain.ceiling)
-            if one.weighted:
-                plain = cover(one.matrix[first], tau, one.weights, of=one.asked)
-            take(WEIGHTED, query, plain.floor, plain.ceiling)
-            take(NORMALISED, query, *normalised_cover(one.matrix, first, tau, of=one.asked))
-            for name, measure in measures.items():
-                if isinstance(measure, AlphaNDCG):
-                    take(name, query, *_alpha(one, places[:, : measure.k], tau, measure))
-                elif not one.missing:
-                    values = known[measure][:, self._complete.index[query]]
-                    take(name, query, values, values)
-                else:
-                    for run, rows, length in zip(
-                        shown.runs, places.tolist(), shown.lengths[query].tolist(), strict=True
-                    ):
-                        found[run][name][query] = _ranked(one, rows[:length], measure)
-        return found
-
-    @cached_property
-    def _complete(self) -> Judgements:
-        """The labels of the queries without a missing grade, of which there is one at least."""
-        return Judgements(
-            {
-                query: dict(zip(one.rows, one.least, strict=False))
-                for query, one in self._queries.items()
-                if not one.missing
-            },
-            g_max=float(self.options.top),
-        )
-
-    def _known(self, shown: Shown, measures: Iterable[Measure]) -> Mapping[Measure, Floats]:
-        """Measures of EXAM-Qrels over the queries without a missing grade: a row a run."""
-        plain = [one for one in measures if _is_plain(one) and one not in shown.known]
-        if plain and not all(one.missing for one in self._queries.values()):
-            shown.known.update(score_hits(self._hits(shown), self._complete, plain))
-        return shown.known
-
-    def _hits(self, shown: Shown) -> Hits:
-        topics = self._complete.topics
+    def _hits(self, some: Sequence[_Shown]) -> tuple[Hits, Judgements]:
+        """What runs show of queries without a missing grade, and their labels."""
+        grades = {
+            self.queries[one.number]: dict(zip(one.query.rows, one.query.least, strict=True))
+            for one in some
+        }
+        judged = Judgements(grades, g_max=float(self.options.top))
         before = 0
         parts: list[tuple[Integers, ...]] = []
-        for topic, query in enumerate(topics):
-            absent = len(self._queries[query].rows)
-            run, place = np.nonzero(shown.places[query] != absent)
-            lists = run * len(topics) + topic
-            parts.append((lists, place + 1, shown.places[query][run, place] + before))
+        for topic, one in enumerate(some):
+            absent = len(one.query.rows)
+            run, place = np.nonzero(one.places != absent)
+            rows = one.places[run, place].astype(np.int64) + before
+            parts.append((run * len(some) + topic, place + 1, rows))
             before += absent
         lists, ranks, rows = (np.concatenate(column) for column in zip(*parts, strict=True))
-        lengths = np.array([shown.lengths[query] for query in topics]).T.ravel()
-        return Hits.collect(lists, ranks, rows, self._complete.flat, lengths)
-
-    def covered(self, run: Run, query: str, tau: int) -> npt.NDArray[np.bool_]:
-        """Which of the query's questions the run covers."""
-        one = self._queries[query]
-        shown = one.places(run.get(query, NOTHING).first(self.options.k))
-        return cover(one.matrix[shown], tau).covered
+        lengths = np.array([one.lengths for one in some]).T.ravel()
+        return Hits.collect(lists, ranks, rows, judged.flat, lengths), judged
 
     def unjudged(self, run: Run) -> int:
         """How many of the run's first k passages have no grade at all."""
         return sum(
-            one.labels[row] == NO_GRADE
-            for query, one in self._queries.items()
-            for row in one.places(run.get(query, NOTHING).first(self.options.k))
+            int((one.query.labels[one.first] == NO_GRADE).sum()) for one in self._lists([run])
         )
+
+
+def _portions(lists: Iterable[_Shown]) -> Iterator[list[_Shown]]:
+    """As many queries as are looked at side by side."""
+    some: list[_Shown] = []
+    places = 0
+    for one in lists:
+        some.append(one)
+        places += one.places.size
+        if places >= _PLACES:
+            yield some
+            some, places = [], 0
+    if some:
+        yield some
+
+
+def _alike(some: Iterable[_Shown]) -> Iterable[list[_Shown]]:
+    groups: dict[object, list[_Shown]] = {}
+    for one in some:
+        groups.setdefault(one.alike, []).append(one)
+    return groups.values()
 
 
 def certain(values: Iterable[Range]) -> list[float]:
@@ -380,22 +434,17 @@ def mean_range(values: Iterable[Range]) -> Range:
     return Range(floor, ceiling)
 
 
-def _alpha(one: _Query, rows: Rows, tau: int, measure: AlphaNDCG) -> tuple[Floats, Floats]:
-    alpha, k = measure.alpha, measure.k
-    value, ends = one.ideal(tau, alpha, k)
-    surely = one.matrix[rows] >= tau
-    if ends is None:
-        sure = alpha_ndcg(surely, value, alpha=alpha, k=k)
-        return sure, sure
-    return alpha_ndcg_range(surely, one.possible[rows] >= tau, ends, alpha=alpha, k=k)
-
-
-def _ranked(one: _Query, rows: Sequence[int], measure: Measure) -> Range:
-    """A measure of EXAM-Qrels, by the least and greatest label at each rank."""
-    absent = len(one.rows)  # what is not in the pool is not judged
-    least = [None if one.labels[row] == NO_GRADE else one.least[row] for row in rows]
-    most = [None if row == absent else one.most[row] for row in rows]
-    return score_range(measure, least, most, one.least[:-1], one.most[:-1], [float(one.top)])
+def _ranked(shown: _Shown, measures: Iterable[Measure]) -> Iterator[list[Range]]:
+    """Measures of EXAM-Qrels for each run, by the least and greatest label at each rank."""
+    one = shown.query
+    least, most, top = one.least, one.most, [float(one.top)]
+    judged = (one.labels != NO_GRADE).tolist()
+    absent = len(least)  # what is not in the pool is not judged
+    for places, length in zip(shown.places.tolist(), shown.lengths.tolist(), strict=True):
+        rows = places[:length]
+        worst = [least[row] if judged[row] else None for row in rows]
+        best = [None if row == absent else most[row] for row in rows]
+        yield [score_range(measure, worst, best, least, most, top) for measure in measures]
 
 
 def _is_plain(measure: Measure) -> bool:

@@ -56,7 +56,7 @@ def _judgments(inputs: ExamInputs, query: str) -> Mapping[str, int]:
 def uncovered(inputs: ExamInputs, scorer: ExamScorer, tau: int) -> list[Row]:
     """Passages that were judged relevant and surely answer no question with a grade of τ."""
     rows: list[Row] = []
-    for query, labels in scorer.label_ranges().items():
+    for query, labels in scorer.label_ranges():
         judgments = _judgments(inputs, query)
         for passage, label in labels.items():
             judged = judgments.get(passage, 0)
@@ -79,7 +79,7 @@ def _unknown(inputs: ExamInputs, pool: Pool, scorer: ExamScorer, tau: int) -> tu
     """What is to be said of passages that missing grades keep from the lists of
     :func:`uncovered` and :func:`misled`."""
     relevant = other = 0
-    for query, labels in scorer.label_ranges().items():
+    for query, labels in scorer.label_ranges():
         judgments = _judgments(inputs, query)
         lacking = (pool.sheets[query].grades.values == NO_GRADE).any(axis=1).tolist()
         for (passage, label), lacks in zip(labels.items(), lacking, strict=True):
