@@ -72,7 +72,6 @@ def look(path: Path, *, by_index: bool) -> tuple[Checked, str | None]:
     ``by_index`` is whether labels are going to be looked up by indexes."""
     try:
         with explained(path), closing(opened(path)) as db:
-            db.execute("PRAGMA mmap_size = 0")  # what is mapped counts as memory, a gigabyte of it
             return first_fault(db, Checked(), by_index=by_index)
     except LedgerError as error:
         return Checked(), str(error)

@@ -13,7 +13,7 @@ from assay.ledger.hashes import packed
 from assay.ledger.migrations import MIGRATIONS
 from assay.model.errors import LedgerError
 
-MAPPED = 1 << 30
+_MAPPED = 1 << 30
 """Bytes of the file that are read through the address space, without a copy."""
 _READABLE = 3
 """The oldest version whose tables are read as they are; those before it took more room."""
@@ -28,6 +28,7 @@ def connect(path: Path) -> sqlite3.Connection:
     with explained(path):
         db = opened(path)
         try:
+            db.execute(f"PRAGMA mmap_size = {_MAPPED}")
             db.execute(f"PRAGMA cache_size = -{_CACHE}")
             if _writable(path):
                 _migrate(db, path)
@@ -47,13 +48,7 @@ def opened(path: Path) -> sqlite3.Connection:
         log, shared = (path.with_name(f"{path.name}-{end}") for end in ("wal", "shm"))
         alone = not shared.exists() and not (log.exists() and log.stat().st_size)
         where, is_uri = f"{path.absolute().as_uri()}?{'immutable=1' if alone else 'mode=ro'}", True
-    db = sqlite3.connect(where, timeout=30, isolation_level=None, uri=is_uri)
-    try:
-        db.execute(f"PRAGMA mmap_size = {MAPPED}")
-    except BaseException:
-        db.close()
-        raise
-    return db
+    return sqlite3.connect(where, timeout=30, isolation_level=None, uri=is_uri)
 
 
 def _writable(path: Path) -> bool:

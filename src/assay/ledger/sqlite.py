@@ -163,9 +163,11 @@ class Ledger(Reading):
 
     def expect(self, named: Mapping[str, object], *, by_index: bool = True) -> None:
         """Have :meth:`checked` see that each of the heads that manifests name, by file, was this
-        ledger's. Without ``by_index`` labels are not going to be looked up, and indexes are left
-        alone."""
+        ledger's. Without ``by_index`` labels are not going to be looked up: indexes are left alone,
+        and little of the file is held, as it is read from end to end."""
         self._named, self._by_index = named, by_index
+        if not by_index:
+            self.use_less_memory()
 
     def _blamed(self, error: Exception) -> None:
         """Raise LedgerError where what could not be dealt with is a damaged ledger."""
