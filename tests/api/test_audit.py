@@ -498,8 +498,20 @@ def test_flattery_and_the_top_of_the_table_are_those_of_the_arrays(many, assay):
     gain = found["circularity", "gain", "Accuracy"]
     assert gain.before == pytest.approx(y[:2].mean() - y[2:].mean())
     assert gain.after == pytest.approx(f[:2].mean() - f[2:].mean())
-    tau = found["circularity", "τ", "Accuracy"]
+    tau = found["circularity", "τ, 17%", "Accuracy"]
     assert tau.before == pytest.approx(stats.kendalltau(f[2:].mean(1), y[2:].mean(1)).statistic)
+    assert tau.after == pytest.approx(kendall_tau(y.mean(1), f.mean(1)))
+    one_of_two = [np.delete(np.arange(12), one) for one in (0, 1)]
+    assert found["circularity", "τ, 9%", "Accuracy"].after == pytest.approx(
+        np.mean([kendall_tau(y[some].mean(1), f[some].mean(1)) for some in one_of_two])
+    )
+    # Of each question the judge submits the answer that it likes best, or each of these in part.
+    liked = f == f.max(axis=0)
+    own = found["circularity", "its own run", "Accuracy"]
+    people, judge = ((one * liked).sum(0) / liked.sum(0) for one in (y, f))
+    assert own.before == pytest.approx(people.mean() - y.mean())
+    assert own.after == pytest.approx(judge.mean() - f.mean())
+    assert own.low == own.high == pytest.approx(own.after - own.before)
     top = found["top", "τ", "Accuracy"]
     best = np.argsort(-y.mean(1), kind="stable")[:3]
     assert top.before == pytest.approx(kendall_tau(y.mean(1), f.mean(1)))
@@ -529,6 +541,14 @@ def test_a_draw_gives_intervals_and_labels_picked_by_hand_give_nothing(many, ass
     assert found["top", "τ", "Accuracy"].before == pytest.approx(
         kendall_tau(whole.value, f.mean(1))
     )
+    liked = f == f.max(axis=0)
+    with_own = [np.vstack([one, (one * liked).sum(0) / liked.sum(0)]) for one in (y, f)]
+    whole = corrected.topics(np.where(drawn, with_own[0], np.nan), with_own[1], drawn)
+    own = found["circularity", "its own run", "Accuracy"]
+    assert own.before == pytest.approx(whole.value[12] - whole.value[:12].mean())
+    apart = np.append(np.full(12, -1 / 12), 1.0)
+    half = stats.t.ppf(0.975, 9) * np.sqrt(apart @ whole.covariance @ apart)
+    assert own.high - own.low == pytest.approx(2 * half)
     unnamed, _ = audited(path, flatterer, "self-preference", "circularity")
     assert "no family of" in unnamed["self-preference", "", "Accuracy"].note
     assert "--used RUN" in unnamed["circularity", "", "Accuracy"].note

@@ -436,7 +436,7 @@ def test_a_draw_for_another_measure_is_no_draw_that_was_made(assay, rag):
 
 
 def test_the_audit_of_flattery_and_the_table_of_families_are_one(assay, answers):
-    folder, truth, _judge = answers
+    folder, truth, judge = answers
     config = folder / "assay.toml"
     families = (
         '[audit.families]\n"A" = "ours"\n"recorded*" = "ours"\n"B" = "theirs"\n"C" = "theirs"\n'
@@ -464,6 +464,11 @@ def test_the_audit_of_flattery_and_the_table_of_families_are_one(assay, answers)
     assert gain.value == pytest.approx(off[1] - (off[0] + off[2]) / 2)
     assert gain.after - gain.before == pytest.approx(gain.value)
     assert found["top", "τ"].before is not None
+    made = found["circularity", "its own run"]  # of each question an answer that the judge likes
+    said = np.array([[judge[run, one] for one in QUESTIONS] for run in RUNS])
+    assert made.after == pytest.approx(said.max(axis=0).mean() - said.mean())
+    assert made.n == labels
+    assert made.low < made.value < made.high
 
 
 def test_draws_that_hold_the_same_units_count_each_label_once(assay, answers):

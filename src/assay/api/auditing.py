@@ -8,6 +8,7 @@ from datetime import UTC, date, datetime
 from functools import cached_property
 
 from assay.api.audit.asking import DRIFT, ORDER, REPEAT, Question, drift_trial, earlier, trial
+from assay.api.audit.circle import judged_runs
 from assay.api.audit.findings import Finding, drift_findings, findings
 from assay.api.audit.people import (
     CIRCLE,
@@ -16,6 +17,7 @@ from assay.api.audit.people import (
     SMALL,
     TOP,
     length_slope,
+    of_judged_run,
     of_tables,
     small_differences,
 )
@@ -46,7 +48,8 @@ SAYS: Mapping[str, str] = {
     "share that the judge's labels tell apart rightly.",
     SELF: "By how much more the judge overrates runs of its own family than others (f the "
     "judge's score, y people's).",
-    CIRCLE: "What runs that used the judge gain over the others by the judge, and by people.",
+    CIRCLE: "What runs that used the judge gain over the others by the judge, and by people; the "
+    "same of a run that is made here of what all runs hold, ranked by the judge.",
     DRIFT: "The same units are asked anew on another day; the alarm holds however often one looks.",
 }
 """What each probe does, in a sentence."""
@@ -164,3 +167,6 @@ class Audit:
                 families={**own, **wanted.families}, judges=judges, used=wanted.used,
                 level=wanted.level,
             )  # fmt: skip
+            if CIRCLE in tables:
+                made = list(judged_runs(self.opened.parts, ledger, level=wanted.level))
+                yield of_judged_run(made, judges, wanted.level)

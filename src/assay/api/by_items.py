@@ -39,7 +39,7 @@ class Items:
     """A linear measure's units: I ``units`` by hash, the number of each one's ``topic``, R × I
     ``weights`` of the ``runs``, and J × I what ``judges`` say of them, the folder's own first. Of
     R scores ``offset`` is what hangs on no unit. ``people`` are I values, NaN where nobody said
-    anything."""
+    anything. ``topics`` are the topics' names by number."""
 
     measure: str
     task: str
@@ -51,6 +51,7 @@ class Items:
     judge: Floats
     people: Floats
     offset: Floats
+    topics: tuple[str, ...]
 
     def of(self, draw: Draw, known: Bools) -> tuple[Floats, Bools]:
         """The probability with which a draw could hold each unit, 0 for those it knew nothing of,
@@ -138,7 +139,7 @@ def items_of(voices: Voices, linear: LinearMeasure, scores: Scores) -> Items | s
         ("machine" if configured is None else configured.name, *complete),
         np.stack([own, *complete.values()]),
         _worth(linear, requests, [person for _, person, _ in said]),
-        whole - weights @ own,
+        whole - weights @ own, tuple(topics),
     )  # fmt: skip
 
 

@@ -37,6 +37,7 @@ __all__ = [
     "correct",
     "corrected_together",
     "open_units",
+    "whole_draw",
 ]
 
 COLUMNS = (
@@ -338,19 +339,30 @@ def _correcting(
     return judge.boards, ByItems(part, ledger, judge, draw, draws, population, level)
 
 
+def whole_draw(
+    evaluations: Evaluations, ledger: Ledger, draws: Sequence[Draw]
+) -> Draw | str | None:
+    """The draw that counts, None where nothing was drawn; or why it does not count yet."""
+    if not draws:
+        return None
+    draw, units = _counting(evaluations, ledger, draws)
+    missing = sum(not labelled for _, labelled in units)
+    if missing:
+        lack = f"{missing} of {counted(len(units), 'label')} of draw {draw.uid[:8]} by people"
+        return f"{lack} are not there"
+    return draw if units else f"draw {draw.uid[:8]} asks nothing yet"
+
+
 def corrected_together(
     evaluations: Evaluations, ledger: Ledger, *, level: float
 ) -> Iterator[Corrected | str]:
     """Of each leaderboard the first measure whose runs are estimated together, by the draw that
     counts, or by people's labels of everything where nothing was drawn; or why there is none."""
-    draws, draw = ledger.draws(), None
-    if draws:
-        draw, units = _counting(evaluations, ledger, draws)
-        missing = sum(not labelled for _, labelled in units)
-        if missing or not units:
-            lack = f"{missing} of {counted(len(units), 'label')} of draw {draw.uid[:8]} by people"
-            yield f"{lack} are not there" if units else f"draw {draw.uid[:8]} asks nothing yet"
-            return
+    draws = ledger.draws()
+    draw = whole_draw(evaluations, ledger, draws)
+    if isinstance(draw, str):
+        yield draw
+        return
     for name, part in evaluations.items():
         prefix = f"{name}: " if len(evaluations) > 1 else ""
         boards, by = _correcting(quick(part), ledger, draw, draws, "these", level)

@@ -6,6 +6,8 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import combinations, islice
+from math import comb
 from random import Random
 from typing import Any
 
@@ -32,6 +34,7 @@ _LEAST_TOP = 3  # runs of which an order can be spoken of
 _LEAST_UNITS = 10  # labelled by both, for a slope
 _DEPTH = 20
 _SWAPS = 50  # documents moved down of a topic, at most
+_CHOICES = 200  # of runs that used the judge, at most
 _LABELLED = "n: the draw's topics, or units"
 
 
@@ -120,20 +123,54 @@ def _circle(own: Finding, one: Corrected, used: Sequence[str], level: float) -> 
         lack = "used the judge" if not ours.any() else "did without it"
         yield replace(own, note=f"not to be had: no run here {lack} (--used RUN names those)")
         return
-    scores = _scores(one)
-    gains = [float(some[ours].mean() - some[others].mean()) for some in scores]
-    yield replace(
-        own, variant="gain", before=gains[0], after=gains[1], figure="gain by judge − by people",
-        **_apart(one, ours, others, level),
-        note=f"{counted(int(ours.sum()), 'run')} used the judge, {others.sum()} not; {_LABELLED}",
+    yield _gain(
+        replace(own, variant="gain"), one, ours, level,
+        f"{counted(int(ours.sum()), 'run')} used the judge, {others.sum()} not; {_LABELLED}",
     )  # fmt: skip
+    scores = _scores(one)
     before = None if others.sum() < 2 else kendall_tau(*(some[others] for some in scores))
-    after = kendall_tau(*scores)
-    yield replace(
-        own, variant="τ", n=len(one.runs), before=before, after=after,
-        figure="τ with − without them",
-        value=None if before is None or after is None else after - before,
-        note=f"{ours.mean():.0%} of the runs used the judge",
+    for count in range(1, int(ours.sum()) + 1):
+        after = _mean_tau(scores, ours, count)
+        total = int(others.sum()) + count
+        yield replace(
+            own, variant=f"τ, {count / total:.0%}", n=total, before=before, after=after,
+            figure="τ with − without them",
+            value=None if before is None or after is None else after - before,
+            note=f"{count} of {counted(total, 'run')} used the judge; the mean of all such tables",
+        )  # fmt: skip
+
+
+def _mean_tau(scores: tuple[Floats, Floats], ours: Bools, count: int) -> float | None:
+    """Kendall's τ of the two orders of the other runs with ``count`` of ours, on average over all
+    choices of these, or some of very many."""
+    places, others = np.flatnonzero(ours), np.flatnonzero(~ours)
+    choices = [*islice(combinations(places, count), _CHOICES)]
+    if comb(len(places), count) > _CHOICES:
+        random = np.random.default_rng(0)
+        choices = [tuple(random.choice(places, count, replace=False)) for _ in range(_CHOICES)]
+    found = [kendall_tau(*(one[[*others, *choice]] for one in scores)) for choice in choices]
+    known = [one for one in found if one is not None]
+    return float(np.mean(known)) if known else None
+
+
+def of_judged_run(
+    found: Sequence[Corrected], judges: Sequence[str], level: float
+) -> Iterator[Finding]:
+    """What a run that the judge makes (:mod:`assay.api.audit.circle`), the last of each, gains over
+    the mean of the others."""
+    for one in found:
+        ours = np.arange(len(one.runs)) == len(one.runs) - 1
+        own = Finding(CIRCLE, one.runs[-1], one.measure, ", ".join(judges))
+        note = f"what {counted(len(one.runs) - 1, 'run')} hold, ranked by it; {_LABELLED}"
+        yield _gain(own, one, ours, level, note)
+
+
+def _gain(own: Finding, one: Corrected, ours: Bools, level: float, note: str) -> Finding:
+    """What some runs are ahead of the others by people's labels (before), and by the judge's."""
+    before, after = (float(some[ours].mean() - some[~ours].mean()) for some in _scores(one))
+    return replace(
+        own, before=before, after=after, figure="gain by judge − by people",
+        **_apart(one, ours, ~ours, level), note=note,
     )  # fmt: skip
 
 
