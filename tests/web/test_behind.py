@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import os
+import shutil
+import sqlite3
 from types import SimpleNamespace
 
 import pytest
 
 from assay.api.opened import Opened
-from assay.web import behind
+from assay.web import behind, server
 from assay.web.behind import OLDEST, Behind
 from assay.web.server import opened_bench
 from tests.web.conftest import write_folder
@@ -102,3 +104,27 @@ def test_the_disk_is_told_to_keep_labels_which_nobody_waits_for(tmp_path, monkey
         asyncio.run(label(bench))
     assert told == [True, True]
     assert "power cut would lose the last labels: gone" in capsys.readouterr().err
+
+
+def test_logs_are_moved_into_the_files_by_nobody_who_labels(tmp_path, monkeypatch):
+    monkeypatch.setattr(server, "_IN_LOGS", 2)
+    folder = write_folder(tmp_path / "f")
+
+    def kept():
+        """Labels in the file itself."""
+        copy = shutil.copy(folder / "labels.sqlite", tmp_path / "copy.sqlite")
+        with sqlite3.connect(copy) as db:
+            return db.execute("SELECT COUNT(*) FROM labels").fetchone()[0]
+
+    async def label(bench):
+        found = []
+        ann = await bench.do(bench.desk.state.person, "ANN")
+        for screen in await bench.do(bench.desk.next, ann, "r2c2.entailment", count=3):
+            said = {"verdict": {"entailed": "YES"}, "before": None}
+            await bench.give(ann, screen["unit"], said)
+            await bench._flushing
+            found.append(kept())
+        return found
+
+    with opened_bench(Opened.open(folder)) as bench:
+        assert asyncio.run(label(bench)) == [0, 2, 2]

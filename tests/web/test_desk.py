@@ -54,6 +54,23 @@ def test_units_come_topic_by_topic_in_an_order_that_stays(desk_of):
     assert [one["unit"] for one in desk_of().next(ann, ENTAILMENT, count=9)] == order
 
 
+def test_what_scores_hang_on_most_comes_first(desk_of):
+    desk = desk_of()
+    ann = desk.state.person("ANN")
+
+    def topics():
+        desk.state.execute("DELETE FROM reserved")
+        found = [one["topic"] for one in desk.next(ann, ENTAILMENT, "widest", count=9)]
+        assert len(found) == 4
+        return list(dict.fromkeys(found))
+
+    drawn = [one["topic"] for one in desk.next(ann, ENTAILMENT, count=9)]
+    assert topics() == list(dict.fromkeys(drawn))  # as drawn where nothing is known
+    for order in (["1", "2"], ["2", "1"]):
+        desk.state.set_ranges({order[0]: 0.5, order[1]: 0.25})
+        assert topics() == order
+
+
 def test_two_people_get_different_units_and_reservations_expire(desk_of):
     desk = desk_of()
     ann, kim = desk.state.person("ANN"), desk.state.person("KIM")

@@ -71,12 +71,25 @@ def test_a_link_lets_in_once_with_a_cookie_that_no_other_site_sends(server):
     for part in ("HttpOnly", "SameSite=Strict", "Path=/"):
         assert part in client.set_cookie
     assert client.get("/")[0].status == 200
+    assert client.get("/static/bench.css")[0].status == 200  # as a browser does
     client.cookie = ""
     reply, text = client.get(server.link.partition(server.base)[2])
     assert reply.status == 200
     assert "lets nobody in" in text
     assert client.get("/")[0].status == 401
     assert client.get("/static/label.js")[0].status == 200
+
+
+def test_a_preview_of_a_link_does_not_use_it_up(server):
+    link = server.invited("KIM")
+    previews = [Client(server, link) for _ in range(2)]
+    assert previews[0].get("/")[0].status == 200  # it was led there
+    reply, _ = previews[0].ask("HEAD", link.partition(server.base)[2], Cookie="")
+    assert reply.status == 401
+    kim = Client(server, link)
+    assert kim.start()["screens"]
+    assert [one.get("/")[0].status for one in (kim, *previews)] == [200, 401, 401]
+    assert "lets nobody in" in previews[1].get(link.partition(server.base)[2], Cookie="")[1]
 
 
 def test_nothing_stored_lets_anybody_in(server, tmp_path):

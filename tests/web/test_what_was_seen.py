@@ -7,7 +7,8 @@ import json
 import pytest
 
 from assay.api.opened import Opened
-from assay.model.labels import SEEN, is_independent, mode_of
+from assay.ledger import NewLabel
+from assay.model.labels import SEEN, Status, is_independent, mode_of
 from assay.web import live
 from assay.web.desk import Desk, Refused
 from assay.web.state import Role
@@ -235,3 +236,22 @@ def test_who_saw_which_nuggets_others_found_entailed_says_nothing_independent_of
     assert not is_independent(labels(desk)[-1])
     give(desk, kim, mine, "NO")
     assert is_independent(labels(desk)[-1])
+
+
+def test_who_saw_which_nuggets_a_machine_found_entailed_says_nothing_independent_of_them(desk):
+    ann = desk.state.person("ANN")
+    machine, task = desk.asked.machine_of(ENTAILMENT), desk.tasks[ENTAILMENT]
+    rows = [desk.state.unit(number) for number in units(desk)]
+    desk.ledger.add(
+        NewLabel(
+            key=row.hash, task=ENTAILMENT, version=task.version, unit=row.hash,
+            content=json.loads(row.content), labeller=machine, status=Status.OK,
+            verdict={"entailed": True, "reason": ""},
+        ) for row in rows
+    )  # fmt: skip
+    desk.sync()
+    before, after = rows[0], rows[-1]
+    give(desk, ann, before.id, "YES")
+    assert desk.next(ann, "r2c2.answer", count=9)
+    give(desk, ann, after.id, "YES")
+    assert [is_independent(one) for one in labels(desk)] == [True, False]

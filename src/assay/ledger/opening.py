@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sqlite3
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 from assay.ledger.chain import SINCE, extend, has_digests
@@ -19,6 +19,8 @@ _READABLE = 3
 """The oldest version whose tables are read as they are; those before it took more room."""
 _DAMAGED = ("malformed", "not a database", "decode", "no such", "BLOB", "datatype mismatch")
 """What SQLite says of a file that was damaged."""
+LONGEST_LOG = 32768
+"""Pages in the log at which whoever writes has to move them into the file."""
 _CACHE = 256 << 10
 """KiB of the file that SQLite holds in memory: indexes of millions of labels are read at random."""
 
@@ -84,7 +86,7 @@ def _migrate(db: sqlite3.Connection, path: Path) -> None:
     db.execute("PRAGMA synchronous = NORMAL")
     # Keys are random: the same index pages change again and again. Moving them from the log into
     # the file at every 128 MB, not every 4, doubles the labels that can be written a second.
-    db.execute("PRAGMA wal_autocheckpoint = 32768")
+    db.execute(f"PRAGMA wal_autocheckpoint = {LONGEST_LOG}")
     if version == len(MIGRATIONS):
         return
     db.create_function(
@@ -110,6 +112,13 @@ def _migrate(db: sqlite3.Connection, path: Path) -> None:
             db.execute("VACUUM")  # give back the room of the older tables
         except sqlite3.OperationalError:
             return  # no room to do it in, or another process reads: the file only stays larger
+
+
+def move_log(path: Path) -> None:
+    """Move what the log of the file at ``path`` holds into the file, as far as nobody uses it. It
+    waits for the disk, some seconds where that is busy; who writes meanwhile does not."""
+    with explained(path), closing(sqlite3.connect(path)) as db:
+        db.execute("PRAGMA wal_checkpoint(PASSIVE)")
 
 
 @contextmanager

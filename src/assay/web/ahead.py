@@ -72,7 +72,7 @@ def _next(state: State, tasks: Sequence[str]) -> list[UnitRow]:
     places = ",".join("?" * len(tasks))
     return state.units(
         "WHERE wanted AND labelled = 0 AND machine != 'ok' "
-        f"AND task IN ({places}) ORDER BY range DESC, place LIMIT {MORE}",
+        f"AND task IN ({places}) ORDER BY range DESC, topics.id, place LIMIT {MORE}",
         *tasks,
     )
 

@@ -395,27 +395,24 @@ class Desk:
             for unit, verdict, content, _ in rows
         ]
 
-    def counts(self, person: Person) -> list[dict[str, Any]]:
+    def counts(self, person: Person, state: State) -> list[dict[str, Any]]:
         """For each task how many units there are, how many labels are wanted and given, how many
-        are mine, and in which queues something waits."""
-        self.refresh()
+        are mine, and in which queues something waits; by a ``state`` of any thread."""
         found = []
         for name, task in self.tasks.items():
-            wanted, units, done = self.state.one(
+            wanted, units, done = state.one(
                 "SELECT coalesce(sum(passes), 0), COUNT(*), "
                 "coalesce(sum(min(labelled, passes)), 0) FROM units WHERE task = ? AND wanted",
                 name,
             )
-            mine = self.state.one(
+            mine = state.one(
                 "SELECT COUNT(DISTINCT unit) FROM given JOIN units ON units.id = unit "
                 "WHERE person = ? AND task = ?", person.id, name,
             )[0]  # fmt: skip
             if not units and task.by_people:
                 continue
             queues = {
-                queue: self.state.waits(
-                    queue, name, person, self._gold, self.asked.rests.get(name, ())
-                )
+                queue: state.waits(queue, name, person, self._gold, self.asked.rests.get(name, ()))
                 for queue in QUEUES
                 if queue != "disagreements" or person.adjudicates
             }

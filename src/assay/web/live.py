@@ -73,7 +73,8 @@ def topics(state: State, task: str) -> list[tuple[int, str, int, int]]:
     """Number and name of each topic, with the labels that are wanted and given."""
     rows: list[tuple[int, str, int, int]] = state.all(
         "SELECT topic, name, SUM(passes), SUM(min(labelled, passes)) FROM units "
-        "JOIN topics ON topics.id = topic WHERE task = ? AND wanted = 1 GROUP BY topic",
+        "JOIN topics ON topics.id = topic WHERE task = ? AND wanted = 1 GROUP BY topic "
+        "ORDER BY name",
         task,
     )
     return rows

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from functools import partial
 from typing import Any
 
 from aiohttp import hdrs, web
@@ -55,11 +56,11 @@ def routes() -> list[web.RouteDef]:
 
 
 async def enter(request: web.Request) -> web.StreamResponse:
-    """Let in who comes with a link, once."""
+    """Let in who comes with a link."""
     bench = bench_of(request)
     cookie = await bench.do(bench.desk.state.enter, request.query.get("t", ""))
     if cookie is None:
-        if await bench.session(request.cookies.get(cookie_of(request), "")):
+        if await bench.session(request.cookies.get(cookie_of(request), ""), True):
             raise web.HTTPFound("/")
         return page(request, "away.html")
     reply: web.Response = web.HTTPFound("/")
@@ -75,7 +76,8 @@ async def enter(request: web.Request) -> web.StreamResponse:
 async def home(request: web.Request) -> web.Response:
     """What there is to label."""
     bench = bench_of(request)
-    counts = await bench.do(bench.desk.counts, request[PERSON])
+    await bench.do(bench.desk.refresh)
+    counts = await bench.beside(partial(bench.desk.counts, request[PERSON]))
     bench.keep_fresh()
     return page(request, "home.html", tasks=counts, queues=QUEUES)
 
@@ -111,6 +113,7 @@ async def label(request: web.Request) -> web.Response:
         task=desk.tasks[task],
         queue=QUEUES[queue],
         mode=desk.ui.mode,
+        rests=[desk.tasks[one].title for one in desk.asked.rests.get(task, ())],
         guideline=guideline,
         start=embedded(start),
     )

@@ -27,7 +27,7 @@ NO_FRAMES = "frame-ancestors 'none'"
 _FREE = ("/enter", "/static/")
 _READS = (hdrs.METH_GET, hdrs.METH_HEAD)
 
-Session = Callable[[str], Awaitable[tuple[Person, str] | None]]
+Session = Callable[[str, bool], Awaitable[tuple[Person, str] | None]]
 
 
 def policy(nonce: str) -> str:
@@ -57,7 +57,7 @@ def cookie_of(request: web.Request) -> str:
 
 def guard(hosts: Collection[str], session: Session) -> Middleware:
     """The middleware that all requests pass. ``hosts`` are the names (with port) that the server
-    goes by, ``session`` tells who comes with a cookie."""
+    goes by, ``session`` tells who comes with a cookie, and whether that is more than a look."""
 
     @web.middleware
     async def guarded(request: web.Request, handler: Handler) -> web.StreamResponse:
@@ -76,14 +76,17 @@ def guard(hosts: Collection[str], session: Session) -> Middleware:
     async def _let_in(request: web.Request, handler: Handler) -> web.StreamResponse:
         if request.headers.get(hdrs.HOST, "").casefold() not in hosts:
             return _no(request, 403, "This server goes by another name.")
-        if request.path.startswith(_FREE) and request.method == hdrs.METH_GET:
-            return await _handled(request, handler)
-        if not _from_here(request, hosts):
+        free = request.path.startswith(_FREE) and request.method == hdrs.METH_GET
+        if not free and not _from_here(request, hosts):
             return _no(request, 403, "This request comes from another site.")
         try:
-            found = await session(request.cookies.get(cookie_of(request), ""))
+            # Where a link leads to, its preview may be led, too; a browser asks for the style.
+            looks = request.path in ("/enter", "/")
+            found = await session(request.cookies.get(cookie_of(request), ""), looks)
         except AssayError as error:
             return _no(request, 503, str(error))
+        if free:
+            return await _handled(request, handler)
         if found is None:
             return _no(request, 401, "Open the link that you were given (or ask for a new one).")
         request[PERSON], request[TOKEN] = found

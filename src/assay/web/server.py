@@ -30,7 +30,8 @@ from assay.api.opened import Opened
 from assay.judging.claims import claim
 from assay.ledger.chain import Head
 from assay.ledger.exchange import person as named
-from assay.model.errors import AssayError, SettingsError
+from assay.ledger.opening import move_log
+from assay.model.errors import AssayError, LedgerError, SettingsError
 from assay.protocols.folder import Folder
 from assay.web import live
 from assay.web.ahead import Ahead, look_ahead
@@ -50,6 +51,7 @@ _HOURS = 24 * 14  # how long an invitation holds
 _EVERYWHERE = ("0.0.0.0", "::", "")  # noqa: S104 (a person asks for it)
 _HTTP = 80
 _CLAIM = "workbench.sqlite-open"
+_IN_LOGS = 1000  # labels, some 30 MB
 
 
 @dataclass
@@ -72,7 +74,8 @@ class Bench:
     _turns: Turns = field(default_factory=Turns, init=False)
 
     _flushing: asyncio.Task[None] | None = field(default=None, init=False)
-    _unflushed: bool = field(default=False, init=False)
+    _unflushed: int = field(default=0, init=False)
+    _unmoved: int = field(default=0, init=False)
 
     def __post_init__(self) -> None:
         self.progress = Behind(self._progress)
@@ -98,6 +101,7 @@ class Bench:
     def _start(self) -> None:
         self.desk = self._open.enter_context(Desk.open(self.opened))
         self.desk.sync()
+        self._move_logs()
 
     def stop(self) -> None:
         """Close what is open once everything under way is done."""
@@ -120,18 +124,27 @@ class Bench:
         """What :meth:`Desk.give` does. The disk is told to keep the label at once, for a power cut,
         which nobody waits for; a kill loses nothing anyway."""
         done = await self.do(self.desk.give, person, number, said)
-        self._unflushed = True
+        self._unflushed += 1
         if self._flushing is None or self._flushing.done():
             self._flushing = asyncio.create_task(self._flush())
         return done
 
     async def _flush(self) -> None:
         while self._unflushed:
-            self._unflushed = False
+            self._unmoved += self._unflushed
+            self._unflushed = 0
             try:
                 await asyncio.to_thread(self.desk.ledger.flush)
             except OSError as error:
                 print(f"A power cut would lose the last labels: {error}", file=sys.stderr)
+            if self._unmoved >= _IN_LOGS:
+                self._unmoved = 0
+                await asyncio.to_thread(self._move_logs)
+
+    def _move_logs(self) -> None:
+        for path in (self.desk.ledger.path, self.desk.state.path):
+            with suppress(LedgerError):  # it is tried again, and nothing is lost meanwhile
+                move_log(path)
 
     async def beside(self, look: Callable[[State], T]) -> T:
         """What a look into the state finds that takes long: nobody's label waits for it."""
@@ -152,9 +165,9 @@ class Bench:
         # What the command line trusts (--trust) is trusted there, too.
         return thread.submit(self._context.copy().run, partial(work, *args, **more))
 
-    async def session(self, cookie: str) -> tuple[Person, str] | None:
-        """Who comes with a cookie."""
-        return await self.do(self.desk.state.session, cookie) if cookie else None
+    async def session(self, cookie: str, looks: bool) -> tuple[Person, str] | None:
+        """Who comes with a cookie (:meth:`State.session`)."""
+        return await self.do(self.desk.state.session, cookie, looks=looks) if cookie else None
 
     async def _progress(self) -> tuple[Scored, Sequence[live.Pair]]:
         """Scores and agreement, for a page that is looked at all the time."""
@@ -239,6 +252,7 @@ class Bench:
         try:
             with Desk.open(self.opened) as other:
                 other.sync(self._turns.last)
+            self._move_logs()
         except AssayError as error:
             self.desk.stale = True
             print(f"Units that labels have opened were not taken up: {error}", file=sys.stderr)

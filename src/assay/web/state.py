@@ -22,7 +22,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
-from assay.ledger.opening import explained, transaction
+from assay.ledger.opening import LONGEST_LOG, explained, transaction
 from assay.model.errors import LedgerError
 
 FILE = "workbench.sqlite"
@@ -40,6 +40,10 @@ _TABLES = """
     CREATE TABLE IF NOT EXISTS sessions (
         hash BLOB PRIMARY KEY, person INTEGER NOT NULL REFERENCES people (id),
         csrf TEXT NOT NULL, made REAL NOT NULL
+    ) WITHOUT ROWID;
+    CREATE TABLE IF NOT EXISTS entering (
+        session BLOB PRIMARY KEY REFERENCES sessions (hash),
+        link BLOB NOT NULL REFERENCES links (hash)
     ) WITHOUT ROWID;
     CREATE TABLE IF NOT EXISTS topics (
         id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, range REAL NOT NULL DEFAULT 0
@@ -60,6 +64,8 @@ _TABLES = """
         WHERE wanted AND machine = 'failed';
     CREATE INDEX IF NOT EXISTS units_sure ON units (task, sure, place)
         WHERE wanted AND sure IS NOT NULL;
+    CREATE INDEX IF NOT EXISTS units_unknown ON units (topic, task, place)
+        WHERE wanted AND labelled = 0 AND machine != 'ok';
     CREATE INDEX IF NOT EXISTS units_done ON units (task, place)
         WHERE wanted AND labelled >= passes;
     CREATE TABLE IF NOT EXISTS given (
@@ -155,6 +161,8 @@ class State:
             self.db.execute("PRAGMA trusted_schema = OFF")  # the file may be somebody else's
             self.db.execute("PRAGMA journal_mode = WAL")
             self.db.execute("PRAGMA synchronous = NORMAL")
+            # Whoever moves the log waits for the disk: nobody who labels (assay.web.server).
+            self.db.execute(f"PRAGMA wal_autocheckpoint = {LONGEST_LOG}")
             if self.db.execute("PRAGMA user_version").fetchone()[0] < _VERSION:
                 self.db.execute("DROP TABLE IF EXISTS given")  # found again in the ledger
                 self.db.execute(f"PRAGMA user_version = {_VERSION}")
@@ -162,8 +170,8 @@ class State:
         here = _place(path)
         if self.fact("place") != here:
             with self.writing():
-                self.execute("DELETE FROM sessions")
-                self.execute("DELETE FROM links")
+                for table in ("entering", "sessions", "links"):
+                    self.execute(f"DELETE FROM {table}")  # noqa: S608 (constants)
                 self.set_fact("place", here)
 
     def __enter__(self) -> Self:
@@ -213,7 +221,7 @@ class State:
         return Person(number, name, Role(role))
 
     def link(self, person: Person, *, hours: float) -> str:
-        """A token that lets in once, as ``person``."""
+        """A token that lets one session in, as ``person``."""
         token = secrets.token_urlsafe(24)
         self.execute(
             "INSERT INTO links VALUES (?, ?, ?)",
@@ -222,33 +230,56 @@ class State:
         return token
 
     def enter(self, token: str) -> str | None:
-        """The cookie of a new session for a link's token, which is used up; None for a token that
-        lets nobody in."""
+        """The cookie of a new session for a link's token; None for a token that lets nobody in. The
+        token is used up by the first session that does something (:meth:`session`): programs of
+        mail and chat open links, too, to show what is behind them."""
+        now = time.time()
         with self.writing():
             row = self.one(
-                "SELECT person FROM links WHERE hash = ? AND until > ?", hashed(token), time.time()
+                "SELECT person FROM links WHERE hash = ? AND until > ?", hashed(token), now
             )
             if row is None:
                 return None
-            self.execute("DELETE FROM links WHERE hash = ?", (hashed(token),))
+            self._forget("link IN (SELECT hash FROM links WHERE until <= ?)", now)
             cookie = secrets.token_urlsafe(32)
             self.execute(
                 "INSERT INTO sessions VALUES (?, ?, ?, ?)",
-                (hashed(cookie), row[0], secrets.token_urlsafe(24), time.time()),
+                (hashed(cookie), row[0], secrets.token_urlsafe(24), now),
             )
+            self.execute("INSERT INTO entering VALUES (?, ?)", (hashed(cookie), hashed(token)))
         return cookie
 
-    def session(self, cookie: str) -> tuple[Person, str] | None:
-        """Who comes with a cookie, and the session's CSRF token."""
+    def session(self, cookie: str, *, looks: bool = False) -> tuple[Person, str] | None:
+        """Who comes with a cookie, and the session's CSRF token. Unless the session only ``looks``,
+        it is from now on the only one of its link."""
         row = self.one(
-            "SELECT people.id, name, role, csrf FROM sessions JOIN people ON people.id = person "
-            "WHERE hash = ?",
+            "SELECT people.id, name, role, csrf, link, until FROM sessions "
+            "JOIN people ON people.id = sessions.person "
+            "LEFT JOIN entering ON session = sessions.hash "
+            "LEFT JOIN links ON links.hash = link WHERE sessions.hash = ?",
             hashed(cookie),
         )
-        return None if row is None else (self._person(row[:3]), row[3])
+        if row is None:
+            return None
+        link, until = row[4:]
+        if link is not None and until <= time.time():
+            return None
+        if link is not None and not looks:
+            with self.writing():
+                self.execute("DELETE FROM entering WHERE session = ?", (hashed(cookie),))
+                self._forget("link = ?", link)
+                self.execute("DELETE FROM links WHERE hash = ?", (link,))
+        return self._person(row[:3]), row[3]
+
+    def _forget(self, which: str, value: object) -> None:
+        """End the sessions of some links that did nothing yet."""
+        of_these = f"SELECT session FROM entering WHERE {which}"  # noqa: S608 (constants)
+        self.execute(f"DELETE FROM sessions WHERE hash IN ({of_these})", (value,))  # noqa: S608
+        self.execute(f"DELETE FROM entering WHERE {which}", (value,))  # noqa: S608
 
     def leave(self, person: Person) -> None:
         """Let a person in no more, until there is another link."""
+        self._forget("link IN (SELECT hash FROM links WHERE person = ?)", person.id)
         for table in ("sessions", "links"):
             self.execute(f"DELETE FROM {table} WHERE person = ?", (person.id,))  # noqa: S608
 
@@ -281,8 +312,8 @@ class State:
             with self.writing():
                 self.execute("UPDATE units SET wanted = 0 WHERE id IN (SELECT id FROM gone)")
                 self.execute(
-                    "INSERT INTO topics (name) SELECT DISTINCT topic FROM fresh WHERE true "
-                    "ON CONFLICT DO NOTHING"
+                    "INSERT INTO topics (name) SELECT topic FROM fresh WHERE true "
+                    "GROUP BY topic ORDER BY MIN(place) ON CONFLICT DO NOTHING"
                 )
                 self.execute(
                     "INSERT INTO units (task, hash, topic, place, content, passes) "
@@ -397,11 +428,12 @@ class State:
         return bool(self._queued(queue, task, person, (), gold, rests, "LIMIT :count", 1))
 
     def told(self, unit: UnitRow, person: Person, rests: Sequence[str]) -> list[int]:
-        """Units of its topic, of the tasks that a unit rests on, that others labelled and the
-        person did not: the unit may tell what they said."""
+        """Units of its topic, of the tasks that a unit rests on, that others or a machine labelled
+        and the person did not: the unit may tell what they said."""
         rows = self.all(
             "SELECT id FROM units WHERE topic = (SELECT topic FROM units WHERE id = ?) "
-            "AND task IN (SELECT value FROM json_each(?)) AND labelled > 0 AND NOT EXISTS "
+            "AND task IN (SELECT value FROM json_each(?)) "
+            "AND (labelled > 0 OR machine = 'ok') AND NOT EXISTS "
             "(SELECT 1 FROM given WHERE given.unit = units.id AND person = ?) AND NOT EXISTS "
             "(SELECT 1 FROM asides WHERE asides.unit = units.id AND person = ? AND kind = 'seen')",
             unit.id, json.dumps(rests), person.id, person.id,
@@ -541,7 +573,10 @@ _QUEUES = {
     "drawn": ("labelled < passes AND units.id IN (SELECT unit FROM drawn)", "place"),
     "failed": (f"{_OPEN} AND machine = 'failed'", "place"),
     "uncertain": (f"{_OPEN} AND sure IS NOT NULL", "sure, place"),
-    "widest": (f"{_OPEN} AND machine != 'ok' AND labelled = 0", "range DESC, place"),
+    "widest": (
+        f"{_OPEN} AND machine != 'ok' AND labelled = 0",
+        "range DESC, topics.id, place",  # as the indexes have them
+    ),
     "flagged": (
         "units.id IN (SELECT unit FROM asides WHERE kind = 'flag')",
         "place",
