@@ -1,23 +1,27 @@
 """nDCG@20, AP and RR of many runs: Assay beside pytrec-eval-terrier, ir_measures and ranx.
 
 Run: ``python benchmarks/measures.py --peer-python PATH [--set small|large|RUNSxTOPICSxDOCUMENTS]
-[--repeat K] [--mode files|memory] [--tool NAME]``, where PATH is the Python of an
+[--repeat K] [--mode process|files|memory] [--tool NAME]``, where PATH is the Python of an
 environment that holds the peers (``pip install pytrec-eval-terrier ir_measures ranx``). Without it
 only Assay is timed.
 
-Two things are timed, each tool in a process of its own and one after the other, K times round:
+Three things are timed, each tool in a process of its own and one after the other, K times round:
 
+* *process*: what a user waits for, from nothing to printed means: ``assay measure … --csv`` beside
+  the shortest script for pytrec-eval-terrier that prints the same, processor time with all imports;
 * *files*: read the qrels and every run file, and compute the means of each run;
 * *memory*: the same means from each tool's own form in memory (Assay, pytrec-eval-terrier: dicts;
   ir_measures: lists of tuples; ranx: its Run objects). Runs are loaded one by one, untimed.
 
-Imports are not timed; ranx compiles before the clock starts. Printed are the medians, each tool's
-time over Assay's, the peak memory of the process (files), and whether all agree on the means.
+In the other two imports are not timed; ranx compiles before the clock starts. Printed are the
+medians, each tool's time over Assay's, the peak memory of the process (files), and whether all
+agree on the means.
 """
 
 from __future__ import annotations
 
 import argparse
+import csv
 import json
 import resource
 import statistics
@@ -33,7 +37,20 @@ from typing import Any
 SETS = {"small": (100, 100, 100), "large": (50, 1000, 1000)}
 PEERS = ("pytrec_eval", "ir_measures", "ranx")
 JUDGED = 100  # documents judged a topic
-MODES = ("files", "memory")
+MODES = ("process", "files", "memory")
+
+SCRIPT = """
+import glob, sys
+import pytrec_eval
+names = ("ndcg_cut_20", "map", "recip_rank")
+with open(sys.argv[1] + "/qrels.txt") as file:
+    qrels = pytrec_eval.parse_qrel(file)
+evaluator = pytrec_eval.RelevanceEvaluator(qrels, {"ndcg_cut.20", "map", "recip_rank"})
+for path in sorted(glob.glob(sys.argv[1] + "/run*.txt")):
+    with open(path) as file:
+        scores = list(evaluator.evaluate(pytrec_eval.parse_run(file)).values())
+    print(path, *(sum(topic[name] for topic in scores) / len(scores) for name in names), sep=",")
+"""
 
 Means = list[float]
 Load = Callable[[Path], Any]
@@ -61,6 +78,9 @@ def main() -> None:
             tools = ("assay", *((options.tool or PEERS) if options.peer_python else ()))
             modes = (options.mode,) if options.mode else MODES
             for mode in modes:
+                if mode == "process":
+                    processes(Path(folder), options.peer_python, options.repeat)
+                    continue
                 compare(Path(folder), mode, tools, options.peer_python, options.repeat)
 
 
@@ -86,6 +106,40 @@ def make(folder: Path, runs: int, topics: int, documents: int) -> None:
                         zip(best.tolist(), scores[best].tolist(), strict=True), 1
                     )
                 )
+
+
+def processes(folder: Path, peer_python: str | None, repeat: int) -> None:
+    """Print the processor time of whole processes, the medians of taking turns."""
+    runs = sorted(map(str, folder.glob("run*.txt")))
+    asked = [word for name in ("nDCG@20", "AP", "RR") for word in ("-m", name)]
+    qrels = str(folder / "qrels.txt")
+    measure = [sys.executable, "-m", "assay.cli.main", "measure", qrels, *runs, *asked, "--csv"]
+    commands = {"assay": measure}
+    if peer_python:
+        commands["pytrec_eval"] = [peer_python, "-c", SCRIPT, str(folder)]
+    times: dict[str, list[float]] = {tool: [] for tool in commands}
+    means: dict[str, list[Means]] = {}
+    for _ in range(repeat):
+        for tool, command in commands.items():
+            before = resource.getrusage(resource.RUSAGE_CHILDREN)
+            done = subprocess.run(command, check=True, capture_output=True, text=True)
+            after = resource.getrusage(resource.RUSAGE_CHILDREN)
+            user, system = after.ru_utime - before.ru_utime, after.ru_stime - before.ru_stime
+            times[tool].append(user + system)
+            means[tool] = _printed(tool, done.stdout)
+    own = statistics.median(times["assay"])
+    for tool, found in times.items():
+        median = statistics.median(found)
+        agree = "" if tool == "assay" else f", means differ by {_apart(means, tool):.0e} at most"
+        print(f"  process {tool:12} {median:8.3f} s ({median / own:5.2f}){agree}")
+
+
+def _printed(tool: str, text: str) -> list[Means]:
+    """The means of each run, as a tool printed them."""
+    if tool != "assay":
+        return [list(map(float, line.split(",")[1:])) for line in text.splitlines()]
+    values = [float(row["value"]) for row in csv.DictReader(text.splitlines())]
+    return [values[at : at + 3] for at in range(0, len(values), 3)]
 
 
 def compare(

@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 import csv
-import errno
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import orjson
 import typer
-from rich.console import Console, RenderableType
-from rich.text import Text
 from typer.core import TyperGroup
 
 from assay.model.csv_cells import ACTED_ON, csv_cell
 from assay.model.wording import printable
 from assay.page.tables import Table
-from assay.reports.tables import table
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
 
 
 def _alone(context: typer.Context, wanted: bool) -> bool:
@@ -96,30 +95,14 @@ def topics_file(topics: str) -> Path | None:
     return Path(topics)
 
 
-class _Console(Console):
-    def on_broken_pipe(self) -> None:
-        """Leave it to ``main`` that nobody reads on; rich would end with a failure."""
-        raise BrokenPipeError(errno.EPIPE, "the output is not read any more")
-
-
-def out() -> Console:
-    """Console for results: standard output, never wider than the screen."""
-    return _Console(highlight=False, emoji=False)
-
-
-def err() -> Console:
-    """Console for progress and remarks: standard error."""
-    return _Console(stderr=True, highlight=False, emoji=False)
-
-
 def say(text: object) -> None:
     """A line for people on standard output. Texts of files may be in it."""
-    out().print(_lines(text), soft_wrap=True)
+    print(lines(text))
 
 
 def tell(text: object) -> None:
     """A line for people on standard error, where results are not."""
-    err().print(_lines(text), soft_wrap=True)
+    print(lines(text), file=sys.stderr)
 
 
 def remark(text: object) -> None:
@@ -127,8 +110,9 @@ def remark(text: object) -> None:
     tell(f"Note: {text}")
 
 
-def _lines(text: object) -> Text:
-    return Text("\n".join(map(printable, str(text).split("\n"))))
+def lines(text: object) -> str:
+    """Text as it may be shown: line breaks are meant, other controls are visible."""
+    return "\n".join(map(printable, str(text).split("\n")))
 
 
 class Paragraph(str):
@@ -156,14 +140,14 @@ def present(
             remark(line)
         print_csv(*csv_rows)
     else:
+        # Drawing takes longer to load than many a command to run; the other forms need none of it.
+        from assay.cli.screen import show  # noqa: PLC0415
+
         for one in people:
-            shown = table(one) if isinstance(one, Table) else one
-            if isinstance(shown, Paragraph):
-                out().print(_lines(shown))
-            elif isinstance(shown, str):
-                say(shown)
+            if isinstance(one, str) and not isinstance(one, Paragraph):
+                say(one)
             else:
-                out().print(shown, soft_wrap=isinstance(shown, Text))
+                show(one)
 
 
 def print_json(document: Any) -> None:

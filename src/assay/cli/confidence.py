@@ -9,8 +9,9 @@ from typing import Annotated
 import typer
 
 from assay.api.confidences import MEASURES, Confidences, confidences
-from assay.cli.common import CsvOption, JsonOption, Paragraph, one_of, out, present, remark
+from assay.cli.common import CsvOption, JsonOption, Paragraph, one_of, present, remark
 from assay.cli.plots import plot_file
+from assay.cli.screen import out
 from assay.page.tables import Table
 from assay.protocols.scores import VALUE_COLUMNS
 from assay.reports.confidence import save_confidence_plot

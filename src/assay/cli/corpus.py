@@ -15,7 +15,8 @@ from rich.table import Table as RichTable
 from rich.text import Text
 
 from assay.api import corpus as corpora
-from assay.cli.common import JsonOption, err, out, present, print_json, safe, say, tell
+from assay.cli.common import JsonOption, present, print_json, safe, say, tell
+from assay.cli.screen import err, out
 from assay.model.errors import SettingsError
 from assay.model.wording import counted, printable
 from assay.page.tables import Table

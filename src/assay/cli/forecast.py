@@ -6,7 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from assay.api.forecast import TitledPlans, forecast_rows, prompts
-from assay.cli.common import out, present, print_json, safe
+from assay.cli.common import present, print_json, safe
+from assay.cli.screen import out
 from assay.judging.progress import Tally
 from assay.labellers.prices import checked
 from assay.page.tables import Table

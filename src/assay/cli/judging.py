@@ -18,7 +18,8 @@ from rich.progress import (
 from assay.api.opened import Opened
 from assay.api.options import POLICY_HELP
 from assay.api.telling import ProgressLines
-from assay.cli.common import err, tell
+from assay.cli.common import tell
+from assay.cli.screen import err
 from assay.judging.progress import Progress as Judging
 from assay.judging.progress import Silent
 from assay.labellers.spec import SPEC_HELP

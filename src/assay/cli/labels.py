@@ -31,7 +31,6 @@ from assay.cli.common import (
     CsvOption,
     FolderArgument,
     JsonOption,
-    out,
     present,
     remark,
     safe,
@@ -39,6 +38,7 @@ from assay.cli.common import (
 )
 from assay.cli.judging import open_folder
 from assay.cli.labels_people import people_command
+from assay.cli.screen import out
 from assay.model.wording import counted, listed
 from assay.page.tables import Table, Value
 from assay.page.wording import span

@@ -24,7 +24,6 @@ from assay.cli.common import (
     Paragraph,
     TrecOption,
     one_of,
-    out,
     present,
     remark,
     topics_file,
@@ -139,6 +138,9 @@ def _people(found: ScoredRuns, *, per_topic: bool) -> Iterator[Table | str]:
     places = sorted(cells, key=lambda place: (order[place[0]], place[2]))
     titles = ("run", "topic") if per_topic else ("run",)
     names = list(found.measures)
+    # Late: CSV, JSON and trec_eval's lines need none of it.
+    from assay.cli.screen import out  # noqa: PLC0415
+
     width = out().width
     taken = sum(max(map(len, column)) + _GAP for column in zip(titles, *places, strict=False))
     for some in _groups(names, width - min(taken, width // 2)):

@@ -8,7 +8,8 @@ from typing import Annotated, Any
 import typer
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn
 
-from assay.cli.common import JsonOption, err, present, say
+from assay.cli.common import JsonOption, present, say
+from assay.cli.screen import err
 from assay.labellers import judge
 from assay.labellers.judge.model import settings
 from assay.labellers.known_models import DEFAULT_MODEL, MODELS
