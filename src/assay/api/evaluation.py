@@ -14,6 +14,7 @@ import polars as pl
 from assay.api import frames
 from assay.api.forecast import COLUMNS, forecast_rows, prompts
 from assay.api.given import AnyLabeller, as_spec
+from assay.api.hosting import hosting_of
 from assay.api.loops import beside_a_loop, outside_a_loop
 from assay.api.opened import Opened
 from assay.api.paths import path_of, paths_of
@@ -90,6 +91,8 @@ class Evaluation:
         budget: float | None = None,
         retry_failed: bool = False,
         shard: str | None = None,
+        workers: int | None = None,
+        on: str | None = None,
         progress: Progress | bool = False,
     ) -> Tally:
         """Ask labellers for every label that is missing, and keep each as it comes; what the
@@ -99,12 +102,14 @@ class Evaluation:
         all tasks, from now on, and its labels count. ``budget`` is in US dollars, ``retry_failed``
         asks again where a reply was unusable, ``progress=True`` writes lines to standard error.
         ``shard`` (``2/8``) asks only that share of the questions; the tally's ``waiting`` steps
-        wait for labels of the others.
+        wait for labels of the others. Embedded labellers answer in ``workers`` processes; ``on``
+        (``ray`` or ``ray:ADDRESS``) has labellers answer on a cluster.
         Works in a notebook, too. Raises LabellerUnreachable, and KeyboardInterrupt where a person
         stops it, with what was answered kept.
         """
         return outside_a_loop(
-            self._judging(labeller, budget, shard, retry_failed=retry_failed), progress_of(progress)
+            self._judging(labeller, budget, shard, workers, on, retry_failed=retry_failed),
+            progress_of(progress),
         )
 
     async def judge_async(
@@ -114,12 +119,15 @@ class Evaluation:
         budget: float | None = None,
         retry_failed: bool = False,
         shard: str | None = None,
+        workers: int | None = None,
+        on: str | None = None,
         progress: Progress | bool = False,
     ) -> Tally:
         """:meth:`judge` beside whatever else the running event loop does. Cancelled, it ends with
         the answer under way, which is kept."""
         return await beside_a_loop(
-            self._judging(labeller, budget, shard, retry_failed=retry_failed), progress_of(progress)
+            self._judging(labeller, budget, shard, workers, on, retry_failed=retry_failed),
+            progress_of(progress),
         )
 
     def _judging(
@@ -127,6 +135,8 @@ class Evaluation:
         labeller: AnyLabeller | None,
         budget: float | None,
         shard: str | None,
+        workers: int | None,
+        on: str | None,
         *,
         retry_failed: bool,
     ) -> Callable[[Progress], Tally]:
@@ -140,9 +150,9 @@ class Evaluation:
         def judging(told: Progress) -> Tally:
             with self._trusting():
                 opened.labellers()  # what is wrong with one is said before a ledger is made
-                with opened.ledger() as ledger:
+                with hosting_of(on, workers) as hosting, opened.ledger() as ledger:
                     return _finished(
-                        opened.judge(
+                        opened.hosted(hosting).judge(
                             ledger, progress=told, budget=budget, retry_failed=retry_failed
                         )
                     )

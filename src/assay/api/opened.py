@@ -31,6 +31,7 @@ from assay.judging.engine import Plan, judge
 from assay.judging.progress import Progress, Tally
 from assay.judging.shards import Shard
 from assay.labellers.base import Labeller
+from assay.labellers.hosted import Hosting
 from assay.labellers.prices import require_prices
 from assay.ledger import Ledger
 from assay.ledger.policy import Policy
@@ -104,6 +105,23 @@ class Opened:
         part = Shard.parse(shard)
         parts = {name: replace(one, shard=part) for name, one in self.parts.items()}
         return replace(self, parts=parts)
+
+    def hosted(self, hosting: Hosting | None) -> Self:
+        """The same, with labellers that answer elsewhere. Raises SettingsError where none can."""
+        if hosting is None:
+            return self
+        parts = {
+            name: replace(one, folder=replace(one.folder, hosting=hosting))
+            for name, one in self.parts.items()
+        }
+        made = replace(self, parts=parts)
+        made.labellers()
+        if not hosting.used:
+            raise SettingsError(
+                f"{hosting.option} is for labellers of the kinds {', '.join(sorted(hosting.kinds))}"
+                ", and no task has one. Leave it out."
+            )
+        return made
 
     @property
     def several(self) -> bool:

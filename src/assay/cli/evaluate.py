@@ -12,6 +12,7 @@ from rich.table import Table as RichTable
 
 from assay.api.corrected_tables import corrected_tables
 from assay.api.correcting import Trusted
+from assay.api.hosting import hosting_of
 from assay.api.opened import Opened
 from assay.api.overview import AGREEMENT_HEADING, uncompared
 from assay.api.results import Results
@@ -31,10 +32,12 @@ from assay.cli.judging import (
     BudgetOption,
     DryRunOption,
     LabellerOption,
+    OnOption,
     PolicyOption,
     RetryOption,
     ShardOption,
     ShowPromptsOption,
+    WorkersOption,
     judging_bar,
     open_folder,
 )
@@ -90,6 +93,8 @@ def judge_command(
     show_prompts: ShowPromptsOption = 0,
     retry_failed: RetryOption = False,
     shard: ShardOption = None,
+    workers: WorkersOption = None,
+    on: OnOption = None,
     batch_out: Annotated[
         Path | None,
         typer.Option(
@@ -145,10 +150,15 @@ def judge_command(
         _print_ahead(opened, as_json=as_json)
         return
     opened.labellers()  # what is wrong with one is said before a ledger is made
-    with opened.ledger() as ledger:
-        tally = opened.judge(
-            ledger, progress=judging_bar(quiet=as_json), budget=budget, retry_failed=retry_failed
-        )
+    with hosting_of(on, workers) as hosting:
+        opened = opened.hosted(hosting)
+        with opened.ledger() as ledger:
+            tally = opened.judge(
+                ledger,
+                progress=judging_bar(quiet=as_json),
+                budget=budget,
+                retry_failed=retry_failed,
+            )
     _tell(tally, quiet=as_json)
     if as_json:
         print_json(asdict(tally))

@@ -60,6 +60,16 @@ ShardOption = Annotated[
         "--shard", metavar="N/COUNT", help="Only this share of the questions, such as 2/8."
     ),
 ]
+WorkersOption = Annotated[
+    int | None,
+    typer.Option(
+        "--workers", metavar="N", min=1, help="Have embedded labellers answer in N processes."
+    ),
+]
+OnOption = Annotated[
+    str | None,
+    typer.Option("--on", metavar="ray[:ADDRESS]", help="Have labellers answer on a Ray cluster."),
+]
 
 
 class FetchLines:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import re
 from collections.abc import Callable, Mapping
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
     from assay.labellers.openai import OpenAISettings
 
 SPEC_HELP = (
-    "embedded[:MODEL or GGUF path], openai:MODEL[@BASE_URL], anthropic:MODEL, "
+    "embedded[:MODEL or GGUF path], openai:MODEL[@BASE_URL], anthropic:MODEL, vllm:MODEL, "
     "recorded:FILE.jsonl, rules, human:NAME, ensemble:NAME, MODULE:ATTRIBUTE"
 )
 
@@ -55,6 +56,16 @@ class LabellerOptions:
     named: bool = True
     # Whether what people of the folder taught the embedded judge counts.
     local: bool = False
+    # Processor threads of a model in this process, all by default.
+    threads: int | None = None
+    # Arguments of vLLM's engine.
+    engine: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def gpus(self) -> int:
+        """How many GPUs an engine takes."""
+        parallel = ("tensor_parallel_size", "pipeline_parallel_size")
+        return math.prod(int(self.engine.get(name, 1)) for name in parallel)
 
 
 def make_labeller(
@@ -75,14 +86,20 @@ def make_labeller(
         from assay.labellers.judge.local import FILE, read_local  # noqa: PLC0415
 
         local = read_local(inside(folder, FILE, "The judge")) if options.local else None
-        made = JudgeLabeller(local=local)
+        made = JudgeLabeller(local=local, threads=options.threads)
     elif kind == "embedded":
         model = rest
         if model.endswith(".gguf") or "/" in model:
             model = str(folder / model if options.named else inside(folder, model, "A labeller"))
         from assay.labellers.embedded import EmbeddedLabeller  # noqa: PLC0415
 
-        made = EmbeddedLabeller(model, renderer, reasons=options.reasons, progress=options.fetching)
+        made = EmbeddedLabeller(
+            model,
+            renderer,
+            reasons=options.reasons,
+            threads=options.threads,
+            progress=options.fetching,
+        )
     elif kind == "openai" and rest:
         from assay.labellers.openai import OpenAILabeller  # noqa: PLC0415
 
@@ -91,6 +108,10 @@ def make_labeller(
         from assay.labellers.anthropic import AnthropicLabeller  # noqa: PLC0415
 
         made = AnthropicLabeller(openai_settings(rest, options, ANTHROPIC), renderer)
+    elif kind == "vllm" and rest:
+        from assay.labellers.vllm import VllmLabeller, vllm_settings  # noqa: PLC0415
+
+        made = VllmLabeller(vllm_settings(rest, options), renderer, engine=options.engine)
     elif kind == "recorded" and rest:
         path = folder / rest if options.named else inside(folder, rest, "A labeller")
         from assay.labellers.recorded import RecordedLabeller  # noqa: PLC0415
@@ -117,7 +138,7 @@ def make_labeller(
 def shadowed(name: str) -> bool:
     """Whether an entry point of this name can never be reached: as a SPEC it is one of Assay's."""
     kind, colon, _ = name.partition(":")
-    own = ("embedded", "openai", "anthropic", "recorded", "human", "ensemble")
+    own = ("embedded", "openai", "anthropic", "vllm", "recorded", "human", "ensemble")
     return name in ("embedded", "rules") or bool(colon and kind in own)
 
 

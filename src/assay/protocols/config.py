@@ -55,11 +55,12 @@ class JudgingSection(_Section):
     budget: float | None = Field(None, gt=0)
     give_up_after: int = Field(20, ge=0)
     extra: dict[str, Any] = Field(default_factory=dict)
+    engine: dict[str, Any] = Field(default_factory=dict)
 
-    @field_validator("extra")
+    @field_validator("extra", "engine")
     @classmethod
     def _no_secrets(cls, extra: dict[str, Any]) -> dict[str, Any]:
-        """``extra`` tells labellers apart: it is written to the ledger, manifest and report."""
+        """They tell labellers apart: each is written to the ledger, manifest and report."""
         name = secret_in(extra)
         if name is not None:
             raise ValueError(secret_told(name))

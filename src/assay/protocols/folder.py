@@ -14,6 +14,7 @@ from pydantic import BaseModel, ValidationError
 
 from assay.labellers.base import Labeller
 from assay.labellers.ensemble import EnsembleLabeller
+from assay.labellers.hosted import Hosting
 from assay.labellers.pace import Limits
 from assay.labellers.prices import Price
 from assay.labellers.spec import LabellerOptions, make_labeller
@@ -37,7 +38,8 @@ class Folder:
     """An evaluation on disk. ``labeller`` overrides every labeller of ``assay.toml``; ``given`` are
     labellers that were made already, by SPEC. ``fetching`` is told of a model being fetched (what,
     bytes done, bytes in all). ``beside`` is the folder as the other protocols see it, where there
-    are several. ``policy`` is the one that was asked for, None where it is the folder's own."""
+    are several. ``policy`` is the one that was asked for, None where it is the folder's own.
+    ``hosting`` is where labellers answer, None here."""
 
     path: Path
     config: Config
@@ -47,6 +49,7 @@ class Folder:
     part: str = ""
     beside: tuple[Folder, ...] = ()
     policy: str | None = None
+    hosting: Hosting | None = None
 
     @classmethod
     def open(
@@ -307,11 +310,15 @@ class Folder:
                 for name, one in self.config.prices.items()
             },
             extra=judging.extra,
+            engine=judging.engine,
             fetching=self.fetching,
             named=self.labeller is not None and spec == self.labeller.strip(),
             local=True,
         )
-        return make_labeller(spec, folder=self.path, renderer=self.renderer, options=options)
+        made = make_labeller(spec, folder=self.path, renderer=self.renderer, options=options)
+        if self.hosting is None:
+            return made
+        return self.hosting.hosted(made, spec, self.path, options)
 
     def _ensemble(self, name: str, made: dict[str, Labeller]) -> Labeller:
         section = self.config.ensembles.get(name)

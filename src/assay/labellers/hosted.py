@@ -1,0 +1,261 @@
+"""A labeller whose questions are answered elsewhere, by several hosts of the same labeller: in
+processes of this machine (:mod:`assay.labellers.processes`) or on a cluster
+(:mod:`assay.labellers.on_ray`).
+
+Whoever plans and whoever writes stays here. Hosts get blocks of questions and give back what came
+of each; a block that a lost host had is answered by its successor, and what was answered twice is
+kept once.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from abc import ABC, abstractmethod
+from collections import deque
+from collections.abc import Coroutine, Mapping, Sequence
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Protocol, Self
+
+import orjson
+
+from assay.labellers.base import Estimate, Labeller, Outcome, Request
+from assay.labellers.host import Recipe, question, unpacked
+from assay.labellers.spec import LabellerOptions
+from assay.labellers.watch import idling, tell
+from assay.model.errors import AssayError
+from assay.model.labels import LabellerId
+from assay.tasks.base import AnyTask
+from assay.tasks.registry import REGISTRY
+from assay.tasks.rendering import Messages
+
+BLOCK = 256
+"""Most questions that are sent to a host together."""
+UNDER_WAY = 2
+"""Most blocks that a host has at once: while one comes back, another is being answered."""
+_READY = 4  # blocks that wait for the next host, at most
+
+
+class Remote(Protocol):
+    """A host as it is seen from here."""
+
+    async def ready(self) -> None:
+        """Return once it can answer. Raises LabellerUnreachable where it never will."""
+
+    async def answer(self, block: bytes) -> bytes:
+        """What :meth:`assay.labellers.host.Host.answer` says. Raises LabellerUnreachable where it
+        is lost, and those who took its place."""
+
+
+class Hosting(ABC):
+    """Where labellers are hosted. Use as a context manager: what it has started ends with it."""
+
+    kinds: frozenset[str]
+    """The kinds of SPEC whose labellers are hosted; others answer where questions are planned."""
+    option: str
+    """The option that asks for it."""
+    used = False
+    """Whether there was such a labeller."""
+
+    @abstractmethod
+    def count(self, recipe: Recipe) -> int:
+        """How many hosts a labeller has."""
+
+    @abstractmethod
+    def hosts(self, recipe: Recipe) -> Sequence[Remote]:
+        """The hosts of a labeller, made when they are first asked for."""
+
+    def hosted(self, made: Labeller, spec: str, folder: Path, options: LabellerOptions) -> Labeller:
+        """``made`` (of ``spec``, for a folder), answering at its hosts, if its kind does."""
+        if spec.partition(":")[0] not in self.kinds:
+            return made
+        self.used = True
+        return HostedLabeller(made, Recipe.of(made, spec, folder, options), self)
+
+    @abstractmethod
+    def close(self) -> None:
+        """End what was started."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+
+@dataclass(slots=True)
+class _Waiting:
+    request: Request
+    row: Sequence[Any]
+    sent: asyncio.Future[None]
+    answer: asyncio.Future[Outcome | None]
+
+
+@dataclass(slots=True)
+class _Seat:
+    """A host, and how many blocks it has."""
+
+    host: Remote
+    busy: int = 0
+
+
+@dataclass
+class _Loop:
+    """What is bound to the event loop of one run."""
+
+    waiting: deque[_Waiting] = field(default_factory=deque)
+    seats: list[_Seat] = field(default_factory=list)
+    coming: int = 0
+    tasks: set[asyncio.Task[None]] = field(default_factory=set)
+    scheduled: bool = False
+
+    def join(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.get_running_loop().create_task(work)
+        self.tasks.add(task)
+        task.add_done_callback(self.tasks.discard)
+
+
+class HostedLabeller:
+    """``inner``, answering at the hosts that ``hosting`` has for it. Questions of tasks that are
+    not Assay's own are answered by ``inner`` itself: no host knows them."""
+
+    def __init__(self, inner: Labeller, recipe: Recipe, hosting: Hosting) -> None:
+        self._inner = inner
+        self._recipe = recipe
+        self._hosting = hosting
+        self._loop = _Loop()
+        self._open = AsyncExitStack()
+
+    def __getattr__(self, name: str) -> Any:  # price, thresholds: what only some labellers have
+        if name.startswith("_"):  # not set yet
+            raise AttributeError(name)
+        return getattr(self._inner, name)
+
+    @property
+    def id(self) -> LabellerId:
+        return self._inner.id
+
+    @property
+    def concurrency(self) -> int:
+        count = self._hosting.count(self._recipe)
+        return (UNDER_WAY * count + min(count, _READY)) * BLOCK
+
+    @property
+    def varies(self) -> bool:
+        return self._inner.varies
+
+    def refusal(self, task: AnyTask) -> str | None:
+        return self._inner.refusal(task)
+
+    def rendered(self, request: Request) -> bytes:
+        return self._inner.rendered(request)
+
+    def preview(self, request: Request) -> Messages:
+        return self._inner.preview(request)
+
+    def estimate(self, request: Request) -> Estimate:
+        return self._inner.estimate(request)
+
+    async def __aenter__(self) -> Self:
+        self._loop = _Loop()
+        await self._open.enter_async_context(self._inner)
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        for task in self._loop.tasks:
+            task.cancel()
+        await asyncio.gather(*self._loop.tasks, return_exceptions=True)
+        await self._open.aclose()
+
+    async def label(self, request: Request) -> Outcome | None:
+        if REGISTRY.get(request.task.name) is not request.task:
+            return await self._inner.label(request)
+        loop, now = self._loop, asyncio.get_running_loop()
+        one = _Waiting(request, self._row(request), now.create_future(), now.create_future())
+        loop.waiting.append(one)
+        if not loop.scheduled:
+            loop.scheduled = True
+            now.call_soon(self._send)  # with those asked in the same turn of the loop
+        with idling():
+            await one.sent
+        return await one.answer
+
+    def _row(self, request: Request) -> Sequence[Any]:
+        chat = self._recipe.spec.partition(":")[0] != "embedded"  # whose questions hang on answers
+        return question(request, self._inner.preview(request) if chat else ())
+
+    def _send(self) -> None:
+        """Give what waits to hosts that can take another block."""
+        loop = self._loop
+        loop.scheduled = False
+        if not loop.seats and not loop.coming:
+            for host in self._hosting.hosts(self._recipe):
+                loop.coming += 1
+                loop.join(self._seat(host))
+        while loop.waiting and (free := sum(UNDER_WAY - seat.busy for seat in loop.seats)):
+            seat = min(loop.seats, key=lambda one: one.busy)
+            size = min(BLOCK, -(-len(loop.waiting) // free))
+            block = [loop.waiting.popleft() for _ in range(size)]
+            block = [one for one in block if not one.sent.cancelled()]
+            for one in block:
+                one.sent.set_result(None)
+            if block:
+                seat.busy += 1
+                loop.join(self._ask(seat, block))
+
+    async def _seat(self, host: Remote) -> None:
+        """Have a host take part once it is there; on a cluster, some may have to wait for room."""
+        loop = self._loop
+        try:
+            await host.ready()
+        except Exception as error:  # noqa: BLE001 (raised by those who wait, where none is left)
+            loop.coming -= 1
+            if not loop.seats and not loop.coming:
+                for one in loop.waiting:
+                    if not one.sent.done():
+                        one.sent.set_exception(error)
+                loop.waiting.clear()
+        else:
+            loop.coming -= 1
+            loop.seats.append(_Seat(host))
+            self._send()
+
+    async def _ask(self, seat: _Seat, block: Sequence[_Waiting]) -> None:
+        try:
+            said, notes = orjson.loads(
+                await seat.host.answer(orjson.dumps([one.row for one in block]))
+            )
+            for note in notes:
+                tell(note)
+            for one, each in zip(block, said, strict=True):
+                _settle(one, each)
+        except Exception as error:  # noqa: BLE001 (raised by those who wait)
+            for one in block:
+                if not one.answer.done():
+                    one.answer.set_exception(error)
+        finally:
+            for one in block:  # where this is cancelled, so are those who wait
+                one.answer.cancel()
+            seat.busy -= 1
+            self._send()
+
+
+def _settle(one: _Waiting, said: Mapping[str, Any] | Sequence[Any] | None) -> None:
+    if one.answer.done():  # nobody waits for it any more
+        return
+    try:
+        one.answer.set_result(unpacked(said, one.request.task.verdict))
+    except AssayError as error:
+        one.answer.set_exception(error)

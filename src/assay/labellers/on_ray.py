@@ -1,0 +1,149 @@
+"""Hosts on a Ray cluster: actors of Ray Core, on whatever nodes have room.
+
+Actors give back what they answered and write nothing. One that dies is started again, and the
+blocks that it had are sent once more; a cluster that goes down loses only what was under way.
+Keys are those of each node's own environment: none goes through Ray, whose dashboard shows much.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import socket
+from collections.abc import Sequence
+from concurrent.futures import Future
+from typing import Any
+
+from assay.labellers.host import Host, Recipe
+from assay.labellers.hosted import UNDER_WAY, Hosting, Remote
+from assay.model.errors import LabellerUnreachable, PrerequisiteError
+
+_TASK_RETRIES = 3
+_CONNECTING = 10.0  # seconds
+
+
+class RayActors(Hosting):
+    """Actors on the cluster at ``address``; without one on the cluster that Ray finds (RAY_ADDRESS,
+    or one that runs on this machine), else on this machine alone. A labeller has as many as there
+    is room for: one a processor for embedded ones, one a GPU (or as many as a model takes) for
+    ``vllm:``, one a node for endpoints; ``most`` if given. Raises PrerequisiteError without Ray and
+    LabellerUnreachable without a cluster."""
+
+    kinds = frozenset(("embedded", "openai", "anthropic", "vllm"))
+    option = "--on ray"
+
+    def __init__(self, address: str | None = None, most: int | None = None) -> None:
+        os.environ["RAY_USAGE_STATS_ENABLED"] = "0"  # nothing is told to Ray's makers
+        try:
+            import ray  # noqa: PLC0415 (an extra, and slow to load)
+        except ImportError as error:
+            raise PrerequisiteError(
+                "Ray is not installed. pip install 'assay-rag[ray]' here and on every node."
+            ) from error
+        self._ray: Any = ray
+        self._most = most
+        self._made: dict[tuple[str, str], list[_Actor]] = {}
+        try:
+            _there(address)
+            ray.init(
+                address=address,
+                include_dashboard=None if address else False,
+                log_to_driver=False,
+                logging_level=logging.ERROR,
+            )
+        except (OSError, RuntimeError, ValueError) as error:
+            where = f"at {address}" if address else "on this machine"
+            raise LabellerUnreachable(
+                f"There is no Ray cluster {where}: {error}. Start one (ray start --head), or see "
+                "to its address and to RAY_AUTH_TOKEN."
+            ) from error
+
+    def count(self, recipe: Recipe) -> int:
+        return len(self._places(recipe))
+
+    def _places(self, recipe: Recipe) -> list[dict[str, Any]]:
+        """What each actor of a labeller asks Ray for."""
+        kind = recipe.spec.partition(":")[0]
+        total: dict[str, float] = self._ray.cluster_resources()
+        places: list[dict[str, Any]]
+        if kind == "vllm":
+            gpus = recipe.options.gpus
+            places = [{"num_cpus": 1, "num_gpus": gpus}] * (int(total.get("GPU", 0)) // gpus)
+            if not places:
+                raise LabellerUnreachable(
+                    f"{recipe.spec} needs {gpus} GPU on a node, and the cluster has "
+                    f"{total.get('GPU', 0):g}."
+                )
+        elif kind == "embedded":
+            places = [{"num_cpus": 1}] * max(1, int(total.get("CPU", 1)))
+        else:
+            from ray.util.scheduling_strategies import (  # noqa: PLC0415 (an extra)
+                NodeAffinitySchedulingStrategy,
+            )
+
+            places = [
+                {
+                    "num_cpus": 0,
+                    "scheduling_strategy": NodeAffinitySchedulingStrategy(one["NodeID"], soft=True),
+                }
+                for one in self._ray.nodes()
+                if one["Alive"]
+            ]
+        return places[: self._most]
+
+    def hosts(self, recipe: Recipe) -> Sequence[Remote]:
+        if recipe.name not in self._made:
+            actor = self._ray.remote(Host)
+            self._made[recipe.name] = [
+                _Actor(
+                    self._ray,
+                    actor.options(
+                        max_restarts=-1,
+                        max_task_retries=_TASK_RETRIES,
+                        max_concurrency=UNDER_WAY + 1,  # and the question whether it is there
+                        **place,
+                    ).remote(recipe),
+                    recipe.spec,
+                )
+                for place in self._places(recipe)
+            ]
+        return self._made[recipe.name]
+
+    def close(self) -> None:
+        self._made.clear()
+        self._ray.shutdown()
+
+
+def _there(address: str | None) -> None:
+    """Raise OSError where nobody listens at ``HOST:PORT``: Ray would try for minutes."""
+    host, _, port = (address or "").rpartition(":")
+    if port.isdigit() and "/" not in host:
+        socket.create_connection((host.strip("[]"), int(port)), timeout=_CONNECTING).close()
+
+
+class _Actor:
+    """A host in an actor."""
+
+    def __init__(self, ray: Any, actor: Any, spec: str) -> None:
+        self._ray = ray
+        self._actor = actor
+        self._spec = spec
+
+    async def ready(self) -> None:
+        await self._got(self._actor.ready.remote())
+
+    async def answer(self, block: bytes) -> bytes:
+        said: bytes = await self._got(self._actor.answer.remote(block))
+        return said
+
+    async def _got(self, reference: Any) -> Any:
+        future: Future[Any] = reference.future()
+        try:
+            return await asyncio.wrap_future(future)
+        except self._ray.exceptions.RayError as error:
+            first = str(error).strip().splitlines()
+            raise LabellerUnreachable(
+                f"Ray's actor for {self._spec} is lost: {first[0] if first else type(error)}. "
+                f"{_TASK_RETRIES + 1} tries came to nothing; 'ray status' and Ray's logs say more."
+            ) from error

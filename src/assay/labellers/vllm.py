@@ -1,0 +1,164 @@
+"""``vllm:MODEL``: vLLM's engine within this process, on its GPU, without a server.
+
+It is asked as an endpoint is, in the same prompts and under the same schemas, and its replies are
+read as an endpoint's are; only the way between is another: the engine's own (``AsyncLLM``, the
+public class that vLLM's server uses, too).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import itertools
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import orjson
+
+from assay.labellers.openai import OpenAILabeller, OpenAISettings
+from assay.labellers.pace import Limits
+from assay.labellers.prices import Price
+from assay.labellers.spec import LabellerOptions
+from assay.labellers.transport import Reply, TransportError
+from assay.model.errors import PrerequisiteError
+from assay.tasks.rendering import Renderer
+
+AT_ONCE = 512
+"""Requests that the engine is given at once; it puts together itself what it computes together."""
+
+_WHERE = "vllm:within-this-process"
+_ELSEWHERE = frozenset(
+    ("tensor_parallel_size", "pipeline_parallel_size", "gpu_memory_utilization", "max_num_seqs")
+)
+"""Arguments of the engine that change how fast it answers, and not what."""
+
+
+def vllm_settings(model: str, options: LabellerOptions) -> OpenAISettings:
+    """How the engine is asked. It costs nothing that is known here."""
+    return OpenAISettings(
+        model=model,
+        base_urls=(_WHERE,),
+        temperature=options.temperature,
+        limits=Limits(AT_ONCE),
+        timeout=options.timeout,
+        price=options.prices.get(model, Price(0.0, 0.0)),
+        extra=options.extra,
+    )
+
+
+class VllmLabeller(OpenAILabeller):
+    """A model in an engine of vLLM's; ``engine`` are arguments of its ``AsyncEngineArgs``. The
+    engine is started with the first request, which raises PrerequisiteError without vLLM."""
+
+    kind = "vllm"
+    endpoint = "vllm"
+
+    def __init__(
+        self, settings: OpenAISettings, renderer: Renderer, *, engine: Mapping[str, Any]
+    ) -> None:
+        super().__init__(settings, renderer, EngineTransport(settings.model, engine))
+        told = {name: value for name, value in engine.items() if name not in _ELSEWHERE}
+        if told:
+            self._id = replace(self._id, params={**self._id.params, "engine": told})
+
+
+class EngineTransport:
+    """Takes the bodies of chat completions to an engine, and what it writes back as replies."""
+
+    def __init__(self, model: str, arguments: Mapping[str, Any]) -> None:
+        self._model = model
+        self._arguments = arguments
+        self._engine: Any = None
+        self._tokeniser: Any = None
+        self._starting = asyncio.Lock()
+        self._numbers = itertools.count()
+
+    async def post(
+        self, url: str, headers: Mapping[str, str], body: bytes, timeout: float
+    ) -> Reply:
+        async with self._starting:
+            if self._engine is None:
+                await self._start()
+        engine, asked = self._engine, orjson.loads(body)
+        try:
+            prompt = self._tokeniser.apply_chat_template(
+                asked.pop("messages"),
+                tokenize=True,
+                add_generation_prompt=True,
+                return_dict=False,
+                **asked.pop("chat_template_kwargs", {}),
+            )
+            name = f"assay-{next(self._numbers)}"
+            writing = engine.generate({"prompt_token_ids": prompt}, _sampling(asked), name)
+            *_, last = [each async for each in writing]  # the one there is: the whole reply
+            return Reply(200, orjson.dumps(_completion(self._model, last)))
+        except (TypeError, ValueError) as error:  # too long, or a parameter that it does not have
+            refusal = {"error": {"message": str(error), "type": type(error).__name__}}
+            return Reply(400, orjson.dumps(refusal))
+        except Exception as error:
+            if self._engine is engine:
+                self._end()  # the next try has a new one
+            raise TransportError(f"the engine failed: {type(error).__name__}: {error}") from error
+
+    async def _start(self) -> None:
+        try:
+            from vllm import AsyncEngineArgs  # noqa: PLC0415 (gigabytes, and a GPU)
+            from vllm.v1.engine.async_llm import AsyncLLM  # noqa: PLC0415
+        except ImportError as error:
+            raise PrerequisiteError(
+                f"vllm:{self._model} needs vLLM where it runs: pip install vllm ({error}). A "
+                "server of it elsewhere is openai:MODEL@http://HOST:8000/v1."
+            ) from error
+        arguments = {"enable_prefix_caching": True, **self._arguments}
+        self._engine = AsyncLLM.from_engine_args(AsyncEngineArgs(model=self._model, **arguments))
+        tokeniser = self._engine.get_tokenizer()
+        self._tokeniser = await tokeniser if inspect.isawaitable(tokeniser) else tokeniser
+
+    def _end(self) -> None:
+        engine, self._engine = self._engine, None
+        if engine is not None:
+            engine.shutdown()
+
+    async def close(self) -> None:
+        self._end()
+
+
+def _sampling(asked: dict[str, Any]) -> Any:
+    """What a chat completion asks for, as the engine takes it."""
+    from vllm import SamplingParams  # noqa: PLC0415 (as above)
+    from vllm.sampling_params import (  # noqa: PLC0415
+        RequestOutputKind,
+        StructuredOutputsParams,
+    )
+
+    form = asked.pop("response_format", None)
+    asked.pop("model", None)
+    held = None
+    if form is not None and form["type"] == "json_schema":
+        held = StructuredOutputsParams(json=form["json_schema"]["schema"])
+    elif form is not None:
+        held = StructuredOutputsParams(json_object=True)
+    return SamplingParams(
+        **asked, structured_outputs=held, output_kind=RequestOutputKind.FINAL_ONLY
+    )
+
+
+def _completion(model: str, output: Any) -> dict[str, Any]:
+    """What the engine wrote, as a server says it."""
+    (written,) = output.outputs
+    return {
+        "model": model,
+        "choices": [
+            {
+                "index": 0,
+                "finish_reason": written.finish_reason,
+                "message": {"role": "assistant", "content": written.text},
+            }
+        ],
+        "usage": {
+            "prompt_tokens": len(output.prompt_token_ids or ()),
+            "completion_tokens": len(written.token_ids),
+            "prompt_tokens_details": {"cached_tokens": output.num_cached_tokens or 0},
+        },
+    }
