@@ -37,19 +37,21 @@ class Cluster:
     address: str
     folder: Path
     env: dict[str, str]
+    pid: int
 
     def processes(self, name: bytes = b"") -> list[int]:
-        """Its processes, and no other cluster's, whose command begins with ``name``."""
-        mark = f"RAY_AUTH_TOKEN={self.env['RAY_AUTH_TOKEN']}".encode()
-        found = []
+        """What it has started, and no other cluster has, whose command begins with ``name``."""
+        children: dict[int, list[int]] = {}
+        commands: dict[int, bytes] = {}
         for place in Path("/proc").glob("[0-9]*"):
-            try:
-                mine = mark in (place / "environ").read_bytes()
-                if mine and (place / "cmdline").read_bytes().startswith(name):
-                    found.append(int(place.name))
-            except OSError:  # it has just ended, or is another's
-                continue
-        return found
+            with suppress(OSError):  # it has just ended
+                parent = (place / "stat").read_text().rpartition(")")[2].split()[1]
+                children.setdefault(int(parent), []).append(int(place.name))
+                commands[int(place.name)] = (place / "cmdline").read_bytes()
+        found = [self.pid]
+        for one in found:
+            found += children.get(one, [])
+        return [one for one in found if commands.get(one, b"").startswith(name)]
 
     def actors(self) -> list[int]:
         return self.processes(b"ray::Host")
@@ -70,7 +72,7 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
         state["users"] += 1
         (shared / "ray.json").write_text(json.dumps(state))
     env = {**os.environ, **state["env"]}
-    made = Cluster(state["address"], Path(state["folder"]), env)
+    made = Cluster(state["address"], Path(state["folder"]), env, state["pid"])
     try:
         yield made
     finally:
@@ -84,10 +86,11 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
 
 
 @pytest.fixture
-def alone(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """One test at a time has the cluster, so that all actors are its own."""
+def alone(cluster: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """One test at a time has the cluster, so that all actors are its own; they end with it."""
     with _locked(_shared(tmp_path_factory), "turn"):
         yield
+        until(lambda: not cluster.actors())
 
 
 def _shared(factory: pytest.TempPathFactory) -> Path:
@@ -130,6 +133,7 @@ def _started() -> dict:
     assert process.poll() is None, log.read_text()
     return {
         "address": f"127.0.0.1:{port}", "folder": folder, "users": 0, "env": own,
+        "pid": process.pid,
     }  # fmt: skip
 
 
@@ -230,7 +234,6 @@ def test_a_driver_that_is_killed_and_run_again(
         process = begun(folder, cluster.env, "--on", f"ray:{cluster.address}")
         assert process.wait(120) == 0, (folder / "told").read_text()
     assert labels(folder) == wanted
-    until(lambda: not cluster.actors())  # nobody's actors go on
 
 
 def test_a_cluster_that_is_not_there_is_told(tmp_path: Path):

@@ -1,0 +1,174 @@
+"""Labellers that answer in other processes, and engines within one: the same labels."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import threading
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from assay.judging.engine import judge, plan
+from assay.labellers.base import Labeller
+from assay.labellers.host import Recipe
+from assay.labellers.hosted import HostedLabeller
+from assay.labellers.processes import Processes
+from assay.labellers.spec import LabellerOptions, make_labeller
+from assay.ledger import Ledger
+from assay.model.errors import LabellerUnreachable, SettingsError
+from assay.model.labels import Status
+from assay.tasks.r2c2 import ANSWER
+from assay.tasks.rendering import Renderer
+from tests.command import Done, without_keys
+from tests.conftest import ROOT, Assay
+from tests.engine.test_judging import requests
+from tests.golden.stage import Stage
+
+ENGINES = Path(__file__).parent / "engines"
+
+
+def made(folder: Path, hosting: Processes | None = None) -> Labeller:
+    options = LabellerOptions()
+    labeller = make_labeller("embedded", folder=folder, renderer=Renderer(), options=options)
+    return hosting.hosted(labeller, "embedded", folder, options) if hosting else labeller
+
+
+def labels(ledger: Ledger) -> list[tuple]:
+    return sorted(
+        (one.key, one.status.value, json.dumps(one.verdict), json.dumps(dict(one.detail)))
+        for one in ledger.labels()
+    )
+
+
+def children() -> list[int]:
+    """The processes that this one has started to host labellers."""
+    found = []
+    for place in Path("/proc").glob("[0-9]*"):
+        try:
+            parent = (place / "stat").read_text().rpartition(")")[2].split()[1]
+            if int(parent) == os.getpid() and b"processes" in (place / "cmdline").read_bytes():
+                found.append(int(place.name))
+        except OSError:  # it has just ended
+            continue
+    return found
+
+
+def test_processes_say_what_one_says_whichever_is_killed(tmp_path: Path):
+    asked = requests(400)
+    with Ledger.open(tmp_path / "one") as ledger:
+        judge([("t", plan(ledger, made(tmp_path), asked))], ledger)
+        wanted = labels(ledger)
+    killed = threading.Event()
+
+    def kill() -> None:
+        deadline = time.monotonic() + 60
+        with Ledger.open(tmp_path / "several") as seen:
+            while not seen.size() and time.monotonic() < deadline:
+                time.sleep(0.01)
+        for one in children():
+            os.kill(one, signal.SIGKILL)
+            killed.set()
+
+    killer = threading.Thread(target=kill)
+    with Processes(2) as hosting, Ledger.open(tmp_path / "several") as ledger:
+        killer.start()
+        tally = judge([("t", plan(ledger, made(tmp_path, hosting), asked))], ledger)
+        assert labels(ledger) == wanted
+    killer.join()
+    assert killed.is_set()
+    assert tally.asked == len(asked)
+    assert not children()
+
+
+def test_another_labeller_elsewhere_is_refused(tmp_path: Path):
+    inner = made(tmp_path)
+    recipe = replace(Recipe.of(inner, "embedded", tmp_path, LabellerOptions()), identity="another")
+    with Processes(1) as hosting, Ledger.open(tmp_path / "l") as ledger:
+        labeller = HostedLabeller(inner, recipe, hosting)
+        with pytest.raises(SettingsError, match="another labeller where it is to answer"):
+            judge([("t", plan(ledger, labeller, requests(1)))], ledger)
+
+
+def test_workers_on_the_command_line(assay: Assay, tmp_path: Path):
+    folder = Stage(tmp_path / "f", "slide", labellers={"default": "embedded"}).folder
+    done = assay("judge", folder, "--workers", 2)
+    assert "Asked 7" in done.stderr
+    other = Stage(tmp_path / "g", "slide").folder
+    refused = assay("judge", other, "--workers", 2)
+    assert refused.returncode == 2
+    assert "--workers is for labellers of the kinds embedded" in refused.stderr
+
+
+# -- vLLM's engine --------------------------------------------------------------------------------
+
+
+def engine(assay: Assay, tmp_path: Path, judging: str = "", *more: object) -> tuple[Path, Done]:
+    folder = tmp_path / "f"
+    if not folder.exists():
+        stage = Stage(folder, "slide", labellers={"default": "vllm:some/model"})
+        with (stage.folder / "assay.toml").open("a") as file:
+            file.write(judging)
+    env = {
+        **without_keys(), "PYTHONPATH": f"{ENGINES}:{ROOT / 'src'}",
+        "ENGINE_LOG": str(tmp_path / "log"),
+    }  # fmt: skip
+    return folder, assay("judge", folder, *more, env=env)
+
+
+def told(tmp_path: Path) -> list[dict]:
+    return [json.loads(line) for line in (tmp_path / "log").read_text().splitlines()]
+
+
+def kept(folder: Path) -> list:
+    with Ledger.open(folder / "labels.sqlite", create=False) as ledger:
+        return [one for one in ledger.labels() if one.labeller.kind == "model"]
+
+
+def test_an_engine_is_asked_as_an_endpoint_is(assay: Assay, tmp_path: Path):
+    (tmp_path / "dies").touch()  # the first engine does
+    folder, done = engine(assay, tmp_path)
+    assert done.returncode == 0, done.stderr
+    found = kept(folder)
+    assert {one.status for one in found} == {Status.OK}
+    assert {one.task for one in found} > {ANSWER.name}
+    (name,) = {one.labeller.name for one in found}
+    assert name == "vllm:some/model"
+    assert found[0].labeller.params == {
+        "model": "some/model", "endpoint": "vllm", "temperature": 0.0
+    }  # fmt: skip
+    log = told(tmp_path)
+    assert {one["temperature"] for one in log if "tokens" in one} == {0.0}
+    assert sum("tokens" in one for one in log) == len(found)
+    started = [one for one in log if "started" in one]
+    assert all(one["prefixes"] for one in started)
+    assert len(started) == sum("ended" in one for one in log) > 2  # one died
+    assert {one.tokens_in for one in found} == {one["tokens"] for one in log if "tokens" in one}
+
+
+def test_what_an_engine_is_given_and_what_it_refuses(assay: Assay, tmp_path: Path):
+    settings = "[judging.engine]\ntensor_parallel_size = 2\nmax_model_len = 1500\n"
+    folder, done = engine(assay, tmp_path, settings)
+    found = kept(folder)
+    failed = [one for one in found if one.status is Status.FAILED]
+    assert failed
+    assert all("context length" in one.error for one in failed)
+    assert done.returncode == 1
+    assert found[0].labeller.params["engine"] == {"max_model_len": 1500}
+
+
+def test_without_vllm_it_is_said_how_to_get_it(assay: Assay, tmp_path: Path):
+    folder = Stage(tmp_path / "f", "slide", labellers={"default": "vllm:some/model"}).folder
+    done = assay("judge", folder)
+    assert done.returncode == 2
+    assert "pip install vllm" in done.stderr
+
+
+def test_processes_that_die_over_and_over_end_the_run(tmp_path: Path, monkeypatch):
+    monkeypatch.setattr("assay.labellers.processes._START", "raise SystemExit(1)")
+    with Processes(1) as hosting, Ledger.open(tmp_path / "l") as ledger:
+        with pytest.raises(LabellerUnreachable, match="died 3 times in a row"):
+            judge([("t", plan(ledger, made(tmp_path, hosting), requests(3)))], ledger)
