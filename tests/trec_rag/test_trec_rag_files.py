@@ -174,7 +174,7 @@ def test_nuggets_and_assignments(tmp_path: Path):
     path = write(tmp_path / "assignments.jsonl", ASSIGNED)
     [answer] = nuggets.read_assignments(path).require()
     assert [one.assigned for one in answer.nuggets] == [Assigned.SUPPORT, Assigned.PARTIAL, None]
-    again = json.loads(nuggets.write_assignments([answer]))
+    again = json.loads(next(nuggets.write_assignments([answer])))
     assert again["nuggets"][1] == {
         "text": "b", "importance": "okay", "assignment": "partial_support",
     }  # fmt: skip
@@ -261,7 +261,7 @@ def test_support_labels_in_both_spellings(tmp_path: Path, code: object, spelling
         CitedSupport("d1", Support.FULL),
         CitedSupport("d2", None, unjudged=True),
     )
-    path.write_bytes(support.write_support([answer]))
+    path.write_bytes(b"".join(support.write_support([answer])))
     assert support.read_support(path).require()[0].sentences == answer.sentences
 
 

@@ -8,7 +8,7 @@ assignment}]}``. What nuggetizer adds (reasoning, traces) is read over.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from os import PathLike
 from typing import Any
 
@@ -152,10 +152,10 @@ def read_assignments(path: str | PathLike[str]) -> Parsed[tuple[AssignedAnswer, 
     return Parsed(tuple(found.values()), faults.done())
 
 
-def write_assignments(answers: Iterable[AssignedAnswer]) -> bytes:
-    """Assignments as nuggetizer writes them; a missing label is null."""
-    return b"".join(
-        dump_line(
+def write_assignments(answers: Iterable[AssignedAnswer]) -> Iterator[bytes]:
+    """The lines of assignments as nuggetizer writes them; a missing label is null."""
+    for one in answers:
+        yield dump_line(
             {
                 "query": one.query,
                 "qid": one.topic,
@@ -169,8 +169,6 @@ def write_assignments(answers: Iterable[AssignedAnswer]) -> bytes:
                 ],
             }
         )
-        for one in answers
-    )
 
 
 def _topic(record: Mapping[str, Any], number: int, faults: FaultList) -> str | None:

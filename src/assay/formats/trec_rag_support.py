@@ -9,7 +9,7 @@ well, and numbers without quotes.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from os import PathLike
 from typing import Any
 
@@ -125,10 +125,10 @@ def _said(one: CitedSupport) -> bool:
     return one.support is not None or one.unjudged
 
 
-def write_support(answers: Iterable[SupportAnswer]) -> bytes:
-    """Support labels as the track ships them; a missing label is null."""
-    return b"".join(
-        dump_line(
+def write_support(answers: Iterable[SupportAnswer]) -> Iterator[bytes]:
+    """The lines of support labels as the track ships them; a missing label is null."""
+    for one in answers:
+        yield dump_line(
             {
                 "narrative_id": one.topic,
                 "run_id": one.run,
@@ -149,5 +149,3 @@ def write_support(answers: Iterable[SupportAnswer]) -> bytes:
                 ],
             }
         )
-        for one in answers
-    )

@@ -27,10 +27,10 @@ from assay.protocols.digest import labels_digest
 from assay.protocols.folder import Folder
 from assay.protocols.labels import LabelBook
 from assay.protocols.members import juries
-from assay.protocols.output import digests_of, write_bytes
+from assay.protocols.output import digests_of, write_bytes, write_lines
 from assay.protocols.ranked import ranked_files
 from assay.protocols.record import models_of, places_used, renamed, write_labels, write_manifest
-from assay.protocols.results import Result
+from assay.protocols.results import FileData, Result
 from assay.protocols.scores import score_files
 from assay.protocols.standing import stands_on, uneven
 from assay.protocols.stepping import Stepping
@@ -286,7 +286,7 @@ class Evaluation:
 
     def _write(self, result: Result, lines: Iterable[Block], head: Head) -> list[Path]:
         out, found = self.folder.out, result.findings
-        files: dict[Path, bytes] = {
+        files: dict[Path, FileData] = {
             out / name: data
             for name, data in chain(
                 score_files(found.scores, found.per_topic, found.more_scores, found.by_category),
@@ -296,7 +296,10 @@ class Evaluation:
         }
         for path in files:  # a folder in out/ may be a link
             inside(out, path.relative_to(out), f"{self.folder.path}: out/")
-        digests = {path: write_bytes(path, data) for path, data in files.items()}
+        digests = {
+            path: write_bytes(path, data) if isinstance(data, bytes) else write_lines(path, data())
+            for path, data in files.items()
+        }
         places = places_used(result.used, self.protocol.used_at)
         labels = out / "labels.jsonl"
         digests[labels], counted = write_labels(labels, lines, places)

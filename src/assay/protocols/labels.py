@@ -163,11 +163,8 @@ class LabelBook:
                 yield found
                 continue
             new = self._new(first, units)
-            there, failed = found.there[new], found.failed[new]
-            self.asked[task.name] += len(new)
-            for counts, which in ((self.missing, ~there), (self.failed, failed)):
-                if number := int(which.sum()):
-                    counts[task.name] += number
+            missing, failed = int((~found.there[new]).sum()), int(found.failed[new].sum())
+            self.add(task, len(new), missing, failed)
             yield found
 
     def _new(self, first: Places, units: Sequence[bytes]) -> Places:
@@ -190,11 +187,15 @@ class LabelBook:
     def _count(self, task: AnyTask, identity: str, label: Label | None) -> None:
         first = NONE if self.book is None else self.book.columns.place(identity)
         if len(self._new(np.array([first]), [bytes.fromhex(identity)])):
-            self.asked[task.name] += 1
-            if label is None:
-                self.missing[task.name] += 1
-            elif label.verdict is None:
-                self.failed[task.name] += 1
+            self.add(task, 1, label is None, label is not None and label.verdict is None)
+
+    def add(self, task: AnyTask, asked: int, missing: int, failed: int) -> None:
+        """Count units of a task that labels were wanted of, how many of these are not there and how
+        many failed."""
+        pairs = ((self.asked, asked), (self.missing, missing), (self.failed, failed))
+        for counts, number in pairs:
+            if number:
+                counts[task.name] += number
 
     def uncalibrated(self) -> list[str]:
         """A sentence for each labeller whose labels say that they were not fitted on people's

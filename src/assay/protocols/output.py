@@ -11,6 +11,7 @@ import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from itertools import islice
 from pathlib import Path
 from typing import BinaryIO
 
@@ -21,6 +22,9 @@ _PIECE = 16 << 20
 """Bytes hashed at once: with small pieces a thread that hashes would ask for Python's lock often,
 and stand in the way of the others."""
 
+
+_LINES = 256
+"""Lines written at once."""
 
 _LONGEST = 120
 """Bytes of a file's name that a name may take: file systems take 255 with what is put around it."""
@@ -56,6 +60,12 @@ def write_pieces(path: Path, pieces: Iterable[bytes]) -> str:
             hashed = aside.submit(digest.update, piece)  # lets other threads run
             file.write(piece)
     return digest.hexdigest()
+
+
+def write_lines(path: Path, lines: Iterable[bytes]) -> str:
+    """The same line by line."""
+    every = iter(lines)
+    return write_pieces(path, iter(lambda: b"".join(islice(every, _LINES)), b""))
 
 
 @contextmanager

@@ -17,6 +17,9 @@ from assay.protocols.members import Jury
 from assay.protocols.places import UsedLabels
 from assay.protocols.ranked import Ranked
 
+FileData = bytes | Callable[[], Iterable[bytes]]
+"""A file's bytes, or what gives its lines: large files are never held whole."""
+
 
 @dataclass(frozen=True, slots=True)
 class Unlabelled:
@@ -69,7 +72,7 @@ class Findings:
     lede: tuple[str, ...] = ()
     nothing: str = ""
     gaps: tuple[Gap, ...] = ()
-    files: Mapping[str, bytes] = field(default_factory=dict)
+    files: Mapping[str, FileData] = field(default_factory=dict)
     ranked: Ranked | None = None
     parts: Callable[[], Iterable[Part]] = tuple
     document: Callable[[], Mapping[str, object]] = dict

@@ -28,17 +28,16 @@ def score_files(
     label, ``per_topic_ranges.csv``; of ``scores_NAME.csv`` for tables that are ``more``, and of
     ``scores_by_category.csv`` where topics have categories."""
     yield "scores.csv", score_csv(scores)
-    cells = [
-        (run, topic, measure, ends)
-        for run, by_measure in per_topic.items()
-        for measure, values in by_measure.items()
-        for topic, ends in values.items()
-    ]
-    yield (
-        "per_topic.csv",
-        csv_bytes(TOPIC_COLUMNS, ((*cell, ends and ends.value) for *cell, ends in cells)),
-    )
-    open_ends = [(*cell, *ends) for *cell, ends in cells if ends and ends.value is None]
+
+    def cells() -> Iterator[tuple[str, str, str, Range | None]]:
+        for run, by_measure in per_topic.items():
+            for measure, values in by_measure.items():
+                for topic, ends in values.items():
+                    yield run, topic, measure, ends
+
+    values = ((*cell, ends and ends.value) for *cell, ends in cells())
+    yield "per_topic.csv", csv_bytes(TOPIC_COLUMNS, values)
+    open_ends = [(*cell, *ends) for *cell, ends in cells() if ends and ends.value is None]
     if open_ends:
         yield "per_topic_ranges.csv", csv_bytes(RANGE_COLUMNS, open_ends)
     for name, table in more.items():

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import chain, repeat
 from typing import NamedTuple
 
 import numpy as np
@@ -60,15 +61,11 @@ class _Window:
 
 
 class _Said(NamedTuple):
-    """The label that counts for a nugget, and which nugget of its window it is."""
+    """The label that counts for a nugget, and what this is worth under it."""
 
     window: _Window
     label: _Label
-    at: int
-
-    @property
-    def worth(self) -> float:
-        return self.label.worth[self.at] if self.at < len(self.label.worth) else np.nan
+    worth: float
 
 
 @dataclass
@@ -129,8 +126,9 @@ class Responses:
         found: dict[str, _Said] = {}
         for window in self._windows.get(self._subject(answer), ()):
             for label in window.labels:
-                for at, nugget in enumerate(window.nuggets):
-                    said = _Said(window, label, at)
+                every = chain(label.worth, repeat(np.nan))
+                for nugget, worth in zip(window.nuggets, every, strict=False):
+                    said = _Said(window, label, worth)
                     other = found.setdefault(nugget, said)
                     if other is not said and self._weight(said) > self._weight(other):
                         found[nugget] = said
@@ -232,50 +230,41 @@ class Responses:
         counted, ``uses`` are added to."""
         given, every, subject = self._given(answer), self._said(answer), self._subject(answer)
         found: list[float] = []
-        used: Counter[int] = Counter()
         wanted: dict[str, _Said | None] = {}
         for nugget in nuggets:
             said = every.get(nugget)
-            worth = np.nan if said is None else said.worth
-            if nugget in given and not (said and said.label.by_person and worth == worth):
+            if nugget in given and not (said and said.label.by_person and said.worth == said.worth):
                 found.append(ASSIGNMENT_VALUE[given[nugget]])
-                continue
-            found.append(worth)
-            wanted[nugget] = said
-            if said is not None:
-                used[said.label.place] += 1
+            else:
+                found.append(np.nan if said is None else said.worth)
+                wanted[nugget] = said
         if self.bank.counting:
             at = Place(answer.run, answer.topic, "nuggets")
+            used = Counter([said.label.place for said in wanted.values() if said is not None])
             uses += ((place, at, times) for place, times in used.items())
             if self._subjects[subject] > 1:  # the same of another run, which is asked about once
                 seen = self._seen.setdefault(subject, set())
                 wanted = {nugget: said for nugget, said in wanted.items() if nugget not in seen}
                 seen.update(wanted)
-            self._count(wanted.values())
+            failed = sum(said is not None and said.worth != said.worth for said in wanted.values())
+            missing = sum(said is None for said in wanted.values())
+            self.bank.book.add(ASSIGNMENT, len(wanted), missing, failed)
         return found
 
-    def _count(self, wanted: Collection[_Said | None]) -> None:
-        book, name = self.bank.book, ASSIGNMENT.name
-        missing = sum(said is None for said in wanted)
-        failed = sum(said is not None and said.worth != said.worth for said in wanted)
-        for counts, number in (
-            (book.asked, len(wanted)), (book.missing, missing), (book.failed, failed),
-        ):  # fmt: skip
-            if number:
-                counts[name] += number
 
-    def assigned(self, tables: Iterable[NuggetTable]) -> Iterator[AssignedAnswer]:
-        """The answers of :meth:`nugget_tables` with their labels, for files."""
-        by_topic = {one.topic: (one, dict(zip(one.runs, one.values.tolist(), strict=True)))
-                    for one in tables}  # fmt: skip
-        for answer in self.answers:
-            table, rows = by_topic[answer.topic]
-            labels = tuple(
-                AssignedNugget(nugget, _ASSIGNED.get(worth))
-                for nugget, worth in zip(table.nuggets, rows[answer.run], strict=True)
-            )
-            text = self.bank.narrative(answer.topic) or ""
-            yield AssignedAnswer(answer.run, answer.topic, text, answer.text, labels, answer.length)
+def assigned_answers(bank: Bank, tables: Mapping[str, NuggetTable]) -> Iterator[AssignedAnswer]:
+    """Every answer with its labels in the tables of the topics, for files."""
+    rows = {
+        (topic, run): row
+        for topic, table in tables.items()
+        for run, row in zip(table.runs, table.values, strict=True)
+    }
+    for answer in bank.inputs.every_answer:
+        worth = rows[answer.topic, answer.run].tolist()
+        labels = zip(tables[answer.topic].nuggets, map(_ASSIGNED.get, worth), strict=True)
+        nuggets = tuple(AssignedNugget(*one) for one in labels)
+        text = bank.narrative(answer.topic) or ""
+        yield AssignedAnswer(answer.run, answer.topic, text, answer.text, nuggets, answer.length)
 
 
 def bank_sheet(bank: Bank, tables: Iterable[NuggetTable]) -> Sheet | None:

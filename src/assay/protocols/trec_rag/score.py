@@ -18,7 +18,7 @@ from assay.model.wording import listed, listing, named
 from assay.page.page import Board, Gap
 from assay.protocols.labels import LabelBook
 from assay.protocols.output import csv_bytes
-from assay.protocols.results import Findings
+from assay.protocols.results import FileData, Findings
 from assay.protocols.sheets import Sheet, means
 from assay.protocols.trec_rag.agreement import (
     RELEVANCE_COLUMNS,
@@ -31,7 +31,7 @@ from assay.protocols.trec_rag.agreement import (
 )
 from assay.protocols.trec_rag.bank import Bank
 from assay.protocols.trec_rag.inputs import Inputs, TrecRagSettings
-from assay.protocols.trec_rag.responses import Responses, bank_sheet
+from assay.protocols.trec_rag.responses import Responses, assigned_answers, bank_sheet
 from assay.protocols.trec_rag.retrieval import pooled, ranked_runs, retrieval_sheet
 from assay.protocols.trec_rag.scoring import NUGGET_NAMES, SUPPORT_COUNTS, support_sheet
 from assay.protocols.trec_rag.settings import SETTING_COLUMNS, compare_settings, setting_rows
@@ -45,7 +45,7 @@ PerRun = dict[str, dict[str, dict[str, Range | None]]]
 def score(inputs: Inputs, settings: TrecRagSettings, book: LabelBook) -> Findings:
     """Score every run. Asks nobody; what is missing is counted in ``book``."""
     bank = Bank(inputs, settings, book, counting=True)
-    state = State(inputs, settings, bank, Responses(bank), pooled(bank))
+    state = State(inputs, settings, bank, pooled(bank))
     scores: dict[str, dict[str, Score]] = {}
     per_topic: PerRun = {}
     nuggets, support = _responses(state)
@@ -91,7 +91,7 @@ def _responses(state: State) -> tuple[Sheet | None, Sheet | None]:
     inputs, settings = state.inputs, state.settings
     if not inputs.answers:
         return None, None
-    state.nuggets = {one.topic: one for one in state.responses.nugget_tables()}
+    state.nuggets = {one.topic: one for one in Responses(state.bank).nugget_tables()}
     nuggets = bank_sheet(state.bank, state.nuggets.values())
     if not (settings.support or inputs.support) or not inputs.every_answer:
         return nuggets, None
@@ -194,10 +194,10 @@ def _relevance_words(state: State) -> str:
     return "the given qrels" if given else asked
 
 
-def _files(state: State) -> dict[str, bytes]:
+def _files(state: State) -> dict[str, FileData]:
     """The protocol's own files under ``out/``."""
     inputs, bank = state.inputs, state.bank
-    files: dict[str, bytes] = {}
+    files: dict[str, FileData] = {}
     own = judgment_run(bank, "assay")
     if own is not None:
         files["rj.txt"] = write_judgment_run(own)
@@ -210,11 +210,12 @@ def _files(state: State) -> dict[str, bytes]:
     if lists:
         files["nuggets.jsonl"] = write_nuggets(lists)
     if inputs.every_answer:
-        files["assignments.jsonl"] = write_assignments(
-            state.responses.assigned(state.nuggets.values())
+        files["assignments.jsonl"] = lambda: write_assignments(
+            assigned_answers(bank, state.nuggets)
         )
-    if state.support is not None:
-        files["support.jsonl"] = write_support(state.support.records())
+    support = state.support
+    if support is not None:
+        files["support.jsonl"] = lambda: write_support(support.records())
     aspects = {topic: found for topic in inputs.topics if (found := bank.aspects(topic))}
     if aspects:
         texts = [

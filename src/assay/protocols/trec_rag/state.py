@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from assay.model.labels import Label
 from assay.protocols.trec_rag.bank import Bank
 from assay.protocols.trec_rag.inputs import Inputs, TrecRagSettings
-from assay.protocols.trec_rag.responses import Responses
 from assay.protocols.trec_rag.retrieval import Pool
 from assay.protocols.trec_rag.scoring import NuggetTable
 from assay.protocols.trec_rag.support import SupportLabels
@@ -23,7 +22,6 @@ class State:
     inputs: Inputs
     settings: TrecRagSettings
     bank: Bank
-    responses: Responses
     pool: Pool
     nuggets: Mapping[str, NuggetTable] = field(default_factory=dict)
     support: SupportLabels | None = None
