@@ -3,12 +3,13 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo runs baselines test check lint install install-test lock clean help
+.PHONY: demo runs baselines test check lint docs install install-test lock clean help
 
 help:
 	@echo "make demo         install, then examples/films from a small wiki to a leaderboard"
 	@echo "make baselines    the same, with answers written anew by the embedded language model"
 	@echo "make test         install, then lint, type-check and run all tests"
+	@echo "make docs         install, then the documentation site in build/site"
 	@echo "make judge        train the embedded judge anew (hours of one core; see training/README.md)"
 	@echo "make lock         bring requirements*.lock up to date"
 
@@ -81,6 +82,10 @@ test: lint
 
 check: test
 
+docs: install-test
+	$(BIN)/python docs/make_site.py
+	$(BIN)/zensical build --strict --clean
+
 lock: install-test
 	$(BIN)/uv pip compile --quiet --universal --no-header --no-annotate --no-emit-index-url --generate-hashes --extra embedded --extra corpus --extra retrieval --extra e5 --extra recalibration pyproject.toml -o requirements.lock
 	$(BIN)/uv pip compile --quiet --universal --no-header --no-annotate --no-emit-index-url --generate-hashes --extra embedded --extra corpus --extra retrieval --extra e5 --extra recalibration --extra test pyproject.toml -o requirements-test.lock
@@ -130,4 +135,4 @@ judge: .venv-train/.installed
 	@touch $@
 
 clean:
-	rm -rf $(VENV) examples/*/out examples/*/labels.sqlite* examples/*/build
+	rm -rf $(VENV) build examples/*/out examples/*/labels.sqlite* examples/*/build
