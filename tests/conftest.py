@@ -5,13 +5,16 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator
 from functools import partial
+from itertools import count
 from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
 
+from assay.ledger.store import Place
 from tests.command import Done, run_apart, run_here, without_keys
+from tests.postgres import Server, served
 from tests.remembering import remembering
 
 ROOT = Path(__file__).parents[1]
@@ -44,6 +47,31 @@ def shared_data() -> Path:
             pytest.fail(f"{folder} is missing")
         pytest.skip(f"{folder} is missing: real data that is not part of the project")
     return folder
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[Server]:
+    """A PostgreSQL server, for all tests of a process."""
+    with served() as server:
+        yield server
+
+
+_numbers = count()
+
+
+@pytest.fixture
+def on_postgres(postgres: Server) -> str:
+    """The URL of a ledger that is not there yet."""
+    return postgres.url(f"test_{next(_numbers)}")
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def place(request: pytest.FixtureRequest, tmp_path: Path) -> Place:
+    """Where a ledger can be made: in a file, and on a server."""
+    if request.param == "sqlite":
+        return tmp_path / "l"
+    url: str = request.getfixturevalue("on_postgres")
+    return url
 
 
 @pytest.fixture

@@ -15,6 +15,10 @@ ALLOWED = {
     *("bsd-2-clause", "bsd-3-clause", "mpl-2.0", "mozilla public license 2.0 (mpl 2.0)"),
 }
 
+# LGPL, of which none of Assay's own is a part: whoever wants a ledger on PostgreSQL installs it
+# with the extra 'postgres', and may exchange it for another version. One module alone imports it.
+ONLY_BY_AN_EXTRA = {"psycopg", "psycopg-binary"}
+
 
 def locked():
     """Each package of the lock files that is installed on a machine such as this one."""
@@ -48,11 +52,23 @@ def refused(licence):
     return [part for part in parts if part.strip() and part.strip().casefold() not in ALLOWED]
 
 
-@pytest.mark.parametrize("package", sorted(set(locked())))
+@pytest.mark.parametrize("package", sorted(set(locked()) - ONLY_BY_AN_EXTRA))
 def test_the_licence_is_permissive_or_mpl(package):
     found = licences(package)
     assert found, package
     assert not [part for each in found for part in refused(each)], package
+
+
+def test_what_only_an_extra_brings_is_asked_for_by_nothing_else():
+    wanted = map(Requirement, importlib.metadata.requires("assay-rag"))
+    extras = {one.name: str(one.marker) for one in wanted if one.name in ONLY_BY_AN_EXTRA}
+    assert all("extra ==" in marker for marker in extras.values())
+    imports = re.compile(r"^\s*(?:import|from) psycopg", re.MULTILINE)
+    source = ROOT / "src" / "assay"
+    found = {
+        str(p.relative_to(source)) for p in source.rglob("*.py") if imports.search(p.read_text())
+    }
+    assert found == {"ledger/postgres.py"}
 
 
 @pytest.mark.parametrize(

@@ -77,13 +77,13 @@ def test_columns_hold_the_labels_of_each_unit(tmp_path_factory, made, wanted):
             assert [columns.at(place) for place in at] == expected
 
 
-def test_units_are_told_apart_by_all_of_their_hash(tmp_path):
+def test_units_are_told_apart_by_all_of_their_hash(place):
     made = [
         {"unit": unit, "task": TASKS[0], "version": "1", "who": "x", "failed": False,
          "verdict": {"at": number}, "detail": {}, "sample": 0, "key": f"k{number}"}
         for number, unit in enumerate(UNITS)
     ]  # fmt: skip
-    with Ledger.open(tmp_path / "labels.sqlite") as ledger:
+    with Ledger.open(place) as ledger:
         ledger.add(labels(made))
         columns = Columns(ledger, {TASKS[0]: "1"})
         for number, unit in enumerate(UNITS):

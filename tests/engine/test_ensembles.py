@@ -65,9 +65,9 @@ def joint(labels):
     return {label.unit: label for label in labels if label.labeller.kind == "ensemble"}
 
 
-def test_the_majority_counts_and_every_vote_stays(tmp_path):
+def test_the_majority_counts_and_every_vote_stays(place):
     members = [Says("a", {0, 1, 2, 3}), Says("b", {0, 1}), Says("c", {0, 2})]
-    tally, labels = run(tmp_path / "l", EnsembleLabeller("jury", members))
+    tally, labels = run(place, EnsembleLabeller("jury", members))
     found = joint(labels)
     said = [found[request.unit_hash].verdict["entailed"] for request in WANTED]
     assert said == [True, True, True] + [False] * 9
@@ -83,8 +83,8 @@ def test_the_majority_counts_and_every_vote_stays(tmp_path):
     assert first.reason == "b thinks so"  # the first member that agrees with the outcome
 
 
-def test_members_are_not_asked_again_alone_or_in_another_ensemble(tmp_path):
-    path = tmp_path / "l"
+def test_members_are_not_asked_again_alone_or_in_another_ensemble(place):
+    path = place
     a, b, c = Says("a", {0}), Says("b", {1}), Says("c", {2})
     run(path, a)
     tally, _ = run(path, EnsembleLabeller("two", [a, b]))
@@ -97,17 +97,17 @@ def test_members_are_not_asked_again_alone_or_in_another_ensemble(tmp_path):
     assert len(labels) == 3 * 12 + 2 * 12
 
 
-def test_failed_votes_are_left_out_until_too_few_are_left(tmp_path):
+def test_failed_votes_are_left_out_until_too_few_are_left(place):
     members = [Says("a", {0, 1, 2}, fails={1, 2}), Says("b", {0, 1, 2}, fails={2}), Says("c", {0})]
-    _, labels = run(tmp_path / "l", EnsembleLabeller("jury", members))
+    _, labels = run(place, EnsembleLabeller("jury", members))
     found = joint(labels)
     one, two = found[WANTED[1].unit_hash], found[WANTED[2].unit_hash]
     assert (one.status, one.verdict["entailed"]) == (Status.OK, False)  # a tie of b and c
     assert (two.status, two.error) == (Status.FAILED, "only 1 of 3 votes can be used")
 
 
-def test_failed_members_are_asked_again_on_demand_and_the_joint_label_renewed(tmp_path):
-    path = tmp_path / "l"
+def test_failed_members_are_asked_again_on_demand_and_the_joint_label_renewed(place):
+    path = place
     members = [Says("a", {0}, fails={0}), Says("b", {0}), Says("c", set())]
     run(path, EnsembleLabeller("jury", members))
     members[0].fails = set()
@@ -120,15 +120,15 @@ def test_failed_members_are_asked_again_on_demand_and_the_joint_label_renewed(tm
     assert [vote["verdict"] is not None for vote in newest.detail["votes"]] == [True] * 3
 
 
-def test_a_member_without_a_word_leaves_the_unit_missing(tmp_path):
+def test_a_member_without_a_word_leaves_the_unit_missing(place):
     members = [Says("a", {0}), Says("b", {0}, silent={5}), Says("c", {0})]
-    tally, labels = run(tmp_path / "l", EnsembleLabeller("jury", members))
+    tally, labels = run(place, EnsembleLabeller("jury", members))
     assert tally.unanswered == 1
     assert WANTED[5].unit_hash not in joint(labels)
     assert len(joint(labels)) == 11
 
 
-def test_samples_at_a_temperature_are_questions_of_their_own(tmp_path):
+def test_samples_at_a_temperature_are_questions_of_their_own(place):
     def script(body, number):  # two of three samples say yes
         return completion(
             json.dumps({"reason": "", "entailed": "NO" if number % 3 == 0 else "YES"})
@@ -138,8 +138,8 @@ def test_samples_at_a_temperature_are_questions_of_their_own(tmp_path):
         settings = OpenAISettings("m", (server.url,), temperature=0.7)
         member = OpenAILabeller(settings, Renderer())
         ensemble = EnsembleLabeller("often", [member], samples=3)
-        tally, labels = run(tmp_path / "l", ensemble, WANTED[:1])
-        again, _ = run(tmp_path / "l", ensemble, WANTED[:1])
+        tally, labels = run(place, ensemble, WANTED[:1])
+        again, _ = run(place, ensemble, WANTED[:1])
     assert (tally.asked, again.asked) == (3, 0)
     assert sorted(label.sample for label in labels if label.labeller.kind == "model") == [0, 1, 2]
     (made,) = joint(labels).values()

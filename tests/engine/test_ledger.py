@@ -16,8 +16,10 @@ from hypothesis import strategies as st
 from assay.ledger import Ledger, NewLabel
 from assay.ledger.hashes import packed, unpacked
 from assay.ledger.migrations import MIGRATIONS
+from assay.ledger.store import Place
 from assay.model.errors import LedgerError
 from assay.model.labels import LabellerId, Status
+from tests.conftest import ROOT
 
 WHO = LabellerId("openai:m", "model", {"temperature": 0})
 
@@ -38,11 +40,11 @@ def label(n: int, **more) -> NewLabel:
     return NewLabel(**{**base, **more})
 
 
-def test_labels_come_back_as_they_were_written(tmp_path: Path):
-    with Ledger.open(tmp_path / "l.sqlite") as ledger:
+def test_labels_come_back_as_they_were_written(place: Place):
+    with Ledger.open(place) as ledger:
         uids = ledger.add([label(1), label(2, status=Status.FAILED, verdict=None, error="no")])
         assert len(uids) == 2
-    with Ledger.open(tmp_path / "l.sqlite") as ledger:
+    with Ledger.open(place) as ledger:
         first, second = ledger.labels()
         assert first.verdict == {"entailed": True, "reason": "é"}
         assert first.labeller == WHO
@@ -54,50 +56,53 @@ def test_labels_come_back_as_they_were_written(tmp_path: Path):
         assert ledger.units()["u1"] == {"passage": "p", "nugget": "1"}
 
 
+CHANGES = (
+    "UPDATE labels SET verdict = '{}'",
+    "DELETE FROM labels",
+    "UPDATE units SET content = '{}'",
+    "DELETE FROM units",
+)
+
+
 def test_nothing_can_be_changed_or_deleted(tmp_path: Path):
     with Ledger.open(tmp_path / "l.sqlite") as ledger:
         ledger.add([label(1)])
     db = sqlite3.connect(tmp_path / "l.sqlite")
-    for statement in (
-        "UPDATE labels SET verdict = '{}'",
-        "DELETE FROM labels",
-        "UPDATE units SET content = '{}'",
-        "DELETE FROM units",
-    ):
+    for statement in CHANGES:
         with pytest.raises(sqlite3.IntegrityError, match="never"):
             db.execute(statement)
 
 
-def test_the_same_label_imported_twice_is_one(tmp_path: Path):
-    with Ledger.open(tmp_path / "l.sqlite") as ledger:
+def test_the_same_label_imported_twice_is_one(place: Place):
+    with Ledger.open(place) as ledger:
         one = label(1, created="2026-01-01T00:00:00+00:00")
         assert len(ledger.add([one])) == 1
         assert ledger.add([one]) == []
 
 
-def test_a_batch_is_written_whole_or_not_at_all(tmp_path: Path):
-    with Ledger.open(tmp_path / "l.sqlite") as ledger:
+def test_a_batch_is_written_whole_or_not_at_all(place: Place):
+    with Ledger.open(place) as ledger:
         with pytest.raises(LedgerError):
             ledger.add([label(1), label(2, status=Status.OK, verdict=None)])
         assert list(ledger.labels()) == []
         assert ledger.add([label(3)])
 
 
-def test_two_processes_write_to_one_ledger(tmp_path: Path):
+def test_two_processes_write_to_one_ledger(place: Place):
     script = (
-        "import sys; from pathlib import Path; from assay.ledger import *; "
-        "from assay.model.labels import *\n"
-        "with Ledger.open(Path(sys.argv[1])) as ledger:\n"
+        "import sys; from assay.ledger import *; from assay.model.labels import *; "
+        "from tests.engine.test_judging import placed\n"
+        "with Ledger.open(placed(sys.argv[1])) as ledger:\n"
         "  for n in range(200):\n"
         "    ledger.add([NewLabel(key=f'{sys.argv[2]}{n}', task='t', version='1', unit=f'u{n}',"
         " content={'n': n}, labeller=LabellerId('m', 'model'), status=Status.OK, verdict={})])\n"
     )
-    path = tmp_path / "l.sqlite"
     both = [
-        subprocess.Popen([sys.executable, "-c", script, str(path), name]) for name in ("a", "b")
+        subprocess.Popen([sys.executable, "-c", script, str(place), name], cwd=ROOT)
+        for name in ("a", "b")
     ]
     assert [process.wait(60) for process in both] == [0, 0]
-    with Ledger.open(path) as ledger:
+    with Ledger.open(place) as ledger:
         assert len(list(ledger.labels())) == 400
 
 
@@ -246,20 +251,19 @@ def test_a_missing_folder_is_named(tmp_path: Path):
         Ledger.open(tmp_path / "no" / "l.sqlite")
 
 
-def test_a_kill_loses_nothing_that_was_added(tmp_path: Path):
+def test_a_kill_loses_nothing_that_was_added(place: Place):
     script = (
-        "import os, sys; from pathlib import Path; from assay.ledger import *; "
-        "from assay.model.labels import *\n"
-        "ledger = Ledger.open(Path(sys.argv[1]))\n"
+        "import os, sys; from assay.ledger import *; from assay.model.labels import *; "
+        "from tests.engine.test_judging import placed\n"
+        "ledger = Ledger.open(placed(sys.argv[1]))\n"
         "for n in range(50):\n"
         "  ledger.add([NewLabel(key=f'k{n}', task='t', version='1', unit=f'u{n}',"
         " content={'n': n}, labeller=LabellerId('m', 'model'), status=Status.OK, verdict={})])\n"
         "os.kill(os.getpid(), 9)\n"
     )
-    path = tmp_path / "l.sqlite"
-    done = subprocess.run([sys.executable, "-c", script, str(path)], check=False)
+    done = subprocess.run([sys.executable, "-c", script, str(place)], cwd=ROOT, check=False)
     assert done.returncode == -9
-    with Ledger.open(path) as ledger:
+    with Ledger.open(place) as ledger:
         assert len(list(ledger.labels())) == 50
 
 

@@ -88,7 +88,7 @@ class World:
         self.folder = Folder.open(path)
         self.evaluation = Evaluation.open(self.folder, R2C2, None)
         self.labellers = self.evaluation.labellers()
-        self.ledger = Ledger.open(self.folder.ledger_path)
+        self.ledger = Ledger.open(self.folder.ledger_place)
         self.inputs: Inputs = self.evaluation.inputs
 
     def judge(self, draw: random.Random, share: float = 1.0) -> None:

@@ -110,7 +110,7 @@ def examine(folder: Path, *, policy: str | None, labeller: str | None) -> Doctor
     if "exam" not in opened.parts:
         raise SettingsError("This folder has no question bank: its protocol is not exam.")
     part = opened.parts["exam"]
-    exists = opened.folder.ledger_path.exists()  # a file of graded passages needs none
+    exists = opened.folder.has_ledger()  # a file of graded passages needs none
     with opened.ledger() if exists else nullcontext() as ledger:
         result = opened.score(ledger).by_protocol["exam"]
         items = items_of(part, result)

@@ -317,7 +317,7 @@ class Evaluation:
     def _looking(self) -> Iterator[Ledger | None]:
         """The ledger, if there is one yet."""
         with self._trusting():
-            if not self._opened.folder.ledger_path.exists():
+            if not self._opened.folder.has_ledger():
                 yield None
                 return
             with self._opened.ledger(create=False) as ledger:

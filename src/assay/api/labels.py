@@ -19,7 +19,6 @@ from assay.ledger import Ledger, NewLabel
 from assay.ledger.chain import Head
 from assay.ledger.checking import Fault
 from assay.ledger.exchange import label_row
-from assay.ledger.lines import read_lines
 from assay.model.errors import AssayError, SettingsError
 from assay.model.labels import Label
 from assay.model.wording import printable
@@ -172,7 +171,7 @@ def exported(label: Label, content: Content, where: WhereUsed) -> dict[str, Any]
 
 def export_lines(ledger: Ledger, task: str | None, where: WhereUsed) -> Iterator[bytes]:
     """Every label as a line of JSON, oldest first, with the places that it is used at."""
-    for block in read_lines(ledger.path, tasks_named(task)):
+    for block in ledger.lines(tasks_named(task)):
         for rowid, line in zip(block.rowids(), block.lines(), strict=True):
             unit = _UNIT.search(line)
             places = where.of(unit.group(1).decode() if unit else "", rowid)

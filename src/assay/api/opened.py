@@ -162,7 +162,7 @@ class Opened:
     def look_ahead(self) -> Outlook:
         """What judging would ask, given the ledger as it is, if there is one. Asks nobody and
         writes nothing."""
-        exists = self.folder.ledger_path.exists()
+        exists = self.folder.has_ledger()
         with self.ledger() if exists else nullcontext() as ledger:
             if ledger is not None:
                 ledger.checked()

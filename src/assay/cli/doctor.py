@@ -186,10 +186,10 @@ def _labellers(opened: Opened) -> Iterator[Finding]:
 
 
 def _ledger(folder: Folder) -> Iterator[Finding]:
-    if not folder.ledger_path.exists():
-        yield Finding("ledger", True, "none yet; 'assay judge' makes it")
-        return
     try:
+        if not folder.has_ledger():
+            yield Finding("ledger", True, "none yet; 'assay judge' makes it")
+            return
         with folder.open_ledger() as ledger:
             count = sum(row["labels"] for row in ledger.stats())
             yield Finding("ledger", True, f"{counted(count, 'label')}, version {ledger.version()}")

@@ -1,140 +1,40 @@
 """One process at a time asks a labeller for a task with a ledger: two would pay for all twice.
-Shards of the same count may be asked side by side, each by one process.
-
-A claim is a file beside the ledger that is locked. The system lets go of the lock when a process
-ends, however it ends, so that nobody is ever kept out by one that is gone.
-"""
+Shards of the same count may be asked side by side, each by one process."""
 
 from __future__ import annotations
 
 import hashlib
-import os
-import time
 from collections.abc import Iterable, Iterator
-from contextlib import ExitStack, contextmanager, suppress
-from datetime import UTC, datetime
-from pathlib import Path
+from contextlib import ExitStack, contextmanager
 
 from assay.judging.shards import Shard
-from assay.model.errors import LedgerError
+from assay.ledger import Ledger
 from assay.model.labels import LabellerId
-from assay.model.wording import printable
 from assay.tasks.base import canonical
 
-try:
-    import fcntl
-except ImportError:  # Windows has no such locks: nobody is kept out there
-    fcntl = None  # type: ignore[assignment]
-
 _FREE = frozenset({"rules", "recorded"})  # kinds of labellers that cost nothing
-_LONGEST = 200
-_AGAIN = 0.01  # seconds
 
 
 @contextmanager
 def claimed(
-    ledger: Path, wanted: Iterable[tuple[LabellerId, str]], shard: Shard | None = None
+    ledger: Ledger, wanted: Iterable[tuple[LabellerId, str]], shard: Shard | None = None
 ) -> Iterator[None]:
-    """Hold the right to ask these labellers for these tasks (by name) with the ledger at a path,
-    all their questions or those of a shard. Labellers that cost nothing may be asked by anybody.
+    """Hold the right to ask these labellers for these tasks (by name) with a ledger, all their
+    questions or those of a shard. Labellers that cost nothing may be asked by anybody.
 
     Raises LedgerError where another process holds one of them, saying which process.
     """
-    real = ledger.resolve()  # several folders may share one by links
     named = {_name(who, task): (who, task) for who, task in wanted if who.kind not in _FREE}
     with ExitStack() as held:
         for name, (who, task) in sorted(named.items()):
-            path = real.with_name(f"{real.name}-asking-{name}")
-            what = f"{ledger}: {who.name} is being asked for '{task}'"
-            if shard is None:
-                held.enter_context(claim(path, what))
-            else:
-                held.enter_context(claim(path, what, shards=shard.count))
-                own = path.with_name(f"{path.name}-{shard.number}of{shard.count}")
-                held.enter_context(claim(own, f"{what}, shard {shard},"))
+            what = f"{ledger.name}: {who.name} is being asked for '{task}'"
+            held.enter_context(ledger.claim(name, what, shards=shard.count if shard else 0))
+            if shard is not None:
+                own = f"{name}-{shard.number}of{shard.count}"
+                held.enter_context(ledger.claim(own, f"{what}, shard {shard},"))
         yield
 
 
 def _name(who: LabellerId, task: str) -> str:
     parts = canonical([who.name, who.kind, dict(who.params), task])
     return hashlib.sha256(parts).hexdigest()[:12]
-
-
-@contextmanager
-def claim(path: Path, what: str, *, shards: int = 0) -> Iterator[None]:
-    """Hold the file at ``path`` for this process, or with all others that hold it for as many
-    ``shards``. Raises LedgerError where another one does: ``what`` is being done by it."""
-    if fcntl is None:
-        yield
-        return
-    file = _locked(path, what, shards)
-    try:
-        yield
-    finally:
-        with suppress(OSError):  # a folder that is gone or read-only, or other shards hold the file
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            path.unlink()
-        os.close(file)
-
-
-def _sign(file: int, path: Path, text: str) -> None:
-    """Write who holds the file. Where there is no room even for that, no label could be kept:
-    better said before anything is paid."""
-    try:
-        os.truncate(file, 0)
-        os.write(file, text.encode())
-    except OSError as error:
-        with suppress(OSError):
-            path.unlink()
-        os.close(file)
-        raise LedgerError(
-            f"{path} cannot be written: {error.strerror}. Nothing was asked. Make room, or see to "
-            "what else keeps the disk from being written, and run again."
-        ) from error
-
-
-def _locked(path: Path, what: str, shards: int) -> int:
-    """A descriptor of the file at ``path``, locked."""
-    now = datetime.now(UTC).astimezone()
-    own = f"one of {shards} shards" if shards else f"number {os.getpid()}, since {now:%H:%M:%S}"
-    while True:
-        try:
-            # No link is followed: a folder that someone sends could make us empty any file.
-            file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o666)
-        except OSError as error:
-            raise LedgerError(
-                f"{path} cannot be made: {error.strerror}. Remove it if it is there, and check "
-                "that you may write to the folder."
-            ) from error
-        try:
-            alone = _taken(file, fcntl.LOCK_EX)
-            joined = not alone and bool(shards) and _taken(file, fcntl.LOCK_SH)
-        except OSError:
-            return file  # a file system without locks
-        holder = "" if alone else printable(os.read(file, _LONGEST).decode(errors="replace"))
-        if not alone and not (joined and holder == own):
-            os.close(file)
-            if shards and holder in ("", own):  # another shard is taking it, or letting go of it
-                time.sleep(_AGAIN)
-                continue
-            raise LedgerError(
-                f"{what} by another process{f' ({holder})' if holder else ''}. Wait until it is "
-                "done, or stop it, and run again: what it was told is kept and not asked again."
-            )
-        # Whoever held it has removed the file when it was done: a lock on that one is worthless.
-        with suppress(FileNotFoundError):
-            if os.path.samestat(os.fstat(file), path.stat()):
-                if alone:
-                    _sign(file, path, own)
-                if not alone or not shards or _taken(file, fcntl.LOCK_SH):
-                    return file
-        os.close(file)
-
-
-def _taken(file: int, lock: int) -> bool:
-    """Lock the file, unless another process's lock is in the way."""
-    try:
-        fcntl.flock(file, lock | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True

@@ -242,7 +242,7 @@ def judge(
     ]
     if ledger.size() + sum(len(part.todo) for _, each in plans for part in each.asked) > LARGE:
         ledger.use_less_memory()
-    with claimed(ledger.path, wanted, shard):
+    with claimed(ledger, wanted, shard):
         now = [(title, _still_open(each, ledger)) for title, each in plans]
         return _carry_out(now, ledger, told, budget, give_up_after)
 

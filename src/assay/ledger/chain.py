@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 import orjson
 
 from assay.ledger.hashes import as_packed, unpacked
+from assay.ledger.store import Database
 
 LINKED = "labels.id, uid, key, error, tokens_in, tokens_out, cost, seconds, detail"
 """The columns that :func:`linked` takes."""
@@ -49,18 +50,20 @@ def linked(before: bytes, number: int, uid: bytes | str, key: bytes | str, *rest
     return hashlib.sha256(before + orjson.dumps(parts)).digest()[:_SIZE]
 
 
-def has_digests(db: sqlite3.Connection) -> bool:
-    """Whether labels have digests: an older ledger that cannot be written has none."""
+def has_digests(db: Database) -> bool:
+    """Whether labels have digests: an older file that cannot be written has none."""
+    if not isinstance(db, sqlite3.Connection):
+        return True
     found = "SELECT count(*) FROM pragma_table_info('labels') WHERE name = 'digest'"
     return bool(db.execute(found).fetchone()[0])
 
 
-def head(db: sqlite3.Connection) -> Head:
+def head(db: Database) -> Head:
     """The head as it is stored; that of an older ledger as it would be."""
     return newest(db)._replace(draws=tuple(map(" ".join, made_draws(db).items())))
 
 
-def newest(db: sqlite3.Connection) -> Head:
+def newest(db: Database) -> Head:
     """The head without the draws."""
     if not has_digests(db):
         return next(iter(deque(_links(db), 1)), Head())
@@ -68,16 +71,17 @@ def newest(db: sqlite3.Connection) -> Head:
     return Head() if row is None else Head(row[0], row[1] if type(row[1]) is bytes else b"")
 
 
-def made_draws(db: sqlite3.Connection) -> dict[str, str]:
+def made_draws(db: Database) -> dict[str, str]:
     """The uids of the draws, oldest first, with when they were made; none in a ledger that is older
     than draws."""
-    if not db.execute("SELECT 1 FROM sqlite_master WHERE name = 'draws'").fetchone():
+    of_a_file = "SELECT 1 FROM sqlite_master WHERE name = 'draws'"
+    if isinstance(db, sqlite3.Connection) and not db.execute(of_a_file).fetchone():
         return {}
     rows = db.execute("SELECT uid, created FROM draws ORDER BY id")
     return {unpacked(uid): str(created) for uid, created in rows}
 
 
-def digest_of(db: sqlite3.Connection, number: int) -> bytes | None:
+def digest_of(db: Database, number: int) -> bytes | None:
     """The digest of a label, of none for number 0; None where there is no such label."""
     if number == 0:
         return Head().digest
@@ -93,7 +97,7 @@ def extend(db: sqlite3.Connection) -> None:
     db.executemany("UPDATE labels SET digest = ? WHERE id = ?", links)
 
 
-def _links(db: sqlite3.Connection) -> Iterator[Head]:
+def _links(db: Database) -> Iterator[Head]:
     """The head at each label of a ledger without digests."""
     digest = Head().digest
     for row in db.execute(_CHAIN):

@@ -5,9 +5,7 @@ from __future__ import annotations
 import hashlib
 import sqlite3
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import closing
 from itertools import islice
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import orjson
@@ -15,35 +13,32 @@ import orjson
 from assay.ledger.chain import LINKED, Head, has_digests, head, linked
 from assay.ledger.draws import faulty_draws
 from assay.ledger.hashes import as_packed, packed, unpacked
-from assay.ledger.opening import explained, opened
+from assay.ledger.store import Database, Store
 from assay.model.errors import LedgerError
 from assay.tasks.base import canonical, content_hash, unit_hash
 
 CURE = (
-    "Take labels.sqlite from a backup; or export the labels, take the lines concerned out and "
+    "Take the ledger from a backup; or export the labels, take the lines concerned out and "
     "import the rest into a new ledger. 'assay labels verify FOLDER' names all that was changed."
 )
 GONE = (
-    "Take labels.sqlite from a backup; or, where this is the ledger to go on with, move what the "
+    "Take the ledger from a backup; or, where this is the ledger to go on with, move what the "
     "other gave (out/) away first."
 )
 _AT_ONCE = 1000
 _VERDICTS = 10_000  # different ones that are remembered
-_SHOWN = 20  # faults of the structure that are told
 _LABELS = (  # of constants
     f"SELECT {LINKED}, {{digest}}, labels.unit, tasks.name, version, units.hash, labeller, status, "  # noqa: S608
     "verdict, reason, sample, overrules, created FROM labels LEFT JOIN tasks ON tasks.id = "
     "labels.task LEFT JOIN units ON units.id = labels.unit WHERE labels.id > ? ORDER BY labels.id"
 )
 _UNITS = (
-    "SELECT units.id, hash, name, CAST(content AS BLOB), typeof(content) FROM units "
+    "SELECT units.id, hash, name, {} FROM units "
     "LEFT JOIN tasks ON tasks.id = units.task WHERE units.id > ? ORDER BY units.id"
 )
 _UNNUMBERED = "SELECT uid FROM labels WHERE id < 1"
 _UNNUMBERED_UNITS = "SELECT count(*) FROM units WHERE id < 1"
-_COUNT, _NOT = "SELECT count(*) FROM labels {}", "NOT INDEXED"
 _FOREIGN = "it was put in by other means than Assay's"
-_UTF_8 = "which writes UTF-8: 'sqlite3 OLD .dump | sqlite3 NEW' gives that back"
 _BESIDE = "its key, error, tokens, cost, seconds or detail were changed"
 
 
@@ -67,43 +62,35 @@ class Fault(NamedTuple):
         return self.why if self.uid is None else f"label {self.uid[:8]}: {self.why}"
 
 
-def look(path: Path, *, by_index: bool) -> tuple[Checked, str | None]:
-    """How far the ledger at a path is as it was written, and what the first thing is that is not.
-    ``by_index`` is whether labels are going to be looked up by indexes."""
+def look(store: Store, *, by_index: bool) -> tuple[Checked, str | None]:
+    """How far a ledger is as it was written, and what the first thing is that is not. ``by_index``
+    is whether labels are going to be looked up by indexes."""
     try:
-        with explained(path), closing(opened(path)) as db:
+        with store.explained(), store.apart() as db:
             return first_fault(db, Checked(), by_index=by_index)
     except LedgerError as error:
         return Checked(), str(error)
 
 
-def first_fault(
-    db: sqlite3.Connection, after: Checked, *, by_index: bool = True
-) -> tuple[Checked, str | None]:
-    """The same of an open ledger."""
-    db.execute("SAVEPOINT checking")  # nobody's labels come in between
-    try:
+def first_fault(db: Store, after: Checked, *, by_index: bool = True) -> tuple[Checked, str | None]:
+    """The same of what was written ``after``, as seen by this connection."""
+    with db.snapshot():  # nobody's labels come in between
         found = next(faults(db, after, by_index=by_index), None)
         if found is not None:
             return after, str(found)
         unit = db.execute("SELECT max(id) FROM units").fetchone()[0] or 0
         return Checked(head(db), unit), None
-    finally:
-        db.execute("RELEASE checking")
 
 
-def faults(
-    db: sqlite3.Connection, after: Checked = _NOTHING, *, by_index: bool = True
-) -> Iterator[Fault]:
+def faults(db: Store, after: Checked = _NOTHING, *, by_index: bool = True) -> Iterator[Fault]:
     """All that is not as it was written, the structure first; of the indexes of the large tables
     only how long they are where nothing is looked up in them."""
     try:
         if not after.head.labels:
-            encoding = db.execute("PRAGMA encoding").fetchone()[0]
-            if encoding != "UTF-8":
-                yield Fault(f"the file is in {encoding}, and so not written by Assay ({_UTF_8})")
-                return
-            yield from _structure(db, by_index)
+            for why, readable in db.structure(by_index=by_index):
+                yield Fault(why)
+                if not readable:
+                    return
         yield from _unnumbered(db)
         units = set()
         for number, why in _units(db, after.unit):
@@ -115,19 +102,7 @@ def faults(
         yield Fault(f"cannot be read on: {error}")
 
 
-def _structure(db: sqlite3.Connection, by_index: bool) -> Iterator[Fault]:
-    for what in (_SHOWN,) if by_index else ("tasks", "labellers"):
-        for (text,) in db.execute(f"PRAGMA integrity_check({what})"):
-            if text != "ok":
-                yield Fault(f"the file is damaged: {text}")
-    counts = {
-        db.execute(_COUNT.format(how)).fetchone() for how in ("INDEXED BY labels_asked", _NOT)
-    }
-    if len(counts) > 1:
-        yield Fault("labels are gone, or are in the file twice")
-
-
-def _unnumbered(db: sqlite3.Connection) -> Iterator[Fault]:
+def _unnumbered(db: Database) -> Iterator[Fault]:
     """What has a number below 1, at which the chain and every look begin."""
     for (uid,) in db.execute(_UNNUMBERED):
         yield Fault(_FOREIGN, unpacked(uid) if uid is not None else None)
@@ -135,10 +110,10 @@ def _unnumbered(db: sqlite3.Connection) -> Iterator[Fault]:
         yield Fault("a unit was put in by other means than Assay's")
 
 
-def _units(db: sqlite3.Connection, after: int) -> Iterator[tuple[int, str]]:
+def _units(db: Store, after: int) -> Iterator[tuple[int, str]]:
     """The units whose text is another than the one that was hashed, by number."""
     begins: dict[str | None, bytes] = {}
-    for number, stored, task, content, kind in _rows(db, _UNITS, after):
+    for number, stored, task, content, kind in _rows(db, _UNITS.format(db.content), after):
         try:
             begin = begins.get(task) or begins.setdefault(task, b"[%b," % orjson.dumps(task))
             fine = kind == "text" and (
@@ -152,7 +127,7 @@ def _units(db: sqlite3.Connection, after: int) -> Iterator[tuple[int, str]]:
             yield number, f"the text of unit {unpacked(stored)[:8]} was changed"
 
 
-def _labels(db: sqlite3.Connection, before: Head, units: set[int]) -> Iterator[Fault]:
+def _labels(db: Store, before: Head, units: set[int]) -> Iterator[Fault]:
     who, said = _labellers(db), _Verdicts({None: None})
     digests = has_digests(db)
     last, digest, _ = before
@@ -231,7 +206,7 @@ def _unlinked(last: int, digest: bytes, row: tuple[Any, ...], stored: object) ->
     return f"{_BESIDE}, or the label before it"
 
 
-def _labellers(db: sqlite3.Connection) -> dict[int, orjson.Fragment]:
+def _labellers(db: Store) -> dict[int, orjson.Fragment]:
     """Labellers by number, as uids cover them."""
     found = {}
     for number, name, kind, params in _rows(db, "SELECT id, name, kind, params FROM labellers"):
@@ -278,16 +253,18 @@ def _uid(
         return None
 
 
-def _rows(db: sqlite3.Connection, query: str, *values: int) -> Iterator[tuple[Any, ...]]:
+def _rows(db: Store, query: str, *values: int) -> Iterator[tuple[Any, ...]]:
     """Rows whose first column is their number, ascending; a text that is no UTF-8 is read as one
     that cannot have been written."""
     last = values
     try:
-        for row in db.execute(query, values):
+        for row in db.each(query, values):
             last = (row[0],) if values else ()
             yield row
     except (sqlite3.OperationalError, UnicodeDecodeError) as error:
-        if "decode" not in str(error) or db.text_factory is not str:
+        if not isinstance(db, sqlite3.Connection) or db.text_factory is not str:
+            raise
+        if "decode" not in str(error):
             raise
         db.text_factory = lambda text: text.decode(errors="surrogateescape")
         try:

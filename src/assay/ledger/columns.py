@@ -16,7 +16,7 @@ from assay.model.errors import LedgerError
 from assay.model.labels import Label, LabellerId, Status
 
 if TYPE_CHECKING:
-    from assay.ledger.sqlite import Ledger
+    from assay.ledger.ledger import Ledger
 
 V = TypeVar("V")
 
@@ -217,7 +217,7 @@ class Columns:
         ledger = self._ledger.anew()
         if ledger is not self._ledger:
             if ledger.faulty_head(self._head.in_manifest()):
-                raise LedgerError(f"{ledger.path} is not the ledger that it was. Score anew.")
+                raise LedgerError(f"{ledger.name} is not the ledger that it was. Score anew.")
             self._ledger = ledger
         return ledger.said(rows)
 

@@ -6,17 +6,15 @@ A draw is written before anybody is asked, and never changed: an interval rests 
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from pathlib import Path
 
 import orjson
 
 from assay.ledger.chain import made_draws
 from assay.ledger.hashes import packed
-from assay.ledger.opening import explained, transaction
+from assay.ledger.store import Database, Store
 from assay.model.errors import LedgerError
 from assay.tasks.base import canonical, content_hash
 
@@ -57,38 +55,37 @@ class Draw:
         return [name for name, one in zip(self.names, self.drawn, strict=True) if one]
 
 
-def add_draw(db: sqlite3.Connection, path: Path, draw: Draw) -> bool:
-    """Write a draw; False where it is there already. Raises LedgerError."""
-    uid, created = packed(draw.uid), datetime.now(UTC).isoformat(timespec="seconds")
+def add_draw(db: Store, draw: Draw) -> bool:
+    """Write a draw, within the transaction under way; False where it is there already."""
+    uid = packed(draw.uid)
+    created = draw.created or datetime.now(UTC).isoformat(timespec="seconds")
+    if db.execute("SELECT 1 FROM draws WHERE uid = ?", (uid,)).fetchone():
+        return False
+    last = db.execute("SELECT max(id) FROM draws").fetchone()[0] or 0
+    tasks = orjson.dumps(draw.tasks).decode()
+    row = (last + 1, uid, draw.design, tasks, draw.size, draw.seed, created)
     rows = zip(draw.names, draw.pi, map(int, draw.drawn), strict=True)
-    with transaction(db, path):
-        if db.execute("SELECT 1 FROM draws WHERE uid = ?", (uid,)).fetchone():
-            return False
-        tasks = orjson.dumps(draw.tasks).decode()
-        number = db.execute(
-            "INSERT INTO draws (uid, design, tasks, size, seed, created) VALUES (?, ?, ?, ?, ?, ?)",
-            (uid, draw.design, tasks, draw.size, draw.seed, created),
-        ).lastrowid
-        db.executemany("INSERT INTO drawn VALUES (?, ?, ?, ?)", ((number, *row) for row in rows))
+    db.fill("draws", [row])
+    db.fill("drawn", ((last + 1, *one) for one in rows))
     return True
 
 
-def draws(db: sqlite3.Connection, path: Path) -> list[Draw]:
+def draws(db: Store) -> list[Draw]:
     """All draws, oldest first. Raises LedgerError where one is not as it was written."""
-    with explained(path):
+    with db.explained():
         found = list(_read(db))
     for one in found:
         if isinstance(one, str):
-            raise LedgerError(f"{path}: {one}. Take labels.sqlite from a backup.")
+            raise LedgerError(f"{db.name}: {one}. Take the ledger from a backup.")
     return [one for one in found if isinstance(one, Draw)]
 
 
-def faulty_draws(db: sqlite3.Connection) -> Iterator[str]:
+def faulty_draws(db: Database) -> Iterator[str]:
     """What is wrong with draws that are not as they were written."""
     return (one for one in _read(db) if isinstance(one, str))
 
 
-def _read(db: sqlite3.Connection) -> Iterator[Draw | str]:
+def _read(db: Database) -> Iterator[Draw | str]:
     """Each draw, oldest first, or what is wrong with it."""
     if not made_draws(db):
         return  # or an older ledger that may only be read

@@ -12,7 +12,7 @@ from pydantic import ValidationError
 from assay.formats.jsonl import read_objects
 from assay.formats.parsed import FaultList, Parsed
 from assay.formats.text import read_text
-from assay.ledger.sqlite import Ledger, NewLabel
+from assay.ledger.ledger import Ledger, NewLabel
 from assay.model.errors import SettingsError
 from assay.model.labels import Label, LabellerId, Status
 from assay.model.secrets import secret_in, secret_told

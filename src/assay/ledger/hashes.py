@@ -5,15 +5,21 @@ from __future__ import annotations
 _SIZE, _LETTERS = 16, 32
 
 
+class Odd(str):
+    """What stands in the place of a hash and is none, for stores that tell columns' types apart."""
+
+    __slots__ = ()
+
+
 def packed(text: str) -> bytes | str:
     """A hash of 32 hexadecimal digits as its 16 bytes; any other text as it is."""
     if len(text) != _LETTERS:
-        return text
+        return Odd(text)
     try:
         found = bytes.fromhex(text)
     except ValueError:
-        return text
-    return found if found.hex() == text else text
+        return Odd(text)
+    return found if found.hex() == text else Odd(text)
 
 
 def unpacked(stored: bytes | str) -> str:
@@ -25,6 +31,6 @@ def as_packed(stored: object) -> str:
     """The same. Raises TypeError for what ``packed`` does not give: nobody would find it."""
     if type(stored) is bytes and len(stored) == _SIZE:
         return stored.hex()
-    if type(stored) is not str or packed(stored) != stored:
+    if not isinstance(stored, str) or packed(stored) != stored:
         raise TypeError(f"{stored!r} is not how a hash is stored")
     return stored

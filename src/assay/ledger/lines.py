@@ -1,20 +1,22 @@
-"""Labels as JSON, put together by SQLite itself: the fast way out of a large ledger.
+"""Labels as JSON, put together by SQLite itself (the fast way out of a large file), or here.
 
 A line says the same as ``exchange.label_row``.
 """
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
+import orjson
+
+from assay.ledger.hashes import unpacked
 from assay.ledger.opening import explained, opened
-
-if TYPE_CHECKING:  # judging needs none of it
-    import numpy as np
-    import numpy.typing as npt
+from assay.ledger.reading import of_tasks
+from assay.ledger.store import Store
 
 _ROWS = 8192  # labels a block: some 7 MB of lines
 
@@ -60,10 +62,9 @@ _HASH = (
     "substr(json_quote({0}), 2, length(json_quote({0})) - 2))"
 )
 _TEXT = "ifnull({}, 'null')"
-_FINITE = "{0} > -9e999 AND {0} < 9e999"  # JSON has no infinite numbers
-_NUMBER = f"iif({_FINITE}, {{0}}, 'null')"
-# 17 digits give the same number back; SQLite's own JSON keeps 15.
-_REAL = f"iif({_FINITE}, printf('%!.17g', {{0}}), 'null')"
+# JSON has no infinite numbers. 17 digits give the same number back; SQLite's own JSON keeps 15.
+_REAL = "iif({0} > -9e999 AND {0} < 9e999, printf('%!.17g', {0}), 'null')"
+_NUMBER = f"iif(typeof({{0}}) = 'integer', {{0}}, {_REAL})"
 _FIELDS = (
     ('"uid":"%s"', _HASH.format("uid")),
     ('"key":"%s"', _HASH.format("key")),
@@ -117,7 +118,7 @@ def _blocks(
     names = None if tasks is None else list(tasks)
     chosen = "" if names is None else f"AND what.name IN ({','.join('?' * len(names))})"
     sql = query(f"labels.id > ? AND labels.id <= ? {chosen}")
-    with explained(path), closing(opened(path)) as db:
+    with explained(path), closing(opened(path, sqlite3.Connection)) as db:
         db.text_factory = bytes
         start = after
         while True:
@@ -132,16 +133,66 @@ def _blocks(
                     yield found
 
 
-def lines_of(path: Path, rowids: npt.NDArray[np.int64]) -> Iterator[Block]:
-    """The labels of the ledger at ``path`` with these numbers, which ascend."""
-    with explained(path), closing(opened(path)) as db:
-        db.text_factory = bytes
-        query = _lines("labels.id IN (SELECT value FROM json_each(?))")
-        for start in range(0, len(rowids), _ROWS):
-            wanted = str(rowids[start : start + _ROWS].tolist())
-            found = db.execute(query, [wanted]).fetchone()
-            if found[0] is not None:
-                yield Block._make(found)
+def json_blocks(db: Store, tasks: Sequence[str] | None, after: int) -> Iterator[Block]:
+    """The same of another store, to the byte."""
+    chosen = of_tasks("labels.task", tasks) or "WHERE TRUE"
+    rows = db.each(
+        "SELECT labels.id, uid, key, tasks.name, version, hash, content, labellers.name, kind, "  # noqa: S608
+        "params, sample, status, verdict, reason, error, overrules, tokens_in, tokens_out, cost, "
+        "seconds, created, detail FROM labels JOIN units ON units.id = unit "
+        "JOIN tasks ON tasks.id = labels.task JOIN labellers ON labellers.id = labeller "
+        f"{chosen} AND labels.id > ? ORDER BY labels.id",
+        [*(tasks or []), after],
+    )
+    while some := rows.fetchmany(_ROWS):
+        numbers = [row[0] for row in some]
+        whole = numbers[-1] - numbers[0] + 1 == len(numbers)
+        yield Block(
+            numbers[0],
+            numbers[-1],
+            None if whole else b",".join(b"%d" % one for one in numbers),
+            b"".join(row[1] for row in some if isinstance(row[1], bytes)),
+            _USED_AT.join(_line(*row[1:]).replace(b"%", b"%%") for row in some),
+        )
+
+
+def _line(*columns: Any) -> bytes:
+    """A label as ``_FIELDS`` make it, without the last brace."""
+    (uid, key, task, version, unit, content, name, kind, params, sample, status, verdict, reason,
+     error, overrules, tokens_in, tokens_out, cost, seconds, created, detail) = columns  # fmt: skip
+    whole = orjson.dumps(
+        {
+            "uid": unpacked(uid),
+            "key": unpacked(key),
+            "task": task,
+            "version": version,
+            "unit_hash": unpacked(unit),
+            "unit": orjson.Fragment(content),
+            "labeller": {"name": name, "kind": kind, "params": orjson.Fragment(params)},
+            "sample": sample,
+            "status": status,
+            "verdict": None if verdict is None else orjson.Fragment(verdict),
+            "reason": reason,
+            "error": error,
+            "overrules": None if overrules is None else unpacked(overrules),
+            "tokens_in": _number(tokens_in),
+            "tokens_out": _number(tokens_out),
+            "cost": _number(cost),
+            "seconds": _number(seconds),
+            "created": created,
+            "detail": orjson.Fragment(detail),
+        }
+    )
+    return whole[:-1]
+
+
+def _number(value: float | None) -> int | orjson.Fragment | None:
+    """A number as ``_NUMBER`` has it."""
+    if value is None or isinstance(value, int):
+        return value
+    digits, _, power = f"{value:.17g}".partition("e")
+    point = "" if "." in digits else ".0"
+    return orjson.Fragment(f"{digits}{point}{f'e{power}' if power else ''}")
 
 
 def _lines(which: str) -> str:

@@ -7,11 +7,14 @@ import sqlite3
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
+from typing import TypeVar
 
 from assay.ledger.chain import SINCE, extend, has_digests
 from assay.ledger.hashes import packed
 from assay.ledger.migrations import MIGRATIONS
 from assay.model.errors import LedgerError
+
+C = TypeVar("C", bound=sqlite3.Connection)
 
 _MAPPED = 1 << 30
 """Bytes of the file that are read through the address space, without a copy."""
@@ -25,10 +28,10 @@ _CACHE = 256 << 10
 """KiB of the file that SQLite holds in memory: indexes of millions of labels are read at random."""
 
 
-def connect(path: Path) -> sqlite3.Connection:
+def connect(path: Path, kind: type[C]) -> C:
     """The ledger at ``path``, made or migrated where needed."""
     with explained(path):
-        db = opened(path)
+        db = opened(path, kind)
         try:
             db.execute(f"PRAGMA mmap_size = {_MAPPED}")
             db.execute(f"PRAGMA cache_size = -{_CACHE}")
@@ -42,7 +45,7 @@ def connect(path: Path) -> sqlite3.Connection:
     return db
 
 
-def opened(path: Path) -> sqlite3.Connection:
+def opened(path: Path, kind: type[C]) -> C:
     """A connection to the file at ``path``, for reading alone where it may not be written."""
     where, is_uri = str(path), False
     if not _writable(path):
@@ -50,7 +53,7 @@ def opened(path: Path) -> sqlite3.Connection:
         log, shared = (path.with_name(f"{path.name}-{end}") for end in ("wal", "shm"))
         alone = not shared.exists() and not (log.exists() and log.stat().st_size)
         where, is_uri = f"{path.absolute().as_uri()}?{'immutable=1' if alone else 'mode=ro'}", True
-    return sqlite3.connect(where, timeout=30, isolation_level=None, uri=is_uri)
+    return sqlite3.connect(where, timeout=30, isolation_level=None, uri=is_uri, factory=kind)
 
 
 def _writable(path: Path) -> bool:

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 import orjson
 
 from assay.ledger.hashes import packed, unpacked
-from assay.ledger.opening import explained
+from assay.ledger.store import Store
 from assay.model.labels import Label, LabellerId, Status
 
 Asked = tuple[str, str]
@@ -19,22 +17,21 @@ Asked = tuple[str, str]
 REST = "sample, overrules, tokens_in, tokens_out, cost, seconds, created, detail"
 _OWN = "labels.id, uid, key, labels.task, version, hash, labeller, status, verdict, reason, error, "
 _OF_ALL = "FROM labels JOIN units ON units.id = unit"
-# In this order: for each question its unit, then its label, each by an index.
+# In this order (CROSS JOIN says so): for each question its unit, then its label, by indexes.
 _OF_ASKED = (
     "FROM asked CROSS JOIN units ON units.hash = asked_unit "
     "CROSS JOIN labels ON labels.unit = units.id AND labels.key = asked_key"
 )
 _CHUNK = 500  # bound variables in one look-up; far below SQLite's limit
-_SMALL_CACHE = 4 << 10  # KiB
 _BLOCK = 2_000
 
 
 class Reading:
     """An open ledger as far as it is read; :class:`assay.ledger.Ledger` also writes."""
 
-    def __init__(self, path: Path, connection: sqlite3.Connection) -> None:
-        self.path = path
-        self._db = connection
+    def __init__(self, store: Store) -> None:
+        self.place, self.name = store.place, store.name
+        self._db = store
         self._labellers: dict[int, LabellerId] = {}
 
     def statuses(self, asked: Iterable[Asked]) -> dict[str, Status]:
@@ -43,7 +40,7 @@ class Reading:
         known: dict[str, Status] = {}
         if not self.size():
             return known
-        with explained(self.path):
+        with self._db.explained():
             pairs = ((packed(unit), packed(key)) for unit, key in asked)
             for stored, status in self.asked("labels.key, status", pairs):
                 key = unpacked(stored)
@@ -54,27 +51,26 @@ class Reading:
     def known_keys(self, keys: Collection[str]) -> set[str]:
         """Those of the keys that any label has, whatever its unit; goes through all labels."""
         wanted = {packed(key) for key in keys}
-        with explained(self.path):
-            found = (key for (key,) in self._db.execute("SELECT key FROM labels") if key in wanted)
+        with self._db.explained():
+            found = (key for (key,) in self._db.each("SELECT key FROM labels") if key in wanted)
             return {unpacked(key) for key in found}
 
     def size(self) -> int:
         """How many labels there are."""
-        with explained(self.path):  # none is ever deleted
+        with self._db.explained():  # none is ever deleted
             return int(self._db.execute("SELECT max(id) FROM labels").fetchone()[0] or 0)
 
     def use_less_memory(self) -> None:
         """Hold little of the file: for a ledger that is much larger than what may be used."""
-        with explained(self.path):
-            self._db.execute("PRAGMA mmap_size = 0")
-            self._db.execute(f"PRAGMA cache_size = -{_SMALL_CACHE}")
+        with self._db.explained():
+            self._db.use_less_memory()
 
     def judged_by_people(self) -> set[str]:
         """Names of the tasks that any person ever labelled."""
         people = [number for number, who in self.labellers().items() if who.is_human]
         if not people:
             return set()
-        with explained(self.path):
+        with self._db.explained():
             rows = self._db.execute(
                 "SELECT DISTINCT name FROM labels JOIN tasks ON tasks.id = task "  # noqa: S608
                 f"WHERE labeller IN ({','.join('?' * len(people))})",
@@ -84,7 +80,7 @@ class Reading:
 
     def of_other_versions(self, task: str, version: str) -> int:
         """How many labels a task has from other versions of it."""
-        with explained(self.path):
+        with self._db.explained():
             row = self._db.execute(
                 "SELECT COUNT(*) FROM labels JOIN tasks ON tasks.id = task "
                 "WHERE name = ? AND version != ?",
@@ -97,8 +93,10 @@ class Reading:
         number: those where ``who`` itself has (another wording), and those where not (other
         parameters)."""
         named = {number: one for number, one in self.labellers().items() if one.name == who.name}
+        if not named:
+            return 0, 0
         own = next((number for number, one in named.items() if one == who), -1)
-        with explained(self.path):
+        with self._db.explained():
             rows = self._db.execute(
                 "SELECT COUNT(DISTINCT CASE WHEN labeller = ? THEN key END) FROM labels "  # noqa: S608
                 "JOIN tasks ON tasks.id = task WHERE name = ? AND version = ? AND sample = 0 "
@@ -111,7 +109,7 @@ class Reading:
 
     def unit(self, unit: str) -> Mapping[str, Any]:
         """Content of the unit with this hash; raises KeyError where there is none."""
-        with explained(self.path):
+        with self._db.explained():
             row = self._db.execute(
                 "SELECT content FROM units WHERE hash = ?", [packed(unit)]
             ).fetchone()
@@ -126,23 +124,26 @@ class Reading:
 
     def task_names(self) -> dict[int, str]:
         """The same by the number that rows refer to."""
-        with explained(self.path):
+        with self._db.explained():
             return dict(self._db.execute("SELECT id, name FROM tasks"))
 
     def labels(self, tasks: Iterable[str] | None = None) -> Iterator[Label]:
         """All labels, oldest first, of the named tasks or of all."""
         names = None if tasks is None else list(tasks)
-        yield from self._select(f"{_OF_ALL} {_of_tasks('labels.task', names)}", names or [])
+        some = f"{_OF_ALL} {of_tasks('labels.task', names)}"
+        yield from self._select(some, names or [], many=True)
 
     def by_people(self, after: int = 0) -> Iterator[Label]:
         """People's labels with numbers above ``after``, oldest first."""
         people = [number for number, who in self.labellers().items() if who.is_human]
+        if not people:
+            return
         some = f"{_OF_ALL} WHERE labels.id > ? AND labeller IN ({','.join('?' * len(people))})"
-        yield from self._select(some, [after, *people])
+        yield from self._select(some, [after, *people], many=True)
 
     def count(self) -> int:
         """How many rows there are, whatever their numbers."""
-        with explained(self.path):
+        with self._db.explained():
             return int(self._db.execute("SELECT count(*) FROM labels").fetchone()[0])
 
     def of_versions(
@@ -155,8 +156,8 @@ class Reading:
         wanted = [(numbers[name], version) for name, version in versions.items() if name in numbers]
         if not wanted:
             return
-        with explained(self.path):
-            rows = self._db.execute(
+        with self._db.explained():
+            rows = self._db.each(
                 "SELECT labels.id, hash, labels.task, labeller, status = 'failed', verdict, "  # noqa: S608
                 "sample, overrules, nullif(detail, '{}') FROM labels JOIN units ON units.id = unit "
                 f"WHERE (labels.task, version) IN (VALUES {','.join(['(?,?)'] * len(wanted))}) "
@@ -183,13 +184,16 @@ class Reading:
 
     def said(self, rowids: Sequence[int]) -> list[tuple[str | None, str | None]]:
         """Verdict and detail of the labels with these numbers, as :meth:`of_versions` has them."""
-        with explained(self.path):
-            rows = self._db.execute(
-                "SELECT id, verdict, nullif(detail, '{}') FROM labels "
-                "WHERE id IN (SELECT value FROM json_each(?))",
-                [str(list(rowids))],
-            )
-            found = {number: (verdict, detail) for number, verdict, detail in rows}
+        found: dict[int, tuple[str | None, str | None]] = {}
+        with self._db.explained():
+            for start in range(0, len(rowids), _CHUNK):
+                chunk = rowids[start : start + _CHUNK]
+                rows = self._db.execute(
+                    "SELECT id, verdict, nullif(detail, '{}') FROM labels "  # noqa: S608
+                    f"WHERE id IN ({','.join('?' * len(chunk))})",
+                    chunk,
+                )
+                found.update((number, (verdict, detail)) for number, verdict, detail in rows)
         return [found[number] for number in rowids]
 
     def keys(self, rowids: Iterable[int]) -> dict[int, str]:
@@ -199,7 +203,7 @@ class Reading:
         for start in range(0, len(wanted), _CHUNK):
             chunk = wanted[start : start + _CHUNK]
             some = f"SELECT id, key FROM labels WHERE id IN ({','.join('?' * len(chunk))})"  # noqa: S608
-            with explained(self.path):
+            with self._db.explained():
                 rows = self._db.execute(some, chunk)
                 found.update((number, unpacked(key)) for number, key in rows)
         return found
@@ -211,8 +215,8 @@ class Reading:
         found: dict[str, Label] = {}
         for start in range(0, len(wanted), _CHUNK):
             chunk = wanted[start : start + _CHUNK]
-            values = [packed(one) for pair in chunk for one in pair]
-            for label in self._select(_OF_ASKED, values, _asking(len(chunk))):
+            begin, values = self._db.asking([(packed(unit), packed(key)) for unit, key in chunk])
+            for label in self._select(_OF_ASKED, values, begin):
                 if label.status is Status.OK or label.key not in found:
                     found[label.key] = label
         return found
@@ -226,12 +230,11 @@ class Reading:
             yield from self._select(some, [packed(unit) for unit in chunk])
 
     def _select(
-        self, some: str, values: Sequence[bytes | str | int], before: str = ""
+        self, some: str, values: Sequence[Any], before: str = "", *, many: bool = False
     ) -> Iterator[Label]:
-        with explained(self.path):
-            rows = self._db.execute(
-                f"{before} SELECT {_OWN} {REST} {some} ORDER BY labels.id",
-                values,
+        with self._db.explained():
+            rows = (self._db.each if many else self._db.execute)(
+                f"{before} SELECT {_OWN} {REST} {some} ORDER BY labels.id", values
             )
             labellers = self.labellers()
             tasks = dict(self._db.execute("SELECT id, name FROM tasks"))
@@ -270,7 +273,7 @@ class Reading:
 
     def labellers(self) -> dict[int, LabellerId]:
         """Every labeller that ever wrote a label, by the number that rows refer to."""
-        with explained(self.path):
+        with self._db.explained():
             rows = self._db.execute("SELECT id, name, kind, params FROM labellers").fetchall()
         for number, name, kind, params in rows:
             if number not in self._labellers:
@@ -286,9 +289,9 @@ class Reading:
     ) -> Iterator[tuple[str, Mapping[str, Any]]]:
         """The same one after the other."""
         names = None if tasks is None else list(tasks)
-        with explained(self.path):
-            rows = self._db.execute(
-                f"SELECT hash, content FROM units {_of_tasks('task', names)}",  # noqa: S608
+        with self._db.explained():
+            rows = self._db.each(
+                f"SELECT hash, content FROM units {of_tasks('task', names)}",  # noqa: S608
                 names or [],
             )
             for unit, content in rows:
@@ -296,16 +299,12 @@ class Reading:
 
     def find(self, uid_prefix: str) -> list[str]:
         """Uids that begin with ``uid_prefix``, at most ten."""
-        with explained(self.path):
-            rows = self._db.execute(
-                "SELECT uid FROM labels WHERE substr(lower(hex(uid)), 1, ?) = ? LIMIT 10",
-                (len(uid_prefix), uid_prefix),
-            )
-            return [unpacked(row[0]) for row in rows]
+        with self._db.explained():
+            return [unpacked(row[0]) for row in self._db.find(uid_prefix)]
 
     def stats(self) -> list[dict[str, Any]]:
         """Counts, tokens, cost (US dollars) and seconds for each task and labeller."""
-        with explained(self.path):
+        with self._db.explained():
             rows = self._db.execute(
                 "SELECT tasks.name, version, labellers.name, status, COUNT(*), SUM(tokens_in), "
                 "SUM(tokens_out), SUM(cost), SUM(seconds), MIN(created), MAX(created) FROM labels "
@@ -321,7 +320,8 @@ class Reading:
 
     def version(self) -> int:
         """Number of the last migration applied."""
-        return int(self._db.execute("PRAGMA user_version").fetchone()[0])
+        with self._db.explained():
+            return self._db.version()
 
     def asked(
         self, columns: str, asked: Iterable[tuple[bytes | str, bytes | str]]
@@ -329,20 +329,12 @@ class Reading:
         """Columns of the labels under these units and keys (packed); ``columns`` are constants."""
         wanted = list(dict.fromkeys(asked))
         for start in range(0, len(wanted), _CHUNK):
-            chunk = wanted[start : start + _CHUNK]
-            yield from self._db.execute(
-                f"{_asking(len(chunk))} SELECT {columns} {_OF_ASKED}",
-                [value for pair in chunk for value in pair],
-            )
+            begin, values = self._db.asking(wanted[start : start + _CHUNK])
+            yield from self._db.execute(f"{begin} SELECT {columns} {_OF_ASKED}", values)
 
 
-def _asking(count: int) -> str:
-    """The beginning of a query about ``count`` pairs of a unit and a key; see ``_OF_ASKED``."""
-    return f"WITH asked (asked_unit, asked_key) AS (VALUES {','.join(['(?,?)'] * count)})"
-
-
-def _of_tasks(column: str, names: Sequence[str] | None) -> str:
+def of_tasks(column: str, names: Sequence[str] | None) -> str:
     """Condition that ``column`` is the number of one of the named tasks, or none."""
-    if names is None:
-        return ""
+    if not names:
+        return "" if names is None else "WHERE FALSE"
     return f"WHERE {column} IN (SELECT id FROM tasks WHERE name IN ({','.join('?' * len(names))}))"  # noqa: S608

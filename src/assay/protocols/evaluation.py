@@ -16,7 +16,7 @@ from assay.judging.shards import Shard
 from assay.labellers.base import Labeller
 from assay.ledger import Ledger
 from assay.ledger.chain import Head
-from assay.ledger.lines import Block, read_lines
+from assay.ledger.lines import Block
 from assay.ledger.policy import Policy
 from assay.model.errors import SettingsError
 from assay.model.places import inside
@@ -282,7 +282,7 @@ class Evaluation:
         names = dict.fromkeys(task.name for task in (*self.tasks, *alike))
         result = self.score(ledger, whole=whole)
         head = ledger.checked()  # before anything is written
-        return result, self._write(result, read_lines(ledger.path, names), head)
+        return result, self._write(result, ledger.lines(names), head)
 
     def _write(self, result: Result, lines: Iterable[Block], head: Head) -> list[Path]:
         out, found = self.folder.out, result.findings

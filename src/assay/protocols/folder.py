@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shlex
 from collections.abc import Callable, Iterable, Mapping
@@ -19,6 +20,9 @@ from assay.labellers.pace import Limits
 from assay.labellers.prices import Price
 from assay.labellers.spec import LabellerOptions, make_labeller
 from assay.ledger import Ledger
+from assay.ledger.address import without_password
+from assay.ledger.places import exists
+from assay.ledger.store import Place
 from assay.model.errors import PrerequisiteError, SettingsError
 from assay.model.places import files_like, inside
 from assay.protocols import registry
@@ -29,6 +33,9 @@ from assay.tasks.base import AnyTask
 from assay.tasks.overrides import check_overrides
 from assay.tasks.rendering import Renderer
 from assay.tasks.voting import Rule
+
+LEDGER_VARIABLE = "ASSAY_LEDGER"
+"""The variable of the environment that names the ledger's URL."""
 
 SettingsT = TypeVar("SettingsT", bound=BaseModel)
 
@@ -94,10 +101,10 @@ class Folder:
                     "settings of each stand in a table of its own, such as [settings.exam]."
                 )
         if config.ledger.url is not None:
-            raise SettingsError(
-                f"{file}: [ledger] url: PostgreSQL ledgers are not built yet; leave it out to "
-                "use labels.sqlite in the folder."
-            )
+            try:
+                without_password(config.ledger.url)
+            except SettingsError as error:
+                raise SettingsError(f"{file}: [ledger] url: {error}") from None
         return folder
 
     @property
@@ -168,15 +175,23 @@ class Folder:
         return f"{self.out.relative_to(self.path).as_posix()}/"
 
     @property
-    def ledger_path(self) -> Path:
+    def ledger_place(self) -> Place:
+        """The URL in ASSAY_LEDGER, or else that of ``[ledger]``; without these a file."""
+        url = os.environ.get(LEDGER_VARIABLE) or self.config.ledger.url
+        if url is not None:
+            return url
         return inside(self.path, self.config.ledger.path, self._entry("[ledger] path"))
+
+    def has_ledger(self) -> bool:
+        """Whether there is a ledger yet. Raises LedgerError where its server does not answer."""
+        return exists(self.ledger_place)
 
     def _entry(self, name: str) -> str:
         return f"{self.path / 'assay.toml'}: {name}"
 
     def open_ledger(self, *, create: bool = True) -> Ledger:
         """The folder's ledger."""
-        return Ledger.open(self.ledger_path, create=create)
+        return Ledger.open(self.ledger_place, create=create)
 
     def input_files(self, name: str, *, required: bool = True) -> list[Path]:
         """Files that an entry of ``[inputs]`` names, sorted; raises SettingsError where a

@@ -21,14 +21,15 @@ from contextlib import ExitStack, contextmanager, suppress
 from contextvars import Context, copy_context
 from dataclasses import dataclass, field
 from functools import partial
+from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
 
 from aiohttp import web
 
 from assay.api.bank import Added, Changed, edit_bank
 from assay.api.opened import Opened
-from assay.judging.claims import claim
 from assay.ledger.chain import Head
+from assay.ledger.claims import claim
 from assay.ledger.exchange import person as named
 from assay.ledger.opening import move_log
 from assay.model.errors import AssayError, LedgerError, SettingsError
@@ -142,9 +143,10 @@ class Bench:
                 await asyncio.to_thread(self._move_logs)
 
     def _move_logs(self) -> None:
-        for path in (self.desk.ledger.path, self.desk.state.path):
+        for place in (self.desk.ledger.place, self.desk.state.path):
             with suppress(LedgerError):  # it is tried again, and nothing is lost meanwhile
-                move_log(path)
+                if isinstance(place, Path):
+                    move_log(place)
 
     async def beside(self, look: Callable[[State], T]) -> T:
         """What a look into the state finds that takes long: nobody's label waits for it."""

@@ -1,0 +1,80 @@
+"""The URL of a PostgreSQL database: what libpq is told, what Assay reads, and what may be shown."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from urllib.parse import parse_qsl, unquote, urlencode, urlsplit, urlunsplit
+
+from assay.model.errors import SettingsError
+from assay.model.wording import printable
+
+SCHEMES = ("postgresql", "postgres")
+_NAME = re.compile(r"[a-z_][a-z0-9_]{0,49}")
+_HOST = re.compile(r"(?:[\w.%-]*|\[[0-9a-fA-F:.]*\])(?::\d*)?")
+_MOST = 1024  # partitions
+
+
+@dataclass(frozen=True)
+class Address:
+    """Where a ledger is. ``url`` is for libpq and holds no ``password``; ``name`` is for people.
+    The tables lie in ``schema``; where they have to be made, the labels in so many ``partitions``
+    (0: undivided)."""
+
+    url: str
+    name: str
+    schema: str
+    partitions: int
+    settings: frozenset[str]
+    password: str | None = field(repr=False)
+
+    @classmethod
+    def of(cls, text: str) -> Address:
+        """Read ``postgresql://USER@HOST:PORT/DATABASE?schema=NAME&partitions=N``, where all that
+        libpq knows may stand beside ``schema`` and ``partitions``. Raises SettingsError, without
+        telling more of the text than is sure to be no secret."""
+        try:
+            parts = urlsplit(text)
+            strict = bool(parts.query)
+            given = dict(parse_qsl(parts.query, keep_blank_values=True, strict_parsing=strict))
+        except ValueError:
+            raise _unreadable() from None
+        who, at, hosts = parts.netloc.rpartition("@")
+        plain = all(map(_HOST.fullmatch, hosts.split(","))) and "@" not in parts.path
+        if (
+            parts.scheme not in SCHEMES or parts.fragment or not plain
+        ):  # a / in a password would make it the path
+            raise _unreadable()
+        user, _, password = who.partition(":")
+        in_query = given.pop("password", None)
+        secret = unquote(password) or in_query
+        schema, number = given.pop("schema", "assay"), given.pop("partitions", "0")
+        if not _NAME.fullmatch(schema):
+            raise SettingsError("schema= in the ledger's URL is no name of lower-case letters, "
+                                "digits and _, 50 at most.")  # fmt: skip
+        if not number.isdecimal() or int(number) > _MOST:
+            raise SettingsError(f"partitions= in the ledger's URL is no number up to {_MOST}.")
+        netloc = f"{user}{at}{hosts}"
+        named = "" if schema == "assay" else f"?schema={schema}"
+        name = f"postgresql://{netloc}{parts.path}{named}"
+        url = urlunsplit(("postgresql", netloc, parts.path, urlencode(given), ""))
+        return cls(url, printable(name), schema, int(number), frozenset(given), secret)
+
+
+def without_password(text: str) -> str:
+    """The same URL. Raises SettingsError where it holds a password: files and command lines are
+    seen by others."""
+    where = Address.of(text)
+    if where.password is not None or "sslpassword" in where.settings:
+        raise SettingsError(
+            f"{where.name}: take the password out of the URL. Give it by PGPASSWORD, or by a line "
+            "in ~/.pgpass, which only you can read."
+        )
+    return text
+
+
+def _unreadable() -> SettingsError:
+    return SettingsError(
+        "The ledger's URL cannot be read. Write postgresql://USER@HOST:PORT/DATABASE (special "
+        "characters as %XX)."
+    )

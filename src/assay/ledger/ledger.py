@@ -1,0 +1,363 @@
+"""The ledger: labels are added and checked, and never changed."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from types import TracebackType
+from typing import Any, Self
+
+import orjson
+
+from assay.ledger.chain import Head, digest_of, head, linked, made_draws, newest
+from assay.ledger.checking import CURE, GONE, Checked, Fault, faults, first_fault, look
+from assay.ledger.draws import Draw, add_draw, draws
+from assay.ledger.hashes import packed, unpacked
+from assay.ledger.lines import Block
+from assay.ledger.places import store_at
+from assay.ledger.reading import Reading
+from assay.ledger.store import Place, Store
+from assay.model.errors import LedgerError
+from assay.model.labels import LabellerId, Status
+from assay.tasks.base import canonical, content_hash
+
+_LABELLERS = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class NewLabel:
+    """A label about to be written: a ``Label`` without uid and time, with its unit's content."""
+
+    key: str
+    task: str
+    version: str
+    unit: str
+    content: Mapping[str, Any]
+    labeller: LabellerId
+    status: Status
+    verdict: Mapping[str, Any] | None
+    reason: str | None = None
+    error: str | None = None
+    sample: int = 0
+    overrules: str | None = None
+    tokens_in: int | None = None
+    tokens_out: int | None = None
+    cost: float | None = None
+    seconds: float | None = None
+    created: str | None = None
+    detail: Mapping[str, Any] = field(default_factory=dict)
+
+    def uid(self, created: str) -> str:
+        """Identity of the label itself: equal labels imported twice are one label."""
+        who = [self.labeller.name, self.labeller.kind, dict(self.labeller.params)]
+        parts = [self.task, self.version, self.unit, who, self.status.value, self.verdict]
+        return content_hash(canonical([*parts, self.reason, self.sample, self.overrules, created]))
+
+
+@dataclass
+class Trial:
+    """What is tried, and whether it is to ``keep``; see :meth:`Ledger.trial`."""
+
+    add: Callable[[Iterable[NewLabel]], object]
+    keep: bool = False
+
+
+class Ledger(Reading):
+    """An open ledger. Use as a context manager; one thread, any number of processes.
+
+    Raises LedgerError where it cannot be opened, written or understood.
+    """
+
+    def __init__(self, store: Store) -> None:
+        super().__init__(store)
+        self._labeller_ids: dict[int, tuple[LabellerId, int]] = {}
+        self._task_ids: dict[str, int] = {}
+        self._checked = Checked()
+        self._by_index = True
+        self._named: Mapping[str, object] = {}
+        self._closed = False
+
+    @classmethod
+    def open(cls, place: Place, *, create: bool = True) -> Self:
+        """Open (and with ``create``, make) the ledger at ``place``, migrating it where needed: a
+        file, or the URL of a PostgreSQL database."""
+        return cls(store_at(place, create=create))
+
+    @property
+    def remote(self) -> bool:
+        """Whether writing waits for another machine: then :meth:`add` may be called from another
+        thread, one at a time."""
+        return self._db.remote
+
+    def close(self) -> None:
+        self._db.close()
+        self._closed = True
+
+    def anew(self) -> Self:
+        """The same ledger, opened anew where it was closed."""
+        return self.open(self.place, create=False) if self._closed else self
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        try:
+            if isinstance(error, LookupError | TypeError | ValueError | ArithmeticError):
+                self._blamed(error)
+        finally:
+            self.close()
+
+    @contextmanager
+    def copy(self) -> Iterator[Self]:
+        """A copy in memory alone, as long as the context lasts: to try things in."""
+        with self._db.explained(), self._db.copy() as store:
+            yield type(self)(store)
+
+    def file_size(self) -> int:
+        """Bytes that the labels take."""
+        with self._db.explained():
+            return self._db.size()
+
+    def changed_elsewhere(self) -> bool:
+        """Whether anybody else wrote to the ledger since this was last asked."""
+        with self._db.explained():
+            return self._db.changed_elsewhere()
+
+    def flush(self) -> None:
+        """Have the disk keep what was written: when this returns, it survives a power cut, too, and
+        not a kill alone. Any thread may call it. Raises OSError."""
+        self._db.flush()
+
+    def claim(self, name: str, what: str, *, shards: int = 0) -> AbstractContextManager[None]:
+        """Hold a name as nobody else can who uses this ledger, until the context or the process
+        ends; or with all others that hold it for as many ``shards``. Raises LedgerError where
+        somebody does otherwise: ``what`` is being done by them."""
+        return self._db.claim(name, what, shards=shards)
+
+    def lines(self, tasks: Iterable[str] | None = None, after: int = 0) -> Iterator[Block]:
+        """The labels that were written after number ``after``, of the named tasks or of all, as
+        JSON."""
+        yield from self._db.lines(None if tasks is None else list(tasks), after)
+
+    # -- draws -----------------------------------------------------------------------------
+
+    def add_draw(self, draw: Draw) -> bool:
+        """Write what was drawn, before anybody is asked; False where it is there already."""
+        with self._transaction() as trial:
+            trial.keep = add_draw(self._db, draw)
+        return trial.keep
+
+    def draws(self) -> list[Draw]:
+        """All draws, oldest first. Raises LedgerError where one is not as it was written."""
+        return draws(self._db)
+
+    # -- checking --------------------------------------------------------------------------
+
+    def expect(self, named: Mapping[str, object], *, by_index: bool = True) -> None:
+        """Have :meth:`checked` see that each of the heads that manifests name, by file, was this
+        ledger's. Without ``by_index`` labels are not going to be looked up: indexes are left alone,
+        and little of the file is held, as it is read from end to end."""
+        self._named, self._by_index = named, by_index
+        if not by_index:
+            self.use_less_memory()
+
+    def _blamed(self, error: Exception) -> None:
+        """Raise LedgerError where what could not be dealt with is a damaged ledger."""
+        with self._db.explained():
+            _, fault = first_fault(self._db, Checked())
+        if fault is not None:
+            raise LedgerError(f"{self.name}: {fault}. {CURE}") from error
+
+    def checked(self) -> Head:
+        """The head of the running digest, once all labels are found to be as they were written and
+        none is gone that a manifest knows. Raises LedgerError with the first that is not. What was
+        checked once is not again."""
+        fault = None
+        if self._checked == Checked():
+            self._checked, fault = look(self._db, by_index=self._by_index)
+        if fault is None:  # with what was written since
+            with self._db.explained():
+                self._checked, fault = first_fault(self._db, self._checked)
+        if fault is not None:
+            raise LedgerError(f"{self.name}: {fault}. {CURE}")
+        for path, head_ in self._named.items():
+            why = self.faulty_head(head_)
+            if why is not None:
+                raise LedgerError(f"{path}: {why}. {GONE}")
+        self._named = {}
+        return self._checked.head
+
+    def faults(self) -> Iterator[Fault]:
+        """All that is not as it was written."""
+        with self._db.explained():
+            yield from faults(self._db)
+
+    def head(self) -> Head:
+        """The number of the newest label and its digest, as they are stored."""
+        with self._db.explained():
+            return head(self._db)
+
+    def faulty_head(self, named: object) -> str | None:
+        """Why the head that a manifest names never was this ledger's; None where it was."""
+        number = named.get("labels") if isinstance(named, Mapping) else None
+        digest = named.get("head") if isinstance(named, Mapping) else None
+        if type(number) is not int or not 0 <= number < 1 << 63 or not isinstance(digest, str):
+            return "names no head of a ledger"
+        drawn = named.get("draws", []) if isinstance(named, Mapping) else None
+        with self._db.explained():
+            stored = digest_of(self._db, number)
+            there = made_draws(self._db)
+        for one in drawn if isinstance(drawn, list) else ["?"]:
+            uid, _, made = str(one).partition(" ")
+            if uid not in there:
+                return f"names draw {uid[:8]}, which is not in this ledger: it was taken out"
+            if made and made != there[uid]:
+                return f"says that draw {uid[:8]} was made {made}, the ledger {there[uid]}"
+        if stored is not None and stored == packed(digest):
+            return None
+        return (
+            f"was made from {number:,} labels whose head was {digest[:8]}, which this ledger's "
+            "never was: labels were deleted or changed since, or it is of another ledger"
+        )
+
+    # -- writing ---------------------------------------------------------------------------
+
+    def add(self, labels: Iterable[NewLabel], *, fresh: bool = False) -> list[str]:
+        """Write labels in one transaction and return the uids of those that were new; ``fresh``
+        ones were made this moment, so that the ledger cannot hold them and need not look.
+
+        When this returns, the labels survive a kill of the process.
+        """
+        now = datetime.now(UTC).isoformat(timespec="microseconds")
+        given = list(labels)
+
+        def added(again: bool) -> list[str]:
+            with self._transaction() as trial:
+                trial.keep = True
+                return self._insert(given, now, fresh=fresh and not again)
+
+        return self._db.persistently(added)
+
+    @contextmanager
+    def trial(self) -> Iterator[Trial]:
+        """The ledger as it is with the labels that are added in it, for this connection alone, as
+        long as the context lasts; no other process writes meanwhile. Only where ``keep`` was set
+        do they stay."""
+        with self._transaction() as trial:
+            yield trial
+
+    @contextmanager
+    def _transaction(self) -> Iterator[Trial]:
+        now = datetime.now(UTC).isoformat(timespec="microseconds")
+        trial = Trial(lambda labels: self._insert(labels, now, fresh=False))
+        before = self._checked
+        with self._db.explained():
+            self._db.begin()
+            try:
+                yield trial
+                if trial.keep:
+                    self._db.commit()
+            finally:
+                if not trial.keep or self._db.in_transaction:
+                    self._db.rollback()
+                    self._labeller_ids.clear()
+                    self._task_ids.clear()
+                    self._labellers.clear()
+                    self._checked = before
+
+    def _insert(self, labels: Iterable[NewLabel], now: str, *, fresh: bool) -> list[str]:
+        """Write what is new of some labels, and return its uids; ``now`` is the time of those that
+        have none. What was made now is new, even if it was written by an attempt before this."""
+        units: dict[str, tuple[bytes | str, int, str]] = {}
+        rows: dict[str, tuple[Any, ...]] = {}
+        for label in labels:
+            if label.unit not in units:
+                text = canonical(label.content).decode()
+                units[label.unit] = (packed(label.unit), self._task_id(label.task), text)
+            created = label.created or now
+            uid = label.uid(created)
+            rows[uid] = (
+                packed(uid),
+                packed(label.key),
+                self._task_id(label.task),
+                label.version,
+                units[label.unit][0],
+                self._labeller_id(label.labeller),
+                label.status.value,
+                None if label.verdict is None else orjson.dumps(label.verdict).decode(),
+                label.reason,
+                label.error,
+                label.sample,
+                None if label.overrules is None else packed(label.overrules),
+                _whole(label.tokens_in),
+                _whole(label.tokens_out),
+                _real(label.cost),
+                _real(label.seconds),
+                created,
+                orjson.dumps(label.detail).decode(),
+            )
+        new = list(rows)
+        if not fresh:
+            there = self._written((row[4], row[1]) for row in rows.values())
+            new = [uid for uid in rows if uid not in there or rows[uid][-2] == now]
+            for uid in there:
+                rows.pop(uid, None)
+        self._db.insert(units.values(), self._numbered(rows.values()))
+        return new
+
+    def _numbered(self, rows: Iterable[tuple[Any, ...]]) -> Iterator[tuple[Any, ...]]:
+        """Rows with their numbers and their digests."""
+        last, digest, _ = newest(self._db)
+        for number, row in enumerate(rows, last + 1):
+            digest = linked(digest, number, row[0], row[1], row[9], *row[12:16], row[17])
+            yield (number, *row, digest)
+
+    def _written(self, asked: Iterable[tuple[bytes | str, bytes | str]]) -> set[str]:
+        """The uids of all labels that the ledger holds under these units and keys (packed)."""
+        return {unpacked(uid) for (uid,) in self.asked("uid", asked)}
+
+    def _task_id(self, task: str) -> int:
+        if task not in self._task_ids:
+            self._db.execute("INSERT INTO tasks (name) VALUES (?) ON CONFLICT DO NOTHING", [task])
+            row = self._db.execute("SELECT id FROM tasks WHERE name = ?", [task]).fetchone()
+            self._task_ids[task] = int(row[0])
+        return self._task_ids[task]
+
+    def _labeller_id(self, labeller: LabellerId) -> int:
+        known = self._labeller_ids.get(id(labeller))
+        if known is not None:
+            return known[1]
+        params = canonical(dict(labeller.params))
+        row = (labeller.name, labeller.kind, params.decode())
+        self._db.execute(
+            "INSERT INTO labellers (name, kind, params) VALUES (?, ?, ?) ON CONFLICT DO NOTHING",
+            row,
+        )
+        found = self._db.execute(
+            "SELECT id FROM labellers WHERE name = ? AND kind = ? AND params = ?", row
+        ).fetchone()
+        if len(self._labeller_ids) > _LABELLERS:  # some make a new object for every label
+            self._labeller_ids.clear()
+        # Kept with the object: as long as it lives, its id is its own.
+        self._labeller_ids[id(labeller)] = (labeller, int(found[0]))
+        return int(found[0])
+
+
+def _whole(value: float | None) -> float | None:
+    """A number as a column of integers stores it."""
+    found = _real(value)
+    return found if value is None or found is None or value % 1 else int(value)
+
+
+def _real(value: float | None) -> float | None:
+    """A number as a column of reals stores it: there is no -0, and what is no number, or no finite
+    one, is NULL."""
+    return value + 0.0 if value is not None and -math.inf < value < math.inf else None

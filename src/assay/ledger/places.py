@@ -1,0 +1,38 @@
+"""Where ledgers are: in a file, or in a database of PostgreSQL's that a URL names."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from assay.ledger.sqlite import SqliteStore
+from assay.ledger.store import Place, Store
+from assay.model.errors import LedgerError, PrerequisiteError
+
+if TYPE_CHECKING:
+    from assay.ledger.postgres import PostgresStore
+
+
+def exists(place: Place) -> bool:
+    """Whether there is a ledger at a place. Raises LedgerError where its server does not answer."""
+    return place.exists() if isinstance(place, Path) else _on_a_server().exists(place)
+
+
+def store_at(place: Place, *, create: bool) -> Store:
+    """The ledger at a place, migrated where needed. Raises LedgerError where there is none and it
+    is not to be made."""
+    if isinstance(place, str):
+        return _on_a_server()(place, create=create)
+    if not create and not place.exists():
+        raise LedgerError(f"{place}: there is no ledger yet. Run 'assay judge' first.")
+    return SqliteStore.at(place)
+
+
+def _on_a_server() -> type[PostgresStore]:
+    try:
+        from assay.ledger.postgres import PostgresStore  # noqa: PLC0415 (an extra brings psycopg)
+    except ImportError as error:
+        raise PrerequisiteError(
+            f"A PostgreSQL ledger needs psycopg ({error}): pip install 'assay-rag[postgres]'."
+        ) from error
+    return PostgresStore

@@ -1,0 +1,533 @@
+"""The ledger on PostgreSQL, for a team or a cluster: a schema of a database that all reach."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import socket
+import threading
+import time
+from binascii import unhexlify
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, Self
+
+import psycopg
+from psycopg import errors
+from psycopg.abc import Buffer
+
+from assay.ledger.address import Address
+from assay.ledger.copying import copied
+from assay.ledger.hashes import Odd
+from assay.ledger.lines import Block, json_blocks
+from assay.ledger.postgres_tables import MIGRATIONS, NUMBERS
+from assay.ledger.sqlite import SqliteStore
+from assay.ledger.store import TABLES, Place, Row, Rows, Store, T
+from assay.model.errors import LedgerError
+
+PATIENCE = 60.0
+"""Seconds that a server is waited for which was there before."""
+_TRIES = 5  # times that one thing is begun again because the connection was lost
+_BLOCK = 2_000  # rows that are fetched at once
+_NO_HASH = bytes(17)  # longer than a hash, so that none begins so
+_ESCAPED = re.compile("\x01[AB]")
+_PLAIN = {"\x01A": "\x00", "\x01B": "\x01"}
+_SETTINGS = {
+    "connect_timeout": 10,
+    "keepalives_idle": 30,
+    "keepalives_interval": 10,
+    "keepalives_count": 3,
+    "tcp_user_timeout": 60_000,
+    "application_name": "assay",
+}
+_HOLDERS = (
+    "SELECT application_name, backend_start FROM pg_locks JOIN pg_stat_activity USING (pid) "
+    "WHERE locktype = 'advisory' AND objsubid = 2 AND classid = ?::int::oid AND pid <> "
+    "pg_backend_pid() AND (objid::int = 0 OR objid::int <> ?::int OR ? = 0) AND database = "
+    "(SELECT oid FROM pg_database WHERE datname = current_database()) LIMIT 1"
+)
+
+
+class _Lost(LedgerError):
+    """The connection is gone; what was under way may have been done or not."""
+
+
+class PostgresStore:
+    """A connection to a schema. Where the server goes away and comes back within
+    :data:`PATIENCE`, whoever reads or adds labels sees nothing of it but time."""
+
+    place: Place
+    content = "convert_to(content, 'UTF8'), 'text'"
+    remote = True
+
+    def __init__(self, url: str, *, create: bool = True) -> None:
+        self._address = Address.of(url)
+        self.place, self.name = url, self._address.name
+        self._lock = threading.RLock()
+        self._claims: dict[tuple[str, int], str] = {}
+        self._left: list[str] = []  # cursors that nobody reads on
+        self._cursors = 0
+        self._within = False
+        self._wrote = False
+        self._listens = False
+        self._changed = True
+        with self.explained():
+            self._connection = self._connect()
+            try:
+                self._migrate(create=create)
+            except BaseException:
+                self._connection.close()
+                raise
+
+    @staticmethod
+    def exists(url: str) -> bool:
+        """Whether there is a ledger. Raises LedgerError where the database cannot be asked."""
+        try:
+            PostgresStore(url, create=False).close()
+        except _Missing:
+            return False
+        return True
+
+    # -- the connection --------------------------------------------------------------------------
+
+    def _connect(self) -> psycopg.Connection[Any]:
+        given: dict[str, Any] = {
+            name: one for name, one in _SETTINGS.items() if name not in self._address.settings
+        }
+        given["application_name"] = f"assay {os.getpid()} {socket.gethostname()}"[:63]
+        if self._address.password is not None:
+            given["password"] = self._address.password
+        connection = psycopg.connect(
+            self._address.url, autocommit=True, prepare_threshold=None,
+            cursor_factory=psycopg.RawCursor, **given,
+        )  # fmt: skip
+        for name, loader in (("bytea", _HashLoader), ("numeric", _NumberLoader)):
+            connection.adapters.register_loader(name, loader)
+        connection.adapters.register_loader("varchar", _AnyTextLoader)
+        connection.adapters.register_dumper(str, _AnyTextDumper)
+        connection.adapters.register_dumper(Odd, _OddDumper)
+        connection.add_notify_handler(self._notified)
+        connection.execute(
+            "SELECT set_config('search_path', $1, false), set_config('lock_timeout', '30s', false),"
+            "set_config('cursor_tuple_fraction', '1', false), set_config('jit', 'off', false), "
+            "set_config('default_transaction_isolation', 'read committed', false), "
+            "set_config('client_encoding', 'UTF8', false)",
+            [self._address.schema],
+        )
+        return connection
+
+    def _notified(self, notice: psycopg.Notify) -> None:
+        self._changed |= notice.pid != self._connection.info.backend_pid
+
+    def _reconnect(self) -> None:
+        """Connect again, with all that this connection held. Raises LedgerError where the server
+        does not come back."""
+        until, pause = time.monotonic() + PATIENCE, 0.05
+        while True:
+            try:
+                with self.explained():
+                    self._connection.close()
+                    self._connection = self._connect()
+                    for (name, shards), what in self._claims.items():
+                        self._take(name, shards, what)
+                    if self._listens:
+                        self._listen()
+                return
+            except LedgerError:
+                if time.monotonic() > until:
+                    raise
+            time.sleep(pause)
+            pause = min(2 * pause, 1.0)
+
+    def persistently(self, work: Callable[[bool], T]) -> T:
+        with self._lock:
+            for attempt in range(_TRIES):
+                try:
+                    return work(attempt > 0)
+                except _Lost:
+                    if attempt == _TRIES - 1:
+                        raise
+                self._reconnect()
+        raise AssertionError("unreachable")
+
+    def close(self) -> None:
+        self._connection.close()
+
+    @contextmanager
+    def explained(self) -> Iterator[None]:
+        try:
+            yield
+        except psycopg.Error as error:
+            raise self._explained(error) from None
+        except UnicodeEncodeError as error:
+            raise LedgerError(f"{self.name}: {error}. What was written before is kept.") from error
+
+    def _explained(self, error: psycopg.Error) -> LedgerError:
+        text = error.diag.message_primary or str(error).strip() or type(error).__name__
+        password = self._address.password
+        if password:
+            text = text.replace(password, "…")
+        text = " ".join(text.split()).rstrip(".")
+        connection: psycopg.Connection[Any] | None = getattr(self, "_connection", None)
+        if connection is None or connection.closed:
+            return _Lost(
+                f"{self.name}: {text}. See that the server runs and lets you in (a password comes "
+                "from PGPASSWORD or ~/.pgpass), and run again. What was written is kept."
+            )
+        return LedgerError(f"{self.name}: {text}. {_cure(error)}")
+
+    # -- queries ---------------------------------------------------------------------------------
+
+    def execute(self, sql: str, values: Row = (), /) -> Rows:
+        def asked(_again: bool) -> Rows:
+            try:
+                return self._connection.execute(_spoken(sql), values or None)
+            except psycopg.Error as error:
+                if not self._connection.closed:
+                    raise
+                raise self._explained(error) from None
+
+        with self._lock:
+            if self._within:  # whoever began it begins again
+                return asked(False)
+            return self.persistently(asked)
+
+    def each(self, sql: str, values: Row = (), /) -> Rows:
+        return _Each(self, sql, values)
+
+    @property
+    def in_transaction(self) -> bool:
+        idle = psycopg.pq.TransactionStatus.IDLE
+        connection = self._connection
+        return not connection.closed and connection.info.transaction_status != idle
+
+    def begin(self) -> None:
+        self._within_one("BEGIN")
+        self.execute("SELECT pg_advisory_xact_lock(?)", [self._key("writing")])
+
+    def _within_one(self, begin: str) -> None:
+        self.execute(begin)
+        self._within = True
+
+    def commit(self) -> None:
+        if self._wrote:
+            self.execute("SELECT pg_notify(?, '')", [self._channel])
+        self.execute("COMMIT")
+        self._wrote = self._within = False
+
+    def rollback(self) -> None:
+        self._wrote = self._within = False
+        if self.in_transaction:
+            with suppress(psycopg.Error):  # it ends with the connection, too
+                self._connection.execute("ROLLBACK")
+
+    @contextmanager
+    def snapshot(self) -> Iterator[None]:
+        if self._within:  # in which nobody else writes
+            yield
+            return
+        self._within_one("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
+        try:
+            yield
+        finally:
+            self.rollback()
+
+    @contextmanager
+    def apart(self) -> Iterator[Self]:
+        yield self
+
+    @contextmanager
+    def copy(self) -> Iterator[Store]:
+        store = SqliteStore.at(Path(":memory:"))
+        try:
+            store.place, store.name = self.place, self.name
+            with self.snapshot():
+                copied(self, store)
+            yield store
+        finally:
+            store.close()
+
+    def asking(self, pairs: Sequence[tuple[bytes | str, bytes | str]]) -> tuple[str, Row]:
+        begin = (
+            "WITH asked (asked_unit, asked_key) AS (SELECT * FROM unnest(?::bytea[], ?::bytea[]))"
+        )
+        units, keys = zip(*pairs, strict=True)
+        return begin, [list(map(_held, units)), list(map(_held, keys))]
+
+    def find(self, uid_prefix: str) -> Rows:
+        begins = "SELECT uid FROM labels WHERE left(encode(uid, 'hex'), ?::int) = ? LIMIT 10"
+        return self.execute(begins, [len(uid_prefix), uid_prefix])
+
+    # -- writing ---------------------------------------------------------------------------------
+
+    def insert(self, units: Iterable[tuple[bytes | str, int, str]], labels: Iterable[Row]) -> None:
+        given = list(units)
+        if not given:
+            return
+        hashes, tasks, contents = (list(column) for column in zip(*given, strict=True))
+        found = self.execute(
+            "SELECT hash, id FROM noted(?::bytea[], ?::bigint[], ?::text[])",
+            [list(map(_held, hashes)), tasks, contents],
+        )
+        numbers = dict(found.fetchall())
+        at = TABLES["labels"].index("unit")
+        # All before the first is sent: a connection that copies answers nothing else.
+        self.fill("labels", [(*row[:at], numbers[row[at]], *row[at + 1 :]) for row in labels])
+
+    def fill(self, table: str, rows: Iterable[Row]) -> None:
+        self._wrote = True
+        into = f"COPY {table} ({','.join(TABLES[table])}) FROM STDIN"
+        hashes = [at for at, name in enumerate(TABLES[table]) if name in _HASHES]
+        with self._connection.cursor() as cursor, cursor.copy(into) as copy:
+            for row in rows:
+                if any(type(row[at]) is str for at in hashes):  # as another store gave it
+                    row = list(row)
+                    for at in hashes:
+                        row[at] = Odd(row[at]) if type(row[at]) is str else row[at]
+                copy.write_row(row)
+
+    def filled(self) -> None:
+        for table in ("tasks", "labellers", "units"):
+            self.execute(
+                f"SELECT setval(pg_get_serial_sequence('{table}', 'id'), "  # noqa: S608 (constants)
+                f"greatest(max(id), 1), max(id) IS NOT NULL) FROM {table}"
+            )
+        self.execute("ANALYZE")
+
+    # -- what is there ---------------------------------------------------------------------------
+
+    def _migrate(self, *, create: bool) -> None:
+        version = self._applied()
+        if version > len(MIGRATIONS):
+            raise LedgerError(
+                f"{self.name}: written by a newer Assay (ledger version {version}, this one knows "
+                f"{len(MIGRATIONS)}). Update Assay; nothing was changed."
+            )
+        if version == len(MIGRATIONS):
+            return
+        if not version and not create:
+            raise _Missing(f"{self.name}: there is no ledger yet. Run 'assay judge' first.")
+        self.begin()
+        try:
+            if not self._connection.execute(
+                "SELECT 1 FROM pg_namespace WHERE nspname = $1", [self._address.schema]
+            ).fetchone():
+                self.execute(f'CREATE SCHEMA "{self._address.schema}"')
+            version = self._applied()  # somebody may have been faster
+            if not version:
+                there = (
+                    "SELECT 1 FROM pg_class JOIN pg_namespace ON pg_namespace.oid = relnamespace"
+                )
+                if self.execute(f"{there} WHERE nspname = ?", [self._address.schema]).fetchone():
+                    raise LedgerError(
+                        f"{self.name}: the schema '{self._address.schema}' holds something else. "
+                        "Name another one: ?schema=NAME at the end of the URL."
+                    )
+                self.execute(NUMBERS)
+            for number, script in enumerate(MIGRATIONS[version:], start=version + 1):
+                for statement in script(self._address.partitions):
+                    self._connection.execute(statement.encode())
+                self.execute("INSERT INTO migrations (number) VALUES (?)", [number])
+            self.commit()
+        finally:
+            self.rollback()
+
+    def _applied(self) -> int:
+        name = f"{self._address.schema}.migrations"
+        if self.execute("SELECT to_regclass(?)", [name]).fetchone()[0] is None:
+            return 0
+        return self.version()
+
+    def version(self) -> int:
+        return int(self.execute("SELECT max(number) FROM migrations").fetchone()[0] or 0)
+
+    def structure(self, *, by_index: bool) -> Iterator[tuple[str, bool]]:
+        missing = self.execute(
+            "SELECT relname FROM pg_class JOIN pg_namespace ON pg_namespace.oid = relnamespace "
+            "WHERE nspname = ? AND relkind IN ('r', 'p') AND NOT EXISTS (SELECT FROM pg_trigger "
+            "WHERE tgrelid = pg_class.oid AND tgname = 'stays' AND tgenabled IN ('O', 'A')) "
+            "ORDER BY 1",
+            [self._address.schema],
+        )
+        for (table,) in missing.fetchall():
+            yield f"the rows of '{table}' could be changed: what keeps them was taken away", True
+
+    def lines(self, tasks: Sequence[str] | None, after: int) -> Iterator[Block]:
+        return json_blocks(self, tasks, after)
+
+    def size(self) -> int:
+        of = "SELECT sum(pg_total_relation_size(oid)) FROM pg_class WHERE relkind = 'r' AND "
+        found = self.execute(f"{of} relnamespace = ?::regnamespace", [self._address.schema])
+        return int(found.fetchone()[0] or 0)
+
+    def use_less_memory(self) -> None:
+        pass  # the server's is not this process's
+
+    def flush(self) -> None:
+        pass  # what is committed, the server's disk has
+
+    # -- others ----------------------------------------------------------------------------------
+
+    @property
+    def _channel(self) -> str:
+        return f"assay_{self._address.schema}"
+
+    def _listen(self) -> None:
+        self._connection.execute(f'LISTEN "{self._channel}"'.encode())
+        self._listens = self._changed = True
+
+    def changed_elsewhere(self) -> bool:
+        if not self._listens:
+            self._listen()
+        self.execute("SELECT 1")  # which brings what was told meanwhile
+        changed, self._changed = self._changed, False
+        return changed
+
+    def _key(self, name: str, size: int = 8) -> int:
+        digest = hashlib.sha256(f"assay {self._address.schema} {name}".encode()).digest()
+        return int.from_bytes(digest[:size], signed=True)
+
+    @contextmanager
+    def claim(self, name: str, what: str, *, shards: int = 0) -> Iterator[None]:
+        if (name, shards) in self._claims:
+            raise LedgerError(f"{what} by this process (number {os.getpid()}).")
+        with self.explained():
+            self._take(name, shards, what)
+        self._claims[name, shards] = what
+        try:
+            yield
+        finally:
+            del self._claims[name, shards]
+            if not self._connection.closed and not self.in_transaction:
+                free = "SELECT pg_advisory_unlock_shared(?::int, ?)"
+                with self.explained():
+                    self.execute(free, [self._key(name, 4), shards])
+
+    def _take(self, name: str, shards: int, what: str) -> None:
+        """Hold the lock (name, shards) of the session, which others may hold too where it is of
+        ``shards``; one of another number is in the way. One at a time looks and takes."""
+        run = self._connection.execute
+        with self._connection.transaction():
+            run("SELECT pg_advisory_xact_lock($1::bigint)", [self._key(f"claim {name}")])
+            found = run(_spoken(_HOLDERS), [self._key(name, 4), shards, shards]).fetchone()
+            if found is None:
+                taken = [self._key(name, 4), shards]
+                run("SELECT pg_advisory_lock_shared($1::int, $2::int)", taken)
+                return
+        number, _, host = found[0].removeprefix("assay ").partition(" ")
+        since = found[1].astimezone()
+        raise LedgerError(
+            f"{what} by another process (number {number} on {host}, since {since:%H:%M:%S}). Wait "
+            "until it is done, or stop it, and run again: what it was told is kept and not asked "
+            "again."
+        )
+
+
+class _Missing(LedgerError):
+    """There is no ledger yet."""
+
+
+_HASHES = frozenset({"hash", "uid", "key", "overrules", "digest"})
+
+
+class _Each:
+    """Rows of a query that lie at the server until they are fetched."""
+
+    def __init__(self, store: PostgresStore, sql: str, values: Row) -> None:
+        self._store = store
+        store._cursors += 1
+        self._name = f"each_{store._cursors}"
+        while store._left:
+            store.execute(f"CLOSE {store._left.pop()}")
+        self._open = True
+        self._holds = "" if store.in_transaction else "WITH HOLD"
+        store.execute(f"DECLARE {self._name} NO SCROLL CURSOR {self._holds} FOR {sql}", values)
+
+    def fetchmany(self, size: int, /) -> list[Any]:
+        if not self._open:
+            return []
+        rows = self._store.execute(f"FETCH FORWARD {size} FROM {self._name}").fetchall()
+        if len(rows) < size:
+            self._open = False
+            self._store.execute(f"CLOSE {self._name}")
+        return rows
+
+    def fetchone(self) -> Any:
+        return next(iter(self.fetchmany(1)), None)
+
+    def fetchall(self) -> list[Any]:
+        return list(self)
+
+    def __iter__(self) -> Iterator[Any]:
+        while rows := self.fetchmany(_BLOCK):
+            yield from rows
+
+    def __del__(self) -> None:
+        if self._open and self._holds:  # others end with their transaction
+            self._store._left.append(self._name)
+
+
+@lru_cache(1000)
+def _spoken(sql: str) -> bytes:
+    """A query as PostgreSQL has it: values by number, and joins in the order that it finds best."""
+    numbers = iter(range(1, sql.count("?") + 1))
+    return re.sub(r"\?", lambda _: f"${next(numbers)}", sql.replace("CROSS JOIN", "JOIN")).encode()
+
+
+def _cure(error: psycopg.Error) -> str:
+    """What a person can do."""
+    if isinstance(error, errors.DiskFull):
+        return "The server's disk is full; make room and run again. What was written is kept."
+    if isinstance(error, errors.InsufficientPrivilege):
+        return "Ask whoever runs the database for the right to do that (docs/ledger.md)."
+    if isinstance(error, errors.LockNotAvailable):
+        return "Another process has held it for over 30 s; wait for it, then run again."
+    if isinstance(error, errors.ReadOnlySqlTransaction):
+        return "Give the URL of the server that may be written to."
+    return "What was written before is kept."
+
+
+# -- what the two databases hold differently -------------------------------------------------------
+
+
+def _held(value: bytes | str) -> bytes:
+    """A hash, or what stands in its place, as bytes."""
+    return value if isinstance(value, bytes) else _NO_HASH + value.encode()
+
+
+class _HashLoader(psycopg.adapt.Loader):
+    def load(self, data: Buffer) -> bytes | str:
+        found = unhexlify(bytes(data)[2:])
+        is_hash = len(found) < len(_NO_HASH) or not found.startswith(_NO_HASH)
+        return found if is_hash else found[len(_NO_HASH) :].decode()
+
+
+class _NumberLoader(psycopg.adapt.Loader):
+    def load(self, data: Buffer) -> float:
+        text = bytes(data)
+        return float(text) if b"." in text else int(text)
+
+
+class _AnyTextLoader(psycopg.adapt.Loader):
+    def load(self, data: Buffer) -> str:
+        text = bytes(data).decode()
+        return _ESCAPED.sub(lambda one: _PLAIN[one[0]], text) if "\x01" in text else text
+
+
+class _AnyTextDumper(psycopg.adapt.Dumper):
+    """PostgreSQL holds no character 0: it is written as 1 A, and 1 as 1 B."""
+
+    def dump(self, obj: str) -> Buffer:
+        if "\x00" in obj or "\x01" in obj:
+            obj = obj.replace("\x01", "\x01B").replace("\x00", "\x01A")
+        return obj.encode()
+
+
+class _OddDumper(psycopg.adapt.Dumper):
+    oid = psycopg.adapters.types["bytea"].oid
+
+    def dump(self, obj: Odd) -> Buffer:
+        return b"\\x" + _held(obj).hex().encode()

@@ -1,0 +1,137 @@
+"""What holds a ledger's rows: a file of SQLite's or a server of PostgreSQL's, seen alike.
+
+Queries are written once, with ``?`` for each value, in what both databases speak; what only one of
+them says stands in its store (:mod:`assay.ledger.sqlite`, :mod:`assay.ledger.postgres`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+
+if TYPE_CHECKING:
+    from assay.ledger.lines import Block
+
+TABLES: Mapping[str, tuple[str, ...]] = {
+    "tasks": ("id", "name"),
+    "labellers": ("id", "name", "kind", "params"),
+    "units": ("id", "hash", "task", "content"),
+    "labels": (
+        "id", "uid", "key", "task", "version", "unit", "labeller", "status", "verdict", "reason",
+        "error", "sample", "overrules", "tokens_in", "tokens_out", "cost", "seconds", "created",
+        "detail", "digest",
+    ),
+    "draws": ("id", "uid", "design", "tasks", "size", "seed", "created"),
+    "drawn": ("draw", "name", "pi", "drawn"),
+}  # fmt: skip
+"""The tables of a ledger with their columns; each refers to those before it."""
+
+Place = Path | str
+"""A file, or the URL of a database of PostgreSQL's."""
+
+Row = Sequence[Any]
+T = TypeVar("T")
+
+
+class Rows(Protocol):
+    """What a query gave."""
+
+    def fetchone(self) -> Any: ...
+    def fetchall(self) -> list[Any]: ...
+    def fetchmany(self, size: int, /) -> list[Any]: ...
+    def __iter__(self) -> Iterator[Any]: ...
+
+
+class Database(Protocol):
+    """A connection."""
+
+    def execute(self, sql: str, values: Row = (), /) -> Rows: ...
+
+
+class Store(Database, Protocol):
+    """A connection to a ledger."""
+
+    place: Place
+    """Where it is."""
+    name: str
+    """The same in words; holds no secret."""
+    content: str
+    """Columns that tell a unit's content in bytes, and its type."""
+    remote: bool
+    """Whether writing waits for another machine."""
+
+    def each(self, sql: str, values: Row = (), /) -> Rows:
+        """As ``execute``, of which there may be very many rows."""
+
+    @property
+    def in_transaction(self) -> bool: ...
+
+    def persistently(self, work: Callable[[bool], T]) -> T:
+        """What ``work`` returns, which is begun again with True where the connection was lost, so
+        that nobody knows whether it was done."""
+
+    def begin(self) -> None:
+        """Begin a transaction in which nobody else writes."""
+
+    def commit(self) -> None: ...
+
+    def rollback(self) -> None:
+        """Take back the transaction under way, if there is one."""
+
+    def close(self) -> None: ...
+
+    def explained(self) -> AbstractContextManager[None]:
+        """Turn what the database says into a LedgerError that says what a person can do."""
+
+    def snapshot(self) -> AbstractContextManager[None]:
+        """See nothing that others write meanwhile."""
+
+    def apart(self) -> AbstractContextManager[Store]:
+        """The same ledger, for one reading of all of it."""
+
+    def copy(self) -> AbstractContextManager[Store]:
+        """A copy in memory alone, as long as the context lasts."""
+
+    def version(self) -> int:
+        """Number of the last migration applied."""
+
+    def asking(self, pairs: Sequence[tuple[bytes | str, bytes | str]]) -> tuple[str, Row]:
+        """The beginning of a query about pairs of a unit and a key (packed), which are ``asked``
+        (``asked_unit``, ``asked_key``) in it, and its values."""
+
+    def find(self, uid_prefix: str) -> Rows:
+        """Uids that begin so (hexadecimal), ten at most."""
+
+    def insert(self, units: Iterable[tuple[bytes | str, int, str]], labels: Iterable[Row]) -> None:
+        """Write units (hash, number of the task, content) that are not there yet, and labels, whose
+        columns are those of ``TABLES`` but for the unit, which is given by its hash."""
+
+    def fill(self, table: str, rows: Iterable[Row]) -> None:
+        """Write rows as they are, with the columns of ``TABLES``."""
+
+    def filled(self) -> None:
+        """Go on numbering after the rows that were written as they are."""
+
+    def structure(self, *, by_index: bool) -> Iterator[tuple[str, bool]]:
+        """What of its structure is not as it should be, and whether it can be read on."""
+
+    def lines(self, tasks: Sequence[str] | None, after: int) -> Iterator[Block]:
+        """The labels after a number, of the named tasks or of all, as JSON."""
+
+    def claim(self, name: str, what: str, *, shards: int = 0) -> AbstractContextManager[None]:
+        """Hold a name until the context or the process ends, alone or with all others that hold it
+        for as many ``shards``. Raises LedgerError where somebody else does: ``what`` is being done
+        by them."""
+
+    def size(self) -> int:
+        """Bytes that it takes."""
+
+    def changed_elsewhere(self) -> bool:
+        """Whether anybody else wrote since this was last asked."""
+
+    def flush(self) -> None:
+        """Have the disk keep what was written. Any thread may call it. Raises OSError."""
+
+    def use_less_memory(self) -> None: ...

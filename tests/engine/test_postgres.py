@@ -1,0 +1,175 @@
+"""What only a ledger on a server has to show; what both have, other tests show on both."""
+
+from __future__ import annotations
+
+import psycopg
+import pytest
+from hypothesis import Phase, given, settings
+from hypothesis import strategies as st
+
+from assay.ledger import Ledger
+from assay.ledger.address import Address, without_password
+from assay.ledger.copying import copied
+from assay.model.errors import LedgerError, SettingsError
+from assay.model.labels import LabellerId
+from assay.tasks.base import unit_hash
+from tests.engine.test_ledger import CHANGES
+from tests.engine.test_ledger import label as any_label
+from tests.engine.test_ledger_lines import NUMBERS, TEXTS
+from tests.engine.test_ledger_lines import label as line_label
+
+
+def label(n, **more):
+    content = {"passage": "p", "nugget": str(n)}
+    return any_label(n, content=content, unit=unit_hash("r2c2.entailment", content), **more)
+
+
+def as_superuser(postgres, url, *statements):
+    schema = Address.of(url).schema
+    postgres.run(f"SET search_path = {schema}", *statements)
+
+
+# A role of Assay's own may not even try; the database's superuser is stopped by the triggers.
+def test_nothing_can_be_changed_or_deleted_by_anybody(postgres, on_postgres):
+    postgres.run("CREATE ROLE meek LOGIN", "GRANT CREATE ON DATABASE postgres TO meek")
+    url = on_postgres.replace("postgres@", "meek@")
+    with Ledger.open(f"{url}&partitions=2") as ledger:
+        ledger.add([label(1), label(2)])
+        head = ledger.head()
+    more = ("TRUNCATE labels", "TRUNCATE labels_0", "DELETE FROM labels_1", "DELETE FROM tasks",
+            "UPDATE labellers SET name = 'x'", "DELETE FROM migrations")  # fmt: skip
+    plain = Address.of(url)
+    for statement in (*CHANGES, *more):
+        with psycopg.connect(plain.url, autocommit=True) as own:
+            own.execute(f"SET search_path = {plain.schema}")
+            with pytest.raises(psycopg.errors.InsufficientPrivilege):
+                own.execute(statement)
+        with pytest.raises(psycopg.errors.RestrictViolation, match="never"):
+            as_superuser(postgres, url, statement)
+    with Ledger.open(url) as ledger:
+        assert ledger.checked() == head
+    as_superuser(postgres, url, "ALTER TABLE labels DISABLE TRIGGER stays")
+    with Ledger.open(url) as ledger, pytest.raises(LedgerError, match="'labels' could be changed"):
+        ledger.checked()
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "UPDATE labels SET verdict = '{\"entailed\":false}' WHERE id = 2",
+        "UPDATE labels SET cost = 7 WHERE id = 2",
+        "DELETE FROM labels WHERE id = 2",
+        "DELETE FROM labels WHERE id = 3",
+        "UPDATE units SET content = '{}' WHERE id = 2",
+        "UPDATE labellers SET name = 'somebody'",
+        "DELETE FROM units WHERE id = 1",
+    ],
+)
+def test_what_somebody_changed_behind_everybodys_back_is_seen(postgres, on_postgres, change):
+    with Ledger.open(on_postgres) as ledger:
+        ledger.add([label(1), label(2)])
+        ledger.add([label(3)])
+        head = ledger.checked()
+    as_superuser(postgres, on_postgres, "SET session_replication_role = replica", change)
+    with Ledger.open(on_postgres) as ledger:
+        ledger.expect({"m": head.in_manifest()})
+        with pytest.raises(LedgerError):
+            ledger.checked()
+
+
+def test_a_schema_that_holds_something_else_is_not_touched(postgres, on_postgres):
+    schema = Address.of(on_postgres).schema
+    postgres.run(f"CREATE SCHEMA {schema}", f"CREATE TABLE {schema}.units (x int)")
+    with pytest.raises(LedgerError, match="holds something else"):
+        Ledger.open(on_postgres)
+    postgres.run(f"SELECT x FROM {schema}.units")
+
+
+def test_a_ledger_from_a_newer_version_is_left_alone(postgres, on_postgres):
+    Ledger.open(on_postgres).close()
+    as_superuser(postgres, on_postgres, "INSERT INTO migrations VALUES (99)")
+    with pytest.raises(LedgerError, match="newer Assay"):
+        Ledger.open(on_postgres)
+
+
+def test_where_there_is_no_ledger_none_is_made(postgres, on_postgres):
+    with pytest.raises(LedgerError, match="no ledger yet"):
+        Ledger.open(on_postgres, create=False)
+    with pytest.raises(psycopg.errors.InvalidSchemaName):
+        postgres.run(f"CREATE TABLE {Address.of(on_postgres).schema}.x ()")
+
+
+def test_who_may_only_read_can_look(postgres, on_postgres):
+    with Ledger.open(on_postgres) as ledger:
+        ledger.add([label(1)])
+    schema = Address.of(on_postgres).schema
+    postgres.run(
+        "CREATE ROLE looker LOGIN",
+        f"GRANT USAGE ON SCHEMA {schema} TO looker",
+        f"GRANT SELECT ON ALL TABLES IN SCHEMA {schema} TO looker",
+    )
+    with Ledger.open(on_postgres.replace("postgres@", "looker@")) as ledger:
+        assert ledger.checked().labels == 1
+        with pytest.raises(LedgerError, match=r"permission denied.*docs/ledger.md"):
+            ledger.add([label(2)])
+
+
+# A schema is made for each example; and one that fails is told at once.
+@settings(max_examples=12, phases=[Phase.explicit, Phase.generate])
+@given(
+    reason=TEXTS | st.just('a\x00b\u2028\x01A\x85\n"\\/<é\x01'),
+    name=TEXTS,
+    cost=NUMBERS,
+    seconds=NUMBERS,
+    tokens=st.none() | st.integers(0, 2**40) | st.floats(0, 1e9),
+)
+def test_any_label_is_the_same_on_both_and_goes_there_and_back(
+    postgres, tmp_path_factory, reason, name, cost, seconds, tokens
+):
+    made = [
+        line_label("u1", reason=reason, cost=cost, seconds=seconds, tokens_in=tokens,
+                   labeller=LabellerId(name, "human", {name: 0.1}), detail={"raw": reason}),
+        line_label("u2", overrules=reason, error=reason, key=reason),
+        line_label("u3", overrules="ab" * 16, key="cd" * 16, version=name),
+    ]  # fmt: skip
+    folder = tmp_path_factory.mktemp("ledger")
+    with (
+        Ledger.open(folder / "l") as file,
+        Ledger.open(postgres.url(f"same_{folder.name.replace('-', '_')}")) as server,
+        Ledger.open(folder / "back") as back,
+    ):
+        file.add(made)
+        for source, target in ((file, server), (server, back)):
+            with target.trial() as trial:
+                copied(source._db, target._db)
+                trial.keep = True
+        assert list(server.labels()) == list(file.labels())
+        assert server.units() == file.units()
+        assert server.head() == file.head() == back.head()
+        assert server.stats() == file.stats()
+        assert list(server.lines()) == list(file.lines()) == list(back.lines())
+
+
+@pytest.mark.parametrize(
+    ("url", "said"),
+    [
+        ("postgresql://kim:hush%2F1@h/db", "PGPASSWORD"),
+        ("postgresql://kim@h/db?password=hush%2F1", "PGPASSWORD"),
+        ("postgresql://kim@h/db?sslpassword=hush%2F1", "PGPASSWORD"),
+        ("postgresql://kim:hush/1@h/db", "PGPASSWORD|cannot be read"),
+        ("mysql://kim:hush%2F1@h/db", "cannot be read"),
+        ("postgresql://h/db?hush", "cannot be read"),
+        ("postgresql://h/db?schema=Hush%2F1", "schema="),
+        ("postgresql://h/db?partitions=hush", "partitions="),
+    ],
+)
+def test_a_password_in_a_url_is_refused_and_told_to_nobody(url, said):
+    with pytest.raises(SettingsError, match=said) as caught:
+        without_password(url)
+    assert "hush" not in str(caught.value).casefold()
+
+
+def test_a_server_that_is_not_there_is_named_and_no_password(monkeypatch):
+    with pytest.raises(LedgerError, match=r"postgresql://kim@127.0.0.1:1/db: .*refused") as caught:
+        Ledger.open("postgresql://kim:hush@127.0.0.1:1/db")
+    assert "hush" not in str(caught.value)
