@@ -3,12 +3,14 @@
 import hashlib
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from assay.measures.summaries import Weights
 from assay.model.summaries import Cited, Document, Preference, Summary, SummarySection
+from assay.protocols.counted import CountedLabels
 from assay.protocols.labels import LabelBook
 from assay.protocols.sgss.inputs import DEGRADED, SgssInputs, SgssSettings
 from assay.protocols.sgss.protocol import SGSS
@@ -27,7 +29,12 @@ class Told(LabelBook):
         super().__init__(None)
         self.seed, self.without = seed, missing
 
-    def label(self, task, unit, place):
+    def labels(self, task, contents, places=None):
+        found = [self.told(task, unit) for unit in contents]
+        labels = {at: one for at, one in enumerate(found) if one is not None}
+        return CountedLabels(None, np.full(len(found), -1), labels)
+
+    def told(self, task, unit):
         drawn = hashlib.sha256(f"{self.seed} {unit_hash(task.name, unit)}".encode()).digest()
         if drawn[1] % 10 < self.without:
             return None

@@ -133,12 +133,16 @@ class LabelBook:
         places: Iterable[Place] | None = None,
     ) -> CountedLabels:
         """As :meth:`label`, of a row of units: what each is about, and where it is used. Without
-        places as :meth:`find`."""
-        noted = None if places is None else PlaceColumns(places)
-        rows = self._find_all(task, contents, counting=noted is not None)
+        places as :meth:`find`. Contents and places are taken some at a time, in turns."""
+        if places is None:
+            return CountedLabels.joined(self.book, self._find_all(task, contents, counting=False))
+        noted, remaining = PlaceColumns(), iter(places)
+        rows = []
+        for row in self._find_all(task, contents, counting=True):
+            noted.add(islice(remaining, len(row)))
+            rows.append(row)
         found = CountedLabels.joined(self.book, rows)
-        if noted is not None:
-            self.used.note_all(found, noted)
+        self.used.note_all(found, noted)
         return found
 
     def _find_all(

@@ -39,26 +39,33 @@ class PlaceColumns:
     """Places as columns: runs, topics and positions are few, or each is held once. ``times`` is how
     often each uses its label (a label on several nuggets of an answer), unless it is once."""
 
-    def __init__(self, places: Iterable[Place], times: Sequence[int] = ()) -> None:
+    def __init__(self, places: Iterable[Place] = (), times: Sequence[int] = ()) -> None:
         self._names: tuple[dict[str, int], ...] = ({}, {}, {})
-        codes = array("i")
+        self._held = array("i")
+        self._times = np.array(times, np.int64) if times else None
+        self.add(places)
+
+    def add(self, places: Iterable[Place]) -> None:
+        """Add places behind the others."""
         for place in places:
             for names, name in zip(self._names, place, strict=True):
-                codes.append(names.setdefault(name, len(names)))
-        self._codes = np.frombuffer(codes, np.int32).reshape(-1, 3)
-        self._texts = tuple(list(names) for names in self._names)
-        self._times = np.array(times or np.ones(len(self._codes)), np.int64)
+                self._held.append(names.setdefault(name, len(names)))
+
+    @property
+    def _codes(self) -> npt.NDArray[np.int32]:
+        return np.frombuffer(self._held, np.int32).reshape(-1, 3)
 
     def at(self, which: npt.NDArray[np.int64]) -> Iterator[Place]:
         """Some of the places."""
-        runs, topics, positions = self._texts
+        runs, topics, positions = map(list, self._names)
         for run, topic, position in self._codes[which].tolist():
             yield Place(runs[run], topics[topic], positions[position])
 
     def by_run(self, which: npt.NDArray[np.int64]) -> Iterator[tuple[str, int]]:
         """How often some places of each run use their labels."""
-        counts = np.bincount(self._codes[which, 0], self._times[which], len(self._texts[0]))
-        yield from zip(self._texts[0], counts.astype(np.int64).tolist(), strict=True)
+        times = None if self._times is None else self._times[which]
+        counts = np.bincount(self._codes[which, 0], times, len(self._names[0]))
+        yield from zip(self._names[0], counts.astype(np.int64).tolist(), strict=True)
 
 
 class UsedLabels(Iterable[Used]):

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import combinations, tee
 from typing import Any
 
 from assay.labellers.base import Request
 from assay.measures.summaries import Labelled, Part, Value
-from assay.model.labels import Label, Status
 from assay.model.summaries import Cited, Summary, SummarySection
 from assay.protocols.labels import LabelBook
 from assay.protocols.places import Place
@@ -74,9 +73,6 @@ def preference(inputs: SgssInputs, query: str, one: Summary, other: Summary) -> 
     return {"query": first.query_text, "left": first.text, "right": second.text}
 
 
-_OF_STATEMENTS = ("HR", "SRel", "SF")
-
-
 @dataclass(frozen=True, slots=True)
 class Pooled:
     """A section of the pool (eq. 9), by a summary that it comes from and its place there."""
@@ -99,17 +95,22 @@ def pool(inputs: SgssInputs, query: str) -> list[Pooled]:
     return list(found.values())
 
 
-def covers(inputs: SgssInputs, summary: Summary, one: Pooled) -> Content | None:
-    """What is asked to know how relevant the summary is to a pooled section; None where the
+def covers(
+    inputs: SgssInputs, summary: Summary, pooled: Iterable[Pooled]
+) -> Iterator[tuple[Pooled, Content | None]]:
+    """What is asked to know how relevant the summary is to each pooled section; None where the
     section is its own, which is perfectly relevant to it."""
     original = original_of(inputs, summary)
     own = [section.content for section in original.sections]
-    lost = summary.degraded == "NoSection1" and one.section.content == own[0]
-    if one.section.content in own and not lost:
-        return None
-    # A degraded version inherits what was said of its original, but for what it lost.
-    shown = summary if lost else original
-    return {"section": one.section.text, "summary": shown.text}
+    for one in pooled:
+        content = one.section.content
+        lost = summary.degraded == "NoSection1" and content == own[0]
+        if content in own and not lost:
+            yield one, None
+        else:
+            # A degraded version inherits what was said of its original, but for what it lost.
+            shown = summary if lost else original
+            yield one, {"section": one.section.text, "summary": shown.text}
 
 
 def original_of(inputs: SgssInputs, summary: Summary) -> Summary:
@@ -119,51 +120,52 @@ def original_of(inputs: SgssInputs, summary: Summary) -> Summary:
     return inputs.summaries[summary.query][summary.original]
 
 
-def contents(inputs: SgssInputs, settings: SgssSettings, task: AnyTask) -> Iterator[Content]:
-    """Everything that is asked under a task (equal things are asked once)."""
-    return (content for _, content in _by_query(inputs, task))
-
-
-def _by_query(inputs: SgssInputs, task: AnyTask) -> Iterator[tuple[str, Content]]:
+def asked(inputs: SgssInputs, task: AnyTask) -> Iterator[tuple[Content, Place]]:
+    """Everything that is asked under a task (equal things are asked once), with its place."""
     for query, by_run in inputs.summaries.items():
         if task is PREFERENCE:
             for one, other in combinations(inputs.originals(query), 2):
-                yield query, preference(inputs, query, one, other)
+                yield preference(inputs, query, one, other), Place("", query, "preference")
             continue
         pooled = pool(inputs, query) if task is COVERAGE else []
-        for summary in by_run.values():
-            yield from ((query, one) for one in _of_summary(inputs, summary, task, pooled))
+        for run, summary in by_run.items():
+            for position, content in _of_summary(inputs, summary, task, pooled):
+                yield content, Place(run, query, position)
 
 
 def _of_summary(
     inputs: SgssInputs, summary: Summary, task: AnyTask, pooled: list[Pooled]
-) -> Iterator[Content]:
+) -> Iterator[tuple[str, Content]]:
+    original = original_of(inputs, summary)
     if task is SUFFICIENCY:
-        yield sufficiency(summary)
-    elif task is REPRESENTATIVENESS:
-        original = original_of(inputs, summary)
-        if original.sections:
-            yield representativeness(original)
+        yield "OS", sufficiency(summary)
+    elif task is REPRESENTATIVENESS and original.sections:
+        yield "OR", representativeness(original)
     elif task is COMPREHENSIVENESS:
-        yield {"query": summary.query_text, "summary": original_of(inputs, summary).text}
+        yield "comprehensiveness", {"query": summary.query_text, "summary": original.text}
     elif task is COVERAGE and summary.sections:
-        yield from (c for one in pooled if (c := covers(inputs, summary, one)) is not None)
+        for one, content in covers(inputs, summary, pooled):
+            if content is not None:
+                yield f"covers {one.run} section {one.place + 1}", content
     elif task is SUPPORT and summary.overview.citations:
-        yield faithfulness(summary, summary.overview)
-    for section in summary.sections:
-        for one in section.statements:
+        yield "OF", faithfulness(summary, summary.overview)
+    if task not in (HEADING, STATEMENT, SUPPORT):
+        return
+    for place, section in enumerate(summary.sections, 1):
+        for number, cited in enumerate(section.statements, 1):
+            where = f"section {place} statement {number}"
             if task is HEADING and section.heading is not None:
-                yield heading(section, one)
+                yield f"{where} HR", heading(section, cited)
             elif task is STATEMENT:
-                yield statement(summary, one)
-            elif task is SUPPORT and one.citations:
-                yield faithfulness(summary, one)
+                yield f"{where} SRel", statement(summary, cited)
+            elif task is SUPPORT and cited.citations:
+                yield f"{where} SF", faithfulness(summary, cited)
 
 
-def requests(inputs: SgssInputs, settings: SgssSettings, task: AnyTask) -> Iterator[Request]:
+def requests(inputs: SgssInputs, task: AnyTask) -> Iterator[Request]:
     """One request a unit."""
-    for query, content in _by_query(inputs, task):
-        yield Request(task, task.unit.model_validate(content), topic=query)
+    for content, place in asked(inputs, task):
+        yield Request(task, task.unit.model_validate(content), topic=place.topic)
 
 
 # -- what was said ------------------------------------------------------------------------------
@@ -187,99 +189,87 @@ def verdict_number(settings: SgssSettings, task: str, verdict: Content) -> float
     return settings.mapping[said]
 
 
-@dataclass
-class Reader:
-    """Looks labels up and maps them to numbers. With ``average`` people's labels are averaged."""
-
-    inputs: SgssInputs
-    settings: SgssSettings
-    book: LabelBook
-
-    def judged(self, summary: Summary, pooled: list[Pooled]) -> Judged:
-        """The labels of one summary."""
-        at = (summary.run, summary.query)
-        point = self.settings.mapping
-        orep: Value = point[self.settings.without_sections]
-        original = original_of(self.inputs, summary)
-        if original.sections:
-            orep = self._value(REPRESENTATIVENESS, representativeness(original), Place(*at, "OR"))
-        labels = Labelled(
-            os=self._value(SUFFICIENCY, sufficiency(summary), Place(*at, "OS")),
-            of=self._faithful(summary, summary.overview, Place(*at, "OF")),
-            orep=orep,
-            parts=tuple(
-                self._part(summary, section, Place(*at, f"section {number}"))
-                for number, section in enumerate(summary.sections, 1)
-            ),
-            overview_last=summary.overview_last,
-        )
-        comprehensive: Value = None
-        if COMPREHENSIVENESS in tasks(self.settings):
-            content = {"query": summary.query_text, "summary": original.text}
-            comprehensive = self._value(COMPREHENSIVENESS, content, Place(*at, "comprehensiveness"))
-        grades: tuple[Value, ...] | None = None
-        if self.inputs.comparable:
-            grades = tuple(self._grade(summary, one) for one in pooled if summary.sections)
-        return Judged(summary, labels, grades, comprehensive)
-
-    def _part(self, summary: Summary, section: SummarySection, place: Place) -> Part[Value]:
-        g: list[Value] = []
-        srel: list[Value] = []
-        sf: list[Value] = []
-        for number, one in enumerate(section.statements, 1):
-            where = f"{place.position} statement {number}"
-            named = {what: place._replace(position=f"{where} {what}") for what in _OF_STATEMENTS}
-            if section.heading is not None:
-                g.append(self._value(HEADING, heading(section, one), named["HR"]))
-            srel.append(self._value(STATEMENT, statement(summary, one), named["SRel"]))
-            sf.append(self._faithful(summary, one, named["SF"]))
-        return Part(tuple(g), tuple(srel), tuple(sf), heading=section.heading is not None)
-
-    def _faithful(self, summary: Summary, one: Cited, place: Place) -> Value:
-        if not one.citations:
-            return self.settings.mapping[self.settings.uncited]
-        return self._value(SUPPORT, faithfulness(summary, one), place)
-
-    def _grade(self, summary: Summary, one: Pooled) -> Value:
-        content = covers(self.inputs, summary, one)
-        if content is None:
-            return self.settings.mapping["perfectly"]
-        position = f"covers {one.run} section {one.place + 1}"
-        place = Place(summary.run, summary.query, position)
-        return self._value(COVERAGE, content, place)
-
-    def _value(self, task: AnyTask, content: Content, place: Place) -> Value:
-        label = self.book.label(task, content, place)
-        if self.settings.average:
-            said = self._people(task, content)
-            if said:
-                return sum(said) / len(said)
-        if label is None or label.verdict is None:
-            return None
-        return self.number(label)
-
-    def number(self, label: Label) -> float:
-        """A usable label as a number."""
-        return verdict_number(self.settings, label.task, label.verdict or {})
-
-    def _people(self, task: AnyTask, content: Content) -> list[float]:
-        """What people said of a unit, each person's newest label."""
-        if self.book.book is None:
-            return []
-        newest: dict[str, Label] = {}
-        for label in self.book.book.labels(task, unit_hash(task.name, content), content):
-            if label.labeller.is_human and label.status is Status.OK:
-                newest[label.labeller.name] = label
-        return [self.number(label) for label in newest.values()]
-
-
 def judge_all(
     inputs: SgssInputs, settings: SgssSettings, book: LabelBook
 ) -> dict[str, dict[str, Judged]]:
     """query → run → labels."""
-    reader = Reader(inputs, settings, book)
+    of_scores = [task for task in tasks(settings) if task is not PREFERENCE]
+    numbers = {task.name: _numbers(inputs, settings, book, task) for task in of_scores}
     found: dict[str, dict[str, Judged]] = {}
     for query, by_run in inputs.summaries.items():
         pooled = pool(inputs, query)
-        found[query] = {run: reader.judged(one, pooled) for run, one in by_run.items()}
+        found[query] = {
+            run: judged(inputs, settings, one, pooled, lambda task: next(numbers[task.name]))
+            for run, one in by_run.items()
+        }
     return found
+
+
+def judged(
+    inputs: SgssInputs,
+    settings: SgssSettings,
+    summary: Summary,
+    pooled: list[Pooled],
+    value: Callable[[AnyTask], Value],
+) -> Judged:
+    """The labels of one summary; ``value`` gives the number of the next that :func:`asked` has of
+    a task."""
+    point = settings.mapping
+
+    def faithful(one: Cited) -> Value:
+        return value(SUPPORT) if one.citations else point[settings.uncited]
+
+    original = original_of(inputs, summary)
+    labels = Labelled(
+        os=value(SUFFICIENCY),
+        of=faithful(summary.overview),
+        orep=value(REPRESENTATIVENESS) if original.sections else point[settings.without_sections],
+        parts=tuple(
+            Part(
+                tuple(value(HEADING) for _ in section.statements if section.heading is not None),
+                tuple(value(STATEMENT) for _ in section.statements),
+                tuple(map(faithful, section.statements)),
+                heading=section.heading is not None,
+            )
+            for section in summary.sections
+        ),
+        overview_last=summary.overview_last,
+    )
+    grades: tuple[Value, ...] | None = None
+    if inputs.comparable:
+        grades = tuple(
+            point["perfectly"] if content is None else value(COVERAGE)
+            for _, content in covers(inputs, summary, pooled if summary.sections else ())
+        )
+    asks = COMPREHENSIVENESS in tasks(settings)
+    return Judged(summary, labels, grades, value(COMPREHENSIVENESS) if asks else None)
+
+
+def _numbers(
+    inputs: SgssInputs, settings: SgssSettings, book: LabelBook, task: AnyTask
+) -> Iterator[Value]:
+    """The labels of a task as numbers, in the order in which they are asked for."""
+    first, second = tee(asked(inputs, task))
+    labels = book.labels(task, (content for content, _ in first), (place for _, place in second))
+    values = labels.each(lambda verdict: verdict_number(settings, task.name, verdict))
+    if not settings.average or book.book is None or not book.book.ledger.judged_by_people():
+        return iter(values)
+    contents = (content for content, _ in asked(inputs, task))
+    return (
+        _average(settings, book, task, content, value)
+        for content, value in zip(contents, values, strict=True)
+    )
+
+
+def _average(
+    settings: SgssSettings, book: LabelBook, task: AnyTask, content: Content, value: Value
+) -> Value:
+    """The mean of what people said of a unit, each person's newest label; ``value`` where nobody
+    did."""
+    newest = {
+        label.labeller.name: label.verdict
+        for label in book.history(task, content)
+        if label.labeller.is_human and label.verdict is not None
+    }
+    said = [verdict_number(settings, task.name, verdict) for verdict in newest.values()]
+    return sum(said) / len(said) if said else value

@@ -9,14 +9,13 @@ from typing import Any, NamedTuple
 from assay.labellers.base import Request
 from assay.measures.summaries import experience, final_lines, xux, xux_f, xux_g
 from assay.model.summaries import Cited, Summary
-from assay.protocols.labels import LabelBook
 from assay.protocols.linear import LinearMeasure, Share
 from assay.protocols.sgss.inputs import SgssInputs, SgssSettings, distribution
 from assay.protocols.sgss.labels import (
     Content,
-    Reader,
     faithfulness,
     heading,
+    judged,
     original_of,
     representativeness,
     statement,
@@ -43,9 +42,7 @@ class _Said(NamedTuple):
     of_mean: float
 
 
-def linear_measures(
-    inputs: SgssInputs, settings: SgssSettings, book: LabelBook
-) -> Iterator[LinearMeasure]:
+def linear_measures(inputs: SgssInputs, settings: SgssSettings) -> Iterator[LinearMeasure]:
     """XUX and its like, SGSS (whose Comp hangs on other labels), and the criteria's means, over the
     labels of each task. None where people's labels are averaged, as one of them is no score."""
     if settings.average:
@@ -56,7 +53,7 @@ def linear_measures(
         mine = {query: one[run] for query, one in inputs.summaries.items() if run in one}
         topics = len(inputs.summaries) if settings.silent == "zero" else len(mine)
         for query, summary in mine.items():
-            by_line = _line_weights(inputs, settings, summary, book)
+            by_line = _line_weights(inputs, settings, summary)
             for said in _said(summary, inputs):
                 unit = said.task.unit.model_validate(said.content)
                 request = Request(said.task, unit, topic=query)
@@ -79,10 +76,10 @@ def _worth(settings: SgssSettings) -> Callable[[Request, Mapping[str, Any]], flo
 
 
 def _line_weights(
-    inputs: SgssInputs, settings: SgssSettings, summary: Summary, book: LabelBook
+    inputs: SgssInputs, settings: SgssSettings, summary: Summary
 ) -> Mapping[str, Sequence[float]]:
     """What a line that adds 1 to X′ adds to each score."""
-    labels = Reader(inputs, settings, book).judged(summary, []).labels
+    labels = judged(inputs, settings, summary, [], lambda _: None).labels  # how many of each
     lines, finals = labels.lines, final_lines(labels)
     pr = distribution(inputs, settings, lines)
     ends = [experience([float(at == line) for at in range(lines)]) for line in range(lines)]

@@ -14,11 +14,12 @@ from assay.page.parts import Part, Table, Value
 from assay.protocols.labels import LabelBook
 from assay.protocols.means import mean_score
 from assay.protocols.sgss.inputs import SgssInputs, SgssSettings
-from assay.protocols.sgss.labels import SUPPORTED, contents, tasks
+from assay.protocols.sgss.labels import SUPPORTED, asked, tasks
 from assay.protocols.sgss.preferences import Pair
 from assay.statistics.agreement import cohen_kappa
 from assay.tasks.base import AnyTask, unit_hash
 from assay.tasks.sgss import PREFERENCE
+from assay.tasks.shared import sources
 from assay.tasks.trec_rag import SUPPORT
 
 Compared = Sequence[tuple[Pair, Range | None, Range | None]]
@@ -98,16 +99,19 @@ def people_part(book: LabelBook, inputs: SgssInputs, settings: SgssSettings) -> 
     both have labelled."""
     if book.book is None:
         return ()
+    people = book.book.ledger.judged_by_people()
     rows: list[tuple[Value, ...]] = []
     for task in tasks(settings):
-        both = _both(book, task, contents(inputs, settings, task))
+        if people.isdisjoint((task.name, *(one.task.name for one in sources(task)))):
+            continue
+        both = _both(book, task, (content for content, _ in asked(inputs, task)))
         if not both:
             continue
-        people, machine = (np.array(column, dtype=float) for column in zip(*both, strict=True))
+        first, machine = (np.array(column, dtype=float) for column in zip(*both, strict=True))
         rows.append(
             (
-                task.title, len(both), float((people == machine).mean()),
-                cohen_kappa(people, machine), cohen_kappa(people, machine, weights="quadratic"),
+                task.title, len(both), float((first == machine).mean()),
+                cohen_kappa(first, machine), cohen_kappa(first, machine, weights="quadratic"),
             )
         )  # fmt: skip
     if not rows:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
-from functools import partial
 
 from assay.measures.ranges import Range
 from assay.measures.summaries import weight_warnings
@@ -16,10 +15,11 @@ from assay.protocols.folder import Folder
 from assay.protocols.labels import LabelBook
 from assay.protocols.linear import LinearMeasure
 from assay.protocols.means import mean_score
+from assay.protocols.places import Place
 from assay.protocols.results import Findings
 from assay.protocols.sgss.files import own_files
 from assay.protocols.sgss.inputs import SgssInputs, SgssSettings, load
-from assay.protocols.sgss.labels import judge_all, requests, tasks
+from assay.protocols.sgss.labels import asked, judge_all, requests, tasks
 from assay.protocols.sgss.linear import linear_measures
 from assay.protocols.sgss.meta import Compared, people_part, preference_part, preference_scores
 from assay.protocols.sgss.preferences import assumed, is_there, pairs, rates
@@ -85,10 +85,10 @@ class Sgss(Protocol[SgssSettings, SgssInputs]):
         return load(folder, settings, reading)
 
     def steps(self, inputs: SgssInputs, settings: SgssSettings) -> Sequence[Step]:
-        return [
-            Step(task.name.rpartition(".")[2], task, partial(_requests, inputs, settings, task))
-            for task in tasks(settings)
-        ]
+        def step(task: AnyTask) -> Step:
+            return Step(task.name.rpartition(".")[2], task, lambda _: requests(inputs, task))
+
+        return list(map(step, tasks(settings)))
 
     def score(self, inputs: SgssInputs, settings: SgssSettings, book: LabelBook) -> Findings:
         judged = judge_all(inputs, settings, book)
@@ -113,8 +113,8 @@ class Sgss(Protocol[SgssSettings, SgssInputs]):
         }
         compared = rates([*pairs(inputs.preferences, settings), *assumed(inputs, judged)], by_sgss)
         if PREFERENCE in tasks(settings):
-            for content in requests(inputs, settings, PREFERENCE):
-                book.label(PREFERENCE, content.unit, "preference")
+            contents = [content for content, _ in asked(inputs, PREFERENCE)]
+            book.labels(PREFERENCE, contents, [Place(position="preference")] * len(contents))
         summaries = sum(len(by_run) for by_run in scored.values())
         people = tuple(people_part(book, inputs, settings))
         return Findings(
@@ -151,7 +151,7 @@ class Sgss(Protocol[SgssSettings, SgssInputs]):
     def linear(
         self, inputs: SgssInputs, settings: SgssSettings, book: LabelBook
     ) -> Iterator[LinearMeasure]:
-        return linear_measures(inputs, settings, book)
+        return linear_measures(inputs, settings)
 
     def contents(self, inputs: SgssInputs, run: str) -> Mapping[str, Content]:
         return {
@@ -177,10 +177,6 @@ class Sgss(Protocol[SgssSettings, SgssInputs]):
 
 
 SGSS = Sgss()
-
-
-def _requests(inputs, settings, task, _book):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
-    return requests(inputs, settings, task)
 
 
 def _board_note(inputs: SgssInputs, settings: SgssSettings) -> str:
