@@ -6,7 +6,10 @@ import json
 import shutil
 from pathlib import Path
 
+import pytest
+
 from assay.api.opened import Opened
+from assay.api.planning import Aim, plan_labels
 from assay.api.trust import trust
 from assay.web.desk import Desk
 from tests.films import FILMS
@@ -33,9 +36,13 @@ def test_labels_given_in_the_workbench_come_to_the_tutorials_numbers(assay, tmp_
         for one in found:
             content = json.loads(desk.state.unit(one["unit"]).content)
             verdict = verdicts[json.dumps(content, sort_keys=True)]
-            desk.give(person, one["unit"], {"verdict": verdict, "before": None, "mode": "blind"})
+            said_of = {"verdict": verdict, "before": None, "mode": "blind", "seconds": 9.04}
+            desk.give(person, one["unit"], said_of)
     brought_in = evaluated(assay, tmp_path / "brought-in")
     assert assay("labels", "import", brought_in, said).returncode == 0
     mine, theirs = (list(trust(folder).rows()) for folder in (by_hand, brought_in))
     assert mine == theirs
     assert ("MODEST", "Accuracy") in {row[:2] for row in mine}
+    (all_of_it,) = plan_labels(by_hand, Aim(n=78)).offers  # at the pace that the workbench timed
+    assert (all_of_it.labels, all_of_it.hours) == (78, pytest.approx(78 * 9 / 3600))
+    assert {one.hours for one in plan_labels(brought_in, Aim(n=78)).offers} == {None}

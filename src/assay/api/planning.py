@@ -21,6 +21,7 @@ from assay.ledger import Ledger
 from assay.ledger.draws import TOPICS, Draw
 from assay.measures.confidence import Floats
 from assay.model.errors import SettingsError
+from assay.model.labels import seconds_of
 from assay.model.wording import counted
 from assay.statistics import corrected
 from assay.statistics.corrected import Estimates
@@ -385,7 +386,8 @@ class _Price:
         prices: list[float] = []
         for label in ledger.whole(ledger.labels(list(tasks))):
             if label.labeller.is_human:
-                times += [] if label.seconds is None else [label.seconds]
+                seconds = seconds_of(label)
+                times += [] if seconds is None else [seconds]
             elif not label.labeller.is_audited and label.cost is not None:
                 prices.append(label.cost)
         return cls(median(times) if times else None, mean(prices) if prices else None)

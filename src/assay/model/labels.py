@@ -105,6 +105,13 @@ def mode_of(label: Label) -> str:
     return str(said.get("mode", "")) if isinstance(said, Mapping) else ""
 
 
+def seconds_of(label: Label) -> float | None:
+    """How long it took to give a label, where that is known."""
+    said = label.detail.get(WORKBENCH)
+    timed = said.get("seconds") if isinstance(said, Mapping) else None
+    return label.seconds if not isinstance(timed, int | float) else float(timed)
+
+
 def is_independent(label: Label) -> bool:
     """Whether a person's label says what the person thinks, and can stand for the truth beside a
     machine's: not where the person changed another label, in a file or a marked run."""
