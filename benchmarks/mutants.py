@@ -83,6 +83,8 @@ AREAS = {
                 for name in ("audit", "families", "item_draws", "people", "planning", "trust")
             ),
             "tests/cli/test_audit.py",
+            "tests/docs/test_tutorial.py",
+            "tests/rag/test_rag_protocol.py",
         ),
     ),
     "r2c2": Area(("src/assay/protocols/r2c2/*",), ("tests/r2c2",)),

@@ -145,6 +145,7 @@ def test_names_and_numbers_that_are_changed_make_a_claim_wrong(folder):
     assert numbers.example is None
     blind, _ = audited(folder, lambda_yes, "swap")
     assert blind["swap", "number", ENTAILMENT].after == 1.0
+    assert "chosen by the highest verdict: no test" in blind["swap", "number", ENTAILMENT].note
     example = blind["swap", "number", ENTAILMENT].example
     assert example.changed["nugget"] != example.unit["nugget"]
     assert example.changed["passage"] == example.unit["passage"]
@@ -181,6 +182,7 @@ def test_who_goes_by_places_is_told_from_who_goes_by_content(folder):
     found, _ = audited(folder, first_only, "order")
     one = found["order", "shuffled", "r2c2.answer"]
     assert (one.n, one.value, one.up, one.down) == (12, 0.0, 12, 12)
+    assert one.example.changed["nuggets"] == one.example.unit["nuggets"][::-1]
     ends = found["order", "primacy − recency", "r2c2.answer"]
     assert (ends.n, ends.value, ends.up, ends.down) == (12, 1.0, 12, 0)
     assert ends.p == mcnemar(12, 0)  # of units, not of their entries
@@ -291,8 +293,9 @@ def test_what_cannot_be_asked_or_had_is_said(folder):
     own = opened(folder, judge)
     with pytest.raises(LedgerError, match="judge"), own.ledger(create=False):
         pass
-    found, tally = audited(folder, judge, judged=False)
+    found, tally = audited(folder, judge, *ALL, judged=False)
     assert tally.asked == 0
+    assert "judge first" in found["drift", "", GRADED].note
     assert {one.n for one in found.values()} == {0}
     assert any("judge first" in one.note for one in found.values())
     for name in ("top", "self-preference", "circularity", "small-differences"):
@@ -312,6 +315,17 @@ def test_questions_without_an_answer_are_missing_and_in_no_figure(folder):
     assert (one.n, one.missing, one.value) == (0, 36, None)
     assert one.note == "no usable label came of it"
     assert tally.unanswered == 36
+
+
+def test_a_list_that_reads_the_same_in_any_order_is_not_asked_again(folder):
+    for file in (folder / "ac").glob("*.txt"):
+        text = file.read_text("utf-8").replace("She came home", "captain")
+        same = [line.replace(line.split(";", 3)[-1], "captain") if line.count(";") == 3 else line
+                for line in text.splitlines()]  # fmt: skip
+        file.write_text("\n".join(same) + "\n", encoding="utf-8")
+    found, tally = audited(folder, by_content, "order")
+    assert found["order", "", "r2c2.answer"].note == "no unit lists more than one thing"
+    assert tally.asked == 0
 
 
 def test_drift_is_told_on_the_day_and_stays_told(folder):

@@ -14,6 +14,7 @@ import pytest
 from assay.api.auditing import Audit, Wanted
 from assay.api.correcting import open_units
 from assay.api.opened import Opened
+from assay.api.planning import Aim, plan_labels
 from assay.api.trust import draw_units, drawn_so_far, trust
 from assay.ledger.policy import Policy
 from assay.model.errors import SettingsError
@@ -409,21 +410,23 @@ def test_units_that_no_draw_could_hold_are_told(assay, answers):
     assert "1 unit could not be drawn" in refused["Accuracy"]
 
 
-def test_the_batch_that_takes_the_rest_counts_alone(assay, answers):
+@pytest.mark.parametrize("seed", [4, 8])
+def test_once_all_is_labelled_the_scores_are_peoples_own(assay, answers, seed):
     folder, truth, _ = answers
-    draw_units(folder, n=30, seed=4, task="r2c2.answer", design="uniform")
+    draw_units(folder, n=30, seed=seed, task="r2c2.answer", design="uniform")
     truly(assay, folder, truth)
     (drawn,) = drawn_so_far(Opened.open(folder))
     rest = 90 - len(drawn.draw.chosen)
+    (all_of_it,) = (each for each in plan_labels(folder, Aim(n=rest)).offers
+                    if each.design == "leverage")  # fmt: skip
+    assert (all_of_it.labels, all_of_it.width) == (rest, pytest.approx(0))
     draw_units(folder, n=rest, seed=5, task="r2c2.answer", design="leverage")
     truly(assay, folder, truth, "rest.jsonl")
     (one,) = [c for b in trust(folder).boards for c in b.found if c.measure == "Accuracy"]
     own = [np.mean([truth[run, topic] for topic in QUESTIONS]) for run in one.runs]
-    if rest >= 60:
-        assert one.value == pytest.approx(own, abs=1e-4)
-        assert (one.high - one.low < 1e-3).all()
-    else:  # fewer were left than were planned for: the first batch still counts a little
-        assert one.value == pytest.approx(own, abs=0.05)
+    # However many more or fewer the first draw held than it was planned to.
+    assert one.value == pytest.approx(own)
+    assert one.high == pytest.approx(one.low)
 
 
 def test_a_draw_for_another_measure_is_no_draw_that_was_made(assay, rag):

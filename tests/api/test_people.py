@@ -70,15 +70,23 @@ def test_two_people_are_told_to_read_kappa(assay, labelled):
 def test_labels_that_change_another_are_no_second_opinion(assay, labelled):
     folder, _truth, _said = labelled
     exported = assay("labels", "export", folder, "--task", "r2c2.answer").stdout.splitlines()
-    edited = []
-    for row in map(json.loads, exported):
-        if row["labeller"] == "human:ANN":
-            row["verdict"]["correct"] = not row["verdict"]["correct"]
-            row["labeller"] = "human:DAN"
-            edited.append(json.dumps(row))
-    file = folder / "edited.jsonl"
-    file.write_text("\n".join(edited), encoding="utf-8")
-    assert assay("labels", "import", folder, file).returncode == 0
+    anns = [row for row in map(json.loads, exported) if row["labeller"]["name"] == "human:ANN"]
+    assert len(anns) == 90
+    file = folder / "more.jsonl"
+    for name, rows in {
+        "DAN": [  # edits ANN's
+            row | {"verdict": row["verdict"] | {"correct": not row["verdict"]["correct"]}}
+            for row in anns
+        ],
+        "EVE": [  # had others' in sight
+            {key: row[key] for key in ("task", "unit", "verdict")}
+            | {"detail": {"workbench": {"mode": "shown"}}}
+            for row in anns
+        ],
+    }.items():
+        said = [json.dumps(row | {"labeller": f"human:{name}"}) for row in rows]
+        file.write_text("\n".join(said), encoding="utf-8")
+        assert "90 labels added" in assay("labels", "import", folder, file).stdout
     (found,) = overlaps(folder)
     assert {one.name for one in found.people} == {"ANN", "BEN", "CAT"}
 

@@ -8,8 +8,9 @@ import shlex
 import numpy as np
 import pytest
 
-from assay.api.planning import Aim, plan_labels
+from assay.api.planning import Aim, Purchase, _together, plan_labels
 from assay.api.trust import draw_units, trust
+from assay.statistics import corrected
 from tests.api.test_item_draws import (  # noqa: F401 (fixtures)
     answers,
     drawn_units,
@@ -182,6 +183,27 @@ def test_whole_topics_cost_what_is_asked_of_them(assay, rag):  # noqa: F811
     whole = [one for one in found["offers"] if one["topics"] == 8]
     assert [one["labels"] for one in whole] == [units]
     assert units > max(one["labels"] for one in found["offers"] if one["topics"] is None)
+
+
+def test_three_batches_are_put_together_as_two_and_one():
+    """What a plan expects of a batch to come, and what is estimated once it is there."""
+    weights = np.random.default_rng(3).random((3, 60)) / 60
+    draws = [corrected.draw(weights, 30, seed=seed) for seed in (1, 2, 3)]
+    labels = (np.arange(60) % 3 == 0).astype(float)
+    found = [
+        corrected.items(weights, np.where(one.drawn, labels, np.nan), np.arange(60) % 2, one.pi,
+                        one.drawn, np.arange(60) // 4)
+        for one in draws
+    ]  # fmt: skip
+    counts = np.array([2.0, 1.0, 5.0])
+    both = corrected.combine(found[:2], counts[:2])
+    covariance, df = _together(both, counts, found[2].covariance, found[2].df)
+    assert covariance == pytest.approx(corrected.combine(found, counts).covariance)
+    assert (df >= np.minimum(both.df, found[2].df)).all()
+    exact = Purchase("pairs", 20, None, 0.25, 1.0, None, None)
+    assert Aim(width=0.25).reached(exact, 2.0)
+    assert not Aim(width=0.24).reached(exact, 2.0)
+    assert not Aim(width=0.25, to_decide=True).reached(exact, 2.0)
 
 
 def test_the_cheapest_is_just_enough(assay, answers):  # noqa: F811

@@ -14,9 +14,11 @@ from scipy import stats
 
 import assay as assay_package
 from assay.api import corrected_tables
+from assay.api.corrected import ranked
 from assay.api.opened import Opened
 from assay.statistics import corrected
 from assay.web.desk import Desk
+from tests.statistics.trust_data import estimates
 
 RUNS, QUESTIONS = ("A", "B", "C"), [f"{number:04}" for number in range(1, 31)]
 SHARE = {"A": 0.8, "B": 0.6, "C": 0.3}
@@ -115,8 +117,8 @@ def table(truth, judge, topics):
     return np.where(chosen, y, np.nan), f, chosen
 
 
-def test_a_draw_is_kept_with_its_probabilities_and_never_changed(assay, world):
-    folder, *_ = world
+def test_a_draw_is_kept_with_its_probabilities_and_never_changed(assay, world, people):
+    folder, truth, *_ = world
     assert assay("judge", folder).returncode == 0
     found, topics = drawn(assay, folder)
     assert len(topics) == 12
@@ -125,6 +127,8 @@ def test_a_draw_is_kept_with_its_probabilities_and_never_changed(assay, world):
     assert found["labelled"] == 0
     again, same = drawn(assay, folder)
     assert (again["draw"], same) == (found["draw"], topics)
+    people(folder, truth, topics[:2])
+    assert drawn(assay, folder)[0]["labelled"] == 2 * 3 * 2
     assert drawn(assay, folder, seed=4)[1] != topics
     assert len(json.loads(assay("draw", folder, "--json").stdout)["draws"]) == 2
     with sqlite3.connect(folder / "labels.sqlite") as db:
@@ -410,6 +414,19 @@ def test_people_who_differ_are_told(assay, world, people):
     (folder / "ann.jsonl").write_text(lines(rows, "human:ANN"), encoding="utf-8")
     assay("labels", "import", folder, folder / "ann.jsonl")
     assert "People differ on 2 drawn units" in " ".join(assay("trust", folder).stdout.split())
+
+
+def test_where_lower_is_better_the_lowest_is_first():
+    found = estimates([0.6, 0.2, 0.4], 1e-6 * np.eye(3))
+    alone = np.array([0.5, 0.1, 0.6])
+    one, other = (
+        ranked("M", RUNS, found, alone, lower=lower, level=0.95) for lower in (True, False)
+    )
+    assert (one.best, one.worst) == ((3, 1, 2), (3, 1, 2))
+    assert (other.best, other.worst) == ((1, 3, 2), (1, 3, 2))
+    assert one.tau == other.tau == (pytest.approx(1 / 3), pytest.approx(1 / 3))
+    assert (one.decided, one.pairs) == (3, 3)
+    assert one.value.tolist() == found.value.tolist()
 
 
 def test_a_file_of_corrected_scores_goes_when_they_do(assay, world, people):

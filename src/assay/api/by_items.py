@@ -190,7 +190,14 @@ def estimated(
     items: Items, draws: Sequence[Draw], *, level: float, population: Population
 ) -> Estimates:
     """The corrected scores by the draws together (:func:`batch_weights`), each by what the ones
-    before it left open. Raises ValueError."""
+    before it left open; where they leave nothing open, people's own. Raises ValueError."""
+    judge = items.judge if len(items.judge) > 1 else items.judge[0]
+    everything = np.isin(items.units, [name for draw in draws for name in draw.chosen])
+    if len(draws) > 1 and everything.all():
+        return corrected.items(
+            items.weights, items.people, judge, everything.astype(float), everything, items.topic,
+            offset=items.offset, level=level, population=population,
+        )  # fmt: skip
     known = np.zeros(len(items.units), dtype=np.bool_)
     found, sizes = [], []
     if population != "these" and (len(draws) > 1 or (np.abs(items.offset) > _SAME).any()):
@@ -210,7 +217,6 @@ def estimated(
             )
         offset = items.offset + items.weights[:, known] @ items.people[known]
         people = np.where(drawn, items.people, np.nan)
-        judge = items.judge if len(items.judge) > 1 else items.judge[0]
         found.append(
             corrected.items(
                 weights, people, judge, pi, drawn, items.topic, offset=offset, level=level,

@@ -170,7 +170,7 @@ def _by_items(
         def offer(n: int) -> Purchase:
             pi = _pi(items, so_far, np.sqrt(m * (1.0 - m)), known, n, design, seed)
             covariance, df = corrected.items_covariance(weights, m, pi)
-            if so_far is not None:
+            if so_far is not None and n < left:
                 every = batch_weights(len(items.units), [*sizes, n])
                 covariance, df = _together(so_far, every, covariance, df)
             return _purchase(design, n, None, value, covariance, df, aim, price)
@@ -200,7 +200,7 @@ def _by_items(
     return LabelPlan(
         items.measure, items.task, items.runs, pairs, settled, tuple(found), cheapest,
         _command(opened, cheapest, items, seed),
-        (start, *_notes(aim, pairs, settled, cheapest, nothing_left=not offers)),
+        (start, *_notes(aim, pairs, settled, nothing_left=not offers)),
     )  # fmt: skip
 
 
@@ -280,7 +280,7 @@ def _by_topics(opened: Opened, ledger: Ledger, aim: Aim, measure: str) -> LabelP
     settled = int(np.triu(sure | sure.T, 1).sum())
     return LabelPlan(
         measure, ", ".join(draw.tasks), one.runs, one.pairs, settled, tuple(offers), cheapest,
-        command, (note, *_notes(aim, one.pairs, settled, cheapest, nothing_left=not left)),
+        command, (note, *_notes(aim, one.pairs, settled, nothing_left=not left)),
     )  # fmt: skip
 
 
@@ -305,10 +305,8 @@ def _corrected(
 # -- what is offered ---------------------------------------------------------------------------
 
 
-def _notes(
-    aim: Aim, pairs: int, settled: int, cheapest: Purchase | None, *, nothing_left: bool
-) -> Iterator[str]:
-    """What is to be said of looking, and of what is settled or out of reach."""
+def _notes(aim: Aim, pairs: int, settled: int, *, nothing_left: bool) -> Iterator[str]:
+    """What is to be said of looking, and of what is settled."""
     if aim.looks > 1:
         yield (
             f"Look {aim.looks} times at most, each time all of a draw is labelled: a pair is "
@@ -318,8 +316,6 @@ def _notes(
         yield "The order of all pairs is settled: more labels change no rank."
     elif nothing_left:
         yield "Everything that could be drawn is labelled: there is nothing left to buy."
-    elif (aim.to_decide or aim.width is not None) and cheapest is None:
-        yield "No number of labels is expected to reach that."
 
 
 def _is_labelled(opened: Opened, ledger: Ledger, draw: Draw) -> bool:
