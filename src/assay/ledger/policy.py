@@ -152,13 +152,3 @@ def _agreed(labels: Sequence[Label], by_majority: bool) -> Label | None:
     if len(votes) > 1 and not (by_majority and len(most) > len(votes[-2])):
         return None
     return max(most, key=lambda one: one.rowid)
-
-
-def other_labellers(labels: Iterable[Label], policy: Policy, configured: LabellerId | None) -> str:
-    """Names of labellers whose labels are there but do not count, for messages."""
-    names = {
-        label.labeller.name
-        for label in labels
-        if not policy.rank(label, configured) and not label.labeller.is_audited
-    }
-    return ", ".join(sorted(names))

@@ -141,6 +141,14 @@ class Reading:
         some = f"{_OF_ALL} WHERE labels.id > ? AND labeller IN ({','.join('?' * len(people))})"
         yield from self._select(some, [after, *people], many=True)
 
+    def usable_by_each(self) -> Iterator[Label]:
+        """Usable labels: all of people's, and of every other labeller one under each task."""
+        people = [number for number, who in self.labellers().items() if who.is_human]
+        firsts = "SELECT min(id) FROM labels WHERE status = 'ok' GROUP BY task, labeller"
+        by_people = f"labeller IN ({','.join('?' * len(people))})"
+        some = f"{_OF_ALL} WHERE status = 'ok' AND ({by_people} OR labels.id IN ({firsts}))"
+        yield from self._select(some, people)
+
     def count(self) -> int:
         """How many rows there are, whatever their numbers."""
         with self._db.explained():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
@@ -14,10 +15,24 @@ from assay.measures.judgements import Ideals
 from assay.measures.ranges import Range
 from assay.measures.ranking.relevance import BinaryMeasure, RPrecision
 
-__all__ = ["score_range"]
+__all__ = ["Known", "score_range", "score_ranges"]
 
 _AT_ONCE = 1 << 20
 """Documents of ranked and ideal lists that are scored at once."""
+
+
+class Known(NamedTuple):
+    """A ranked list of which grades are known only from and to.
+
+    ``worst`` and ``best`` are the least and greatest grades in rank order, ``None`` for a document
+    that is not judged by design; ``ideal_worst`` and ``ideal_best`` those of all judged documents
+    of the topic, in any order.
+    """
+
+    worst: Grades
+    best: Grades
+    ideal_worst: Sequence[float]
+    ideal_best: Sequence[float]
 
 
 def score_range(
@@ -28,7 +43,12 @@ def score_range(
     ideal_best: Sequence[float],
     g_max: Iterable[float],
 ) -> Range:
-    """Score one ranked list of one topic whose grades are known only from and to.
+    """:func:`score_ranges` of one list."""
+    return score_ranges(measure, [Known(worst, best, ideal_worst, ideal_best)], g_max)[0]
+
+
+def score_ranges(measure: Measure, lists: Sequence[Known], g_max: Iterable[float]) -> list[Range]:
+    """Score ranked lists whose grades are known only from and to.
 
     Every measure rises with the grades that a list shows, and falls with those of its ideal list:
     the floor sets the least grades of the list against the greatest of the ideal list, the ceiling
@@ -41,10 +61,7 @@ def score_range(
 
     Args:
         measure: what to compute.
-        worst: the least grades in rank order, ``None`` for a document that is not judged by design.
-        best: the greatest grades, rank by rank not below *worst*.
-        ideal_worst: the least grades of all judged documents of the topic, in any order.
-        ideal_best: their greatest grades.
+        lists: what is known of each.
         g_max: every highest grade of the scale that is possible.
 
     Raises:
@@ -52,25 +69,34 @@ def score_range(
     """
     measure.ready()
     if isinstance(measure, BinaryMeasure):
-        sure, possible, *ideal = (
-            np.array(one, dtype=np.float64) >= measure.rel  # not judged is NaN, and not relevant
-            for one in (worst, best, ideal_worst, ideal_best)
-        )
-        return _binary_range(measure, sure, possible & ~sure, *(int(one.sum()) for one in ideal))
+        found = []
+        for one in lists:
+            sure, possible, *ideal = (
+                np.array(some, dtype=np.float64) >= measure.rel  # not judged is NaN, not relevant
+                for some in one
+            )
+            counts = (int(some.sum()) for some in ideal)
+            found.append(_binary_range(measure, sure, possible & ~sure, *counts))
+        return found
     floors, ceilings = [], []
     for top in g_max:
         # Where the highest grade of all is *top*, none is above it.
         low, high = (
-            [None if grade is None else min(grade, top) for grade in one] for one in (worst, best)
+            [[None if grade is None else min(grade, top) for grade in one] for one in each]
+            for each in ([one.worst for one in lists], [one.best for one in lists])
         )
-        least, most = ([min(grade, top) for grade in one] for one in (ideal_worst, ideal_best))
-        floor, ceiling, possible = score_lists(
-            measure, [low, high, high], [most, least, most], top
-        ).tolist()
+        least, most = (
+            [[min(grade, top) for grade in one] for one in each]
+            for each in ([one.ideal_worst for one in lists], [one.ideal_best for one in lists])
+        )
+        floor, ceiling, highest = score_lists(
+            measure, [*low, *high, *high], [*most, *least, *most], top
+        ).reshape(3, -1)
         floors.append(floor)
         # Nothing is surely relevant: the list may be the ideal one.
-        ceilings.append(1.0 if ceiling == 0.0 and possible > 0.0 else ceiling)
-    return Range(min(floors), min(1.0, max(ceilings)))
+        ceilings.append(np.where((ceiling == 0.0) & (highest > 0.0), 1.0, ceiling))
+    ends = np.min(floors, axis=0), np.minimum(1.0, np.max(ceilings, axis=0))
+    return [Range(*each) for each in zip(*(one.tolist() for one in ends), strict=True)]
 
 
 def _binary_range(

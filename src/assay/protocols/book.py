@@ -14,7 +14,7 @@ from assay.judging.repeats import PROMPT, SETTINGS
 from assay.labellers.base import Labeller, Request, request_key
 from assay.ledger import Ledger
 from assay.ledger.columns import CLOSELY, NONE, Columns, Places
-from assay.ledger.policy import Policy, choose, other_labellers
+from assay.ledger.policy import Policy, choose
 from assay.model.labels import Label, LabellerId, Status
 from assay.model.wording import counted
 from assay.protocols.shared_verdicts import SharedVerdicts
@@ -251,11 +251,14 @@ class Book:
 
     def _others(self) -> str:
         """Names of labellers whose usable labels are there but do not count."""
-        names = set()
-        for task, configured in self.configured.items():
-            usable = (one for one in self.ledger.labels([task]) if one.status is Status.OK)
-            names.update(other_labellers(usable, self.policy, configured).split(", "))
-        return ", ".join(sorted(names - {""}))
+        names = {
+            one.labeller.name
+            for one in self.ledger.usable_by_each()
+            if one.task in self.configured
+            and not one.labeller.is_audited
+            and not self.policy.rank(one, self.configured[one.task])
+        }
+        return ", ".join(sorted(names))
 
 
 class WholeBook(Book):

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from assay.measures.base import Measure
 from assay.measures.batch import score_hits
 from assay.measures.frames import run_hits
 from assay.measures.judgements import Judgements
 from assay.measures.names import parse_measure
 from assay.measures.ranges import Range
-from assay.measures.ranking_ranges import score_range
+from assay.measures.ranking_ranges import Known, score_ranges
 from assay.protocols.ranked import Ranked
 from assay.protocols.sheets import Sheet, Values
 from assay.protocols.trec_rag.inputs import Inputs, TrecRagSettings
@@ -75,29 +74,28 @@ def retrieval_sheet(inputs: Inputs, settings: TrecRagSettings, pool: Pool) -> Sh
         for topic in pool.topics
     }
 
-    def scored(measure: Measure, topic: str, ranked: Sequence[str]) -> Range:
+    def known(topic: str, ranked: Sequence[str]) -> Known:
         grades, missing = pool.grades[topic], pool.missing[topic]
         worst = [grades.get(doc) for doc in ranked]
         best = [pool.highest if doc in missing else grades.get(doc) for doc in ranked]
-        least, most = ideals[topic]
-        return score_range(measure, worst, best, least, most, scale)
+        return Known(worst, best, *ideals[topic])
 
     judged = Judgements(pool.grades, scale[0])
     unsure = {topic for topic in pool.topics if pool.missing[topic] or len(scale) > 1}
     values: dict[str, Values] = {}
     for name, run in inputs.r_runs.items():
         rankings = {topic: run.ranked(topic) for topic in pool.topics}
-        values[name] = {}
+        shown = [topic for topic, ranked in rankings.items() if ranked]
+        lists = {topic: known(topic, rankings[topic]) for topic in shown if topic in unsure}
         hits = run_hits(rankings, judged, ties="file")
+        values[name] = {}
         for measure, table in score_hits(hits, judged, measures).items():
-            certain = dict(zip(pool.topics, table[0].tolist(), strict=True))
-            values[name][str(measure)] = {
-                topic: scored(measure, topic, ranked)
-                if topic in unsure
-                else Range.certain(certain[topic])
-                for topic, ranked in rankings.items()
-                if ranked
-            }
+            certain = map(Range.certain, table[0].tolist())
+            found = dict(zip(pool.topics, certain, strict=True))
+            if lists:
+                ends = score_ranges(measure, [*lists.values()], scale)
+                found |= zip(lists, ends, strict=True)
+            values[name][str(measure)] = {topic: found[topic] for topic in shown}
     nothing: Values = {
         str(measure): dict.fromkeys(pool.topics, Range.certain(0.0)) for measure in measures
     }
