@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,7 +13,8 @@ import orjson
 @dataclass(frozen=True, slots=True)
 class Content:
     """A topic as one run has it; ``answer`` and ``passages`` are plain JSON, None where the run has
-    none. Topics of one ``session`` (turns of a conversation) are no independent ones."""
+    none. Topics of one ``session`` (turns of a conversation) are no independent ones. ``lines`` are
+    what people read of the answer; a passage is a text, or an id with its text or None."""
 
     question: str
     references: Sequence[str] = ()
@@ -21,6 +22,13 @@ class Content:
     answer: Any = None
     passages: Any = None
     session: str | None = None
+    lines: Sequence[str] = ()
+
+
+def cited(text: str, citations: Iterable[object]) -> str:
+    """A line of an answer with what it cites."""
+    marks = ", ".join(map(str, citations))
+    return f"{text} [{marks}]" if marks else text
 
 
 def digest(value: Any) -> str:

@@ -27,15 +27,17 @@ from assay.web.values import certainty_of, comparable, moment_of
 
 @dataclass
 class Asked:
-    """What an opened folder asks, read with a ledger. ``guidelines`` are texts by task, and
-    ``rests`` names, for each task whose units labels open, the tasks of the steps before it, whose
-    labels its units may tell. Raises SettingsError where a guideline lies elsewhere."""
+    """What an opened folder asks, read with a ledger. ``guidelines`` are texts by task. ``rests``
+    names, for each task whose units labels open, the tasks of the steps before it, whose labels its
+    units may tell, and ``tells`` the task whose labels they surely tell. Raises SettingsError where
+    a guideline lies elsewhere."""
 
     opened: Opened
     ledger: Ledger
     tasks: Mapping[str, AnyTask] = field(init=False)
     guidelines: Mapping[str, str] = field(init=False)
     rests: Mapping[str, Sequence[str]] = field(init=False)
+    tells: Mapping[str, str] = field(init=False)
 
     def __post_init__(self) -> None:
         parts = self.opened.parts.values()
@@ -46,6 +48,11 @@ class Asked:
             step.task.name: list(dict.fromkeys(one.task.name for one in before))
             for part in parts
             for before, step in _with_those_before(part.steps)
+        }
+        self.tells = {
+            step.task.name: step.assumed.of.name
+            for step in steps
+            if step.waits and step.assumed is not None and step.assumed.of != step.task
         }
         self.guidelines = {name: self._guideline(name) for name in self.tasks}
 

@@ -15,6 +15,7 @@ from assay.web.desk import Refused
 from assay.web.replies import answered, bench_of, body_of, page
 from assay.web.runs import Scored
 from assay.web.security import PERSON
+from assay.web.values import anchor
 
 _ACTIONS = ("reword", "drop", "restore", "weigh", "add")
 _MOST_MOVED = 20
@@ -35,7 +36,10 @@ async def show(request: web.Request) -> web.StreamResponse:
     listed = banks.Listed.read(bench.opened.folder.path)
     scored = await bench.scored()
     items = {(one.query, one.question): one for one in scored.items}
-    rows = [(row, items.get((row["query"], row["id"]))) for row in listed.rows(None)]
+    rows = [
+        (row | {"anchor": anchor(str(row["question"]))}, items.get((row["query"], row["id"])))
+        for row in listed.rows(None)
+    ]
     return page(
         request, "bank.html", rows=rows, version=len(listed.edits), runs=len(scored.runs),
         file=listed.path.name,

@@ -34,6 +34,7 @@ from assay.web import forms
 from assay.web.asked import Asked
 from assay.web.state import FILE, Person, State, UnitRow
 from assay.web.values import (
+    anchor,
     as_given,
     beginning,
     comparable,
@@ -42,6 +43,7 @@ from assay.web.values import (
     reason_of,
     seconds_in,
     text_in,
+    texts_in,
     uids_in,
 )
 
@@ -214,7 +216,8 @@ class Desk:
         if shown or others:
             self.see(person, [row.id])
         if row.task in self.asked.rests:
-            self.see(person, self.state.told(row, person, self.asked.rests[row.task]))
+            rests, tells = self.asked.rests[row.task], self.asked.tells.get(row.task, "")
+            self.see(person, self.state.told(row, person, rests, tells))
         return {
             "unit": row.id,
             "task": row.task,
@@ -223,6 +226,7 @@ class Desk:
             "texts": forms.texts(task, unit),
             "words": forms.words_of(task, unit),
             "controls": forms.controls(task, unit, self.asked.as_given(task, unit, row.topic)),
+            "edits": self.edits(row, person),
             "reason": forms.has_reason(task),
             "own": None if own is None else as_given(own, orjson.loads(row.content)),
             "shown": shown,
@@ -424,9 +428,28 @@ class Desk:
             )  # fmt: skip
         return found
 
-    def brief(self, row: UnitRow) -> str:
+    def brief(self, row: UnitRow, most: int = 90) -> str:
         """The beginning of what is judged in a unit."""
-        return beginning(self.tasks[row.task], row.content)
+        return beginning(self.tasks[row.task], row.content, most)
+
+    def edits(self, row: UnitRow, person: Person) -> dict[str, str]:
+        """Where the texts of a unit are edited: nuggets, and for organisers a bank's questions."""
+        content = orjson.loads(row.content)
+        texts = {one for value in content.values() for one in texts_in(value)}
+        found = {}
+        by_hand = [name for name, task in self.tasks.items() if task.by_people]
+        if by_hand and row.task not in by_hand:
+            for one in self.state.units(
+                "WHERE topic = (SELECT topic FROM units WHERE id = ?) AND wanted "
+                "AND task IN (SELECT value FROM json_each(?))",
+                row.id, orjson.dumps(by_hand).decode(),
+            ):  # fmt: skip
+                text = orjson.loads(one.content).get(self.tasks[one.task].judged_fields[0])
+                if text in texts:
+                    found[text] = f"/label/{one.task}?unit={one.id}"
+        if person.organises and "exam" in self.opened.parts and content.get("question"):
+            found[content["question"]] = f"/bank#{anchor(content['question'])}"
+        return found
 
     def rows(self, numbers: Sequence[int]) -> list[UnitRow]:
         """The units with these numbers."""

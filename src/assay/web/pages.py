@@ -113,7 +113,7 @@ async def label(request: web.Request) -> web.Response:
         task=desk.tasks[task],
         queue=QUEUES[queue],
         mode=desk.ui.mode,
-        rests=[desk.tasks[one].title for one in desk.asked.rests.get(task, ())],
+        tells=desk.tasks[desk.asked.tells[task]].title if task in desk.asked.tells else "",
         guideline=guideline,
         start=embedded(start),
     )

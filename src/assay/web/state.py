@@ -427,16 +427,19 @@ class State:
         """Whether a queue has a unit for a person."""
         return bool(self._queued(queue, task, person, (), gold, rests, "LIMIT :count", 1))
 
-    def told(self, unit: UnitRow, person: Person, rests: Sequence[str]) -> list[int]:
-        """Units of its topic, of the tasks that a unit rests on, that others or a machine labelled
-        and the person did not: the unit may tell what they said."""
+    def told(
+        self, unit: UnitRow, person: Person, rests: Sequence[str], tells: str = ""
+    ) -> list[int]:
+        """Units of its topic, of the tasks that a unit rests on, that others labelled (or of the
+        task that it ``tells`` of, that a machine did) and the person did not: the unit may tell
+        what they said."""
         rows = self.all(
             "SELECT id FROM units WHERE topic = (SELECT topic FROM units WHERE id = ?) "
             "AND task IN (SELECT value FROM json_each(?)) "
-            "AND (labelled > 0 OR machine = 'ok') AND NOT EXISTS "
+            "AND (labelled > 0 OR (machine = 'ok' AND task = ?)) AND NOT EXISTS "
             "(SELECT 1 FROM given WHERE given.unit = units.id AND person = ?) AND NOT EXISTS "
             "(SELECT 1 FROM asides WHERE asides.unit = units.id AND person = ? AND kind = 'seen')",
-            unit.id, json.dumps(rests), person.id, person.id,
+            unit.id, json.dumps(rests), tells, person.id, person.id,
         )  # fmt: skip
         return [row[0] for row in rows]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -10,7 +10,7 @@ import orjson
 
 from assay.model.labels import WORKBENCH, Label, without_reasons
 from assay.model.wording import counted
-from assay.tasks.base import AnyTask, canonical
+from assay.tasks.base import AnyTask, canonical, content_hash
 
 Json = dict[str, Any]
 
@@ -80,11 +80,24 @@ def in_brief(verdict: str) -> str:
     return " · ".join(values)[:80]
 
 
-def beginning(task: AnyTask, content: str) -> str:
+def beginning(task: AnyTask, content: str, most: int = 90) -> str:
     """The beginning of what is judged in a unit."""
     value = orjson.loads(content).get(task.judged_fields[0], "")
     text = "; ".join(map(str, value)) if isinstance(value, list) else str(value)
-    return (text if len(text) <= 90 else f"{text[:89]}…") or "(nothing yet)"
+    return (text if len(text) <= most else f"{text[: most - 1]}…") or "(nothing yet)"
+
+
+def texts_in(value: Any) -> Iterator[str]:
+    """The texts of a field: itself, or the entries of a list."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, list):
+        yield from (one for one in value if isinstance(one, str))
+
+
+def anchor(question: str) -> str:
+    """The place of a question on the page of its bank."""
+    return f"q{content_hash(question.encode())[:12]}"
 
 
 def evidence_in(given: Any, content: Mapping[str, Any]) -> list[Json]:

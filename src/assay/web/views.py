@@ -5,7 +5,8 @@ Who labels sees none of them: they show what others said, and which run a text i
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
 from typing import Any
 
@@ -14,7 +15,7 @@ import polars as pl
 from aiohttp import hdrs, web
 
 from assay.model.errors import SettingsError
-from assay.web import live, runs
+from assay.web import beside, live, runs
 from assay.web.desk import QUEUES, Desk, Refused
 from assay.web.replies import answered, bench_of, body_of, numbers_in, page
 from assay.web.security import PERSON
@@ -107,17 +108,29 @@ async def topic(request: web.Request) -> web.StreamResponse:
     hashes = [cell["unit"] for one in used for cell in one["cells"].values()]
     known = await bench.do(bench.desk.by_hash, hashes)
     await bench.do(bench.desk.see, request[PERSON], [row.id for row in known.values()])
-    for one in used:
-        for cell in one["cells"].values():
-            held = known.get(cell["unit"])
-            cell["said"] = (
-                in_brief(comparable(orjson.loads(cell["verdict"]))) if cell["verdict"] else "failed"
-            )
-            cell["text"] = bench.desk.brief(held) if held else ""
+    own = await asyncio.to_thread(beside.handed_in, bench.opened, name, chosen)
+    await asyncio.to_thread(_in_words, bench.desk, used, known)
     return page(
         request, "topic.html", topic=name, runs=scored.runs, chosen=chosen,
         values=list(values.items()), used=used, units={one: row.id for one, row in known.items()},
+        own=own,
     )  # fmt: skip
+
+
+def _in_words(desk: Desk, used: list[dict[str, Any]], known: Mapping[str, UnitRow]) -> None:
+    """What was judged and said at each place, with the words marked that differ in two cells."""
+    for one in used:
+        cells = list(one["cells"].values())
+        texts = [
+            [desk.brief(known[cell["unit"]], 1000)] if cell["unit"] in known else []
+            for cell in cells
+        ]
+        marked = beside.both(*texts) if len(texts) == 2 else [[[(t[0], False)] for t in texts if t]]
+        for at, cell in enumerate(cells):
+            cell["text"] = next(iter(marked[at]), []) if at < len(marked) else []
+            cell["said"] = (
+                in_brief(comparable(orjson.loads(cell["verdict"]))) if cell["verdict"] else "failed"
+            )
 
 
 async def unit(request: web.Request) -> web.StreamResponse:
@@ -126,7 +139,9 @@ async def unit(request: web.Request) -> web.StreamResponse:
     number = int(request.match_info["unit"])
     found = await bench.do(runs.history, bench.desk, number)
     await bench.do(bench.desk.see, request[PERSON], [number])
-    return page(request, "unit.html", task=bench.desk.tasks[found["row"].task], **found)
+    edits = await bench.do(bench.desk.edits, found["row"], request[PERSON])
+    task = bench.desk.tasks[found["row"].task]
+    return page(request, "unit.html", task=task, edits=edits, **found)
 
 
 async def units(request: web.Request) -> web.StreamResponse:

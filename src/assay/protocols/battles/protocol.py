@@ -140,8 +140,9 @@ class BattleProtocol(Protocol[BattleSettings, Inputs]):
 
     def contents(self, inputs: Inputs, run: str) -> Mapping[str, Content]:
         return {
-            topic: Content(question, answer=inputs.text(run, topic) or None)
+            topic: Content(question, answer=text or None, lines=[text] if text else [])
             for topic, question in inputs.questions.items()
+            for text in [inputs.text(run, topic)]
         }
 
     def inputs_in_words(self, inputs: Inputs) -> str:

@@ -95,13 +95,16 @@ class Inputs:
         """A question as a run has it: a PR run's passages; an AC run's answer with confidence and
         nuggets, and the passages that it cites."""
         answer = passages = None
+        lines: list[str] = []
         if run in self.pr_runs:
             passages = [one.text for one in self.pr_runs[run].passages.get(question.id, ())]
         elif run in self.ac_files and (own := self.ac_files[run].run.answers.get(question.id)):
             known = self.passages(question.id)
             passages = [known[one.key].text if one.key in known else "" for one in own.nuggets]
-            answer = [own.text, own.confidence, [one.text for one in own.nuggets]]
-        return Content(question.text, question.gold, True, answer, passages)
+            nuggets = [one.text for one in own.nuggets]
+            answer = [own.text, own.confidence, nuggets]
+            lines = [f"{own.text} (confidence {own.confidence})", *nuggets]
+        return Content(question.text, question.gold, True, answer, passages, lines=lines)
 
 
 def load(folder: Folder, settings: R2C2Settings, reading: Reading) -> Inputs:

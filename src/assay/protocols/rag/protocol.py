@@ -10,7 +10,7 @@ from assay.labellers.base import Request
 from assay.model.records import text_id
 from assay.model.wording import counted
 from assay.protocols.base import Assumed, Protocol, Reading, Step
-from assay.protocols.contents import Content
+from assay.protocols.contents import Content, cited
 from assay.protocols.folder import Folder
 from assay.protocols.labels import LabelBook
 from assay.protocols.linear import LinearMeasure
@@ -63,6 +63,9 @@ class Rag(Protocol[RagSettings, RagInputs]):
                 if record is None
                 else [one.text or text_id(one.id) for one in record.passages],
                 None if record is None else record.session,
+                []
+                if record is None
+                else [cited(t, (n + 1 for n in c)) for t, c in record.sentences],
             )
         return found
 

@@ -10,7 +10,7 @@ from assay.measures.summaries import weight_warnings
 from assay.model.wording import counted, listed, named
 from assay.page.page import Board, Definition, Gap
 from assay.protocols.base import Protocol, Reading, Step
-from assay.protocols.contents import Content
+from assay.protocols.contents import Content, cited
 from assay.protocols.folder import Folder
 from assay.protocols.labels import LabelBook
 from assay.protocols.linear import LinearMeasure
@@ -159,6 +159,9 @@ class Sgss(Protocol[SgssSettings, SgssInputs]):
                 next(iter(by_run.values())).query_text,
                 answer=None if one is None else [line[:4] for line in one.lines()],
                 passages=None if one is None else [doc.text for doc in one.documents.values()],
+                lines=[]
+                if one is None
+                else [cited(each.text, each.citations) for each in one.lines()],
             )
             for query, by_run in inputs.summaries.items()
             for one in [by_run.get(run)]

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from assay.labellers.base import Labeller, Request
 from assay.model.wording import counted
 from assay.protocols.base import Protocol, Reading, Step
-from assay.protocols.contents import Content
+from assay.protocols.contents import Content, cited
 from assay.protocols.folder import Folder
 from assay.protocols.labels import LabelBook
 from assay.protocols.linear import LinearMeasure
@@ -93,8 +93,8 @@ class TrecRag(Protocol[TrecRagSettings, Inputs]):
         found = {}
         for topic, narrative in inputs.narratives.items():
             answer, bank = answers.get(topic), inputs.nuggets.get(topic)
-            cited = {one for s in (answer.sentences if answer else ()) for one in s.citations}
-            passages = retrieved.ranked(topic) if retrieved else [*sorted(cited)]
+            used = {one for s in (answer.sentences if answer else ()) for one in s.citations}
+            passages = retrieved.ranked(topic) if retrieved else [*sorted(used)]
             found[topic] = Content(
                 narrative.text or "\n".join(narrative.queries),
                 [one.text for one in bank.nuggets] if bank else (),
@@ -103,6 +103,7 @@ class TrecRag(Protocol[TrecRagSettings, Inputs]):
                     [doc, inputs.segments[doc].text if doc in inputs.segments else None]
                     for doc in passages
                 ],
+                lines=[cited(*one) for one in answer.sentences] if answer else (),
             )
         return found
 

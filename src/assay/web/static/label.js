@@ -56,6 +56,12 @@ async function ask(path, body) {
   return found;
 }
 
+function editOf(text) {
+  // The way to where a nugget or a question is edited, where this person may.
+  const to = state.screen.edits[text];
+  return to ? make("a", { href: to, class: "edit" }, "Edit", make("span", { class: "hidden" }, ` ${text}`)) : null;
+}
+
 // -- texts --------------------------------------------------------------------------------------
 
 const RUN = /[\p{L}\p{N}\p{M}]+/gu; // compiled once: a pattern made of each unit's words takes 20 ms
@@ -97,6 +103,8 @@ function textOf(one, given) {
     block.append(list);
   } else {
     block.append(make("p", { dir: "auto", "data-field": one.name, tabindex: "0" }, ...lit(one.value, words)));
+    const edit = editOf(one.value);
+    if (edit) block.append(edit);
   }
   return block;
 }
@@ -165,6 +173,8 @@ function itemRow(control, at, keysLeft) {
     options.append(button);
   });
   row.append(make("span", { class: "words", dir: "auto" }, ...lit(control.items[at], state.screen.words)), options);
+  const edit = editOf(control.items[at]);
+  if (edit) row.firstChild.append(" ", edit);
   show();
   return row;
 }
@@ -191,7 +201,7 @@ function fieldOf(column, value, set) {
 function rows(control) {
   const values = state.values[control.field];
   return make("ol", { class: "rows" }, ...control.items.map((text, at) => make("li", {},
-    make("span", { class: "words", dir: "auto" }, text),
+    make("span", { class: "words", dir: "auto" }, text, " ", editOf(text)),
     ...control.columns.map((column) => fieldOf(column, values[at][column.field], (value) => {
       values[at][column.field] = value;
     })))));
