@@ -121,6 +121,11 @@ MADE = {
         f"judge HERE --labeller {NOWHERE} --export-batch HERE/batch.jsonl",
     ),
     "sgss": ("judge HERE",),
+    "rag-app": (
+        "judge HERE",
+        "score HERE",
+        "gate HERE --save HERE/baseline.json",
+    ),
     "trec-rag": (
         "corpus build HERE/segments.jsonl HERE/corpus",
         "index build HERE/corpus HERE/index --dense minilm",
@@ -290,6 +295,14 @@ SUBJECTS = {
         for name, (folder, verdict, command) in REPLIES.items()
         for kind, made in (("reply", bytes), ("body", _body))
     },
+    "records": _example("rag-app/runs/main.jsonl", VALIDATE, SCORE, "status HERE"),
+    "baseline": _example("rag-app/baseline.json", "gate HERE --baseline FILE"),
+    **{
+        f"out {name}": _example(f"rag-app/out/{name}", "diff HERE HERE")
+        for name in ("scores.csv", "per_topic.csv", "labels.jsonl", "manifest.json")
+    },
+    "judgments": _example("battles/judgments.jsonl", VALIDATE, "battles FILE --model davidson"),
+    "graded-rubrics": _example("rubrics/graded.jsonl", VALIDATE, "rubrics FILE --axes"),
     "confidence": Subject(
         CONFIDENCE, ("confidence FILE", "recalibrate FILE --run a --apply FILE -o OUT"), "c.csv"
     ),

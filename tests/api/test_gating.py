@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import io
 import re
 from collections.abc import Sequence
 from itertools import count
 from pathlib import Path
 from xml.etree import ElementTree
 
+import numpy as np
 import orjson
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from rich.console import Console
 
 from assay.api.gate_terms import Rule, Terms
 from assay.api.gating import gate
@@ -25,8 +28,10 @@ from assay.formats.baselines import (
 )
 from assay.measures.ranges import Range
 from assay.model.errors import FormatError, SettingsError
-from assay.page.gates import Verdict
-from assay.reports.gates import MOST, junit, markdown
+from assay.page.gates import Gated, Verdict
+from assay.reports.gates import MOST, gate_table, junit, markdown
+from assay.reports.tables import table
+from assay.statistics.worsening import detectable_loss
 from tests.statistics.test_worsening import G11
 
 Ends = tuple[float, float]
@@ -120,6 +125,34 @@ def test_where_less_is_better_more_is_a_regression_and_silence_does_not_pass():
     silent = silent.model_copy(update={"questions": questions})
     added = Terms(terms.rules, lower=terms.lower, silence={"Hallucination": "NoClaim"})
     assert gate(silent, before, added, texts={}).verdict is Verdict.REGRESSION
+
+
+def test_turns_of_a_session_are_one_in_the_test_and_in_what_it_detects():
+    values = [0.4, 0.5, 0.6, 0.5] * 6
+
+    def talked(one: Baseline, size: int) -> Baseline:
+        questions = [
+            q.model_copy(update={"session": f"s{n // size}"}) for n, q in enumerate(one.questions)
+        ]
+        return one.model_copy(update={"questions": tuple(questions)})
+
+    def of(size: int) -> Gated:
+        now = talked(made(values), size)
+        return gate(now, talked(made([0.5] * 24), size), LOSS_0, texts={}).measures[0]
+
+    alone, pairs, few = of(1), of(2), of(6)
+    assert alone.tested is not None
+    assert pairs.tested is not None
+    sums = [a + b - 1 for a, b in zip(values[::2], values[1::2], strict=True)]
+    spread = float(np.std(sums, ddof=1)) / 2
+    assert pairs.tested.detectable == pytest.approx(detectable_loss(spread, 12, 0.05))
+    assert alone.tested.n == pairs.tested.n == 24
+    assert (few.verdict, few.tested) == (Verdict.SKIPPED, None)  # 4 sessions can show nothing
+
+
+def test_nothing_is_proven_without_a_test():
+    with pytest.raises(SettingsError, match="give each tested measure"):
+        Terms({"M": Rule(least=0.1)}, prove=True)
 
 
 def test_to_prove_is_another_burden():
@@ -225,12 +258,28 @@ def test_a_baseline_reads_back(tmp_path_factory: pytest.TempPathFactory, rows: l
     assert orjson.loads(path.read_bytes())["assay_gate"] == 1
 
 
-@pytest.mark.parametrize("text", ["", "{", "[]", "{}", '{"assay_gate": 2}'])
+HUGE = baseline_bytes(made([0.5])).decode().replace("0.5", "1e308")
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", "{}", '{"assay_gate": 2}', HUGE])
 def test_what_is_no_baseline_is_said(tmp_path: Path, text: str):
     path = tmp_path / "b.json"
     path.write_text(text)
     with pytest.raises(FormatError, match="--save"):
         read_baseline(path).require()
+
+
+def test_no_name_or_number_is_broken_at_80_columns():
+    name = "DeclinedWrongly"
+    terms = Terms({name: Rule(loss=0.02)})
+    found = gate(made([0.5 + d for d in G11], measure=name), made([0.5] * 10, measure=name), terms,
+                 texts={})  # fmt: skip
+    console = Console(width=80, file=io.StringIO())
+    console.print(table(gate_table(found), 80))
+    shown = console.file.getvalue()
+    assert all(one in shown for one in (name, "regression", "(Holm)"))
+    assert re.search(r"\[-\.\d\d, -?\.\d\d\]", shown)
+    assert all(len(line) <= 80 for line in shown.splitlines())
 
 
 def test_hostile_texts_are_escaped_cut_and_kept_out_of_xml():

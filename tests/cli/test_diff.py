@@ -86,3 +86,15 @@ def test_what_is_no_evaluation_is_said(tmp_path: Path, folder: Path, assay: Assa
     (folder / "out" / "scores.csv").write_text("a,b\n1,2\n")
     done = assay("diff", folder, folder)
     assert (done.returncode, "cannot be read" in done.stderr) == (2, True)
+
+
+def test_an_out_folder_that_was_tampered_with_is_said(two: tuple[Path, Path], assay: Assay):
+    out = two[1] / "out"
+    (out / "labels.jsonl").write_text('[1]\n{"labeller": 5, "used_at": 5, "unit": "x"}\n')
+    assert assay("diff", *two).returncode == 0
+    rows = (out / "per_topic.csv").read_text()
+    for text, said in (("ACX,q1,Accuracy,-inf\n", "not finite"), (",q1,M,1\n", "no run"),
+                       ("ACX,q1,M,\u202ex\n", "\\u202e")):  # fmt: skip
+        (out / "per_topic.csv").write_text(rows + text)
+        done = assay("diff", *two)
+        assert (done.returncode, said in done.stderr) == (2, True), done.stderr

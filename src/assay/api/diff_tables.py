@@ -40,15 +40,20 @@ def diff_tables(found: Difference, *, texts: bool = False) -> Iterator[Table]:
                     texts=frozenset(more))  # fmt: skip
     moved = [one for one in found.tests if one.moved]
     if moved:
-        yield Table(
-            "Paired tests",
-            ("run", "measure", "first", "second", "difference", "p (Holm)", "detects", "n"),
-            [
-                (o.run, o.measure, o.first, o.second, _interval(o), o.p_holm, o.detectable, o.n)
-                for o in moved
-            ],
-            numbers=frozenset({"difference"}),
-        )
+        columns: dict[str, list[Value]] = {
+            "run": [o.run for o in moved],
+            "measure": [o.measure for o in moved],
+            "first": [o.first for o in moved],
+            "second": [o.second for o in moved],
+            "difference": [_interval(o) for o in moved],
+            "p (Holm)": [o.p_holm for o in moved],
+            "detects": [o.detectable for o in moved],
+            "n": [o.n for o in moved],
+        }
+        alike = {name: columns.pop(name)[0] for name in ("run", "n") if len({*columns[name]}) == 1}
+        title = ", ".join(("Paired tests", *(f"{name} {one}" for name, one in alike.items())))
+        yield Table(title, tuple(columns), list(zip(*columns.values(), strict=True)),
+                    numbers=frozenset({"difference"}))  # fmt: skip
     others = [one for one in found.moves if not one.flip]
     if others:
         title = f"What else moved most ({min(len(others), _MOST_MOVES)} of {len(others)})"

@@ -39,7 +39,8 @@ class Terms:
     silence: Mapping[str, str] | None = None
 
     def __post_init__(self) -> None:
-        if self.prove and any(rule.loss == 0 for rule in self.rules.values()):
+        losses = [rule.loss for rule in self.rules.values() if rule.loss is not None]
+        if self.prove and not (losses and all(losses)):
             raise SettingsError(
                 "--prove asks whether a run is shown not to be worse than the loss allowed: give "
                 "each tested measure one above 0, as --no-worse MEASURE=0.02. A loss of 0 cannot "
@@ -76,7 +77,7 @@ def gated(
 def _verdict(tested: Tested | None, terms: Terms) -> tuple[Verdict, str]:
     """A regression only if labels that are missing cannot undo it, a pass only if they cannot."""
     if tested is None:
-        return Verdict.SKIPPED, f"fewer than {FEWEST} questions have a value in both"
+        return Verdict.SKIPPED, f"fewer than {FEWEST} questions, or sessions, have a value in both"
     failed = [(p < terms.alpha) is not terms.prove for p in tested.p_holm]
     if all(failed):
         return Verdict.REGRESSION, "not shown to be good enough" if terms.prove else ""

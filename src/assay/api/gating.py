@@ -7,6 +7,7 @@ passages are the same differs by nothing: what else its labels say now is no cha
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -26,6 +27,7 @@ from assay.page.gates import Gate, Lost, Tested, Verdict
 from assay.statistics.confidence import MEASURES, paired_differences
 from assay.statistics.significance import holm
 from assay.statistics.worsening import (
+    by_session,
     detectable_loss,
     jackknife_spread,
     questions_needed,
@@ -174,7 +176,8 @@ def _untouched(a: GatedQuestion, b: GatedQuestion) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _End:
-    """A test where labels that are missing turned out at one end."""
+    """A test where labels that are missing turned out at one end; ``units`` are what is
+    independent, questions or sessions, and ``spread`` is theirs."""
 
     difference: float
     low: float
@@ -182,6 +185,7 @@ class _End:
     p: float
     spread: float
     n: int
+    units: int
 
 
 def _tested(
@@ -207,7 +211,9 @@ def _tested(
     found = {}
     for name, (worst, best) in ends.items():
         loss, spread = terms.rules[name].loss or 0.0, max(worst.spread, best.spread)
-        seen = detectable_loss(spread, worst.n, terms.alpha)
+        units = worst.units
+        seen = detectable_loss(spread, units, terms.alpha)
+        needed = questions_needed(spread, 2 * loss, terms.alpha)
         found[name] = Tested(
             loss=loss,
             n=worst.n,
@@ -217,9 +223,9 @@ def _tested(
             p=Range(worst.p, best.p),
             p_holm=Range(*(float(of[name] or 0.0) for of in corrected)),
             detectable=seen,
-            detectable_holm=detectable_loss(spread, worst.n, terms.alpha / len(ends)),
-            needed=questions_needed(spread, 2 * loss, terms.alpha)
-            if seen is not None and seen > 2 * loss > 0
+            detectable_holm=detectable_loss(spread, units, terms.alpha / len(ends)),
+            needed=math.ceil(needed * worst.n / units)
+            if needed is not None and seen is not None and seen > 2 * loss
             else None,
             changed=changed,
         )
@@ -259,16 +265,17 @@ def _of_means(
     terms: Terms,
 ) -> tuple[_End, _End] | None:
     every = _differences_of(name, pairs, terms)
-    if len(every) < FEWEST:
-        return None
     sessions = [one.session or f"\0{one.id}" for one, _ in every]
+    units = len(set(sessions))
+    if units < FEWEST:
+        return None
     made = []
     for end in (0, 1):
         d = np.array([both[end] for _, both in every])
         interval = session_interval(d, sessions, resamples=_RESAMPLES)
-        low, high = (0.0, 0.0) if interval is None else (interval.low, interval.high)
         p = sign_flip_p(d + loss, sessions, upper=terms.prove, permutations=_FLIPS)
-        made.append(_End(float(d.mean()), low, high, p, float(d.std(ddof=1)), len(d)))
+        spread = float(by_session(d, sessions)[0].std(ddof=1)) * units / len(d)
+        made.append(_End(float(d.mean()), interval.low, interval.high, p, spread, len(d), units))
     return made[0], made[1]
 
 
@@ -296,7 +303,7 @@ def _of_confidences(
             return None
         spread = jackknife_spread(partial(_difference, name, p, c, sign), len(p))
         low, high = (one.interval.low, one.interval.high) if one.interval else (-1.0, 1.0)
-        made.append(_End(one.difference, low, high, one.p_below, spread or 0.0, len(p)))
+        made.append(_End(one.difference, low, high, one.p_below, spread or 0.0, len(p), len(p)))
     return made[0], made[1]
 
 

@@ -33,5 +33,5 @@ def show(one: Table | RenderableType) -> None:
     if isinstance(one, str):
         out().print(Text(lines(one)))
     else:
-        drawn = table(one) if isinstance(one, Table) else one
+        drawn = table(one, out().width) if isinstance(one, Table) else one
         out().print(drawn, soft_wrap=isinstance(drawn, Text))

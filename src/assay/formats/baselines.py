@@ -13,10 +13,11 @@ from typing import Annotated, Any, Literal
 import orjson
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
+from assay.formats.cells import LARGEST
 from assay.formats.parsed import FaultList, Parsed
 from assay.formats.text import read_text
 
-Finite = Annotated[float, Field(allow_inf_nan=False)]
+Finite = Annotated[float, Field(allow_inf_nan=False, ge=-LARGEST, le=LARGEST)]
 
 
 class _Record(BaseModel):

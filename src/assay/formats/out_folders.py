@@ -11,9 +11,10 @@ from typing import Any, NamedTuple
 import orjson
 import polars as pl
 
-from assay.model.csv_cells import from_csv_cell
+from assay.model.csv_cells import for_terminal, from_csv_cell
 from assay.model.errors import Fault, FormatError
 from assay.model.labels import without_reasons
+from assay.model.wording import printable
 
 _TEXTS = ("run", "topic", "measure")
 
@@ -62,29 +63,30 @@ def read_outcome(path: Path) -> Outcome:
         raise _unreadable(files["manifest.json"], "it is no JSON object")
     scores = {
         (row["run"], row["measure"]): Cell(row["value"], row["floor"], row["ceiling"])
-        for row in _rows(files["scores.csv"], ("value", "floor", "ceiling"))
+        for row in _rows(files["scores.csv"], ("run", "measure"), ("value", "floor", "ceiling"))
     }
     values: dict[tuple[str, str], dict[str, Cell]] = {}
-    for row in _rows(files["per_topic.csv"], ("value",)):
+    for row in _rows(files["per_topic.csv"], _TEXTS, ("value",)):
         cell = Cell(row["value"], row["value"], row["value"])
         values.setdefault((row["run"], row["measure"]), {})[row["topic"]] = cell
     ranges = place / "per_topic_ranges.csv"
-    for row in _rows(ranges, ("floor", "ceiling")) if ranges.is_file() else ():
+    for row in _rows(ranges, _TEXTS, ("floor", "ceiling")) if ranges.is_file() else ():
         cell = Cell(None, row["floor"], row["ceiling"])
         values.setdefault((row["run"], row["measure"]), {})[row["topic"]] = cell
     return Outcome(place, manifest, scores, values)
 
 
-def _rows(file: Path, numbers: tuple[str, ...]) -> list[dict[str, Any]]:
+def _rows(file: Path, names: tuple[str, ...], numbers: tuple[str, ...]) -> list[dict[str, Any]]:
     try:
         frame = pl.read_csv(file, infer_schema=False)
         frame = frame.with_columns(pl.col(name).cast(pl.Float64) for name in numbers)
     except (pl.exceptions.PolarsError, OSError) as error:
         raise _unreadable(file, str(error).partition("\n")[0]) from error
-    names = [name for name in _TEXTS if name in frame.columns]
-    lacking = [name for name in ("run", "measure") if name not in names]
+    lacking = [name for name in names if name not in frame.columns or frame[name].has_nulls()]
     if lacking:
-        raise _unreadable(file, f"it has no column {lacking[0]}")
+        raise _unreadable(file, f"it has no {lacking[0]} in every row")
+    if not frame.select(pl.col(numbers).is_finite().all()).row(0) == (True,) * len(numbers):
+        raise _unreadable(file, "it holds a number that is not finite")
     guarded = frame.with_columns(
         pl.col(names).map_elements(from_csv_cell, return_dtype=pl.String)
         if any(frame[name].str.starts_with("'").any() for name in names)
@@ -95,7 +97,7 @@ def _rows(file: Path, numbers: tuple[str, ...]) -> list[dict[str, Any]]:
 
 def _unreadable(file: Path, why: str) -> FormatError:
     cure = "Write it anew with 'assay score FOLDER'."
-    return FormatError([Fault(str(file), 0, None, f"It cannot be read: {why}.", cure)])
+    return FormatError([Fault(str(file), 0, None, printable(f"It cannot be read: {why}."), cure)])
 
 
 @dataclass
@@ -128,19 +130,24 @@ def read_labels_at(
     for record in _records(path / "labels.jsonl"):
         task, unit = str(record.get("task")), str(record.get("unit_hash"))
         verdict = _number(without_reasons(record.get("verdict")))
-        who = record.get("labeller") or {}
+        who, about = (_object(record.get(name)) for name in ("labeller", "unit"))
         every[task, unit] = Said(task, unit, verdict, str(who.get("name")))
-        for place in record.get("used_at") or ():
-            for key in _begins(str(place), keys):
+        used_at = record.get("used_at")
+        for place in used_at if isinstance(used_at, list) else ():
+            for key in _begins(for_terminal(str(place)), keys):  # as in per_topic.csv
                 one = at[key]
                 # Sums do not hang on the order of the labels.
                 one.units += _number([task, unit])
                 one.verdicts += _number([task, unit, str(verdict)])
                 for name in ("question", "answer"):
-                    text = (record.get("unit") or {}).get(name)
+                    text = about.get(name)
                     if isinstance(text, str):
                         one.texts.setdefault(name, text)
     return at, every
+
+
+def _object(value: Any) -> Mapping[str, Any]:
+    return value if isinstance(value, dict) else {}
 
 
 def _records(file: Path) -> Iterator[dict[str, Any]]:
@@ -149,12 +156,14 @@ def _records(file: Path) -> Iterator[dict[str, Any]]:
     with file.open("rb") as lines:
         for number, line in enumerate(lines, 1):
             try:
-                yield orjson.loads(line)
+                record = orjson.loads(line)
             except orjson.JSONDecodeError as error:
                 raise FormatError(
                     [Fault(str(file), number, None, f"This is no JSON ({error.msg}).",
                            "Write the file anew with 'assay score FOLDER'.")]
                 ) from error  # fmt: skip
+            if isinstance(record, dict):
+                yield record
 
 
 def _begins(place: str, keys: Mapping[str, tuple[str, str]]) -> Iterator[tuple[str, str]]:

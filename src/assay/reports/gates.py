@@ -24,16 +24,16 @@ def gate_table(gate: Gate) -> Table:
     """The measures of a gate, a row each; with what is allowed where that is anything."""
     columns = {
         "measure": [one.measure for one in gate.measures],
-        "before": [one.before for one in gate.measures],
+        "was": [one.before for one in gate.measures],
         "now": [one.now for one in gate.measures],
         "difference": [(one.tested and difference(one.tested)) or "" for one in gate.measures],
-        "allowed": [(one.tested and f"{one.tested.loss:g}") or "" for one in gate.measures],
-        "p (Holm)": [(one.tested and span(*one.tested.p_holm)) or "" for one in gate.measures],
+        "may\nlose": [(one.tested and f"{one.tested.loss:g}") or "" for one in gate.measures],
+        "p\n(Holm)": [(one.tested and span(*one.tested.p_holm)) or "" for one in gate.measures],
         "detects": [(one.tested and detectable(one.tested)) or "" for one in gate.measures],
         "": [one.verdict.value for one in gate.measures],
     }
     if not any(one.tested and one.tested.loss for one in gate.measures):
-        del columns["allowed"]
+        del columns["may\nlose"]
     numbers = frozenset(columns) - {"measure", ""}
     rows = list(zip(*columns.values(), strict=True))
     return Table("", tuple(columns), rows, numbers=numbers)
@@ -48,7 +48,9 @@ def difference(test: Tested) -> str:
 
 def detectable(test: Tested) -> str:
     """The loss that the test could see."""
-    return "nothing\nchanged" if test.detectable is None else number(test.detectable)
+    if test.detectable is None and test.difference == (0.0, 0.0):
+        return "nothing\nchanged"
+    return number(test.detectable)
 
 
 def _signed(value: float) -> str:
@@ -119,7 +121,13 @@ def markdown(gate: Gate) -> str:
         parts += [f"Against {safe(gate.against)}, {how}level {gate.alpha:g}.", ""]
     if gate.measures:
         table = gate_table(gate)
-        names = {"difference": "difference (95 %, below 0 is worse)", "": "verdict"}
+        names = {
+            "was": "before",
+            "difference": "difference (95 %, below 0 is worse)",
+            "may\nlose": "allowed",
+            "p\n(Holm)": "p (Holm)",
+            "": "verdict",
+        }
         parts += [line(names.get(name, name) for name in table.columns)]
         parts += [line("--:" if name in table.numbers else "---" for name in table.columns)]
         parts += [line(map(_cell, row)) for row in table.rows]

@@ -30,6 +30,7 @@ from assay.statistics.samplesize import paired_t_topics
 
 __all__ = [
     "POWER",
+    "by_session",
     "detectable_loss",
     "jackknife_spread",
     "questions_needed",
@@ -107,7 +108,7 @@ def session_interval(
     level: float = 0.95,
     resamples: int = 2000,
     seed: int = 0,
-) -> Interval | None:
+) -> Interval:
     """Return the percentile interval of the mean difference, drawing whole sessions.
 
     Raises:
@@ -117,7 +118,10 @@ def session_interval(
     drawn = [
         (counts @ sums) / (counts @ sizes) for counts in topic_counts(len(sums), resamples, seed)
     ]
-    return percentile_interval(np.concatenate(drawn), level)
+    found = percentile_interval(np.concatenate(drawn), level)
+    if found is None:
+        raise ValueError("there is no difference")
+    return found
 
 
 def detectable_loss(spread: float, n: int, alpha: float, power: float = POWER) -> float | None:
@@ -125,8 +129,9 @@ def detectable_loss(spread: float, n: int, alpha: float, power: float = POWER) -
     by the noncentral t; None where it is undefined (fewer than 2 questions) or nothing varies.
 
     Args:
-        spread: s_d, the standard deviation of the differences.
-        n: the number of questions.
+        spread: s_d, the standard deviation of the differences; of sessions, that of their sums by
+            the mean size of a session.
+        n: the number of questions, or sessions.
         alpha: the level of the test.
         power: the probability that such a loss is found.
 
