@@ -26,8 +26,8 @@ from readings import Reader
 from rows import Row, as_question, read_split, sampled
 
 from assay.labellers.judge.model import (
+    JudgeQuestion,
     Network,
-    Question,
     empty,
     probabilities,
 )
@@ -54,7 +54,7 @@ class Item:
     source: str
     ability: str
     group: str
-    question: Question
+    question: JudgeQuestion
     truth: bool
     level: int
     margin: float | None = None
@@ -125,7 +125,7 @@ def same_sample(shared: Path, data: Path, margins: dict[str, float | None]) -> l
     return found
 
 
-def of_pair(pair: Pair) -> Question:
+def of_pair(pair: Pair) -> JudgeQuestion:
     """What the judge is asked for a calibration pair."""
     unit = pair.unit
     if pair.task == "r2c2.entailment":
@@ -147,7 +147,7 @@ class Embedder:
         self.session = onnxruntime.InferenceSession(path, providers=["CPUExecutionProvider"])
         self.tokenise = network.tokenise
 
-    def __call__(self, questions: Sequence[Question]) -> np.ndarray:
+    def __call__(self, questions: Sequence[JudgeQuestion]) -> np.ndarray:
         firsts = self.vectors([q.first.partition(": ")[2] for q in questions])
         seconds = self.vectors([q.second for q in questions])
         return np.array((firsts * seconds).sum(axis=1))
@@ -171,7 +171,7 @@ class Embedder:
         return found
 
 
-def overlap(question: Question) -> float:
+def overlap(question: JudgeQuestion) -> float:
     """Share of the claim's, question's or gold answer's words that stand in the other text."""
     first, second = words(question.first.partition(": ")[2]), words(question.second)
     if question.ability is Ability.C:
@@ -181,7 +181,9 @@ def overlap(question: Question) -> float:
     return len(first & second) / (len(first) or 1)
 
 
-def judged(reader: Reader, calibration: Calibration, questions: Sequence[Question]) -> np.ndarray:
+def judged(
+    reader: Reader, calibration: Calibration, questions: Sequence[JudgeQuestion]
+) -> np.ndarray:
     """Calibrated probabilities (questions, levels)."""
     found = np.zeros((len(questions), 3))
     found[:, 0] = 1

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from assay.labellers.judge.model import Network, Question, read
+from assay.labellers.judge.model import JudgeQuestion, Network, read
 from assay.labellers.judge.texts import TEXTS_VERSION
 
 AT_ONCE = 64
@@ -30,7 +30,7 @@ class Reader:
                     row = json.loads(line)
                     self.known[row["key"]] = row["features"]
 
-    def features(self, questions: Sequence[Question]) -> np.ndarray:
+    def features(self, questions: Sequence[JudgeQuestion]) -> np.ndarray:
         """Features (questions, features), those not known yet from the network."""
         keys = [self._key(question) for question in questions]
         todo = [at for at, key in enumerate(keys) if key not in self.known]
@@ -48,6 +48,6 @@ class Reader:
                 print(f"{start} of {len(todo)} questions read", flush=True)
         return np.array([self.known[key] for key in keys])
 
-    def _key(self, question: Question) -> str:
+    def _key(self, question: JudgeQuestion) -> str:
         parts = [self.sha256, str(TEXTS_VERSION), question.ability, question.first, question.second]
         return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:32]

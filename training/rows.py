@@ -8,7 +8,7 @@ from collections import defaultdict
 from dataclasses import dataclass
 from pathlib import Path
 
-from assay.labellers.judge.model import Question, question_of
+from assay.labellers.judge.model import JudgeQuestion, question_of
 from assay.labellers.judge.texts import Ability, answer_text, claim_text, gold_text, question_text
 
 
@@ -35,7 +35,7 @@ class Row:
         return answer_text(self.question, self.claim), gold_text(self.claim, self.gold)
 
 
-def as_question(row: Row) -> Question:
+def as_question(row: Row) -> JudgeQuestion:
     """What the judge is asked about a pair."""
     return question_of(Ability(row.ability), *row.texts())
 

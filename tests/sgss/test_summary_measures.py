@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from assay.measures.summaries import (
     Labelled,
-    Part,
+    SectionLabels,
     Weights,
     abandonment,
     comp,
@@ -29,7 +29,7 @@ from assay.measures.summaries import (
 )
 
 ONLY_RELEVANCE = Weights(OS=1, OF=0, OR=0, HR=1, SRel=1, SF=0)
-GOOD, EMPTY = Part((1.0,), (1.0,), (0.0,)), Part((0.0,), (0.0,), (0.0,))
+GOOD, EMPTY = SectionLabels((1.0,), (1.0,), (0.0,)), SectionLabels((0.0,), (0.0,), (0.0,))
 
 
 def score(summary, weights=ONLY_RELEVANCE, most=None):
@@ -55,7 +55,7 @@ level = st.sampled_from([0.0, 0.5, 1.0])
 def parts(draw):
     n = draw(st.integers(1, 4))
     row = st.lists(level, min_size=n, max_size=n).map(tuple)
-    return Part(draw(row), draw(row), draw(row), heading=draw(st.booleans()))
+    return SectionLabels(draw(row), draw(row), draw(row), heading=draw(st.booleans()))
 
 
 summaries = st.builds(
@@ -167,7 +167,7 @@ weight = st.sampled_from([-1.0, -0.3, 0.0, 0.4, 1.0])
 def torn_parts(draw):
     n = draw(st.integers(1, 2))
     row = st.lists(maybe, min_size=n, max_size=n).map(tuple)
-    return Part(draw(row), draw(row), draw(row), heading=draw(st.booleans()))
+    return SectionLabels(draw(row), draw(row), draw(row), heading=draw(st.booleans()))
 
 
 torn = st.builds(
@@ -192,7 +192,7 @@ def completions(summary, points):
         yield Labelled(
             *(number(v) for v in (summary.os, summary.of, summary.orep)),
             tuple(
-                Part(*(tuple(map(number, row)) for row in (p.g, p.srel, p.sf)), p.heading)
+                SectionLabels(*(tuple(map(number, row)) for row in (p.g, p.srel, p.sf)), p.heading)
                 for p in summary.parts
             ),
             summary.overview_last,

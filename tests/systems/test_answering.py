@@ -24,7 +24,7 @@ from assay.systems.answer_text import one_line, same_answer
 from assay.systems.answering import (
     AnswerSettings,
     Confidence,
-    Source,
+    PassageSource,
     answer_r2c2,
     answer_trec_rag,
     sources_of,
@@ -277,7 +277,7 @@ def test_rag_run_through_the_command_line(assay, place, year):
 
 def test_a_run_keeps_to_the_years_limits(tmp_path):
     """Citations of a sentence, documents in all; the strongest stay, in their order."""
-    sources = [Source(PassageKey("", n), f"d{n}", "text") for n in range(1, 10)]
+    sources = [PassageSource(PassageKey("", n), f"d{n}", "text") for n in range(1, 10)]
     said = [{"text": f"Sentence {n}.", "citations": [n + 3, n, n + 1, n + 2]} for n in range(1, 6)]
     with Ledger.open(tmp_path / "l.sqlite") as ledger:
         (answer,), made = answer_trec_rag(

@@ -16,7 +16,7 @@ from assay.formats.r2c2_pr import read_pr_run
 from assay.systems.corpus import mediawiki
 from assay.systems.corpus.build import BuildSettings, build_corpus
 from assay.systems.corpus.documents import Source, SourceSettings
-from assay.systems.corpus.passages import Window, cut, passages, word_spans
+from assay.systems.corpus.passages import WordWindow, cut, passages, word_spans
 from assay.systems.corpus.store import (
     Documents,
     Layout,
@@ -64,7 +64,7 @@ def source(tmp_path):
 
 
 def test_windows_of_400_words_with_15_percent_overlap():
-    found = list(passages("D", "T", words(1000), Window.of(400, 0.15)))
+    found = list(passages("D", "T", words(1000), WordWindow.of(400, 0.15)))
     assert [(p.id, p.words, p.overlap) for p in found] == [
         ("D#0", 400, 0),
         ("D#1", 400, 60),
@@ -72,9 +72,9 @@ def test_windows_of_400_words_with_15_percent_overlap():
     ]
     assert found[1].overlap_ratio == 0.15
     assert found[0].text.split()[340:] == found[1].text.split()[:60]
-    assert len(list(passages("D", "T", words(400), Window()))) == 1
-    assert len(list(passages("D", "T", words(401), Window()))) == 2
-    assert list(passages("D", "T", "", Window())) == []
+    assert len(list(passages("D", "T", words(400), WordWindow()))) == 1
+    assert len(list(passages("D", "T", words(401), WordWindow()))) == 2
+    assert list(passages("D", "T", "", WordWindow())) == []
 
 
 @given(
@@ -83,7 +83,7 @@ def test_windows_of_400_words_with_15_percent_overlap():
     st.floats(0, 0.99),
 )
 def test_passages_are_consecutive_parts_and_cover_every_word(text, size, share):
-    window = Window.of(size, share)
+    window = WordWindow.of(size, share)
     spans = word_spans(text)
     covered = set()
     for start, part, count, overlap in cut(text, window):
@@ -359,7 +359,7 @@ def test_the_documents_text_comes_back(source, tmp_path):
     text = Documents(tmp_path / "out").get("2")
     assert text == f"Page 2\n\n{words(1000)}"
     assert Documents(tmp_path / "out").get("no such") is None
-    assert joined(cut_of(text, Window(7, 3))) == text
+    assert joined(cut_of(text, WordWindow(7, 3))) == text
 
 
 def cut_of(text, window):
@@ -373,7 +373,7 @@ def test_ids_cannot_lead_out_of_the_folder(tmp_path):
         assert "\\" not in name
         assert not name.startswith(".")
         assert len(name) < 220
-    one = list(passages("../../x", "", "text", Window()))
+    one = list(passages("../../x", "", "text", WordWindow()))
     write_passages(one, tmp_path / "out", Layout.DOCUMENTS)
     assert list(read_passages(tmp_path / "out")) == one
     assert not (tmp_path.parent / "x.json.gz").exists()

@@ -29,7 +29,7 @@ from assay.systems.retrieval.dense import DenseIndex, build_dense
 from assay.systems.retrieval.embedders import make_embedder, unit
 from assay.systems.retrieval.fusion import rrf
 from assay.systems.retrieval.index import Index, IndexSettings, build_index
-from assay.systems.retrieval.rerank import Ranked
+from assay.systems.retrieval.rerank import RankedPassage
 from assay.systems.retrieval.runs import best_part, pr_run, trec_run
 from assay.tasks.retrieval import DECOMPOSITION, DecompositionUnit
 from tests.conftest import ROOT
@@ -604,12 +604,12 @@ def test_best_part_of_a_passage():
 
 
 def test_ids_that_no_run_can_hold():
-    bad = {"1": [Ranked(passage(0, "t", doc="a;b"), 1.0)]}
+    bad = {"1": [RankedPassage(passage(0, "t", doc="a;b"), 1.0)]}
     with pytest.raises(SettingsError, match="semicolons"):
         pr_run(bad, {"1": "q"})
     with pytest.raises(SettingsError, match="white space"):
-        trec_run({"1": [Ranked(passage(0, "t", doc="a b"), 1.0)]}, "R")
-    good = pr_run({"1": [Ranked(passage(0, "a\n\nb;\u2028c", doc="d"), 1.0)]}, {"1": "q"})
+        trec_run({"1": [RankedPassage(passage(0, "t", doc="a b"), 1.0)]}, "R")
+    good = pr_run({"1": [RankedPassage(passage(0, "a\n\nb;\u2028c", doc="d"), 1.0)]}, {"1": "q"})
     assert good == b"1;1;d;a b; c\n"
 
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from pypdf.generic import DecodedStreamObject, DictionaryObject, NameObject
 
 from assay.systems.corpus.build import BuildSettings, build_corpus
-from assay.systems.corpus.passages import Cut, Window, cut, word_spans
+from assay.systems.corpus.passages import Cut, WordWindow, cut, word_spans
 from assay.systems.corpus.readers import markdown_text
 from assay.systems.corpus.store import read_passages
 
@@ -125,7 +125,7 @@ TEXT = (
     ],
 )
 def test_passages_by_sentences_and_headings(by, parts):
-    found = [(text, overlap) for _, text, _, overlap in cut(TEXT, Window.of(7, 0.43, by))]
+    found = [(text, overlap) for _, text, _, overlap in cut(TEXT, WordWindow.of(7, 0.43, by))]
     assert found[: len(parts)] == parts
     if by is Cut.HEADINGS:
         assert found[2][0].startswith("Cast\n- A")
@@ -140,7 +140,7 @@ def test_passages_by_sentences_and_headings(by, parts):
 def test_every_cut_covers_every_word(text, size, share, by):
     spans = word_spans(text)
     covered = set()
-    for start, part, count, overlap in cut(text, Window.of(size, share, by)):
+    for start, part, count, overlap in cut(text, WordWindow.of(size, share, by)):
         assert text[start : start + len(part)] == part
         inside = {at for at, (a, b) in enumerate(spans) if start <= a and b <= start + len(part)}
         assert len(inside) == count <= size

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from assay.model.errors import SettingsError
 from assay.systems.corpus import build as building
 from assay.systems.corpus.build import BuildSettings, build_corpus
-from assay.systems.corpus.passages import Passage, Window
+from assay.systems.corpus.passages import Passage, WordWindow
 from assay.systems.corpus.store import Documents, Layout, read_passages, write_passages
 from assay.systems.corpus.updating import Updated
 from assay.systems.retrieval import index as indexing
@@ -18,7 +18,7 @@ from assay.systems.retrieval.index import Index, IndexSettings, build_index
 from assay.systems.retrieval.search import Method, RetrievalSettings, retrieve
 from tests.systems.test_retrieval import Letters
 
-SETTINGS = BuildSettings(window=Window.of(6, 0.3))
+SETTINGS = BuildSettings(window=WordWindow.of(6, 0.3))
 WORDS = [
     "film",
     "actor",

@@ -20,7 +20,7 @@ from assay.model.errors import AssayError, Fault, FormatError, SettingsError
 from assay.model.rag import AnswerRun, PassageKey, PassageRun
 from assay.model.trec_rag import RagRun
 from assay.model.wording import printable
-from assay.systems.answering import Source, sources_of
+from assay.systems.answering import PassageSource, sources_of
 from assay.systems.corpus.store import Documents
 
 YEARS = tuple(RULES)
@@ -65,7 +65,7 @@ def rag_sources(
     corpus: Path | None,
     topics: list[str],
     most: int,
-) -> tuple[dict[str, list[Source]], list[Path]]:
+) -> tuple[dict[str, list[PassageSource]], list[Path]]:
     """Each topic's passages, from the one source that is given, and the files read."""
     given = sum((bool(pr_runs), candidates is not None, trec_run is not None))
     if given != 1:
@@ -77,7 +77,7 @@ def rag_sources(
         lists = read_candidates(candidates).require()
         found = {
             topic: [
-                Source(PassageKey("", rank), found.segment.docid, found.segment.text)
+                PassageSource(PassageKey("", rank), found.segment.docid, found.segment.text)
                 for rank, found in enumerate(lists.get(topic, ())[:most], start=1)
             ]
             for topic in topics
@@ -91,7 +91,7 @@ def rag_sources(
     return texts, [trec_run]
 
 
-def _texts(ids: tuple[str, ...], documents: Documents, corpus: Path) -> list[Source]:
+def _texts(ids: tuple[str, ...], documents: Documents, corpus: Path) -> list[PassageSource]:
     sources = []
     for rank, one in enumerate(ids, start=1):
         document = one.rpartition("#")[0] or one
@@ -100,7 +100,7 @@ def _texts(ids: tuple[str, ...], documents: Documents, corpus: Path) -> list[Sou
             found = {p.id: p for p in documents.passages(one.partition("#")[0])}
         if one not in found:
             raise SettingsError(f"The corpus {corpus} has no passage {printable(one)}.")
-        sources.append(Source(PassageKey("", rank), one, found[one].text))
+        sources.append(PassageSource(PassageKey("", rank), one, found[one].text))
     return sources
 
 

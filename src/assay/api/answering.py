@@ -48,7 +48,7 @@ from assay.systems.answering import (
     AnswerSettings,
     Confidence,
     Made,
-    Source,
+    PassageSource,
     answer_r2c2,
     answer_requests,
     answer_trec_rag,
@@ -174,7 +174,7 @@ class Answering:
     options: AnswerOptions
     settings: AnswerSettings
     runs: list[PassageRun]
-    sources: dict[str, list[Source]]
+    sources: dict[str, list[PassageSource]]
     files: list[Path]
     rules: Rules | None
     writer: Labeller
@@ -400,10 +400,10 @@ def answer(
     )
     path = _path(ledger) or (None if output is None else ledger_beside(run))
 
-    def work(told: Progress) -> Answered:
+    def ask(told: Progress) -> Answered:
         return job.answered(path, progress=told, budget=budget, retry_failed=retry_failed)
 
-    found = outside_a_loop(work, progress_of(progress))
+    found = outside_a_loop(ask, progress_of(progress))
     if output is not None:
         job.write(found, None if isinstance(topics, Mapping) else Path(topics))
     lacking = [*found.made.missing, *found.made.failed]

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
 from functools import cached_property
 
-from assay.api.audit.asking import DRIFT, ORDER, REPEAT, Question, drift_trial, earlier, trial
+from assay.api.audit.asking import DRIFT, ORDER, REPEAT, AuditQuestion, drift_trial, earlier, trial
 from assay.api.audit.circle import judged_runs
 from assay.api.audit.findings import Finding, drift_findings, findings
 from assay.api.audit.people import (
@@ -87,7 +87,7 @@ class Audit:
     wanted: Wanted
 
     @cached_property
-    def questions(self) -> Sequence[Question]:
+    def questions(self) -> Sequence[AuditQuestion]:
         """What is asked, a task and labeller each. Raises SettingsError where nothing is judged
         yet."""
         self.ledger.checked()  # before anything is asked that rests on a label
@@ -105,7 +105,7 @@ class Audit:
                 trials.append(
                     drift_trial(drawn, self.ledger, n=wanted.n, seed=wanted.seed, day=wanted.day)
                 )
-            made.append(Question(one, trials))
+            made.append(AuditQuestion(one, trials))
         if not made:
             raise SettingsError(f"{self.opened.folder.path}: no labeller is asked anything here.")
         return made

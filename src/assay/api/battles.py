@@ -16,7 +16,7 @@ from assay.api.undefined import LEVEL, RESAMPLES
 from assay.formats.battles import DIMENSIONS, Crowd, read_battles, read_responses
 from assay.measures.bootstrap import Interval
 from assay.measures.confidence import Integers
-from assay.model.battles import Battle, Verdict, agreed, by_pair, merged
+from assay.model.battles import Battle, BattleVerdict, agreed, by_pair, merged
 from assay.model.errors import SettingsError
 from assay.model.wording import counted, listed
 from assay.statistics.battles import (
@@ -339,7 +339,7 @@ def rate_battles(battles: Sequence[Battle], settings: Settings) -> BattleScores:
         )
     except ValueError as error:
         raise SettingsError(f"{error}.") from None
-    bad = sum(one.verdict is Verdict.BOTH_BAD for one in kept)
+    bad = sum(one.verdict is BattleVerdict.BOTH_BAD for one in kept)
     failed = len(battles) - len(judged)
     return BattleScores(runs, names, table, rated, settings, failed, bad, orders, by_battle)
 
@@ -351,5 +351,5 @@ def _orders(battles: Sequence[Battle]) -> Orders:
         if topic is not None and len({one.a for one in found}) > 1:
             both += 1
             disagree += not agreed(found)
-    decided = counts[Verdict.A] + counts[Verdict.B]
-    return Orders(counts[Verdict.A], decided, both, disagree)
+    decided = counts[BattleVerdict.A] + counts[BattleVerdict.B]
+    return Orders(counts[BattleVerdict.A], decided, both, disagree)

@@ -15,7 +15,7 @@ from assay.systems.corpus.build import BuildSettings, Built, Told, build_corpus
 from assay.systems.corpus.documents import Document, Kind, Source, SourceFormat, SourceSettings
 from assay.systems.corpus.explain import Explained
 from assay.systems.corpus.explain import explain as explain_page
-from assay.systems.corpus.passages import Cut, Passage, Window
+from assay.systems.corpus.passages import Cut, Passage, WordWindow
 from assay.systems.corpus.store import Documents, Layout, read_passages, write_passages
 from assay.systems.corpus.wikitext import CleanSettings
 
@@ -100,7 +100,7 @@ def build(
     settings = BuildSettings(
         source=SourceSettings(one_of(SourceFormat, format, "format"), tuple(namespaces), ids),
         clean=CleanSettings(categories, captions),
-        window=Window.of(words, overlap, one_of(Cut, by, "by")),
+        window=WordWindow.of(words, overlap, one_of(Cut, by, "by")),
         layout=one_of(Layout, layout, "layout"),
         disambiguations=disambiguations,
         page_seconds=page_seconds,

@@ -38,7 +38,7 @@ def diff_tables(found: Difference, *, texts: bool = False) -> Iterator[Table]:
             rows.append((*row, *shown) if texts else row)
         yield Table(f"Flips: {counted(len(found.flips), 'value')} turned", (*_MOVED, *more), rows,
                     texts=frozenset(more))  # fmt: skip
-    moved = [one for one in found.tests if one.moved]
+    moved = [one for one in found.tests if one.differs]
     if moved:
         columns: dict[str, list[Value]] = {
             "run": [o.run for o in moved],
@@ -75,7 +75,7 @@ def _interval(one: Paired) -> str:
 
 def diff_remarks(found: Difference) -> Iterator[str]:
     """What must be said beside the tables."""
-    if found.alike:
+    if found.same_values:
         yield "No value of any topic differs."
     first, second = (one.manifest.get("stands_on") for one in (found.first, found.second))
     if first and first == second:
@@ -88,7 +88,7 @@ def diff_remarks(found: Difference) -> Iterator[str]:
             yield f"{task}: {other} of {units} labelled in both have another verdict."
     if found.apart:
         yield f"Runs of one alone: {listed(found.apart, 20)}."
-    moved = [one for one in found.tests if one.moved]
+    moved = [one for one in found.tests if one.differs]
     if still := len(found.tests) - len(moved):
         yield f"{still} of {counted(len(found.tests), 'score')} are the same, topic by topic."
     if moved:

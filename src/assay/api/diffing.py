@@ -79,7 +79,7 @@ class Paired:
     flips: int
 
     @property
-    def moved(self) -> bool:
+    def differs(self) -> bool:
         """Whether anything differs."""
         return self.p is not None or self.first != self.second
 
@@ -103,7 +103,7 @@ class Difference:
         return tuple(one for one in self.moves if one.flip)
 
     @property
-    def alike(self) -> bool:
+    def same_values(self) -> bool:
         """Whether no value differs."""
         return not self.moves and not self.apart
 

@@ -35,7 +35,7 @@ KINDS = (*READERS, "trec")
 
 
 @dataclass(frozen=True)
-class Done:
+class ImportDone:
     """What an import wrote: ``records`` answers, or ``questions`` of a file without answers."""
 
     path: Path
@@ -61,7 +61,7 @@ def import_files(
     *,
     passages: Path | None = None,
     redact: Path | None = None,
-) -> Done:
+) -> ImportDone:
     """Read files of a kind and write records (or, of a file without answers, questions). The same
     files give the same bytes. Raises FormatError and SettingsError."""
     texts = {} if passages is None else dict(read_passages(passages).require())
@@ -84,7 +84,7 @@ def import_files(
         why = ", ".join(f"{n} {what}" for what, n in found.dropped.items())
         raise SettingsError(f"Nothing was found to import as {kind}{f' ({why})' if why else ''}.")
     write_bytes(out, b"".join(map(dump_line, found.records or found.questions)))
-    return Done(out, len(found.records), len(found.questions), found.dropped, found.counts,
+    return ImportDone(out, len(found.records), len(found.questions), found.dropped, found.counts,
                 found.notes)  # fmt: skip
 
 
@@ -132,7 +132,7 @@ def _trec(files: Sequence[Path]) -> Imported:
     return found
 
 
-def said(done: Done) -> list[str]:
+def said(done: ImportDone) -> list[str]:
     """What was written, and what was left out, a line each."""
     what = counted(done.records, "record") if done.records else counted(done.questions, "question")
     lines = [f"{what} written to {done.path}"]

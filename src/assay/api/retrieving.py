@@ -27,7 +27,7 @@ from assay.systems.retrieval.bm25 import BM25Settings
 from assay.systems.retrieval.embedders import make_embedder
 from assay.systems.retrieval.fusion import K
 from assay.systems.retrieval.index import Index
-from assay.systems.retrieval.rerank import STRIDE, WINDOW, Ranked
+from assay.systems.retrieval.rerank import STRIDE, WINDOW, RankedPassage
 from assay.systems.retrieval.runs import pr_run, trec_run
 from assay.systems.retrieval.search import Method, Rerank, RetrievalSettings
 from assay.systems.retrieval.search import retrieve as retrieve_passages
@@ -70,13 +70,13 @@ class Models:
 
 
 @dataclass(frozen=True)
-class Retrieved:
+class RetrievedRuns:
     """Ranked passages of the topics that have any. ``failed`` replies of models could not be used
     (``faults`` counts why), ``missing`` ones are not there. ``warnings``: of topics in another
     language than the index."""
 
     topics: Mapping[str, str]
-    lists: Mapping[str, list[Ranked]]
+    lists: Mapping[str, list[RankedPassage]]
     index: Index
     failed: int
     missing: int
@@ -110,7 +110,7 @@ class Retrieved:
 
 def search(
     index: Index, topics: Mapping[str, str], settings: RetrievalSettings, models: Models
-) -> Retrieved:
+) -> RetrievedRuns:
     """The passages of each topic. What a model was asked before is not asked again. Raises
     SettingsError where something that the settings need is not there, LabellerUnreachable, and
     KeyboardInterrupt where a person stops it, with what was answered kept."""
@@ -144,7 +144,7 @@ def search(
         )
     lists = {topic: rows for topic, rows in found.lists.items() if rows}
     faults = sum((one.faults for one in askers), start=Counter[str]())
-    return Retrieved(
+    return RetrievedRuns(
         topics,
         lists,
         index,
@@ -234,7 +234,7 @@ def retrieve(
     texts = topic_texts(topics)
     path = None if ledger is None else Path(ledger)
 
-    def searching(told: Progress) -> Retrieved:
+    def searching(told: Progress) -> RetrievedRuns:
         return search(
             opened, texts, settings, Models(dense, decompose, rerank_with, path, budget, told)
         )

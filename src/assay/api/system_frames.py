@@ -9,7 +9,7 @@ import polars as pl
 from assay.model.rag import AnswerRun
 from assay.model.trec_rag import RagRun
 from assay.systems.corpus.passages import Passage
-from assay.systems.retrieval.rerank import Ranked
+from assay.systems.retrieval.rerank import RankedPassage
 
 _PASSAGE = {
     "id": pl.String, "doc": pl.String, "title": pl.String, "number": pl.Int64, "text": pl.String,
@@ -39,7 +39,7 @@ def passage_frame(passages: Iterable[Passage]) -> pl.DataFrame:
     return pl.DataFrame(list(passages), schema=_PASSAGE, orient="row")
 
 
-def ranked_frame(lists: Mapping[str, Sequence[Ranked]]) -> pl.DataFrame:
+def ranked_frame(lists: Mapping[str, Sequence[RankedPassage]]) -> pl.DataFrame:
     """Ranked passages by topic; ranks are from 1."""
     rows = [
         (topic, rank, row.score, row.passage.id, row.passage.doc, row.passage.title,

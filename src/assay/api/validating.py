@@ -10,7 +10,7 @@ from typing import Any
 from assay.api.paths import expanded
 from assay.formats.registry import FORMATS, FileReport, ValidationReport, validate
 from assay.formats.text import read_text
-from assay.formats.trec_rag_fix import Change, fix_answers
+from assay.formats.trec_rag_fix import Mended, fix_answers
 from assay.formats.trec_rag_rules import RULES
 from assay.formats.trec_rag_topics import read_topics
 from assay.model.errors import SettingsError
@@ -26,7 +26,7 @@ class Fix:
 
     file: Path
     fixed: Path | None
-    changes: tuple[Change, ...]
+    changes: tuple[Mended, ...]
 
     def document(self) -> dict[str, Any]:
         """As JSON has it."""

@@ -21,7 +21,7 @@ from assay.formats.jsonl import dump_line, first_character, one_id, one_text, re
 from assay.formats.parsed import FaultList, Parsed
 from assay.formats.reasons import why_of
 from assay.formats.text import SourceText, read_text
-from assay.model.battles import Battle, Verdict
+from assay.model.battles import Battle, BattleVerdict
 from assay.model.labels import NO_REASON, Why
 from assay.model.wording import counted, listed, quoted
 
@@ -45,13 +45,13 @@ _TOPIC_KEYS = ("qid", "topic_id", "query_id", "topic", "narrative_id", "question
 _SIDES = (("run_a", "run_b"), ("model_a", "model_b"), ("system_a", "system_b"))
 _VERDICTS = ("verdict", "winner", "outcome", "label")
 _WORDS = {
-    **{one.value.casefold(): one for one in Verdict},
-    **{f"[[{one.value.casefold()}]]": one for one in Verdict},
-    "model_a": Verdict.A,
-    "model_b": Verdict.B,
-    "n": Verdict.TIE,
-    "both_bad": Verdict.BOTH_BAD,
-    "tie (bothbad)": Verdict.BOTH_BAD,
+    **{one.value.casefold(): one for one in BattleVerdict},
+    **{f"[[{one.value.casefold()}]]": one for one in BattleVerdict},
+    "model_a": BattleVerdict.A,
+    "model_b": BattleVerdict.B,
+    "n": BattleVerdict.TIE,
+    "both_bad": BattleVerdict.BOTH_BAD,
+    "tie (bothbad)": BattleVerdict.BOTH_BAD,
 }
 _RAW_NAMES = {"correctness_topical": "validity"}
 """What a raw file of votes calls a dimension."""
@@ -85,7 +85,7 @@ def read_battles(
     """
     source = read_text(path)
     faults = FaultList(source.file, source.faults)
-    reader = _Reader(faults, crowd or Crowd())
+    reader = _BattleReader(faults, crowd or Crowd())
     for number, record in _records(source, faults):
         reader.read(number, record)
     if not reader.found and not faults.faulty:
@@ -106,7 +106,7 @@ def _records(source: SourceText, faults: FaultList) -> Iterator[tuple[int, Mappi
         yield number, dict(zip(cells.names, row, strict=True))
 
 
-class _Reader:
+class _BattleReader:
     """Reads judgments of one file, and counts what it leaves out."""
 
     def __init__(self, faults: FaultList, crowd: Crowd) -> None:

@@ -73,12 +73,12 @@ def read_confidence(path: str | PathLike[str]) -> Parsed[ConfidenceTable]:
     Raises :class:`FormatError` only where the file cannot be read at all.
     """
     source = read_text(path)
-    reader = _Reader(FaultList(source.file, source.faults))
+    reader = _ConfidenceReader(FaultList(source.file, source.faults))
     reader.read("\n".join(source.lines))
     return reader.done()
 
 
-class _Reader:
+class _ConfidenceReader:
     """The state of reading one table."""
 
     def __init__(self, faults: FaultList) -> None:

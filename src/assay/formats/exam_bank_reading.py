@@ -56,7 +56,7 @@ def read_bank(path: str | PathLike[str]) -> Parsed[Bank]:
     faults = FaultList(source.file, source.faults)
     start = first_character(source)
     form: BankForm = "tqa" if start == "[" else "lines" if start == "{" else "table"
-    reader = _Reader(faults, form)
+    reader = _BankReader(faults, form)
     if form == "tqa":
         reader.collection = "tqa"
         for query, text, questions in tqa_questions(source, faults):
@@ -148,7 +148,7 @@ def of_cells(cells: Mapping[str, str]) -> dict[str, Any]:
     return row
 
 
-class _Reader:
+class _BankReader:
     def __init__(self, faults: FaultList, form: BankForm) -> None:
         self.faults = faults
         self.form = form

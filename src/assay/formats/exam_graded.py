@@ -31,7 +31,7 @@ LAST_RANK = 1_000_000
 """No run shows more passages than that for a query."""
 
 
-class Way(NamedTuple):
+class GradingWay(NamedTuple):
     """A way of grading that a file holds: the model, the prompt's class, and whether it rates
     (0–5) or checks answers (0/1)."""
 
@@ -62,8 +62,8 @@ class GradedFile:
     counts the passages of every way that the file holds."""
 
     queries: Mapping[str, GradedQuery]
-    way: Way | None
-    ways: Mapping[Way, int]
+    way: GradingWay | None
+    ways: Mapping[GradingWay, int]
 
 
 def read_graded(
@@ -135,7 +135,7 @@ def _line(number: int, row: Any, faults: FaultList) -> tuple[str, list[dict[str,
     return query, kept
 
 
-def _entry_way(entry: Any) -> Way | None:
+def _entry_way(entry: Any) -> GradingWay | None:
     if not isinstance(entry, dict):
         return None
     info = entry.get("prompt_info")
@@ -143,11 +143,11 @@ def _entry_way(entry: Any) -> Way | None:
     rated = bool(entry.get("self_ratings"))
     if not (rated or entry.get("correctAnswered") or entry.get("wrongAnswered")):
         return None  # no reply could be used
-    return Way(str(entry.get("llm") or ""), str(prompt or ""), rated)
+    return GradingWay(str(entry.get("llm") or ""), str(prompt or ""), rated)
 
 
-def _ways(rows: Iterable[tuple[int, str, list[dict[str, Any]]]]) -> dict[Way, int]:
-    counts: Counter[Way] = Counter()
+def _ways(rows: Iterable[tuple[int, str, list[dict[str, Any]]]]) -> dict[GradingWay, int]:
+    counts: Counter[GradingWay] = Counter()
     for _, _, passages in rows:
         for passage in passages:
             for entry in passage.get("exam_grades") or ():
@@ -161,7 +161,7 @@ def _query(
     number: int,
     query: str,
     passages: list[dict[str, Any]],
-    way: Way | None,
+    way: GradingWay | None,
     faults: FaultList,
     *,
     keep_answers: bool,
@@ -366,7 +366,7 @@ def _written(
     }
     passage = query.passages[row]
     held = passage.record.get("exam_grades") or ()
-    way = Way(llm, prompt, rated)
+    way = GradingWay(llm, prompt, rated)
     if not known or any(_entry_way(e) == way and dict(_grades(e)) == known for e in held):
         return []
     right = [question for question, grade in known.items() if grade > 0]

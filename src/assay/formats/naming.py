@@ -124,7 +124,7 @@ class KnownIds:
         hint = f" Is {near} meant?" if near else ""
         return f"Use an id of the question file.{hint}"
 
-    def alike(self, one: str) -> bool:
+    def is_misspelt(self, one: str) -> bool:
         """True where ``one`` is a known id but for leading zeros or case."""
         return _unpad(one) in self._unpadded or one.casefold() in self._folded
 

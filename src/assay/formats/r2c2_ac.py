@@ -129,7 +129,7 @@ def read_ac_run(
     check_run_name(name, faults)
     known = None if questions is None else KnownIds(one.id for one in questions)
     nuggets = NuggetReader(faults, pr_runs, plain=source.plain)
-    reader = _Reader(faults, known, nuggets)
+    reader = _AnswerReader(faults, known, nuggets)
     lines, starts = source.lines, source.line_starts()
     at = 0
     while at < len(lines):
@@ -167,7 +167,7 @@ class _Block:
     lines: list[_Line] = field(default_factory=list)
 
 
-class _Reader:
+class _AnswerReader:
     """The state of reading one AC run: which block is open, and what the closed ones held."""
 
     def __init__(self, faults: FaultList, known: KnownIds | None, nuggets: NuggetReader) -> None:

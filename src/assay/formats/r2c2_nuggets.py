@@ -381,7 +381,7 @@ class NuggetReader:
             self.faults.error(
                 number,
                 f"The PR run {printable(run)} has no passages for the question.",
-                ids.cure(one) if ids.alike(one) else "Cite a run that has.",
+                ids.cure(one) if ids.is_misspelt(one) else "Cite a run that has.",
                 one,
             )
         elif rank is not None and all(passage.key.rank != rank for passage in passages):

@@ -60,7 +60,7 @@ def read_pr_run(
     check_run_name(name, faults)
     known = None if questions is None else KnownIds(one.id for one in questions)
     texts = None if corpus is None else _Texts(corpus)
-    reader = _Reader(faults, name, known, max_passage_chars, texts, plain=source.plain)
+    reader = _PassageReader(faults, name, known, max_passage_chars, texts, plain=source.plain)
     for number, line in source.numbered():
         if not reader.plain(number, line) and clean(line):
             reader.line(number, line)
@@ -82,7 +82,7 @@ class _Lines:
     texts: dict[tuple[str, str], int] = field(default_factory=dict)
 
 
-class _Reader:
+class _PassageReader:
     """The state of reading one PR run."""
 
     def __init__(

@@ -51,14 +51,14 @@ def read_questions(path: str | PathLike[str]) -> Parsed[tuple[Question, ...]]:
     is kept as it stands. Raises :class:`FormatError` only where the file cannot be read at all.
     """
     source = read_text(path)
-    reader = _Reader(FaultList(source.file, source.faults))
+    reader = _QuestionReader(FaultList(source.file, source.faults))
     for number, line in source.numbered():
         if line.strip():
             reader.line(number, line)
     return reader.done()
 
 
-class _Reader:
+class _QuestionReader:
     """The state of reading one question file."""
 
     def __init__(self, faults: FaultList) -> None:

@@ -50,7 +50,7 @@ def read_records(path: str | PathLike[str]) -> Parsed[tuple[Record, ...]]:
     faults = FaultList(source.file, source.faults)
     found: dict[tuple[str, str], Record] = {}
     for line, row in read_objects(source, faults):
-        one = _Row(line, row, faults)
+        one = _RecordRow(line, row, faults)
         record = one.record(run_name(path), str(path))
         if record is None:
             continue
@@ -76,7 +76,7 @@ def read_asked(path: str | PathLike[str]) -> Parsed[tuple[AskedQuestion, ...]]:
     faults = FaultList(source.file, source.faults)
     found: dict[str, AskedQuestion] = {}
     for line, row in read_objects(source, faults):
-        one = _Row(line, row, faults)
+        one = _RecordRow(line, row, faults)
         one.unknown_keys(_QUESTION_KEYS)
         name, question = one.id(), one.text("question")
         references, answerable = one.references(), one.flag("answerable", default=True)
@@ -89,7 +89,7 @@ def read_asked(path: str | PathLike[str]) -> Parsed[tuple[AskedQuestion, ...]]:
     return Parsed(tuple(found.values()), faults.done())
 
 
-class _Row:
+class _RecordRow:
     """One object, read key by key; what is wrong goes into the faults."""
 
     def __init__(self, line: int, row: dict[str, Any], faults: FaultList) -> None:
@@ -305,4 +305,4 @@ def _without_marks(text: str, places: Mapping[str, int]) -> str:
 def record_of(row: Mapping[str, Any], file: str = "") -> Parsed[Record]:
     """One record as :func:`read_records` reads it, with its faults."""
     faults = FaultList(printable(file))
-    return Parsed(_Row(0, dict(row), faults).record("run", file), faults.done())
+    return Parsed(_RecordRow(0, dict(row), faults).record("run", file), faults.done())

@@ -17,7 +17,7 @@ from assay.formats.cells import read_cells
 from assay.formats.jsonl import dump_line, read_values
 from assay.formats.parsed import FaultList, Parsed
 from assay.formats.text import read_text
-from assay.model.summaries import Cited, Document, Preference, Summary, SummarySection
+from assay.model.summaries import CitedText, Document, Preference, Summary, SummarySection
 from assay.model.wording import quoted
 
 _PREFERENCES = ("query_id", "left", "right", "labeller", "preference")
@@ -33,7 +33,7 @@ def read_summaries(path: str | PathLike[str]) -> Parsed[tuple[Summary, ...]]:
     found: list[Summary] = []
     seen: dict[tuple[str, str], int] = {}
     for number, row in read_values(source, faults, "Write one summary a line."):
-        made = _Reader(faults, number).read(row)
+        made = _SummaryReader(faults, number).read(row)
         if made is None:
             continue
         first = seen.setdefault((made.query, made.run), number)
@@ -51,7 +51,7 @@ def read_summaries(path: str | PathLike[str]) -> Parsed[tuple[Summary, ...]]:
     return Parsed(tuple(found), faults.done())
 
 
-class _Reader:
+class _SummaryReader:
     """Reads one summary; every fault of it is told."""
 
     def __init__(self, faults: FaultList, number: int) -> None:
@@ -129,7 +129,7 @@ class _Reader:
             found[number] = Document(number, url, title, text)
         return found
 
-    def _cited(self, row: Any, where: str, documents: Mapping[int, Document]) -> Cited | None:
+    def _cited(self, row: Any, where: str, documents: Mapping[int, Document]) -> CitedText | None:
         if not isinstance(row, dict):
             self._error(f"{where} is missing.", "Write {text, citations}.")
             return None
@@ -147,7 +147,7 @@ class _Reader:
                 "Add the document, or take the citation out.",
             )
             return None
-        return Cited(text, tuple(dict.fromkeys(citations)))
+        return CitedText(text, tuple(dict.fromkeys(citations)))
 
     def _section(
         self, row: Any, where: str, documents: Mapping[int, Document]
@@ -175,7 +175,7 @@ def write_summaries(summaries: Iterable[Summary]) -> bytes:
 
 
 def _row(summary: Summary) -> dict[str, Any]:
-    def cited(one: Cited) -> dict[str, Any]:
+    def cited(one: CitedText) -> dict[str, Any]:
         return {"text": one.text, "citations": list(one.citations)}
 
     row: dict[str, Any] = {

@@ -52,13 +52,13 @@ def parse_answers(
     limits: bool = True,
 ) -> Parsed[RagRun]:
     """As :func:`read_answers`, of a text that was read."""
-    reader = _Reader(source, topics, None if year is None else RULES[year], limits)
+    reader = _ResponseReader(source, topics, None if year is None else RULES[year], limits)
     for number, record in read_objects(source, reader.faults):
         reader.record(number, record)
     return reader.done()
 
 
-class _Reader:
+class _ResponseReader:
     """The state of reading one run."""
 
     def __init__(

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from assay.formats.parsed import FaultList
-from assay.formats.trec_rag_rules import Rules, Way
+from assay.formats.trec_rag_rules import CitationForm, Rules
 from assay.model.wording import listed, quoted
 
 
@@ -26,7 +26,7 @@ class Sources:
     limit: Callable[[int, str, str, str | None], None]
     line: int
     topic: str
-    ways: set[Way] = field(default_factory=set)
+    ways: set[CitationForm] = field(default_factory=set)
 
     def check_ways(self) -> None:
         """Report citations that are written in a way that the year does not know, or in two."""
@@ -81,17 +81,17 @@ class Sources:
         for one in given:
             if type(one) is int and references is not None and 0 <= one < count:
                 docs.append(references[one])
-                self.ways.add(Way.POSITION)
+                self.ways.add(CitationForm.POSITION)
             elif isinstance(one, str) and (one in known or (references is None and one)):
                 docs.append(one)
-                self.ways.add(Way.ID)
+                self.ways.add(CitationForm.ID)
             else:
                 self._bad(place, one)
         return docs
 
     def _scored(self, place: int, given: Mapping[str, Any]) -> list[str]:
         """The documents of ``{document id: score}``, the highest score first."""
-        self.ways.update({Way.SCORE} if given else ())
+        self.ways.update({CitationForm.SCORE} if given else ())
         scored = {
             doc: score
             for doc, score in given.items()
@@ -125,5 +125,5 @@ class Sources:
         self._fault(f"Sentence {place} {why}.", cure)
 
 
-def _or(ways: Iterable[Way]) -> str:
+def _or(ways: Iterable[CitationForm]) -> str:
     return " or ".join(sorted(ways, reverse=True))

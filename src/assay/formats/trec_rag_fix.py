@@ -15,11 +15,11 @@ import orjson
 
 from assay.formats.jsonl import dump_line, one_id, read_json
 from assay.formats.text import SourceText
-from assay.formats.trec_rag_rules import RULES, Rules, Way, rules_for, sentences_key
+from assay.formats.trec_rag_rules import RULES, CitationForm, Rules, rules_for, sentences_key
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class Mended:
     """Something that was mended: line, topic, what was done."""
 
     line: int
@@ -32,7 +32,7 @@ class Fixed:
     """The file as mended (``data`` is that of the source where there was nothing to mend)."""
 
     data: bytes
-    changes: tuple[Change, ...]
+    changes: tuple[Mended, ...]
 
 
 def fix_answers(
@@ -48,7 +48,7 @@ def fix_answers(
     ``response_length`` is set right, an official narrative that is missing is put in, and NaN
     becomes null.
     """
-    changes: list[Change] = []
+    changes: list[Mended] = []
     lines: list[bytes] = []
     for number, line in source.numbered():
         raw = line.encode("utf-8", "surrogatepass") + b"\n"
@@ -63,7 +63,7 @@ def fix_answers(
                 metadata = record.get("metadata")
                 holder = metadata if isinstance(metadata, dict) else record
                 topic = one_id(holder, "narrative_id", "topic_id", "request_id") or ""
-                changes += [Change(number, topic, what) for what in done]
+                changes += [Mended(number, topic, what) for what in done]
                 raw = dump_line(record)
         lines.append(raw)
     return Fixed(b"".join(lines) if changes else source.data, tuple(changes))
@@ -153,12 +153,12 @@ def _ranked(given: Any) -> Any:
     return sorted(given, key=lambda doc: -given[doc])
 
 
-def _ways(given: object, references: list[Any]) -> set[Way]:
+def _ways(given: object, references: list[Any]) -> set[CitationForm]:
     if isinstance(given, dict):
-        return {Way.SCORE} if given else set()
+        return {CitationForm.SCORE} if given else set()
     listed = given if isinstance(given, list) else []
-    ways = {Way.POSITION for one in listed if type(one) is int}
-    return ways | {Way.ID for one in listed if isinstance(one, str) and one in references}
+    ways = {CitationForm.POSITION for one in listed if type(one) is int}
+    return ways | {CitationForm.ID for one in listed if isinstance(one, str) and one in references}
 
 
 def _own_citations(item: dict[str, Any], place: int, references: Any, rules: Rules) -> list[str]:

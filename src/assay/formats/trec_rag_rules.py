@@ -20,7 +20,7 @@ SHARD_ID = re.compile(r"shard_\d+_\d+")
 RUN_ID = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9_.-]{0,19}")
 
 
-class Way(StrEnum):
+class CitationForm(StrEnum):
     """How a citation is written."""
 
     POSITION = "positions"
@@ -55,7 +55,7 @@ class Rules:
     needs_references: bool = True
     exact_topic: bool = False
     run_id: re.Pattern[str] | None = None
-    by: frozenset[Way] | None = None
+    by: frozenset[CitationForm] | None = None
     mixed: bool = False
     max_depth: int | None = 100
     nfkc: bool = True
@@ -83,7 +83,7 @@ RULES: Mapping[str, Rules] = {
             strict_ids=True,
             unique_references=True,
             exact_topic=True,
-            by=frozenset({Way.POSITION}),
+            by=frozenset({CitationForm.POSITION}),
         ),
         Rules(
             "2025",
@@ -93,7 +93,7 @@ RULES: Mapping[str, Rules] = {
             max_references=100,
             doc_id=SEGMENT_ID,
             exact_topic=True,
-            by=frozenset({Way.POSITION, Way.ID}),
+            by=frozenset({CitationForm.POSITION, CitationForm.ID}),
         ),
         Rules(
             "2026",
@@ -104,7 +104,7 @@ RULES: Mapping[str, Rules] = {
             strict_ids=True,
             exact_topic=True,
             run_id=RUN_ID,
-            by=frozenset({Way.POSITION, Way.ID}),
+            by=frozenset({CitationForm.POSITION, CitationForm.ID}),
             mixed=True,
             max_depth=None,
             nfkc=False,

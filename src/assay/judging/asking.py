@@ -34,7 +34,7 @@ _LOOK = 0.05  # seconds between looks at who only waits
 _PARTICULAR = re.compile(r"'[^']*'|\"[^\"]*\"|(?<!\S)\S*\d\S*")
 
 
-class Part(Protocol):
+class LabellerPart(Protocol):
     """Questions to one labeller, with the keys that their labels get."""
 
     @property
@@ -78,7 +78,7 @@ class Run:
     watch: Watch = field(default_factory=Watch)
     leaving: asyncio.Task[None] | None = None
 
-    def ask(self, parts: Sequence[Part]) -> None:
+    def ask(self, parts: Sequence[LabellerPart]) -> None:
         """Ask everything of ``parts``, side by side."""
         self.watch.note = self.progress.note
         try:
@@ -90,7 +90,7 @@ class Run:
         finally:
             self.keeper.flush()
 
-    async def _ask(self, parts: Sequence[Part]) -> None:
+    async def _ask(self, parts: Sequence[LabellerPart]) -> None:
         WATCH.set(self.watch)
         with _heeding(self._interrupt):
             async with AsyncExitStack() as labellers:
@@ -105,7 +105,7 @@ class Run:
         self.workers.add(task)
         task.add_done_callback(self.workers.discard)
 
-    async def _begin(self, group: asyncio.TaskGroup, part: Part) -> None:
+    async def _begin(self, group: asyncio.TaskGroup, part: LabellerPart) -> None:
         """Workers for a part: a few, and the others once one has had an answer."""
         waiting = iter(part.todo)
         answered = asyncio.Event()
@@ -114,13 +114,13 @@ class Run:
             if n == _FEW:
                 with idling():
                     await answered.wait()
-            self._join(group, self._work(part.labeller, waiting, answered))
+            self._join(group, self._ask_all(part.labeller, waiting, answered))
             if n % _STARTED == _STARTED - 1:
                 # All at once, no question would leave before all had connected, and their
                 # answers would come back in one heap.
                 await asyncio.sleep(0)
 
-    async def _work(
+    async def _ask_all(
         self,
         labeller: Labeller,
         waiting: Iterator[tuple[str, Request]],

@@ -46,7 +46,7 @@ class GgufHeader:
     add_bos: bool
 
 
-class _Reader:
+class _HeaderBytes:
     def __init__(self, stream: BinaryIO) -> None:
         self.stream = stream
 
@@ -86,7 +86,7 @@ def read_header(path: Path) -> GgufHeader:
     """
     try:
         with path.open("rb") as stream:
-            meta = _metadata(_Reader(stream))
+            meta = _metadata(_HeaderBytes(stream))
     except OSError as error:
         raise SettingsError(f"The model file {path} cannot be read: {error.strerror}.") from error
     except (ValueError, struct.error, MemoryError, OverflowError) as error:
@@ -113,7 +113,7 @@ def read_header(path: Path) -> GgufHeader:
     )
 
 
-def _metadata(reader: _Reader) -> dict[str, Any]:
+def _metadata(reader: _HeaderBytes) -> dict[str, Any]:
     if reader.raw(4) != b"GGUF":
         raise ValueError("it does not begin with GGUF")
     version = reader.scalar("I")

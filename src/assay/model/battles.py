@@ -9,7 +9,7 @@ from typing import NamedTuple
 from assay.model.labels import NO_REASON, Why
 
 
-class Verdict(StrEnum):
+class BattleVerdict(StrEnum):
     """What comes of a battle; ``A`` is the answer shown first."""
 
     A = "A"
@@ -23,9 +23,9 @@ class Verdict(StrEnum):
         return {"A": 1.0, "B": 0.0}.get(self.value, 0.5)
 
     @property
-    def turned(self) -> Verdict:
+    def turned(self) -> BattleVerdict:
         """The verdict with the sides exchanged."""
-        return {Verdict.A: Verdict.B, Verdict.B: Verdict.A}.get(self, self)
+        return {BattleVerdict.A: BattleVerdict.B, BattleVerdict.B: BattleVerdict.A}.get(self, self)
 
 
 class Battle(NamedTuple):
@@ -35,7 +35,7 @@ class Battle(NamedTuple):
     topic: str | None
     a: str
     b: str
-    verdict: Verdict | None
+    verdict: BattleVerdict | None
     judge: str = ""
     line: int = 0
     why: Why = NO_REASON
@@ -44,15 +44,17 @@ class Battle(NamedTuple):
     def of_silence(cls, topic: str, a: str, b: str, a_says: bool, b_says: bool) -> Battle:
         """What comes of a battle in which not both say something: silence loses, and two silences
         are both bad."""
-        verdict = Verdict.A if a_says else Verdict.B if b_says else Verdict.BOTH_BAD
+        verdict = (
+            BattleVerdict.A if a_says else BattleVerdict.B if b_says else BattleVerdict.BOTH_BAD
+        )
         return cls(topic, a, b, verdict, "", 0, Why("Silence loses."))
 
     @property
     def winner(self) -> str | None:
         """The run that won; None for a tie, or where judging failed."""
-        if self.verdict is Verdict.A:
+        if self.verdict is BattleVerdict.A:
             return self.a
-        return self.b if self.verdict is Verdict.B else None
+        return self.b if self.verdict is BattleVerdict.B else None
 
     def outcome_for(self, run: str) -> float | None:
         """1 where a run of the battle won, 0 where it lost, ½ for a tie; None without a verdict."""
@@ -80,7 +82,7 @@ def merged(battles: Iterable[Battle]) -> list[Battle]:
         elif agreed(found):
             kept.append(found[0])
         else:
-            kept.append(found[0]._replace(verdict=Verdict.TIE))
+            kept.append(found[0]._replace(verdict=BattleVerdict.TIE))
     return kept
 
 

@@ -31,7 +31,7 @@ class Document(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Cited:
+class CitedText:
     """A text with the numbers of the documents that it cites: an overview, or a statement."""
 
     text: str
@@ -43,7 +43,7 @@ class SummarySection:
     """A heading and its statements. ``heading`` is None only in a degraded version (NoHeadings)."""
 
     heading: str | None
-    statements: tuple[Cited, ...]
+    statements: tuple[CitedText, ...]
 
     @cached_property
     def text(self) -> str:
@@ -76,7 +76,7 @@ class Summary:
     query: str
     query_text: str
     run: str
-    overview: Cited
+    overview: CitedText
     sections: tuple[SummarySection, ...]
     documents: Mapping[int, Document]
     overview_last: bool = False

@@ -40,7 +40,7 @@ class Confidence(StrEnum):
     LOGPROB = "logprob"
 
 
-class Source(NamedTuple):
+class PassageSource(NamedTuple):
     """A passage to answer from. ``key`` names it in its PR run, ``doc`` its document."""
 
     key: PassageKey
@@ -107,17 +107,17 @@ class Made:
 
 def sources_of(
     runs: Sequence[PassageRun], topics: Sequence[str], most: int
-) -> dict[str, list[Source]]:
+) -> dict[str, list[PassageSource]]:
     """Each topic's best passages of one or more PR runs, fused by reciprocal ranks. A passage that
     several runs hold (same document and text) stands once, under the first run's key."""
     found = {}
     for topic in topics:
-        first: dict[tuple[str, str], Source] = {}
+        first: dict[tuple[str, str], PassageSource] = {}
         lists = []
         for run in runs:
             ranked = run.passages.get(topic, ())
             for passage in ranked:
-                source = Source(passage.key, passage.doc, passage.text)
+                source = PassageSource(passage.key, passage.doc, passage.text)
                 first.setdefault((passage.doc, passage.text), source)
             lists.append([(passage.doc, passage.text) for passage in ranked])
         found[topic] = [first[same] for same, _ in rrf(lists)[:most]]
@@ -128,7 +128,7 @@ def sources_of(
 
 
 def answer_units(
-    topics: Mapping[str, str], sources: Mapping[str, Sequence[Source]]
+    topics: Mapping[str, str], sources: Mapping[str, Sequence[PassageSource]]
 ) -> dict[str, AnswerUnit]:
     """What the model is shown for each topic."""
     return {
@@ -250,7 +250,7 @@ def _block(
     topic: str,
     verdict: Mapping[str, Any],
     confidence: float,
-    sources: Sequence[Source],
+    sources: Sequence[PassageSource],
     settings: AnswerSettings,
     made: Made,
 ) -> str:
@@ -296,7 +296,9 @@ def _block(
 
 
 def report_requests(
-    topics: Mapping[str, str], sources: Mapping[str, Sequence[Source]], settings: AnswerSettings
+    topics: Mapping[str, str],
+    sources: Mapping[str, Sequence[PassageSource]],
+    settings: AnswerSettings,
 ) -> list[Request]:
     """The requests of :func:`answer_trec_rag`, one a topic."""
     return [
@@ -314,7 +316,7 @@ def report_requests(
 
 def answer_trec_rag(
     topics: Mapping[str, str],
-    sources: Mapping[str, Sequence[Source]],
+    sources: Mapping[str, Sequence[PassageSource]],
     settings: AnswerSettings,
     writer: Asker,
     *,
@@ -368,7 +370,7 @@ def answer_trec_rag(
 def _sentences(
     topic: str,
     verdict: Mapping[str, Any],
-    shown: Sequence[Source],
+    shown: Sequence[PassageSource],
     settings: AnswerSettings,
     most: tuple[int | None, int | None],
     made: Made,

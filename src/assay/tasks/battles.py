@@ -8,7 +8,7 @@ from typing import Annotated
 
 from pydantic import BeforeValidator
 
-from assay.model.battles import Verdict as Outcome
+from assay.model.battles import BattleVerdict as Outcome
 from assay.tasks.base import AnyTask, Task, Unit, Verdict
 
 _WORDS = {

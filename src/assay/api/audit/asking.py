@@ -8,7 +8,7 @@ from datetime import date
 from random import Random
 from typing import Any
 
-from assay.api.audit.units import Base, Labelled, Source, known
+from assay.api.audit.units import Base, Labelled, UnitSource, known
 from assay.judging.engine import Plan, plan
 from assay.labellers.audited import DAYS, STRIDE, audited
 from assay.labellers.base import Labeller, Request, request_key
@@ -45,7 +45,7 @@ class Trial:
 
 
 @dataclass
-class Question:
+class AuditQuestion:
     """All trials of a task and labeller, with the labeller that is asked them."""
 
     of: Labelled
@@ -78,14 +78,14 @@ class Question:
         }
 
 
-def trial(source: Source, probe: str, *, n: int, seed: int, repeats: int) -> Trial:
+def trial(source: UnitSource, probe: str, *, n: int, seed: int, repeats: int) -> Trial:
     """One probe of what is asked in a folder."""
     view = source.of.view
     if not source.count:
         return Trial(probe, source.of, why="the ledger has no label of it yet: judge first")
     if probe == REPEAT:
         asks = [
-            Ask(base, f"again {number}", again(base, number))
+            Ask(base, f"again {number}", repeated(base, number))
             for base in source.units["all"][:n]
             for number in range(1, repeats + 1)
         ]
@@ -112,13 +112,13 @@ def trial(source: Source, probe: str, *, n: int, seed: int, repeats: int) -> Tri
     return Trial(probe, source.of, made.units, tuple(asks), why)
 
 
-def again(base: Base, asking: int) -> Request:
+def repeated(base: Base, asking: int) -> Request:
     """The very question, put once more under another number."""
     request = base.request
     return Request(request.task, request.unit, asking * STRIDE, topic=base.topic)
 
 
-def _shuffled(source: Source, view: View, n: int, seed: int) -> Iterator[Ask]:
+def _shuffled(source: UnitSource, view: View, n: int, seed: int) -> Iterator[Ask]:
     taken = 0
     for base in source.units["all"]:
         order = order_of(view, base.request.content, _random(seed, ORDER, base))
@@ -132,7 +132,7 @@ def _shuffled(source: Source, view: View, n: int, seed: int) -> Iterator[Ask]:
             return
 
 
-def _changed(source: Source, view: View, probe: Probe, n: int, seed: int) -> Iterator[Ask]:
+def _changed(source: UnitSource, view: View, probe: Probe, n: int, seed: int) -> Iterator[Ask]:
     taken, pool = 0, source.pool(view)
     for base in source.units[probe.units]:
         changes = [
@@ -153,7 +153,7 @@ def _random(seed: int, probe: str, base: Base) -> Random:
     return Random(f"{seed} {probe} {base.unit}")  # noqa: S311 (nothing is to be kept secret)
 
 
-def drift_trial(source: Source, ledger: Ledger, *, n: int, seed: int, day: date) -> Trial:
+def drift_trial(source: UnitSource, ledger: Ledger, *, n: int, seed: int, day: date) -> Trial:
     """The units that were asked on earlier days, else ``n`` of them, asked anew on a day."""
     if not source.count:
         return Trial(DRIFT, source.of, why="the ledger has no label of it yet: judge first")
@@ -173,7 +173,7 @@ def drift_trial(source: Source, ledger: Ledger, *, n: int, seed: int, day: date)
     number = day.toordinal()
     return Trial(
         DRIFT, source.of,
-        asks=tuple(Ask(base, day.isoformat(), again(base, number)) for base in units),
+        asks=tuple(Ask(base, day.isoformat(), repeated(base, number)) for base in units),
     )  # fmt: skip
 
 

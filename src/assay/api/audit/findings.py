@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from datetime import date
 from typing import Any
 
-from assay.api.audit.asking import ORDER, REPEAT, Ask, Trial, again
+from assay.api.audit.asking import ORDER, REPEAT, Ask, Trial, repeated
 from assay.labellers.audited import STRIDE
 from assay.measures.bootstrap import Interval
 from assay.model.labels import Label, Status, without_reasons
@@ -79,7 +79,7 @@ class Finding:
 
 
 @dataclass(frozen=True)
-class Pair:
+class VerdictPair:
     """Two verdicts that are set against each other."""
 
     ask: Ask
@@ -120,7 +120,7 @@ def findings(trial: Trial, said: Said, *, level: float, seed: int) -> Iterator[F
             yield _changed(own, trial, trial.of.view, pairs, level, seed)
 
 
-def _pairs(trial: Trial, asks: Sequence[Ask], said: Said) -> tuple[list[Pair], int]:
+def _pairs(trial: Trial, asks: Sequence[Ask], said: Said) -> tuple[list[VerdictPair], int]:
     """The pairs of verdicts of a variant, and of how many one is missing."""
     other = {
         (ask.base.unit, ask.variant): ask.request.unit_hash for ask in trial.asks
@@ -133,11 +133,11 @@ def _pairs(trial: Trial, asks: Sequence[Ask], said: Said) -> tuple[list[Pair], i
             unit = other.get((ask.base.unit, ask.against), "")
             before = verdict_of(said.get((unit, 0)))
         if before is not None and after is not None:
-            pairs.append(Pair(ask, before, after))
+            pairs.append(VerdictPair(ask, before, after))
     return pairs, len(asks) - len(pairs)
 
 
-def _example(pair: Pair) -> Example:
+def _example(pair: VerdictPair) -> Example:
     content = pair.ask.request.content
     return Example(
         pair.ask.base.topic, without_reasons(pair.before), without_reasons(pair.after),
@@ -145,7 +145,7 @@ def _example(pair: Pair) -> Example:
     )  # fmt: skip
 
 
-def _first(pairs: Sequence[Pair], wanted: Callable[[Pair], bool]) -> Example | None:
+def _first(pairs: Sequence[VerdictPair], wanted: Callable[[VerdictPair], bool]) -> Example | None:
     return next((_example(pair) for pair in pairs if wanted(pair)), None)
 
 
@@ -161,7 +161,7 @@ def _flips(values: Sequence[tuple[float, float]]) -> dict[str, Any]:
 
 
 def _changed(
-    own: Finding, trial: Trial, view: View, pairs: Sequence[Pair], level: float, seed: int
+    own: Finding, trial: Trial, view: View, pairs: Sequence[VerdictPair], level: float, seed: int
 ) -> Finding:
     """A variant that changes what is judged: the units' verdicts before and after."""
     chosen = trial.kind != "all"  # by the judge's own verdict: it says yes, or no, to all
@@ -197,7 +197,7 @@ def _changed(
     else:
         more |= _ends(paired_shares(flips["up"], flips["down"], n, level=level))
         more["p"] = mcnemar(flips["up"], flips["down"])
-    fooled: Callable[[Pair], bool]
+    fooled: Callable[[VerdictPair], bool]
     if trial.kind == "yes":
         fooled = lambda pair: number(pair.after) > 0  # noqa: E731
     elif trial.kind == "no":
@@ -216,7 +216,7 @@ def _equal(
     """The same questions put again: the share of labels that are as before. A unit is one, however
     often it was asked."""
     pairs = [
-        Pair(ask, ask.base.verdict, after)
+        VerdictPair(ask, ask.base.verdict, after)
         for ask in asks
         if (after := verdict_of(said.get((ask.request.unit_hash, ask.request.sample))))
     ]
@@ -242,7 +242,7 @@ def _equal(
 
 
 def _orders(
-    own: Finding, view: View, listed: Listed, pairs: Sequence[Pair], level: float
+    own: Finding, view: View, listed: Listed, pairs: Sequence[VerdictPair], level: float
 ) -> Iterator[Finding]:
     """Lists in another order: whether their entries are judged as before, and of how many units
     more entries are judged higher that came nearer to the beginning (primacy), or to the end
@@ -250,7 +250,7 @@ def _orders(
     entries = listed.values
     same, early, late = 0.0, 0, 0
     ups = downs = 0
-    odd: Pair | None = None
+    odd: VerdictPair | None = None
     for pair in pairs:
         ask = pair.ask
         if entries is None:
@@ -296,7 +296,7 @@ def drift_findings(trial: Trial, said: Said, *, level: float) -> Iterator[Findin
     days = sorted({sample // STRIDE for _, sample in said})
     for look, day in enumerate(days, 1):
         own_level = look_level(look, level=level)
-        asks = [replace(ask, request=again(ask.base, day)) for ask in trial.asks]
+        asks = [replace(ask, request=repeated(ask.base, day)) for ask in trial.asks]
         named = date.fromordinal(day).isoformat()
         one = _equal(own, named, asks, said, view, own_level)
         if view is None or not one.n:

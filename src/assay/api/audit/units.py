@@ -53,7 +53,7 @@ class Labelled:
 
 
 @dataclass(frozen=True)
-class Source:
+class UnitSource:
     """The same with a sample of the ``count`` units that are labelled, of each kind. ``asks``:
     whether there is any unit."""
 
@@ -80,7 +80,7 @@ def labelled(parts: Iterable[Evaluation]) -> list[Labelled]:
     return list(found.values())
 
 
-def source(one: Labelled, ledger: Ledger, *, n: int, seed: int) -> Source:
+def source(one: Labelled, ledger: Ledger, *, n: int, seed: int) -> UnitSource:
     """A sample of ``n`` units of each kind, and some to spare."""
     kept: dict[Of, list[Base]] = {"all": [], "no": [], "yes": []}
     count, view = 0, one.view
@@ -96,7 +96,7 @@ def source(one: Labelled, ledger: Ledger, *, n: int, seed: int) -> Source:
     asks = count > 0 or any(
         True for part, step in one.steps for _ in step.requests(part.book(ledger))
     )
-    return Source(one, {kind: tuple(some) for kind, some in kept.items()}, count, asks)
+    return UnitSource(one, {kind: tuple(some) for kind, some in kept.items()}, count, asks)
 
 
 def _place(base: Base) -> str:

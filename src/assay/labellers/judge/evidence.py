@@ -37,7 +37,7 @@ class Kind(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class Excerpt:
     """A part of a passage, its text (for sentences) and its tokens."""
 
     kind: Kind
@@ -51,7 +51,7 @@ class Tokenise(Protocol):
     def __call__(self, texts: Sequence[str]) -> list[Tokens]: ...
 
 
-def parts_of(passage: str, first: str, room: int, tokenise: Tokenise) -> list[Part]:
+def parts_of(passage: str, first: str, room: int, tokenise: Tokenise) -> list[Excerpt]:
     """What is read of ``passage`` beside the text ``first``, each part at most ``room`` tokens.
 
     Windows come first, at least one, empty for an empty passage; a group of sentences is read where
@@ -69,18 +69,18 @@ def parts_of(passage: str, first: str, room: int, tokenise: Tokenise) -> list[Pa
             return (-len(inside & near), start)
 
         starts = sorted(sorted(starts, key=nearness)[:MAX_WINDOWS])
-    windows = [Part(Kind.WINDOW, tokens[start : start + room]) for start in starts]
+    windows = [Excerpt(Kind.WINDOW, tokens[start : start + room]) for start in starts]
     if len(found) < 2:
         return windows
     own: dict[int, Tokens] = {number: [] for number in chosen}
     for number, token in zip(numbers, tokens, strict=True):
         if number in own:
             own[number].append(token)
-    singles = [Part(Kind.SENTENCE, own[n][:room], found[n]) for n in sorted(chosen[:SINGLES])]
-    group: list[Part] = []
+    singles = [Excerpt(Kind.SENTENCE, own[n][:room], found[n]) for n in sorted(chosen[:SINGLES])]
+    group: list[Excerpt] = []
     if len(windows) > 1 and len(found) > GROUP:
         together = [token for n in sorted(chosen[:GROUP]) for token in own[n]]
-        group.append(Part(Kind.GROUP, together[:room]))
+        group.append(Excerpt(Kind.GROUP, together[:room]))
     return [*windows, *group, *singles]
 
 

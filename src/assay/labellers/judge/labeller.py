@@ -20,8 +20,8 @@ from assay.labellers.denials import VERSION
 from assay.labellers.judge import NAME
 from assay.labellers.judge.local import Local
 from assay.labellers.judge.model import (
+    JudgeQuestion,
     Network,
-    Question,
     Ruling,
     missing,
     rule,
@@ -107,7 +107,7 @@ class JudgeLabeller(BaseLabeller):
         answer: asyncio.Future[Outcome] = asyncio.get_running_loop().create_future()
         self._waiting.append(_Waiting(request, answer))
         if self._busy is None or self._busy.done():
-            self._busy = asyncio.create_task(self._work())
+            self._busy = asyncio.create_task(self._answer_waiting())
         return await answer
 
     async def __aexit__(
@@ -124,7 +124,7 @@ class JudgeLabeller(BaseLabeller):
             worker, self._worker = self._worker, None
             await asyncio.to_thread(worker.shutdown, wait=True, cancel_futures=True)
 
-    async def _work(self) -> None:
+    async def _answer_waiting(self) -> None:
         """Answer what waits, ``AT_ONCE`` requests at a time, until nothing does."""
         await asyncio.sleep(0)  # let those asked in the same turn of the loop join
         loop = asyncio.get_running_loop()
@@ -165,7 +165,7 @@ class JudgeLabeller(BaseLabeller):
 
 def _outcome(
     request: Request,
-    questions: Sequence[Question],
+    questions: Sequence[JudgeQuestion],
     rulings: Sequence[Ruling],
     problem: str | None,
     seconds: float,
@@ -207,7 +207,7 @@ def _outcome(
     )
 
 
-def levelled(question: Question, ruling: Ruling, local: Local | None = None) -> Levels:
+def levelled(question: JudgeQuestion, ruling: Ruling, local: Local | None = None) -> Levels:
     """The ruling with the verdicts that the calibrated thresholds give, or those of the
     collection."""
     own = settings().calibration[question.ability]

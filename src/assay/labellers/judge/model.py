@@ -17,12 +17,12 @@ import numpy as np
 import orjson
 from numpy.typing import NDArray
 
-from assay.labellers.judge.aside import asserted
+from assay.labellers.judge.assertions import asserted
 from assay.labellers.judge.evidence import (
     FIRST_TOKENS,
     WINDOW,
+    Excerpt,
     Kind,
-    Part,
     Tokenise,
     Tokens,
     parts_of,
@@ -46,7 +46,7 @@ INSTALL = "pip install 'assay-rag[embedded]'"
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class JudgeQuestion:
     """What the judge is asked: ``first`` is the claim, question or answer as ``texts`` words it,
     ``second`` the passage, or the gold answers."""
 
@@ -171,7 +171,7 @@ class Network:
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class NetworkReading:
     """What the network says about one question before calibration: features, the sentence that
     counted most, windows and tokens read."""
 
@@ -181,7 +181,7 @@ class Reading:
     tokens: int
 
 
-def size_ahead(question: Question) -> int:
+def size_ahead(question: JudgeQuestion) -> int:
     """How many tokens :func:`read` will read for ``question``, told without the network; about as
     many where its tokeniser is not installed."""
     if empty(question) or verbatim(question):
@@ -199,13 +199,13 @@ LONG_CLAIM = 20
 """Words from which a claim is also read by its clauses."""
 
 
-def by_clauses(question: Question) -> list[Question]:
+def by_clauses(question: JudgeQuestion) -> list[JudgeQuestion]:
     """``question``, and where it is about a long claim, that of each of its clauses."""
     claim = question.first.partition(": ")[2]
     if question.ability is not Ability.E or len(claim.split()) < LONG_CLAIM:
         return [question]
     parts = clauses(claim)
-    each = [Question(Ability.E, claim_text(part), question.second) for part in parts]
+    each = [JudgeQuestion(Ability.E, claim_text(part), question.second) for part in parts]
     return [question, *(one for one in each if len(parts) > 1 and not empty(one))]
 
 
@@ -213,7 +213,7 @@ def _about_tokens(texts: Sequence[str]) -> list[Tokens]:
     return [[0] * tokens(text) for text in texts]
 
 
-def parts_of_question(question: Question, own: Tokens, tokenise: Tokenise) -> list[Part]:
+def parts_of_question(question: JudgeQuestion, own: Tokens, tokenise: Tokenise) -> list[Excerpt]:
     """What of the second text is read beside the first, whose tokens are ``own``."""
     room = WINDOW - 3 - len(own[:FIRST_TOKENS])
     parts = parts_of(question.second, question.first, room, tokenise)
@@ -222,14 +222,14 @@ def parts_of_question(question: Question, own: Tokens, tokenise: Tokenise) -> li
     return parts
 
 
-def read(network: Network, questions: Sequence[Question]) -> list[Reading]:
+def read(network: Network, questions: Sequence[JudgeQuestion]) -> list[NetworkReading]:
     """Put ``questions`` to the network, all parts of all passages together. A long claim counts
     half as a whole and half as the mean of its clauses."""
     asked = [by_clauses(question) for question in questions]
     each = [one for own in asked for one in own]
     firsts = network.tokenise([question.first for question in each])
     pairs: list[tuple[Tokens, Tokens]] = []
-    read_parts: list[tuple[int, list[Part]]] = []
+    read_parts: list[tuple[int, list[Excerpt]]] = []
     for question, first in zip(each, firsts, strict=True):
         own = first[:FIRST_TOKENS]
         parts = parts_of_question(question, own, network.tokenise)
@@ -245,7 +245,7 @@ def read(network: Network, questions: Sequence[Question]) -> list[Reading]:
     return [_together([next(given) for _ in own]) for own in asked]
 
 
-def _together(readings: Sequence[Reading]) -> Reading:
+def _together(readings: Sequence[NetworkReading]) -> NetworkReading:
     """The reading of a whole claim, with those of its clauses, if any."""
     whole, *parts = readings
     if not parts:
@@ -255,7 +255,9 @@ def _together(readings: Sequence[Reading]) -> Reading:
     return replace(whole, features=(whole.features + mean) / 2, tokens=tokens)
 
 
-def _reading(question: Question, parts: Sequence[Part], logits: Floats, tokens: int) -> Reading:
+def _reading(
+    question: JudgeQuestion, parts: Sequence[Excerpt], logits: Floats, tokens: int
+) -> NetworkReading:
     logs = logits - np.logaddexp.reduce(logits, axis=1, keepdims=True)
     margin = logs[:, 2] - np.logaddexp(logs[:, 0], logs[:, 1])
 
@@ -271,7 +273,7 @@ def _reading(question: Question, parts: Sequence[Part], logits: Floats, tokens: 
     features = np.concatenate([np.maximum(chosen, -12.0), shares])
     sentence = parts[single].text if single is not None else question.second
     count = sum(part.kind is Kind.WINDOW for part in parts)
-    return Reading(features, sentence, count, tokens)
+    return NetworkReading(features, sentence, count, tokens)
 
 
 def calibrated(ability: Ability, features: Floats) -> Floats:
@@ -289,7 +291,7 @@ def probabilities(weights: Floats, bias: Floats, features: Floats) -> Floats:
     return shares
 
 
-def rule(network: Network, questions: Sequence[Question]) -> list[Ruling]:
+def rule(network: Network, questions: Sequence[JudgeQuestion]) -> list[Ruling]:
     """The judge's answers to ``questions``, in their order. What a passage says word for word is
     not put to the network."""
     able = [one for one in questions if not empty(one) and not verbatim(one)]
@@ -314,7 +316,7 @@ VERBATIM = 3
 
 
 @lru_cache(maxsize=4096)
-def verbatim(question: Question) -> bool:
+def verbatim(question: JudgeQuestion) -> bool:
     """Whether the passage says a claim word for word: each of its sentences is one of the
     passage's."""
     claim = question.first.partition(": ")[2]
@@ -324,15 +326,15 @@ def verbatim(question: Question) -> bool:
     return all(" ".join(stems(one)) in said for one in sentences(claim))
 
 
-def question_of(ability: Ability, first: str, second: str) -> Question:
+def question_of(ability: Ability, first: str, second: str) -> JudgeQuestion:
     """A question; sentences of a passage that hold the words of the claim or question and assert
     nothing are left out (``aside``), however much they look like it."""
     if ability is not Ability.C:
         second = asserted(ability, first, second)
-    return Question(ability, first, second)
+    return JudgeQuestion(ability, first, second)
 
 
-def empty(question: Question) -> bool:
+def empty(question: JudgeQuestion) -> bool:
     """Whether there is nothing to judge: no word on one of the two sides. That is always a no."""
     _, _, first = question.first.partition(": ")
     if question.ability is Ability.C:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from assay.labellers.judge.model import Question, question_of
+from assay.labellers.judge.model import JudgeQuestion, question_of
 from assay.labellers.judge.texts import Ability, claim_text, question_text
 from assay.tasks.base import Verdict
 from assay.tasks.exam import (
@@ -38,34 +38,34 @@ from assay.tasks.sgss import (
 if TYPE_CHECKING:
     from assay.labellers.judge.verdicts import Levels
 
-Pair = tuple[Callable[[Any], list[Question]], Callable[[Any, Sequence["Levels"]], Verdict]]
+Pair = tuple[Callable[[Any], list[JudgeQuestion]], Callable[[Any, Sequence["Levels"]], Verdict]]
 
 
-def _answers(topic: str, text: str) -> list[Question]:
+def _answers(topic: str, text: str) -> list[JudgeQuestion]:
     """Does the text answer the topic? The judge was trained on questions, so that a topic that is
     none is put as one."""
     asked = topic if topic.rstrip().endswith("?") else f"what about {topic}?"
     return [question_of(Ability.A, question_text(asked), text)]
 
 
-def _sufficiency(unit: SufficiencyUnit) -> list[Question]:
+def _sufficiency(unit: SufficiencyUnit) -> list[JudgeQuestion]:
     return _answers(unit.query, unit.overview)
 
 
-def _statement(unit: StatementUnit) -> list[Question]:
+def _statement(unit: StatementUnit) -> list[JudgeQuestion]:
     return _answers(unit.query, unit.statement)
 
 
-def _heading(unit: HeadingUnit) -> list[Question]:
+def _heading(unit: HeadingUnit) -> list[JudgeQuestion]:
     return _answers(unit.heading, unit.statement)
 
 
-def _representativeness(unit: RepresentativenessUnit) -> list[Question]:
+def _representativeness(unit: RepresentativenessUnit) -> list[JudgeQuestion]:
     """Do the sections, taken together, bear the overview out?"""
     return [question_of(Ability.E, claim_text(unit.overview), "\n".join(unit.sections))]
 
 
-def _coverage(unit: CoverageUnit) -> list[Question]:
+def _coverage(unit: CoverageUnit) -> list[JudgeQuestion]:
     """Does the summary say what each line of the section says? (The heading is no claim.)"""
     lines = unit.section.split("\n")
     return [question_of(Ability.E, claim_text(line), unit.summary) for line in lines[1:] or lines]
@@ -82,7 +82,7 @@ def _extent(_unit: object, levels: Sequence[Levels]) -> ExtentVerdict:
     return ExtentVerdict(label=label, reason=levels[0].quoted("Nearest"))
 
 
-def _relevant(unit: DirectUnit) -> list[Question]:
+def _relevant(unit: DirectUnit) -> list[JudgeQuestion]:
     return _answers(unit.question, unit.passage)
 
 

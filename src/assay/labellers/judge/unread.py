@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from assay.labellers.judge.evidence import FIRST_TOKENS, MAX_WINDOWS, OVERLAP, WINDOW
-from assay.labellers.judge.model import Question, missing, packaged_tokenise
+from assay.labellers.judge.model import JudgeQuestion, missing, packaged_tokenise
 from assay.labellers.judge.texts import ANSWER_WORDS, GOLD_WORDS, QUESTION_WORDS, Ability, words
 from assay.labellers.judge.verdicts import LONGEST_QUESTION, unit_questions
 from assay.tasks.base import AnyTask, Unit
@@ -69,7 +69,7 @@ def _unread_answer(unit: AnswerUnit) -> list[str]:
     return found
 
 
-def _unread_passage(question: Question) -> list[str]:
+def _unread_passage(question: JudgeQuestion) -> list[str]:
     room = WINDOW - 3 - FIRST_TOKENS
     most = room + (MAX_WINDOWS - 1) * (room - OVERLAP)
     # A token has at least one character: most texts need not be cut into tokens.

@@ -10,7 +10,7 @@ import numpy as np
 
 from assay.labellers.denials import declines_rightly, fault_in
 from assay.labellers.judge.languages import other_language
-from assay.labellers.judge.model import Question, Ruling, question_of
+from assay.labellers.judge.model import JudgeQuestion, Ruling, question_of
 from assay.labellers.judge.overlap import shared, states
 from assay.labellers.judge.summaries import PAIRS
 from assay.labellers.judge.texts import (
@@ -81,17 +81,17 @@ class Levels:
 
 
 @dataclass(frozen=True, slots=True)
-class Way:
+class TaskQuestions:
     """How a task is done: the ``questions`` of a unit (none where it cannot be judged, as
     ``cannot`` then says), what is ``settled`` of their ``Levels``, and the verdict from that."""
 
-    questions: Callable[[Any], list[Question]]
+    questions: Callable[[Any], list[JudgeQuestion]]
     verdict: Callable[[Any, Sequence[Levels]], Verdict]
     cannot: Callable[[Any], str | None] = lambda _unit: None
     settled: Callable[[Any, Sequence[Levels]], Sequence[Levels]] = lambda _unit, levels: levels
 
 
-def _entailment_questions(unit: EntailmentUnit) -> list[Question]:
+def _entailment_questions(unit: EntailmentUnit) -> list[JudgeQuestion]:
     return [question_of(Ability.E, claim_text(unit.nugget), unit.passage)]
 
 
@@ -103,7 +103,7 @@ def _entailment(_unit: EntailmentUnit, levels: Sequence[Levels]) -> Entailment:
     return Entailment(entailed=False, reason=found.quoted(start))
 
 
-def _answer_questions(unit: AnswerUnit) -> list[Question]:
+def _answer_questions(unit: AnswerUnit) -> list[JudgeQuestion]:
     basis = unit.gold or unit.nuggets
     correct = question_of(
         Ability.C, answer_text(unit.question, unit.answer), gold_text(unit.answer, basis)
@@ -126,7 +126,7 @@ def _long_gold(unit: AnswerUnit) -> list[str]:
     return sentences(gold) if len(gold.split()) > LONG_GOLD else []
 
 
-def _helps(unit: AnswerUnit, nugget: str) -> Question:
+def _helps(unit: AnswerUnit, nugget: str) -> JudgeQuestion:
     return question_of(Ability.A, question_text(unit.question), nugget)
 
 
@@ -210,7 +210,7 @@ def _answer_cannot(unit: AnswerUnit) -> str | None:
     )
 
 
-def _relevance_questions(unit: RelevanceUnit | GradedUnit | RatingUnit) -> list[Question]:
+def _relevance_questions(unit: RelevanceUnit | GradedUnit | RatingUnit) -> list[JudgeQuestion]:
     return [question_of(Ability.A, question_text(unit.question), unit.passage)]
 
 
@@ -242,7 +242,7 @@ def _rated(_unit: RatingUnit, levels: Sequence[Levels]) -> Rating:
     return Rating(rating=rating, reason=found.quoted("Nearest"))
 
 
-def _assignment_questions(unit: AssignmentUnit) -> list[Question]:
+def _assignment_questions(unit: AssignmentUnit) -> list[JudgeQuestion]:
     return [question_of(Ability.E, claim_text(nugget), unit.answer) for nugget in unit.nuggets]
 
 
@@ -254,7 +254,7 @@ def _assignment(_unit: AssignmentUnit, levels: Sequence[Levels]) -> Assignment:
     return Assignment(labels=labels)
 
 
-def _support_questions(unit: SupportUnit) -> list[Question]:
+def _support_questions(unit: SupportUnit) -> list[JudgeQuestion]:
     return [question_of(Ability.E, claim_text(unit.sentence), unit.passage)]
 
 
@@ -290,7 +290,7 @@ def _narrative(unit: GradedUnit) -> str | None:
     )
 
 
-def _aspect_questions(unit: AspectsUnit) -> list[Question]:
+def _aspect_questions(unit: AspectsUnit) -> list[JudgeQuestion]:
     return [question_of(Ability.A, question_text(one), unit.passage) for one in unit.sub_narratives]
 
 
@@ -312,18 +312,18 @@ def _aspects_at_once(unit: AspectsUnit, levels: Sequence[Levels]) -> RelevanceGr
     return RelevanceGrade4(reason=counted.reason, grade=counted.grade)
 
 
-WAYS: Mapping[str, Way] = {
-    **{name: Way(*pair) for name, pair in PAIRS.items()},
-    ENTAILMENT.name: Way(_entailment_questions, _entailment),
-    ANSWER.name: Way(_answer_questions, _answer, _answer_cannot, _answer_levels),
-    RELEVANCE.name: Way(_relevance_questions, _relevance),
-    GRADED_RELEVANCE.name: Way(_relevance_questions, _graded, _narrative),
-    SELF_RATING.name: Way(_relevance_questions, _rated),
-    RELEVANCE_YES_NO.name: Way(_relevance_questions, _yes_no_relevance, _narrative),
-    SUB_NARRATIVES_ANSWERED.name: Way(_aspect_questions, _aspects, _no_aspects),
-    RELEVANCE_AT_ONCE.name: Way(_aspect_questions, _aspects_at_once, _no_aspects),
-    SUPPORT.name: Way(_support_questions, _support),
-    ASSIGNMENT.name: Way(_assignment_questions, _assignment),
+WAYS: Mapping[str, TaskQuestions] = {
+    **{name: TaskQuestions(*pair) for name, pair in PAIRS.items()},
+    ENTAILMENT.name: TaskQuestions(_entailment_questions, _entailment),
+    ANSWER.name: TaskQuestions(_answer_questions, _answer, _answer_cannot, _answer_levels),
+    RELEVANCE.name: TaskQuestions(_relevance_questions, _relevance),
+    GRADED_RELEVANCE.name: TaskQuestions(_relevance_questions, _graded, _narrative),
+    SELF_RATING.name: TaskQuestions(_relevance_questions, _rated),
+    RELEVANCE_YES_NO.name: TaskQuestions(_relevance_questions, _yes_no_relevance, _narrative),
+    SUB_NARRATIVES_ANSWERED.name: TaskQuestions(_aspect_questions, _aspects, _no_aspects),
+    RELEVANCE_AT_ONCE.name: TaskQuestions(_aspect_questions, _aspects_at_once, _no_aspects),
+    SUPPORT.name: TaskQuestions(_support_questions, _support),
+    ASSIGNMENT.name: TaskQuestions(_assignment_questions, _assignment),
 }
 """Every task that the judge can do, by name."""
 
@@ -352,7 +352,7 @@ def _others(task: AnyTask) -> str:
     )  # fmt: skip
 
 
-def unit_questions(task: AnyTask, unit: Unit) -> tuple[list[Question], str | None]:
+def unit_questions(task: AnyTask, unit: Unit) -> tuple[list[JudgeQuestion], str | None]:
     """What is asked about ``unit``, or why it cannot be judged."""
     way = WAYS[task.name]
     reason = way.cannot(unit)
@@ -369,7 +369,7 @@ _PARTS = {
 }  # fmt: skip
 
 
-def _unreadable(unit: Unit, questions: Sequence[Question]) -> str | None:
+def _unreadable(unit: Unit, questions: Sequence[JudgeQuestion]) -> str | None:
     """Why the texts cannot be read: they are not in English. Answers that are decided by rules are
     not read."""
     if isinstance(unit, AnswerUnit) and _by_rule(unit) is not None:

@@ -12,7 +12,7 @@ from assay.model.rag import Answer, Mark, Question
 from assay.protocols.answers.acts import act_of, correctness, is_asked
 from assay.protocols.answers.requests import (
     Content,
-    Given,
+    GivenAnswer,
     act_content,
     answer_content,
     entailment_content,
@@ -30,7 +30,7 @@ Helped = Mapping[int, tuple[bool, str | None]]
 
 
 def judge_answers(
-    every: Iterable[tuple[str, Question, Given | None]], book: LabelBook
+    every: Iterable[tuple[str, Question, GivenAnswer | None]], book: LabelBook
 ) -> Iterator[AnswerResult]:
     """What the labels of a book say of every run's answer to every question (None: left out), each
     label noted where it is used."""
@@ -65,7 +65,7 @@ def judge_answers(
 
 
 def _nuggets(
-    book: LabelBook, labels: CountedLabels, given: Iterable[Given]
+    book: LabelBook, labels: CountedLabels, given: Iterable[GivenAnswer]
 ) -> Iterator[list[NuggetResult]]:
     """The nuggets of each answer, whose labels stand in the same order; one that its passage does
     not entail is bogus."""
@@ -99,7 +99,7 @@ class _Answers:
         self._acts_expected = book.expects(DIALOGUE_ACT)
 
     def judged(
-        self, given: Given, step3: list[NuggetResult], act_label: Label | None
+        self, given: GivenAnswer, step3: list[NuggetResult], act_label: Label | None
     ) -> AnswerResult:
         """Verdict and marks of one answer, and what is missing."""
         run, question, _, answer = given

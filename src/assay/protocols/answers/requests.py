@@ -21,7 +21,7 @@ Content = dict[str, Any]
 """What a unit holds. Looking labels up needs no more, and units take a while to make."""
 
 
-class Given(NamedTuple):
+class GivenAnswer(NamedTuple):
     """What a run has for a question, with the passages that it may cite."""
 
     run: str
@@ -55,13 +55,13 @@ def request(task: AnyTask, content: Content, topic: str = "") -> Request:
     return Request(task, task.unit(**content), topic=topic)
 
 
-def act_requests(answers: Iterable[Given]) -> Iterator[Request]:
+def act_requests(answers: Iterable[GivenAnswer]) -> Iterator[Request]:
     """One dialogue act an answer."""
     for _, question, _, answer in answers:
         yield request(DIALOGUE_ACT, act_content(question, answer), question.id)
 
 
-def entailment_requests(answers: Iterable[Given]) -> Iterator[Request]:
+def entailment_requests(answers: Iterable[GivenAnswer]) -> Iterator[Request]:
     """One request a nugget (equal ones are asked once)."""
     for _, question, passages, answer in answers:
         for nugget in answer.nuggets:
@@ -69,7 +69,7 @@ def entailment_requests(answers: Iterable[Given]) -> Iterator[Request]:
             yield request(ENTAILMENT, content, question.id)
 
 
-def nugget_labels(book: LabelBook, one: Given) -> list[Label | None]:
+def nugget_labels(book: LabelBook, one: GivenAnswer) -> list[Label | None]:
     """The labels that count of an answer's nuggets; nothing is counted."""
     return [
         book.find(ENTAILMENT, entailment_content(nugget, one.passages[nugget.key]))
@@ -83,7 +83,7 @@ def is_entailed(label: Label | None) -> bool:
 
 
 def answer_requests(
-    answers: Iterable[Given], book: LabelBook, *, assume: bool = False
+    answers: Iterable[GivenAnswer], book: LabelBook, *, assume: bool = False
 ) -> Iterator[Request]:
     """One request an answer of whose nuggets all are labelled, and that does not decline
     (:func:`assay.protocols.answers.acts.is_asked`).

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from assay.labellers.base import Request
-from assay.model.battles import Battle, Verdict, merged
+from assay.model.battles import Battle, BattleVerdict, merged
 from assay.model.labels import Label, Why
 from assay.protocols.battles.inputs import Counted, Inputs
 from assay.protocols.labels import LabelBook
@@ -64,7 +64,7 @@ def fought(inputs: Inputs, book: LabelBook, match: Match, *, count: bool = True)
             if label is not None:
                 book.note(label, Place(order[0], topic, f"against {order[1]}"))
         if label is not None and label.verdict is not None:
-            verdict = Verdict(label.verdict["verdict"])
+            verdict = BattleVerdict(label.verdict["verdict"])
             why = Why(label.reason or "")
             judgments.append(Battle(topic, *order, verdict, label.labeller.name, 0, why))
     return Fought(match, tuple(judgments), len(judgments) < len(wanted))

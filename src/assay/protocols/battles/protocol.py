@@ -16,7 +16,7 @@ from assay.labellers.base import Request
 from assay.measures.bootstrap import Interval
 from assay.measures.ranges import Range
 from assay.measures.scores import Score
-from assay.model.battles import Battle, Verdict
+from assay.model.battles import Battle, BattleVerdict
 from assay.model.wording import counted
 from assay.page.page import Board, Definition, Gap
 from assay.page.parts import Grid, Part, Table, Value
@@ -128,7 +128,7 @@ class BattleProtocol(Protocol[BattleSettings, Inputs]):
             parts=lambda: tuple(_parts(counts, rated, every)),
             document=lambda: {
                 "battles": len(results),
-                "both_bad": sum(one.verdict is Verdict.BOTH_BAD for one in results),
+                "both_bad": sum(one.verdict is BattleVerdict.BOTH_BAD for one in results),
                 "both_orders": len(twice),
                 "disagree": disagree,
                 "first_won": _first_won(every),

@@ -11,7 +11,7 @@ from pydantic import Field
 
 from assay.formats.r2c2 import AnswerRunFile, read_ac_run, read_pr_run, read_questions
 from assay.model.rag import Passage, PassageKey, PassageRun, Question
-from assay.protocols.answers.requests import Given
+from assay.protocols.answers.requests import GivenAnswer
 from assay.protocols.base import CommonSettings, MeasureNames, Reading
 from assay.protocols.contents import Content
 from assay.protocols.folder import Folder
@@ -78,16 +78,16 @@ class Inputs:
             for passage in self.passages(question.id).values():
                 yield question, passage
 
-    def every_answer(self) -> Iterator[tuple[str, Question, Given | None]]:
+    def every_answer(self) -> Iterator[tuple[str, Question, GivenAnswer | None]]:
         """Every question of every run, with the answer; None where the run leaves it out."""
         for question in self.questions:
             passages = self.passages(question.id)
             for name, file in self.ac_files.items():
                 answer = file.run.answers.get(question.id)
-                given = None if answer is None else Given(name, question, passages, answer)
+                given = None if answer is None else GivenAnswer(name, question, passages, answer)
                 yield name, question, given
 
-    def answers(self) -> Iterator[Given]:
+    def answers(self) -> Iterator[GivenAnswer]:
         """Every answer that was given."""
         return (given for _, _, given in self.every_answer() if given is not None)
 

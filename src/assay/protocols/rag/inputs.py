@@ -85,7 +85,7 @@ def load(folder: Folder, settings: RagSettings, reading: Reading) -> RagInputs:
             cure = known.cure(record.id)
             reading.fault(path, f"There is no question '{record.id}'.", cure, line=record.line)
         if asked is None:
-            _alike(first.setdefault(record.id, record), record, path, reading)
+            _check_same(first.setdefault(record.id, record), record, path, reading)
         before = runs.setdefault(record.run, {}).setdefault(record.id, record)
         if before is not record and before.file != record.file:
             reading.fault(
@@ -121,7 +121,7 @@ def _with_texts(record: Record, texts: Mapping[str, str]) -> Record:
     return replace(record, passages=passages)
 
 
-def _alike(first: Record, record: Record, path: Path, reading: Reading) -> None:
+def _check_same(first: Record, record: Record, path: Path, reading: Reading) -> None:
     """One id is one question: text, references and whether it can be answered."""
     for what, one, other in (
         ("question", [first.question], [record.question]),

@@ -8,8 +8,8 @@ from itertools import combinations, tee
 from typing import Any
 
 from assay.labellers.base import Request
-from assay.measures.summaries import Labelled, Part, Value
-from assay.model.summaries import Cited, Summary, SummarySection
+from assay.measures.summaries import Labelled, SectionLabels, Value
+from assay.model.summaries import CitedText, Summary, SummarySection
 from assay.protocols.labels import LabelBook
 from assay.protocols.places import Place
 from assay.protocols.sgss.inputs import SgssInputs, SgssSettings
@@ -54,16 +54,16 @@ def representativeness(summary: Summary) -> Content:
     }
 
 
-def faithfulness(summary: Summary, one: Cited) -> Content:
+def faithfulness(summary: Summary, one: CitedText) -> Content:
     """The cited documents, taken together, and the text that cites them."""
     return {"passage": summary.cited_text(one.citations), "sentence": one.text}
 
 
-def heading(section: SummarySection, one: Cited) -> Content:
+def heading(section: SummarySection, one: CitedText) -> Content:
     return {"heading": section.heading, "statement": one.text}
 
 
-def statement(summary: Summary, one: Cited) -> Content:
+def statement(summary: Summary, one: CitedText) -> Content:
     return {"query": summary.query_text, "statement": one.text}
 
 
@@ -216,7 +216,7 @@ def judged(
     a task."""
     point = settings.mapping
 
-    def faithful(one: Cited) -> Value:
+    def faithful(one: CitedText) -> Value:
         return value(SUPPORT) if one.citations else point[settings.uncited]
 
     original = original_of(inputs, summary)
@@ -225,7 +225,7 @@ def judged(
         of=faithful(summary.overview),
         orep=value(REPRESENTATIVENESS) if original.sections else point[settings.without_sections],
         parts=tuple(
-            Part(
+            SectionLabels(
                 tuple(value(HEADING) for _ in section.statements if section.heading is not None),
                 tuple(value(STATEMENT) for _ in section.statements),
                 tuple(map(faithful, section.statements)),

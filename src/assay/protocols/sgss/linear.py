@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from assay.labellers.base import Request
 from assay.measures.summaries import experience, final_lines, xux, xux_f, xux_g
-from assay.model.summaries import Cited, Summary
+from assay.model.summaries import CitedText, Summary
 from assay.protocols.linear import LinearMeasure, Share
 from assay.protocols.sgss.inputs import SgssInputs, SgssSettings, distribution
 from assay.protocols.sgss.labels import (
@@ -119,7 +119,7 @@ def _said(summary: Summary, inputs: SgssInputs) -> Iterator[_Said]:
 
 
 def _faithful(
-    criterion: str, summary: Summary, one: Cited, line: int, of_mean: float
+    criterion: str, summary: Summary, one: CitedText, line: int, of_mean: float
 ) -> Iterator[_Said]:
     if one.citations:
         yield _Said(criterion, SUPPORT, faithfulness(summary, one), line, 1.0, of_mean)

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from assay.measures.ranges import Range
 from assay.measures.summaries import (
     Labelled,
-    Part,
+    SectionLabels,
     Weights,
     comp_range,
     contributions,
@@ -68,7 +68,7 @@ def nothing(settings: SgssSettings, weights: Weights) -> dict[str, float]:
     XUX_F and XUX_G are means of means of what the lines add: with negative weights none is below
     the least that a line can add."""
     ends = [
-        Labelled(point, point, point, (Part((point,), (point,), (point,)),))
+        Labelled(point, point, point, (SectionLabels((point,), (point,), (point,)),))
         for point in (min(settings.mapping.values()), max(settings.mapping.values()))
     ]
     rising, falling = weights.by_sign()

@@ -26,7 +26,7 @@ from assay.systems.corpus.accounting import Account, Became
 from assay.systems.corpus.documents import Document, Item, Kind, Source, SourceSettings
 from assay.systems.corpus.journal import BatchFaults, Done, Journal, part_file
 from assay.systems.corpus.markup import plain
-from assay.systems.corpus.passages import Passage, Window, passages
+from assay.systems.corpus.passages import Passage, WordWindow, passages
 from assay.systems.corpus.store import (
     DOCUMENTS,
     MANIFEST,
@@ -66,7 +66,7 @@ class BuildSettings:
 
     source: SourceSettings = field(default_factory=SourceSettings)
     clean: CleanSettings = field(default_factory=CleanSettings)
-    window: Window = field(default_factory=Window)
+    window: WordWindow = field(default_factory=WordWindow)
     layout: Layout = Layout.JSONL
     disambiguations: bool = False
     page_seconds: float = 30.0
@@ -172,7 +172,9 @@ def build_corpus(
         for number, batch in _batches(source, skip, first, journal.faults)
         if number not in known
     )
-    workers = Workers(partial(_work, work, how), processes or usable_cores(), how.page_seconds)
+    workers = Workers(
+        partial(_build_pages, work, how), processes or usable_cores(), how.page_seconds
+    )
 
     def too_slow(number: int, page: Item | Stays) -> None:
         name = page.id if isinstance(page, Document) else ""
@@ -250,7 +252,7 @@ def _batches(
         yield number, batch
 
 
-def _work(
+def _build_pages(
     work: Path,
     how: BuildSettings,
     number: int,

@@ -64,7 +64,7 @@ class Cut(StrEnum):
     HEADINGS = "headings"
 
 
-class Window(NamedTuple):
+class WordWindow(NamedTuple):
     """Words a passage, and how many of them it shares with the one before; at most so many where
     passages end with sentences or before headings."""
 
@@ -73,7 +73,7 @@ class Window(NamedTuple):
     by: Cut = Cut.WORDS
 
     @classmethod
-    def of(cls, words: int, overlap: float, by: Cut = Cut.WORDS) -> Window:
+    def of(cls, words: int, overlap: float, by: Cut = Cut.WORDS) -> WordWindow:
         """From the length in words and the overlap as a share of it. Raises SettingsError for
         lengths below 1 and shares outside [0, 1)."""
         if words < 1:
@@ -89,7 +89,7 @@ def word_spans(text: str) -> list[tuple[int, int]]:
     return [found.span() for found in pattern.finditer(text)]
 
 
-def cut(text: str, window: Window) -> Iterator[tuple[int, str, int, int]]:
+def cut(text: str, window: WordWindow) -> Iterator[tuple[int, str, int, int]]:
     """The passages of ``text`` as (start, text, words, overlap).
 
     Each window begins ``window.words - window.overlap`` words after the one before; the last one
@@ -126,7 +126,7 @@ def _marks(text: str, spans: list[tuple[int, int]], by: Cut) -> list[int]:
     return sorted({word for word in found if 0 < word < len(spans)})
 
 
-def passages(doc: str, title: str, text: str, window: Window) -> Iterator[Passage]:
+def passages(doc: str, title: str, text: str, window: WordWindow) -> Iterator[Passage]:
     """The passages of a document; their ids are ``DOC#0``, ``DOC#1`` …"""
     for number, (start, part, words, overlap) in enumerate(cut(text, window)):
         yield Passage(f"{doc}#{number}", doc, title, number, part, words, overlap, start)

@@ -12,7 +12,7 @@ _BULLET = re.compile(r"^\s*(?:[-*#:;]\s+)+")
 
 
 @dataclass(frozen=True, slots=True)
-class Cell:
+class TableCell:
     """One cell: its text and how many rows and columns it covers."""
 
     text: str
@@ -33,7 +33,7 @@ def one_line(text: str, between: str = ", ") -> str:
     return between.join(line for line in lines if line and line not in ("-", "*"))
 
 
-def markdown(rows: Iterable[Iterable[Cell]], caption: str = "") -> str:
+def markdown(rows: Iterable[Iterable[TableCell]], caption: str = "") -> str:
     """A Markdown table (the first row is its head), after a line with the caption.
 
     A cell that covers several rows is written in each of them: a passage may begin in the
@@ -54,7 +54,7 @@ def markdown(rows: Iterable[Iterable[Cell]], caption: str = "") -> str:
     return "\n".join(["", *([caption] if caption else []), *lines, ""])
 
 
-def _grid(rows: Iterable[Iterable[Cell]]) -> list[list[str]]:
+def _grid(rows: Iterable[Iterable[TableCell]]) -> list[list[str]]:
     grid: list[list[str]] = []
     hanging: dict[int, tuple[int, str]] = {}  # column -> (rows still covered, text)
     for cells in rows:

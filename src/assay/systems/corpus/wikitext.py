@@ -24,7 +24,7 @@ from assay.systems.corpus.markup import (
     caption,
 )
 from assay.systems.corpus.namespaces import namespace
-from assay.systems.corpus.tables import Cell, markdown, one_line, span
+from assay.systems.corpus.tables import TableCell, markdown, one_line, span
 from assay.systems.corpus.template_names import CITES
 from assay.systems.corpus.templates import COMPUTED, Call, dropped, sayer, template_name
 from assay.systems.corpus.unwrapping import is_layout, said
@@ -316,7 +316,7 @@ class _Renderer:
         return f"\n{text}\n" if tag in _BLOCKS else text
 
     def _table(self, node: Any) -> str:
-        rows: list[list[Cell]] = []
+        rows: list[list[TableCell]] = []
         words: list[str] = []
         self._rows(node.contents, rows, words)
         table = markdown(rows, " ".join(words))
@@ -334,10 +334,10 @@ class _Renderer:
             return found.group()  # the last pass takes the marks out line by line
         return "".join(self._write[type(node).__name__](node) for node in nodes)
 
-    def _rows(self, code: Any, rows: list[list[Cell]], words: list[str]) -> None:
+    def _rows(self, code: Any, rows: list[list[TableCell]], words: list[str]) -> None:
         if code is None:
             return
-        row: list[Cell] = []  # cells before the first row mark
+        row: list[TableCell] = []  # cells before the first row mark
         rows.append(row)
         for node in code.nodes:
             kind = type(node).__name__
@@ -359,7 +359,7 @@ class _Renderer:
             elif kind == "Template" or kind == "Text":
                 text = one_line(self._write[kind](node))
                 if text:  # a row made by a template, or text between cells
-                    rows.append([Cell(text.replace("| ", "", 1) if text[0] == "|" else text)])
+                    rows.append([TableCell(text.replace("| ", "", 1) if text[0] == "|" else text)])
                     row = []
                     rows.append(row)
                 continue
@@ -367,7 +367,7 @@ class _Renderer:
             if text:
                 words.append(text)
 
-    def _cell(self, node: Any, tag: str) -> Cell:
+    def _cell(self, node: Any, tag: str) -> TableCell:
         attributes = {str(each.name): str(each.value) for each in node.attributes}
         before = self.in_head
         self.in_head = tag == "th"
@@ -380,7 +380,7 @@ class _Renderer:
             attributes.update(_CELL_ATTRIBUTE.findall(found.group()))
             text = text[found.end() :]
         spans = {name.strip().lower(): span(value) for name, value in attributes.items()}
-        return Cell(text, rows=spans.get("rowspan", 1), columns=spans.get("colspan", 1))
+        return TableCell(text, rows=spans.get("rowspan", 1), columns=spans.get("colspan", 1))
 
 
 _NOTHING = name_set("ref references hr style script templatestyles section")

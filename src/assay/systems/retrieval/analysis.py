@@ -119,7 +119,7 @@ class Analyzer:
             text = text.translate(_CAPITAL_I)
         if text.isascii():
             return text
-        text = unicodedata.normalize("NFKC", text).translate(_alike())
+        text = unicodedata.normalize("NFKC", text).translate(_folding())
         return _RUN.sub(of_run or _of_passage, text) if self._pairs else text
 
 
@@ -137,7 +137,7 @@ def _of_query(run: re.Match[str]) -> str:
 
 
 @cache
-def _alike() -> dict[int, str | int | None]:
+def _folding() -> dict[int, str | int | None]:
     """Digits of all scripts, a dotted capital I, Greek's final sigma and accents; and what goes:
     joiners, soft hyphens, the points of Arabic and Hebrew, Arabic's stretching."""
     digits = {

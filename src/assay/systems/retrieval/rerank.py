@@ -24,14 +24,14 @@ STRIDE = 10
 """How far the window moves up from one order to the next."""
 
 
-class Ranked(NamedTuple):
+class RankedPassage(NamedTuple):
     """A passage in a ranked list, with its score."""
 
     passage: Passage
     score: float
 
 
-Lists = Mapping[str, Sequence[Ranked]]
+Lists = Mapping[str, Sequence[RankedPassage]]
 """Each topic's passages, best first."""
 
 
@@ -40,7 +40,7 @@ class Reranked:
     """Lists after reranking. ``failed`` replies were not usable and ``missing`` ones did not come
     (stopped, out of budget): there the order before stands."""
 
-    lists: dict[str, list[Ranked]]
+    lists: dict[str, list[RankedPassage]]
     asked: int
     failed: int
     missing: int
@@ -65,7 +65,7 @@ def pointwise(asker: Asker, topics: Mapping[str, str], lists: Lists, depth: int)
     ]
     labels = asker.ask("Relevance of passages", requests)
     failed, missing = _faults(labels)
-    keyed: dict[str, list[tuple[float, int, Ranked]]] = {topic: [] for topic in lists}
+    keyed: dict[str, list[tuple[float, int, RankedPassage]]] = {topic: [] for topic in lists}
     for (topic, number, ranked), label in zip(pairs, labels, strict=True):
         keyed[topic].append((_grade(label), number, ranked))
     made = {}
@@ -159,6 +159,6 @@ def _faults(labels: Sequence[Label | None]) -> tuple[int, int]:
     return sum(usable(label) is None for label in labels) - missing, missing
 
 
-def _scored(rows: Sequence[Ranked]) -> list[Ranked]:
+def _scored(rows: Sequence[RankedPassage]) -> list[RankedPassage]:
     """Scores that fall with the rank: those of the first stage no longer say anything."""
-    return [Ranked(row.passage, 1.0 / rank) for rank, row in enumerate(rows, start=1)]
+    return [RankedPassage(row.passage, 1.0 / rank) for rank, row in enumerate(rows, start=1)]

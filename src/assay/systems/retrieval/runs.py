@@ -10,7 +10,7 @@ from assay.formats.r2c2_pr import MAX_RANK
 from assay.formats.text import LINE_BREAKS
 from assay.model.errors import SettingsError
 from assay.model.wording import quoted
-from assay.systems.retrieval.rerank import Lists, Ranked
+from assay.systems.retrieval.rerank import Lists, RankedPassage
 
 _SPACES = re.compile(r"\s+")
 _WORD = re.compile(r"\w+")
@@ -103,7 +103,7 @@ def trec_run(lists: Lists, name: str, *, documents: bool = False) -> bytes:
     return "".join(lines).encode()
 
 
-def _documents(ranked: Iterable[Ranked]) -> list[tuple[str, float]]:
+def _documents(ranked: Iterable[RankedPassage]) -> list[tuple[str, float]]:
     found: dict[str, float] = {}
     for row in ranked:
         found.setdefault(row.passage.doc, row.score)

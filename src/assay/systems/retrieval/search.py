@@ -15,7 +15,7 @@ from assay.systems.retrieval.bm25 import BM25Settings, Hit
 from assay.systems.retrieval.embedders import Embedder
 from assay.systems.retrieval.fusion import K, rrf
 from assay.systems.retrieval.index import Index
-from assay.systems.retrieval.rerank import STRIDE, WINDOW, Ranked, listwise, pointwise
+from assay.systems.retrieval.rerank import STRIDE, WINDOW, RankedPassage, listwise, pointwise
 from assay.tasks.retrieval import DECOMPOSITION, DecompositionUnit
 
 
@@ -63,7 +63,7 @@ class RetrievalSettings:
 class Retrieved:
     """Ranked passages of every topic, and what the model gave that could not be used."""
 
-    lists: dict[str, list[Ranked]]
+    lists: dict[str, list[RankedPassage]]
     queries: dict[str, tuple[str, ...]]
     failed: int = 0
     missing: int = 0
@@ -103,14 +103,14 @@ def retrieve(
                 failed += 1
     ranked = _searched(index, queries, settings, embedder)
     known: dict[int, Passage] = {}
-    lists: dict[str, list[Ranked]] = {}
+    lists: dict[str, list[RankedPassage]] = {}
     most = settings.k if settings.rerank is None else max(settings.k, settings.rerank_depth)
     for topic, hits in ranked.items():
         rows = []
         for hit in hits[:most]:
             if hit.number not in known:
                 known[hit.number] = index.passage(hit.number)
-            rows.append(Ranked(known[hit.number], hit.score))
+            rows.append(RankedPassage(known[hit.number], hit.score))
         lists[topic] = rows
     if settings.rerank is not None:
         if reranker is None:

@@ -10,9 +10,9 @@ import sys
 import pytest
 
 from assay.labellers.denials import fault_in
-from assay.labellers.judge.aside import asserted
+from assay.labellers.judge.assertions import asserted
 from assay.labellers.judge.languages import other_language
-from assay.labellers.judge.model import Network, Question, question_of, read, verbatim
+from assay.labellers.judge.model import JudgeQuestion, Network, question_of, read, verbatim
 from assay.labellers.judge.texts import Ability, claim_text, clauses, question_text
 from assay.labellers.judge.unread import unread
 from assay.labellers.judge.verdicts import unit_questions
@@ -89,7 +89,7 @@ def test_a_claim_that_is_a_sentence_of_the_passage_is_said() -> None:
     passage = f"{WEATHER} {CLAIM} It won three Oscars."
     both = f"{CLAIM} It won three Oscars."
     for claim, there in ((CLAIM, True), (both, True), ("Curtiz won three Oscars.", False)):
-        assert verbatim(Question(Ability.E, claim_text(claim), passage)) is there
+        assert verbatim(JudgeQuestion(Ability.E, claim_text(claim), passage)) is there
 
 
 @pytest.mark.parametrize(
@@ -159,7 +159,7 @@ def test_warnings_name_what_was_not_read_and_what_was_never_learnt() -> None:
 def test_a_reading_is_the_same_alone_in_company_and_on_two_threads() -> None:
     passage = f"{WEATHER} {CLAIM} It won three Oscars and cost a million dollars."
     claims = (CLAIM, "Curtiz won an Oscar.", "It cost ten dollars.", "Kent is in England.")
-    questions = [Question(Ability.E, claim_text(one), passage) for one in claims]
+    questions = [JudgeQuestion(Ability.E, claim_text(one), passage) for one in claims]
     one, two = Network.packaged(threads=1), Network.packaged(threads=2)
     together = [reading.features.tolist() for reading in read(two, questions)]
     alone = [read(one, [question])[0].features.tolist() for question in questions]

@@ -113,7 +113,7 @@ _CLAUSE = re.compile(r"[,;](?!\s*[\"“'‘])|\b(?:but|because|although|while)\b
 _WH = re.compile(r"\b(?:who|whom|whose|what|when|where|which|why|how)\b", re.IGNORECASE)
 
 
-class _Asked(NamedTuple):
+class _Sought(NamedTuple):
     """A claim or question as it is looked for: its words, which of them say something, and which
     stand side by side."""
 
@@ -163,10 +163,10 @@ def asserted(ability: Ability, first: str, passage: str) -> str:
 
 
 @lru_cache(maxsize=4096)
-def _asked(ability: Ability, text: str) -> _Asked:
+def _asked(ability: Ability, text: str) -> _Sought:
     words = tuple(stems(text))
     content = frozenset(words) - COMMON
-    return _Asked(
+    return _Sought(
         words,
         content,
         frozenset(pairwise(words)),
@@ -175,11 +175,11 @@ def _asked(ability: Ability, text: str) -> _Asked:
     )
 
 
-def _held(asked: _Asked, words: set[str]) -> bool:
+def _held(asked: _Sought, words: set[str]) -> bool:
     return len(asked.content & words) >= HELD * len(asked.content)
 
 
-def _empty_of(asked: _Asked, before: str, sentence: str, after: str) -> bool:
+def _empty_of(asked: _Sought, before: str, sentence: str, after: str) -> bool:
     words = stems(sentence)
     if not _held(asked, set(words)):
         return False
@@ -197,7 +197,7 @@ def _empty_of(asked: _Asked, before: str, sentence: str, after: str) -> bool:
     )
 
 
-def _place(asked: _Asked, words: Sequence[str]) -> _Place:
+def _place(asked: _Sought, words: Sequence[str]) -> _Place:
     """The shortest stretch of ``words`` with all of the claim's content words that they have, and
     the claim's words right beside it."""
     wanted = asked.content & set(words)
@@ -235,7 +235,7 @@ def _common(one: Sequence[str], other: Sequence[str]) -> int:
     return row[-1]
 
 
-def _jumbled(asked: _Asked, words: Sequence[str], place: _Place) -> bool:
+def _jumbled(asked: _Sought, words: Sequence[str], place: _Place) -> bool:
     """Whether the claim's words stand together in no order."""
     if len(set(asked.words)) < SHORTEST or place.share < HELD:
         return False
@@ -247,7 +247,7 @@ def _jumbled(asked: _Asked, words: Sequence[str], place: _Place) -> bool:
     return any(place.kept <= kept and place.ordered <= ordered for kept, ordered in tried)
 
 
-def _answers_nothing(asked: _Asked, words: Sequence[str], sentence: str) -> bool:
+def _answers_nothing(asked: _Sought, words: Sequence[str], sentence: str) -> bool:
     """Whether a sentence has nothing that the question has not, but praise of itself."""
     if _asks(sentence):
         return True
@@ -260,7 +260,7 @@ def _asks(sentence: str) -> bool:
     return sentence.rstrip("\"'”’) ").endswith("?")
 
 
-def _framed(asked: _Asked, sentence: str, words: Sequence[str], place: _Place) -> bool:
+def _framed(asked: _Sought, sentence: str, words: Sequence[str], place: _Place) -> bool:
     """Whether what stands around the claim in its sentence takes it back, asks, supposes it, or
     praises the passage for it."""
     if _asks(sentence):
@@ -292,7 +292,7 @@ def _announced(before: str) -> bool:
     return _GRADES.search(before) is not None
 
 
-def _taken_back(asked: _Asked, after: str) -> bool:
+def _taken_back(asked: _Sought, after: str) -> bool:
     """Whether the next sentence is a short one that denies what stands before it."""
     words = _words(after)
     if not words or len(words) > NEAR or set(stems(after)) & asked.content:
