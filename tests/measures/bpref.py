@@ -1,6 +1,5 @@
 """bpref (Buckley & Voorhees 2004), as trec_eval has it: a measure that Assay lacks."""
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -10,7 +9,6 @@ from assay.measures.hits import Floats, Hits
 from assay.measures.judgements import Ideals
 
 
-@dataclass(frozen=True, kw_only=True)
 class Bpref(Measure):
     rel: float = 1.0
     name: ClassVar[str] = "bpref"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from importlib import import_module, reload
 from pathlib import Path
 from typing import ClassVar
@@ -47,7 +46,6 @@ def test_it_is_a_measure_like_the_others(bpref):
 def test_no_two_measures_have_one_name():
     with pytest.raises(TypeError, match=r"relevance\.AP is called AP"):
 
-        @dataclass(frozen=True, kw_only=True)
         class Other(Measure):
             name: ClassVar[str] = "AP"
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
+from collections.abc import Mapping, Sequence
 from enum import StrEnum
+from inspect import get_annotations
 from numbers import Integral
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Self, dataclass_transform
 
 from assay.measures.grades import Grades
 
@@ -23,9 +23,16 @@ MEASURES: dict[str, type[Measure]] = {}
 """Every measure of ranking that is defined somewhere, by the name it is written with."""
 
 
-@dataclass(frozen=True, kw_only=True)
+_ABOUT = {"name", "cutoff", "only_gains", "uses_g_max"}
+
+
+@dataclass_transform(kw_only_default=True, frozen_default=True)
 class Measure(ABC):
     """A ranking measure with its parameters; equal parameters make equal, hashable measures.
+
+    What a class of measures annotates, other than what is said about it here, are its parameters
+    with their defaults. (Not dataclasses: making a class of each takes longer than all else that a
+    short command loads of Assay.)
 
     ``measure @ k`` is the same measure with the cutoff *k*, ``measure(name=value)`` with other
     parameters: ``nDCG(gain="exp") @ 20``.
@@ -48,37 +55,64 @@ class Measure(ABC):
     uses_g_max: ClassVar[bool] = False
     """Whether it sets grades against the highest one of the scale, so that none may be above it."""
 
+    parameters: ClassVar[Mapping[str, Any]] = {}
+    """The parameters but the cutoff, and their defaults."""
+
     def __init_subclass__(cls) -> None:
         """Make the measure known by its name.
 
         Raises:
             TypeError: another measure has the name.
         """
+        own = get_annotations(cls)
+        cls.parameters = {**cls.parameters, **{n: vars(cls)[n] for n in own if n not in _ABOUT}}
         if "name" in vars(cls):
             known = MEASURES.setdefault(cls.name, cls)
             if (known.__module__, known.__qualname__) != (cls.__module__, cls.__qualname__):
                 raise TypeError(f"{known.__module__}.{known.__qualname__} is called {cls.name}")
             MEASURES[cls.name] = cls
 
-    def __post_init__(self) -> None:
-        for field in fields(self):
-            if field.name != "k":
-                object.__setattr__(self, field.name, _typed(self, field.name, field.default))
-        if self.k is None:
-            pass
-        elif self.cutoff == "none":
-            raise ValueError(f"{self.name} takes no cutoff, but @{self.k} was given")
-        elif (
-            isinstance(self.k, bool)
-            or not isinstance(self.k, Integral)
-            or not 1 <= self.k <= _LARGEST_CUTOFF
-        ):
+    def __init__(self, **given: Any) -> None:
+        for name in given:
+            if name != "k" and name not in self.parameters:
+                known = ", ".join(("k", *self.parameters))
+                raise ValueError(f"{self.name} has no parameter {name!r}; its parameters: {known}")
+        for name, default in self.parameters.items():
+            vars(self)[name] = self._typed(name, given.get(name, default), default)
+        vars(self)["k"] = self._checked_cutoff(given.get("k"))
+        self.check()
+
+    def check(self) -> None:  # noqa: B027 (most have none)
+        """Refuse parameters outside their range.
+
+        Raises:
+            ValueError: a parameter is.
+        """
+
+    def __setattr__(self, name: str, value: object) -> NoReturn:
+        raise AttributeError(f"{self!r} cannot be changed; make another measure of it")
+
+    def __eq__(self, other: object) -> bool:
+        return type(self) is type(other) and vars(self) == vars(other)
+
+    def __hash__(self) -> int:
+        return hash((type(self), *vars(self).values()))
+
+    def __repr__(self) -> str:
+        shown = ", ".join(f"{name}={value!r}" for name, value in vars(self).items())
+        return f"{type(self).__name__}({shown})"
+
+    def _checked_cutoff(self, k: Any) -> int | None:
+        if k is None:
+            return None
+        if self.cutoff == "none":
+            raise ValueError(f"{self.name} takes no cutoff, but @{k} was given")
+        if isinstance(k, bool) or not isinstance(k, Integral) or not 1 <= int(k) <= _LARGEST_CUTOFF:
             raise ValueError(
                 f"the cutoff of {self.name} must be a whole number from 1 to {_LARGEST_CUTOFF}, "
-                f"got {self.k}"
+                f"got {k}"
             )
-        else:
-            object.__setattr__(self, "k", int(self.k))
+        return int(k)
 
     def __matmul__(self, k: int) -> Self:
         """Return this measure with the cutoff *k*.
@@ -86,7 +120,7 @@ class Measure(ABC):
         Raises:
             ValueError: *k* is not a whole number from 1, or the measure takes no cutoff.
         """
-        return replace(self, k=k)
+        return type(self)(**{**vars(self), "k": k})
 
     def __call__(self, **parameters: Any) -> Self:
         """Return this measure with other parameters.
@@ -94,13 +128,7 @@ class Measure(ABC):
         Raises:
             ValueError: a parameter is unknown or outside its range.
         """
-        known = [field.name for field in fields(self)]
-        for name in parameters:
-            if name not in known:
-                raise ValueError(
-                    f"{self.name} has no parameter {name!r}; its parameters: {', '.join(known)}"
-                )
-        return replace(self, **parameters)
+        return type(self)(**{**vars(self), **parameters})
 
     def ready(self) -> Self:
         """Return this measure if it can score as it is.
@@ -115,9 +143,9 @@ class Measure(ABC):
     def __str__(self) -> str:
         """Return the measure's name with the parameters that are not at their default."""
         shown = [
-            f"{field.name}={_plain(getattr(self, field.name))}"
-            for field in fields(self)
-            if field.name != "k" and getattr(self, field.name) != field.default
+            f"{name}={_plain(vars(self)[name])}"
+            for name, default in self.parameters.items()
+            if vars(self)[name] != default
         ]
         arguments = f"({','.join(shown)})" if shown else ""
         return f"{self.name}{arguments}" + ("" if self.k is None else f"@{self.k}")
@@ -152,31 +180,25 @@ class Measure(ABC):
             judged: the ideal list of each topic, and the highest grade of the scale.
         """
 
+    def _typed(self, name: str, value: Any, default: Any) -> Any:
+        """A parameter's value as the type of its default."""
+        if isinstance(default, StrEnum):
+            try:
+                return type(default)(value)
+            except ValueError:
+                choices = ", ".join(type(default))
+                raise ValueError(
+                    f"{name} of {self.name} must be one of {choices}, got {value!r}"
+                ) from None
+        if isinstance(default, float):
+            if isinstance(value, bool) or not isinstance(value, int | float):
+                raise ValueError(f"{name} of {self.name} must be a number, got {value!r}")
+            return float(value)
+        return value
+
     def _require(self, condition: bool, wanted: str) -> None:
         if not condition:
             raise ValueError(f"{self.name}: {wanted}")
-
-
-def _is_whole(number: object) -> bool:
-    return isinstance(number, Integral) and not isinstance(number, bool)
-
-
-def _typed(measure: Measure, name: str, default: object) -> object:
-    """Return a parameter's value as the type of its default."""
-    value = getattr(measure, name)
-    if isinstance(default, StrEnum):
-        try:
-            return type(default)(value)
-        except ValueError:
-            choices = ", ".join(type(default))
-            raise ValueError(
-                f"{name} of {measure.name} must be one of {choices}, got {value!r}"
-            ) from None
-    if isinstance(default, float):
-        if isinstance(value, bool) or not isinstance(value, int | float):
-            raise ValueError(f"{name} of {measure.name} must be a number, got {value!r}")
-        return float(value)
-    return value
 
 
 def _plain(value: object) -> str:

@@ -8,7 +8,7 @@ Printing a measure (``str(measure)``) gives its canonical name, which leaves def
 from __future__ import annotations
 
 import re
-from dataclasses import Field, fields
+from collections.abc import Mapping
 from difflib import get_close_matches
 from enum import StrEnum
 from typing import Any
@@ -91,8 +91,8 @@ def describe_measures() -> dict[str, str]:
     """Return, for every measure by name, one line that says what it is and what it takes."""
     described = {}
     for name, kind in MEASURES.items():
-        meaning = (kind.__doc__ or "").strip().splitlines()[0]
-        defaults = ", ".join(f"{field.name}={field.default}" for field in _parameters(kind))
+        meaning = (kind.__doc__ or name).strip().splitlines()[0]
+        defaults = ", ".join(f"{one}={default}" for one, default in kind.parameters.items())
         described[name] = f"{meaning} [{defaults}]" if defaults else meaning
     return described
 
@@ -104,13 +104,9 @@ def _from_trec_eval(name: str) -> str:
     return _TREC_EVAL_NAMES.get(name.casefold(), name)
 
 
-def _parameters(kind: type[Measure]) -> list[Field[Any]]:
-    return [field for field in fields(kind) if field.name != "k"]
-
-
 def _arguments(kind: type[Measure], text: str, whole: str) -> dict[str, Any]:
     """Return the typed parameters written in *text*, the part between the brackets."""
-    parameters = {field.name: field for field in _parameters(kind)}
+    parameters = kind.parameters
     taken = ", ".join(parameters) or "none"
     arguments: dict[str, Any] = {}
     for part in text.split(",") if text.strip() else []:
@@ -124,21 +120,20 @@ def _arguments(kind: type[Measure], text: str, whole: str) -> dict[str, Any]:
             )
         if key in arguments:
             raise ValueError(f"the parameter {key!r} is given twice in {whole!r}")
-        arguments[key] = _value(parameters[key], value, whole)
+        arguments[key] = _value(key, parameters[key], value, whole)
     return arguments
 
 
-def _key_of_choice(parameters: dict[str, Field[Any]], value: str) -> str:
+def _key_of_choice(parameters: Mapping[str, Any], value: str) -> str:
     """Return the parameter that has *value* among its choices, or an empty string."""
-    for name, field in parameters.items():
-        if isinstance(field.default, StrEnum) and value in list(type(field.default)):
+    for name, default in parameters.items():
+        if isinstance(default, StrEnum) and value in list(type(default)):
             return name
     return ""
 
 
-def _value(field: Field[Any], text: str, whole: str) -> StrEnum | float:
+def _value(name: str, default: StrEnum | float, text: str, whole: str) -> StrEnum | float:
     """Read a parameter's value as the type of its default."""
-    default = field.default
     try:
         if isinstance(default, StrEnum):
             wanted = "one of " + ", ".join(type(default))
@@ -146,4 +141,4 @@ def _value(field: Field[Any], text: str, whole: str) -> StrEnum | float:
         wanted = "a number"
         return float(text)
     except ValueError:
-        raise ValueError(f"{field.name} in {whole!r} must be {wanted}, got {text!r}") from None
+        raise ValueError(f"{name} in {whole!r} must be {wanted}, got {text!r}") from None

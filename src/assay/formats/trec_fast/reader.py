@@ -72,7 +72,7 @@ def read_runs(
         FormatError: files cannot be read or have faults; it carries all faults of all files and
             comes when all others have been given.
     """
-    reader = _RunReader(judged, ties, block)
+    reader = _BatchReader(judged, ties, block)
     for path in map(Path, paths):
         yield from reader.add(path)
     yield from reader.rest()
@@ -95,7 +95,7 @@ class _Found:
     """How many lines came before; ``None`` where lines were tidied and cannot be counted."""
 
 
-class _RunReader:
+class _BatchReader:
     """Reads files against one set of qrels; one buffer serves for all."""
 
     def __init__(self, judged: Judgements, ties: Ties, block: int) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from assay.measures.base import Measure
@@ -14,7 +13,6 @@ if TYPE_CHECKING:
     from assay.measures.judgements import Ideals
 
 
-@dataclass(frozen=True, kw_only=True)
 class NDCG(Measure):
     """Normalised discounted cumulative gain, Microsoft version: discount log(r + 1).
 
@@ -32,7 +30,6 @@ class NDCG(Measure):
         )
 
 
-@dataclass(frozen=True, kw_only=True)
 class NDCGJK(Measure):
     """Normalised discounted cumulative gain, original version: discount log_b(r) from rank b.
 
@@ -45,8 +42,7 @@ class NDCGJK(Measure):
     name: ClassVar[str] = "nDCG-JK"
     only_gains: ClassVar[bool] = True
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
+    def check(self) -> None:
         self._require(1 < self.b < math.inf, f"the base b must be above 1, got {self.b}")
 
     def scores(self, hits: Hits, judged: Ideals) -> Floats:
@@ -56,7 +52,6 @@ class NDCGJK(Measure):
         )
 
 
-@dataclass(frozen=True, kw_only=True)
 class Q(Measure):
     """Q-measure: average precision with the blended ratio (C_r + β cg_r) / (r + β cg*_r).
 
@@ -70,8 +65,7 @@ class Q(Measure):
     name: ClassVar[str] = "Q"
     only_gains: ClassVar[bool] = True
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
+    def check(self) -> None:
         self._require(0 <= self.beta < math.inf, f"beta must be 0 or more, got {self.beta}")
 
     def scores(self, hits: Hits, judged: Ideals) -> Floats:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, ClassVar
 
@@ -22,19 +21,16 @@ class APNorm(StrEnum):
     MIN = "min"
 
 
-@dataclass(frozen=True, kw_only=True)
 class BinaryMeasure(Measure):
     """A measure that only asks whether a grade is at least *rel*."""
 
     rel: float = RELEVANT
     only_gains: ClassVar[bool] = True
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
+    def check(self) -> None:
         self._require(0 < self.rel < math.inf, f"rel must be above 0, got {self.rel}")
 
 
-@dataclass(frozen=True, kw_only=True)
 class AP(BinaryMeasure):
     """Average precision: the mean of the precision at each relevant document.
 
@@ -53,7 +49,6 @@ class AP(BinaryMeasure):
         )
 
 
-@dataclass(frozen=True, kw_only=True)
 class Precision(BinaryMeasure):
     """Precision at k: relevant documents among the first k, over k even where fewer are shown.
 
@@ -67,7 +62,6 @@ class Precision(BinaryMeasure):
         return hits.relevant(self.rel).count() / (self.k or 1)
 
 
-@dataclass(frozen=True, kw_only=True)
 class RPrecision(BinaryMeasure):
     """R-precision: precision at rank R, the number of relevant documents (trec_eval ``Rprec``)."""
 
@@ -81,7 +75,6 @@ class RPrecision(BinaryMeasure):
         return judged.share(within.count(), relevant)
 
 
-@dataclass(frozen=True, kw_only=True)
 class RR(BinaryMeasure):
     """Reciprocal rank of the first relevant document (trec_eval ``recip_rank``); 0 without one."""
 
@@ -93,7 +86,6 @@ class RR(BinaryMeasure):
         return first.total(1.0 / first.ranks)
 
 
-@dataclass(frozen=True, kw_only=True)
 class Recall(BinaryMeasure):
     """Recall: relevant documents shown, over all relevant documents (trec_eval ``recall``)."""
 
@@ -103,7 +95,6 @@ class Recall(BinaryMeasure):
         return judged.share(hits.relevant(self.rel).count(), judged.relevant(self.rel))
 
 
-@dataclass(frozen=True, kw_only=True)
 class Success(BinaryMeasure):
     """Success: 1 if any document shown is relevant, else 0 (trec_eval ``success``)."""
 
@@ -113,7 +104,6 @@ class Success(BinaryMeasure):
         return (hits.relevant(self.rel).count() > 0).astype(float)
 
 
-@dataclass(frozen=True, kw_only=True)
 class Judged(Measure):
     """The share of the documents shown that were judged at all; 0 where nothing is shown.
 

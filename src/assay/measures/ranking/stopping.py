@@ -3,7 +3,6 @@ user stops whatever is read."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from assay.measures.base import Measure
@@ -14,7 +13,6 @@ if TYPE_CHECKING:
     from assay.measures.judgements import Ideals
 
 
-@dataclass(frozen=True, kw_only=True)
 class ScaledMeasure(Measure):
     """A measure that sets gains against the gain of the highest grade."""
 
@@ -29,7 +27,6 @@ class ScaledMeasure(Measure):
         return hits.passed(1.0 - chances) * chances
 
 
-@dataclass(frozen=True, kw_only=True)
 class ERR(ScaledMeasure):
     """Expected reciprocal rank: Σ s_r / r.
 
@@ -43,7 +40,6 @@ class ERR(ScaledMeasure):
         return hits.total(self._stops(hits, judged) / hits.ranks)
 
 
-@dataclass(frozen=True, kw_only=True)
 class NERR(ERR):
     """Normalised expected reciprocal rank: ERR over the ERR of the ideal list.
 
@@ -56,7 +52,6 @@ class NERR(ERR):
         return judged.normalised(self, hits, lambda some: ERR.scores(self, some, judged))
 
 
-@dataclass(frozen=True, kw_only=True)
 class IRBU(ScaledMeasure):
     """Intentwise rank-biased utility: Σ φ^r s_r, with persistence φ.
 
@@ -66,15 +61,13 @@ class IRBU(ScaledMeasure):
     phi: float = 0.99
     name: ClassVar[str] = "iRBU"
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
+    def check(self) -> None:
         self._require(0 < self.phi <= 1, f"phi must be above 0 and at most 1, got {self.phi}")
 
     def scores(self, hits: Hits, judged: Ideals) -> Floats:
         return hits.total(self.phi**hits.ranks * self._stops(hits, judged))
 
 
-@dataclass(frozen=True, kw_only=True)
 class NIRBU(IRBU):
     """Normalised intentwise rank-biased utility: iRBU over the iRBU of the ideal list.
 
@@ -87,7 +80,6 @@ class NIRBU(IRBU):
         return judged.normalised(self, hits, lambda some: IRBU.scores(self, some, judged))
 
 
-@dataclass(frozen=True, kw_only=True)
 class RBP(ScaledMeasure):
     """Rank-biased precision: (1 − p) Σ p^(r−1) g_r / g_max, with persistence p.
 
@@ -97,8 +89,7 @@ class RBP(ScaledMeasure):
     p: float = 0.8
     name: ClassVar[str] = "RBP"
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
+    def check(self) -> None:
         self._require(0 < self.p < 1, f"p must be between 0 and 1, got {self.p}")
 
     def scores(self, hits: Hits, judged: Ideals) -> Floats:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from assay.measures.base import Measure
@@ -14,7 +13,6 @@ if TYPE_CHECKING:
     from assay.measures.judgements import Ideals
 
 
-@dataclass(frozen=True, kw_only=True)
 class AlphaNDCG(Measure):
     """α-nDCG: nDCG whose gain shrinks by 1 − α each time a subtopic was covered before.
 
@@ -30,8 +28,7 @@ class AlphaNDCG(Measure):
     name: ClassVar[str] = "α-nDCG"
     only_gains: ClassVar[bool] = True
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
+    def check(self) -> None:
         self._require(0 <= self.alpha <= 1, f"alpha must be from 0 to 1, got {self.alpha}")
         self._require(0 < self.rel < math.inf, f"rel must be above 0, got {self.rel}")
 

@@ -54,7 +54,7 @@ def judge_answers(
         (act_content(one.question, one.answer) for one, _ in given),
         (at._replace(position="dialogue act") for _, at in given),
     )
-    answers = _Answers(book)
+    answers = _AnswerJudge(book)
     labels = zip(_nuggets(book, nuggets, (one for one, _ in given)), acts, strict=True)
     for run, question, one in every:
         if one is None:
@@ -87,7 +87,7 @@ def _nuggets(
         yield found
 
 
-class _Answers:
+class _AnswerJudge:
     """What labels say of one answer after the other."""
 
     def __init__(self, book: LabelBook) -> None:
