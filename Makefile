@@ -87,8 +87,8 @@ docs: install-test
 	$(BIN)/zensical build --strict --clean
 
 lock: install-test
-	$(BIN)/uv pip compile --quiet --universal --no-header --no-annotate --no-emit-index-url --generate-hashes --extra embedded --extra corpus --extra retrieval --extra e5 --extra recalibration pyproject.toml -o requirements.lock
-	$(BIN)/uv pip compile --quiet --universal --no-header --no-annotate --no-emit-index-url --generate-hashes --extra embedded --extra corpus --extra retrieval --extra e5 --extra recalibration --extra test pyproject.toml -o requirements-test.lock
+	$(BIN)/uv pip compile --quiet --universal --no-header --no-annotate --no-emit-index-url --generate-hashes --extra embedded --extra language-models --extra plots --extra corpus --extra retrieval --extra e5 --extra recalibration pyproject.toml -o requirements.lock
+	$(BIN)/uv pip compile --quiet --universal --no-header --no-annotate --no-emit-index-url --generate-hashes --extra embedded --extra language-models --extra plots --extra corpus --extra retrieval --extra e5 --extra recalibration --extra test pyproject.toml -o requirements-test.lock
 
 # Trains the embedded judge anew from the folder of labelled pairs; see training/README.md.
 SHARED ?= ../shared/data

@@ -428,7 +428,7 @@ def test_reasons_are_one_clean_line(written: str, cleaned: str) -> None:
 
 def test_llama_cpp_missing_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(__import__("sys").modules, "xllamacpp", None)
-    with pytest.raises(PrerequisiteError, match=re.escape("assay-rag[embedded]")):
+    with pytest.raises(PrerequisiteError, match=re.escape("assay-rag[language-models]")):
         GgufEngine(Path("x.gguf"))
 
 

@@ -33,10 +33,11 @@ from assay.page.tables import Table
 from assay.protocols.folder import Folder
 
 _READ = 1 << 20  # bytes of a list of models
-_PACKAGES = ("aiohttp", "jinja2", "matplotlib", "numpy", "orjson", "pydantic", "rich", "typer")
+_PACKAGES = ("aiohttp", "jinja2", "numpy", "orjson", "pydantic", "rich", "typer")
 # Packages that only some commands need, and the extra that brings them.
 _EXTRAS = {
-    "xllamacpp": "embedded",
+    "xllamacpp": "language-models",
+    "matplotlib": "plots",
     "mwparserfromhell": "corpus",
     "tantivy": "retrieval",
     "onnxruntime": "embedded",

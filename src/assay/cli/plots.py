@@ -7,7 +7,7 @@ from pathlib import Path
 import typer
 
 from assay.model.wording import printable
-from assay.reports.statistics_plots import checked_plot
+from assay.reports.plotting import checked_plot
 
 
 def plot_file(plot: Path | None) -> Path | None:

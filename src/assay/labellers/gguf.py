@@ -280,7 +280,7 @@ def _backend() -> Any:
         return importlib.import_module("xllamacpp")
     except ImportError as error:
         raise PrerequisiteError(
-            "The embedded labeller needs llama.cpp: pip install 'assay-rag[embedded]'"
+            "Embedded language models need llama.cpp: pip install 'assay-rag[language-models]'"
         ) from error
 
 

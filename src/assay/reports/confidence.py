@@ -1,13 +1,7 @@
-"""Plots for papers: reliability diagrams and risk–coverage curves of several runs.
-
-Drawn by matplotlib, which is imported when a plot is drawn and not before. The bytes of a plot
-depend on its data alone: no dates, no random ids.
-"""
+"""Plots for papers: reliability diagrams and risk–coverage curves of several runs."""
 
 from __future__ import annotations
 
-import io
-import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -18,36 +12,15 @@ from assay.measures.confidence import Closed
 from assay.page.confidence import reliability, risk_curve
 from assay.page.parts import Curve, Reliability
 from assay.page.wording import number, shortened
+from assay.reports.plotting import COLOURS, MARKERS, checked_plot, plot_bytes
 
 __all__ = ["ConfidenceData", "plot_confidence", "save_confidence_plot"]
 
 ConfidenceData = Mapping[str, tuple[npt.ArrayLike, npt.ArrayLike]]
 """For each run its confidences (0 to 1) and whether each answer is correct (0 or 1)."""
 
-_COLOURS = (
-    "#0072b2", "#d55e00", "#009e73", "#cc79a7", "#8c6d00", "#56b4e9", "#6a51a3", "#4d4d4d",
-)  # fmt: skip
 _DASHES: tuple[Any, ...] = ("-", "--", ":", "-.")
-_MARKERS = "osD^v"
 _MOST_PANELS = 12
-_STYLE: Any = {
-    "font.family": "sans-serif",
-    "font.sans-serif": ["DejaVu Sans"],
-    "font.size": 9,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.linewidth": 0.7,
-    "text.parse_math": False,
-    "text.usetex": False,
-    "svg.hashsalt": "assay",
-    "svg.fonttype": "none",
-    "pdf.fonttype": 42,
-}
-_METADATA: dict[str, dict[str, str | None]] = {
-    "svg": {"Date": None, "Creator": "Assay"},
-    "pdf": {"CreationDate": None, "ModDate": None, "Creator": "Assay", "Producer": "Assay"},
-    "png": {"Software": "Assay"},
-}
 
 
 def plot_confidence(data: ConfidenceData, bins: int = 10, *, closed: Closed = "right") -> str:
@@ -68,17 +41,11 @@ def save_confidence_plot(
     Raises:
         ValueError: the name ends otherwise, or the data cannot be plotted.
     """
-    path = Path(path)
-    kind = path.suffix.lower().lstrip(".")
-    if kind not in _METADATA:
-        raise ValueError(f"{path}: a plot's name must end in .svg, .pdf or .png")
-    path.write_bytes(_drawn(data, bins, closed, kind))
+    kind = checked_plot(path)
+    Path(path).write_bytes(_drawn(data, bins, closed, kind))
 
 
 def _drawn(data: ConfidenceData, bins: int, closed: Closed, kind: str) -> bytes:
-    import matplotlib as mpl  # noqa: PLC0415 (slow to import; only plots need it)
-    from matplotlib.figure import Figure  # noqa: PLC0415
-
     if not data:
         raise ValueError("there is no run to plot")
     drawn = []
@@ -88,15 +55,7 @@ def _drawn(data: ConfidenceData, bins: int, closed: Closed, kind: str) -> bytes:
             drawn.append((risk_curve(run, p, c), bars))
         except ValueError as error:
             raise ValueError(f"run {run}: {error}") from None
-    with mpl.rc_context(_STYLE):
-        figure = Figure(layout="constrained")
-        _fill(figure, drawn)
-        target = io.BytesIO()
-        with warnings.catch_warnings():
-            if kind == "svg":  # its text stays text: the reader's fonts have the glyphs
-                warnings.filterwarnings("ignore", message="Glyph .* missing")
-            figure.savefig(target, format=kind, dpi=200, metadata=_METADATA[kind])
-    return target.getvalue()
+    return plot_bytes(kind, lambda figure: _fill(figure, drawn))
 
 
 def _fill(figure: Any, data: Sequence[tuple[Curve, Reliability]]) -> None:
@@ -125,9 +84,9 @@ def _risk(axes: Any, curves: Sequence[Curve]) -> None:
     for place, curve in enumerate(curves):
         axes.plot(
             *zip(*curve.points, strict=True),
-            color=_COLOURS[place % len(_COLOURS)],
-            linestyle=_DASHES[place // len(_COLOURS) % len(_DASHES)],
-            marker=_MARKERS[place % len(_MARKERS)] if len(curve.points) <= 30 else None,
+            color=COLOURS[place % len(COLOURS)],
+            linestyle=_DASHES[place // len(COLOURS) % len(_DASHES)],
+            marker=MARKERS[place % len(MARKERS)] if len(curve.points) <= 30 else None,
             markersize=3.2,
             linewidth=1.5,
             label=shortened(curve.name, 32).lstrip("_") or "_",

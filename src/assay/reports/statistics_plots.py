@@ -1,13 +1,7 @@
-"""Plots for papers: the scatter of two score tables, and the intervals of differences of runs.
-
-Drawn by matplotlib, which is imported when a plot is drawn and not before. The bytes of a plot
-depend on its data alone: no dates, no random ids.
-"""
+"""Plots for papers: the scatter of two score tables, and the intervals of differences of runs."""
 
 from __future__ import annotations
 
-import io
-import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,11 +10,10 @@ from typing import Any
 from assay.model.errors import SettingsError
 from assay.model.wording import counted
 from assay.page.wording import shortened
-from assay.reports.confidence import _COLOURS, _MARKERS, _METADATA, _STYLE
+from assay.reports.plotting import COLOURS, MARKERS, checked_plot, plot_bytes
 
 __all__ = [
     "DifferencePanel",
-    "checked_plot",
     "save_differences",
     "save_leaderboard",
     "save_scatter",
@@ -47,18 +40,6 @@ class DifferencePanel:
     title: str
     pairs: Sequence[tuple[str, str, float, float, float, bool]]
     note: str = ""
-
-
-def checked_plot(path: str | Path) -> str:
-    """Return the format of a plot's file: svg, pdf or png.
-
-    Raises:
-        ValueError: the name ends otherwise.
-    """
-    kind = Path(path).suffix.lower().lstrip(".")
-    if kind not in _METADATA:
-        raise ValueError(f"{path}: a plot's name must end in .svg, .pdf or .png")
-    return kind
 
 
 def save_scatter(
@@ -163,18 +144,9 @@ def _name_rows(axes: Any, named: Sequence[str]) -> None:
 
 
 def _save(path: str | Path, fill: Callable[[Any], None]) -> None:
-    import matplotlib as mpl  # noqa: PLC0415 (slow to import; only plots need it)
-    from matplotlib.figure import Figure  # noqa: PLC0415
-
-    kind = checked_plot(path)
-    with mpl.rc_context(_STYLE), warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message="Glyph .* missing")
-        figure = Figure(layout="constrained")
-        fill(figure)
-        target = io.BytesIO()
-        figure.savefig(target, format=kind, dpi=200, metadata=_METADATA[kind])
+    data = plot_bytes(checked_plot(path), fill)
     try:
-        Path(path).write_bytes(target.getvalue())
+        Path(path).write_bytes(data)
     except OSError as error:
         raise SettingsError(f"the plot cannot be written: {error}") from None
 
@@ -204,7 +176,7 @@ def _scatter(
     named = means if len(means) <= _MOST_NAMED else ()
     for place, (run, x, y) in enumerate(named):
         axes.scatter(
-            [x], [y], s=36, color=_COLOURS[place], marker=_MARKERS[place % len(_MARKERS)],
+            [x], [y], s=36, color=COLOURS[place], marker=MARKERS[place % len(MARKERS)],
             edgecolors="white", linewidths=0.6, zorder=3,
             label=f"mean of {shortened(run, 28)}",
         )  # fmt: skip

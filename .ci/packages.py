@@ -1,0 +1,119 @@
+"""Builds the wheel, installs it in clean environments and tries it: what a user gets.
+
+Run by .ci/run with the Python of .venv. For every Python that uv finds: without extras, with the
+judge, and with the lowest versions that pyproject.toml allows. Ends with 1 where something does not
+work or an installation is larger than it was.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+ROOT = Path(__file__).parent.parent
+UV = Path(sys.executable).parent / "uv"
+CORE_MB, JUDGE_MB = 420, 115
+"""The most that an installation without extras takes (polars, scipy and numpy are 397 of it), and
+what the judge adds."""
+
+
+def run(*command: object, cwd: Path | None = None) -> str:
+    """Standard output of a command that must succeed."""
+    done = subprocess.run([*map(str, command)], cwd=cwd, capture_output=True, text=True)
+    if done.returncode:
+        raise SystemExit(f"{' '.join(map(str, command))}\n{done.stdout}{done.stderr}")
+    return done.stdout
+
+
+def pythons() -> list[str]:
+    """The interpreters from 3.11 on that are installed, one a version."""
+    listed = json.loads(run(UV, "python", "list", "--only-installed", "--output-format", "json"))
+    found: dict[tuple[int, int], str] = {}
+    for one in listed:
+        key = (one["version_parts"]["major"], one["version_parts"]["minor"])
+        if key >= (3, 11) and one["implementation"] == "cpython":
+            found.setdefault(key, one["path"])
+    return [found[key] for key in sorted(found)]
+
+
+def megabytes(folder: Path) -> float:
+    """What a folder's files take."""
+    return sum(one.stat().st_size for one in folder.rglob("*") if one.is_file()) / 1e6
+
+
+def installed(python: str, wheel: Path, extras: str, into: Path, *, lowest: bool) -> Path:
+    """An environment of its own with the wheel; returns its folder of programs."""
+    run(UV, "venv", "--quiet", "--python", python, into)
+    programs = into / "bin"
+    install = (UV, "pip", "install", "--quiet", "--python", programs / "python")
+    if lowest:
+        wanted = into / "lowest.txt"
+        extra = ("--extra", extras.strip("[]"))
+        run(
+            UV,
+            "pip",
+            "compile",
+            "--quiet",
+            "--resolution",
+            "lowest-direct",
+            "--python",
+            python,
+            *extra,
+            ROOT / "pyproject.toml",
+            "-o",
+            wanted,
+        )
+        run(*install, "-r", wanted)
+    run(*install, f"assay-rag{extras} @ {wheel.as_uri()}")
+    return programs
+
+
+def tried(programs: Path, place: Path, *, judge: bool) -> None:
+    """Runs examples without a model, and one with the judge where it is in."""
+    examples = place / "examples"
+    shutil.rmtree(examples, ignore_errors=True)
+    ignore = shutil.ignore_patterns("out", "labels.sqlite*", "build")
+    shutil.copytree(ROOT / "examples", examples, ignore=ignore)
+    run(programs / "assay", "--version")
+    run(programs / "assay", "doctor")
+    run(programs / "assay", "evaluate", examples / "slide", cwd=place)
+    run(programs / "assay", "samplesize", examples / "statistics" / "manual.csv", cwd=place)
+    if judge:
+        run(programs / "assay", "evaluate", examples / "trec-rag", cwd=place)
+
+
+def main() -> None:
+    large = []
+    with tempfile.TemporaryDirectory() as folder:
+        place = Path(folder)
+        run(UV, "build", "--quiet", "--wheel", "--out-dir", place / "dist", ROOT)
+        (wheel,) = (place / "dist").glob("*.whl")
+        print(f"{wheel.name}: {wheel.stat().st_size / 1e6:.0f} MB")
+        for python in pythons():
+            version = run(python, "-c", "import sys; print('%d.%d' % sys.version_info[:2])").strip()
+            sizes = {}
+            for name, extras in (
+                ("core", ""),
+                ("judge", "[embedded]"),
+                ("judge, lowest versions", "[embedded]"),
+            ):
+                into = place / f"environment-{version}"
+                programs = installed(python, wheel, extras, into, lowest="lowest" in name)
+                tried(programs, place, judge=bool(extras))
+                sizes[name] = megabytes(into / "lib")
+                print(f"Python {version}, {name}: {sizes[name]:.0f} MB")
+                shutil.rmtree(into)
+            if sizes["core"] > CORE_MB:
+                large.append(f"core {sizes['core']:.0f} MB, more than {CORE_MB}")
+            if sizes["judge"] - sizes["core"] > JUDGE_MB:
+                large.append(f"the judge adds {sizes['judge'] - sizes['core']:.0f} MB")
+    if large:
+        raise SystemExit("; ".join(large))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,72 @@
+"""What all plots for papers share: colours, marks, a style, and bytes that hang on data alone.
+
+Drawn by matplotlib, which is imported when a plot is drawn and not before; no dates, no random ids.
+"""
+
+from __future__ import annotations
+
+import io
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from assay.model.errors import PrerequisiteError
+
+COLOURS = (
+    "#0072b2", "#d55e00", "#009e73", "#cc79a7", "#8c6d00", "#56b4e9", "#6a51a3", "#4d4d4d",
+)  # fmt: skip
+MARKERS = "osD^v"
+_STYLE: Any = {
+    "font.family": "sans-serif",
+    "font.sans-serif": ["DejaVu Sans"],
+    "font.size": 9,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.linewidth": 0.7,
+    "text.parse_math": False,
+    "text.usetex": False,
+    "svg.hashsalt": "assay",
+    "svg.fonttype": "none",
+    "pdf.fonttype": 42,
+}
+_METADATA: dict[str, dict[str, str | None]] = {
+    "svg": {"Date": None, "Creator": "Assay"},
+    "pdf": {"CreationDate": None, "ModDate": None, "Creator": "Assay", "Producer": "Assay"},
+    "png": {"Software": "Assay"},
+}
+
+
+def checked_plot(path: str | Path) -> str:
+    """Return the format of a plot's file: svg, pdf or png.
+
+    Raises:
+        ValueError: the name ends otherwise.
+    """
+    kind = Path(path).suffix.lower().lstrip(".")
+    if kind not in _METADATA:
+        raise ValueError(f"{path}: a plot's name must end in .svg, .pdf or .png")
+    return kind
+
+
+def plot_bytes(kind: str, fill: Callable[[Any], None]) -> bytes:
+    """Return a figure that *fill* draws into, as svg, pdf or png.
+
+    Raises:
+        PrerequisiteError: matplotlib is not installed.
+    """
+    try:
+        import matplotlib as mpl  # noqa: PLC0415 (slow to import; only plots need it)
+        from matplotlib.figure import Figure  # noqa: PLC0415
+    except ImportError as error:
+        raise PrerequisiteError(
+            "Drawing a plot needs matplotlib: pip install 'assay-rag[plots]'"
+        ) from error
+    with mpl.rc_context(_STYLE), warnings.catch_warnings():
+        # The text of an SVG stays text: the reader's fonts have the glyphs.
+        warnings.filterwarnings("ignore", message="Glyph .* missing")
+        figure = Figure(layout="constrained")
+        fill(figure)
+        target = io.BytesIO()
+        figure.savefig(target, format=kind, dpi=200, metadata=_METADATA[kind])
+    return target.getvalue()
