@@ -7,6 +7,7 @@ takes it off again, so that names travel from table to table unchanged.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from functools import lru_cache
 
 from assay.model.wording import printable
@@ -21,6 +22,11 @@ def csv_cell(value: object) -> object:
     """``value`` as it goes into a cell: numbers at full precision, undefined ones empty (both as
     :mod:`csv` writes them)."""
     return _text_cell(value) if isinstance(value, str) else value
+
+
+def csv_cells(values: Iterable[object]) -> list[object]:
+    """The same of a row."""
+    return [_text_cell(value) if isinstance(value, str) else value for value in values]
 
 
 @lru_cache(maxsize=1 << 14)  # tables name few runs, topics and measures again and again

@@ -27,9 +27,9 @@ from assay.protocols.digest import labels_digest
 from assay.protocols.folder import Folder
 from assay.protocols.labels import LabelBook
 from assay.protocols.members import juries
-from assay.protocols.output import digests_of, write_bytes, write_lines
+from assay.protocols.output import digests_of, write_bytes, write_lines, write_packed
 from assay.protocols.ranked import ranked_files
-from assay.protocols.record import models_of, places_used, renamed, write_labels, write_manifest
+from assay.protocols.record import PlacesUsed, models_of, renamed, write_labels, write_manifest
 from assay.protocols.results import FileData, Result
 from assay.protocols.scores import score_files
 from assay.protocols.standing import stands_on, uneven
@@ -294,13 +294,15 @@ class Evaluation:
                 ranked_files(found.ranked),
             )
         }
-        for path in files:  # a folder in out/ may be a link
+        gzipped = {out / name: out / of for name, of in found.packed.items()}
+        for path in (*files, *gzipped):  # a folder in out/ may be a link
             inside(out, path.relative_to(out), f"{self.folder.path}: out/")
         digests = {
             path: write_bytes(path, data) if isinstance(data, bytes) else write_lines(path, data())
             for path, data in files.items()
         }
-        places = places_used(result.used, self.protocol.used_at)
+        digests |= {path: write_packed(path, of) for path, of in gzipped.items()}
+        places = PlacesUsed(result.used, self.protocol.used_at)
         labels = out / "labels.jsonl"
         digests[labels], counted = write_labels(labels, lines, places)
         manifest = write_manifest(
@@ -319,7 +321,7 @@ class Evaluation:
             head=head,
             ranked=found.ranked,
         )
-        return [*files, labels, manifest]
+        return [*files, *gzipped, labels, manifest]
 
 
 def _left(budget: float | None, spent: Tally) -> float | None:

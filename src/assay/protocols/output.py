@@ -8,14 +8,15 @@ import io
 import os
 import re
 import tempfile
+import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import BinaryIO
 
-from assay.model.csv_cells import csv_cell
+from assay.model.csv_cells import csv_cells
 from assay.model.errors import SettingsError
 
 _PIECE = 16 << 20
@@ -23,8 +24,11 @@ _PIECE = 16 << 20
 and stand in the way of the others."""
 
 
-_LINES = 256
-"""Lines written at once."""
+_WRITTEN = 1 << 20
+"""Bytes written at once."""
+
+_ROWS = 2_000
+"""Rows of CSV that are put together at once."""
 
 _LONGEST = 120
 """Bytes of a file's name that a name may take: file systems take 255 with what is put around it."""
@@ -64,8 +68,29 @@ def write_pieces(path: Path, pieces: Iterable[bytes]) -> str:
 
 def write_lines(path: Path, lines: Iterable[bytes]) -> str:
     """The same line by line."""
-    every = iter(lines)
-    return write_pieces(path, iter(lambda: b"".join(islice(every, _LINES)), b""))
+    return write_pieces(path, _joined(lines))
+
+
+def _joined(lines: Iterable[bytes]) -> Iterator[bytes]:
+    some: list[bytes] = []
+    size = 0
+    for line in lines:
+        some.append(line)
+        size += len(line)
+        if size >= _WRITTEN:
+            yield b"".join(some)
+            some, size = [], 0
+    yield b"".join(some)
+
+
+def write_packed(path: Path, of: Path) -> str:
+    """The same with what is in another file, compressed with gzip; equal data give equal bytes."""
+    gzip = zlib.compressobj(6, wbits=16 + zlib.MAX_WBITS)
+    with of.open("rb") as file:
+        pieces = chain(iter(lambda: file.read(_WRITTEN), b""), [None])
+        return write_pieces(
+            path, (gzip.flush() if one is None else gzip.compress(one) for one in pieces)
+        )
 
 
 @contextmanager
@@ -89,11 +114,19 @@ def _replacing(path: Path) -> Iterator[BinaryIO]:
 
 def csv_bytes(header: Sequence[str], rows: Iterable[Sequence[object]]) -> bytes:
     """CSV with full-precision numbers; None is an empty cell, and no text is a formula."""
+    return b"".join(csv_lines(header, rows))
+
+
+def csv_lines(header: Sequence[str], rows: Iterable[Sequence[object]]) -> Iterator[bytes]:
+    """The same in pieces."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(header)
-    writer.writerows([csv_cell(value) for value in row] for row in rows)
-    return text.getvalue().encode()
+    every = chain([header], map(csv_cells, rows))
+    while some := list(islice(every, _ROWS)):
+        writer.writerows(some)
+        yield text.getvalue().encode()
+        text.seek(0)
+        text.truncate()
 
 
 def digests_of(paths: Iterable[Path]) -> dict[Path, str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from array import array
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from itertools import groupby
 from typing import NamedTuple, TypeVar
 
 import numpy as np
@@ -14,6 +15,7 @@ from assay.model.labels import Label
 from assay.protocols.counted import CountedLabels
 
 K = TypeVar("K", bound=Hashable)
+Numbers = npt.NDArray[np.int64]
 
 
 class Place(NamedTuple):
@@ -96,13 +98,19 @@ class UsedLabels(Iterable[Used]):
 
     def rows(self) -> Iterator[tuple[int, Place]]:
         """The number of each label in the ledger, and where it was used."""
-        for part in self._parts:
-            if isinstance(part, Used):
-                yield part.label.rowid, part.place
-                continue
-            labels, places = part
-            which = np.flatnonzero(labels.there)
-            yield from zip(labels.numbers(which).tolist(), places.at(which), strict=True)
+        for numbers, places, which in self.columns():
+            yield from zip(numbers.tolist(), places.at(which), strict=True)
+
+    def columns(self) -> Iterator[tuple[Numbers, PlaceColumns, Numbers]]:
+        """The same as columns: numbers of labels, and which of some places are theirs."""
+        for _, parts in groupby(self._parts, lambda part: isinstance(part, Used)):
+            some = list(parts)
+            if alone := [part for part in some if isinstance(part, Used)]:
+                numbers = np.array([one.label.rowid for one in alone], np.int64)
+                yield numbers, PlaceColumns(one.place for one in alone), np.arange(len(alone))
+            for labels, places in (part for part in some if not isinstance(part, Used)):
+                which = np.flatnonzero(labels.there)
+                yield labels.numbers(which), places, which
 
     def count(self, key: Callable[[Label], K]) -> dict[K, int]:
         """How many different labels there are by ``key``, which is the same for labels that are

@@ -7,6 +7,8 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 
+import numpy as np
+
 from assay.ledger.chain import Head
 from assay.ledger.hashes import packed
 from assay.ledger.lines import Block
@@ -25,17 +27,39 @@ _UID = 16  # bytes of a uid that is a hash, as in ``digest``
 _CUT = len(b'{"uid":"')
 
 
-def places_used(used: UsedLabels, named: Callable[[Place], str]) -> dict[int, bytes]:
-    """Where each label that counted was used: by its number in the ledger JSON strings, separated
-    by commas, as ``named`` names a place. One place that takes several things from a label, such
-    as the nuggets of an answer, is named once."""
-    at: dict[int, bytes] = {}
-    for number, place in used.rows():
-        text = _QUOTED(named(place)).encode()  # (what orjson gives keeps a kilobyte each)
-        known = at.setdefault(number, text)
-        if known is not text and known != text and not known.endswith(b"," + text):
-            at[number] = b"%b,%b" % (known, text)
-    return at
+class PlacesUsed:
+    """Where each label that counted was used: JSON strings, separated by commas, as ``named`` names
+    a place. One place that takes several things from a label, such as the nuggets of an answer, is
+    named once."""
+
+    def __init__(self, used: UsedLabels, named: Callable[[Place], str]) -> None:
+        self._named = named
+        self._rows = list(used.columns())
+        numbers = [one for one, _, _ in self._rows] or [np.zeros(0, np.int64)]
+        every = np.concatenate(numbers)
+        self._order = np.argsort(every, kind="stable")
+        self._numbers = every[self._order]
+        self._ends = np.cumsum([len(one) for one in numbers])
+
+    def among(self, first: int, last: int) -> dict[int, bytes]:
+        """By its number in the ledger, of labels from ``first`` to ``last``."""
+        begin, end = np.searchsorted(self._numbers, [first, last + 1]).tolist()
+        which = self._order[begin:end]
+        parts = np.searchsorted(self._ends, which, side="right")
+        texts: list[bytes] = [b""] * len(which)
+        for part in np.unique(parts).tolist():
+            own = np.flatnonzero(parts == part)
+            numbers, places, at = self._rows[part]
+            places_ = places.at(at[which[own] - (self._ends[part] - len(numbers))])
+            for number, place in zip(own.tolist(), places_, strict=True):
+                # (What orjson gives keeps a kilobyte each.)
+                texts[number] = _QUOTED(self._named(place)).encode()
+        found: dict[int, bytes] = {}
+        for number, text in zip(self._numbers[begin:end].tolist(), texts, strict=True):
+            known = found.setdefault(number, text)
+            if known is not text and known != text and not known.endswith(b"," + text):
+                found[number] = b"%b,%b" % (known, text)
+        return found
 
 
 def models_of(used: UsedLabels) -> dict[str, Counter[str]]:
@@ -78,20 +102,16 @@ class Counted:
         return self.usual, self.others
 
 
-def write_labels(
-    path: Path, lines: Iterable[Block], places: Mapping[int, bytes]
-) -> tuple[str, Counted]:
+def write_labels(path: Path, lines: Iterable[Block], places: PlacesUsed) -> tuple[str, Counted]:
     """Write ``labels.jsonl``: those of ``lines`` that have a place, each with its ``used_at``.
     Returns the SHA-256 of the file and which labels it holds."""
     counted = Counted()
     return write_pieces(path, _used_lines(lines, places, counted)), counted
 
 
-def _used_lines(
-    blocks: Iterable[Block], places: Mapping[int, bytes], counted: Counted
-) -> Iterator[bytes]:
+def _used_lines(blocks: Iterable[Block], places: PlacesUsed, counted: Counted) -> Iterator[bytes]:
     for block in blocks:
-        every = list(map(places.get, block.rowids()))
+        every = list(map(places.among(block.first, block.last).get, block.rowids()))
         used_at = [place for place in every if place is not None]
         if len(used_at) == len(every) and len(block.uids) == _UID * len(every):
             counted.usual += block.uids

@@ -53,9 +53,10 @@ class Findings:
     ``boards`` say how ``scores`` are shown. ``facts`` head the report, after the sentences
     ``lede``; ``nothing`` is said where nothing is missing. ``gaps`` are added to those of the
     labels, which the machinery counts. ``files`` are the protocol's own results by name
-    under ``out/``, ``ranked`` the rankings that files are written of; ``more_scores`` are further
-    tables of scores by name (``scores_NAME.csv``), ``by_category`` the scores over the topics of
-    each category (None where topics have none). ``parts`` makes its sections of the
+    under ``out/``, ``packed`` names compressed ones and what they are made of, ``ranked`` are the
+    rankings that files are written of; ``more_scores`` are further tables of scores by name
+    (``scores_NAME.csv``), ``by_category`` the scores over the topics of each category (None where
+    topics have none). ``parts`` makes its sections of the
     report where one is wanted, ``document`` what ``--json`` adds, and ``detail`` is what the
     protocol itself makes of its findings. ``unlabelled`` says what has no usable label where that
     is told in other things than labels; its ``gaps`` are then all. ``grounds`` are what scores
@@ -73,6 +74,7 @@ class Findings:
     nothing: str = ""
     gaps: tuple[Gap, ...] = ()
     files: Mapping[str, FileData] = field(default_factory=dict)
+    packed: Mapping[str, str] = field(default_factory=dict)
     ranked: Ranked | None = None
     parts: Callable[[], Iterable[Part]] = tuple
     document: Callable[[], Mapping[str, object]] = dict

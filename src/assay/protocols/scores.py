@@ -6,7 +6,8 @@ from collections.abc import Iterator, Mapping
 
 from assay.measures.ranges import Range
 from assay.measures.scores import PerTopic, Score, Scores
-from assay.protocols.output import csv_bytes
+from assay.protocols.output import csv_bytes, csv_lines
+from assay.protocols.results import FileData
 
 SCORE_COLUMNS = (
     "run", "measure", "value", "low", "high", "topics", "missing", "floor", "ceiling",
@@ -23,8 +24,8 @@ def score_files(
     per_topic: PerTopic,
     more: Mapping[str, Scores],
     by_category: Mapping[str, Scores] | None,
-) -> Iterator[tuple[str, bytes]]:
-    """Name and bytes of ``scores.csv``, ``per_topic.csv`` and, where something hangs on a missing
+) -> Iterator[tuple[str, FileData]]:
+    """Name and data of ``scores.csv``, ``per_topic.csv`` and, where something hangs on a missing
     label, ``per_topic_ranges.csv``; of ``scores_NAME.csv`` for tables that are ``more``, and of
     ``scores_by_category.csv`` where topics have categories."""
     yield "scores.csv", score_csv(scores)
@@ -35,11 +36,13 @@ def score_files(
                 for topic, ends in values.items():
                     yield run, topic, measure, ends
 
+    def ranges() -> Iterator[tuple[object, ...]]:
+        return ((*cell, *ends) for *cell, ends in cells() if ends and ends.value is None)
+
     values = ((*cell, ends and ends.value) for *cell, ends in cells())
-    yield "per_topic.csv", csv_bytes(TOPIC_COLUMNS, values)
-    open_ends = [(*cell, *ends) for *cell, ends in cells() if ends and ends.value is None]
-    if open_ends:
-        yield "per_topic_ranges.csv", csv_bytes(RANGE_COLUMNS, open_ends)
+    yield "per_topic.csv", lambda: csv_lines(TOPIC_COLUMNS, values)
+    if any(ranges()):
+        yield "per_topic_ranges.csv", lambda: csv_lines(RANGE_COLUMNS, ranges())
     for name, table in more.items():
         yield f"scores_{name}.csv", score_csv(table)
     if by_category is not None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from assay.formats.exam_bank import packed, workbench_bank
+from assay.formats.exam_bank import workbench_bank
 from assay.formats.exam_graded import GradedQuery, graded_lines
 from assay.formats.trec import format_qrels
 from assay.measures.coverage import standard_error
@@ -23,7 +23,14 @@ from assay.protocols.exam.supervision import (
     misled,
     uncovered,
 )
-from assay.protocols.output import csv_bytes
+from assay.protocols.output import csv_lines
+from assay.protocols.results import FileData
+
+PACKED = {
+    "workbench/question-bank.jsonl.gz": "bank.jsonl",
+    "workbench/graded.jsonl.gz": "grades.jsonl",
+}
+"""What is compressed for the Autograder workbench."""
 
 
 def own_files(
@@ -34,11 +41,12 @@ def own_files(
     scores: Scores,
     values: Mapping[str, Values],
     swept: Sweeps,
-) -> dict[str, bytes]:
-    """Name under ``out/`` → bytes."""
-    files = {
-        "qrels_binary.txt": format_qrels(scorer.judged(settings.least)).encode(),
-        "standard_errors.csv": csv_bytes(
+) -> dict[str, FileData]:
+    """Name under ``out/`` → data."""
+    tau = settings.least
+    files: dict[str, FileData] = {
+        "qrels_binary.txt": format_qrels(scorer.judged(tau)).encode(),
+        "standard_errors.csv": lambda: csv_lines(
             ("run", "measure", "value", "standard_error", "topics"),
             (
                 (run, name, score.value,
@@ -52,24 +60,18 @@ def own_files(
     if settings.grading.startswith("direct:"):
         return files
     settled = pool.graded == pool.from_file  # the file's own records say it all
-    graded = b"".join(
-        graded_lines(
+    files |= {
+        "bank.jsonl": workbench_bank(inputs.bank),
+        "grades.jsonl": lambda: graded_lines(
             _graded(inputs, pool),
             llm=_who(inputs, pool),
             prompt=settings.grading,
             rated=None if settled else settings.grading == "self-rating",
-        )
-    )
-    written = workbench_bank(inputs.bank)
-    files |= {
-        "bank.jsonl": written,
-        "grades.jsonl": graded,
-        "workbench/question-bank.jsonl.gz": packed(written),
-        "workbench/graded.jsonl.gz": packed(graded),
-        "answers.csv": csv_bytes(ANSWER_COLUMNS, answers(inputs, pool)),
+        ),
+        "answers.csv": lambda: csv_lines(ANSWER_COLUMNS, answers(inputs, pool)),
     }
     if swept:
-        files["sweep.csv"] = csv_bytes(
+        files["sweep.csv"] = lambda: csv_lines(
             ("run", "tau", "measure", "value", "floor", "ceiling"),
             (
                 (run, tau, name, mean.value, *mean)
@@ -79,9 +81,10 @@ def own_files(
             ),
         )
     if inputs.qrels is not None:
-        tau = settings.least
-        files["uncovered.csv"] = csv_bytes(UNCOVERED_COLUMNS, uncovered(inputs, scorer, tau))
-        files["misled.csv"] = csv_bytes(MISLED_COLUMNS, misled(inputs, pool, tau))
+        files |= {
+            "uncovered.csv": lambda: csv_lines(UNCOVERED_COLUMNS, uncovered(inputs, scorer, tau)),
+            "misled.csv": lambda: csv_lines(MISLED_COLUMNS, misled(inputs, pool, tau)),
+        }
     return files
 
 

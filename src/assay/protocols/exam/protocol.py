@@ -11,7 +11,7 @@ from assay.model.wording import counted, named
 from assay.page.page import Board, Definition, Gap
 from assay.protocols.base import Protocol, Reading, Step
 from assay.protocols.contents import Content
-from assay.protocols.exam.files import own_files
+from assay.protocols.exam.files import PACKED, own_files
 from assay.protocols.exam.grading import (
     Pool,
     grade,
@@ -120,6 +120,7 @@ class Exam(Protocol[ExamSettings, ExamInputs]):
             facts=_facts(inputs, scorer, bank, pool, settings),
             gaps=_gaps(inputs, scorer, values, settings),
             files=own_files(inputs, settings, pool, scorer, scores, values, found.swept),
+            packed={} if direct else PACKED,
             ranked=scorer.ranked(inputs.runs, measures, answered=settings.silent != "zero"),
             parts=lambda: (
                 *leaderboard_part(inputs, scores, values, settings),
