@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from pathlib import Path
 
 import pytest
@@ -19,7 +20,13 @@ def test_a_new_folder_evaluates_at_once(protocol: str, tmp_path: Path, assay: As
     text = (place / "assay.toml").read_text()
     assert f'protocol = "{protocol}"' in text
     assert "# seed = 20251210" in text
-    if protocol == "battles":  # which takes a language model
+    files = [path for path in place.rglob("*") if path.suffix in (".jsonl", ".tsv", ".txt")]
+    known = [path for path in files if path.name != "passages.jsonl"]
+    checked = assay("validate", *known)
+    assert (checked.returncode, "querie," in checked.stdout) == (0, False), checked.stdout
+    if protocol == "battles":  # which takes a language model, or people
+        assert "cannot do battles.battle" in " ".join(done.stdout.split())
+        assert f"assay ui {place}"[:30] in done.stdout
         done = assay("judge", place, "--dry-run", "--labeller", "openai:m@http://127.0.0.1:9/v1")
         assert (done.returncode, "battles" in done.stdout) == (0, True), done.stderr
         return
@@ -31,6 +38,14 @@ def test_a_new_folder_evaluates_at_once(protocol: str, tmp_path: Path, assay: As
     (place / "assay.toml").write_text(plain)
     assert assay("score", place).returncode == 0
     assert assay("init", place, "--protocol", protocol).returncode == 2
+
+
+def test_the_baseline_that_comes_next_names_a_run_of_several(tmp_path: Path, assay: Assay):
+    assay("init", tmp_path, "--protocol", "sgss")
+    assay("evaluate", tmp_path)
+    next_ = [one for one, _ in json.loads(assay("status", tmp_path, "--json").stdout)["next"]]
+    (saving,) = (one for one in next_ if "--save" in one)
+    assert assay(*shlex.split(saving)[1:], cwd=tmp_path).returncode == 0
 
 
 def test_what_is_there_is_not_overwritten(tmp_path: Path, assay: Assay):

@@ -7,8 +7,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+import polars as pl
+
 from assay.api.opened import Opened
 from assay.api.trust import drawn_so_far
+from assay.model.csv_cells import from_csv_cell
 from assay.model.errors import AssayError, FormatError
 from assay.model.wording import counted
 from assay.protocols.folder import Folder
@@ -43,7 +46,11 @@ def status(path: Path) -> Stands:
     try:
         ahead = opened.look_ahead()
     except AssayError as error:
-        return Stands(tuple(rows), (str(error),), ((f"assay doctor {place}", "says what to do"),))
+        ways = (
+            (f"assay ui {place}", "people label in a browser"),
+            (f"assay doctor {place}", "says who could label what"),
+        )
+        return Stands(tuple(rows), (str(error),), ways)
     plans = [plan for _, plan in ahead.plans]
     ask = sum(len(plan.todo) for plan in plans)
     failed = sum(plan.known_failed for plan in plans)
@@ -98,6 +105,17 @@ def _next(
         yield f"assay trust {place}", "scores as people would have given them, with intervals"
     section = opened.folder.config.gate
     if section.baseline is None:
-        yield f"assay gate {place} --save baseline.json", "a baseline for CI"
+        run = "" if section.run is not None else _which_run(out)
+        yield f"assay gate {place} --save baseline.json{run}", "a baseline for CI"
     else:
         yield f"assay gate {place}", "whether the run may go out"
+
+
+def _which_run(out: Path) -> str:
+    """The option that names a run, where scores are of several."""
+    try:
+        runs = pl.read_csv(out / "scores.csv", columns=["run"], infer_schema=False)["run"]
+    except (OSError, pl.exceptions.PolarsError):
+        return ""
+    names = [from_csv_cell(name) for name in runs.drop_nulls().unique(maintain_order=True)]
+    return f" --run {shlex.quote(names[0])}" if len(names) > 1 else ""

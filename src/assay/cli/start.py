@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import shlex
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from assay.api.starting import start
-from assay.cli.common import say
+from assay.api.status import status
+from assay.cli.common import Paragraph, present, say
 from assay.labellers.spec import SPEC_HELP
+from assay.page.tables import Table
 from assay.protocols import registry
 
 
@@ -27,5 +28,6 @@ def init_command(
     of each input, so that it can be evaluated at once. Nothing that is there is overwritten."""
     for path in start(folder, protocol, labeller):
         say(path)
-    place = shlex.quote(str(folder))
-    say(f"Next: put your files in their place, or try it as it is: assay evaluate {place}")
+    found = status(folder)
+    say("Put your files in the place of these, or try it as it is:")
+    present(dict, [*map(Paragraph, found.lacks), Table("", ("", ""), found.next)], as_json=False)

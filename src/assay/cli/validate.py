@@ -126,5 +126,5 @@ def _people(found: Validated) -> Iterator[Text | str]:
 
 def _many(count: int, unit: str) -> str:
     if count == 1 and unit.endswith("s"):
-        return f"1 {unit[:-1]}"
+        return f"1 {unit[:-3]}y" if unit.endswith("ries") else f"1 {unit[:-1]}"
     return f"{count} {unit}"

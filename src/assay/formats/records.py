@@ -33,7 +33,7 @@ KEYS = (
     "ranked", "history", "retrieval_query", "reference_passages", "error", "metadata", "session",
     "truncated",
 )  # fmt: skip
-_QUESTION_KEYS = ("id", "question", "references", "reference", "answerable", "category")
+ASKED_KEYS = ("id", "question", "references", "reference", "answerable", "category")
 _MARK = re.compile(r"\s?\[([^\[\]]{1,200})\]")
 _NUMBERS = re.compile(r"\d{1,6}(?:\s*,\s*\d{1,6})*")
 _AFTER_STOP = re.compile(r"([.!?])((?:\s?\[[^\[\]]{1,200}\])+)(?=\s|$)")
@@ -77,7 +77,7 @@ def read_asked(path: str | PathLike[str]) -> Parsed[tuple[AskedQuestion, ...]]:
     found: dict[str, AskedQuestion] = {}
     for line, row in read_objects(source, faults):
         one = _RecordRow(line, row, faults)
-        one.unknown_keys(_QUESTION_KEYS)
+        one.unknown_keys(ASKED_KEYS)
         name, question = one.id(), one.text("question")
         references, answerable = one.references(), one.flag("answerable", default=True)
         if name is None or question is None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from assay.formats.jsonl import first_object
-from assay.formats.records import read_asked, read_records
+from assay.formats.records import ASKED_KEYS, read_asked, read_records
 from assay.formats.text import SourceText
 from assay.formats.validate import Checked, Format, Given
 
@@ -32,11 +32,17 @@ def _is_record(source: SourceText) -> bool:
     return first is not None and {"id", "question", "answer", "passages"} <= first.keys()
 
 
+def _is_asked(source: SourceText) -> bool:
+    first = first_object(source)
+    return first is not None and {"id", "question"} <= first.keys() <= {*ASKED_KEYS}
+
+
 FORMATS = (
     Format(
         "rag-questions",
         "Questions of a RAG application: JSON Lines {id, question, references, answerable}",
         _check_asked,
+        _is_asked,
     ),
     Format(
         "rag",

@@ -63,7 +63,7 @@ STARTS: Mapping[str, Start] = {
         {
             "narratives.jsonl": _lines({"id": "1", "title": _QUESTION}),
             "segments.jsonl": _lines({"docid": "d1", "title": "", "segment": _PASSAGE}),
-            "r/mine.txt": "1 Q0 d1 1 1.0 mine\n",
+            "r/mine-r.txt": "1 Q0 d1 1 1.0 mine-r\n",
             "rag/mine.jsonl": _lines(
                 {"metadata": {"team_id": "me", "run_id": "mine", "narrative_id": "1",
                               "narrative": _QUESTION, "type": "automatic"},
