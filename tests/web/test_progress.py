@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
 
 import pytest
 
 from assay.api.opened import Opened
-from assay.ledger import Ledger
+from assay.ledger import Ledger, NewLabel
+from assay.model.labels import Status
 from assay.web import ahead
 from assay.web.ahead import Ahead, look_ahead
 from assay.web.desk import Desk
-from assay.web.forms import controls
+from assay.web.forms import controls, verdict_of
 from assay.web.runs import Scored, ranges_in
 from assay.web.values import ago
 from tests.web.conftest import write_folder
@@ -160,3 +162,32 @@ def test_progress_tells_what_more_labels_would_do(serve, visit, folder):
     assert cells[2::3] == ["0.741", "0.000–0.483"]  # one of the runs gains nothing by these
     with sqlite3.connect(folder / "labels.sqlite") as db:
         assert db.execute("SELECT COUNT(*) FROM labels").fetchone()[0] == 0
+
+
+def test_where_no_label_is_missing_it_says_what_drawn_labels_would_do(folder):
+    opened = Opened.open(folder)
+    with Desk.open(opened) as desk:
+        for at in range(2):  # answers come once their nuggets are labelled
+            desk.sync()
+            rows = [one for one in desk.state.units("WHERE wanted") if one.task != "r2c2.relevance"]
+            for row in rows:
+                task, content = desk.tasks[row.task], json.loads(row.content)
+                unit = task.unit.model_validate(content)
+                given = {one["field"]: filled(one, high=True) for one in controls(task, unit)}
+                if row.task == "r2c2.dialogue_act":
+                    given = {"act": "answer"}
+                verdict, _ = verdict_of(task, unit, given)
+                machine = desk.asked.machine_of(row.task)
+                label = NewLabel(
+                    key=f"{at} {row.hash}", task=row.task, version=task.version, unit=row.hash,
+                    content=content, labeller=machine, status=Status.OK, verdict=verdict,
+                )  # fmt: skip
+                desk.ledger.add([label])
+    scored = Scored.of(opened)
+    assert not scored.missing
+    found = look_ahead(opened, scored)
+    assert not found.why
+    assert found.plan
+    assert found.plan.width is None  # nothing that was drawn is labelled
+    assert {one.labels for one in found.plan.offers} == {4}  # there are no more
+    assert [one.width for one in found.plan.offers if one.design == "leverage"] == [0.0]

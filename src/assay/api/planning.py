@@ -26,7 +26,7 @@ from assay.model.wording import counted
 from assay.statistics import corrected
 from assay.statistics.corrected import Estimates
 from assay.statistics.corrected.draws import Design
-from assay.statistics.corrected.estimates import satterthwaite
+from assay.statistics.corrected.estimates import half_widths, satterthwaite
 
 COLUMNS = ("design", "labels", "topics", "width", "decided", "pairs", "hours", "cost")
 AGREEMENT = 0.8
@@ -58,7 +58,8 @@ class Purchase:
 class LabelPlan:
     """A plan for one ``measure``: ``offers`` by design and number of labels, the ``cheapest`` that
     reaches what was asked for (None: none does, or nothing was), and the ``command`` that draws it.
-    ``settled`` pairs of all ``pairs`` are so already, by labels that are there. ``notes`` say what
+    ``settled`` pairs of all ``pairs`` are so already, by labels that are there, and the widest
+    run's interval is ``width`` wide (None: nothing that was drawn is labelled). ``notes`` say what
     the expectations rest on."""
 
     measure: str
@@ -70,6 +71,7 @@ class LabelPlan:
     cheapest: Purchase | None
     command: str
     notes: tuple[str, ...]
+    width: float | None = None
 
     def rows(self) -> Iterator[tuple[object, ...]]:
         """The offers under :data:`COLUMNS`."""
@@ -116,7 +118,13 @@ def plan_labels(
 ) -> LabelPlan:
     """Plan what people label next in a folder. Raises SettingsError where nothing can be planned,
     and as opening a folder does. Nothing is written."""
-    opened = Opened.open(folder)
+    return plan_opened(Opened.open(folder), aim, task=task, measure=measure, agreement=agreement)
+
+
+def plan_opened(
+    opened: Opened, aim: Aim, *, task: str = "", measure: str = "", agreement: float = AGREEMENT
+) -> LabelPlan:
+    """The same for a folder that is open."""
     with opened.ledger(create=False) as ledger:
         ledger.checked()
         if measure:
@@ -200,8 +208,15 @@ def _by_items(
     return LabelPlan(
         items.measure, items.task, items.runs, pairs, settled, tuple(found), cheapest,
         _command(opened, cheapest, items, seed),
-        (start, *_notes(aim, pairs, settled, nothing_left=not offers)),
+        (start, *_notes(aim, pairs, settled, nothing_left=not offers)), _widest(so_far, aim),
     )  # fmt: skip
+
+
+def _widest(so_far: Estimates | None, aim: Aim) -> float | None:
+    """How wide the widest run's interval is now."""
+    if so_far is None:
+        return None
+    return float(2.0 * half_widths(np.diag(so_far.covariance), so_far.df, aim.level).max())
 
 
 def _asked(opened: Opened, ledger: Ledger, task: str) -> int:
@@ -281,6 +296,7 @@ def _by_topics(opened: Opened, ledger: Ledger, aim: Aim, measure: str) -> LabelP
     return LabelPlan(
         measure, ", ".join(draw.tasks), one.runs, one.pairs, settled, tuple(offers), cheapest,
         command, (note, *_notes(aim, one.pairs, settled, nothing_left=not left)),
+        _widest(found, aim),
     )  # fmt: skip
 
 

@@ -1,4 +1,5 @@
-"""How far the scores' ranges would shrink with some more labels: tried out, not guessed.
+"""How far the scores' ranges would shrink with some more labels: tried out, where scores hang on
+labels that are missing; else planned, for labels by people that are drawn at random.
 
 The next units of the queue where scores hang on missing labels get labels in a copy of the ledger,
 which is scored: once where all say the lowest that can be said, once the highest, and as said by
@@ -16,6 +17,7 @@ from typing import Any
 
 from assay.api import frames
 from assay.api.opened import Opened
+from assay.api.planning import Aim, LabelPlan, plan_opened
 from assay.ledger import Ledger, NewLabel
 from assay.ledger.exchange import person, said_by
 from assay.model.errors import AssayError
@@ -39,12 +41,14 @@ Pick = Callable[[Sequence[Any]], Any]
 @dataclass(frozen=True, slots=True)
 class Ahead:
     """What ``labels`` more would do under so many ``outcomes``: the least and the greatest width of
-    each run's range; or ``why`` that could not be worked out."""
+    each run's range; the ``plan`` where no label is missing; or ``why`` that could not be worked
+    out."""
 
     labels: int = 0
     outcomes: int = 0
     widths: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     why: str = ""
+    plan: LabelPlan | None = None
 
 
 def look_ahead(opened: Opened, now: Scored, stopped: Callable[[], bool] = bool) -> Ahead:
@@ -54,6 +58,8 @@ def look_ahead(opened: Opened, now: Scored, stopped: Callable[[], bool] = bool) 
         return Ahead(why=f"to score the folder once takes {now.seconds:.0f} seconds")
     measure, runs = now.open_ranges()
     try:
+        if not runs:
+            return Ahead(plan=plan_opened(opened, Aim(n=MORE)))
         with (
             opened.ledger() as ledger,
             State(inside(opened.folder.path, FILE, "The workbench")) as state,

@@ -180,7 +180,7 @@ async def how_it_goes(request: web.Request) -> web.StreamResponse:
     found = await bench.beside(looked)
     (scored, pairs), age = await bench.progress.fresh()
     measure, ranges = scored.open_ranges()
-    ahead, ahead_age = await bench.ahead.last() if ranges else (None, 0.0)
+    ahead, ahead_age = await bench.ahead.last()
     return page(
         request, "live.html", **found, pairs=pairs, age=ago(age), measure=measure, ranges=ranges,
         boards=scored.leaderboards(), stands_on=scored.stands_on, missing=scored.missing,
