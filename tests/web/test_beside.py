@@ -46,7 +46,7 @@ def test_answers_and_ranks_are_set_beside_each_other(tmp_path):
     opened = Opened.open(write_folder(tmp_path / "f"))
     found = handed_in(opened, "1", ["ONE", "TWO"])
     assert differing(found["ONE"].lines)
-    assert "".join(t for t, _ in found["ONE"].lines[0]) == "Anna Berg (confidence 90)"
+    assert "".join(t for t, _ in found["ONE"].lines[0]) == "Anna Berg"
     assert [(one.differs, one.there) for one in found["TWO"].passages] == [(True, None)]
     assert not any(differing(one.lines) for one in handed_in(opened, "1", ["ONE"]).values())
     assert handed_in(opened, "no such topic", ["ONE", "TWO"])["ONE"].lines == []

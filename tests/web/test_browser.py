@@ -195,6 +195,20 @@ def test_words_of_the_query_are_lit(serve, visit, tmp_path):
         assert [one for name, one in found if name == "MARK"] == lit, words
 
 
+def test_a_text_says_its_language_by_its_script(serve, visit, tmp_path):
+    server = serve(write_folder(tmp_path / "f"))
+    page = visit(server.link)
+    page.goto(f"{server.base}/label/r2c2.entailment")
+    for text, language in [
+        ("この橋は1872年に建てられた。", "ja"), ("这座老桥建于1872年。", "zh"),
+        ("다리는 낡았다.", "ko"), ("بُني الجسر (Anna Berg) سنة 1872", "ar"), ("Мост стар.", "ru"), ("Das Öl – “alt”", ""),
+        ("The bridge 橋 is old", ""), ("123", ""),
+    ]:  # fmt: skip
+        assert page.evaluate("(text) => languageOf(text)", text) == language
+    shown = page.locator("#judged [data-field]").first
+    assert (shown.get_attribute("lang"), shown.get_attribute("dir")) == ("", "auto")
+
+
 def test_keys_are_those_of_the_folder(serve, visit, tmp_path):
     folder = write_folder(tmp_path / "f", more='[ui.keys]\nskip = "x"\nsubmit = " "')
     server = serve(folder)
@@ -305,7 +319,7 @@ def test_no_rule_of_accessibility_is_broken(serve, visit, tmp_path):
         page.emulate_media(color_scheme=scheme)
         label = "/label/r2c2."
         for path in ("/", f"{label}entailment", f"{label}answer", "/runs", "/live", "/people",
-                     "/topic/0", "/unit/1", "/search?q=bridge"):  # fmt: skip
+                     "/topic/0?a=0&b=1", "/unit/1", "/search?q=bridge"):  # fmt: skip
             page.goto(f"{server.base}{path}")
             page.add_script_tag(content=AXE.read_text(encoding="utf-8"))
             found = page.evaluate("axe.run().then((one) => one.violations)")

@@ -103,7 +103,7 @@ class Inputs:
             passages = [known[one.key].text if one.key in known else "" for one in own.nuggets]
             nuggets = [one.text for one in own.nuggets]
             answer = [own.text, own.confidence, nuggets]
-            lines = [f"{own.text} (confidence {own.confidence})", *nuggets]
+            lines = [own.text, *nuggets]
         return Content(question.text, question.gold, True, answer, passages, lines=lines)
 
 

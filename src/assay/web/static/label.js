@@ -92,17 +92,28 @@ function lit(text, words) {
   return found;
 }
 
+const LANGUAGES = [["ja", /[\p{sc=Hiragana}\p{sc=Katakana}]/gu, 8], ["zh", /\p{sc=Han}/gu, 2], ["ko", /\p{sc=Hangul}/gu, 2], ["ar", /\p{sc=Arabic}/gu, 2],
+  ["he", /\p{sc=Hebrew}/gu, 2], ["th", /\p{sc=Thai}/gu, 2], ["hi", /\p{sc=Devanagari}/gu, 2], ["el", /\p{sc=Greek}/gu, 2], ["ru", /\p{sc=Cyrillic}/gu, 2]];
+
+function languageOf(text) {
+  // By its script, for fonts and for who listens; empty (not the page's English) where that tells nothing.
+  if (!/[^\u0000-\u036f]/.test(text)) return "";
+  const letters = (text.match(/\p{L}/gu) || []).length;
+  const found = LANGUAGES.find(([, script, share]) => (text.match(script) || []).length * share > letters);
+  return found ? found[0] : "";
+}
+
 function textOf(one, given) {
   const words = one.query ? [] : given; // the query itself is no find
   const block = make("div", { class: "text" }, make("h2", {}, one.label));
   if (Array.isArray(one.value)) {
     const list = make("ol");
     one.value.forEach((text, item) => {
-      list.append(make("li", { dir: "auto", "data-field": one.name, "data-item": item }, ...lit(text, words)));
+      list.append(make("li", { dir: "auto", lang: languageOf(text), "data-field": one.name, "data-item": item }, ...lit(text, words)));
     });
     block.append(list);
   } else {
-    block.append(make("p", { dir: "auto", "data-field": one.name, tabindex: "0" }, ...lit(one.value, words)));
+    block.append(make("p", { dir: "auto", lang: languageOf(one.value), "data-field": one.name, tabindex: "0" }, ...lit(one.value, words)));
     const edit = editOf(one.value);
     if (edit) block.append(edit);
   }
@@ -172,7 +183,7 @@ function itemRow(control, at, keysLeft) {
     button.addEventListener("click", () => { values[at] = option.value; state.confirmed = true; show(); });
     options.append(button);
   });
-  row.append(make("span", { class: "words", dir: "auto" }, ...lit(control.items[at], state.screen.words)), options);
+  row.append(make("span", { class: "words", dir: "auto", lang: languageOf(control.items[at]) }, ...lit(control.items[at], state.screen.words)), options);
   const edit = editOf(control.items[at]);
   if (edit) row.firstChild.append(" ", edit);
   show();
@@ -201,7 +212,7 @@ function fieldOf(column, value, set) {
 function rows(control) {
   const values = state.values[control.field];
   return make("ol", { class: "rows" }, ...control.items.map((text, at) => make("li", {},
-    make("span", { class: "words", dir: "auto" }, text, " ", editOf(text)),
+    make("span", { class: "words", dir: "auto", lang: languageOf(text) }, text, " ", editOf(text)),
     ...control.columns.map((column) => fieldOf(column, values[at][column.field], (value) => {
       values[at][column.field] = value;
     })))));
