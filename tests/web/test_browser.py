@@ -201,8 +201,8 @@ def test_a_text_says_its_language_by_its_script(serve, visit, tmp_path):
     page.goto(f"{server.base}/label/r2c2.entailment")
     for text, language in [
         ("この橋は1872年に建てられた。", "ja"), ("这座老桥建于1872年。", "zh"),
-        ("다리는 낡았다.", "ko"), ("بُني الجسر (Anna Berg) سنة 1872", "ar"), ("Мост стар.", "ru"), ("Das Öl – “alt”", ""),
-        ("The bridge 橋 is old", ""), ("123", ""),
+        ("다리는 낡았다.", "ko"), ("بُني الجسر (Anna Berg) سنة 1872", "ar"), ("Мост стар.", "ru"),
+        ("Das Öl – “alt”", ""), ("The bridge 橋 is old", ""), ("123", ""),
     ]:  # fmt: skip
         assert page.evaluate("(text) => languageOf(text)", text) == language
     shown = page.locator("#judged [data-field]").first
