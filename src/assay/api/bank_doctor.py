@@ -7,10 +7,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
-import numpy.typing as npt
 
 from assay.api.bank import items_of
 from assay.api.opened import Opened
@@ -19,10 +18,10 @@ from assay.model.errors import SettingsError
 from assay.model.wording import counted, quoted
 from assay.protocols.exam.inputs import ExamInputs, ExamSettings
 from assay.protocols.exam.items import ItemAnalysis
-from assay.protocols.exam.meta import official_scores
+from assay.protocols.exam.meta import official_scores as official_of
 from assay.protocols.exam.protocol import Scored
 from assay.protocols.exam.supervision import misled, uncovered
-from assay.statistics.correlation import kendall_tau
+from assay.statistics.items import ItemBoard, TopicItems, official_scores
 
 COLUMNS = (
     "query", "question_id", "question", "runs", "answered_floor", "answered_ceiling",
@@ -32,8 +31,6 @@ COLUMNS = (
 
 SAME = 0.9
 """Overlap from which two questions ask the same."""
-
-Booleans = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +119,7 @@ def examine(folder: Path, *, policy: str | None, labeller: str | None) -> Doctor
         and isinstance(settings, ExamSettings)
     ):
         raise SettingsError("This folder's grading asks no exam questions: there is no bank.")
-    board = _Board(inputs, found, settings)
+    board = _Board.of(inputs, found, settings)
     misleading: Counter[tuple[object, object]] | None = None
     lacking: Counter[object] = Counter()
     if inputs.qrels is not None:
@@ -139,87 +136,46 @@ def examine(folder: Path, *, policy: str | None, labeller: str | None) -> Doctor
     wanted = [one for one in questions if one.proposal]
     wanted += _lacking(board, lacking)
     wanted.sort(key=lambda one: -(one.decides or 0))
-    return Doctor(questions, wanted, board.tau)
+    return Doctor(questions, wanted, board.board.tau)
 
 
+@dataclass(frozen=True)
 class _Board:
-    """EXAM-Cover by query and run, and what it is without a question."""
+    """EXAM-Cover by query and run, with where a question that is asked stands in its query."""
 
-    def __init__(self, inputs: ExamInputs, found: Scored, settings: ExamSettings) -> None:
-        self.runs = tuple(inputs.runs)
-        self.queries: dict[str, Booleans] = {}
-        """Which questions (columns) that are asked each run answers; of certain queries only."""
-        self.columns: dict[str, dict[str, int]] = {}
-        covers, counts = [], []
-        scorer = found.scorer
-        for query, least, most, _ in scorer.by_run(inputs.runs, settings.least):
-            asked = scorer.asked(query)
+    board: ItemBoard
+    columns: Mapping[str, Mapping[str, int]]
+    runs: int
+
+    @classmethod
+    def of(cls, inputs: ExamInputs, found: Scored, settings: ExamSettings) -> Self:
+        topics: dict[str, TopicItems] = {}
+        columns = {}
+        for query, least, most, _ in found.scorer.by_run(inputs.runs, settings.least):
+            asked = found.scorer.asked(query)
             names = [one.id for one in found.bank.questions(query)]
             kept = [name for name, is_asked in zip(names, asked, strict=True) if is_asked]
-            self.columns[query] = {name: place for place, name in enumerate(kept)}
-            if (least == most).all():
-                self.queries[query] = least[:, asked]
-            covers.append(least[:, asked].mean(axis=1) if len(kept) else np.zeros(len(self.runs)))
-            counts.append(
-                [
-                    settings.silent == "zero" or bool(inputs.runs[run].get(query))
-                    for run in self.runs
-                ]
-            )
-        self._place = {query: place for place, query in enumerate(self.columns)}
-        self._covers, self._counts = np.array(covers), np.array(counts)
-        official = official_scores(inputs)
-        self._known = [place for place, run in enumerate(self.runs) if run in official]
-        self._official = np.array([official[self.runs[place]] for place in self._known])
-        self._certain = len(self.queries) == len(self.columns)
-        self.tau = self._tau(self._covers, self._counts)
+            columns[query] = {name: place for place, name in enumerate(kept)}
+            values = np.where(least == most, least, np.nan)[:, asked]
+            counts = [settings.silent == "zero" or bool(run.get(query)) for run in
+                      inputs.runs.values()]  # fmt: skip
+            topics[query] = TopicItems(values, np.array(counts))
+        official = official_scores(list(inputs.runs), official_of(inputs))
+        return cls(ItemBoard(topics, official), columns, len(inputs.runs))
 
-    def _tau(self, covers: npt.NDArray[np.float64], counts: Booleans) -> float | None:
-        if len(self._known) < 2 or not self._certain:
-            return None
-        queries = counts.sum(axis=0)
-        means = np.divide((covers * counts).sum(axis=0), queries, where=queries > 0,
-                          out=np.zeros(len(queries)))  # fmt: skip
-        return kendall_tau(means[self._known], self._official)
-
-    def tau_without(self, query: str, question: str) -> float | None:
-        """How much τ-b changes where a question is left out (with its query, if it is alone)."""
-        if self.tau is None or question not in self.columns[query]:
-            return None
-        answered, place = self.queries[query], self._place[query]
-        covers, counts = self._covers.copy(), self._counts.copy()
-        if answered.shape[1] == 1:
-            counts[place] = False
-        else:
-            covers[place] = np.delete(answered, self.columns[query][question], axis=1).mean(axis=1)
-        left = self._tau(covers, counts)
-        return None if left is None else left - self.tau
-
-    def decides(self, query: str, question: str) -> int | None:
-        """Pairs of runs whose order on the query is another without the question."""
-        if query not in self.queries or question not in self.columns[query]:
-            return None
-        answered = self.queries[query]
-        whole = answered.sum(axis=1)
-        rest = whole - answered[:, self.columns[query][question]]
-        return int(np.triu(_order(whole) != _order(rest)).sum())
-
-    def tied(self, query: str) -> int | None:
-        """Pairs of runs that the query does not tell apart."""
-        if query not in self.queries:
-            return None
-        return int(np.triu(_order(self.queries[query].sum(axis=1)) == 0, 1).sum())
-
-
-def _order(counts: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-    """Of every two runs which is the better one: 1, 0 or -1."""
-    return np.asarray(np.sign(counts[:, None] - counts[None, :]))
+    def effects(self, query: str, question: str) -> tuple[int | None, float | None]:
+        """What the question decides, and τ without it."""
+        column = self.columns[query].get(question)
+        if column is None:
+            return None, None
+        return self.board.decides(query, column), self.board.tau_without(query, column)
 
 
 def _diagnosed(
     one: ItemAnalysis, board: _Board, misleads: int | None, *, repeats: bool
 ) -> Diagnosis:
     proposal, why = _proposed(one, misleads, repeats=repeats)
+    decides, tau = board.effects(one.query, one.question)
     return Diagnosis(
         one.query,
         one.question,
@@ -229,8 +185,8 @@ def _diagnosed(
         one.discrimination,
         one.overlap,
         one.like,
-        board.decides(one.query, one.question),
-        board.tau_without(one.query, one.question),
+        decides,
+        tau,
         misleads,
         proposal,
         why,
@@ -255,7 +211,7 @@ def _proposed(one: ItemAnalysis, misleads: int | None, *, repeats: bool) -> tupl
 def _lacking(board: _Board, uncovered_by: Mapping[object, int]) -> Iterator[Diagnosis]:
     """Queries that another question would help: relevant passages answer none, or runs are tied."""
     for query in board.columns:
-        tied, many = board.tied(query), uncovered_by.get(query, 0)
+        tied, many = board.board.tied(query), uncovered_by.get(query, 0)
         why = []
         if many:
             why.append(
@@ -266,6 +222,6 @@ def _lacking(board: _Board, uncovered_by: Mapping[object, int]) -> Iterator[Diag
             why.append(f"{counted(tied, 'pair')} of runs tied")
         if why:
             yield Diagnosis(
-                query, "", "", len(board.runs), None, None, None, "", tied, None, None,
+                query, "", "", board.runs, None, None, None, "", tied, None, None,
                 "add", "; ".join(why),
             )  # fmt: skip

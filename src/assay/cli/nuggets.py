@@ -12,6 +12,8 @@ import click
 import typer
 
 from assay.api.label_scores import bank_nuggets, nugget_scores
+from assay.api.nugget_doctor import COLUMNS as DOCTOR_COLUMNS
+from assay.api.nugget_doctor import NuggetDoctor, examine_nuggets
 from assay.api.nuggets import Lines, Reader, edit_narrative, from_file
 from assay.cli.common import (
     CsvOption,
@@ -27,6 +29,7 @@ from assay.cli.judging import open_folder
 from assay.cli.support import TOPICS_HELP, chosen_topics, show
 from assay.model.csv_cells import for_terminal
 from assay.model.errors import SettingsError
+from assay.page.tables import Table
 
 app = typer.Typer(
     cls=ScoreUnlessNamed,
@@ -93,6 +96,67 @@ def score_command(
         as_json=as_json,
         as_csv=as_csv,
     )
+
+
+@app.command("doctor")
+def doctor_command(
+    files: Annotated[
+        list[Path],
+        typer.Argument(metavar="ASSIGNMENTS...", help="Nugget assignments, JSON Lines."),
+    ],
+    official: Annotated[
+        Path | None,
+        typer.Option("--official", metavar="F", help="Another leaderboard, as CSV with runs."),
+    ] = None,
+    score: Annotated[
+        str | None, typer.Option("--score", metavar="NAME", help="Which score of --official.")
+    ] = None,
+    every: Annotated[
+        bool, typer.Option("--all", help="Every nugget, not only what is proposed.")
+    ] = False,
+    as_json: JsonOption = False,
+    as_csv: CsvOption = False,
+) -> None:
+    """What each nugget does for the leaderboard, and which to drop or merge.
+
+    Of an evaluation: FOLDER/out/assignments.jsonl. decides: pairs of runs whose order on the topic
+    is another without the nugget, by 'all'; tau: how much Kendall's tau with --official changes
+    when it is left out.
+    """
+    found = examine_nuggets(files, official, score, remark)
+    rows = [one.row() for one in found.nuggets]
+    present(
+        found.document, _doctor(found, every=every), (DOCTOR_COLUMNS, rows),
+        as_json=as_json, as_csv=as_csv,
+    )  # fmt: skip
+
+
+def _doctor(found: NuggetDoctor, *, every: bool) -> Iterator[Table | str]:
+    if found.tau is not None:
+        yield f"Kendall's tau with the other leaderboard: {found.tau:.4f}"
+        yield ""
+    shown = found.nuggets if every else found.proposals
+    if not shown:
+        yield "Nothing to propose: every nugget tells runs apart and says what no other does."
+        return
+    columns = ("topic", "nugget", "stated", "discr.", "decides", "tau", "proposal")
+    yield Table(
+        "Nuggets" if every else f"Proposals ({len(shown)} of {len(found.nuggets)} nuggets)",
+        columns,
+        [
+            (one.topic, one.nugget, _ends(one.stated_floor, one.stated_ceiling, one.answers),
+             one.discrimination, one.decides, one.tau_without,
+             f"{one.proposal}: {one.why}" if one.proposal else "")
+            for one in shown
+        ],
+        digits=3,
+        numbers=frozenset(columns[2:6]),
+    )  # fmt: skip
+    yield "Next: assay nuggets edit FOLDER TOPIC --as NAME"
+
+
+def _ends(floor: int, ceiling: int, of: int) -> str:
+    return f"{'–'.join(map(str, dict.fromkeys((floor, ceiling))))} of {of}"
 
 
 @app.command("from-bank")

@@ -10,13 +10,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from assay.measures.ranges import Range
 from assay.model.exam import Bank
 from assay.page.parts import Part, Table
 from assay.protocols.exam.inputs import ExamInputs
 from assay.protocols.exam.scoring import ExamScorer
+from assay.statistics.items import discrimination, likeness
 
 _MOST = 300
 
@@ -47,10 +47,9 @@ def item_analysis(
         questions = bank.questions(query)
         surely, possibly = least.sum(axis=0), most.sum(axis=0)
         certain = bool((least == most).all())
-        likeness = _jaccard(passages)
-        np.fill_diagonal(likeness, np.nan)
+        alike = likeness(passages)
         for column, question in enumerate(questions):
-            nearest = likeness[column]
+            nearest = alike[column]
             best = None if np.isnan(nearest).all() else int(np.nanargmax(nearest))
             yield ItemAnalysis(
                 query,
@@ -58,28 +57,10 @@ def item_analysis(
                 question.text or question.id,
                 len(least),
                 Range(float(surely[column]), float(possibly[column])),
-                _discrimination(least, column) if certain else None,
+                discrimination(least, column) if certain else None,
                 None if best is None else float(nearest[best]),
                 "" if best is None else questions[best].id,
             )
-
-
-def _discrimination(answered: npt.NDArray[np.bool_], column: int) -> float | None:
-    own = answered[:, column].astype(float)
-    rest = np.delete(answered, column, axis=1).sum(axis=1).astype(float)
-    if own.std() == 0 or rest.std() == 0:
-        return None
-    return float(np.corrcoef(own, rest)[0, 1])
-
-
-def _jaccard(answers: npt.NDArray[np.bool_]) -> npt.NDArray[np.float64]:
-    """Of every two questions (columns) the passages that answer both among those that answer
-    either."""
-    counts = answers.astype(float)
-    both = counts.T @ counts
-    each = counts.sum(axis=0)
-    either = each[:, None] + each[None, :] - both
-    return np.where(either > 0, both / np.where(either > 0, either, 1), np.nan)
 
 
 def items_part(inputs: ExamInputs, bank: Bank, scorer: ExamScorer, tau: int) -> Part:

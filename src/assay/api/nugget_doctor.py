@@ -1,0 +1,144 @@
+"""What the nuggets of a topic do for a leaderboard, one by one, from files of assignments."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from assay.api.label_scores import read_answers
+from assay.api.reading import Note, used
+from assay.formats.score_tables import read_scores
+from assay.formats.trec_rag_nuggets import read_assignments
+from assay.protocols.trec_rag.scoring import NuggetTable, nugget_tables
+from assay.statistics.items import (
+    ItemBoard,
+    TopicItems,
+    discrimination,
+    likeness,
+    official_scores,
+)
+
+COLUMNS = (
+    "topic", "nugget", "importance", "answers", "stated_floor", "stated_ceiling", "discrimination",
+    "overlap", "most_like", "decides", "tau_without", "proposal", "why",
+)  # fmt: skip
+
+SAME = 0.9
+"""Overlap from which two nuggets say the same."""
+
+_FEW = 3
+"""Of fewer answers that state either, an overlap says nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class NuggetDiagnosis:
+    """A nugget: how many of the ``answers`` state it, in full or in part, from surely to possibly;
+    its ``discrimination`` and ``overlap`` with the nugget that is ``most_like`` it; the pairs of
+    runs whose order on the topic it ``decides``; how much τ-b with another leaderboard changes
+    without it. None is unknown, or undefined; ``proposal`` is drop, merge, or nothing."""
+
+    topic: str
+    nugget: str
+    importance: str | None
+    answers: int
+    stated_floor: int
+    stated_ceiling: int
+    discrimination: float | None
+    overlap: float | None
+    most_like: str
+    decides: int | None
+    tau_without: float | None
+    proposal: str
+    why: str
+
+    def row(self) -> tuple[object, ...]:
+        """The cells under :data:`COLUMNS`."""
+        return tuple(asdict(self)[name] for name in COLUMNS)
+
+
+@dataclass(frozen=True, slots=True)
+class NuggetDoctor:
+    """All nuggets by topic. ``tau`` is the whole leaderboard's τ-b with the other one."""
+
+    nuggets: Sequence[NuggetDiagnosis]
+    tau: float | None
+
+    @property
+    def proposals(self) -> list[NuggetDiagnosis]:
+        """What is proposed, what decides least first."""
+        wanted = [one for one in self.nuggets if one.proposal]
+        return sorted(wanted, key=lambda one: (one.decides is None, one.decides))
+
+    def document(self) -> dict[str, Any]:
+        """As JSON has it."""
+        return {"tau": self.tau, "nuggets": [asdict(one) for one in self.nuggets]}
+
+
+def examine_nuggets(
+    files: Sequence[Path], official: Path | None, score: str | None, note: Note
+) -> NuggetDoctor:
+    """Look at the nuggets that answers were assigned. The leaderboard is by the mean over topics of
+    the mean of what the nuggets are worth (``all``), an answer that is not there worth 0;
+    ``official`` is a table of other scores of the runs. Raises FormatError with all faults."""
+    tables = nugget_tables(read_answers(files, read_assignments, note))
+    runs = list(dict.fromkeys(run for table in tables for run in table.runs))
+    known = {} if official is None else used(read_scores(official, score), note).run_scores()
+    topics: dict[str, TopicItems] = {}
+    mine: dict[str, NuggetTable] = {}
+    for table in tables:
+        if table.topic in mine:
+            note(
+                f"Topic {table.topic}: answers were held to different nuggets; those of the first "
+                "are looked at."
+            )
+            continue
+        mine[table.topic] = table
+        values = np.zeros((len(runs), len(table.nuggets)))
+        for run, row in zip(table.runs, table.values, strict=True):
+            values[runs.index(run)] = row
+        topics[table.topic] = TopicItems(values, np.ones(len(runs), bool))
+    board = ItemBoard(topics, official_scores(runs, known))
+    found = [one for topic, table in mine.items() for one in _of_topic(topic, table, topics, board)]
+    return NuggetDoctor(found, board.tau)
+
+
+def _of_topic(
+    topic: str, table: NuggetTable, topics: dict[str, TopicItems], board: ItemBoard
+) -> Iterator[NuggetDiagnosis]:
+    values = topics[topic].values
+    stated, unknown = np.nan_to_num(values) > 0, np.isnan(values)
+    alike = likeness(stated)
+    for column, nugget in enumerate(table.nuggets):
+        nearest = alike[column]
+        best = None if np.isnan(nearest).all() else int(np.nanargmax(nearest))
+        overlap = None
+        if best is not None and (stated[:, column] | stated[:, best]).sum() >= _FEW:
+            overlap = float(nearest[best])
+        surely, possibly = int(stated[:, column].sum()), int((stated | unknown)[:, column].sum())
+        like = "" if overlap is None or best is None else table.nuggets[best].text
+        proposal, why = "", ""
+        if possibly == 0:
+            proposal, why = "drop", "no answer states it: it tells no run from another"
+        elif surely == len(values) and (values[:, column] == values[0, column]).all():
+            proposal, why = "drop", "every answer states it: it tells no run from another"
+        elif best is not None and best < column and overlap is not None and overlap >= SAME:
+            proposal, why = "merge", f"the same answers state “{like}” (overlap {overlap:.2f})"
+        yield NuggetDiagnosis(
+            topic,
+            nugget.text,
+            None if nugget.importance is None else str(nugget.importance),
+            len(values),
+            surely,
+            possibly,
+            None if unknown.any() else discrimination(values, column),
+            overlap,
+            like,
+            board.decides(topic, column),
+            board.tau_without(topic, column),
+            proposal,
+            why,
+        )
