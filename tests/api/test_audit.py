@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import json
 import random
+from dataclasses import replace
 from datetime import date
 
 import numpy as np
 import pytest
 from scipy import stats
 
-from assay.api.audit.findings import COLUMNS
-from assay.api.audit.tables import document, page, remarks, write_audit
+from assay.api.audit.findings import COLUMNS, Finding
+from assay.api.audit.tables import document, page, remarks, tables, write_audit
 from assay.api.auditing import ALL, Audit, Wanted
 from assay.api.given import as_spec
 from assay.api.opened import Opened
@@ -116,6 +117,8 @@ def test_a_judge_who_believes_praise_is_found_out_and_an_honest_one_is_not(folde
     assert one.p == mcnemar(no, 0)
     assert one.low < one.value == 1.0 >= one.high
     assert one.against == "harmless sentence"
+    assert one.example.topic in TOPICS
+    assert question(one.example.topic) == one.example.unit["question"]
     assert one.example.before == {"grade": 0}
     assert one.example.after == {"grade": 3}
     assert one.example.changed["passage"].startswith(one.example.unit["passage"])
@@ -137,13 +140,24 @@ def test_stuffing_is_set_against_as_many_other_words(folder):
     assert ("stuffing", "whole", ENTAILMENT) not in found
 
 
+def test_a_table_has_differences_with_their_sign_and_no_p_of_nothing():
+    some = Finding("p", "v", "task", "who", n=9, figure="change", low=-0.5, high=0.75)
+    (table,) = tables([replace(some, value=0.25, p=0.0004), replace(some, value=-0.25, p=0.04),
+                       replace(some, value=0.25, figure="share equal")])  # fmt: skip
+    assert [row[-2:] for row in table.rows] == [
+        ("+0.25 [-0.50, 0.75]", "<0.001"), ("-0.25 [-0.50, 0.75]", 0.04),
+        ("0.25 [-0.50, 0.75]", None),
+    ]  # fmt: skip
+
+
 def test_names_and_numbers_that_are_changed_make_a_claim_wrong(folder):
     found, _ = audited(folder, judge, "swap")
     numbers = found["swap", "number", ENTAILMENT]
     assert numbers.n == len(TOPICS)
     assert (numbers.before, numbers.after, numbers.up) == (1.0, 0.0, 0)
     assert numbers.example is None
-    blind, _ = audited(folder, lambda_yes, "swap")
+    blind, _ = audited(folder, lambda_yes, "swap", "stuffing")
+    assert blind["stuffing", "", GRADED].note == "the judge says no to none of its units"
     assert blind["swap", "number", ENTAILMENT].after == 1.0
     assert "chosen by the highest verdict: no test" in blind["swap", "number", ENTAILMENT].note
     example = blind["swap", "number", ENTAILMENT].example
@@ -596,8 +610,10 @@ def test_the_document_the_page_and_the_remarks_say_the_same(folder):
         audit.ask(progress=Silent())
         found = audit.findings()
         made, shown = document(audit, found), page(audit, found)
+        write_audit(audit, found)
     assert made["n"] == 7
     assert [part.title for part in shown.parts] == ["order", "swap"]
+    assert (folder / "out" / "audit.json").read_bytes().endswith(b"\n}\n")
     lines = list(remarks(found))
     assert any(GRADED in line and "nothing is claimed" in line for line in lines)
     assert all(line.endswith(".") for line in lines)

@@ -10,9 +10,10 @@ from typing import Any
 import pytest
 
 import assay as package
+from assay.api.correcting import correct, open_units
 from assay.api.opened import Opened
 from tests.conftest import Assay
-from tests.rag.world import ASKED, SILENT, folder, record
+from tests.rag.world import ASKED, SILENT, folder, judge, record
 
 
 @pytest.fixture(autouse=True)
@@ -251,3 +252,30 @@ def test_linear_measures_are_sums_of_their_labels(tmp_path: Path):
     for run, own in zip(("main", "other"), found, strict=True):
         for measure in ("Correct", "ContextPrecision", "ContextRelevance"):
             assert sums[run, measure] == pytest.approx(own[measure][0]), (run, measure)
+
+
+def test_a_measure_that_whole_topics_cannot_correct_names_the_draw_that_can(
+    tmp_path: Path, assay: Assay
+):
+    rows = [record(f"q{n}", "a right", ["x g3", "y"], ["a"]) for n in range(1, 5)]
+    rows.append(record("q5", "dunno", ["z"], answerable=False))  # where nothing can be correct
+    place = folder(tmp_path, {"main": rows})
+    scores(place)
+    drawn = ("draw", place, "--n", 4, "--task", "trec_rag.relevance", "--task", "r2c2.answer")
+    assert assay(*drawn).returncode == 0
+    opened = Opened.open(place, labeller="tests.rag.world:judge")
+    with opened.ledger() as ledger:
+        (draw,) = ledger.draws()
+        said = [
+            {"task": unit.task.name, "unit": unit.content, "labeller": "human:KIM",
+             "verdict": judge(unit.task.name, unit.content)}
+            for unit, _ in open_units(opened.parts, ledger, draw)
+        ]  # fmt: skip
+    (place / "kim.jsonl").write_text("".join(json.dumps(one) + "\n" for one in said))
+    assert assay("labels", "import", place, place / "kim.jsonl").returncode == 0
+    with opened.ledger() as ledger:
+        (board, *_) = correct(opened.parts, ledger, measures=["Correct"]).boards
+    assert board.refused["Correct"].endswith(
+        "Single labels can correct it: 'assay draw FOLDER --task r2c2.answer --design leverage "
+        "--n N'."
+    )

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from assay.api.by_items import ByItems
+from assay.api.by_items import ByItems, linear_of
 from assay.api.by_topics import ByTopics, of_people, quick
 from assay.api.corrected import Corrected
 from assay.api.families import off_by_family
@@ -249,7 +249,7 @@ def _remarks(
             f"{rivals} draws of topics were made for these labels, and the newest that is labelled "
             "counts: the intervals hold only where it was not chosen by what its labels say."
         )
-    if len(draw.chosen) < _FEW_TOPICS:
+    if len(draw.chosen) < min(_FEW_TOPICS, len(draw.names)):
         yield (
             f"{counted(len(draw.chosen), 'topic')} can settle next to nothing: the intervals are "
             "as wide as they must be. 'assay plan' says what more labels buy."
@@ -298,6 +298,12 @@ def _boards(
     part = quick(part)
     given = sum(labelled for _, labelled in open_units({"": part}, ledger, draw))
     boards, by = _correcting(part, ledger, draw, draws, population, level)
+    linear = linear_of(part, ledger) if draw.design == TOPICS else ()
+    instead = {
+        one.measure: " Single labels can correct it: 'assay draw FOLDER --task "
+        f"{one.task.name} --design leverage --n N'."
+        for one in linear
+    }
     for board in boards:
         found, refused = [], {}
         for measure in board.measures:
@@ -306,7 +312,7 @@ def _boards(
                 continue
             one = by.measure(board, measure)
             if isinstance(one, str):
-                refused[name] = one
+                refused[name] = one + instead.get(measure, "")
             else:
                 families = part.folder.config.audit.families
                 off = (

@@ -89,7 +89,7 @@ def _people(found: LabelPlan, aim: Aim) -> Iterator[Table | Paragraph]:
             f"{one.labels:,}",
             "" if one.topics is None else str(one.topics),
             ">1" if one.width > 1 else narrow(f"{one.width:.3f}"),
-            f"{one.decided:.1f} of {found.pairs}",
+            f"{one.decided:.1f} of {found.pairs}" if found.pairs else "–",
             *_prices(one),
         )
         for one in found.offers
