@@ -6,7 +6,8 @@ the format that its prompt asks for, so that every tool should end with the same
 /stats`` says how many calls and prompt tokens there were since the last ``/stats`` (a token is four
 characters of message text, for every tool alike).
 
-Usage: server.py LATENCY_SECONDS; prints its port, and ends when its standard input is closed.
+Usage: server.py LATENCY_SECONDS [ADDRESS]; prints its port, and ends when its standard input is
+closed.
 """
 
 from __future__ import annotations
@@ -117,16 +118,14 @@ class Connection(asyncio.Protocol):
         )
 
 
-async def main(latency: float) -> None:
+async def main(latency: float, address: str = "127.0.0.1") -> None:
     """Serve until standard input ends."""
     counts = Counts()
     loop = asyncio.get_running_loop()
-    server = await loop.create_server(
-        lambda: Connection(latency, counts), "127.0.0.1", 0, backlog=1024
-    )
+    server = await loop.create_server(lambda: Connection(latency, counts), address, 0, backlog=1024)
     print(server.sockets[0].getsockname()[1], flush=True)
     await loop.run_in_executor(None, sys.stdin.read)
 
 
 if __name__ == "__main__":
-    asyncio.run(main(float(sys.argv[1])))
+    asyncio.run(main(float(sys.argv[1]), *sys.argv[2:]))
