@@ -13,16 +13,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import assay as package
-from assay.judging.claims import claimed
 from assay.judging.shards import Shard
 from assay.labellers.base import Request
 from assay.ledger import Ledger
+from assay.ledger.store import Place
 from assay.model.errors import LedgerError, SettingsError
 from assay.model.labels import LabellerId
 from assay.tasks.r2c2 import ENTAILMENT, EntailmentUnit
 from tests.battles import test_battle_protocol as battles
 from tests.command import Done
 from tests.engine.server import completion
+from tests.engine.test_judging import claimed_at
 from tests.golden.cases import FEW, few_films
 from tests.golden.stage import ORACLE, Stage
 from tests.rag import world
@@ -66,26 +67,23 @@ def test_what_is_no_shard(text: str):
         Shard.parse(text)
 
 
-def test_shards_of_one_count_are_asked_side_by_side(tmp_path: Path):
+def test_shards_of_one_count_are_asked_side_by_side(place: Place):
     wanted = [(LabellerId("openai:m", "model", {}), "t")]
-    path = tmp_path / "l"
     one, two, other = Shard(1, 2), Shard(2, 2), Shard(3, 4)
-    refused = (two, "shard 2/2, by"), (other, "one of 2 shards"), (None, "one of 2 shards")
-    with claimed(path, wanted, one):
-        with claimed(path, wanted, two):
-            for shard, why in refused:
-                with pytest.raises(LedgerError, match=why), claimed(path, wanted, shard):
+    with claimed_at(place, wanted, one):
+        with claimed_at(place, wanted, two):
+            for shard in (two, other, None):
+                with pytest.raises(LedgerError), claimed_at(place, wanted, shard):
                     pass
-        with claimed(path, wanted, two):
+        with claimed_at(place, wanted, two):
             pass
-        with pytest.raises(LedgerError), claimed(path, wanted):
+        with pytest.raises(LedgerError, match="by another process"), claimed_at(place, wanted):
             pass
-    with claimed(path, wanted), pytest.raises(LedgerError, match="number"):
-        with claimed(path, wanted, one):
+    with claimed_at(place, wanted), pytest.raises(LedgerError):
+        with claimed_at(place, wanted, one):
             pass
-    with claimed(path, wanted, other):
+    with claimed_at(place, wanted, other):
         pass
-    assert not list(tmp_path.iterdir())
 
 
 # -- evaluations ----------------------------------------------------------------------------------

@@ -55,8 +55,8 @@ def placed(text: str) -> Place:
 
 
 @contextmanager
-def claimed_at(path: Place, wanted):
-    with Ledger.open(path) as ledger, claimed(ledger, wanted):
+def claimed_at(path: Place, wanted, shard=None):
+    with Ledger.open(path) as ledger, claimed(ledger, wanted, shard):
         yield
 
 
