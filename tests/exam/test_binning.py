@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from assay.protocols.exam.binning import default_bins, read_bins
+from assay.statistics.binning import default_bins, read_bins
 from tests.exam.test_exam_protocol import folder, toml
 
 __all__ = ["folder"]

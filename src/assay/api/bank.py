@@ -7,18 +7,8 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from assay.formats.exam_bank import open_bank, question_id, read_bank
-from assay.formats.passages import Query, read_queries
-from assay.judging.asking import INTERRUPTED
-from assay.judging.engine import judge, plan
-from assay.judging.progress import Progress
-from assay.labellers.base import Request
-from assay.ledger.policy import Policy
-from assay.model.errors import SettingsError
-from assay.model.exam import Bank, BankQuestion, QueryBank
-from assay.protocols.evaluation import Evaluation
-from assay.protocols.exam.bank_changes import moved
-from assay.protocols.exam.banks import (
+from assay.api.bank_changes import moved
+from assay.api.bank_versions import (
     Edit,
     changes,
     edit,
@@ -30,6 +20,16 @@ from assay.protocols.exam.banks import (
     read_history,
     read_version,
 )
+from assay.formats.exam_bank import open_bank, question_id, read_bank
+from assay.formats.passages import Query, read_queries
+from assay.judging.asking import INTERRUPTED
+from assay.judging.engine import judge, plan
+from assay.judging.progress import Progress
+from assay.labellers.base import Request
+from assay.ledger.policy import Policy
+from assay.model.errors import SettingsError
+from assay.model.exam import Bank, BankQuestion, QueryBank
+from assay.protocols.evaluation import Evaluation
 from assay.protocols.exam.inputs import ExamSettings
 from assay.protocols.exam.items import ItemAnalysis, item_analysis
 from assay.protocols.exam.protocol import Scored

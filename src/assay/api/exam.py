@@ -12,7 +12,7 @@ from assay.formats.exam_bank import read_bank
 from assay.formats.exam_graded import GradedFile, read_graded
 from assay.formats.trec import format_qrels, read_trec_run
 from assay.measures.coverage import standard_error
-from assay.measures.ranges import Range
+from assay.measures.ranges import Range, Ranges
 from assay.measures.scores import Score, ranks
 from assay.model.errors import SettingsError
 from assay.model.exam import Run
@@ -23,8 +23,6 @@ from assay.protocols.exam.scoring import (
     WEIGHTED,
     ExamOptions,
     ExamScorer,
-    certain,
-    mean_range,
 )
 from assay.protocols.output import write_bytes
 from assay.protocols.scores import VALUE_COLUMNS, value_row
@@ -55,16 +53,10 @@ class GradedRuns:
         found = {run: self.scorer.at({run: shown}, taus) for run, shown in self.runs.items()}
         for tau in taus:
             for run, ranking in self.runs.items():
-                for measure, by_query in found[run][tau][run].items():
-                    yield from _rows(
-                        (run, tau, measure),
-                        {
-                            query: value
-                            for query, value in by_query.items()
-                            if not answered or ranking.get(query)
-                        },
-                        per_topic=per_topic,
-                    )
+                silent = {query for query in self.scorer.queries if not ranking.get(query)}
+                for measure, values in found[run][tau][run].items():
+                    some = values.of(values.keys() - silent) if answered else values
+                    yield from _rows((run, tau, measure), some, per_topic=per_topic)
 
     def document(self, rows: Sequence[Row]) -> dict[str, Any]:
         """As JSON has it."""
@@ -128,13 +120,10 @@ def _rankings(file: GradedFile, paths: Sequence[Path]) -> dict[str, Run]:
     return found
 
 
-def _rows(
-    which: tuple[str, int, str], values: Mapping[str, Range], *, per_topic: bool
-) -> Iterator[Row]:
-    mean = mean_range(values.values()) if values else None
-    error = standard_error(certain(values.values()))
-    lacking = sum(one.value is None for one in values.values())
-    yield _row(which, "all", mean, error, len(values), lacking)
+def _rows(which: tuple[str, int, str], values: Ranges, *, per_topic: bool) -> Iterator[Row]:
+    mean = values.mean if values else None
+    error = standard_error(values.certain)
+    yield _row(which, "all", mean, error, len(values), len(values.uncertain))
     if per_topic:
         for query, value in values.items():
             yield _row(which, query, value, None, 1, int(value.value is None))

@@ -73,6 +73,18 @@ class Ranges(Mapping[str, Range]):
         return Ranges(index, self.floors[places], self.ceilings[places])
 
     @property
+    def uncertain(self) -> list[str]:
+        """The names of those that hang on what is missing."""
+        names = list(self._places)
+        apart = abs(self.floors - self.ceilings) > ROUNDING
+        return [names[at] for at in apart.nonzero()[0].tolist()]
+
+    @property
+    def certain(self) -> list[float]:
+        """The values; none at all where one of them is open."""
+        return [] if self.uncertain else self.floors.tolist()
+
+    @property
     def mean(self) -> Range:
         """The mean of them, of which there is at least one."""
         floor, ceiling = (fsum(ends.tolist()) / len(self) for ends in (self.floors, self.ceilings))

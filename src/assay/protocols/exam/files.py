@@ -14,7 +14,7 @@ from assay.model.exam_grades import NO_GRADES
 from assay.protocols.exam.grading import Pool
 from assay.protocols.exam.inputs import ExamInputs, ExamSettings
 from assay.protocols.exam.meta import Sweeps
-from assay.protocols.exam.scoring import ExamScorer, Values, certain
+from assay.protocols.exam.scoring import ExamScorer, Values
 from assay.protocols.exam.supervision import (
     ANSWER_COLUMNS,
     MISLED_COLUMNS,
@@ -50,7 +50,7 @@ def own_files(
             ("run", "measure", "value", "standard_error", "topics"),
             (
                 (run, name, score.value,
-                 standard_error(certain(values[run][name].values())),
+                 standard_error(values[run][name].certain),
                  score.topics)
                 for run, found in scores.items()
                 for name, score in found.items()

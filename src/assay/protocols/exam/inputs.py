@@ -18,8 +18,8 @@ from assay.formats.trec import Qrels, TrecRun, read_qrels, read_trec_run
 from assay.model.errors import SettingsError
 from assay.model.exam import Bank, BankQuestion, QueryBank, Ranking, Run
 from assay.protocols.base import CommonSettings, MeasureNames, Reading
-from assay.protocols.exam.binning import default_bins, read_bins
 from assay.protocols.folder import Folder
+from assay.statistics.binning import default_bins, read_bins
 from assay.tasks.base import AnyTask
 from assay.tasks.exam import DIRECT
 from assay.tasks.trec_rag import RELEVANCE
@@ -46,7 +46,7 @@ class ExamSettings(CommonSettings):
     passage of a generated response. ``llm`` and ``prompt_class`` choose among the grades of a
     graded file. ``official_score``: the column of the official leaderboard. ``label_bins`` and
     ``judgment_bins``: the binning of the agreement tables, lowest first; where left out
-    :func:`assay.protocols.exam.binning.default_bins`.
+    :func:`assay.statistics.binning.default_bins`.
     """
 
     grading: str = "self-rating"
@@ -158,19 +158,11 @@ def load(folder: Folder, settings: ExamSettings, reading: Reading) -> ExamInputs
             "'responses' (generated texts), or a 'graded' file with rankings."
         )
     pool, untold = pool_of(bank, runs, texts, given, qrels, settings.k)
+    words = _query_texts(bank, {query.id: query.text for query in queries})
     inputs = ExamInputs(
-        bank=bank,
-        queries=_query_texts(bank, {query.id: query.text for query in queries}),
-        runs=runs,
-        texts=texts,
-        pool=pool,
-        given=given,
-        qrels=qrels,
-        official=official,
-        untold=untold,
-        generated=frozenset(generated),
-        runs_given=own_runs,
-    )
+        bank, words, runs, texts, pool, given, qrels, official, untold, frozenset(generated),
+        own_runs,
+    )  # fmt: skip
     _check(inputs, folder, settings)
     return inputs
 

@@ -13,9 +13,9 @@ from assay.measures.coverage import standard_error
 from assay.measures.ranges import Range
 from assay.measures.scores import Scores
 from assay.page.parts import LineChart, Part, Series, Table, Value
-from assay.protocols.exam.binning import Agreement, compare
 from assay.protocols.exam.inputs import ExamInputs, ExamSettings
-from assay.protocols.exam.scoring import COVER, ExamScorer, Values, certain
+from assay.protocols.exam.scoring import COVER, ExamScorer, Values
+from assay.statistics.binning import Agreement, compare
 from assay.statistics.correlation import kendall_tau, spearman_rho
 
 OFFICIAL = "official"
@@ -104,7 +104,7 @@ def _series(
             bars.append(None)
             continue
         points.append((floor - low) * factor)
-        error = standard_error(certain(values[run][name].values()))
+        error = standard_error(values[run][name].certain)
         if ends.value is not None:
             ends = Range(floor - error, floor + error) if error is not None else None
         bars.append(None if ends is None else _scaled(ends, low, factor))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from assay.measures.scores import Score
@@ -118,7 +118,7 @@ class Exam(Protocol[ExamSettings, ExamInputs]):
             boards=(_board(inputs, scorer, measures, settings),),
             definitions=DEFINITIONS,
             facts=_facts(inputs, scorer, bank, pool, settings),
-            gaps=_gaps(inputs, scorer, values, settings),
+            gaps=tuple(one for one in _gaps(inputs, scorer, values, settings) if one.count),
             files=own_files(inputs, settings, pool, scorer, scores, values, found.swept),
             packed={} if direct else PACKED,
             ranked=scorer.ranked(inputs.runs, measures, answered=settings.silent != "zero"),
@@ -135,7 +135,7 @@ class Exam(Protocol[ExamSettings, ExamInputs]):
                 "grading": settings.grading,
                 "agreement": None if agreed is None else agreed.document(),
             },
-            warnings=_strangers(inputs),
+            warnings=tuple(_strangers(inputs)),
             detail=found,
         )
 
@@ -229,10 +229,7 @@ def _board(
         run: sum(len(ranking.get(query, NOTHING).first(settings.k)) for query in scorer.queries)
         for run, ranking in inputs.runs.items()
     }
-    silent = {
-        run: sum(not ranking.get(query) for query in scorer.queries)
-        for run, ranking in inputs.runs.items()
-    }
+    silent = _silent(inputs, scorer)
     note = f"τ = {settings.least}: a question counts as answered from this grade on."
     if any(silent.values()):
         counted = "count 0" if settings.silent == "zero" else "are left out of its means"
@@ -257,83 +254,51 @@ def _facts(
     return tuple(facts)
 
 
+def _silent(inputs: ExamInputs, scorer: ExamScorer) -> dict[str, int]:
+    """How many queries each run leaves out."""
+    return {
+        run: sum(not ranking.get(query) for query in scorer.queries)
+        for run, ranking in inputs.runs.items()
+    }
+
+
 def _gaps(
     inputs: ExamInputs,
     scorer: ExamScorer,
     values: Mapping[str, Values],
     settings: ExamSettings,
-) -> tuple[Gap, ...]:
-    gaps = []
-    silent = {
-        run: count
-        for run, ranking in inputs.runs.items()
-        if (count := sum(not ranking.get(query) for query in scorer.queries))
-    }
-    if silent:
-        names = ", ".join(f"{run}: {count}" for run, count in silent.items())
-        total = sum(silent.values())
-        so = "Counted as 0." if settings.silent == "zero" else "Left out of the run's means."
-        what = f"{named(total, 'query', 'queries')} left out by runs ({names})"
-        gaps.append(Gap(total, what, so, grave=False))
-    if inputs.untold:
-        gaps.append(
-            Gap(
-                inputs.untold,
-                f"{named(inputs.untold, 'judged passage')} without a text, and not graded",
-                "Add their texts to [inputs] passages.",
-                grave=False,
-            )
-        )
-    lost = {
-        query
-        for found in values.values()
-        for by_query in found.values()
-        for query, value in by_query.items()
-        if value.value is None
-    }
-    if lost:
-        gaps.append(
-            Gap(
-                len(lost),
-                f"{named(len(lost), 'query', 'queries')} with scores that hang on missing grades",
-                "Such a score is shown from the worst that it can be to the best.",
-            )
-        )
-    unheld = sum(
+) -> Iterator[Gap]:
+    """What is missing; nothing is where the count is 0."""
+    silent = {run: count for run, count in _silent(inputs, scorer).items() if count}
+    count = sum(silent.values())
+    names = ", ".join(f"{run}: {each}" for run, each in silent.items())
+    what = f"{named(count, 'query', 'queries')} left out by runs ({names})"
+    so = "Counted as 0." if settings.silent == "zero" else "Left out of the run's means."
+    yield Gap(count, what, so, grave=False)
+    what = f"{named(inputs.untold, 'judged passage')} without a text, and not graded"
+    yield Gap(inputs.untold, what, "Add their texts to [inputs] passages.", grave=False)
+    every = (by_query for found in values.values() for by_query in found.values())
+    count = len({query for by_query in every for query in by_query.uncertain})
+    what = f"{named(count, 'query', 'queries')} with scores that hang on missing grades"
+    yield Gap(count, what, "Such a score is shown from the worst that it can be to the best.")
+    count = sum(
         ranking.unheld(settings.k)
         for run in (() if inputs.runs_given else inputs.runs.values())
         for query, ranking in run.items()
         if query in inputs.bank.queries
     )
-    if unheld:
-        gaps.append(
-            Gap(
-                unheld,
-                f"{named(unheld, 'rank')} of runs with passages that the graded file does not hold",
-                "They cover nothing.",
-                grave=False,
-            )
-        )
-    empty = [query for query in inputs.bank.queries if query not in scorer.queries]
-    if empty:
-        gaps.append(
-            Gap(
-                len(empty),
-                f"{named(len(empty), 'query', 'queries')} without active questions",
-                "They are not scored.",
-                grave=False,
-            )
-        )
-    return tuple(gaps)
+    what = f"{named(count, 'rank')} of runs with passages that the graded file does not hold"
+    yield Gap(count, what, "They cover nothing.", grave=False)
+    count = len(inputs.bank.queries.keys() - set(scorer.queries))
+    what = f"{named(count, 'query', 'queries')} without active questions"
+    yield Gap(count, what, "They are not scored.", grave=False)
 
 
-def _strangers(inputs: ExamInputs) -> tuple[str, ...]:
-    found = []
+def _strangers(inputs: ExamInputs) -> Iterator[str]:
     for run, ranking in inputs.runs.items():
         others = [query for query in ranking if query not in inputs.bank.queries]
         if others:
-            found.append(
+            yield (
                 f"{run}: {len(others)} queries are not in the bank and are not scored "
                 f"(the first is {others[0]})."
             )
-    return tuple(found)

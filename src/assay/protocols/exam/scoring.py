@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from math import fsum
 from typing import Literal
 
 import numpy as np
@@ -270,6 +269,7 @@ class ExamScorer:
     def ranked(self, runs: Mapping[str, Run], measures: Iterable[str], *, answered: bool) -> Ranked:
         """The runs as ``measures`` score them, for files."""
         wanted = {name: self.measures[name] for name in measures if name in self.measures}
+        alphas = [name for name, one in wanted.items() if isinstance(one, AlphaNDCG)]
         tau = self.options.tau
         return Ranked(
             topics=self.queries,
@@ -282,11 +282,11 @@ class ExamScorer:
                 }
                 for run, rankings in runs.items()
             },
-            measures={n: str(_at(m, tau)) for n, m in wanted.items() if _is_plain(m)},
+            measures={n: str(_at(m, tau)) for n, m in wanted.items() if n not in alphas},
             g_max=float(self.options.top),
             answered=answered,
             subtopics=Computed(self._queries, lambda query: self._queries[query].by_question()),
-            subtopic_measures={n: str(_at(m, tau)) for n, m in wanted.items() if not _is_plain(m)},
+            subtopic_measures={name: str(_at(wanted[name], tau)) for name in alphas},
         )
 
     def judged(self, least: int | None = None) -> Iterator[tuple[str, str, int]]:
@@ -347,7 +347,7 @@ class ExamScorer:
             known: dict[Measure, Floats] = {}
             for tau, table in tables.items():
                 measures = {name: _at(one, tau) for name, one in self.measures.items()}
-                plain = {name: one for name, one in measures.items() if _is_plain(one)}
+                plain = {n: one for n, one in measures.items() if not isinstance(one, AlphaNDCG)}
                 if against is not None:
                     new = [one for one in plain.values() if one not in known]
                     known.update(score_hits(*against, new))
@@ -421,19 +421,6 @@ def _alike(some: Iterable[_Shown]) -> Iterable[list[_Shown]]:
     return groups.values()
 
 
-def certain(values: Iterable[Range]) -> list[float]:
-    """The values of queries; none at all where one of them is open."""
-    found = [(one.floor, one.value) for one in values]
-    return [] if any(value is None for _, value in found) else [floor for floor, _ in found]
-
-
-def mean_range(values: Iterable[Range]) -> Range:
-    """The mean of ranges, which has at least one."""
-    every = list(values)
-    floor, ceiling = (fsum(ends) / len(every) for ends in zip(*every, strict=True))
-    return Range(floor, ceiling)
-
-
 def _ranked(shown: _Shown, measures: Iterable[Measure]) -> Iterator[list[Range]]:
     """Measures of EXAM-Qrels for each run, by the least and greatest label at each rank."""
     one = shown.query
@@ -445,11 +432,6 @@ def _ranked(shown: _Shown, measures: Iterable[Measure]) -> Iterator[list[Range]]
         worst = [least[row] if judged[row] else None for row in rows]
         best = [None if row == absent else most[row] for row in rows]
         yield [score_range(measure, worst, best, least, most, top) for measure in measures]
-
-
-def _is_plain(measure: Measure) -> bool:
-    """Whether labels of passages are all that the measure needs."""
-    return not isinstance(measure, AlphaNDCG)
 
 
 def _at(measure: Measure, tau: int) -> Measure:
