@@ -79,6 +79,23 @@ def test_a_refusal_an_empty_answer_and_a_missing_record_are_the_worst(tmp_path: 
     assert not any(one["unit"].get("text") == "dunno" for one in _labels(place, "rag.claims"))
 
 
+def test_an_answer_without_claims_is_as_bad_as_none_but_is_no_refusal(tmp_path: Path):
+    found = scores(
+        folder(tmp_path, {"main": [record("q1", "b0 mute right [p0].", ["b0"], ["b0"])]})
+    )
+    for name in ("Faithfulness", "ClaimRecall", "ClaimF1", "Correct", "UsedFound", "UsedOwn",
+                 "AnswerRelevance", "CitationPrecision", "DeclinedWrongly"):  # fmt: skip
+        assert found[name] == (0, 0), name
+    assert found["NoClaim"] == found["FoundUnused"] == found["ContextRecall"] == (1, 1)
+    assert ASKED["trec_rag.support"] == 1  # the reference's claim and the passage
+
+
+def test_partial_support_of_a_reference_makes_a_passage_no_more_relevant(tmp_path: Path):
+    found = scores(folder(tmp_path, {"main": [record("q1", "a1", ["half-b0 a1"], ["b0"])]}))
+    assert found["ContextPrecision(claims)"] == found["NoiseRelevant"] == (0, 0)
+    assert found["NoiseIrrelevant"] == (1, 1)
+
+
 def _labels(place: Path, task: str) -> list[dict[str, Any]]:
     package.open(place, labeller="tests.rag.world:judge").write()
     lines = (place / "out" / "labels.jsonl").read_text().splitlines()

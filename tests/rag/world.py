@@ -25,7 +25,8 @@ def judge(task: str, unit: Mapping[str, Any]) -> Mapping[str, Any] | None:
     if task == "r2c2.dialogue_act":
         return {"act": "dont_know" if "dunno" in unit["answer"] else "answer"}
     if task == "rag.claims":
-        return {"claims": unit["text"].replace(".", "").split()}
+        words = unit["text"].replace(".", "").split()
+        return {"claims": [] if "mute" in words else words}
     if task == "trec_rag.support":
         words = unit["passage"].replace(".", " ").split()
         claim = unit["sentence"].strip(".")

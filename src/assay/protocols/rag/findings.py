@@ -169,7 +169,7 @@ def _utilization(judged: Mapping[str, Judged]) -> Range | None:
     every = [one for one in judged.values() if one.references]
     if any(not one.split for one in every):
         return Range(0.0, 1.0)
-    labels = [one.best(silent=one.declined is True or one.claims == ()) for one in every]
+    labels = [one.best() for one in every]
     return utilization([one for one in labels if one is not None])
 
 

@@ -32,9 +32,10 @@ NAN = float("nan")
 @dataclass(frozen=True)
 class Judged:
     """What the labels say of a record. ``declined`` None is open; ``claims`` None could not be
-    split yet. ``e`` and ``grades`` have a column a passage, ``values`` are worths of support of
-    each claim (1, .5, 0, NaN), ``c``, ``r`` and ``u`` a table for each reference (None: not split
-    yet). ``cited`` is what each citation of each sentence is worth."""
+    split yet, and where there is none at all the answer says nothing, as one that declines. ``e``
+    and ``grades`` have a column a passage; ``e``, ``r`` and ``u`` are worths of support (1, .5, 0,
+    NaN), ``r`` and ``u`` for each reference (None: not split yet), ``c`` is whether any reference
+    entails a claim. ``cited`` is what each citation of each sentence is worth."""
 
     declined: bool | None
     claims: tuple[str, ...] | None
@@ -56,7 +57,7 @@ class Judged:
     @cached_property
     def relevant(self) -> Floats:
         """Of each passage whether it entails a claim of a reference."""
-        columns = [table.T for table in self.r if len(table)]
+        columns = [entailed(table).T for table in self.r if len(table)]
         count = len(self.grades)
         if not self.split:
             columns.append(np.full((count, 1), NAN))
@@ -117,6 +118,7 @@ class Walk:
         if record.answer and use and declined is not True:
             claims = self._claims(record, record.answer, "answer") if says else None
         own = claims or ()
+        says = says and claims != ()
         references = tuple(
             self._claims(record, text, f"reference {n}") if use else ()
             for n, text in enumerate(question.references, 1)
@@ -134,7 +136,9 @@ class Walk:
                 for n, one in enumerate(references, 1)
             ),
             u=tuple(
-                self._column(record, one or (), answer, f"answer and reference {n} claim", says)
+                self._column(record, one or (), answer, f"answer and reference {n} claim")
+                if says
+                else np.full(len(one or ()), 0.0 if claims == () else NAN)
                 for n, one in enumerate(references, 1)
             ),
             grades=np.array([self._grade(record, p, n) for n, p in enumerate(record.passages, 1)])
@@ -201,12 +205,7 @@ class Walk:
         worth = self._support(record, together, claim, f"{position} all passages")
         return row if worth == 0 else [worth] * len(row)
 
-    def _column(
-        self, record: Record, claims: Sequence[str], text: Retrieved, what: str, asks: bool
-    ) -> Floats:
-        if not asks:
-            none = NAN if record.answer else 0.0
-            return np.full(len(claims), none)
+    def _column(self, record: Record, claims: Sequence[str], text: Retrieved, what: str) -> Floats:
         found = [self._support(record, text, one, f"{what} {n}") for n, one in enumerate(claims, 1)]
         return np.array(found, dtype=np.float64)
 

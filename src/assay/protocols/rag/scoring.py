@@ -59,17 +59,20 @@ def worst(*, reference: bool, cites: bool, half: bool) -> Values:
 def scores(
     record: Record, judged: Judged, *, cites: bool, half: bool, citations: Citations
 ) -> Values:
-    """The scores of a record on a question that can be answered. A refusal, or an answer that says
-    nothing, is the worst that could be handed in; the retriever's measures stand. Where it is open
+    """The scores of a record on a question that can be answered. A refusal, or an answer without
+    claims, is the worst that could be handed in; the retriever's measures stand. Where it is open
     whether it declines, the wider of both."""
     branches = []
-    if judged.declined is not True and record.answer:
+    silent = judged.claims == ()
+    if not silent:
         answered = _answered(record, judged, half=half)
         if cites:
             answered |= _citations(record, judged, citations)
         branches.append({"DeclinedWrongly": _ZERO, **answered})
-    if judged.declined is not False or not record.answer:
+    if silent or judged.declined is None:
         said = worst(reference=bool(judged.references), cites=cites, half=half)
+        if record.answer and judged.declined is False:
+            said["DeclinedWrongly"] = _ZERO
         branches.append({**said, **_of_references(judged, half=half, silent=True)})
     found = branches[0] if len(branches) == 1 else _wider(*branches)
     return {**found, **_retrieved(judged)}
